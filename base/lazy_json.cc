@@ -218,14 +218,18 @@ size_t LazyJson::size() const {
   return count;
 }
 
-std::vector<LazyJson> LazyJson::elements() const {
+std::vector<LazyJson> LazyJson::elements(size_t first, size_t most) const {
   std::vector<LazyJson> elements;
   if (!is_large()) {
-    for (const Json& element : value()) elements.push_back(part(element));
+    const Json& array = value();
+    for (size_t i = first; i < array.size() && elements.size() < most; ++i) {
+      elements.push_back(part(array[i]));
+    }
     return elements;
   }
-  for (JsonLevel level(text()); level.next();) {
-    elements.push_back(of_text(std::string(level.value())));
+  size_t index = 0;
+  for (JsonLevel level(text()); elements.size() < most && level.next(); ++index) {
+    if (index >= first) elements.push_back(of_text(std::string(level.value())));
   }
   return elements;
 }

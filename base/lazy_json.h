@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -90,8 +91,9 @@ class LazyJson {
   std::string string() const;
   /// The number of elements. Precondition: is_array().
   size_t size() const;
-  /// The elements, in order. Precondition: is_array().
-  std::vector<LazyJson> elements() const;
+  /// The elements from the index `first` on, at most `most`, in order. Precondition: is_array().
+  std::vector<LazyJson> elements(size_t first = 0,
+                                 size_t most = std::numeric_limits<size_t>::max()) const;
   /// Whether arrays and objects in the value nest more than `depth` deep.
   bool nests_deeper(size_t depth) const;
 

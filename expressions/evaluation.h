@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/lazy_json.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -44,8 +45,8 @@ inline tl::unexpected<Error> result_too_large() {
               fmt::format("the result is larger than {} bytes of JSON", kMaxResultBytes));
 }
 
-/// The one result of a jq program, or the error.
-using QueryResult = Result<Json>;
+/// The one result of a jq program, or the error. A large result is text.
+using QueryResult = Result<LazyJson>;
 
 /// One jq program that a jq worker runs, or one JSON Schema that a jq worker applies.
 struct Query {
@@ -56,7 +57,7 @@ struct Query {
   };
 
   std::string program;
-  std::shared_ptr<const std::string> input;  ///< JSON text that parse_json accepted; may be shared
+  std::shared_ptr<const std::string> input;  ///< JSON text that is_json() accepts; may be shared
   Mode mode = Mode::kOne;
 };
 
@@ -84,5 +85,7 @@ inline bool is_true(const Json& value) {
   if (value.is_string()) return !value.get_ref<const std::string&>().empty();
   return !value.empty();
 }
+/// As is_true(const Json&). A large value is a string, an array or an object that is not empty.
+inline bool is_true(const LazyJson& value) { return value.is_large() || is_true(value.value()); }
 
 }  // namespace millrace

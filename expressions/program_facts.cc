@@ -137,7 +137,7 @@ ProgramFacts facts_of(std::string_view program) {
   if (!parsed) return facts;
   facts.type = type_of(parsed->root);
   if (!is_constant(parsed->root, false)) return facts;
-  QueryResult result = FastProgram(std::move(parsed)).run(nullptr);
+  Result<Json> result = FastProgram(std::move(parsed)).run(nullptr);
   if (result) {
     facts.type = type_of_value(*result);
     facts.value = std::move(*result);
@@ -151,13 +151,13 @@ ProgramFacts facts_of(const Template& value) {
   if (const Program* const whole = value.whole()) return facts_of(whole->text);
   ProgramFacts facts;
   if (value.is_constant()) {
-    facts.value = value.assemble({});
+    facts.value = value.assemble({}).value();
     facts.type = type_of_value(*facts.value);
   } else if (!value.parts().empty()) {
     facts.type = "string";
   } else {
-    const std::vector<Json> none(value.programs().size());
-    facts.type = type_of_value(value.assemble(none));
+    const std::vector<LazyJson> none(value.programs().size());
+    facts.type = type_of_value(value.assemble(none).value());
   }
   return facts;
 }

@@ -28,25 +28,34 @@ struct Object {
   std::vector<Node> members;
 };
 struct Node {
-  std::variant<Json, Whole, Parts, Array, Object> value;
+  std::variant<LazyJson, Whole, Parts, Array, Object> value;
 };
 
-Json assembled(const Node& node, std::span<const Json> results) {
-  if (const auto* constant = std::get_if<Json>(&node.value)) return *constant;
-  if (const auto* whole = std::get_if<Whole>(&node.value)) return results[whole->program];
-  if (const auto* parts = std::get_if<Parts>(&node.value)) {
-    std::string text;
-    for (const Template::Part& part : *parts) {
-      if (!part.program) {
-        text += part.literal;
-      } else if (const Json& result = results[*part.program]; result.is_string()) {
-        text += result.get_ref<const std::string&>();
-      } else {
-        text += dump_json(result);
-      }
+/// A constant, with its text, so that all copies share tree and text.
+Node constant_node(const Json& value) {
+  LazyJson constant(value);
+  constant.text();
+  return Node{std::move(constant)};
+}
+
+std::string assembled_string(const Parts& parts, std::span<const LazyJson> results) {
+  std::string text;
+  for (const Template::Part& part : parts) {
+    if (!part.program) {
+      text += part.literal;
+    } else if (const LazyJson& result = results[*part.program]; result.is_string()) {
+      text += result.string();
+    } else {
+      text += result.text();
     }
-    return text;
   }
+  return text;
+}
+
+Json assembled(const Node& node, std::span<const LazyJson> results) {
+  if (const auto* constant = std::get_if<LazyJson>(&node.value)) return constant->value();
+  if (const auto* whole = std::get_if<Whole>(&node.value)) return results[whole->program].value();
+  if (const auto* parts = std::get_if<Parts>(&node.value)) return assembled_string(*parts, results);
   if (const auto* array = std::get_if<Array>(&node.value)) {
     Json value = Json::array();
     for (const Node& element : array->elements) value.push_back(assembled(element, results));
@@ -58,6 +67,33 @@ Json assembled(const Node& node, std::span<const Json> results) {
     value.emplace(object.keys[i], assembled(object.members[i], results));
   }
   return value;
+}
+
+/// Appends the text of the value that assembled() makes.
+void append_assembled(const Node& node, std::span<const LazyJson> results, std::string& out) {
+  if (const auto* constant = std::get_if<LazyJson>(&node.value)) {
+    out += constant->text();
+  } else if (const auto* whole = std::get_if<Whole>(&node.value)) {
+    out += results[whole->program].text();
+  } else if (const auto* parts = std::get_if<Parts>(&node.value)) {
+    append_json_string(assembled_string(*parts, results), out);
+  } else if (const auto* array = std::get_if<Array>(&node.value)) {
+    char before = '[';
+    for (const Node& element : array->elements) {
+      out.push_back(std::exchange(before, ','));
+      append_assembled(element, results, out);
+    }
+    out.push_back(']');
+  } else {
+    const auto& object = std::get<Object>(node.value);  // its keys are sorted
+    for (size_t i = 0; i < object.keys.size(); ++i) {
+      out.push_back(i == 0 ? '{' : ',');
+      append_json_string(object.keys[i], out);
+      out.push_back(':');
+      append_assembled(object.members[i], results, out);
+    }
+    out.push_back('}');
+  }
 }
 
 }  // namespace
@@ -80,7 +116,7 @@ class Template::Reader {
  public:
   Result<Node> read(const Json& value) {
     if (value.is_string()) return read_text(value.get_ref<const std::string&>());
-    if (!value.is_structured()) return Node{value};
+    if (!value.is_structured()) return constant_node(value);
     const size_t programs_before = programs_.size();
     Array array;
     Object object;
@@ -93,7 +129,7 @@ class Template::Reader {
         object.members.push_back(std::move(node));
       }
     }
-    if (programs_.size() == programs_before) return Node{value};
+    if (programs_.size() == programs_before) return constant_node(value);
     if (value.is_array()) return Node{std::move(array)};
     return Node{std::move(object)};
   }
@@ -105,8 +141,9 @@ class Template::Reader {
 
   Template finish(Node root) {
     Parts parts;
-    if (const auto* constant = std::get_if<Json>(&root.value); constant && constant->is_string()) {
-      parts.push_back({constant->get<std::string>(), std::nullopt});
+    const auto* constant = std::get_if<LazyJson>(&root.value);
+    if (constant != nullptr && constant->is_string()) {
+      parts.push_back({constant->string(), std::nullopt});
     } else if (const auto* whole = std::get_if<Whole>(&root.value)) {
       parts.push_back({"", whole->program});
     } else if (const auto* pieces = std::get_if<Parts>(&root.value)) {
@@ -144,7 +181,7 @@ class Template::Reader {
       parts.push_back({"", std::get<Whole>(program.value).program});
       done = end.at + 1;
     }
-    if (parts.empty()) return Node{Json(std::string(text))};
+    if (parts.empty()) return constant_node(Json(std::string(text)));
     if (done < text.size()) parts.push_back({std::string(text.substr(done)), std::nullopt});
     return Node{std::move(parts)};
   }
@@ -152,7 +189,7 @@ class Template::Reader {
   std::vector<Program> programs_;
 };
 
-Template::Template() : Template(Reader().finish(Node{Json()})) {}
+Template::Template() : Template(Reader().finish(constant_node(nullptr))) {}
 
 Template::Template(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {}
 
@@ -184,11 +221,19 @@ const Program* Template::whole() const {
 
 std::span<const Template::Part> Template::parts() const { return tree_->parts; }
 
-Json Template::assemble(std::span<const Json> results) const {
+LazyJson Template::assemble(std::span<const LazyJson> results) const {
   CHECK(results.size() == tree_->programs.size(),
         "a template got {} results for its {} programs; expected one result for each program",
         results.size(), tree_->programs.size());
-  return assembled(tree_->root, results);
+  const Node& root = tree_->root;
+  if (const auto* constant = std::get_if<LazyJson>(&root.value)) return *constant;
+  if (const auto* whole = std::get_if<Whole>(&root.value)) return results[whole->program];
+  size_t weight = 0;
+  for (const LazyJson& result : results) weight += result.weight();
+  if (weight <= kLargeJson) return assembled(root, results);
+  std::string text;
+  append_assembled(root, results, text);
+  return LazyJson::of_text(std::move(text));
 }
 
 }  // namespace millrace

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/lazy_json.h"
 #include "base/result.h"
 #include "expressions/fast_lane.h"
 
@@ -68,8 +69,9 @@ class Template {
   std::span<const Part> parts() const;
 
   /// The value with the results inserted. Precondition: one result for each jq program. In a longer
-  /// string, a string result is inserted as it is, any other result as compact JSON.
-  Json assemble(std::span<const Json> results) const;
+  /// string, a string result is inserted as it is, any other result as compact JSON. A large value
+  /// is made as text, without a tree.
+  LazyJson assemble(std::span<const LazyJson> results) const;
 
  private:
   struct Tree;

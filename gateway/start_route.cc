@@ -140,7 +140,7 @@ Status start(Service& service, Duration longest_wait, const std::shared_ptr<Exch
   StartInstance command;
   command.ns = TRY(namespace_of(request));
   command.workflow = TRY(workflow_of(request));
-  command.input = TRY(input_of(request));
+  command.input = LazyJson::of_tree(TRY(input_of(request)));
   command.idempotency_key = TRY(key_of(request));
   command.own_policy = TRY(own_policy_of(request));
   const std::optional<Duration> wait = TRY(wait_of(request, longest_wait));

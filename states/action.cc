@@ -28,7 +28,7 @@ class ActionState final : public CallingState {
 
  private:
   const Action& action(size_t) const override { return action_; }
-  Json gather(std::span<const Call> calls) const override { return calls.front().result.value(); }
+  LazyJson gather(std::span<const Call> calls) const override { return calls.front().result; }
 
   Action action_;
   bool async_;

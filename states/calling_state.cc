@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/big_integer.h"
 #include "base/excerpt.h"
 #include "states/retrying.h"
 #include "states/state_fields.h"
@@ -92,25 +92,26 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
   const auto raise = [](std::string code, std::string message) {
     return tl::unexpected<Outcome>(Raise{{std::move(code), std::move(message)}});
   };
+  visit.data().text();  // see Visit::evaluate()
   // The data for each input: unchanged, or a copy that contains the secrets.
   std::vector<LazyJson> sources;
   sources.reserve(wanted.size());
   bool has_secrets = false;
   // In a foreach all calls have the same action, so its secrets are read only once.
   const Action* opened_for = nullptr;
-  Json secrets;
+  LazyJson secrets;
   for (const Wanted& one : wanted) {
     LazyJson& source = sources.emplace_back(*one.over);
     if (one.action->secrets.empty()) continue;
     has_secrets = true;
-    if (!source.value().is_object()) {
-      return raise("direktiv.jq.notObject",
-                   fmt::format("secrets cannot be added to {}: it is not an object",
-                               type_name_of(source.value())));
+    if (!source.is_object()) {
+      return raise(
+          "direktiv.jq.notObject",
+          fmt::format("secrets cannot be added to {}: it is not an object", source.type_name()));
     }
     if (opened_for != one.action) {
       opened_for = one.action;
-      secrets = Json::object();
+      std::map<std::string, LazyJson> values;
       for (const std::string& name : one.action->secrets) {
         auto found = visit.secret(name);
         if (!found) return tl::unexpected(std::move(found).error());
@@ -118,10 +119,11 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
         if (!value) {
           return raise("direktiv.secrets.notFound", fmt::format("there is no secret \"{}\"", name));
         }
-        secrets[name] = std::move(*value);
+        values[name] = Json(std::move(*value));
       }
+      secrets = LazyJson::of_members(std::move(values));
     }
-    source.edit()["secrets"] = secrets;
+    source.set("secrets", secrets);
   }
 
   std::vector<Visit::Over> evaluated;
@@ -141,7 +143,7 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
   size_t next = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Action& action = *wanted[i].action;
-    calls[i].input = action.input ? LazyJson(std::move((*values)[next++])) : std::move(sources[i]);
+    calls[i].input = action.input ? std::move((*values)[next++]) : std::move(sources[i]);
     if (!action.secrets.empty()) calls[i].sealed = Sealing::kMasked;
     if (action.sealed) calls[i].sealed = Sealing::kHidden;
   }
@@ -158,10 +160,12 @@ std::vector<std::string> CallingState::services_of(std::span<const Action> actio
   return names;
 }
 
-Json CallingState::results_of(std::span<const Call> calls) {
-  Json results = Json::array();
-  for (const Call& call : calls) results.push_back(call.result.value());
-  return results;
+LazyJson CallingState::results_of(std::span<const Call> calls, size_t total) {
+  std::vector<LazyJson> results;
+  results.reserve(calls.size());
+  for (const Call& call : calls) results.push_back(call.result);
+  if (results.size() < total) results.resize(total);
+  return LazyJson::of_elements(results);
 }
 
 Outcome CallingState::call(Visit& visit, std::vector<Call> calls, size_t total) const {
@@ -388,8 +392,7 @@ Outcome CallingState::go_on(Visit& visit, bool has_all) const {
     const size_t done = counts.of(Call::Status::kDone);
     const bool is_enough = needs_ == Needs::kAny && counts.has_succeeded;
     if ((has_all && done == calls.size()) || is_enough) {
-      Json gathered = gather(calls);
-      if (auto raised = visit.put("return", std::move(gathered))) return *raised;
+      if (auto raised = visit.put("return", gather(calls))) return *raised;
       return Leave{};
     }
     const size_t failed = counts.of(Call::Status::kFailed);

@@ -55,9 +55,10 @@ class CallingState : public State {
   /// The action of the call with that index.
   virtual const Action& action(size_t index) const = 0;
   /// The value of `.return`; the result of a call that has not succeeded is null.
-  virtual Json gather(std::span<const Call> calls) const = 0;
-  /// An array of all results, in the order of the calls.
-  static Json results_of(std::span<const Call> calls);
+  virtual LazyJson gather(std::span<const Call> calls) const = 0;
+  /// An array of all results, in the order of the calls, and null for each call up to `total` that
+  /// was not made.
+  static LazyJson results_of(std::span<const Call> calls, size_t total = 0);
   /// The names of the services that the actions call.
   static std::vector<std::string> services_of(std::span<const Action> actions);
 

@@ -34,12 +34,10 @@ class EventAnd final : public State {
       return Wait{};
     }
 
-    std::map<std::string, std::vector<Json>> by_type;
-    for (size_t i = 0; i < slots.size(); ++i) {
-      by_type[patterns_[i].type].push_back(slots[i]->value());
-    }
-    for (auto& [type, values] : by_type) {
-      Json value = values.size() == 1 ? std::move(values.front()) : Json(std::move(values));
+    std::map<std::string, std::vector<LazyJson>> by_type;
+    for (size_t i = 0; i < slots.size(); ++i) by_type[patterns_[i].type].push_back(*slots[i]);
+    for (const auto& [type, values] : by_type) {
+      LazyJson value = values.size() == 1 ? values.front() : LazyJson::of_elements(values);
       if (auto raised = visit.put(type, std::move(value))) return *raised;
     }
     return Leave{};

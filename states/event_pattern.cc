@@ -16,14 +16,14 @@ constexpr size_t kMostOfProgram = 100;
 
 /// The text with which an attribute is compared: a string unchanged, any other value as compact
 /// JSON, which for booleans and integers is the canonical form of the CloudEvents specification.
-std::string canonical(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : dump_json(value);
+std::string canonical(const LazyJson& value) {
+  return value.is_string() ? value.string() : value.text();
 }
 
 /// The predicate of one attribute. Removes the results of its programs from the front of `results`.
 /// Error `direktiv.event.jq`: the value to compare with is null.
 Result<Predicate> resolve(const EventPattern::Attribute& attribute,
-                          std::span<const Json>& results) {
+                          std::span<const LazyJson>& results) {
   const Template& value = attribute.value;
   const auto mine = results.first(value.programs().size());
   results = results.subspan(mine.size());
@@ -38,7 +38,7 @@ Result<Predicate> resolve(const EventPattern::Attribute& attribute,
     return Predicate{attribute.name, Predicate::Kind::kEquals, canonical(mine[0])};
   }
   if (value.is_constant()) {
-    const Json constant = value.assemble({});
+    const LazyJson constant = value.assemble({});
     return Predicate{attribute.name,
                      constant.is_string() ? Predicate::Kind::kPattern : Predicate::Kind::kEquals,
                      canonical(constant)};
@@ -71,7 +71,7 @@ Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventP
     return tl::unexpected(std::move(results).error());
   }
 
-  std::span<const Json> rest = *results;
+  std::span<const LazyJson> rest = *results;
   std::vector<EventFilter> filters;
   for (const EventPattern& pattern : patterns) {
     EventFilter& filter = filters.emplace_back(EventFilter{.type = pattern.type});
@@ -93,8 +93,11 @@ Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventP
   return filters;
 }
 
-Json captured(const Event& event, bool capture) {
-  return capture ? event_to_json(event) : payload(event);
+LazyJson captured(const Event& event, bool capture) {
+  if (!event.data || event.data->size() <= kLargeJson) {
+    return capture ? event_to_json(event) : payload(event);
+  }
+  return capture ? LazyJson::of_text(encode_json_event(event)) : LazyJson::of_bytes(*event.data);
 }
 
 }  // namespace millrace

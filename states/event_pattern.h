@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/event.h"
+#include "base/lazy_json.h"
 #include "expressions/template.h"
 #include "matchers/event_filter.h"
 #include "states/visit.h"
@@ -33,7 +34,7 @@ std::vector<std::string> types_of(std::span<const EventPattern> patterns);
 Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventPattern> patterns);
 
 /// The part of an event that is stored: its payload, or with `capture: event` the complete event in
-/// JSON format.
-Json captured(const Event& event, bool capture);
+/// JSON format. Large data of an event stays the text that was received.
+LazyJson captured(const Event& event, bool capture);
 
 }  // namespace millrace

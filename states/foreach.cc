@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "base/big_integer.h"
 #include "states/calling_state.h"
 #include "states/state_fields.h"
 #include "states/types.h"
@@ -30,25 +29,23 @@ class Foreach final : public CallingState {
     if (!array) return std::move(array).error();
     if (!array->is_array()) {
       return Raise{{"direktiv.foreachInput",
-                    fmt::format("`array` yields {}, not an array", type_name_of(*array))}};
+                    fmt::format("`array` yields {}, not an array", array->type_name())}};
     }
-    if (array->size() > kMostCalls) {
+    const size_t size = array->size();
+    if (size > kMostCalls) {
       return Raise{{"millrace.limits.foreach",
-                    fmt::format("`array` yields {} elements; a foreach accepts at most {}",
-                                array->size(), kMostCalls)}};
+                    fmt::format("`array` yields {} elements; a foreach accepts at most {}", size,
+                                kMostCalls)}};
     }
     // The calls for the elements before `first` are made already.
-    const size_t first = std::min(visit.calls().size(), array->size());
-    const size_t count = std::min(visit.call_portion().calls, array->size() - first);
-    std::vector<LazyJson> elements;
-    elements.reserve(count);
-    for (size_t i = 0; i < count; ++i) elements.emplace_back(std::move((*array)[first + i]));
+    const size_t first = std::min(visit.calls().size(), size);
+    const std::vector<LazyJson> elements = array->elements(first, visit.call_portion().calls);
     std::vector<Wanted> wanted;
-    wanted.reserve(count);
+    wanted.reserve(elements.size());
     for (const LazyJson& element : elements) wanted.push_back({&action_, &element});
     auto made = prepare(visit, wanted);
     if (!made) return std::move(made).error();
-    return call(visit, std::move(*made), array->size());
+    return call(visit, std::move(*made), size);
   }
 
   Waits waits() const override { return {.least_calls = 1, .most_calls = kMostCalls}; }
@@ -56,7 +53,7 @@ class Foreach final : public CallingState {
 
  private:
   const Action& action(size_t) const override { return action_; }
-  Json gather(std::span<const Call> calls) const override { return results_of(calls); }
+  LazyJson gather(std::span<const Call> calls) const override { return results_of(calls); }
 
   Template array_;
   Action action_;

@@ -23,13 +23,15 @@ struct EventTemplate {
 };
 
 /// The value of an attribute as text.
-std::string text_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : dump_json(value);
+std::string text_of(const LazyJson& value) {
+  return value.is_string() ? value.string() : value.text();
 }
 
 /// The value of an extension attribute. An Integer of CloudEvents has 32 bits; a larger number
 /// becomes a string.
-AttributeValue attribute_value(const Json& value) {
+AttributeValue attribute_value(const LazyJson& json) {
+  if (json.is_large()) return text_of(json);
+  const Json& value = json.value();
   if (value.is_boolean()) return value.get<bool>();
   using Integer = std::numeric_limits<int32_t>;
   if (value.is_number_unsigned()) {
@@ -39,11 +41,11 @@ AttributeValue attribute_value(const Json& value) {
     const auto number = value.get<int64_t>();
     if (number >= Integer::min() && number <= Integer::max()) return static_cast<int32_t>(number);
   }
-  return text_of(value);
+  return text_of(json);
 }
 
 /// Sets an attribute that `context` may contain.
-void set_attribute(Event& event, const std::string& name, const Json& value) {
+void set_attribute(Event& event, const std::string& name, const LazyJson& value) {
   if (value.is_null()) return;  // as in the JSON format, null means that the attribute is absent
   if (name == "subject") {
     event.subject = text_of(value);
@@ -57,17 +59,19 @@ void set_attribute(Event& event, const std::string& name, const Json& value) {
 /// Sets the payload and content type of the event. With a content type that is not JSON, a string
 /// is decoded from Base64, or used unchanged if it is not Base64. A value that is not a string is
 /// always published as JSON.
-void set_payload(Event& event, const Json& value, const std::optional<std::string>& content_type) {
+void set_payload(Event& event, const LazyJson& value,
+                 const std::optional<std::string>& content_type) {
   if (is_json_content_type(content_type) || !value.is_string()) {
     event.datacontenttype = is_json_content_type(content_type)
                                 ? content_type.value_or("application/json")
                                 : "application/json";
-    event.data = dump_json(value);
+    event.data = value.text();
     return;
   }
-  const auto& text = value.get_ref<const std::string&>();
+  std::string text = value.string();
   event.datacontenttype = content_type;
-  event.data = base64_decode(text).value_or(text);
+  std::optional<std::string> bytes = base64_decode(text);
+  event.data = bytes ? std::move(*bytes) : std::move(text);
 }
 
 class GenerateEvent final : public State {
@@ -118,10 +122,9 @@ Status check_attribute(const std::function<void(Event&)>& set) {
 void check_constant(StateFields& fields, std::string_view key, const Template& value,
                     std::string Event::*attribute) {
   if (!value.is_constant()) return;
-  const Json text = value.assemble({});
+  const LazyJson text = value.assemble({});
   if (!text.is_string()) return;  // already reported
-  const Status status =
-      check_attribute([&](Event& event) { event.*attribute = text.get<std::string>(); });
+  const Status status = check_attribute([&](Event& event) { event.*attribute = text.string(); });
   if (!status) fields.plain().report(key, kBadAttribute, status.error().message);
 }
 

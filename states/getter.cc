@@ -1,9 +1,9 @@
 // getter (Direktiv's GetterState): reads variables into the data, under `.var`.
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "base/bytes.h"
 #include "states/state_fields.h"
 #include "states/types.h"
 #include "states/variable_fields.h"
@@ -15,10 +15,8 @@ namespace {
 /// The value of a variable: its JSON if the bytes are valid JSON, whatever the content type (as for
 /// the payload of an event), else the bytes as Base64. Empty bytes are null: a function can write
 /// an empty file.
-Json value_of(const Variable& variable) {
-  if (variable.bytes.empty()) return nullptr;
-  if (Result<Json> json = parse_json(variable.bytes)) return std::move(*json);
-  return base64_encode(variable.bytes);
+LazyJson value_of(const Variable& variable) {
+  return variable.bytes.empty() ? LazyJson() : LazyJson::of_bytes(variable.bytes);
 }
 
 class Getter final : public State {
@@ -27,7 +25,7 @@ class Getter final : public State {
       : State(std::move(common)), variables_(std::move(variables)) {}
 
   Outcome enter(Visit& visit) const override {
-    Json values = Json::object();
+    std::map<std::string, LazyJson> values;
     size_t bytes = 0;
     for (const VariableReference& one : variables_) {
       const auto found = visit.variable(one.scope, one.key);
@@ -39,9 +37,9 @@ class Getter final : public State {
             {"millrace.limits.data",
              fmt::format("the variables together are larger than {} bytes", kMaxVariableBytes)}};
       }
-      values[one.key] = variable ? value_of(*variable) : Json();
+      values[one.key] = variable ? value_of(*variable) : LazyJson();
     }
-    if (auto raised = visit.put("var", std::move(values))) return *raised;
+    if (auto raised = visit.put("var", LazyJson::of_members(std::move(values)))) return *raised;
     return Leave{};
   }
 

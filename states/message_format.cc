@@ -116,7 +116,8 @@ size_t MessageFormat::conversions() const {
   }));
 }
 
-std::string MessageFormat::convert(const Conversion& conversion, const Json& value) {
+std::optional<std::string> MessageFormat::convert_number(const Conversion& conversion,
+                                                         const Json& value) {
   const auto& [verb, flags, width, precision] = conversion;
   if ((verb == 'd' || verb == 'i') && is_whole(value)) {
     // `u` ignores sign flags, so it is used only for values that are too large for `d`.
@@ -132,16 +133,26 @@ std::string MessageFormat::convert(const Conversion& conversion, const Json& val
   if ((verb == 'f' || verb == 'g') && is_any_number(value)) {
     return print_number(flags, width, precision, "", verb, double_of(value));
   }
+  return std::nullopt;
+}
 
+std::string MessageFormat::convert(const Conversion& conversion, const LazyJson& value) {
+  if (!value.is_large()) {
+    if (auto number = convert_number(conversion, value.value())) return *std::move(number);
+  }
+  const auto& [verb, flags, width, precision] = conversion;
   std::string text;
   if (verb == 'q') {
-    text = value.is_string() ? dump_json(value) : dump_json(Json(dump_json(value)));
-  } else if (verb == 'x' && value.is_string()) {
-    for (const unsigned char byte : value.get_ref<const std::string&>()) {
-      text += fmt::format("{:02x}", byte);
+    if (value.is_string()) {
+      text = value.text();
+    } else {
+      append_json_string(value.text(), text);
     }
+  } else if (verb == 'x' && value.is_string()) {
+    const std::string characters = value.string();
+    for (const unsigned char byte : characters) text += fmt::format("{:02x}", byte);
   } else {
-    text = value.is_string() ? value.get<std::string>() : dump_json(value);
+    text = value.is_string() ? value.string() : value.text();
   }
   if (precision >= 0 && (verb == 's' || verb == 'v')) {
     text = head_of(text, static_cast<size_t>(precision));
@@ -152,7 +163,7 @@ std::string MessageFormat::convert(const Conversion& conversion, const Json& val
   return left ? text + std::string(padding, ' ') : std::string(padding, ' ') + text;
 }
 
-std::string MessageFormat::format(std::span<const Json> args) const {
+std::string MessageFormat::format(std::span<const LazyJson> args) const {
   CHECK(args.size() == conversions());
   std::string message;
   for (const auto& piece : pieces_) {

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include "base/json.h"
+#include "base/lazy_json.h"
 #include "base/result.h"
 
 namespace millrace {
@@ -26,7 +27,7 @@ class MessageFormat {
   /// The message with the arguments inserted. `%s` and `%v` print strings without quotes and other
   /// values as compact JSON. A value that does not fit its conversion (`%d` of a string) is printed
   /// as by `%v`.
-  std::string format(std::span<const Json> args) const;
+  std::string format(std::span<const LazyJson> args) const;
 
  private:
   struct Conversion {
@@ -35,7 +36,9 @@ class MessageFormat {
     int width = 0;
     int precision = -1;  ///< -1: without precision
   };
-  static std::string convert(const Conversion& conversion, const Json& value);
+  static std::string convert(const Conversion& conversion, const LazyJson& value);
+  /// The value as a number; nullopt if the conversion is not one of the value's type.
+  static std::optional<std::string> convert_number(const Conversion& conversion, const Json& value);
 
   std::vector<std::variant<std::string, Conversion>> pieces_;
 };

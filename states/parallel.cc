@@ -53,11 +53,9 @@ class Parallel final : public CallingState {
 
  private:
   const Action& action(size_t index) const override { return actions_[index]; }
-  Json gather(std::span<const Call> calls) const override {
-    Json results = results_of(calls);
+  LazyJson gather(std::span<const Call> calls) const override {
     // With `mode: or` the state may end before all calls are made.
-    while (results.size() < actions_.size()) results.push_back(nullptr);
-    return results;
+    return results_of(calls, actions_.size());
   }
 
   std::vector<Action> actions_;

@@ -21,12 +21,12 @@ struct Setting {
 /// The variable for a value: JSON, unless the content type is not JSON and the value is a string.
 /// Then a `text/` type stores the text itself; any other type stores the bytes decoded from Base64,
 /// or the text if it is not Base64.
-Variable variable_of(const Json& value, const std::optional<std::string>& content_type) {
+Variable variable_of(const LazyJson& value, const std::optional<std::string>& content_type) {
   if (is_json_content_type(content_type)) {
-    return {.content_type = content_type.value_or("application/json"), .bytes = dump_json(value)};
+    return {.content_type = content_type.value_or("application/json"), .bytes = value.text()};
   }
-  if (!value.is_string()) return {.content_type = "application/json", .bytes = dump_json(value)};
-  const auto& text = value.get_ref<const std::string&>();
+  if (!value.is_string()) return {.content_type = "application/json", .bytes = value.text()};
+  std::string text = value.string();
   if (to_lower(*content_type).starts_with("text/"))
     return {.content_type = *content_type, .bytes = text};
   return {.content_type = *content_type, .bytes = base64_decode(text).value_or(text)};
@@ -45,7 +45,7 @@ class Setter final : public State {
 
     std::vector<std::optional<Variable>> variables(settings_.size());
     for (size_t i = 0; i < settings_.size(); ++i) {
-      const Json& value = (*values)[i];
+      const LazyJson& value = (*values)[i];
       if (value.is_null()) continue;
       variables[i] = variable_of(value, settings_[i].content_type);
       if (variables[i]->bytes.size() > kMaxVariableBytes) {

@@ -68,11 +68,10 @@ std::string likely_id(LoadContext& context, std::string_view id, const Map& know
 StartEvent start_event(EventPattern pattern) {
   StartEvent start{.filter = {.type = std::move(pattern.type)}, .capture = pattern.capture};
   for (const EventPattern::Attribute& attribute : pattern.attributes) {
-    const Json value = attribute.value.assemble({});
+    const LazyJson value = attribute.value.assemble({});
     start.filter.predicates.push_back(
-        value.is_string()
-            ? Predicate{attribute.name, Predicate::Kind::kPattern, value.get<std::string>()}
-            : Predicate{attribute.name, Predicate::Kind::kEquals, dump_json(value)});
+        value.is_string() ? Predicate{attribute.name, Predicate::Kind::kPattern, value.string()}
+                          : Predicate{attribute.name, Predicate::Kind::kEquals, value.text()});
   }
   return start;
 }

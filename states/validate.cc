@@ -12,7 +12,7 @@ class Validate final : public State {
       : State(std::move(common)), schema_(std::move(schema)), subject_(std::move(subject)) {}
 
   Outcome enter(Visit& visit) const override {
-    std::optional<Json> subject;
+    std::optional<LazyJson> subject;
     if (subject_) {
       auto value = visit.evaluate(*subject_);
       if (!value) return std::move(value).error();

@@ -1,15 +1,16 @@
 #include "states/visit.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
-#include "base/big_integer.h"
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/excerpt.h"
 #include "cloudevents/event_check.h"
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
-#include "states/child_id.h"
 
 namespace millrace {
 namespace {
@@ -28,14 +29,16 @@ constexpr size_t kEnvelopeBytes = 512;
 /// The maximum number of jq programs that are sent to a jq worker in one round trip.
 constexpr size_t kQueriesAtOnce = 1'000;
 
+/// The bytes that the fast lane may copy, compare and write for the jq programs that are evaluated
+/// together. What needs more goes to a jq worker.
+constexpr size_t kFastBytes = kLargeJson;
+
 Outcome raise(const Error& error) { return Raise{{error.code, error.message}}; }
 
 Raise data_too_deep() {
   return {{"millrace.limits.data",
            fmt::format("the data would be nested deeper than {} levels", kMaxJsonDepth)}};
 }
-
-constexpr std::string_view kTooDeep = "direktiv.limits.depth";
 
 bool is_too_large(const Event& event) {
   const auto size_of = [](const std::optional<std::string>& text) {
@@ -88,45 +91,78 @@ Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation) {
   return tl::unexpected(Outcome(Park{}));
 }
 
-Evaluated<std::vector<Json>> Visit::run(std::span<const Job> jobs) {
-  std::vector<QueryResult> slow;
-  Evaluation evaluation;
-  const auto ask_these = [&]() -> std::optional<Outcome> {
-    auto asked = ask(std::exchange(evaluation, {}));
-    if (!asked) return std::move(asked).error();
-    slow.insert(slow.end(), (*asked)->begin(), (*asked)->end());
-    return std::nullopt;
-  };
-  for (const Job& job : jobs) {
-    if (job.program->fast != nullptr) continue;
-    evaluation.queries.push_back({.program = job.program->text, .input = job.input->shared_text()});
-    if (evaluation.queries.size() < kQueriesAtOnce) continue;
-    if (auto instead = ask_these()) return tl::unexpected(std::move(*instead));
-  }
-  if (!evaluation.queries.empty()) {
-    if (auto instead = ask_these()) return tl::unexpected(std::move(*instead));
-  }
-
-  std::vector<Json> values;
+/// Which jobs go to the jq workers depends only on the values, because the visit is repeated from
+/// its beginning with the results.
+Evaluated<std::vector<LazyJson>> Visit::run(std::span<const Job> jobs) {
+  std::vector<LazyJson> values;
   values.reserve(jobs.size());
-  size_t next_slow = 0;
+  std::vector<size_t> slow;        // the indexes of the jobs for the jq workers
+  std::optional<Failure> failure;  // of the fast lane
+  size_t left = kFastBytes;
+  const LazyJson* counted = jobs.empty() ? nullptr : jobs.front().input;
   for (const Job& job : jobs) {
-    auto value = job.program->fast ? job.program->fast->run(job.input->value())
-                                   : std::move(slow[next_slow++]);
-    if (!value) return tl::unexpected(raise(value.error()));
-    values.push_back(std::move(*value));
+    const size_t index = values.size();
+    LazyJson& value = values.emplace_back();
+    if (failure && job.program->fast != nullptr) continue;  // an error is raised in any case
+    // The first input is parsed at most once for all jobs; each further one counts as well.
+    const size_t parsed = job.input == counted ? 0 : job.input->weight();
+    counted = job.input;
+    std::optional<QueryResult> result;
+    if (job.program->fast != nullptr && parsed <= left) {
+      left -= parsed;
+      result = job.program->fast->run_within(*job.input, left, jobs.size() > 1);
+    }
+    if (!result) {
+      slow.push_back(index);
+    } else if (*result) {
+      value = std::move(**result);
+    } else {
+      failure = Failure{index, std::move(result->error())};
+    }
   }
+  if (!slow.empty()) {
+    auto failed = run_slow(jobs, slow, values);
+    if (!failed) return tl::unexpected(std::move(failed).error());
+    if (*failed && (!failure || (*failed)->job < failure->job)) failure = std::move(**failed);
+  }
+  if (failure) return tl::unexpected(raise(failure->error));
   return values;
 }
 
-Evaluated<std::vector<Json>> Visit::run(std::span<const Program* const> programs) {
+Evaluated<std::optional<Visit::Failure>> Visit::run_slow(std::span<const Job> jobs,
+                                                         std::span<const size_t> slow,
+                                                         std::vector<LazyJson>& values) {
+  std::optional<Failure> failure;
+  while (!slow.empty()) {
+    const auto some = slow.first(std::min(slow.size(), kQueriesAtOnce));
+    slow = slow.subspan(some.size());
+    Evaluation evaluation;
+    for (const size_t index : some) {
+      evaluation.queries.push_back(
+          {.program = jobs[index].program->text, .input = jobs[index].input->shared_text()});
+    }
+    auto asked = ask(std::move(evaluation));
+    if (!asked) return tl::unexpected(std::move(asked).error());
+    const EvaluationResult& results = **asked;
+    for (size_t i = 0; i < results.size() && i < some.size() && !failure; ++i) {
+      if (results[i]) {
+        values[some[i]] = *results[i];
+      } else {
+        failure = Failure{some[i], results[i].error()};
+      }
+    }
+  }
+  return failure;
+}
+
+Evaluated<std::vector<LazyJson>> Visit::run(std::span<const Program* const> programs) {
   std::vector<Job> jobs;
   jobs.reserve(programs.size());
   for (const Program* program : programs) jobs.push_back({program, &instance_.data});
   return run(jobs);
 }
 
-Evaluated<std::vector<Json>> Visit::evaluate(std::span<const Over> all) {
+Evaluated<std::vector<LazyJson>> Visit::evaluate(std::span<const Over> all) {
   std::vector<Job> jobs;
   for (const Over& one : all) {
     for (const Program& program : one.value->programs()) jobs.push_back({&program, one.input});
@@ -134,8 +170,8 @@ Evaluated<std::vector<Json>> Visit::evaluate(std::span<const Over> all) {
   auto results = run(jobs);
   if (!results) return tl::unexpected(std::move(results).error());
 
-  std::span<const Json> rest = *results;
-  std::vector<Json> values;
+  std::span<const LazyJson> rest = *results;
+  std::vector<LazyJson> values;
   values.reserve(all.size());
   for (const Over& one : all) {
     const size_t count = one.value->programs().size();
@@ -145,14 +181,14 @@ Evaluated<std::vector<Json>> Visit::evaluate(std::span<const Over> all) {
   return values;
 }
 
-Evaluated<std::vector<Json>> Visit::evaluate(std::span<const Template* const> templates) {
+Evaluated<std::vector<LazyJson>> Visit::evaluate(std::span<const Template* const> templates) {
   std::vector<Over> all;
   all.reserve(templates.size());
   for (const Template* one : templates) all.push_back({one, &instance_.data});
   return evaluate(all);
 }
 
-Evaluated<Json> Visit::evaluate(const Template& one) {
+Evaluated<LazyJson> Visit::evaluate(const Template& one) {
   const Template* const only = &one;
   auto values = evaluate({&only, 1});
   if (!values) return tl::unexpected(std::move(values).error());
@@ -160,13 +196,21 @@ Evaluated<Json> Visit::evaluate(const Template& one) {
 }
 
 Evaluated<std::optional<size_t>> Visit::first_true(std::span<const Template> conditions) {
+  size_t left = kFastBytes;
   size_t i = 0;
   while (i < conditions.size()) {
     const Program* const whole = conditions[i].whole();
-    if (whole == nullptr || whole->fast != nullptr) {
+    std::optional<QueryResult> result;
+    if (whole == nullptr) {
       auto value = evaluate(conditions[i]);
       if (!value) return tl::unexpected(std::move(value).error());
-      if (is_true(*value)) return i;
+      result = QueryResult(std::move(*value));
+    } else if (whole->fast != nullptr) {
+      result = whole->fast->run_within(instance_.data, left, false);
+    }
+    if (result) {
+      if (!*result) return tl::unexpected(raise(result->error()));
+      if (is_true(**result)) return i;
       ++i;
       continue;
     }
@@ -182,9 +226,9 @@ Evaluated<std::optional<size_t>> Visit::first_true(std::span<const Template> con
     auto results = ask(std::move(evaluation));
     if (!results) return tl::unexpected(std::move(results).error());
     for (size_t j = 0; j < (*results)->size(); ++j) {
-      const QueryResult& result = (**results)[j];
-      if (!result) return tl::unexpected(raise(result.error()));
-      if (is_true(*result)) return i + j;
+      const QueryResult& answer = (**results)[j];
+      if (!answer) return tl::unexpected(raise(answer.error()));
+      if (is_true(*answer)) return i + j;
     }
     i += asked_for;
   }
@@ -192,12 +236,11 @@ Evaluated<std::optional<size_t>> Visit::first_true(std::span<const Template> con
 }
 
 std::optional<Outcome> Visit::validate(const std::string& schema,
-                                       const std::optional<Json>& subject) {
+                                       const std::optional<LazyJson>& subject) {
   Evaluation evaluation;
   evaluation.queries.push_back(
       {.program = schema,
-       .input = subject ? std::make_shared<const std::string>(dump_json(*subject))
-                        : instance_.data.shared_text(),
+       .input = subject ? subject->shared_text() : instance_.data.shared_text(),
        .mode = Query::Mode::kSchema});
   auto results = ask(std::move(evaluation));
   if (!results) return std::move(results).error();
@@ -206,24 +249,24 @@ std::optional<Outcome> Visit::validate(const std::string& schema,
   return std::nullopt;
 }
 
-std::optional<Raise> Visit::set_data(Json data) {
+std::optional<Raise> Visit::set_data(LazyJson data) {
   acted_ = true;
-  if (nests_deeper(data, kMaxJsonDepth)) return data_too_deep();
+  if (data.nests_deeper(kMaxJsonDepth)) return data_too_deep();
   changed_data_ = true;
-  instance_.data = LazyJson(std::move(data));
+  instance_.data = std::move(data);
   return std::nullopt;
 }
 
-std::optional<Raise> Visit::put(const std::string& key, Json value) {
+std::optional<Raise> Visit::put(const std::string& key, LazyJson value) {
   acted_ = true;
   if (!data().is_object()) {
     return Raise{{"direktiv.jq.notObject",
                   fmt::format("\"{}\" cannot be added: the data is {}, not an object", excerpt(key),
-                              type_name_of(data()))}};
+                              data().type_name())}};
   }
-  if (nests_deeper(value, kMaxJsonDepth - 1)) return data_too_deep();
+  if (value.nests_deeper(kMaxJsonDepth - 1)) return data_too_deep();
   changed_data_ = true;
-  instance_.data.edit()[key] = std::move(value);
+  instance_.data.set(key, std::move(value));
   return std::nullopt;
 }
 
@@ -265,178 +308,6 @@ std::optional<Raise> Visit::publish(Event event, std::optional<TimePoint> at) {
   return std::nullopt;
 }
 
-std::optional<Raise> Visit::refuse_depth() const {
-  if (instance_.depth < kMaxDepth) return std::nullopt;
-  return Raise{{std::string(kTooDeep),
-                fmt::format("subflows are already nested {} deep, which is the limit", kMaxDepth)}};
-}
-
-StartTask Visit::task(const Function& function, const Call& call) const {
-  StartTask task{.ns = instance_.ns,
-                 .task = call.id,
-                 .by = instance_.id,
-                 .workflow = instance_.revision.workflow,
-                 .function = function.id,
-                 .attempt = call.attempt,
-                 .files = function.files,
-                 .input = call.input,
-                 .sealed = instance_.sealed | call.sealed};
-  if (const auto* service = std::get_if<NamedService>(&function.runs)) task.runs = *service;
-  if (const auto* container = std::get_if<Container>(&function.runs)) task.runs = *container;
-  return task;
-}
-
-void Visit::start_call(size_t index, const Function& function, const ActionPolicy& policy) {
-  acted_ = true;
-  Call& call = instance_.calls[index];
-  call.status = Call::Status::kRunning;
-  call.retry_at.reset();
-  const Caller caller{.instance = instance_.id,
-                      .entered = instance_.entered,
-                      .index = static_cast<uint32_t>(index),
-                      .attempt = ++call.attempt};
-  call.id = child_id(lookup_.id_key(), caller, now_);
-  const auto arm = [&](TimeoutKind kind) {
-    const auto& timeout = policy.timeouts[kind];
-    if (timeout) call.deadlines[static_cast<size_t>(kind)] = timeout->span.after(now_);
-  };
-  if (call.attempt == 1) call.first_at = now_;
-  if (call.attempt == 1 || instance_.retried) arm(TimeoutKind::kScheduleToClose);
-  Json detail{{"function", function.id}, {"index", index}, {"attempt", call.attempt}};
-  const Subflow* const subflow = function.subflow();
-  call.outside = subflow == nullptr;
-  call.started = false;
-  if (call.outside) {
-    arm(TimeoutKind::kScheduleToStart);
-    detail["task"] = to_string(call.id);
-    StartTask task = this->task(function, call);
-    task.caller = caller;
-    const auto& heartbeat = policy.timeouts[TimeoutKind::kHeartbeat];
-    if (heartbeat) task.heartbeat = heartbeat->span.after(now_) - now_;
-    const auto& attempt = policy.timeouts[TimeoutKind::kStartToClose];
-    if (attempt) task.start_to_close = attempt->span.after(now_) - now_;
-    task.deadline = latest_end(instance_, call);
-    effects_.emplace_back(std::move(task));
-  } else {
-    begin_call(index, policy.timeouts);
-    arm(TimeoutKind::kHeartbeat);
-    detail.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
-    effects_.emplace_back(StartChild{.ns = instance_.ns,
-                                     .child = call.id,
-                                     .workflow = subflow->workflow,
-                                     .input = call.input,
-                                     .caller = caller,
-                                     .by = instance_.id,
-                                     .depth = instance_.depth + 1,
-                                     .hops = instance_.hops,
-                                     .sealed = instance_.sealed | call.sealed});
-  }
-  record(HistoryKind::kCalled, std::move(detail));
-  if (!policy.retries || !policy.retries->allows_after(call.attempt)) call.input = {};
-}
-
-void Visit::begin_call(size_t index, const TimeoutPolicy& timeouts) {
-  Call& call = instance_.calls[index];
-  call.started = true;
-  call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)].reset();
-  if (const auto& timeout = timeouts[TimeoutKind::kStartToClose]) {
-    call.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)] = timeout->span.after(now_);
-  }
-}
-
-void Visit::restart_timeout(size_t index, const TimeoutPolicy& timeouts) {
-  for (size_t i = 0; i < kTimeoutKinds; ++i) {
-    restart_timeout(index, static_cast<TimeoutKind>(i), timeouts);
-  }
-}
-
-void Visit::restart_timeout(size_t index, TimeoutKind kind, const TimeoutPolicy& timeouts) {
-  auto& deadline = instance_.calls[index].deadlines[static_cast<size_t>(kind)];
-  const auto& timeout = timeouts[kind];
-  if (deadline && timeout) deadline = timeout->span.after(now_);
-}
-
-bool Visit::is_held(const Function& function) const {
-  const auto* const service = std::get_if<NamedService>(&function.runs);
-  return service != nullptr && lookup_.is_held(instance_.ns, *service);
-}
-
-Effect stopping(const Instance& instance, const Call& call, bool at_once) {
-  if (call.outside) return StopTask{call.id};
-  return CancelChild{instance.ns, call.id, at_once};
-}
-
-void Visit::stop_call(size_t index) {
-  effects_.push_back(stopping(instance_, instance_.calls[index]));
-}
-
-void Visit::retry_call(size_t index, TimePoint at) {
-  Call& call = instance_.calls[index];
-  call.status = Call::Status::kBetween;
-  call.retry_at = at;
-  for (size_t i = 0; i < kTimeoutKinds; ++i) {
-    const bool continues = static_cast<TimeoutKind>(i) == TimeoutKind::kScheduleToClose;
-    if (!continues || instance_.retried) call.deadlines[i].reset();
-  }
-  record(HistoryKind::kRetrying,
-         Json{{"index", index}, {"attempt", call.attempt + 1}, {"at", format_rfc3339(at)}});
-}
-
-void Visit::arm_calls(std::optional<TimePoint> at) {
-  auto& timers = instance_.timers;
-  std::erase_if(timers, [](const Timer& timer) { return timer.kind == TimerKind::kCalls; });
-  if (instance_.paused) return;
-  std::optional<TimePoint> first = at;
-  const auto note = [&](const std::optional<TimePoint>& due) {
-    if (due) first = std::min(first.value_or(*due), *due);
-  };
-  for (const Call& call : instance_.calls) {
-    note(call.retry_at);
-    for (const auto& deadline : call.deadlines) note(deadline);
-  }
-  if (first) timers.push_back({.kind = TimerKind::kCalls, .deadline = *first});
-}
-
-const ServicePolicy* Visit::service_policy(const Function& function) const {
-  const auto* const service = std::get_if<NamedService>(&function.runs);
-  return service == nullptr ? nullptr : lookup_.service_policy(instance_.ns, *service);
-}
-
-std::optional<TimePoint> Visit::last_moved(const Call& call) const {
-  return lookup_.last_moved(instance_.ns, call.id);
-}
-
-std::optional<Raise> Visit::start_detached(const Function& function, Call call) {
-  acted_ = true;
-  const Caller place{.instance = instance_.id, .entered = instance_.entered, .index = detached_++};
-  call.id = child_id(lookup_.id_key(), place, now_);
-  Json detail{{"function", function.id}, {"async", true}};
-  const Subflow* const subflow = function.subflow();
-  if (subflow == nullptr) {
-    detail["task"] = to_string(call.id);
-    record(HistoryKind::kCalled, std::move(detail));
-    call.attempt = 1;
-    effects_.emplace_back(task(function, call));
-    return std::nullopt;
-  }
-  if (instance_.hops >= kMaxHops) {
-    return Raise{{std::string(kTooDeep),
-                  fmt::format("this subflow would be number {} in a chain of detached subflows of "
-                              "which none waited for at least one second; the limit is {}",
-                              kMaxHops + 1, kMaxHops)}};
-  }
-  detail.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
-  record(HistoryKind::kCalled, std::move(detail));
-  effects_.emplace_back(StartChild{.ns = instance_.ns,
-                                   .child = call.id,
-                                   .workflow = subflow->workflow,
-                                   .input = std::move(call.input),
-                                   .by = instance_.id,
-                                   .hops = instance_.hops + 1,
-                                   .sealed = instance_.sealed | call.sealed});
-  return std::nullopt;
-}
-
 Evaluated<std::optional<Variable>> Visit::variable(VariableScope scope, const std::string& key) {
   const VariableName name{owner_of(instance_, scope), key};
   const SetVariable* set = newest(effects_, name);
@@ -473,9 +344,9 @@ void Visit::fail_at_end(Error error) {
   acted_ = true;
   if (instance_.error) return;
   record(HistoryKind::kFixed, LazyJson::object({{"code", error.code}, {"msg", error.message}}));
-  if (data().is_object() && data().contains("error")) {
+  if (data().is_object() && data().has_member("error")) {
     changed_data_ = true;
-    instance_.data.edit()["error"] = {{"code", error.code}, {"msg", error.message}};
+    instance_.data.set("error", LazyJson::object({{"code", error.code}, {"msg", error.message}}));
   }
   instance_.error = std::move(error);
 }

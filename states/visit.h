@@ -11,7 +11,7 @@
 #include <tl/expected.hpp>
 
 #include "base/event.h"
-#include "base/json.h"
+#include "base/lazy_json.h"
 #include "base/time.h"
 #include "expressions/evaluation.h"
 #include "expressions/template.h"
@@ -51,16 +51,16 @@ class Visit {
 
   TimePoint now() const { return now_; }
   const Instance& instance() const { return instance_; }
-  const Json& data() const { return instance_.data.value(); }
+  const LazyJson& data() const { return instance_.data; }
 
   /// The results of the jq programs over the data, in order. run() evaluates jq programs that the
-  /// fast lane can run. For all others it records an Evaluate effect and returns Park. An error of
-  /// a jq program is returned as Raise.
-  Evaluated<std::vector<Json>> run(std::span<const Program* const> programs);
+  /// fast lane can run, if the data is not large and the programs copy little of it. For all others
+  /// it records an Evaluate effect and returns Park. An error of a jq program is returned as Raise.
+  Evaluated<std::vector<LazyJson>> run(std::span<const Program* const> programs);
 
   /// The values of the templates over the data, evaluated together.
-  Evaluated<std::vector<Json>> evaluate(std::span<const Template* const> templates);
-  Evaluated<Json> evaluate(const Template& one);
+  Evaluated<std::vector<LazyJson>> evaluate(std::span<const Template* const> templates);
+  Evaluated<LazyJson> evaluate(const Template& one);
 
   /// A template and the input over which it is evaluated. The template and the input must outlive
   /// the call of evaluate().
@@ -68,8 +68,9 @@ class Visit {
     const Template* value = nullptr;
     const LazyJson* input = nullptr;
   };
-  /// The values of the templates, each over its own input, evaluated together.
-  Evaluated<std::vector<Json>> evaluate(std::span<const Over> values);
+  /// The values of the templates, each over its own input, evaluated together. Precondition: an
+  /// input that is the data of the instance, or made from it, has its text.
+  Evaluated<std::vector<LazyJson>> evaluate(std::span<const Over> values);
 
   /// The index of the first condition that is_true (expressions/evaluation.h); nullopt if none is.
   /// The conditions after it are not evaluated, so their errors have no effect.
@@ -78,13 +79,14 @@ class Visit {
   /// Validates the subject, or all data if it is nullopt, against a JSON Schema in a jq worker.
   /// Returns nullopt if the subject matches, else Raise direktiv.schema.failed, or Park until the
   /// result has arrived.
-  std::optional<Outcome> validate(const std::string& schema, const std::optional<Json>& subject);
+  std::optional<Outcome> validate(const std::string& schema,
+                                  const std::optional<LazyJson>& subject);
 
   /// Replaces the data. Raise millrace.limits.data if it would be nested deeper than kMaxJsonDepth.
-  std::optional<Raise> set_data(Json data);
+  std::optional<Raise> set_data(LazyJson data);
   /// Adds or replaces a key of the data. Raise direktiv.jq.notObject if the data is not an object,
   /// millrace.limits.data if it would be nested deeper than kMaxJsonDepth.
-  std::optional<Raise> put(const std::string& key, Json value);
+  std::optional<Raise> put(const std::string& key, LazyJson value);
 
   /// Adds a listener. An event that matches `filter` is passed to State::take with this `entry`.
   void listen(size_t entry, EventFilter filter);
@@ -173,7 +175,17 @@ class Visit {
     const Program* program = nullptr;
     const LazyJson* input = nullptr;
   };
-  Evaluated<std::vector<Json>> run(std::span<const Job> jobs);
+  Evaluated<std::vector<LazyJson>> run(std::span<const Job> jobs);
+  /// A job that failed, by its index.
+  struct Failure {
+    size_t job = 0;
+    Error error;
+  };
+  /// Asks jq workers for the results of the jobs with the indexes `slow` and puts them into
+  /// `values`. Returns the failure of the first one that failed, or Park.
+  Evaluated<std::optional<Failure>> run_slow(std::span<const Job> jobs,
+                                             std::span<const size_t> slow,
+                                             std::vector<LazyJson>& values);
   /// The results of `evaluation` if they have arrived; else records an Evaluate effect and returns
   /// Park.
   Evaluated<const EvaluationResult*> ask(Evaluation evaluation);

@@ -30,14 +30,15 @@ constexpr size_t kProgramsPerCompile = 100;
 constexpr size_t kBytesPerCompile = size_t{8} << 10;
 
 /// Converts a jq worker's reply to a result. The JSON of the reply is checked like any other JSON
-/// from outside.
+/// from outside. The reply is not in the form of dump_json() (its keys are not sorted, and it has
+/// other escapes and numbers), so a large result is written again, on the jq-pool thread.
 QueryResult to_result(const wire::Reply& reply, Query::Mode mode) {
   if (reply.kind != wire::Reply::Kind::kValue) {
     return fail(std::string(mode == Query::Mode::kSchema ? kSchemaFailed : kJqBadCommand),
                 reply.text);
   }
   Result<Json> value = parse_json(reply.text);
-  if (value) return *std::move(value);
+  if (value) return LazyJson::of_tree(*std::move(value));
   return fail(std::string(kJqBadCommand),
               fmt::format("the result is not valid JSON: {}", value.error().message));
 }

@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "base/json.h"
+#include "base/lazy_json.h"
 #include "base/time.h"
 #include "model/instance.h"
 #include "model/variable.h"
@@ -43,7 +44,7 @@ struct DeleteWorkflow {
 struct StartInstance {  // NOLINT(bugprone-exception-escape)
   std::string ns;
   std::string workflow;
-  Json input;                   ///< the initial data; must be an object
+  LazyJson input;               ///< the initial data; must be an object
   std::string idempotency_key;  ///< empty: no key
   std::string own_policy = {};  ///< as encoded by write_own_policy; empty: not set
 };

@@ -17,16 +17,16 @@ namespace {
 
 /// Puts each payload under its event's type, in entry order; several payloads of one type become an
 /// array.
-Json input_of(std::span<const StartEvent> entries, std::span<const Event> events) {
-  std::map<std::string, std::vector<Json>> by_type;
+LazyJson input_of(std::span<const StartEvent> entries, std::span<const Event> events) {
+  std::map<std::string, std::vector<LazyJson>> by_type;
   for (size_t i = 0; i < events.size(); ++i) {
     by_type[entries[i].filter.type].push_back(captured(events[i], entries[i].capture));
   }
-  Json input = Json::object();
+  std::map<std::string, LazyJson> input;
   for (auto& [type, values] : by_type) {
-    input[type] = values.size() == 1 ? std::move(values.front()) : Json(std::move(values));
+    input[type] = values.size() == 1 ? std::move(values.front()) : LazyJson::of_elements(values);
   }
-  return input;
+  return LazyJson::of_members(std::move(input));
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
   if (const auto over = TRY(instances_.over_quota(entry->ns))) return refuse(now, message, *over);
   TRY(instances_.start(
       now, *entry, **workflow,
-      {.data = message.input.value(),
+      {.data = message.input,
        .how =
            Json{{"by", "subflow"}, {"parent", to_string(message.by)}, {"revision", entry->latest}},
        .hops = message.hops,

@@ -37,7 +37,7 @@ struct LoadedInstance {
 
 /// The properties of an instance at its start.
 struct StartSpec {
-  Json data;
+  LazyJson data;
   LazyJson how;       ///< detail of the first history record
   uint32_t hops = 0;  ///< highest hops of the events that start the instance
   std::string idempotency_key;

@@ -2,7 +2,6 @@
 
 #include <variant>
 
-#include "base/bytes.h"
 #include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
@@ -11,9 +10,7 @@ namespace {
 /// Converts the answer of a function: JSON stays as it is, other bytes become a Base64 string, and
 /// an empty answer becomes null.
 LazyJson json_of_answer(const std::string& answer) {
-  if (answer.empty()) return {};
-  Result<Json> json = parse_json(answer);
-  return json ? LazyJson(std::move(*json)) : LazyJson(Json(base64_encode(answer)));
+  return answer.empty() ? LazyJson() : LazyJson::of_bytes(answer);
 }
 
 }  // namespace

@@ -114,12 +114,13 @@ Outcome log_and_enter(StepContext& step, Visit& visit) {
   if (const auto& log = step.state().common().log) {
     auto value = visit.evaluate(*log);
     if (!value) return std::move(value).error();
-    if (const size_t size = dump_json(*value).size(); size > kMaxLogBytes) {
+    if (const size_t size = value->text().size(); size > kMaxLogBytes) {
       return Raise{{"millrace.limits.log",
                     fmt::format("the value of `log` is {} bytes of JSON; a record holds at most {}",
                                 size, kMaxLogBytes)}};
     }
-    visit.record(HistoryKind::kLog, Json{{"value", std::move(*value)}});
+    visit.record(HistoryKind::kLog,
+                 LazyJson::of_text(fmt::format(R"({{"value":{}}})", value->text())));
   }
   return step.state().enter(visit);
 }
@@ -478,11 +479,11 @@ void clear_waits(StepContext& step) {
 }
 
 void put_error(Instance& instance, const Error& error) {
-  Json entry = {{"code", error.code}, {"msg", error.message}};
-  if (instance.data.value().is_object()) {
-    instance.data.edit()["error"] = std::move(entry);
+  LazyJson entry = LazyJson::object({{"code", error.code}, {"msg", error.message}});
+  if (instance.data.is_object()) {
+    instance.data.set("error", std::move(entry));
   } else {
-    instance.data = Json{{"error", std::move(entry)}, {"data", instance.data.value()}};
+    instance.data = LazyJson::of_members({{"error", std::move(entry)}, {"data", instance.data}});
   }
 }
 

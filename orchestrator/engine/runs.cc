@@ -34,7 +34,7 @@ void keep_timers(Instance& instance, TimerKind kind) {
 }  // namespace
 
 Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
-                       const Workflow& workflow, Json input, TimePoint now,
+                       const Workflow& workflow, LazyJson input, TimePoint now,
                        const ListenFrom& position, const Origin& origin) {
   Instance instance{.id = id, .ns = ns, .revision = revision};
   instance.state = workflow.start.state;
@@ -44,7 +44,7 @@ Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
   instance.execution_from = origin.execution_from.value_or(now);
   instance.own_policy = origin.own_policy;
   instance.listen_from = position;
-  instance.input = input.is_object() ? std::move(input) : Json{{"input", std::move(input)}};
+  instance.input = input.is_object() ? std::move(input) : LazyJson::of_members({{"input", input}});
   instance.input.text();  // make the text now, so that the data shares it
   instance.data = instance.input;
   arm_run(instance, workflow, now);

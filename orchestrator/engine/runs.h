@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/lazy_json.h"
 #include "base/time.h"
 #include "model/definition.h"
 #include "model/instance.h"
@@ -28,7 +28,7 @@ struct Origin {
 /// instance. `input` is an object (the data); other JSON becomes {"input": …}. The
 /// instance listens to the events after `position`.
 Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
-                       const Workflow& workflow, Json input, TimePoint now,
+                       const Workflow& workflow, LazyJson input, TimePoint now,
                        const ListenFrom& position, const Origin& origin = {});
 
 /// The state in which a manual retry of a failed instance starts.

@@ -34,8 +34,9 @@ class BrokersClock final : public Clock {
   TimePoint start_;
 };
 
-/// Replaces the jq workers: for each jq program the test defines a function. Answers evaluations at
-/// once, or, after hold(), when the test asks for the answer.
+/// Replaces the jq workers: for each jq program the test defines a function; a program of the fast
+/// lane needs none. Answers evaluations at once, or, after hold(), when the test asks for the
+/// answer.
 class TestEvaluator {
  public:
   using Program = std::function<QueryResult(const Json& input)>;

@@ -176,8 +176,9 @@ Result<Json> run_command(const CommandContext& context, const StartInstance& com
   BatchState& batch = context.batch;
   const WorkflowEntry* const entry = TRY(find_workflow(context, command.ns, command.workflow));
   const std::string& key = command.idempotency_key;
-  const Fingerprint input = fingerprint({dump_json(command.input)});
+  Fingerprint input{};
   if (!key.empty()) {
+    input = fingerprint({command.input.text()});
     if (const auto known = TRY(read_idempotency(batch.tx, entry->number, key))) {
       if (known->input != input) {
         return fail(

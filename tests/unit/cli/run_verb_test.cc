@@ -15,7 +15,7 @@ TEST_F(RunVerb, StartsAnInstanceAndPrintsItsId) {
   EXPECT_EQ(run({"run", "order", "--input", "[1]", "-o", "name"}).out, std::string(kId) + "\n");
   EXPECT_EQ(service_.starts().back().input, Json::array({1}));
   EXPECT_EQ(run({"run", "order", "--input", "@" + file("in", "no json")}).code, 0);
-  EXPECT_EQ(service_.starts().back().input, "bm8ganNvbg==");
+  EXPECT_EQ(service_.starts().back().input, Json("bm8ganNvbg=="));
   EXPECT_EQ(run({"run", "order", "--input", "-"}, R"({"a":1})").code, 0);
   EXPECT_EQ(service_.starts().back().input, (Json{{"a", 1}}));
   EXPECT_EQ(run({"run", "order", "--input", "{", "--wait"}).code, 2);

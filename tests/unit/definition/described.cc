@@ -14,9 +14,11 @@ const std::vector<Effect> kNoEffects;
 
 /// The value as JSON, with the text of each jq program in its place.
 Json described(const Template& value) {
-  std::vector<Json> texts;
-  for (const Program& program : value.programs()) texts.push_back("<" + program.text + ">");
-  return {{"value", value.assemble(texts)}, {"whole", value.whole() != nullptr}};
+  std::vector<LazyJson> texts;
+  for (const Program& program : value.programs()) {
+    texts.emplace_back(Json("<" + program.text + ">"));
+  }
+  return {{"value", value.assemble(texts).value()}, {"whole", value.whole() != nullptr}};
 }
 
 Json described(StateIndex state) { return state; }
@@ -127,7 +129,7 @@ Json entering(const State& state, Instance& instance) {
               {"instance", described(instance)}};
     }
     EvaluationResult result;
-    for (const Query& query : asked->evaluation.queries) result.push_back(query.program);
+    for (const Query& query : asked->evaluation.queries) result.emplace_back(Json(query.program));
     results.push_back(std::move(result));
   }
 }

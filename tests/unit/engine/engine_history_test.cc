@@ -144,11 +144,16 @@ TEST(Engine, RefusesALogRecordAbove64KiB) {
 id: log
 states: [{id: only, type: noop, log: jq(.text), catch: [{error: millrace.limits.*}]}]
 )");
-  InstanceRun just(workflow, {{"text", std::string(65'536 - 2, 'x')}});
-  just.proceed();
+  // The data is large, so a jq worker evaluates the value.
+  const auto run_with = [&](const std::string& text) {
+    InstanceRun run(workflow, {{"text", text}});
+    run.proceed();
+    run.evaluated({LazyJson::of_tree(text)});
+    return run;
+  };
+  const InstanceRun just = run_with(std::string(65'536 - 2, 'x'));
   EXPECT_THAT(print_history(just.history()), Contains(HasSubstr("0s log only")));
-  InstanceRun over(workflow, {{"text", std::string(65'536 - 1, 'x')}});
-  over.proceed();
+  const InstanceRun over = run_with(std::string(65'536 - 1, 'x'));
   EXPECT_THAT(over.rows().back().does,
               Contains("raises millrace.limits.log: the value of `log` is 65537 bytes of JSON; a "
                        "record holds at most 65536"));

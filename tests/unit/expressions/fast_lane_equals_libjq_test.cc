@@ -33,9 +33,9 @@ bool equal(const Json& a, const Json& b) {
   return a == b;
 }
 
-bool equal(const QueryResult& a, const QueryResult& b) { return a && b ? equal(*a, *b) : a == b; }
+bool equal(const Result<Json>& a, const Result<Json>& b) { return a && b ? equal(*a, *b) : a == b; }
 
-std::string described(const QueryResult& result) {
+std::string described(const Result<Json>& result) {
   return result ? dump_json(*result) : result.error().code + ": " + result.error().message;
 }
 
@@ -58,9 +58,9 @@ class FastLaneTest : public PoolTest {
         EXPECT_NE(fast, nullptr) << program;
         if (!fast) continue;
         for (size_t i = 0; i < inputs.size(); ++i) {
-          ASSERT_TRUE(answers[i]) << described(answers[i]) << "\n" << group.text();
-          const QueryResult expected = one_result((*answers[i])[p]);
-          const QueryResult result = fast->run(*parse_json(inputs[i]));
+          ASSERT_TRUE(answers[i]) << answers[i].error().message << "\n" << group.text();
+          const Result<Json> expected = one_result(answers[i]->value()[p]);
+          const Result<Json> result = fast->run(*parse_json(inputs[i]));
           EXPECT_TRUE(equal(result, expected))
               << program << " on " << inputs[i] << "\nlibjq: " << described(expected)
               << "\nfast:  " << described(result);
@@ -102,7 +102,7 @@ class FastLaneTest : public PoolTest {
 
   /// The only result of a program. `answer` is an array with the array of results, or an error
   /// message.
-  static QueryResult one_result(const Json& answer) {
+  static Result<Json> one_result(const Json& answer) {
     if (answer.is_string()) return fail(std::string(kJqBadCommand), answer.get<std::string>());
     if (answer[0].size() != 1) return fail("", "there is not one result");
     return answer[0][0];

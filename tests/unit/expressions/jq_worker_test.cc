@@ -42,7 +42,7 @@ class JqWorkerTest : public PoolTest {
       const QueryResult result = run(row);
       if (row.outcome == std::string_view(kBad) || row.outcome == std::string_view(kTime) ||
           row.outcome == std::string_view(kMemory)) {
-        ASSERT_FALSE(result) << row.program << " yields " << *result;
+        ASSERT_FALSE(result) << row.program << " yields " << result->text();
         EXPECT_EQ(result.error().code, row.outcome) << row.program;
         EXPECT_THAT(result.error().message, testing::HasSubstr(row.message)) << row.program;
       } else {

@@ -88,7 +88,34 @@ TEST(Template, FindsItsProgramsAndInsertsTheirResults) {
     ASSERT_TRUE(made) << row.value << made.error().message;
     EXPECT_EQ(texts(*made), row.programs) << row.value;
     EXPECT_EQ(made->is_constant(), row.programs.empty()) << row.value;
-    EXPECT_EQ(made->assemble(row.results), row.assembled) << row.value;
+    const std::vector<LazyJson> results(row.results.begin(), row.results.end());
+    EXPECT_EQ(made->assemble(results).text(), dump_json(row.assembled)) << row.value;
+  }
+}
+
+TEST(Template, InsertsLargeResultsIntoTheTextThatATreeWouldHave) {
+  const std::string quotes(kLargeJson, '"');
+  struct Row {
+    Json value;
+    std::vector<Json> results;
+    Json assembled;
+  };
+  const Row rows[] = {
+      {"jq(.a)", {quotes}, quotes},
+      {"<jq(.a)|jq(.b)>", {quotes, 1}, "<" + quotes + "|1>"},
+      {"<jq(.a)>", {Json::array({quotes})}, "<" + dump_json(Json::array({quotes})) + ">"},
+      {{{"b\"", {1, "jq(.a)", {{"c", "\n"}}}}, {"a", "x jq(.b)"}, {"e", Json::object()}},
+       {2, {{"k", quotes}}},
+       {{"a", "x 2"}, {"b\"", {1, {{"k", quotes}}, {{"c", "\n"}}}}, {"e", Json::object()}}},
+  };
+  for (const Row& row : rows) {
+    const Result<Template> made = read(Field::kLiteral, row.value);
+    ASSERT_TRUE(made) << row.value << made.error().message;
+    const std::vector<LazyJson> trees(row.results.begin(), row.results.end());
+    EXPECT_EQ(made->assemble(trees).text(), dump_json(row.assembled)) << row.value;
+    std::vector<LazyJson> texts;
+    for (const Json& result : row.results) texts.push_back(LazyJson::of_text(dump_json(result)));
+    EXPECT_EQ(made->assemble(texts).text(), dump_json(row.assembled)) << row.value;
   }
 }
 
@@ -159,7 +186,7 @@ TEST(Template, CompilesAProgramForTheFastLaneIfPossible) {
 
 TEST(Template, IsNullByDefault) {
   EXPECT_TRUE(Template().is_constant());
-  EXPECT_EQ(Template().assemble({}), nullptr);
+  EXPECT_TRUE(Template().assemble({}).is_null());
 }
 
 }  // namespace

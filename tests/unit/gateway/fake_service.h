@@ -184,7 +184,7 @@ class FakeService : public Service {
   std::set<std::string, std::less<>> spaces_ = {"default"};
   std::map<std::string, std::vector<std::string>, std::less<>> workflows_;
   std::set<std::string, std::less<>> paused_;
-  std::map<std::string, Json> keys_;
+  std::map<std::string, LazyJson> keys_;
   std::map<std::string, Variable> variables_;
   std::map<std::string, std::string> secrets_;
   std::vector<StartInstance> starts_;

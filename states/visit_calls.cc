@@ -1,0 +1,190 @@
+// The part of Visit that concerns the calls of a state.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "model/hops.h"
+#include "states/child_id.h"
+#include "states/visit.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kTooDeep = "direktiv.limits.depth";
+
+}  // namespace
+
+std::optional<Raise> Visit::refuse_depth() const {
+  if (instance_.depth < kMaxDepth) return std::nullopt;
+  return Raise{{std::string(kTooDeep),
+                fmt::format("subflows are already nested {} deep, which is the limit", kMaxDepth)}};
+}
+
+StartTask Visit::task(const Function& function, const Call& call) const {
+  StartTask task{.ns = instance_.ns,
+                 .task = call.id,
+                 .by = instance_.id,
+                 .workflow = instance_.revision.workflow,
+                 .function = function.id,
+                 .attempt = call.attempt,
+                 .files = function.files,
+                 .input = call.input,
+                 .sealed = instance_.sealed | call.sealed};
+  if (const auto* service = std::get_if<NamedService>(&function.runs)) task.runs = *service;
+  if (const auto* container = std::get_if<Container>(&function.runs)) task.runs = *container;
+  return task;
+}
+
+void Visit::start_call(size_t index, const Function& function, const ActionPolicy& policy) {
+  acted_ = true;
+  Call& call = instance_.calls[index];
+  call.status = Call::Status::kRunning;
+  call.retry_at.reset();
+  const Caller caller{.instance = instance_.id,
+                      .entered = instance_.entered,
+                      .index = static_cast<uint32_t>(index),
+                      .attempt = ++call.attempt};
+  call.id = child_id(lookup_.id_key(), caller, now_);
+  const auto arm = [&](TimeoutKind kind) {
+    const auto& timeout = policy.timeouts[kind];
+    if (timeout) call.deadlines[static_cast<size_t>(kind)] = timeout->span.after(now_);
+  };
+  if (call.attempt == 1) call.first_at = now_;
+  if (call.attempt == 1 || instance_.retried) arm(TimeoutKind::kScheduleToClose);
+  Json detail{{"function", function.id}, {"index", index}, {"attempt", call.attempt}};
+  const Subflow* const subflow = function.subflow();
+  call.outside = subflow == nullptr;
+  call.started = false;
+  if (call.outside) {
+    arm(TimeoutKind::kScheduleToStart);
+    detail["task"] = to_string(call.id);
+    StartTask task = this->task(function, call);
+    task.caller = caller;
+    const auto& heartbeat = policy.timeouts[TimeoutKind::kHeartbeat];
+    if (heartbeat) task.heartbeat = heartbeat->span.after(now_) - now_;
+    const auto& attempt = policy.timeouts[TimeoutKind::kStartToClose];
+    if (attempt) task.start_to_close = attempt->span.after(now_) - now_;
+    task.deadline = latest_end(instance_, call);
+    effects_.emplace_back(std::move(task));
+  } else {
+    begin_call(index, policy.timeouts);
+    arm(TimeoutKind::kHeartbeat);
+    detail.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
+    effects_.emplace_back(StartChild{.ns = instance_.ns,
+                                     .child = call.id,
+                                     .workflow = subflow->workflow,
+                                     .input = call.input,
+                                     .caller = caller,
+                                     .by = instance_.id,
+                                     .depth = instance_.depth + 1,
+                                     .hops = instance_.hops,
+                                     .sealed = instance_.sealed | call.sealed});
+  }
+  record(HistoryKind::kCalled, std::move(detail));
+  if (!policy.retries || !policy.retries->allows_after(call.attempt)) call.input = {};
+}
+
+void Visit::begin_call(size_t index, const TimeoutPolicy& timeouts) {
+  Call& call = instance_.calls[index];
+  call.started = true;
+  call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)].reset();
+  if (const auto& timeout = timeouts[TimeoutKind::kStartToClose]) {
+    call.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)] = timeout->span.after(now_);
+  }
+}
+
+void Visit::restart_timeout(size_t index, const TimeoutPolicy& timeouts) {
+  for (size_t i = 0; i < kTimeoutKinds; ++i) {
+    restart_timeout(index, static_cast<TimeoutKind>(i), timeouts);
+  }
+}
+
+void Visit::restart_timeout(size_t index, TimeoutKind kind, const TimeoutPolicy& timeouts) {
+  auto& deadline = instance_.calls[index].deadlines[static_cast<size_t>(kind)];
+  const auto& timeout = timeouts[kind];
+  if (deadline && timeout) deadline = timeout->span.after(now_);
+}
+
+bool Visit::is_held(const Function& function) const {
+  const auto* const service = std::get_if<NamedService>(&function.runs);
+  return service != nullptr && lookup_.is_held(instance_.ns, *service);
+}
+
+Effect stopping(const Instance& instance, const Call& call, bool at_once) {
+  if (call.outside) return StopTask{call.id};
+  return CancelChild{instance.ns, call.id, at_once};
+}
+
+void Visit::stop_call(size_t index) {
+  effects_.push_back(stopping(instance_, instance_.calls[index]));
+}
+
+void Visit::retry_call(size_t index, TimePoint at) {
+  Call& call = instance_.calls[index];
+  call.status = Call::Status::kBetween;
+  call.retry_at = at;
+  for (size_t i = 0; i < kTimeoutKinds; ++i) {
+    const bool continues = static_cast<TimeoutKind>(i) == TimeoutKind::kScheduleToClose;
+    if (!continues || instance_.retried) call.deadlines[i].reset();
+  }
+  record(HistoryKind::kRetrying,
+         Json{{"index", index}, {"attempt", call.attempt + 1}, {"at", format_rfc3339(at)}});
+}
+
+void Visit::arm_calls(std::optional<TimePoint> at) {
+  auto& timers = instance_.timers;
+  std::erase_if(timers, [](const Timer& timer) { return timer.kind == TimerKind::kCalls; });
+  if (instance_.paused) return;
+  std::optional<TimePoint> first = at;
+  const auto note = [&](const std::optional<TimePoint>& due) {
+    if (due) first = std::min(first.value_or(*due), *due);
+  };
+  for (const Call& call : instance_.calls) {
+    note(call.retry_at);
+    for (const auto& deadline : call.deadlines) note(deadline);
+  }
+  if (first) timers.push_back({.kind = TimerKind::kCalls, .deadline = *first});
+}
+
+const ServicePolicy* Visit::service_policy(const Function& function) const {
+  const auto* const service = std::get_if<NamedService>(&function.runs);
+  return service == nullptr ? nullptr : lookup_.service_policy(instance_.ns, *service);
+}
+
+std::optional<TimePoint> Visit::last_moved(const Call& call) const {
+  return lookup_.last_moved(instance_.ns, call.id);
+}
+
+std::optional<Raise> Visit::start_detached(const Function& function, Call call) {
+  acted_ = true;
+  const Caller place{.instance = instance_.id, .entered = instance_.entered, .index = detached_++};
+  call.id = child_id(lookup_.id_key(), place, now_);
+  Json detail{{"function", function.id}, {"async", true}};
+  const Subflow* const subflow = function.subflow();
+  if (subflow == nullptr) {
+    detail["task"] = to_string(call.id);
+    record(HistoryKind::kCalled, std::move(detail));
+    call.attempt = 1;
+    effects_.emplace_back(task(function, call));
+    return std::nullopt;
+  }
+  if (instance_.hops >= kMaxHops) {
+    return Raise{{std::string(kTooDeep),
+                  fmt::format("this subflow would be number {} in a chain of detached subflows of "
+                              "which none waited for at least one second; the limit is {}",
+                              kMaxHops + 1, kMaxHops)}};
+  }
+  detail.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
+  record(HistoryKind::kCalled, std::move(detail));
+  effects_.emplace_back(StartChild{.ns = instance_.ns,
+                                   .child = call.id,
+                                   .workflow = subflow->workflow,
+                                   .input = std::move(call.input),
+                                   .by = instance_.id,
+                                   .hops = instance_.hops + 1,
+                                   .sealed = instance_.sealed | call.sealed});
+  return std::nullopt;
+}
+
+}  // namespace millrace
