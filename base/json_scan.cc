@@ -67,21 +67,6 @@ size_t end_of_string(std::string_view text, size_t at) {
   return text.size();
 }
 
-/// The next place from `at` on, outside strings, at which there is a bracket; the size of the text
-/// if there is none.
-size_t next_bracket(std::string_view text, size_t at) {
-  while (at < text.size()) {
-    if (at + 8 <= text.size() && !has_structure(text.data() + at)) {
-      at += 8;
-      continue;
-    }
-    const char c = text[at];
-    if (opens(c) || closes(c)) return at;
-    at = c == '"' ? end_of_string(text, at + 1) : at + 1;
-  }
-  return text.size();
-}
-
 /// The place behind the value that begins at `at`.
 size_t end_of_value(std::string_view text, size_t at) {
   if (at >= text.size()) return text.size();
@@ -93,7 +78,7 @@ size_t end_of_value(std::string_view text, size_t at) {
         text.begin());
   }
   size_t depth = 0;
-  while ((at = next_bracket(text, at)) < text.size()) {
+  while ((at = next_json_bracket(text, at)) < text.size()) {
     if (opens(text[at++])) {
       ++depth;
     } else if (--depth == 0) {
@@ -297,9 +282,22 @@ bool is_json_within(std::string_view text, size_t depth) {
   return is_utf8(text) && JsonCheck(text, depth).holds();
 }
 
+size_t next_json_bracket(std::string_view text, size_t at) {
+  while (at < text.size()) {
+    if (at + 8 <= text.size() && !has_structure(text.data() + at)) {
+      at += 8;
+      continue;
+    }
+    const char c = text[at];
+    if (opens(c) || closes(c)) return at;
+    at = c == '"' ? end_of_string(text, at + 1) : at + 1;
+  }
+  return text.size();
+}
+
 size_t too_deep_at(std::string_view text, size_t depth) {
   size_t open = 0;
-  for (size_t at = 0; (at = next_bracket(text, at)) < text.size(); ++at) {
+  for (size_t at = 0; (at = next_json_bracket(text, at)) < text.size(); ++at) {
     if (opens(text[at])) {
       if (++open > depth) return at;
     } else if (open > 0) {

@@ -13,6 +13,10 @@ namespace millrace {
 /// objects nest at most `depth` deep.
 bool is_json_within(std::string_view text, size_t depth);
 
+/// The first place from `at` on, outside strings, at which there is a bracket (`[`, `]`, `{` or
+/// `}`); the size of the text if there is none. Precondition: `at` is not inside a string.
+size_t next_json_bracket(std::string_view text, size_t at);
+
 /// The first byte at which arrays and objects nest more than `depth` deep; npos if there is none.
 /// Counts the brackets outside strings, so the result is right for every text that is JSON.
 size_t too_deep_at(std::string_view text, size_t depth);

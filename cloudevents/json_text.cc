@@ -1,9 +1,12 @@
 #include "cloudevents/json_text.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 #include "base/bytes.h"
 #include "base/json.h"
+#include "base/json_scan.h"
 
 namespace millrace {
 namespace {
@@ -81,16 +84,11 @@ class Scanner {
 
   bool skip_brackets() {
     size_t depth = 0;
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '"') {
-        if (!skip_string()) return false;
-        continue;
-      }
-      ++at_;
+    while ((at_ = next_json_bracket(text_, at_)) < text_.size()) {
+      const char c = text_[at_++];
       if (c == '{' || c == '[') {
         ++depth;
-      } else if ((c == '}' || c == ']') && --depth == 0) {
+      } else if (--depth == 0) {
         return true;
       }
     }
@@ -101,16 +99,15 @@ class Scanner {
   size_t at_ = 0;
 };
 
-/// Calls `visit` with the position of each byte that is not part of a string.
-template <class Visit>
-void for_each_outside_strings(std::string_view text, Visit visit) {
-  for (size_t at = 0; at < text.size();) {
-    if (text[at] == '"') {
-      at = end_of_string(text, at);
-    } else {
-      visit(at++);
-    }
-  }
+/// Whether one of the eight bytes from `text` on is a quote, white space or another control
+/// character.
+bool has_quote_or_space(const char* text) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  uint64_t word = 0;
+  std::memcpy(&word, text, sizeof word);
+  const uint64_t quotes = word ^ (kOnes * '"');
+  const uint64_t found = ((quotes - kOnes) & ~quotes) | ((word - kOnes * 0x21) & ~word);
+  return (found & (kOnes << 7)) != 0;
 }
 
 }  // namespace
@@ -158,6 +155,7 @@ bool is_plain_string(std::string_view json) {
 std::optional<std::string> read_string(std::string_view json) {
   if (is_plain_string(json)) return std::string(json.substr(1, json.size() - 2));
   if (!is_json_text(json)) return std::nullopt;
+  if (json.starts_with('"') && json.ends_with('"')) return string_of_json(json);
   Result<Json> value = parse_json(json);
   if (!value || !value->is_string()) return std::nullopt;
   return std::move(value->get_ref<std::string&>());
@@ -180,22 +178,30 @@ std::string compact_json(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   size_t copied = 0;
-  for_each_outside_strings(text, [&](size_t at) {
-    if (!is_json_space(text[at])) return;
-    out.append(text, copied, at - copied);
-    copied = at + 1;
-  });
+  for (size_t at = 0; at < text.size();) {
+    if (at + 8 <= text.size() && !has_quote_or_space(text.data() + at)) {
+      at += 8;
+    } else if (text[at] == '"') {
+      at = end_of_string(text, at);
+    } else {
+      if (is_json_space(text[at])) {
+        out.append(text, copied, at - copied);
+        copied = at + 1;
+      }
+      ++at;
+    }
+  }
   return out.append(text, copied);
 }
 
 size_t depth_of_json(std::string_view text) {
   size_t depth = 0;
   size_t deepest = 0;
-  for_each_outside_strings(text, [&](size_t at) {
+  for (size_t at = 0; (at = next_json_bracket(text, at)) < text.size(); ++at) {
     const char c = text[at];
     if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
     if ((c == '}' || c == ']') && depth > 0) --depth;
-  });
+  }
   return deepest;
 }
 

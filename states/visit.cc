@@ -19,9 +19,10 @@ namespace {
 /// minus space for headers.
 constexpr size_t kMaxGeneratedEventBytes = size_t{1024 - 16} * 1024;
 
-/// The largest factor by which a text grows when its characters are escaped in JSON. The factor of
-/// Base64 is smaller.
+/// The largest factor by which a text grows when its characters are escaped in JSON. JSON data does
+/// not grow, unless it becomes Base64, whose factor is smaller than 2.
 constexpr size_t kWorstGrowth = 6;
+constexpr size_t kWorstGrowthOfJson = 2;
 
 /// An upper bound for the id, the time, and the names and punctuation of the core attributes.
 constexpr size_t kEnvelopeBytes = 512;
@@ -44,13 +45,15 @@ bool is_too_large(const Event& event) {
   const auto size_of = [](const std::optional<std::string>& text) {
     return text ? text->size() : 0;
   };
-  size_t size = kEnvelopeBytes + event.source.size() + event.type.size() + size_of(event.data) +
-                size_of(event.subject) + size_of(event.dataschema) + size_of(event.datacontenttype);
+  size_t size = kEnvelopeBytes + event.source.size() + event.type.size() + size_of(event.subject) +
+                size_of(event.dataschema) + size_of(event.datacontenttype);
   for (const auto& [name, value] : event.extensions) {
     const auto* const text = std::get_if<std::string>(&value);
     size += kEnvelopeBytes + name.size() + (text ? text->size() : 0);
   }
-  if (size * kWorstGrowth < kMaxGeneratedEventBytes) return false;
+  const bool is_json = is_json_content_type(event.datacontenttype);
+  const size_t of_data = size_of(event.data) * (is_json ? kWorstGrowthOfJson : kWorstGrowth);
+  if (size * kWorstGrowth + of_data < kMaxGeneratedEventBytes) return false;
   return encode_json_event(event).size() > kMaxGeneratedEventBytes;
 }
 
