@@ -128,13 +128,15 @@ Jv marked(const Json& value, Literals& literals) {
   }
 }
 
-/// Writes jq values as compact JSON, up to the limits of a result.
+/// Writes jq values as compact JSON, up to the limits of a result. The text is that of dump_json(),
+/// except for the spelling of some numbers.
 class Writer {
  public:
-  explicit Writer(const Literals& literals) : literals_(literals) {}
+  /// `sorts_keys`: false writes the keys in jq's order.
+  Writer(const Literals& literals, bool sorts_keys)
+      : literals_(literals), sorts_keys_(sorts_keys) {}
 
-  /// Appends the value, with keys in jq's order; the reader's Json sorts them. False if the result
-  /// exceeds a limit; finish() then returns the error.
+  /// Appends the value. False if the result exceeds a limit; finish() then returns the error.
   bool write(const Jv& value, size_t depth = 0) {
     if (text_.size() > kMaxResultBytes) return fail(result_too_large());
     switch (value.kind()) {
@@ -152,7 +154,7 @@ class Writer {
         write_number(value.get());
         return true;
       case JV_KIND_STRING:
-        write_string(value.text());
+        append_json_string(value.text(), text_);
         return true;
       case JV_KIND_ARRAY:
       case JV_KIND_OBJECT:
@@ -186,16 +188,23 @@ class Writer {
   }
 
   bool write_object(const Jv& object, size_t depth) {
-    text_ += '{';
-    bool first = true;
+    std::vector<std::pair<Jv, int>> members;  // their names and their places
     for (int i = jv_object_iter(object.get()); jv_object_iter_valid(object.get(), i);
          i = jv_object_iter_next(object.get(), i)) {
-      if (!std::exchange(first, false)) text_ += ',';
-      write_string(Jv(jv_object_iter_key(object.get(), i)).text());
-      text_ += ':';
-      if (!write(Jv(jv_object_iter_value(object.get(), i)), depth + 1)) return false;
+      members.emplace_back(Jv(jv_object_iter_key(object.get(), i)), i);
     }
-    text_ += '}';
+    const auto is_less = [](const auto& a, const auto& b) {
+      return a.first.text() < b.first.text();
+    };
+    if (sorts_keys_) std::sort(members.begin(), members.end(), is_less);
+    char before = '{';
+    for (const auto& [name, place] : members) {
+      text_ += std::exchange(before, ',');
+      append_json_string(name.text(), text_);
+      text_ += ':';
+      if (!write(Jv(jv_object_iter_value(object.get(), place)), depth + 1)) return false;
+    }
+    text_ += before == '{' ? "{}" : "}";
     return true;
   }
 
@@ -221,22 +230,8 @@ class Writer {
     text_.append(digits, end.ptr);
   }
 
-  void write_string(std::string_view string) {
-    text_ += '"';
-    for (const char c : string) {
-      if (c == '"' || c == '\\') {
-        text_ += '\\';
-        text_ += c;
-      } else if (static_cast<unsigned char>(c) < 0x20) {
-        fmt::format_to(std::back_inserter(text_), "\\u{:04x}", static_cast<int>(c));
-      } else {
-        text_ += c;
-      }
-    }
-    text_ += '"';
-  }
-
   const Literals& literals_;
+  const bool sorts_keys_;
   std::string text_;
   Error failure_;
 };
@@ -282,7 +277,7 @@ std::string message_text(std::string_view text) {
 std::string error_text(const Jv& message) {
   if (message.kind() == JV_KIND_STRING) return message_text(message.text());
   const Literals none;
-  Writer writer(none);
+  Writer writer(none, false);
   const bool written = writer.write(message);
   const auto text = std::move(writer).finish(written);
   return text ? message_text(*text) : text.error().message;
@@ -484,7 +479,7 @@ Result<std::string> JqProgram::run(const JqInput& input, TimePoint now, Query::M
   if (!result) {
     return fail(std::string(kJqBadCommand), "the program has no result, expected one");
   }
-  Writer writer(value.literals);
+  Writer writer(value.literals, true);
   const bool written = writer.write(*result);
   return std::move(writer).finish(written);
 }

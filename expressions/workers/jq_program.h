@@ -58,9 +58,9 @@ class JqProgram {
   JqProgram(JqProgram&&) noexcept;
   JqProgram& operator=(JqProgram&&) noexcept;
 
-  /// Runs the jq program. Returns the JSON text of the result; in mode kCondition `true` or
-  /// `false`. `now` is the result of jq's `now`. Integers above 2^53 that passed through unchanged
-  /// keep the digits that they have in the input. Error: direktiv.jq.badCommand.
+  /// Runs the jq program. Returns the JSON text of the result, with sorted keys; in mode kCondition
+  /// `true` or `false`. `now` is the result of jq's `now`. Integers above 2^53 that passed through
+  /// unchanged keep the digits that they have in the input. Error: direktiv.jq.badCommand.
   Result<std::string> run(const JqInput& input, TimePoint now, Query::Mode mode);
 
  private:

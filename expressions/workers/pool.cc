@@ -30,13 +30,13 @@ constexpr size_t kProgramsPerCompile = 100;
 constexpr size_t kBytesPerCompile = size_t{8} << 10;
 
 /// Converts a jq worker's reply to a result. The JSON of the reply is checked like any other JSON
-/// from outside. The reply is not in the form of dump_json() (its keys are not sorted, and it has
-/// other escapes and numbers), so a large result is written again, on the jq-pool thread.
+/// from outside. A jq worker writes it in the form of dump_json(), so a large result stays text.
 QueryResult to_result(const wire::Reply& reply, Query::Mode mode) {
   if (reply.kind != wire::Reply::Kind::kValue) {
     return fail(std::string(mode == Query::Mode::kSchema ? kSchemaFailed : kJqBadCommand),
                 reply.text);
   }
+  if (reply.text.size() > kLargeJson && is_json(reply.text)) return LazyJson::of_text(reply.text);
   Result<Json> value = parse_json(reply.text);
   if (value) return LazyJson::of_tree(*std::move(value));
   return fail(std::string(kJqBadCommand),
