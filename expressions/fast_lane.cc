@@ -465,7 +465,12 @@ Result<Json> FastProgram::run(const Json& input) const {
 
 std::optional<Result<LazyJson>> FastProgram::run_within(const LazyJson& input, size_t& left,
                                                         bool counts_parts) const {
-  if (input.is_large()) return std::nullopt;
+  if (input.is_large()) {
+    const fast::Node& root = program_->root;
+    const bool is_identity =
+        root.kind == fast::Node::Kind::kPath && root.children.empty() && root.steps.empty();
+    return is_identity ? std::optional(Result<LazyJson>(input)) : std::nullopt;
+  }
   Json made;
   Bound bound{.most = left};
   const auto result = select(input.value(), made, bound);

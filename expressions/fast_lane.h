@@ -34,9 +34,10 @@ class FastProgram {
 
   /// Runs the jq program with a bound: it may copy, compare and write at most `left` bytes, from
   /// which the bytes of the run are subtracted. nullopt if that is not enough, or if the input is
-  /// large: then a jq worker has to run it. The answer depends on the values only, so it is the
-  /// same whenever the run is repeated. A result that is a part of the input is not copied; if
-  /// `counts_parts`, its bytes are subtracted too. Errors: direktiv.jq.badCommand.
+  /// large and the jq program is not `.`: then a jq worker has to run it. The answer depends on the
+  /// values only, so it is the same whenever the run is repeated. A result that is a part of the
+  /// input is not copied; if `counts_parts`, its bytes are subtracted too. Errors:
+  /// direktiv.jq.badCommand.
   std::optional<Result<LazyJson>> run_within(const LazyJson& input, size_t& left,
                                              bool counts_parts) const;
 

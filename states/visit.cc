@@ -36,6 +36,13 @@ constexpr size_t kFastBytes = kLargeJson;
 
 Outcome raise(const Error& error) { return Raise{{error.code, error.message}}; }
 
+/// Whether the results of one template are together larger than a result may be.
+bool exceeds_result(std::span<const LazyJson> results) {
+  size_t bytes = 0;
+  for (const LazyJson& result : results) bytes += result.weight();
+  return results.size() > 1 && bytes > kMaxResultBytes;
+}
+
 Raise data_too_deep() {
   return {{"millrace.limits.data",
            fmt::format("the data would be nested deeper than {} levels", kMaxJsonDepth)}};
@@ -108,7 +115,8 @@ Evaluated<std::vector<LazyJson>> Visit::run(std::span<const Job> jobs) {
     LazyJson& value = values.emplace_back();
     if (failure && job.program->fast != nullptr) continue;  // an error is raised in any case
     // The first input is parsed at most once for all jobs; each further one counts as well.
-    const size_t parsed = job.input == counted ? 0 : job.input->weight();
+    const bool is_parsed = job.input != counted && !job.input->is_large();
+    const size_t parsed = is_parsed ? job.input->weight() : 0;
     counted = job.input;
     std::optional<QueryResult> result;
     if (job.program->fast != nullptr && parsed <= left) {
@@ -177,9 +185,10 @@ Evaluated<std::vector<LazyJson>> Visit::evaluate(std::span<const Over> all) {
   std::vector<LazyJson> values;
   values.reserve(all.size());
   for (const Over& one : all) {
-    const size_t count = one.value->programs().size();
-    values.push_back(one.value->assemble(rest.first(count)));
-    rest = rest.subspan(count);
+    const auto own = rest.first(one.value->programs().size());
+    if (exceeds_result(own)) return tl::unexpected(raise(result_too_large().value()));
+    values.push_back(one.value->assemble(own));
+    rest = rest.subspan(own.size());
   }
   return values;
 }

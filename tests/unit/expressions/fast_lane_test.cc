@@ -289,6 +289,9 @@ TEST(FastLane, LeavesLargeInputsToTheJqWorkers) {
   size_t left = 1'000;
   const LazyJson large = {{"a", std::string(kLargeJson, 'x')}, {"n", 1}};
   EXPECT_FALSE(compile_fast(".n")->run_within(large, left, false));
+  const auto same = compile_fast(".")->run_within(large, left, false);
+  ASSERT_TRUE(same && *same);
+  EXPECT_EQ((*same)->shared_text(), large.shared_text());
 }
 
 TEST(FastLane, TreatsOnlyNullFalseZeroAndEmptyValuesAsFalseInASwitch) {
