@@ -171,12 +171,12 @@ TEST_F(HistoryTrimsTest, OfAStoredInstanceCountTheBytesOfRecords) {
 }
 
 TEST_F(HistoryTrimsTest, OfAStoredInstanceContinueInTheNextBatch) {
-  limit(R"({"records": 6000})");
-  append_rows(12'100, 1);
+  limit(R"({"records": 1500})");
+  append_rows(3'100, 1);
   EXPECT_FALSE(trim_stored());
   EXPECT_EQ(instance.history_trimmed, 0U);
   EXPECT_TRUE(trim_stored());
-  EXPECT_EQ(instance.history_trimmed, 6'100U);
+  EXPECT_EQ(instance.history_trimmed, 1'600U);
   expect_fits();
 }
 
@@ -236,14 +236,14 @@ TEST_F(HistoryTrimsTest, LookAtAThousandRowsInABatchAndContinueInTheNext) {
 }
 
 TEST_F(HistoryTrimsTest, StartAgainAfterALostBatch) {
-  limit(R"({"records": 6000})");
-  append_rows(12'100, 1);
+  limit(R"({"records": 1500})");
+  append_rows(3'100, 1);
   trim();
   trims.clear();
   trim();
   EXPECT_EQ(instance.history_trimmed, 0U);
   trim();
-  EXPECT_EQ(instance.history_trimmed, 6'100U);
+  EXPECT_EQ(instance.history_trimmed, 1'600U);
 }
 
 TEST_F(HistoryTrimsTest, WaitWhileTooManyPurgesRun) {
