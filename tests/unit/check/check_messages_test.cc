@@ -165,6 +165,12 @@ TEST_F(CheckMessagesTest, AcceptsTheMessageIdOfAnEarlierRelease) {
     one.headers.emplace_back("Nats-Msg-Id", earlier_message_id("default", *event));
   });
   EXPECT_THAT(found_after(earlier), IsEmpty());
+  expect_only("row.value outbox/1: the message belongs to instance " + to_string(numbered_id(99)),
+              [&](Transaction& in) {
+                earlier(in);
+                edit<OutboxRecord>(in, Table::kOutbox, number(1), decode_outbox, encode,
+                                   [](OutboxRecord& one) { one.instance = numbered_id(99); });
+              });
 }
 
 TEST_F(CheckMessagesTest, ChecksThatAckedMessagesAreEventsOfTheOutbox) {
@@ -214,8 +220,9 @@ TEST_F(CheckMessagesTest, FindsAGeneratedEventThatIsInTwoRows) {
                           event.id),
               [&](Transaction& in) {
                 edit<OutboxRecord>(
-                    in, Table::kOutbox, number(1), decode_outbox, encode,
-                    [&](OutboxRecord& one) { one.message = event_message("default", event); });
+                    in, Table::kOutbox, number(1), decode_outbox, encode, [&](OutboxRecord& one) {
+                      one.message = message_to_publish(in.seal().message_key(), "default", event);
+                    });
               });
 }
 
