@@ -77,7 +77,8 @@ class Portions {
     EXPECT_TRUE(fits) << fits.error().message;
     for (const Effect& effect : result.effects) {
       if (const auto* const child = std::get_if<StartChild>(&effect)) {
-        inputs.push_back(child->input.value()["n"]);
+        const Json& input = child->input.value();
+        inputs.push_back(input.contains("n") ? input["n"] : Json());
       }
       if (std::holds_alternative<CancelChild>(effect)) ++cancelled;
     }
@@ -109,7 +110,7 @@ class Portions {
 
   std::shared_ptr<const Workflow> workflow;
   Instance instance;
-  std::vector<Json> inputs;  ///< of the children that were started, in order
+  std::vector<Json> inputs;  ///< `n` of the children's inputs, in the order of their starts
   int cancelled = 0;         ///< children
 
  private:
