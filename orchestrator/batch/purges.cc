@@ -249,6 +249,12 @@ bool Purges::has_work() const {
                      [this](const auto& one) { return !waits_for_archive(one.second); });
 }
 
+bool Purges::has_earlier() const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [this](const auto& one) {
+    return one.second.started_in != batch_.batches.now();
+  });
+}
+
 bool Purges::waits_for_archive(const Job& job) const {
   return job.purge.kind == Purge::Kind::kInstances &&
          millrace::waits_for_archive(batch_, job.purge.record.ended->ns);

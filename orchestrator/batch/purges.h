@@ -45,6 +45,8 @@ class Purges {
   /// Whether go_on() can erase anything. Purges of instances that must be archived wait while the
   /// archive is written.
   bool has_work() const;
+  /// Whether a purge that started in an earlier batch is unfinished.
+  bool has_earlier() const;
   /// The number of unfinished purges.
   size_t size() const { return jobs_.size(); }
 

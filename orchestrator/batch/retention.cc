@@ -116,7 +116,9 @@ Status Retention::run(TimePoint now, const WorkBudget* unit) {
   if (!is_running() || purges_.size() >= Purges::kMost) return {};
   note_change();
   PurgeBudget budget{.unit = unit};
-  if (!purges_.empty()) budget.rows /= 4;  // the purges have done their part of this batch
+  // Such purges have done their part of this batch. A purge of a history that an earlier portion of
+  // this batch has left does nothing yet.
+  if (purges_.has_earlier()) budget.rows /= 4;
   while (is_running() && !budget.is_spent()) {
     const auto ns = retaining.lower_bound(state_.at->ns);
     if (ns == retaining.end()) {
