@@ -15,6 +15,9 @@ namespace {
 /// How many portions of purges, and of the retention, one batch does at most.
 constexpr size_t kPortionsOfDeletion = 4;
 
+/// How many due timers one batch fires at most. Others are left for the next batch.
+constexpr size_t kTimersInABatch = 250;
+
 /// How much of a turn work that earlier turns left may use before events are applied.
 constexpr double kShareOfEarlierWork = 0.3;
 /// How much of a turn may be used when the last event is applied, if results or reports wait.
@@ -37,8 +40,6 @@ void leave_those(const std::vector<bool>& marked, std::vector<T>& from, std::vec
   move_all(to, leaves);
   to = std::move(leaves);
 }
-/// How many due timers one batch fires at most. Others are left for the next batch.
-constexpr size_t kTimersInABatch = 250;
 
 }  // namespace
 
