@@ -26,8 +26,11 @@ Result<bool> delete_ended(BatchState& batch, const Instance& head, DeletionReaso
                           PurgeBudget& budget, const std::function<void(uint64_t row)>& left) {
   Transaction& tx = batch.tx;
   const VariableOwner owner{.scope = VariableScope::kInstance, .ns = head.ns, .instance = head.id};
-  budget.erase(TRY(erase_variables(tx, owner, budget.rows)));
-  if (budget.is_spent()) return false;
+  const size_t variables = TRY(erase_variables(tx, owner, budget.rows));
+  budget.erase(variables);
+  // Without variables, the instance is deleted even if the unit of work is over: to read the
+  // instance may take the whole unit, again and again.
+  if (budget.rows == 0 || (variables > 0 && budget.is_spent())) return false;
   erase_instance(tx, head);
   const IndexedInstance removed = indexed(head);
   batch.index.remove(tx, removed);

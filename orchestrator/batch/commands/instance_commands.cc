@@ -120,7 +120,6 @@ Result<FoundData> data_at(const CommandContext& context, const Instance& instanc
   }
   PurgeBudget budget{.unit = context.unit};
   while (search.next != 0) {
-    if (budget.is_spent()) return FoundData{};
     const auto link = TRY(read_history_link(context.batch.tx, search.next));
     if (!link) break;  // a purge may have erased the older rows
     budget.count(link->bytes);
@@ -132,6 +131,8 @@ Result<FoundData> data_at(const CommandContext& context, const Instance& instanc
       return FoundData{.is_over = true, .data = std::move(record->data)};
     }
     search.next = link->previous;
+    // Each batch reads at least one row: to read the instance may take a whole unit of work.
+    if (search.next != 0 && budget.is_spent()) return FoundData{};
   }
   if (instance.history_trimmed == 0) return FoundData{.is_over = true};
   return no_data(instance.id, state,

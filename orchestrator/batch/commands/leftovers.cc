@@ -126,14 +126,16 @@ Result<CommandProgress> finish_deletion(const CommandContext& context,
   TRY(check_unnamed(context, number, command.id));
   TRY(check_unused(context, number, command.id));
   DeleteWorkflow rest = command;
-  PurgeBudget budget{.unit = context.unit};
-  if (const auto owner = TRY(find_ended_of(batch.tx, number, rest.at, budget))) {
+  PurgeBudget search{.unit = context.unit};
+  if (const auto owner = TRY(find_ended_of(batch.tx, number, rest.at, search))) {
     TRY(check_owner(context, *owner, ns, command.id));
     write_retired(batch.tx, number, ns);  // ended instances need the definitions of the workflow
     return Json{{"number", static_cast<uint32_t>(number)}, {"kept", true}};
   }
   if (!rest.at.empty()) return rest;
-  if (!TRY(purge_workflow(batch.tx, number, budget))) return rest;
+  // A budget of its own, because the search may have spent its budget exactly at its end.
+  PurgeBudget rows;
+  if (!TRY(purge_workflow(batch.tx, number, rows))) return rest;
   return Json{{"number", static_cast<uint32_t>(number)}, {"kept", false}};
 }
 

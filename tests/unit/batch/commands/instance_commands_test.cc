@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/work_budget.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -142,6 +143,45 @@ TEST_F(InstanceCommandsTest, RerunSearchesALongHistoryInSeveralBatches) {
   ASSERT_NE(rest, nullptr) << "the search continues in the next batch";
   ASSERT_TRUE(rig.commit());
   EXPECT_EQ(rig.must(*rest)["run"], 2);
+}
+
+/// A unit of work that is over before its first step.
+struct SpentUnit final : WorkBudget {
+  bool is_spent(size_t) const override { return true; }
+};
+
+TEST_F(InstanceCommandsTest, ReachTheirEndAlthoughToReadTheInstanceTakesAWholeUnitOfWork) {
+  SpentUnit unit;
+  // The answer after at most that many batches.
+  const auto answer_of = [&](Command command, int batches) {
+    for (; batches > 0; --batches) {
+      CommandContext context = rig.context();
+      context.unit = &unit;
+      Result<CommandProgress> progress = carry_out(context, command);
+      EXPECT_TRUE(progress) << progress.error().message;
+      EXPECT_TRUE(rig.commit());
+      if (!progress) break;
+      if (auto* const answer = std::get_if<Json>(&*progress)) return std::move(*answer);
+      command = std::get<Command>(*std::move(progress));
+    }
+    return Json();
+  };
+  const InstanceId waited = rig.start("waits");
+  rig.must(CancelInstance{.ns = "default", .instance = waited});
+  const Json rerun =
+      answer_of(RerunInstance{.ns = "default", .instance = waited, .state = "wait"}, 3);
+  EXPECT_EQ(rerun, (Json{{"id", to_string(waited)}, {"run", 2}}));
+
+  const InstanceId failed = rig.start("fails-at-once");
+  const Json retried = answer_of(RetryInstance{.ns = "default", .instance = failed}, 3);
+  EXPECT_EQ(retried, (Json{{"id", to_string(failed)}, {"run", 1}}));
+
+  const InstanceId id = rig.start("ends");
+  for (const char* const key : {"a", "b"}) {
+    rig.must(PutVariable{.place = {.ns = "default", .instance = id}, .key = key, .value = {}});
+  }
+  const Json deleted = answer_of(DeleteInstance{.ns = "default", .instance = id}, 2);
+  EXPECT_EQ(deleted, (Json{{"id", to_string(id)}, {"deleted", true}}));
 }
 
 TEST_F(InstanceCommandsTest, DeleteErasesTheInstanceWithItsHistoryAndVariables) {
