@@ -46,12 +46,9 @@ Result<Instances::Page> next_page(const CommandContext& context, NamespaceNumber
 }
 
 /// Whether the unit of work ends behind the instance `id` of the page, and other instances follow
-/// in the page. The sweep then continues behind this instance.
-bool ends_here(const CommandContext& context, const Instances::Page& page, const InstanceId& id,
-               Sweep& sweep) {
-  if (id == page.ids.back() || context.unit == nullptr || !context.unit->is_spent()) return false;
-  sweep.last = id;
-  return true;
+/// in the page. The sweep must then continue behind this instance.
+bool ends_here(const CommandContext& context, const Instances::Page& page, const InstanceId& id) {
+  return id != page.ids.back() && context.unit != nullptr && context.unit->is_spent();
 }
 
 /// Removes instances whose head is damaged but still decodes, if `is_one` holds for the decoded
@@ -105,15 +102,17 @@ Result<bool> step_live(const CommandContext& context, NamespaceNumber ns, const 
   // An instance that is cancelled with its workflow or namespace is removed even if it is damaged.
   const bool removes_damaged = std::holds_alternative<Cancel>(stimulus);
   const auto page = TRY(next_page(context, ns, is_one, sweep));
+  std::optional<InstanceId> last = page.last;
   for (const InstanceId& id : page.ids) {
     TRY(sweep_one(context, ns, id, stimulus, removes_damaged));
     ++sweep.changed;
-    if (ends_here(context, page, id, sweep)) return false;
+    if (!ends_here(context, page, id)) continue;
+    last = id;
+    break;
   }
-  std::optional<InstanceId> last = page.last;
   size_t removed = 0;
   if (removes_damaged && context.batch.damages.count() > 0) {
-    const auto doubtful = TRY(remove_doubtful(context, ns, sweep.last, page.last, is_one));
+    const auto doubtful = TRY(remove_doubtful(context, ns, sweep.last, last, is_one));
     removed = doubtful.size();
     if (removed == kSteppedAtOnce) last = doubtful.back();
   }
@@ -139,7 +138,9 @@ Result<bool> resume_services(const CommandContext& context, NamespaceNumber ns,
     LoadedInstance* const loaded = TRY(context.instances.load(context.now, ns, id));
     if (loaded == nullptr) continue;  // a damaged instance must not keep the service paused
     TRY(context.instances.step(context.now, *loaded, ServicesResumed{services}));
-    if (ends_here(context, page, id, sweep)) return false;
+    if (!ends_here(context, page, id)) continue;
+    sweep.last = id;
+    return false;
   }
   sweep.last = page.last;
   return !page.last;

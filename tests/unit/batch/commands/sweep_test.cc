@@ -1,8 +1,12 @@
 #include "orchestrator/batch/commands/sweep.h"
 
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 #include "base/work_budget.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/row.h"
 #include "tests/unit/batch/commands/command_rig.h"
 #include "tests/unit/batch/commands/definitions.h"
 
@@ -93,6 +97,34 @@ TEST_F(SweepTest, ContinuesBehindTheInstanceWithWhichItsUnitOfWorkHasEnded) {
     EXPECT_EQ(sweep.changed, i);
     ASSERT_TRUE(rig.commit());
   }
+}
+
+TEST_F(SweepTest, RemovesADamagedInstanceBetweenTwoUnitsOfWork) {
+  struct Spent final : WorkBudget {
+    bool is_spent(size_t) const override { return true; }
+  };
+  start(5);
+  // The head of the second instance names another instance.
+  Instance head = rig.instance(ids[1]);
+  head.id = ids[4];
+  Transaction& tx = rig.batch().tx;
+  tx.put(Table::kLive, rows::instance_prefix(kDefault, ids[1]) + static_cast<char>(Part::kHead),
+         encode_head(head));
+  ASSERT_TRUE(rig.commit());
+  Spent unit;
+  Sweep sweep;
+  for (int i = 0; i < 4; ++i) {
+    CommandContext context = rig.context();
+    context.unit = &unit;
+    ASSERT_TRUE(cancel_live(context, kDefault, workflow, sweep));
+    ASSERT_TRUE(rig.commit());
+  }
+  size_t live = 0;
+  tx.scan(Table::kLive, "", [&](std::string_view, std::string_view) {
+    ++live;
+    return true;
+  });
+  EXPECT_EQ(live, 0U);
 }
 
 TEST_F(SweepTest, StepsOnlyTheSelectedInstances) {
