@@ -40,22 +40,26 @@ size_t weight_of(const Json& value) {
   }
 }
 
-/// The text of an object with one member added or replaced.
+/// The text of an object with one member added or replaced. Of several members with that name the
+/// last one is replaced, because it is the one that counts.
 std::string text_with(const std::string& object, const std::string& key,
                       const std::string& member) {
   std::string text;
   text.reserve(object.size() + kMostGrowth * key.size() + member.size() + 4);
   JsonLevel level(object);
   std::optional<size_t> place;  // of the first member whose name sorts after the key
+  std::optional<std::pair<size_t, size_t>> replaced;  // begin and end of a value
   bool is_empty = true;
   while (level.next()) {
     is_empty = false;
     const int order = level.order(key);
     if (order > 0 && !place) place = level.begin();
-    if (order != 0) continue;
-    text.append(object, 0, level.value_at());
+    if (order == 0) replaced = {level.value_at(), level.end()};
+  }
+  if (replaced) {
+    text.append(object, 0, replaced->first);
     text += member;
-    return text.append(object, level.end());
+    return text.append(object, replaced->second);
   }
   const size_t at = place.value_or(level.end());
   text.append(object, 0, at);

@@ -118,6 +118,20 @@ TEST(LazyJson, SetsAMemberOfATextInAnotherForm) {
   EXPECT_EQ(json.value(), Json({{"a", 3}, {"m", big_text()}, {"z", 1}}));
 }
 
+TEST(LazyJson, SetsTheMemberThatCountsIfSeveralHaveItsName) {
+  for (const char* const text : {R"({"a":1,"a":2})", R"({"a":1,"b":{"a":3},"\u0061":2,"c":4})"}) {
+    LazyJson json = LazyJson::of_text(text);
+    Json expected = json.value();
+    ASSERT_EQ(expected["a"], 2);
+    json = LazyJson::of_text(text);
+    json.set("m", big_text());
+    json.set("a", Json(5));
+    expected["a"] = 5;
+    expected["m"] = big_text();
+    EXPECT_EQ(json.value(), expected) << text;
+  }
+}
+
 TEST(LazyJson, LeavesItsCopiesUnchangedWhenAMemberIsSet) {
   for (const Json& member : {Json(2), big_text()}) {
     LazyJson one = {{"a", 1}};
