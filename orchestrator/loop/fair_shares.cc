@@ -8,6 +8,9 @@ namespace {
 /// The most quanta that an account owes: more would only make next() slow.
 constexpr int kMostOwed = 64;
 
+/// The last unit of a lane is this part of the average of what its units write: a fourth.
+constexpr size_t kPartOfLastUnit = 4;
+
 /// How many accounts are kept before those that are idle and owe nothing are forgotten.
 constexpr size_t kAccountsKept = 1'024;
 
@@ -91,7 +94,7 @@ std::optional<WorkflowNumber> FairShares::next_of(NamespaceNumber ns, SpaceAccou
                                                   bool may_write) {
   for (size_t skipped = 0; skipped < space.ring.size();) {
     LaneAccount& account = lanes_[{ns, space.ring.front()}];
-    const bool waits = account.is_heavy && !may_write;
+    const bool waits = is_heavy(account) && !may_write;
     if (!waits && account.balance > Time(0)) return space.ring.front();
     if (!waits) grant(account);
     skipped = waits ? skipped + 1 : 0;
@@ -102,13 +105,15 @@ std::optional<WorkflowNumber> FairShares::next_of(NamespaceNumber ns, SpaceAccou
 
 void FairShares::charge(const WorkLane& lane, Time time, size_t bytes, Time now) {
   const Time for_bytes = time_for(bytes);
-  writes_from_ = std::max(writes_from_, now) + for_bytes;
   const auto take = [&](Account& account) {
     settle(account, now);
     account.balance = std::max(account.balance - time - for_bytes, -kMostOwed * limits_.quantum);
   };
   LaneAccount& account = lanes_[lane];
-  account.is_heavy = bytes >= limits_.heavy_unit;
+  if (is_heavy(account)) waited_until_ = now;
+  const size_t before = account.unit_bytes;
+  account.unit_bytes = before - before / kPartOfLastUnit + bytes / kPartOfLastUnit;
+  if (is_heavy(account)) writes_from_ = std::max(writes_from_, now) + for_bytes;
   take(account);
   take(spaces_[lane.ns]);
 }

@@ -157,5 +157,46 @@ TEST_F(FairSharesTest, LetsALaneThatWritesLittleGoOnWhileTheRateIsExceeded) {
   EXPECT_GE(units[lane(1, 1)], 2U);
 }
 
+TEST_F(FairSharesTest, GivesLanesThatWriteMuchTheirRateHoweverMuchTheOthersWriteTogether) {
+  shares.set_rate(size_t{10} << 20);
+  add(lane(1, 1), {milliseconds(1), size_t{64} << 10});
+  for (uint32_t ns = 2; ns <= 5; ++ns) add(lane(ns, 1), {std::chrono::microseconds(100), 10'000});
+  run_until(now + milliseconds(2'000));
+  EXPECT_GT(written[lane(2, 1)] + written[lane(3, 1)], size_t{30} << 20);
+  EXPECT_GT(written[lane(1, 1)], size_t{17} << 20);
+  EXPECT_LT(written[lane(1, 1)], size_t{23} << 20);
+}
+
+TEST_F(FairSharesTest, CountsALaneThatWritesMuchInSomeUnitsOnly) {
+  shares.set_rate(size_t{10} << 20);
+  shares.add(lane(1, 1), now);
+  const Time end = now + milliseconds(1'000);
+  size_t all = 0;
+  for (size_t unit = 0; now < end; now += milliseconds(1)) {
+    if (!shares.next(now)) continue;
+    const size_t bytes = ++unit % 4 == 1 ? size_t{512} << 10 : 0;
+    all += bytes;
+    shares.charge(lane(1, 1), milliseconds(1), bytes, now);
+  }
+  EXPECT_LT(all, size_t{13} << 20);
+  EXPECT_GT(all, size_t{9} << 20);
+}
+
+TEST_F(FairSharesTest, LetsOneUnitGoOnAfterTheLongestWait) {
+  shares.set_rate(size_t{10} << 20);
+  shares.add(lane(1, 1), now);
+  for (const size_t bytes : {size_t{1} << 30, size_t{64} << 10}) {
+    ASSERT_EQ(shares.next(now), lane(1, 1));
+    shares.charge(lane(1, 1), milliseconds(1), bytes, now);
+  }
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(shares.next(now), std::nullopt);
+    EXPECT_EQ(shares.next_at(), now + milliseconds(1'000));
+    now = shares.next_at();
+    ASSERT_EQ(shares.next(now), lane(1, 1));
+    shares.charge(lane(1, 1), milliseconds(1), size_t{64} << 10, now);
+  }
+}
+
 }  // namespace
 }  // namespace millrace
