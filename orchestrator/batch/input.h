@@ -28,6 +28,7 @@ struct EvaluatedInput {
   uint64_t step = 0;
   std::vector<EvaluationResult> results;
   WorkflowNumber workflow{};  ///< of the instance
+  uint64_t since = 0;         ///< the number of the turn that took the input first; 0: none yet
 };
 
 /// A report of a task. A report may come late, or more than once.
@@ -35,6 +36,7 @@ struct TaskInput {
   TaskReport report;
   /// Called when the report is on disk or was ignored (TaskSink); may be empty.
   std::function<void()> stored = {};
+  uint64_t since = 0;  ///< the number of the turn that took the input first; 0: none yet
 };
 /// No heartbeat of a task came within its heartbeat timeout.
 struct MissedHeartbeatInput {
@@ -47,6 +49,7 @@ struct ContinueInput {
   NamespaceNumber ns{};
   InstanceId instance;
   WorkflowNumber workflow{};  ///< of the instance
+  uint64_t since = 0;         ///< the number of the turn that took the input first; 0: none yet
 };
 
 /// The broker's answer to the publish of an outbox message.

@@ -75,12 +75,12 @@ void FairShares::remove(const WorkLane& lane, Time now) {
   std::erase(ring_, lane.ns);
 }
 
-std::optional<WorkLane> FairShares::next(Time now) {
+std::optional<WorkLane> FairShares::next(Time now, const MayRun& may_run) {
   const bool may_write = next_at() <= now;
   for (size_t skipped = 0; skipped < ring_.size();) {
     const NamespaceNumber ns = ring_.front();
     SpaceAccount& space = spaces_[ns];
-    const auto workflow = next_of(ns, space, may_write);
+    const auto workflow = next_of(ns, space, may_write, may_run);
     if (workflow && space.balance > Time(0)) return WorkLane{ns, *workflow};
     if (workflow) grant(space);
     skipped = workflow ? 0 : skipped + 1;
@@ -89,12 +89,14 @@ std::optional<WorkLane> FairShares::next(Time now) {
   return std::nullopt;
 }
 
-/// The workflow of the namespace whose work comes next; nullopt: all of them wait for the rate.
+/// The workflow of the namespace whose work comes next; nullopt: none may run, or all of those that
+/// may run wait for the rate.
 std::optional<WorkflowNumber> FairShares::next_of(NamespaceNumber ns, SpaceAccount& space,
-                                                  bool may_write) {
+                                                  bool may_write, const MayRun& may_run) {
   for (size_t skipped = 0; skipped < space.ring.size();) {
-    LaneAccount& account = lanes_[{ns, space.ring.front()}];
-    const bool waits = is_heavy(account) && !may_write;
+    const WorkLane lane{ns, space.ring.front()};
+    LaneAccount& account = lanes_[lane];
+    const bool waits = (is_heavy(account) && !may_write) || !may_run(lane);
     if (!waits && account.balance > Time(0)) return space.ring.front();
     if (!waits) grant(account);
     skipped = waits ? skipped + 1 : 0;

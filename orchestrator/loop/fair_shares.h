@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -47,7 +48,12 @@ class FairShares {
 
   /// The lane whose work comes next. nullopt: no lane has work, or each lane that has work must
   /// wait until next_at().
-  std::optional<WorkLane> next(Time now);
+  std::optional<WorkLane> next(Time now) {
+    return next(now, [](const WorkLane&) { return true; });
+  }
+  using MayRun = std::function<bool(const WorkLane& lane)>;
+  /// As next(), of the lanes for which `may_run` holds. The others keep what they have and owe.
+  std::optional<WorkLane> next(Time now, const MayRun& may_run);
 
   /// Charges the lane with a unit of its work, which has ended now.
   void charge(const WorkLane& lane, Time time, size_t bytes, Time now);
@@ -78,7 +84,8 @@ class FairShares {
   static void settle(Account& account, Time now);
   void begin(Account& account, Time now) const;
   static void end(Account& account, Time now);
-  std::optional<WorkflowNumber> next_of(NamespaceNumber ns, SpaceAccount& space, bool may_write);
+  std::optional<WorkflowNumber> next_of(NamespaceNumber ns, SpaceAccount& space, bool may_write,
+                                        const MayRun& may_run);
   void forget_idle(Time now);
 
   const Limits limits_;

@@ -1,17 +1,25 @@
 #include "orchestrator/loop/fair_work.h"
 
+#include <algorithm>
+
 namespace millrace {
 
-void FairWork::add(const WorkLane& lane, Item item) {
-  queues_[lane].push_back(item);
+void FairWork::add(const WorkLane& lane, const Item& item) {
+  std::deque<Item>& queue = queues_[lane];
+  const auto place =
+      std::upper_bound(queue.begin(), queue.end(), item.since,
+                       [](uint64_t since, const Item& one) { return since < one.since; });
+  queue.insert(place, item);
   shares_.add(lane, meter_.now());
 }
 
-Status FairWork::run(double share, const Apply& apply) {
+Status FairWork::run(double share, Added added, const Apply& apply) {
   waits_for_rate_ = false;
+  const FairShares::MayRun has_items = [this](const WorkLane& lane) { return has(lane); };
   bool is_first = true;
   while (!queues_.empty() && (is_first || !meter_.is_turn_spent(share))) {
-    const auto lane = shares_.next(meter_.now());
+    const auto lane =
+        added == Added::kAll ? shares_.next(meter_.now()) : shares_.next(meter_.now(), has_items);
     if (!lane) {
       waits_for_rate_ = true;
       return {};
@@ -25,8 +33,12 @@ Status FairWork::run(double share, const Apply& apply) {
     const bool done = TRY(apply(*lane, queue->second.front()));
     const UnitCost cost = meter_.end();
     shares_.charge(*lane, cost.time, cost.bytes, meter_.now());
-    if (!done) continue;
+    Item item = queue->second.front();
     queue->second.pop_front();
+    if (!done) {
+      item.since = turn_;
+      queue->second.push_back(item);
+    }
     if (!queue->second.empty()) continue;
     queues_.erase(queue);
     shares_.remove(*lane, meter_.now());

@@ -1,6 +1,7 @@
 // FairWork: the inputs of one turn that lanes take turns to apply (fair_shares.h): work that
 // earlier batches left, instances that continue, results of evaluations, and reports of tasks.
-// Inputs of one lane keep their order. Engine thread only.
+// Inputs of one lane are applied in the order in which they came, also over several turns, whatever
+// their kinds are. So no input waits for ever behind others that come later. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -27,19 +28,29 @@ class FairWork {
   struct Item {
     Kind kind{};
     size_t index = 0;  ///< into the list of its kind in Work
+    /// The number of the turn since which it waits. For kUnfinished, the turn that did a unit of it
+    /// last: then the items that came before come first.
+    uint64_t since = 0;
   };
   /// Applies an item. Returns whether the item is done; false: the lane has more of it.
   using Apply = std::function<Result<bool>(const WorkLane& lane, const Item& item)>;
 
-  FairWork(FairShares& shares, UnitMeter& meter) : shares_(shares), meter_(meter) {}
+  /// `turn`: the number of the current turn.
+  FairWork(FairShares& shares, UnitMeter& meter, uint64_t turn)
+      : shares_(shares), meter_(meter), turn_(turn) {}
 
-  void add(const WorkLane& lane, Item item);
+  /// Adds an item behind those of its lane that wait as long as it does or longer.
+  void add(const WorkLane& lane, const Item& item);
 
   bool empty() const { return queues_.empty(); }
+  /// Whether the lane has an item that was not applied.
+  bool has(const WorkLane& lane) const { return queues_.contains(lane); }
 
+  /// Whether all items of the turn were added. If not, lanes without an item may get one later.
+  enum class Added : uint8_t { kSome, kAll };
   /// Applies items until none is left or until the given share of the turn is used; at least one
   /// item in any case, unless all lanes wait for the rate of bytes. Errors: those of `apply`.
-  Status run(double share, const Apply& apply);
+  Status run(double share, Added added, const Apply& apply);
 
   /// Whether the last run() ended because all lanes wait for the rate of bytes.
   bool waits_for_rate() const { return waits_for_rate_; }
@@ -50,6 +61,7 @@ class FairWork {
  private:
   FairShares& shares_;
   UnitMeter& meter_;
+  const uint64_t turn_;
   std::map<WorkLane, std::deque<Item>> queues_;
   bool waits_for_rate_ = false;
 };

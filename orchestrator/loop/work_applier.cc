@@ -41,6 +41,14 @@ void leave_those(const std::vector<bool>& marked, std::vector<T>& from, std::vec
   to = std::move(leaves);
 }
 
+/// Notes the number of the turn in the inputs that no earlier turn has taken.
+template <class T>
+void note_turn(std::vector<T>& inputs, uint64_t turn) {
+  for (T& one : inputs) {
+    if (one.since == 0) one.since = turn;
+  }
+}
+
 }  // namespace
 
 /// Applies inputs in a fixed order (docs/ARCHITECTURE.md): work that earlier turns left, events
@@ -50,25 +58,21 @@ void leave_those(const std::vector<bool>& marked, std::vector<T>& from, std::vec
 Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState& turn) {
   using OnAck = Outbox::OnAck;
   const TimePoint now = turn.now;
-  engine_.meter.begin_turn();
-  if (turn.checkpoint_rate) {
-    shares_.set_rate(std::max(*turn.checkpoint_rate / kCheckpointShare, kLeastRate));
-  }
-  timers_left_ = kTimersInABatch;
+  begin_turn(work, turn);
   TRY(apply_acks(work, now, turn.store_is_full ? OnAck::kErase : OnAck::kKeep));
   TRY(apply_webhook_results(work.webhook_results, now));
-  FairWork fair(shares_, engine_.meter);
+  FairWork fair(shares_, engine_.meter, turn_);
   add_earlier_work(fair, work, turn);
-  TRY(apply_fairly(fair, work, turn, kShareOfEarlierWork));
+  TRY(apply_fairly(fair, work, turn, kShareOfEarlierWork, FairWork::Added::kSome));
   add_results(fair, work, engine_);
   TRY(apply_deliveries(work.deliveries, left, turn, fair.empty() ? 1 : kShareUpToEvents));
   TRY(fire_until(now, turn, is_behind(left)));
   TRY(apply_commands(work.commands, left, now));
-  TRY(apply_fairly(fair, work, turn, 1));
+  TRY(apply_fairly(fair, work, turn, 1, FairWork::Added::kAll));
   engine_.meter.set_kind(UnitKind::kReport);
   TRY(apply_missed_heartbeats(now));
   engine_.meter.end();
-  leave(fair, work, left);
+  leave(fair, work, left, turn);
   engine_.meter.set_kind(UnitKind::kPurge);
   for (const ArchivedPage& page : work.archived) TRY(engine_.batch.apply(now, page));
   const bool has_archived = turn.backlog.has_archived || !work.archived.empty();
@@ -87,42 +91,63 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   return outcome;
 }
 
+void WorkApplier::begin_turn(Work& work, const TurnState& turn) {
+  engine_.meter.begin_turn();
+  if (turn.checkpoint_rate) {
+    shares_.set_rate(std::max(*turn.checkpoint_rate / kCheckpointShare, kLeastRate));
+  }
+  timers_left_ = kTimersInABatch;
+  ++turn_;
+  note_turn(work.continues, turn_);
+  note_turn(work.evaluated, turn_);
+  note_turn(work.tasks, turn_);
+}
+
 /// Adds the work that earlier batches left, unless new work must wait, and the instances that
 /// continue.
 void WorkApplier::add_earlier_work(FairWork& fair, const Work& work, const TurnState& turn) {
   if (turn.backlog.has_steps && turn.takes_new_work) {
+    std::map<WorkLane, uint64_t> went_on;
     for (const WorkLane& lane : engine_.batch.unfinished()) {
-      fair.add(lane, {.kind = FairWork::Kind::kUnfinished});
+      const auto known = went_on_.find(lane);
+      const uint64_t since = known == went_on_.end() ? turn_ : known->second;
+      if (!went_on.emplace(lane, since).second) continue;  // the lane has several kinds of work
+      fair.add(lane, {.kind = FairWork::Kind::kUnfinished, .since = since});
     }
+    went_on_ = std::move(went_on);
   }
   for (size_t i = 0; i < work.continues.size(); ++i) {
     const ContinueInput& one = work.continues[i];
-    fair.add({one.ns, one.workflow}, {.kind = FairWork::Kind::kContinue, .index = i});
+    fair.add({one.ns, one.workflow},
+             {.kind = FairWork::Kind::kContinue, .index = i, .since = one.since});
   }
 }
 
 void WorkApplier::add_results(FairWork& fair, const Work& work, const EngineState& engine) {
   for (size_t i = 0; i < work.evaluated.size(); ++i) {
     const EvaluatedInput& one = work.evaluated[i];
-    fair.add({one.ns, one.workflow}, {.kind = FairWork::Kind::kEvaluated, .index = i});
+    fair.add({one.ns, one.workflow},
+             {.kind = FairWork::Kind::kEvaluated, .index = i, .since = one.since});
   }
   for (size_t i = 0; i < work.tasks.size(); ++i) {
-    const OpenTask* const task = engine.tasks.find(work.tasks[i].report.task);
+    const TaskInput& one = work.tasks[i];
+    const OpenTask* const task = engine.tasks.find(one.report.task);
     const WorkLane lane = task == nullptr ? WorkLane() : WorkLane{task->ns, task->workflow};
-    fair.add(lane, {.kind = FairWork::Kind::kTask, .index = i});
+    fair.add(lane, {.kind = FairWork::Kind::kTask, .index = i, .since = one.since});
   }
 }
 
 Status WorkApplier::apply_fairly(FairWork& fair, const Work& work, const TurnState& turn,
-                                 double share) {
+                                 double share, FairWork::Added added) {
   const TimePoint now = turn.now;
   Batch& batch = engine_.batch;
   UnitMeter& meter = engine_.meter;
-  return fair.run(share, [&](const WorkLane& lane, const FairWork::Item& item) -> Result<bool> {
+  const auto apply = [&](const WorkLane& lane, const FairWork::Item& item) -> Result<bool> {
     switch (item.kind) {
       case FairWork::Kind::kUnfinished:
         if (!batch.may_go_on(lane)) return true;
         TRY(batch.go_on(now, lane));
+        went_on_[lane] = turn_;
         return !batch.may_go_on(lane);
       case FairWork::Kind::kContinue:
         meter.set_kind(UnitKind::kContinuation);
@@ -140,11 +165,12 @@ Status WorkApplier::apply_fairly(FairWork& fair, const Work& work, const TurnSta
         return true;
     }
     return true;
-  });
+  };
+  return fair.run(share, added, apply);
 }
 
 /// Moves the inputs that were not applied to `left`.
-void WorkApplier::leave(const FairWork& fair, Work& work, Work& left) {
+void WorkApplier::leave(const FairWork& fair, Work& work, Work& left, const TurnState& turn) {
   std::vector<bool> continues(work.continues.size());
   std::vector<bool> evaluated(work.evaluated.size());
   std::vector<bool> tasks(work.tasks.size());
@@ -157,8 +183,18 @@ void WorkApplier::leave(const FairWork& fair, Work& work, Work& left) {
   leave_those(evaluated, work.evaluated, left.evaluated);
   leave_those(tasks, work.tasks, left.tasks);
   waits_until_.reset();
-  const bool has_others = !left.deliveries.empty() || !left.commands.empty();
-  if (fair.waits_for_rate() && !has_others) waits_until_ = shares_.next_at();
+  if (waits_for_rate(fair, left, turn)) waits_until_ = shares_.next_at();
+}
+
+/// Whether all that is left waits for the rate of bytes. Unfinished work that has no item does not
+/// wait for it: it came up in this turn, or this batch may do no more of it.
+bool WorkApplier::waits_for_rate(const FairWork& fair, const Work& left,
+                                 const TurnState& turn) const {
+  if (!fair.waits_for_rate() || !left.deliveries.empty() || !left.commands.empty()) return false;
+  if (!turn.takes_new_work) return true;
+  const std::vector<WorkLane> unfinished = engine_.batch.unfinished();
+  return std::all_of(unfinished.begin(), unfinished.end(),
+                     [&](const WorkLane& lane) { return fair.has(lane); });
 }
 
 Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {

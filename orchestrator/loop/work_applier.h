@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -72,14 +73,21 @@ class WorkApplier {
   Status apply_commands(const std::vector<CommandInput>& commands, TimePoint now);
   Status apply_commands(std::vector<CommandInput>& commands, Work& left, TimePoint now);
   Status apply_missed_heartbeats(TimePoint now);
+  void begin_turn(Work& work, const TurnState& turn);
   void add_earlier_work(FairWork& fair, const Work& work, const TurnState& turn);
   static void add_results(FairWork& fair, const Work& work, const EngineState& engine);
-  Status apply_fairly(FairWork& fair, const Work& work, const TurnState& turn, double share);
-  void leave(const FairWork& fair, Work& work, Work& left);
+  Status apply_fairly(FairWork& fair, const Work& work, const TurnState& turn, double share,
+                      FairWork::Added added);
+  void leave(const FairWork& fair, Work& work, Work& left, const TurnState& turn);
+  bool waits_for_rate(const FairWork& fair, const Work& left, const TurnState& turn) const;
 
   EngineState& engine_;
   const Intake& intake_;
+  uint64_t turn_ = 0;  ///< the number of the current turn
   FairShares shares_;
+  /// By lane with unfinished work: the turn that did a unit of it last, or the first turn that has
+  /// seen it.
+  std::map<WorkLane, uint64_t> went_on_;
   std::optional<WorkTime> waits_until_;
   uint64_t poison_ = 0;     ///< sequence of a poison event; 0: no event
   bool caught_up_ = false;  ///< the stream holds no event that came before now

@@ -34,6 +34,37 @@ states:
 - {id: b, type: noop, transition: a}
 )";
 
+/// Goes round for ever if its data says so, else asks a jq worker.
+constexpr const char* kRoundOrCompute = R"(
+id: round-or-compute
+states:
+- id: choose
+  type: switch
+  conditions: [{condition: jq(.round), transition: a}]
+  defaultTransition: compute
+- {id: a, type: noop, transition: b}
+- {id: b, type: noop, transition: a}
+- {id: compute, type: noop, transform: 'jq({a: [.b | limit(1; .[])]})'}
+)";
+constexpr const char* kWritesMuch = R"(
+id: writes-much
+states:
+- {id: a, type: setter, variables: [{key: v, scope: instance, value: jq(.d)}], transition: b}
+- {id: b, type: setter, variables: [{key: v, scope: instance, value: jq(.d)}], transition: a}
+)";
+constexpr const char* kEndsAtOnce = R"(
+id: ends-at-once
+states:
+- {id: done, type: noop}
+)";
+constexpr const char* kCallsOne = R"(
+id: calls-one
+functions:
+- {id: f, type: subflow, workflow: ends-at-once}
+states:
+- {id: call, type: action, action: {function: f}}
+)";
+
 class TurnSharesTest : public EngineTest {
  protected:
   void catch_up() { deliver({StreamOpened{.position = engine().batch.cursor()}, CaughtUp{}}); }
@@ -108,6 +139,65 @@ TEST_F(TurnSharesTest, GivesEachNamespaceATurn) {
   run(std::move(work));
   EXPECT_FALSE(rest.continues.empty());
   for (const ContinueInput& one : rest.continues) EXPECT_EQ(one.ns, greedy.front().ns);
+}
+
+TEST_F(TurnSharesTest, AppliesAResultAlthoughOtherInstancesOfItsWorkflowGoOnWithoutEnd) {
+  restart({.limits = {.transitions_per_step = 1}});
+  run(apply_workflow(kRoundOrCompute));
+  catch_up();
+  const InstanceId computes = start("round-or-compute");
+  Work work;
+  work.continues = continues();
+  run(std::move(work));
+  const std::vector<Evaluate> asked = actions_of<Evaluate>(outcome);
+  ASSERT_THAT(asked, SizeIs(1));
+  work = Work();
+  for (int i = 0; i < 10; ++i) {
+    run(start_instance("round-or-compute", {{"round", true}}));
+    ASSERT_THAT(continues(), SizeIs(1));
+    work.continues.push_back(continues().front());
+  }
+  work.evaluated.push_back({.ns = asked[0].ns,
+                            .instance = computes,
+                            .step = asked[0].step,
+                            .results = {{QueryResult(Json{{"a", 1}})}},
+                            .workflow = work.continues.front().workflow});
+  clock.let_looks_take(std::chrono::seconds(1));
+  for (int turns = 0; turns < 12 && !work.evaluated.empty(); ++turns) {
+    run(std::exchange(work, {}));
+    FollowingTurns next = rig().perform(std::move(outcome.actions));
+    work = std::move(rest);
+    move_all(next.continues, work.continues);
+  }
+  EXPECT_THAT(work.evaluated, IsEmpty());
+  EXPECT_EQ(status_of(computes), "complete");
+}
+
+TEST_F(TurnSharesTest, LetsNoOtherWorkWaitForTheRateOfALaneThatWritesMuch) {
+  restart({.batch = {.messages = 1}, .limits = {.transitions_per_step = 1}});
+  for (const char* const text : {kWritesMuch, kEndsAtOnce, kCallsOne}) run(apply_workflow(text));
+  catch_up();
+  run(start_instance("writes-much", {{"d", std::string(60'000, 'x')}}));
+  ASSERT_THAT(continues(), SizeIs(1));
+  const std::vector<ContinueInput> heavy(40, continues().front());
+  const auto write = [&] {
+    TurnState state = turn();
+    state.checkpoint_rate = 1;
+    Work work;
+    work.continues = heavy;
+    run(std::move(work), state);
+  };
+  write();
+  for (int i = 0; i < 2; ++i) start("calls-one");
+  ASSERT_TRUE(backlog.has_steps) << "the batch has processed one instance message";
+  write();
+  EXPECT_FALSE(rest.continues.empty());
+  EXPECT_TRUE(backlog.has_steps);
+  EXPECT_EQ(rig().applier.waits_until(), std::nullopt) << "an instance message is left";
+  write();
+  EXPECT_FALSE(backlog.has_steps);
+  EXPECT_FALSE(rest.continues.empty());
+  EXPECT_NE(rig().applier.waits_until(), std::nullopt);
 }
 
 TEST_F(TurnSharesTest, EndsAStepWhenItsUnitIsUsed) {
