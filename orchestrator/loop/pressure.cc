@@ -19,7 +19,9 @@ const std::optional<Error>& Pressure::measure(Duration elapsed, uint64_t outbox_
                                   outbox_bytes)};
   } else if (evaluations >= marks_.evaluations) {
     cause_ = Error{
-        "busy", fmt::format("{} evaluations wait for a jq worker; try again later", evaluations)};
+        "busy", fmt::format("{} evaluations wait for a jq worker, or their results for the engine; "
+                            "try again later",
+                            evaluations)};
   }
   return cause_;
 }

@@ -17,7 +17,7 @@ namespace millrace {
 struct Marks {
   uint64_t outbox_bytes = uint64_t{256}
                           << 20;  ///< bytes of messages that the broker has not acknowledged
-  size_t evaluations = 10'000;    ///< evaluations that the jq workers have not finished
+  size_t evaluations = 10'000;    ///< evaluations whose results were not applied yet
   uint64_t store_reserve = uint64_t{64} << 20;  ///< bytes that must stay free for work in progress
 };
 

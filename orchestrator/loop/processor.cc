@@ -188,8 +188,10 @@ std::optional<Duration> Processor::next_wake() const {
 
 void Processor::measure_pressure() {
   const bool was_on = pressure_.is_on();
+  // Results that the turns so far have left are in memory, as evaluations under way are.
+  const size_t evaluations = evaluating_ + left_.evaluated.size();
   const std::optional<Error>& cause =
-      pressure_.measure(engine_.clock.elapsed(), engine_.outbox.bytes(), evaluating_);
+      pressure_.measure(engine_.clock.elapsed(), engine_.outbox.bytes(), evaluations);
   if (cause && !was_on) spdlog::warn("new work must wait: {}", cause->message);
   if (!cause && was_on) {
     spdlog::info("new work is accepted again");

@@ -1,4 +1,7 @@
 // Backpressure: while too much waits, new work is held back and live instances continue.
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -105,6 +108,25 @@ TEST(Backpressure, HoldsBackNewWorkWhenTooManyEvaluationsWait) {
   for (const Json& instance : world.instances()) {
     EXPECT_EQ(instance["status"], instance["id"] == to_string(id) ? "cancelled" : "complete");
   }
+}
+
+TEST(Backpressure, HoldsBackNewWorkWhileTooManyResultsOfEvaluationsWait) {
+  World world({.processor = {.marks = {.evaluations = 2}}});
+  world.apply(kThinks);
+  world.apply(kPublishes);
+  world.evaluator.define("think", [](const Json& input) -> QueryResult { return input; });
+  world.evaluator.hold();
+  for (int i = 0; i < 4; ++i) world.command(start_of("thinks"));
+  world.step();
+  ASSERT_EQ(world.evaluator.waiting(), 4U);
+  world.evaluator.release();
+  world.clock.let_looks_take(seconds(1));  // so that a turn applies one result
+  std::vector<std::string> codes;
+  for (int i = 0; i < 4; ++i) {
+    world.processor().turn();
+    codes.push_back(answer_code(world.command(start_of("tells"))));
+  }
+  EXPECT_THAT(codes, testing::ElementsAre("busy", "busy", "not answered", "not answered"));
 }
 
 TEST(Backpressure, LetsLiveInstancesContinueWhenTheStoreIsNearlyFull) {
