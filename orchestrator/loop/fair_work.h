@@ -1,7 +1,8 @@
-// FairWork: the inputs of one turn that lanes take turns to apply (fair_shares.h): work that
-// earlier batches left, instances that continue, results of evaluations, and reports of tasks.
-// Inputs of one lane are applied in the order in which they came, also over several turns, whatever
-// their kinds are. So no input waits for ever behind others that come later. Engine thread only.
+// FairWork: inputs of one turn that lanes take turns to apply (fair_shares.h): work that earlier
+// batches left, instances that continue, results of evaluations, reports of tasks, and, in another
+// object, commands. Inputs of one lane are applied in the order in which they came, also over
+// several turns, whatever their kinds are. So no input waits for ever behind others that come
+// later. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +25,7 @@ class FairWork {
     kContinue,
     kEvaluated,
     kTask,
+    kCommand,
   };
   struct Item {
     Kind kind{};

@@ -20,8 +20,12 @@ constexpr size_t kTimersInABatch = 250;
 
 /// How much of a turn work that earlier turns left may use before events are applied.
 constexpr double kShareOfEarlierWork = 0.3;
-/// How much of a turn may be used when the last event is applied, if results or reports wait.
+/// How much of a turn may be used when the last event is applied, or the last timer fires, if
+/// commands, results or reports wait; and when the last command is applied, if results or reports
+/// wait.
 constexpr double kShareUpToEvents = 0.7;
+constexpr double kShareUpToTimers = 0.8;
+constexpr double kShareUpToCommands = 0.9;
 
 /// Lanes may write at this part of the rate at which the store writes checkpoints: then the
 /// checkpoints keep pace with what events write besides.
@@ -49,6 +53,20 @@ void note_turn(std::vector<T>& inputs, uint64_t turn) {
   }
 }
 
+/// The name of the namespace that the command is for.
+const std::string& namespace_of_command(const Command& command) {
+  const auto name = [](const auto& one) -> const std::string& {
+    if constexpr (requires { one.place; }) {
+      return one.place.ns;
+    } else if constexpr (requires { one.ns; }) {
+      return one.ns;
+    } else {
+      return one.name;
+    }
+  };
+  return std::visit(name, command);
+}
+
 }  // namespace
 
 /// Applies inputs in a fixed order (docs/ARCHITECTURE.md): work that earlier turns left, events
@@ -65,9 +83,12 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   add_earlier_work(fair, work, turn);
   TRY(apply_fairly(fair, work, turn, kShareOfEarlierWork, FairWork::Added::kSome));
   add_results(fair, work, engine_);
-  TRY(apply_deliveries(work.deliveries, left, turn, fair.empty() ? 1 : kShareUpToEvents));
+  const bool has_results = !fair.empty();
+  const bool has_others = has_results || !work.commands.empty();
+  timer_share_ = has_others ? kShareUpToTimers : 1;
+  TRY(apply_deliveries(work.deliveries, left, turn, has_others ? kShareUpToEvents : 1));
   TRY(fire_until(now, turn, is_behind(left)));
-  TRY(apply_commands(work.commands, left, now));
+  TRY(apply_commands(work.commands, left, now, has_results ? kShareUpToCommands : 1));
   TRY(apply_fairly(fair, work, turn, 1, FairWork::Added::kAll));
   engine_.meter.set_kind(UnitKind::kReport);
   TRY(apply_missed_heartbeats(now));
@@ -163,6 +184,8 @@ Status WorkApplier::apply_fairly(FairWork& fair, const Work& work, const TurnSta
         TRY(batch.apply(now, work.tasks[item.index]));
         crash_point(CrashPoint::kResultApplied);
         return true;
+      case FairWork::Kind::kCommand:  // only in apply_commands()
+        break;
     }
     return true;
   };
@@ -321,10 +344,10 @@ bool WorkApplier::is_behind(const Work& left) const {
   return !caught_up_ || !left.deliveries.empty() || intake_.has_deliveries();
 }
 
-/// Fires the timers that are due at `time`, as many as one batch should, until the turn is used; at
-/// least one timer in a turn. With `hold`, a timer that an event may overtake is held instead.
-/// During backpressure the ticks of schedules wait; afterwards one start replaces all missed ticks
-/// of a schedule (Schedules).
+/// Fires the timers that are due at `time`, as many as one batch should, until their share of the
+/// turn is used; at least one timer in a turn. With `hold`, a timer that an event may overtake is
+/// held instead. During backpressure the ticks of schedules wait; afterwards one start replaces all
+/// missed ticks of a schedule (Schedules).
 Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold) {
   const bool ticks = turn.takes_new_work;
   const DueTimers::With with{.held = !hold, .ticks = ticks};
@@ -332,7 +355,7 @@ Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold)
   auto next = due.begin();
   for (; next != due.end(); ++next) {
     const bool is_first = timers_left_ == kTimersInABatch;
-    if (!is_first && engine_.meter.is_turn_spent()) break;
+    if (!is_first && engine_.meter.is_turn_spent(timer_share_)) break;
     --timers_left_;
     const TimerInput& timer = *next;
     if (hold && TRY(engine_.batch.may_be_overtaken(turn.now, timer))) {
@@ -362,19 +385,27 @@ Status WorkApplier::apply_commands(const std::vector<CommandInput>& commands, Ti
   return {};
 }
 
-/// Applies commands until the turn is used, at least one; the others are left for the next turn.
-Status WorkApplier::apply_commands(std::vector<CommandInput>& commands, Work& left, TimePoint now) {
-  auto next = commands.begin();
-  while (next != commands.end()) {
-    engine_.meter.set_kind(UnitKind::kCommand);
-    TRY(engine_.batch.apply(now, *next++));
-    crash_point(CrashPoint::kCommandApplied);
-    engine_.meter.end();
-    if (engine_.meter.is_turn_spent()) break;
+/// Applies commands until the given share of the turn is used, at least one; the others are left
+/// for the next turn. The namespaces take turns; the commands of one namespace keep their order.
+Status WorkApplier::apply_commands(std::vector<CommandInput>& commands, Work& left, TimePoint now,
+                                   double share) {
+  if (commands.empty()) return {};
+  FairWork fair(command_shares_, engine_.meter, turn_);
+  for (size_t i = 0; i < commands.size(); ++i) {
+    const auto ns = engine_.catalog.find_namespace(namespace_of_command(commands[i].command));
+    fair.add({ns.value_or(NamespaceNumber(0)), {}},
+             {.kind = FairWork::Kind::kCommand, .index = i, .since = turn_});
   }
-  left.commands.insert(left.commands.begin(), std::make_move_iterator(next),
-                       std::make_move_iterator(commands.end()));
-  commands.erase(next, commands.end());
+  const auto apply = [&](const WorkLane&, const FairWork::Item& item) -> Result<bool> {
+    engine_.meter.set_kind(UnitKind::kCommand);
+    TRY(engine_.batch.apply(now, commands[item.index]));
+    crash_point(CrashPoint::kCommandApplied);
+    return true;
+  };
+  TRY(fair.run(share, FairWork::Added::kAll, apply));
+  std::vector<bool> is_left(commands.size());
+  fair.each_left([&](const FairWork::Item& item) { is_left[item.index] = true; });
+  leave_those(is_left, commands, left.commands);
   return {};
 }
 

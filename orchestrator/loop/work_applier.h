@@ -71,7 +71,8 @@ class WorkApplier {
   Status purge();
   Status retain(TimePoint now);
   Status apply_commands(const std::vector<CommandInput>& commands, TimePoint now);
-  Status apply_commands(std::vector<CommandInput>& commands, Work& left, TimePoint now);
+  Status apply_commands(std::vector<CommandInput>& commands, Work& left, TimePoint now,
+                        double share);
   Status apply_missed_heartbeats(TimePoint now);
   void begin_turn(Work& work, const TurnState& turn);
   void add_earlier_work(FairWork& fair, const Work& work, const TurnState& turn);
@@ -85,6 +86,8 @@ class WorkApplier {
   const Intake& intake_;
   uint64_t turn_ = 0;  ///< the number of the current turn
   FairShares shares_;
+  FairShares command_shares_;
+  double timer_share_ = 1;  ///< how much of the turn may be used when the last timer fires
   /// By lane with unfinished work: the turn that did a unit of it last, or the first turn that has
   /// seen it.
   std::map<WorkLane, uint64_t> went_on_;

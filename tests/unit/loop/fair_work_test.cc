@@ -28,7 +28,7 @@ class FairWorkTest : public testing::Test {
   FairWorkTest() { meter.begin_turn(); }
 
   static std::string shown(const WorkLane& lane, const Item& item) {
-    constexpr const char* kKinds[] = {"unfinished", "continue", "evaluated", "task"};
+    constexpr const char* kKinds[] = {"unfinished", "continue", "evaluated", "task", "command"};
     return fmt::format("{}: {} {}", static_cast<uint32_t>(lane.ns),
                        kKinds[static_cast<size_t>(item.kind)], item.index);
   }

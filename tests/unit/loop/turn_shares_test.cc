@@ -1,5 +1,6 @@
 // WorkApplier: how much of the waiting work one turn applies, and whose work. In these tests each
 // look at the clock takes time.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -139,6 +140,47 @@ TEST_F(TurnSharesTest, GivesEachNamespaceATurn) {
   run(std::move(work));
   EXPECT_FALSE(rest.continues.empty());
   for (const ContinueInput& one : rest.continues) EXPECT_EQ(one.ns, greedy.front().ns);
+}
+
+TEST_F(TurnSharesTest, AppliesCommandsOfEachNamespaceInTheirOrder) {
+  run(CreateNamespace{.name = "shop"});
+  run(apply_workflow(kEndsAtOnce));
+  run(ApplyWorkflow{.ns = "shop", .text = kEndsAtOnce, .workflow = *load_stored(kEndsAtOnce)});
+  catch_up();
+  Work work;
+  for (int i = 0; i < 50; ++i) work.commands.push_back(command(start_instance("ends-at-once")));
+  work.commands.push_back(
+      command(StartInstance{.ns = "shop", .workflow = "ends-at-once", .input = Json::object()}));
+  const uint64_t last = requests;
+  clock.let_looks_take(std::chrono::microseconds(200));
+  run(std::move(work));
+  std::vector<uint64_t> answered;
+  for (const Answer& answer : actions_of<Answer>(outcome)) {
+    EXPECT_TRUE(answer.result);
+    answered.push_back(answer.request);
+  }
+  EXPECT_THAT(answered, testing::Contains(last)) << "the command of the other namespace";
+  std::erase(answered, last);
+  EXPECT_TRUE(std::is_sorted(answered.begin(), answered.end()));
+  ASSERT_FALSE(answered.empty() || rest.commands.empty());
+  EXPECT_EQ(answered.size() + rest.commands.size(), 50U);
+  for (const CommandInput& one : rest.commands) EXPECT_EQ(one.request, ++answered.back());
+}
+
+TEST_F(TurnSharesTest, LeavesAPartOfATurnToEachKindOfInput) {
+  run(apply_workflow(kEndsAtOnce));
+  catch_up();
+  Work work;
+  for (int i = 0; i < 100; ++i) {
+    work.deliveries.emplace_back(event("other"));
+    work.commands.push_back(command(start_instance("ends-at-once")));
+    work.tasks.push_back({{.task = numbered_id(200), .what = TaskHeartbeat()}});
+  }
+  clock.let_looks_take(std::chrono::microseconds(50));
+  run(std::move(work));
+  EXPECT_LT(rest.deliveries.size(), 60U);
+  EXPECT_LT(rest.commands.size(), 98U);
+  EXPECT_LT(rest.tasks.size(), 98U);
 }
 
 TEST_F(TurnSharesTest, AppliesAResultAlthoughOtherInstancesOfItsWorkflowGoOnWithoutEnd) {
