@@ -90,9 +90,7 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   TRY(fire_until(now, turn, is_behind(left)));
   TRY(apply_commands(work.commands, left, now, has_results ? kShareUpToCommands : 1));
   TRY(apply_fairly(fair, work, turn, 1, FairWork::Added::kAll));
-  engine_.meter.set_kind(UnitKind::kReport);
   TRY(apply_missed_heartbeats(now));
-  engine_.meter.end();
   leave(fair, work, left, turn);
   engine_.meter.set_kind(UnitKind::kPurge);
   for (const ArchivedPage& page : work.archived) TRY(engine_.batch.apply(now, page));
@@ -409,9 +407,18 @@ Status WorkApplier::apply_commands(std::vector<CommandInput>& commands, Work& le
   return {};
 }
 
+/// Applies missed heartbeats until the turn is used, at least one; some in one batch.
 Status WorkApplier::apply_missed_heartbeats(TimePoint now) {
-  for (const InstanceId& task : engine_.tasks.missed_heartbeats()) {
-    TRY(engine_.batch.apply(now, MissedHeartbeatInput{task}));
+  const Duration elapsed = engine_.clock.elapsed();
+  for (size_t left = TaskDispatch::kHeartbeatsAtOnce; left > 0; --left) {
+    const auto deadline = engine_.tasks.next_heartbeat_deadline();
+    if (!deadline || *deadline > elapsed) return {};
+    engine_.meter.set_kind(UnitKind::kReport);
+    for (const InstanceId& task : engine_.tasks.missed_heartbeats(1)) {
+      TRY(engine_.batch.apply(now, MissedHeartbeatInput{task}));
+    }
+    engine_.meter.end();
+    if (engine_.meter.is_turn_spent()) return {};
   }
   return {};
 }

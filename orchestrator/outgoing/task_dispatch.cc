@@ -19,9 +19,6 @@ namespace {
 constexpr size_t kHandedOutAtOnce = 128;
 constexpr uint64_t kFileBytesAtOnce = uint64_t{1} << 20;
 
-/// How many tasks whose heartbeat deadline has passed are looked at in one batch.
-constexpr size_t kHeartbeatsAtOnce = 100;
-
 OpenTask summary_of(const StartTask& task) {
   return {.ns = task.ns,
           .caller = task.caller,
@@ -211,10 +208,10 @@ void TaskDispatch::listen(const InstanceId& id, OpenTask& task, Duration ago) {
   heartbeat_deadlines_.emplace(*task.heartbeat_deadline, id);
 }
 
-std::vector<InstanceId> TaskDispatch::missed_heartbeats() {
+std::vector<InstanceId> TaskDispatch::missed_heartbeats(size_t most) {
   std::vector<InstanceId> found;
   const Duration now = clock_.elapsed();
-  for (size_t left = kHeartbeatsAtOnce; left > 0; --left) {
+  for (size_t left = most; left > 0; --left) {
     if (heartbeat_deadlines_.empty() || heartbeat_deadlines_.begin()->first > now) break;
     const InstanceId id = heartbeat_deadlines_.begin()->second;
     note(id);

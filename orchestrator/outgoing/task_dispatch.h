@@ -78,10 +78,12 @@ class TaskDispatch {
   /// Notes a heartbeat or another report of the task. For the first report of a task, returns the
   /// time since the task was handed out.
   std::optional<Duration> heard(const InstanceId& task);
+  /// How many tasks one call of missed_heartbeats() asks about if nothing else is said.
+  static constexpr size_t kHeartbeatsAtOnce = 100;
   /// Returns each task that missed its heartbeat, once. Asks the runner of the task first, because
-  /// runners need not report each heartbeat. One call asks about some tasks only: while
+  /// runners need not report each heartbeat. One call asks about `most` tasks only: while
   /// next_heartbeat_deadline() has passed, further calls continue.
-  std::vector<InstanceId> missed_heartbeats();
+  std::vector<InstanceId> missed_heartbeats(size_t most = kHeartbeatsAtOnce);
   /// For a task whose schedule-to-start deadline has passed: whether the runner has not yet
   /// answered whether a worker has started the task. The first call of this function for a task and
   /// a deadline sends that question to the runner.

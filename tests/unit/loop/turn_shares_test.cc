@@ -66,6 +66,20 @@ states:
 - {id: call, type: action, action: {function: f}}
 )";
 
+constexpr const char* kBeats = R"(
+id: beats
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- id: pay
+  type: action
+  action:
+    function: charge
+    startToCloseTimeout: 1h
+    heartbeatTimeout: 5s
+    retries: {maximumAttempts: 1}
+)";
+
 class TurnSharesTest : public EngineTest {
  protected:
   void catch_up() { deliver({StreamOpened{.position = engine().batch.cursor()}, CaughtUp{}}); }
@@ -240,6 +254,28 @@ TEST_F(TurnSharesTest, LetsNoOtherWorkWaitForTheRateOfALaneThatWritesMuch) {
   EXPECT_FALSE(backlog.has_steps);
   EXPECT_FALSE(rest.continues.empty());
   EXPECT_NE(rig().applier.waits_until(), std::nullopt);
+}
+
+TEST_F(TurnSharesTest, AppliesOneMissedHeartbeatInATurnThatIsUsed) {
+  run(apply_workflow(kBeats));
+  catch_up();
+  std::vector<InstanceId> ids;
+  Work work;
+  for (int i = 0; i < 4; ++i) {
+    ids.push_back(start("beats"));
+    for (const InstanceId& task : engine().tasks.of(ids.back())) {
+      work.tasks.push_back({{.task = task, .what = TaskStarted()}});
+    }
+  }
+  run(std::move(work));
+  clock.advance(std::chrono::seconds(5));
+  clock.let_looks_take(std::chrono::seconds(1));
+  for (ptrdiff_t failed = 1; failed <= 4; ++failed) {
+    run(Work());
+    EXPECT_EQ(std::count_if(ids.begin(), ids.end(),
+                            [&](const InstanceId& id) { return status_of(id) == "failed"; }),
+              failed);
+  }
 }
 
 TEST_F(TurnSharesTest, EndsAStepWhenItsUnitIsUsed) {
