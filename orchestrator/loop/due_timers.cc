@@ -13,7 +13,7 @@ bool is_tick(const TimerInput& timer) {
 
 std::vector<TimerInput> DueTimers::take(TimePoint time, With with, size_t most) {
   std::vector<TimerInput> due;
-  if (!unfired_.empty()) take_unfired(time, due, most);
+  if (!unfired_.empty()) take_unfired(time, with.held, due, most);
   if (with.held) release(time, due, most);
   const bool has_held = with.held && !held_.empty() && held_.front().deadline <= time;
   const bool is_done = waiting_.advance(time, due, most - due.size());
@@ -27,11 +27,15 @@ std::vector<TimerInput> DueTimers::take(TimePoint time, With with, size_t most) 
   return due;
 }
 
-/// Moves timers that were not fired, with a deadline up to `time`, to `due`, at most `most`.
-void DueTimers::take_unfired(TimePoint time, std::vector<TimerInput>& due, size_t most) {
+/// Moves timers that were not fired, with a deadline up to `time`, to `due`, at most `most`;
+/// `with_held`: held timers with an earlier deadline come before each of them, because they may be
+/// timers of the same instance.
+void DueTimers::take_unfired(TimePoint time, bool with_held, std::vector<TimerInput>& due,
+                             size_t most) {
   note_unfired();
   std::vector<TimerInput> left;
   for (TimerInput& timer : unfired_) {
+    if (with_held) release(std::min(timer.deadline, time), due, most);
     const bool is_taken = due.size() < most && timer.deadline <= time;
     (is_taken ? due : left).push_back(std::move(timer));
   }

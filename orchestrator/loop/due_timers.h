@@ -30,8 +30,8 @@ class DueTimers {
     bool ticks = false;  ///< all ticks that were put back
   };
   /// Returns timers that are due by `time`, at most `most`, in the order of their deadlines; timers
-  /// that were not fired come first, held timers next, and ticks that were put back last. The
-  /// caller fires each timer or puts it back. If has_left() is true afterwards, further calls
+  /// that were not fired and held timers come first, and ticks that were put back last. The caller
+  /// fires each timer or puts it back. If has_left() is true afterwards, further calls
   /// continue; a call may return no timer (Wheel::advance).
   std::vector<TimerInput> take(TimePoint time, With with, size_t most = Wheel::kAll);
   /// Whether timers were put back that were not fired, or the last take() may have left timers that
@@ -63,7 +63,7 @@ class DueTimers {
     std::optional<std::vector<TimerInput>> unfired;  ///< unfired_ before the batch
   };
   void release(TimePoint time, std::vector<TimerInput>& due, size_t most);
-  void take_unfired(TimePoint time, std::vector<TimerInput>& due, size_t most);
+  void take_unfired(TimePoint time, bool with_held, std::vector<TimerInput>& due, size_t most);
   void note_ticks();
   void note_unfired();
 

@@ -215,6 +215,24 @@ TEST_F(DueTimersTest, ReturnTimersThatWereNotFiredBeforeAllOthers) {
   EXPECT_FALSE(timers.has_left());
 }
 
+TEST_F(DueTimersTest, ReturnHeldTimersBetweenThoseThatWereNotFired) {
+  const auto prepare = [this] {
+    timers.clear();
+    for (const int second : {2, 5, 7}) timers.hold(timer(second, second));
+    timers.put_back({timer(1, 1), timer(4, 4), timer(6, 6)});
+    commit();
+  };
+  prepare();
+  EXPECT_THAT(take(7, kWithHeld),
+              ElementsAre("1 at 1", "2 at 2", "4 at 4", "5 at 5", "6 at 6", "7 at 7"));
+  prepare();
+  EXPECT_THAT(take(5, kWithHeld, 3), ElementsAre("1 at 1", "2 at 2", "4 at 4"));
+  EXPECT_THAT(take(5, kWithHeld, 3), ElementsAre("5 at 5"));
+  timers.undo();
+  EXPECT_THAT(take(7), ElementsAre("1 at 1", "4 at 4", "6 at 6")) << "held timers stay held";
+  EXPECT_THAT(take(7, kWithHeld), ElementsAre("2 at 2", "5 at 5", "7 at 7"));
+}
+
 TEST_F(DueTimersTest, ReturnTimersThatWereNotFiredAgainAfterALostBatch) {
   waiting.arm_delayed(1, at(5));
   waiting.arm_delayed(2, at(6));
