@@ -24,6 +24,12 @@ void set_sealed(InstanceMessage& message, Sealing sealed) {
   if (auto* result = std::get_if<ReturnResult>(&message)) result->sealed = sealed;
 }
 
+const InstanceId& receiver_of(const InstanceMessage& message) {
+  if (const auto* start = std::get_if<StartChild>(&message)) return start->child;
+  if (const auto* cancel = std::get_if<CancelChild>(&message)) return cancel->child;
+  return std::get<ReturnResult>(message).to.instance;
+}
+
 /// A subflow that has not started yet, in the form of an Instance, for KeptEvents::update().
 Instance waiting_to_start(const StartChild& message, const ListenFrom& listen_from) {
   return {.id = message.child, .ns = message.ns, .listen_from = listen_from};
@@ -34,15 +40,16 @@ Instance waiting_to_start(const StartChild& message, const ListenFrom& listen_fr
 Status InstanceMessages::load() {
   batch_.messages.clear();
   waiting_.clear();
+  receivers_.clear();
   TRY(each_inbox(
       batch_.tx,
       [&](uint64_t number, InboxRecord record) {
         set_sealed(record.message, record.sealed);
         const WorkLane lane{std::visit([](const auto& one) { return one.ns; }, record.message), {}};
-        waiting_[lane].push_back({.message = std::move(record.message),
-                                  .listen_from = record.listen_from,
-                                  .lane = lane,
-                                  .row = number});
+        wait({.message = std::move(record.message),
+              .listen_from = record.listen_from,
+              .lane = lane,
+              .row = number});
       },
       batch_.damages.noting()));
   for (const auto& [lane, queue] : waiting_) {
@@ -56,16 +63,25 @@ Status InstanceMessages::run(TimePoint now) {
   while (!messages.empty()) {
     QueuedMessage next = std::move(messages.front());
     messages.pop_front();
-    const auto waiting = waiting_.find(next.lane);
-    if (waiting != waiting_.end()) {
-      waiting->second.push_back(std::move(next));
-    } else if (left_ == 0 || batch_.meter.is_spent()) {
-      waiting_[next.lane].push_back(std::move(next));
+    if (must_wait(next)) {
+      wait(std::move(next));
     } else {
       TRY(process(now, std::move(next)));
     }
   }
   return {};
+}
+
+bool InstanceMessages::must_wait(const QueuedMessage& message) const {
+  if (left_ == 0 || batch_.meter.is_spent()) return true;
+  if (waiting_.empty()) return false;
+  return waiting_.contains(message.lane) || receivers_.contains(receiver_of(message.message));
+}
+
+void InstanceMessages::wait(QueuedMessage message) {
+  Receiver& receiver = receivers_[receiver_of(message.message)];
+  if (receiver.waiting++ == 0) receiver.lane = message.lane;
+  waiting_[receiver.lane].push_back(std::move(message));
 }
 
 std::vector<WorkLane> InstanceMessages::lanes() const {
@@ -80,6 +96,8 @@ Status InstanceMessages::go_on(TimePoint now, const WorkLane& lane) {
   QueuedMessage next = std::move(waiting->second.front());
   waiting->second.pop_front();
   if (waiting->second.empty()) waiting_.erase(waiting);
+  const auto receiver = receivers_.find(receiver_of(next.message));
+  if (--receiver->second.waiting == 0) receivers_.erase(receiver);
   TRY(process(now, std::move(next)));
   return run(now);
 }
@@ -138,7 +156,7 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
           ? batch_.catalog.find_workflow(message.ns, message.workflow)
           : nullptr;
   if (entry == nullptr) {
-    return refuse(now, message,
+    return refuse(now, message, queued.lane,
                   {"direktiv.subflow.notExist",
                    fmt::format("there is no workflow \"{}\"", message.workflow)});
   }
@@ -146,14 +164,16 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
   if (!workflow) {
     TRY(batch_.tx.status());
     return refuse(
-        now, message,
+        now, message, queued.lane,
         {"direktiv.subflow.notExist", fmt::format("workflow \"{}\" does not load: {}",
                                                   message.workflow, workflow.error().message)});
   }
   if (const Status single = instances_.refuse_singular(*entry, **workflow); !single) {
-    return refuse(now, message, {single.error().code, single.error().message});
+    return refuse(now, message, queued.lane, {single.error().code, single.error().message});
   }
-  if (const auto over = TRY(instances_.over_quota(entry->ns))) return refuse(now, message, *over);
+  if (const auto over = TRY(instances_.over_quota(entry->ns))) {
+    return refuse(now, message, queued.lane, *over);
+  }
   TRY(instances_.start(
       now, *entry, **workflow,
       {.data = message.input,
@@ -175,17 +195,19 @@ Result<bool> InstanceMessages::is_wanted(TimePoint now, NamespaceNumber ns, cons
          loaded->instance.calls[caller.index].id == child;
 }
 
-Status InstanceMessages::refuse(TimePoint now, const StartChild& message, Error error) {
+Status InstanceMessages::refuse(TimePoint now, const StartChild& message, const WorkLane& lane,
+                                Error error) {
   if (!message.caller) {
     spdlog::warn("instance {} could not start a detached subflow: {}", to_string(message.by),
                  error.message);
     return {};
   }
-  return run(
-      now,
-      ReturnResult{
-          .ns = message.ns, .to = *message.caller, .result = tl::unexpected(std::move(error))},
-      {});
+  ReturnResult refusal{
+      .ns = message.ns, .to = *message.caller, .result = tl::unexpected(std::move(error))};
+  if (!receivers_.contains(refusal.to.instance)) return run(now, refusal, {});
+  // Earlier messages to the caller wait.
+  batch_.messages.push_back({std::move(refusal), batch_.listen_from_now(), lane});
+  return {};
 }
 
 Status InstanceMessages::run(TimePoint now, const CancelChild& message,

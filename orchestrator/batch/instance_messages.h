@@ -2,14 +2,16 @@
 // so a message for another instance (start a subflow, cancel a subflow, return a result) is
 // appended to a queue (BatchState::messages). The queue is processed after each input, until the
 // unit of work or the limit of the batch is used up. Messages that are left wait in the lane of
-// their sender: they are written into the table `inbox` in the same commit, and are processed in
-// fair turns of the lanes; messages of one lane keep their order. The receiver may have changed
+// their sender, or in that of an earlier message to the same receiver: they are written into the
+// table `inbox` in the same commit, and are processed in fair turns of the lanes. Messages of one
+// lane keep their order, so the messages to one receiver do, too. The receiver may have changed
 // meanwhile: a message names its call, and is ignored if the call has ended. Engine thread only.
 #pragma once
 
 #include <cstddef>
 #include <deque>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "orchestrator/batch/batch_state.h"
@@ -29,7 +31,8 @@ class InstanceMessages {
   void begin_batch(size_t most) { left_ = most; }
 
   /// Processes the messages of this unit of work in their order, including messages that they
-  /// create. What is left of them waits, and so do messages of lanes that have waiting messages.
+  /// create. What is left of them waits, and so do messages of lanes that have waiting messages,
+  /// and messages to receivers for which some wait.
   Status run(TimePoint now);
 
   /// The lanes that have waiting messages.
@@ -44,6 +47,14 @@ class InstanceMessages {
   Status write();
 
  private:
+  /// The messages that wait for one receiver. All of them are in one lane.
+  struct Receiver {
+    WorkLane lane;
+    size_t waiting = 0;
+  };
+
+  bool must_wait(const QueuedMessage& message) const;
+  void wait(QueuedMessage message);
   Status process(TimePoint now, QueuedMessage queued);
   Status run(TimePoint now, const StartChild& message, const QueuedMessage& queued);
   Status run(TimePoint now, const CancelChild& message, const QueuedMessage& queued);
@@ -53,11 +64,12 @@ class InstanceMessages {
   /// Whether the caller still waits for the result of the subflow `child`.
   Result<bool> is_wanted(TimePoint now, NamespaceNumber ns, const Caller& caller,
                          const InstanceId& child);
-  Status refuse(TimePoint now, const StartChild& message, Error error);
+  Status refuse(TimePoint now, const StartChild& message, const WorkLane& lane, Error error);
 
   BatchState& batch_;
   Instances& instances_;
   std::map<WorkLane, std::deque<QueuedMessage>> waiting_;
+  std::unordered_map<InstanceId, Receiver> receivers_;
   size_t left_ = 0;
 };
 

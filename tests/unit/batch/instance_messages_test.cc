@@ -24,6 +24,22 @@ constexpr const char* kChild = "id: child\nstates:\n- {id: a, type: noop}\n";
 constexpr const char* kWaitingChild =
     "id: child\nstates:\n- {id: a, type: consumeEvent, event: {type: go}}\n";
 
+/// The first of its two subflows that succeeds counts.
+constexpr const char* kRace = R"(
+id: race
+functions:
+- {id: call-a, type: subflow, workflow: child-a}
+- {id: call-b, type: subflow, workflow: child-b}
+states:
+- {id: both, type: parallel, mode: or, actions: [{function: call-a}, {function: call-b}]}
+)";
+constexpr const char* kChildA =
+    "id: child-a\nstates:\n- {id: a, type: noop, transform: 'jq({who: \"a\"})'}\n";
+constexpr const char* kChildB =
+    "id: child-b\nstates:\n- {id: b, type: noop, transform: 'jq({who: \"b\"})'}\n";
+constexpr const char* kWaitingChildB =
+    "id: child-b\nstates:\n- {id: b, type: consumeEvent, event: {type: go}}\n";
+
 class InstanceMessagesTest : public BatchPartTest {
  protected:
   Status try_run(size_t most = 100) {
@@ -126,6 +142,43 @@ TEST_F(InstanceMessagesTest, DoNotCancelAChildWhoseCallerWaitsForItsResult) {
   run();
   EXPECT_EQ(status_of(child), "waiting");
   EXPECT_EQ(damages.count(), 1U);
+}
+
+TEST_F(InstanceMessagesTest, ReachOneReceiverInTheirOrderWhateverTheirSendersAre) {
+  define(kChildB);  // so that the lane of its messages comes first
+  define(kChildA);
+  const InstanceId race = start(define(kRace));
+  run(2);
+  EXPECT_EQ(rows_of(Table::kInbox), 2U) << "both subflows have ended";
+  EXPECT_THAT(messages.lanes(), SizeIs(1));
+  run(1);
+  EXPECT_EQ(status_of(race), "complete");
+  EXPECT_EQ(read_instance(*tx, ns, race).value()->data.value()["return"],
+            (Json{{{"who", "a"}}, nullptr}));
+}
+
+TEST_F(InstanceMessagesTest, ComeAfterThoseThatTheProcessBeforeLeftForTheirReceiver) {
+  define(kWaitingChildB);
+  define(kChildA);
+  const InstanceId race = start(define(kRace));
+  run(2);
+  ASSERT_EQ(rows_of(Table::kInbox), 1U) << "one subflow has ended";
+  lose_batch();
+  ASSERT_TRUE(messages.load());
+  for (const Instance& head : stored_live()) {
+    if (head.id == race) continue;
+    const Event go{.id = "1", .source = "/s", .type = "go"};
+    LoadedInstance* const waits = *instances.load(now, ns, head.id);
+    ASSERT_NE(waits, nullptr);
+    ASSERT_TRUE(*instances.step(
+        now, *waits, Matched{.event = &go, .entries = {0}, .position = batch.listen_from_now()}));
+  }
+  ASSERT_THAT(batch.messages, SizeIs(1));
+  run();
+  EXPECT_EQ(status_of(race), "complete");
+  EXPECT_EQ(read_instance(*tx, ns, race).value()->data.value()["return"],
+            (Json{{{"who", "a"}}, nullptr}));
+  EXPECT_EQ(rows_of(Table::kInbox), 0U);
 }
 
 TEST_F(InstanceMessagesTest, AreProcessedOnceDespiteFailedReads) {
