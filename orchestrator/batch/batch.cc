@@ -187,9 +187,12 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
   batch_.crash_note.take_event(input.sequence);
   ++batch_.outcome.counts.events;
   TRY(batch_.dedupe.move_to(batch_.tx, input.stamped));
-  EventRoute route = route_event(views_, input, limits_.woken, limits_.match);
-  if (TRY(fire_before(now, input, route)))
-    route = route_event(views_, input, limits_.woken, limits_.match);
+  // The due timers of each target may have to fire first. A fan-out does that in portions.
+  const size_t most = batch_.has_unfired_timers
+                          ? std::min(limits_.woken, limits_.offered_in_one_unit)
+                          : limits_.woken;
+  EventRoute route = route_event(views_, input, most, limits_.match);
+  if (TRY(fire_before(now, input, route))) route = route_event(views_, input, most, limits_.match);
   moved_to(input.sequence, input.stamped);
   const EventPosition position = batch_.position_of(input.sequence);
   const bool is_new = is_newest(input);
@@ -222,9 +225,9 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
 }
 
 /// Fires the due timers of the instances that the event would reach, up to the timestamp of the
-/// event. Returns whether a timer has fired: then the instances may wait for other events, and the
-/// event must be routed again. The targets of a fan-out get the event later, as a kept event
-/// (Instances::offer_kept_events).
+/// event. Returns whether an instance has changed: then the instances may wait for other events,
+/// and the event must be routed again. The targets of a fan-out get the event later, as a kept
+/// event (Instances::offer_kept_events).
 Result<bool> Batch::fire_before(TimePoint now, const EventInput& input, const EventRoute& route) {
   const bool may_fire = batch_.has_unfired_timers && route.kind == EventRoute::Kind::kTargets;
   if (!may_fire || route.fans_out) return false;
@@ -237,6 +240,13 @@ Result<bool> Batch::fire_before(TimePoint now, const EventInput& input, const Ev
     LoadedInstance* const loaded = TRY(instances_.load(now, target.ns, target.instance));
     if (loaded == nullptr) continue;
     const TimePoint until = std::min(input.stamped, now);
+    const auto is_passed = [&](const Timer& timer) { return timer.deadline <= until; };
+    const std::vector<Timer>& timers = loaded->instance.timers;
+    if (std::none_of(timers.begin(), timers.end(), is_passed)) continue;
+    if (!fan_outs_.empty()) {  // an event that a fan-out has for the instance comes first
+      if (TRY(instances_.offer_kept_events(now, *loaded))) fired = true;
+      if (batch_.kept_events.undecided().has(target.instance)) continue;
+    }
     if (!TRY(instances_.fire_passed(now, *loaded, until, batch_.listen_from_now()))) continue;
     TRY(instances_.offer_kept_events(now, *loaded));
     fired = true;

@@ -48,6 +48,21 @@ states:
 - {id: wait, type: consumeEvent, event: {type: never}}
 )";
 
+constexpr const char* kWaitsForTwo = R"(
+id: waits-for-two
+states:
+- id: first
+  type: eventXor
+  timeout: PT1H
+  events:
+  - {event: {type: go}, transition: woken}
+  - {event: {type: other}, transition: other}
+  catch: [{error: direktiv.stateTimeout, transition: late}]
+- {id: woken, type: noop, transform: 'jq({by: "event"})'}
+- {id: other, type: noop, transform: 'jq({by: "other event"})'}
+- {id: late, type: noop, transform: 'jq({by: "timeout"})'}
+)";
+
 class TimerOrderTest : public BatchStoreTest {
  protected:
   static constexpr Duration kTimeout = hours(1);
@@ -147,6 +162,41 @@ TEST_F(TimerOrderTest, OfAnEventAndTheTimersOfAnInstanceFollowsTheirTimes) {
     EXPECT_EQ(end_after(definition, stamped_after, {}), expected);
     EXPECT_EQ(end_after(definition, stamped_after, {.woken = 1}), expected) << "as a fan-out";
   }
+}
+
+TEST_F(TimerOrderTest, OfAFanOutAndTheTimersOfATargetThatAnotherEventReachesFollowsTheirTimes) {
+  const struct {
+    Duration stamped_after;  ///< the timeout
+    const char* expected;
+  } cases[] = {{-seconds(1), "event"}, {seconds(0), "timeout"}};
+  for (const auto& [stamped_after, expected] : cases) {
+    make_batch({.woken = 1});
+    start(kFails, 1);
+    const InstanceId id = start(kWaitsForTwo, 1);
+    apply_event("go", now + kTimeout + stamped_after, later());
+    ASSERT_EQ(outcome.backlog.fan_out, 2U);
+    apply_event("other", now + kTimeout + seconds(1), later());
+    EXPECT_EQ(end_of(id), expected);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(go_on_with_all(*batch, later()));
+      end_batch();
+    }
+  }
+}
+
+TEST_F(TimerOrderTest, LetsAnEventWithManyTargetsFanOutWhileDueTimersAreLeft) {
+  make_batch({.offered_in_one_unit = 2});
+  start(kFails, 3);
+  apply_event("go", now + kTimeout - seconds(1), later());
+  EXPECT_EQ(outcome.backlog.fan_out, 3U);
+  EXPECT_TRUE(go_on_with_all(*batch, later()));
+  end_batch();
+  EXPECT_THAT(stored_live(), testing::IsEmpty());
+  start(kFails, 3);
+  batch->note_unfired_timers(false);
+  apply_event("go", now + kTimeout - seconds(1), later());
+  EXPECT_EQ(outcome.backlog.fan_out, 0U);
+  EXPECT_THAT(stored_live(), testing::IsEmpty());
 }
 
 TEST_F(TimerOrderTest, IsThatOfTheCallerIfNoDueTimerIsLeft) {
