@@ -64,15 +64,21 @@ Status LateMatches::load() {
     lanes_[*ns].events[number].left = std::move(record);
     ++batch_.late_events;
   }
-  for (auto& [ns, lane] : lanes_) count(ns, lane);
+  for (auto& [ns, lane] : lanes_) {
+    count(ns, lane, lane.events.begin()->first);
+    // More than could be kept: an instance searches through older events, and the process before
+    // knew which of them counted.
+    if (lane.kept.size() <= limits_.events && lane.bytes / 2 <= limits_.bytes) continue;
+    count(ns, lane, batch_.kept_events.last());
+  }
   return {};
 }
 
-/// Counts the kept events of a lane again.
-void LateMatches::count(NamespaceNumber ns, LateLane& lane) {
+/// Counts the kept events of a lane again, from that number on.
+void LateMatches::count(NamespaceNumber ns, LateLane& lane, uint64_t from) {
   lane.kept.clear();
   lane.bytes = 0;
-  batch_.kept_events.each_size(ns, lane.events.begin()->first, [&](uint64_t number, size_t size) {
+  batch_.kept_events.each_size(ns, from, [&](uint64_t number, size_t size) {
     lane.kept.emplace_back(number, size);
     lane.bytes += size;
   });
@@ -122,11 +128,9 @@ Result<LateMatches::Late*> LateMatches::hold(NamespaceNumber ns, uint64_t number
   }
   TRY(batch_.kept_events.hold(number));
   LateLane& held_in = lanes_[ns];
-  const bool is_first = held_in.events.empty() || number < held_in.events.begin()->first;
-  Late& late = held_in.events[number];
+  if (held_in.events.empty()) count(ns, held_in, batch_.kept_events.last());
   ++batch_.late_events;
-  if (is_first) count(ns, held_in);
-  return &late;
+  return &held_in.events[number];
 }
 
 Status LateMatches::kept(NamespaceNumber ns, LateMatchRecord targets) {
@@ -163,7 +167,7 @@ Status LateMatches::go_on(TimePoint now, const WorkLane& lane, const WorkBudget*
   went_on_.insert(lane.ns);
   std::map<uint64_t, Late>& events = found->second.events;
   MatchBudget budget = limits_.portion;
-  while (!events.empty() && (work == nullptr || !work->is_spent())) {
+  while (!events.empty()) {
     auto& [number, late] = *events.begin();
     bool goes_on = true;
     if (!late.left.starts.empty()) {
@@ -173,7 +177,8 @@ Status LateMatches::go_on(TimePoint now, const WorkLane& lane, const WorkBudget*
     } else {
       end_first(found->second);
     }
-    if (!goes_on) return {};
+    // A portion decides something, however long that takes.
+    if (!goes_on || (work != nullptr && work->is_spent())) break;
   }
   if (events.empty()) lanes_.erase(found);
   return {};

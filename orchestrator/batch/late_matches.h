@@ -38,7 +38,8 @@ inline constexpr std::string_view kMatchBudget = "millrace.match.budget";
 struct LateLimits {
   /// The budget of one portion.
   MatchBudget portion{.has_long_runs = true, .steps = 20'000, .bytes = size_t{512} << 10};
-  /// The kept events of a namespace from the oldest undecided one on: their number and their bytes.
+  /// The kept events of a namespace that came since one was undecided, from the oldest undecided
+  /// one on: their number and their bytes.
   size_t events = 10'000;
   size_t bytes = size_t{16} << 20;
 };
@@ -91,12 +92,14 @@ class LateMatches {
     /// The events whose rows lack instances that have gone on to them from the first event. The row
     /// of the first event names these instances.
     std::set<uint64_t> unwritten;
-    /// Number and size of each kept event of the namespace from the first of `events` on.
+    /// Number and size of each kept event of the namespace that came since the lane exists, from
+    /// the first of `events` on. An instance may have to search through older ones: these were kept
+    /// for it before, and do not count.
     std::deque<std::pair<uint64_t, size_t>> kept;
     size_t bytes = 0;  ///< of all of `kept`
   };
 
-  void count(NamespaceNumber ns, LateLane& lane);
+  void count(NamespaceNumber ns, LateLane& lane, uint64_t from);
   Result<Late*> hold(NamespaceNumber ns, uint64_t number);
   Result<bool> decide_start(TimePoint now, uint64_t number, Late& late, MatchBudget& budget);
   Result<bool> decide_entries(uint64_t number, const Event& event, StartTarget& target,

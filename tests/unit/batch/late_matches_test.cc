@@ -395,6 +395,51 @@ TEST_F(LateMatchesTest, TakeOverTheSearchOfAnInstanceThatUsedUpTheBudgetOfItsBat
   EXPECT_EQ(status_of(id), "complete");
 }
 
+TEST_F(LateMatchesTest, CountOnlyTheEventsThatComeWhileAnInstanceSearchesThroughOlderOnes) {
+  make({.events = 3});
+  const InstanceId id = start(define(kPickyWait));
+  for (int i = 0; i < 5; ++i) keep("no");
+  keep("yes");
+  LoadedInstance* const loaded = *instances.load(now, ns, id);
+  loaded->instance.listen_from = {};
+  batch.kept_budget.steps = 1;
+  ASSERT_FALSE(*instances.offer_kept_events(now, *loaded));
+  ASSERT_TRUE(late->take_over());
+  EXPECT_TRUE(undecided().has(id));
+  EXPECT_FALSE(late->is_full(ns)) << "six events were kept before";
+  commit_batch();
+  lose_batch();
+  ASSERT_TRUE(late->load());
+  EXPECT_FALSE(late->is_full(ns));
+  keep("no");
+  EXPECT_FALSE(late->is_full(ns));
+  keep("no");
+  EXPECT_TRUE(late->is_full(ns));
+  decide_all();
+  EXPECT_FALSE(late->is_full(ns));
+  EXPECT_EQ(status_of(id), "complete");
+}
+
+TEST_F(LateMatchesTest, DecideSomethingInEachPortionHoweverShortItsUnitOfWorkIs) {
+  struct Spent final : WorkBudget {
+    bool is_spent(size_t) const override { return true; }
+  };
+  const WorkflowEntry& entry = define(kPickyWait);
+  const InstanceId first = start(entry);
+  const InstanceId second = start(entry);
+  commit_batch();
+  keep("yes", {.instances = {first, second}});
+  Spent work;
+  for (int portions = 0; portions < 3; ++portions) {
+    late->begin_batch();
+    ASSERT_TRUE(late->may_go_on({ns}));
+    ASSERT_TRUE(late->go_on(now, {ns}, &work));
+    commit_batch();
+  }
+  EXPECT_TRUE(late->empty());
+  EXPECT_THAT(stored_live(), IsEmpty());
+}
+
 TEST_F(LateMatchesTest, DecideEachMatchOnceDespiteFailedReads) {
   const WorkflowNumber begins = define(kPickyBegin).number;
   const InstanceId id = start_committed(define(kPickyWait));
