@@ -192,7 +192,10 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
                           ? std::min(limits_.woken, limits_.offered_in_one_unit)
                           : limits_.woken;
   EventRoute route = route_event(views_, input, most, limits_.match);
-  if (TRY(fire_before(now, input, route))) route = route_event(views_, input, most, limits_.match);
+  if (TRY(fire_before(now, input, route))) {
+    TRY(late_matches_.take_over());  // an instance that is now undecided does not get the event yet
+    route = route_event(views_, input, most, limits_.match);
+  }
   moved_to(input.sequence, input.stamped);
   const EventPosition position = batch_.position_of(input.sequence);
   const bool is_new = is_newest(input);

@@ -77,7 +77,8 @@ struct QueuedMessage {
   uint64_t row = 0;        ///< number of its row in `inbox`; 0: created in this batch
 };
 
-/// An instance whose search through its kept events has used up the budget of the batch.
+/// An instance whose search through its kept events has used up the budget of the batch, or which
+/// has taken as many of them as one unit of work should give it.
 struct UnfinishedSearch {
   NamespaceNumber ns{};
   InstanceId instance;

@@ -13,6 +13,9 @@ namespace {
 /// of patterns that take as long.
 constexpr uint32_t kStepsToWake = 2'000;
 
+/// How many kept events an instance takes in one unit of work. Late matches give it the others.
+constexpr size_t kTakenAtOnce = 250;
+
 /// The position just before a kept event.
 ListenFrom position_before(const ListenFrom& event) {
   ListenFrom position = event;
@@ -28,12 +31,17 @@ Result<bool> Instances::offer_kept_events(TimePoint now, LoadedInstance& loaded)
   KeptEvents& kept = batch_.kept_events;
   bool changed = false;
   uint64_t fired_before = 0;
+  size_t taken = 0;
   while (instance.phase == Phase::kWaiting && !instance.listeners.empty()) {
-    if (kept.holds_any() && kept.undecided().has(instance.id)) return changed;
+    if (kept.undecided().has(instance.id)) return changed;
     const KeptEventSearch search = TRY(kept.find(batch_.tx, instance, {}, batch_.kept_budget));
-    if (search.stopped_at) {
+    std::optional<uint64_t> stopped_at = search.stopped_at;
+    const bool is_enough = taken >= kTakenAtOnce || (taken > 0 && batch_.meter.is_spent());
+    if (search.match && is_enough) stopped_at = search.match->position.kept;
+    if (stopped_at) {
       kept.undecided().add(instance.id);
-      batch_.unfinished.push_back({instance.ns, instance.id, *search.stopped_at});
+      batch_.unfinished.push_back({instance.ns, instance.id, *stopped_at});
+      return changed;
     }
     if (!search.match) return changed;
     changed = true;
@@ -44,6 +52,7 @@ Result<bool> Instances::offer_kept_events(TimePoint now, LoadedInstance& loaded)
       continue;
     }
     TRY(take_kept_event(now, loaded, match));
+    ++taken;
   }
   return changed;
 }

@@ -66,6 +66,9 @@ states:
 - {id: wait, type: consumeEvent, event: {type: never}}
 )";
 
+constexpr const char* kTakesAll =
+    "id: all\nstates: [{id: a, type: consumeEvent, event: {type: go}, transition: a}]";
+
 /// Enough to load an instance, to read an event, to compile a pattern and to run it, and no more.
 constexpr MatchBudget kSmallPortion{.has_long_runs = true, .steps = 1'100, .bytes = 1'000};
 
@@ -393,6 +396,33 @@ TEST_F(LateMatchesTest, TakeOverTheSearchOfAnInstanceThatUsedUpTheBudgetOfItsBat
   EXPECT_TRUE(undecided().has(id)) << "a row names the instance";
   decide_all();
   EXPECT_EQ(status_of(id), "complete");
+}
+
+TEST_F(LateMatchesTest, GiveAnInstanceTheKeptEventsThatItsUnitOfWorkHasNotGivenIt) {
+  const InstanceId id = start(define(kTakesAll));
+  commit_batch();
+  constexpr uint64_t kEvents = 600;
+  for (uint64_t i = 1; i <= kEvents; ++i) {
+    const Event go{.id = std::to_string(i), .source = "/s", .type = "go"};
+    kept_events.keep(*tx, ns, go, fingerprint_of("default", go), {1, i});
+  }
+  commit_batch();
+  LoadedInstance* const loaded = *instances.load(now, ns, id);
+  ASSERT_TRUE(*instances.offer_kept_events(now, *loaded));
+  EXPECT_EQ(batch.outcome.counts.instances_woken, 250U);
+  EXPECT_TRUE(undecided().has(id));
+  EXPECT_FALSE(*instances.offer_kept_events(now, *loaded));
+  ASSERT_TRUE(late->take_over());
+  commit_batch();
+  uint64_t woken = outcome.counts.instances_woken;
+  for (int portions = 0; portions < 500 && !late->empty(); ++portions) {
+    portion();
+    woken += outcome.counts.instances_woken;
+  }
+  EXPECT_TRUE(late->empty());
+  EXPECT_EQ(woken, kEvents);
+  EXPECT_EQ(status_of(id), "waiting");
+  EXPECT_EQ(rows_of(Table::kKeptEvents), 0U);
 }
 
 TEST_F(LateMatchesTest, CountOnlyTheEventsThatComeWhileAnInstanceSearchesThroughOlderOnes) {
