@@ -278,10 +278,12 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
   LateMatchRecord late;
   if (route.may_be_late) late = late_matches_.late_of(route.targets);
   const std::vector<WorkflowNumber> late_starts = late.starts;
-  // If the unit of work ends before all instances have the event, the others get it as a kept
-  // event.
+  // If the unit of work ends before all starts and instances have the event, the others get it as a
+  // kept event.
+  const std::vector<StartTarget>& starts = route.targets.starts;
+  const bool may_leave = starts.size() > limits_.offered_in_one_unit;
   const bool may_fan_out = route.fans_out || instances.size() > limits_.offered_in_one_unit;
-  const bool kept = route.is_wanted || may_fan_out || !late.empty();
+  const bool kept = route.is_wanted || may_leave || may_fan_out || !late.empty();
   if (kept && route.may_be_late && late_matches_.is_full(route.ns)) {
     return starts_.refuse(route.ns, position, route.event, late_matches_.refuse(route.ns));
   }
@@ -293,10 +295,16 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
   }
   bool had_effect = route.fans_out;
   std::optional<Error> over;
-  for (const StartTarget& target : route.targets.starts) {
+  std::vector<WorkflowNumber> left;
+  for (const StartTarget& target : starts) {
     if (std::binary_search(late_starts.begin(), late_starts.end(), target.workflow)) continue;
-    had_effect |= TRY(starts_.offer(now, applied, target, over));
+    if (!left.empty() || (may_leave && batch_.meter.is_spent())) {
+      left.push_back(target.workflow);
+    } else {
+      had_effect |= TRY(starts_.offer(now, applied, target, over));
+    }
   }
+  if (!left.empty()) TRY(late_matches_.add_starts(route.ns, left, over.has_value()));
   if (over) TRY(starts_.refuse(route.ns, position, route.event, *std::move(over)));
   auto next = instances.begin();
   if (!route.fans_out) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -152,6 +153,19 @@ Status LateMatches::kept(NamespaceNumber ns, LateMatchRecord targets) {
   return {};
 }
 
+Status LateMatches::add_starts(NamespaceNumber ns, const std::vector<WorkflowNumber>& starts,
+                               bool is_refused) {
+  const uint64_t number = batch_.kept_events.last();
+  Late* const late = TRY(hold(ns, number));
+  late->is_refused = late->is_refused || is_refused;
+  std::vector<WorkflowNumber>& all = late->left.starts;
+  all.insert(all.end(), starts.begin(), starts.end());
+  std::sort(all.begin(), all.end());
+  for (const WorkflowNumber workflow : starts) batch_.kept_events.undecided().add(workflow);
+  write_late_match(batch_.tx, number, late->left);
+  return {};
+}
+
 Status LateMatches::take_over() {
   for (const UnfinishedSearch& one : std::exchange(batch_.unfinished, {})) {
     Late* const late = TRY(hold(one.ns, one.number));
@@ -167,11 +181,13 @@ Status LateMatches::go_on(TimePoint now, const WorkLane& lane, const WorkBudget*
   went_on_.insert(lane.ns);
   std::map<uint64_t, Late>& events = found->second.events;
   MatchBudget budget = limits_.portion;
+  std::optional<uint64_t> changed;  // the event of which starts were decided: its row lacks that
   while (!events.empty()) {
     auto& [number, late] = *events.begin();
     bool goes_on = true;
     if (!late.left.starts.empty()) {
       goes_on = TRY(decide_start(now, number, late, budget));
+      changed = number;
     } else if (late.done < late.left.instances.size()) {
       goes_on = TRY(decide_instance(now, lane.ns, number, late, budget));
     } else {
@@ -179,6 +195,9 @@ Status LateMatches::go_on(TimePoint now, const WorkLane& lane, const WorkBudget*
     }
     // A portion decides something, however long that takes.
     if (!goes_on || (work != nullptr && work->is_spent())) break;
+  }
+  if (changed && events.contains(*changed)) {
+    write_late_match(batch_.tx, *changed, events.at(*changed).left);
   }
   if (events.empty()) lanes_.erase(found);
   return {};
@@ -203,7 +222,7 @@ Result<bool> LateMatches::decide_start(TimePoint now, uint64_t number, Late& lat
       StartTarget target{.workflow = workflow};
       if (!TRY(decide_entries(number, *read->event, target, budget))) return false;
       if (!target.entries.empty()) {
-        TRY(start(now, number, *read, entry->ns, target));
+        TRY(start(now, number, *read, late, target));
         budget.take_steps(kStepsToStart);
       }
     } else {
@@ -212,7 +231,6 @@ Result<bool> LateMatches::decide_start(TimePoint now, uint64_t number, Late& lat
   }
   ++batch_.outcome.counts.matches_late;
   late.left.starts.erase(late.left.starts.begin());
-  write_late_match(batch_.tx, number, late.left);
   Undecided& undecided = batch_.kept_events.undecided();
   undecided.remove(workflow);
   if (!undecided.has(workflow)) TRY(arm_lifespans(workflow));
@@ -242,7 +260,7 @@ Result<bool> LateMatches::decide_entries(uint64_t number, const Event& event, St
 }
 
 /// Offers the event to a start that it matches.
-Status LateMatches::start(TimePoint now, uint64_t number, const HeldEvent& held, NamespaceNumber ns,
+Status LateMatches::start(TimePoint now, uint64_t number, const HeldEvent& held, Late& late,
                           const StartTarget& target) {
   const AppliedEvent applied{.event = *held.event,
                              .position = held.position,
@@ -253,7 +271,10 @@ Status LateMatches::start(TimePoint now, uint64_t number, const HeldEvent& held,
                              .late = LateEvent{number, held.after_timers}};
   std::optional<Error> over;
   const bool had_effect = TRY(starts_.offer(now, applied, target, over));
-  if (over) TRY(starts_.refuse(ns, held.position, *held.event, *std::move(over)));
+  if (over && !std::exchange(late.is_refused, true)) {
+    const NamespaceNumber ns = batch_.catalog.find_workflow(target.workflow)->ns;
+    TRY(starts_.refuse(ns, held.position, *held.event, *std::move(over)));
+  }
   if (had_effect && !batch_.dedupe.seen(held.known_as)) batch_.dedupe.add(held.known_as);
   return {};
 }

@@ -3,6 +3,7 @@
 // and the instances that it may match. Until the match is decided, these take no later event and no
 // timer (orchestrator/memory/undecided.h); then they get the events and timers that have waited, in
 // the order in which these came. So the result is the same as with an unlimited budget, but later.
+// The starts and kept events that a unit of work had no time for are decided here, too.
 //
 // The work is done in portions: a portion ends when its budget is spent. The kept events of a
 // namespace are one lane: an event is decided for all its starts and instances before the next one.
@@ -63,6 +64,9 @@ class LateMatches {
   /// To be called for each new kept event of a namespace: counts the event for is_full(), and, if
   /// `targets` is not empty, notes that it is to be decided for these.
   Status kept(NamespaceNumber ns, LateMatchRecord targets);
+  /// To be called after kept() for starts that match the new kept event and that the unit of work
+  /// had no time for; `is_refused`: a quota has already made the event a dead letter.
+  Status add_starts(NamespaceNumber ns, const std::vector<WorkflowNumber>& starts, bool is_refused);
   /// Takes over the searches of BatchState::unfinished.
   Status take_over();
 
@@ -86,6 +90,8 @@ class LateMatches {
   struct Late {
     LateMatchRecord left;  ///< without the starts that were decided
     size_t done = 0;       ///< how many of `left.instances` were decided
+    /// A quota has made the event a dead letter, as far as this process knows.
+    bool is_refused = false;
   };
   struct LateLane {
     std::map<uint64_t, Late> events;  ///< by number
@@ -104,7 +110,7 @@ class LateMatches {
   Result<bool> decide_start(TimePoint now, uint64_t number, Late& late, MatchBudget& budget);
   Result<bool> decide_entries(uint64_t number, const Event& event, StartTarget& target,
                               MatchBudget& budget);
-  Status start(TimePoint now, uint64_t number, const HeldEvent& held, NamespaceNumber ns,
+  Status start(TimePoint now, uint64_t number, const HeldEvent& held, Late& late,
                const StartTarget& target);
   Status arm_lifespans(WorkflowNumber workflow);
   Result<bool> decide_instance(TimePoint now, NamespaceNumber ns, uint64_t number, Late& late,

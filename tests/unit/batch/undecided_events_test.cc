@@ -1,9 +1,11 @@
 // Events for which the budget of matching does not suffice: what a batch does with them, and with
 // the events that come after them.
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -162,6 +164,59 @@ TEST_F(UndecidedEventsTest, AreUndecidedAgainAfterALostBatch) {
   EXPECT_EQ(kept_events.undecided().size(), 1U);
   go_on();
   EXPECT_EQ(outcome.counts.instances_woken, 1U);
+}
+
+TEST_F(UndecidedEventsTest, AreOfferedLaterToTheStartsThatTheirUnitOfWorkHadNoTimeFor) {
+  make_batch({.offered_in_one_unit = 2});
+  for (int i = 0; i < 20; ++i) {
+    define(
+        fmt::format("id: begins-{}\nstart: {{type: event, event: {{type: begin}}}}\n"
+                    "states: [{{id: wait, type: consumeEvent, event: {{type: then}}}}]",
+                    i));
+  }
+  std::set<InstanceId> continued;
+  const auto continue_all = [&] {
+    for (const ContinueInput& one : actions_of<ContinueInput>(outcome)) {
+      continued.insert(one.instance);
+      ASSERT_TRUE(batch->apply(now, one));
+    }
+    end_batch();
+  };
+  meter.begin_turn();
+  clock.let_looks_take(Duration(1));
+  apply("begin", "1");
+  EXPECT_EQ(outcome.counts.instances_started, 1U);
+  EXPECT_EQ(outcome.backlog.undecided, 19U);
+  clock.let_looks_take(Duration(0));
+  meter.end();
+  continue_all();
+  apply("then", "2");
+  for (int i = 0; i < 20 && outcome.backlog.has_steps; ++i) {
+    go_on();
+    continue_all();
+  }
+  EXPECT_FALSE(outcome.backlog.has_steps);
+  EXPECT_THAT(continued, SizeIs(20));
+  EXPECT_THAT(stored_live(), IsEmpty()) << "each has got the later event";
+  EXPECT_EQ(rows_of(Table::kFanout), 0U);
+}
+
+TEST_F(UndecidedEventsTest, BecomeOneDeadLetterIfAQuotaRefusesTheirStarts) {
+  const Json settings{{"quotas", {{"instances", 1}}}};
+  const Command limit = CreateNamespace{.name = "default", .settings = settings};
+  ASSERT_TRUE(batch->apply(now, CommandInput{1, limit}));
+  end_batch();
+  for (const char* const id : {"a", "b", "c"}) {
+    define(fmt::format(
+        "id: {}\nstart: {{type: event, event: {{type: go, context: {{subject: '^(?=yes)'}}}}}}\n"
+        "states: [{{id: wait, type: consumeEvent, event: {{type: never}}}}]",
+        id));
+  }
+  apply("go", "1", "yes");
+  EXPECT_EQ(outcome.backlog.undecided, 3U);
+  go_on();
+  EXPECT_EQ(outcome.counts.instances_started, 1U);
+  EXPECT_THAT(outbox_subjects(), SizeIs(1));
 }
 
 TEST_F(UndecidedEventsTest, BecomeDeadLettersIfTooManyWait) {
