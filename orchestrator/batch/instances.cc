@@ -135,6 +135,7 @@ LoadedInstance& Instances::begin(TimePoint now, const WorkflowEntry& entry,
   batch_.live.began(entry.ns, entry.number);
   LoadedInstance& loaded = loaded_[id];
   loaded.is_new = true;
+  batch_.meter.add_change();
   loaded.instance =
       make_instance(id, entry.ns, {entry.number, entry.latest}, workflow, std::move(spec.data), now,
                     spec.listen_from.value_or(batch_.listen_from_now()), spec.origin);
@@ -248,6 +249,7 @@ Result<LoadedInstance*> Instances::revive(const WorkflowEntry& entry, const Work
   ended.listen_from = batch_.listen_from_now();
   LoadedInstance& loaded = loaded_[ended.id];
   loaded = {.instance = std::move(ended), .is_new = true};  // `is_new`: write() must write all rows
+  batch_.meter.add_change();
   return &loaded;
 }
 
@@ -273,6 +275,7 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
     refuse_over_quota(batch_, instance.ns, Quota::kHistoryBytes);
   }
 
+  if (!loaded.changed && !loaded.is_new) batch_.meter.add_change();
   loaded.changed = true;
   batch_.meter.add_bytes(result.bytes);
   if (instance.data.known_text() != loaded.data) batch_.meter.add_bytes(instance.data.known_size());

@@ -1,14 +1,17 @@
 // UnitMeter: measures the units of work on the engine thread. A unit is the application of one
 // input, of one instance message, of one target of a fan-out, or one portion of a longer work. The
 // meter says when a unit must end and when a turn must end, so that no work delays other work for
-// long, and it measures what each unit costs. If the clock stands still (tests, scenarios), only
-// the bytes count. Before the first turn nothing is measured. Engine thread only.
+// long, and it measures what each unit costs. The end of a batch writes the instances that its
+// units have changed; the meter bounds that time as well, by what earlier batches needed for each.
+// If the clock stands still (tests, scenarios), only the bytes count. Before the first turn nothing
+// is measured. Engine thread only.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "base/work_budget.h"
@@ -44,6 +47,7 @@ class UnitMeter final : public WorkBudget {
   void begin_turn() {
     turn_began_ = clock_.precise();
     turn_bytes_ = 0;
+    turn_changes_ = 0;
     measures_ = true;
     begin_at(turn_began_);
   }
@@ -57,6 +61,13 @@ class UnitMeter final : public WorkBudget {
   /// Counts bytes that the unit writes.
   void add_bytes(size_t bytes) { bytes_ += bytes; }
 
+  /// Counts an instance that the unit changes first in its batch, so that the end of the batch
+  /// writes it.
+  void add_change() {
+    ++changes_;
+    ++turn_changes_;
+  }
+
   /// Ends the unit and returns its cost. The next unit begins at once, so that work between two
   /// units is measured, too.
   UnitCost end() {
@@ -69,15 +80,26 @@ class UnitMeter final : public WorkBudget {
     return cost;
   }
 
+  /// Ends the turn with the unit in which the batch wrote what its units have changed.
+  void end_turn() {
+    const WorkTime time = end().time;
+    if (turn_changes_ == 0) return;
+    const WorkTime each = std::min(time / static_cast<int64_t>(turn_changes_), kLongestWrite);
+    const bool is_first = per_change_ == WorkTime(0);
+    per_change_ = is_first ? each : per_change_ + (each - per_change_) / kPartOfLastTurn;
+  }
+
   bool is_spent(size_t bytes = 0) const override {
     return measures_ &&
-           (bytes_ + bytes >= limits_.unit_bytes || clock_.precise() - began_ >= limits_.unit_time);
+           (bytes_ + bytes >= limits_.unit_bytes || time_to_write(changes_) >= limits_.unit_time ||
+            clock_.precise() - began_ >= limits_.unit_time);
   }
 
   /// Whether the turn has used the given share of its bounds, as it was at the end of its last
   /// unit.
   bool is_turn_spent(double share = 1) const {
-    return static_cast<double>((began_ - turn_began_).count()) >=
+    const WorkTime time = std::max(began_ - turn_began_, time_to_write(turn_changes_));
+    return static_cast<double>(time.count()) >=
                share * static_cast<double>(limits_.turn_time.count()) ||
            static_cast<double>(turn_bytes_) >= share * static_cast<double>(limits_.turn_bytes);
   }
@@ -89,9 +111,21 @@ class UnitMeter final : public WorkBudget {
   std::array<WorkTime, kUnitKinds> take_longest() { return std::exchange(longest_, {}); }
 
  private:
+  /// The most time that is expected for one instance, so that a single large one does not make the
+  /// next turns small.
+  static constexpr WorkTime kLongestWrite = std::chrono::microseconds(200);
+  /// The last turn is this part of the average time for one instance: a fourth.
+  static constexpr int kPartOfLastTurn = 4;
+
+  /// How long the end of the batch needs to write so many instances.
+  WorkTime time_to_write(size_t changes) const {
+    return per_change_ * static_cast<int64_t>(changes);
+  }
+
   void begin_at(WorkTime now) {
     began_ = now;
     bytes_ = 0;
+    changes_ = 0;
     kind_ = UnitKind::kOther;
   }
 
@@ -100,8 +134,11 @@ class UnitMeter final : public WorkBudget {
   WorkTime turn_began_{};
   WorkTime began_{};
   std::array<WorkTime, kUnitKinds> longest_{};
+  WorkTime per_change_{};  ///< the time that the end of a batch needed for each changed instance
   size_t turn_bytes_ = 0;
+  size_t turn_changes_ = 0;
   size_t bytes_ = 0;
+  size_t changes_ = 0;
   UnitKind kind_ = UnitKind::kOther;
   bool measures_ = false;
 };

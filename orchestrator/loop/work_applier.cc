@@ -106,7 +106,7 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
     TRY(retain(now));
   }
   BatchOutcome outcome = TRY(engine_.batch.finish(now));
-  engine_.meter.end();
+  engine_.meter.end_turn();
   return outcome;
 }
 

@@ -85,6 +85,43 @@ TEST_F(UnitMeterTest, MeasuresAUnitWithoutAKindAsOther) {
   EXPECT_EQ(meter.take_longest()[static_cast<size_t>(UnitKind::kOther)], Duration(1));
 }
 
+TEST_F(UnitMeterTest, EndsAUnitOrATurnThatChangesMoreThanTheEndOfItsBatchCanWriteInTime) {
+  // Makes a turn whose end needs that time for its changes.
+  const auto turn_of = [&](int changes, Duration to_write) {
+    meter.begin_turn();
+    for (int i = 0; i < changes; ++i) meter.add_change();
+    EXPECT_FALSE(meter.is_turn_spent());
+    meter.end();
+    clock.advance(to_write);
+    meter.end_turn();
+  };
+  turn_of(1'000, Duration(0));
+  turn_of(10, Duration(1));  // a tenth of a millisecond for each
+  meter.begin_turn();
+  for (int i = 0; i < 19; ++i) meter.add_change();
+  EXPECT_FALSE(meter.is_spent());
+  meter.add_change();
+  EXPECT_TRUE(meter.is_spent());
+  meter.end();
+  EXPECT_FALSE(meter.is_spent());
+  EXPECT_TRUE(meter.is_turn_spent(0.3));
+  EXPECT_FALSE(meter.is_turn_spent(0.5));
+  for (int i = 0; i < 30; ++i) meter.add_change();
+  EXPECT_TRUE(meter.is_turn_spent());
+}
+
+TEST_F(UnitMeterTest, ExpectsALimitedTimeForOneInstance) {
+  meter.begin_turn();
+  meter.add_change();
+  clock.advance(Duration(1'000));
+  meter.end_turn();
+  meter.begin_turn();
+  for (int i = 0; i < 9; ++i) meter.add_change();
+  EXPECT_FALSE(meter.is_spent());
+  meter.add_change();
+  EXPECT_TRUE(meter.is_spent()) << "a fifth of a millisecond for each";
+}
+
 TEST_F(UnitMeterTest, HasNoBoundsBeforeTheFirstTurn) {
   meter.add_bytes(1'000);
   clock.advance(Duration(1'000));
