@@ -281,7 +281,11 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
   // If the unit of work ends before all starts and instances have the event, the others get it as a
   // kept event.
   const std::vector<StartTarget>& starts = route.targets.starts;
-  const bool may_leave = starts.size() > limits_.offered_in_one_unit;
+  const bool are_many = starts.size() > limits_.offered_in_one_unit;
+  bool may_leave = are_many;
+  for (size_t i = 0; batch_.has_unfired_timers && !are_many && i < starts.size(); ++i) {
+    may_leave = TRY(starts_.must_wait(now, applied, starts[i])) || may_leave;
+  }
   const bool may_fan_out = route.fans_out || instances.size() > limits_.offered_in_one_unit;
   const bool kept = route.is_wanted || may_leave || may_fan_out || !late.empty();
   if (kept && route.may_be_late && late_matches_.is_full(route.ns)) {
@@ -298,7 +302,9 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
   std::vector<WorkflowNumber> left;
   for (const StartTarget& target : starts) {
     if (std::binary_search(late_starts.begin(), late_starts.end(), target.workflow)) continue;
-    if (!left.empty() || (may_leave && batch_.meter.is_spent())) {
+    const bool has_no_time = may_leave && (!left.empty() || batch_.meter.is_spent() ||
+                                           TRY(starts_.must_wait(now, applied, target)));
+    if (has_no_time) {
       left.push_back(target.workflow);
     } else {
       had_effect |= TRY(starts_.offer(now, applied, target, over));

@@ -15,7 +15,8 @@ namespace millrace {
 
 namespace {
 
-/// How many expired events of a group are removed before an event that is not late joins the group.
+/// How many expired events of a group one unit of work removes before another event joins the
+/// group; of an event that is not decided late, so many for each entry.
 constexpr size_t kExpiredAtOnce = 250;
 
 /// The fingerprint by which the store identifies the group. Groups of an earlier start of the
@@ -23,6 +24,11 @@ constexpr size_t kExpiredAtOnce = 250;
 Fingerprint group_of(const std::string& key, const WorkflowEntry& entry) {
   if (entry.groups_from == 0) return fingerprint({key});
   return fingerprint({key, std::to_string(entry.groups_from)});
+}
+
+/// The timers up to that time come before the event. A late match holds back the ends of lifespans.
+TimePoint timers_before(TimePoint now, const AppliedEvent& applied) {
+  return applied.late ? applied.late->after_timers : std::min(applied.stamped, now);
 }
 
 }  // namespace
@@ -45,12 +51,10 @@ Result<bool> Groups::offer(TimePoint now, const AppliedEvent& applied, const Wor
   }
   const Fingerprint group = group_of(*key, entry);
   std::vector<uint32_t> waiting = TRY(counts_of(entry.number, group, start_of.events.size()));
-  // A late match holds back the ends of lifespans.
-  const TimePoint until =
-      applied.late ? applied.late->after_timers : std::min(applied.stamped, now);
   const bool may_be_passed = applied.late || batch_.has_unfired_timers;
-  const size_t most = applied.late ? std::numeric_limits<size_t>::max() : kExpiredAtOnce;
-  if (may_be_passed && TRY(expire_passed(entry.number, group, waiting, until, most))) {
+  constexpr size_t kAll = std::numeric_limits<size_t>::max();
+  if (may_be_passed &&
+      TRY(expire_passed(entry.number, group, waiting, timers_before(now, applied), kAll)) > 0) {
     waiting = TRY(counts_of(entry.number, group, start_of.events.size()));
   }
   const size_t chosen = choose_entry(waiting, entries);
@@ -73,6 +77,36 @@ Result<bool> Groups::offer(TimePoint now, const AppliedEvent& applied, const Wor
     batch_.waiting.arm_grouped(grouped.number, *grouped.record.expires);
   }
   return true;
+}
+
+Result<bool> Groups::must_wait(TimePoint now, const AppliedEvent& applied,
+                               const WorkflowEntry& entry, const Workflow& workflow) {
+  const Start& start_of = workflow.start;
+  if (start_of.kind != Start::Kind::kEventsAnd || !start_of.lifespan) return false;
+  const auto key = correlation_key(Attributes(applied.event), start_of.correlate);
+  if (!batch_.has_unfired_timers || !key) return false;
+  const Fingerprint group = group_of(*key, entry);
+  const auto waiting = TRY(counts_of(entry.number, group, start_of.events.size()));
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    if (waiting[i] <= kExpiredAtOnce) continue;
+    const GroupQueue queue{entry.number, group, static_cast<uint16_t>(i)};
+    const auto first = TRY(read_first_grouped(batch_.tx, queue, batch_.damages.noting()));
+    const auto expires = first ? first->record.expires : std::nullopt;
+    if (expires && *expires <= timers_before(now, applied)) return true;
+  }
+  return false;
+}
+
+Result<bool> Groups::make_way(const AppliedEvent& applied, const WorkflowEntry& entry,
+                              const Workflow& workflow) {
+  const Start& start_of = workflow.start;
+  const auto key = correlation_key(Attributes(applied.event), start_of.correlate);
+  if (start_of.kind != Start::Kind::kEventsAnd || !key) return true;
+  const Fingerprint group = group_of(*key, entry);
+  const auto waiting = TRY(counts_of(entry.number, group, start_of.events.size()));
+  const size_t expired =
+      TRY(expire_passed(entry.number, group, waiting, applied.late->after_timers, kExpiredAtOnce));
+  return expired < kExpiredAtOnce;
 }
 
 /// Returns how many events wait for each entry of the group. Damaged counts are recomputed.
@@ -179,12 +213,11 @@ Status Groups::expire(uint64_t number) {
 }
 
 /// Removes the events at the front of the group's queues whose lifespan has ended by `until`,
-/// because their timers have not fired yet. Returns whether there were any. Lifespans end in the
-/// order of a queue, except after a change of the `lifespan`. At most `most` events are removed; if
-/// more have expired, their timers are late, and an event may still join them.
-Result<bool> Groups::expire_passed(WorkflowNumber workflow, const Fingerprint& group,
-                                   const std::vector<uint32_t>& waiting, TimePoint until,
-                                   size_t most) {
+/// because their timers have not fired yet; at most `most`. Returns how many. Lifespans end in the
+/// order of a queue, except after a change of the `lifespan`.
+Result<size_t> Groups::expire_passed(WorkflowNumber workflow, const Fingerprint& group,
+                                     const std::vector<uint32_t>& waiting, TimePoint until,
+                                     size_t most) {
   size_t expired = 0;
   for (size_t i = 0; i < waiting.size(); ++i) {
     const GroupQueue queue{workflow, group, static_cast<uint16_t>(i)};
@@ -195,7 +228,7 @@ Result<bool> Groups::expire_passed(WorkflowNumber workflow, const Fingerprint& g
       TRY(expire(first->number));
     }
   }
-  return expired > 0;
+  return expired;
 }
 
 Result<bool> Groups::close(WorkflowNumber workflow, const PurgeRecord& record,

@@ -29,6 +29,14 @@ class Groups {
   Result<bool> offer(TimePoint now, const AppliedEvent& applied, const WorkflowEntry& entry,
                      const Workflow& workflow, const std::vector<size_t>& entries);
 
+  /// Whether one unit of work should not remove all events of the group whose lifespan has ended by
+  /// the timestamp of the event, because there may be many: then the event must be decided late.
+  Result<bool> must_wait(TimePoint now, const AppliedEvent& applied, const WorkflowEntry& entry,
+                         const Workflow& workflow);
+  /// Removes some of these events. Returns whether none is left. `applied` is decided late.
+  Result<bool> make_way(const AppliedEvent& applied, const WorkflowEntry& entry,
+                        const Workflow& workflow);
+
   /// Removes an event whose lifespan has ended.
   Status expire(uint64_t number);
 
@@ -44,8 +52,8 @@ class Groups {
  private:
   Result<std::vector<uint32_t>> counts_of(WorkflowNumber workflow, const Fingerprint& group,
                                           size_t entries);
-  Result<bool> expire_passed(WorkflowNumber workflow, const Fingerprint& group,
-                             const std::vector<uint32_t>& waiting, TimePoint until, size_t most);
+  Result<size_t> expire_passed(WorkflowNumber workflow, const Fingerprint& group,
+                               const std::vector<uint32_t>& waiting, TimePoint until, size_t most);
   Result<bool> start(TimePoint now, const AppliedEvent& last, const WorkflowEntry& entry,
                      const Workflow& workflow, const Fingerprint& group,
                      std::vector<uint32_t>& waiting);

@@ -222,7 +222,7 @@ Result<bool> LateMatches::decide_start(TimePoint now, uint64_t number, Late& lat
       StartTarget target{.workflow = workflow};
       if (!TRY(decide_entries(number, *read->event, target, budget))) return false;
       if (!target.entries.empty()) {
-        TRY(start(now, number, *read, late, target));
+        if (!TRY(start(now, number, *read, late, target))) return false;
         budget.take_steps(kStepsToStart);
       }
     } else {
@@ -259,9 +259,9 @@ Result<bool> LateMatches::decide_entries(uint64_t number, const Event& event, St
   return true;
 }
 
-/// Offers the event to a start that it matches.
-Status LateMatches::start(TimePoint now, uint64_t number, const HeldEvent& held, Late& late,
-                          const StartTarget& target) {
+/// Offers the event to a start that it matches. Returns false if this takes further portions.
+Result<bool> LateMatches::start(TimePoint now, uint64_t number, const HeldEvent& held, Late& late,
+                                const StartTarget& target) {
   const AppliedEvent applied{.event = *held.event,
                              .position = held.position,
                              .stream_created = TRY(creation_of(batch_, held.position.stream)),
@@ -269,6 +269,7 @@ Status LateMatches::start(TimePoint now, uint64_t number, const HeldEvent& held,
                              .known_as = held.known_as,
                              .is_new = false,
                              .late = LateEvent{number, held.after_timers}};
+  if (!TRY(starts_.make_way(applied, target))) return false;
   std::optional<Error> over;
   const bool had_effect = TRY(starts_.offer(now, applied, target, over));
   if (over && !std::exchange(late.is_refused, true)) {
@@ -276,7 +277,7 @@ Status LateMatches::start(TimePoint now, uint64_t number, const HeldEvent& held,
     TRY(starts_.refuse(ns, held.position, *held.event, *std::move(over)));
   }
   if (had_effect && !batch_.dedupe.seen(held.known_as)) batch_.dedupe.add(held.known_as);
-  return {};
+  return true;
 }
 
 /// Arms the timers of the lifespans that have waited for the matches of the workflow's start.

@@ -110,8 +110,8 @@ class LateMatches {
   Result<bool> decide_start(TimePoint now, uint64_t number, Late& late, MatchBudget& budget);
   Result<bool> decide_entries(uint64_t number, const Event& event, StartTarget& target,
                               MatchBudget& budget);
-  Status start(TimePoint now, uint64_t number, const HeldEvent& held, Late& late,
-               const StartTarget& target);
+  Result<bool> start(TimePoint now, uint64_t number, const HeldEvent& held, Late& late,
+                     const StartTarget& target);
   Status arm_lifespans(WorkflowNumber workflow);
   Result<bool> decide_instance(TimePoint now, NamespaceNumber ns, uint64_t number, Late& late,
                                MatchBudget& budget);

@@ -42,6 +42,21 @@ Result<bool> StartInputs::offer(TimePoint now, const AppliedEvent& applied,
   return true;
 }
 
+Result<bool> StartInputs::must_wait(TimePoint now, const AppliedEvent& applied,
+                                    const StartTarget& target) {
+  const WorkflowEntry& entry = *batch_.catalog.find_workflow(target.workflow);
+  const auto found = batch_.catalog.definition(batch_.tx, {entry.number, entry.latest});
+  if (!found && is_damaged_row(found.error())) return false;  // offer() notes the damage
+  return groups_.must_wait(now, applied, entry, *TRY(found));
+}
+
+Result<bool> StartInputs::make_way(const AppliedEvent& applied, const StartTarget& target) {
+  const WorkflowEntry& entry = *batch_.catalog.find_workflow(target.workflow);
+  const auto found = batch_.catalog.definition(batch_.tx, {entry.number, entry.latest});
+  if (!found && is_damaged_row(found.error())) return true;
+  return groups_.make_way(applied, entry, *TRY(found));
+}
+
 Status StartInputs::refuse(NamespaceNumber ns, const EventPosition& position, const Event& event,
                            Error reason) {
   batch_.note_effect(position, {.kind = EventEffect::Kind::kRefused});

@@ -24,6 +24,11 @@ class StartInputs {
   Result<bool> offer(TimePoint now, const AppliedEvent& applied, const StartTarget& target,
                      std::optional<Error>& over);
 
+  /// Groups::must_wait(); false for starts of other kinds. Precondition: the workflow exists.
+  Result<bool> must_wait(TimePoint now, const AppliedEvent& applied, const StartTarget& target);
+  /// Groups::make_way(); true for starts of other kinds. Precondition: the workflow exists.
+  Result<bool> make_way(const AppliedEvent& applied, const StartTarget& target);
+
   /// Makes the event a dead letter, because of `reason`.
   Status refuse(NamespaceNumber ns, const EventPosition& position, const Event& event,
                 Error reason);

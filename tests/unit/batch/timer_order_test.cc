@@ -164,6 +164,37 @@ TEST_F(TimerOrderTest, OfAnEventAndTheTimersOfAnInstanceFollowsTheirTimes) {
   }
 }
 
+TEST_F(TimerOrderTest, HoldsBackAnEventUntilAllLifespansThatEndBeforeItHaveEnded) {
+  make_batch({});
+  start(kPairs, 0);
+  constexpr uint64_t kEvents = 600;
+  for (uint64_t i = 0; i < kEvents; ++i) {
+    ++sequence;
+    const EventInput one{
+        .ns = "default",
+        .sequence = sequence,
+        .stamped = now,
+        .event = EncodedEvent({.id = std::to_string(sequence), .source = "/s", .type = "one"})};
+    ASSERT_TRUE(batch->apply(now, one));
+  }
+  end_batch();
+  apply_event("two", now + kTimeout + seconds(1), later());
+  EXPECT_EQ(outcome.counts.groups_expired, 0U);
+  EXPECT_EQ(outcome.backlog.undecided, 1U) << "the start";
+  uint64_t expired = 0;
+  for (int i = 0; i < 5 && outcome.backlog.has_steps; ++i) {
+    EXPECT_TRUE(go_on_with_all(*batch, later()));
+    end_batch();
+    EXPECT_LE(outcome.counts.groups_expired, 250U);
+    expired += outcome.counts.groups_expired;
+  }
+  EXPECT_EQ(expired, kEvents);
+  EXPECT_FALSE(outcome.backlog.has_steps);
+  EXPECT_THAT(stored_live(), testing::IsEmpty()) << "no group was complete";
+  apply_event("one", later(), later());
+  EXPECT_EQ(outcome.counts.instances_started, 1U) << "the event has joined its group";
+}
+
 TEST_F(TimerOrderTest, OfAFanOutAndTheTimersOfATargetThatAnotherEventReachesFollowsTheirTimes) {
   const struct {
     Duration stamped_after;  ///< the timeout
