@@ -92,7 +92,7 @@ Result<Json> list_dead_letters(Connection& connection, std::string_view prefix, 
   }
   const std::string stream = dead_letters_stream({.prefix = std::string(prefix)}).name;
   const std::string subjects = dead_letter_subjects(prefix, ns);
-  Json page = {{"items", Json::array()}};
+  Json page = {{"items", Json::array()}, {"next", nullptr}};
   for (size_t read = 0;; ++read) {
     const Result<StoredMessage> stored =
         fetch_stored(connection, stream, {{"seq", last + 1}, {"next_by_subj", subjects}});

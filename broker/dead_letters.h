@@ -27,8 +27,8 @@ std::string dead_letter_subjects(std::string_view prefix, std::string_view ns);
 /// {"items":[{"id","reason","detail","time","subject","size","data","encoding"}],"next"}. `id` is
 /// the sequence in MILLRACE_DLQ. `subject` and `size` (bytes) are those of the message as received.
 /// `data` is the start of the message's data, as text ("encoding":"utf-8") or in Base64 ("base64").
-/// `cursor` is the `next` of the previous page; the last page has no `next`. Errors: `dlq.cursor`,
-/// and those of Connection::api.
+/// `cursor` is the `next` of the previous page; the `next` of the last page is null. Errors:
+/// `dlq.cursor`, and those of Connection::api.
 ///
 /// `identity` identifies the present namespace with the name `ns`: dead letters of an earlier
 /// namespace with that name are left out. nullopt: no namespace has that name now, and all dead

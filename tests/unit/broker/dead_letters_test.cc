@@ -34,7 +34,7 @@ TEST_F(DeadLettersTest, ListsADeadLetterWithTheFieldsOfItsHeaders) {
                          "{\"a\":");
   const Json page = list("default", 10);
   ASSERT_EQ(page["items"].size(), 1u);
-  EXPECT_FALSE(page.contains("next"));
+  EXPECT_EQ(page.at("next"), nullptr);
   Json item = page["items"][0];
   EXPECT_TRUE(parse_rfc3339(item["time"].get<std::string>()));
   item.erase("time");
@@ -53,12 +53,12 @@ TEST_F(DeadLettersTest, ListsTheDeadLettersOfOneNamespaceInPagesOldestFirst) {
   for (int page_number = 0; page_number < 3; ++page_number) {
     const Json page = list("b", 2, cursor);
     for (const Json& item : page["items"]) seen.push_back(item["data"].get<std::string>());
-    EXPECT_EQ(page.contains("next"), page_number < 2);
-    cursor = page.value("next", "");
+    EXPECT_EQ(page.at("next").is_string(), page_number < 2);
+    cursor = page_number < 2 ? page.at("next").get<std::string>() : "";
   }
   EXPECT_EQ(seen, (std::vector<std::string>{"b0", "b1", "b2", "b3", "b4"}));
-  EXPECT_FALSE(list("b", 5).contains("next")) << "a full page may be the last page";
-  EXPECT_EQ(list("c", 5), *parse_json(R"({"items":[]})"));
+  EXPECT_EQ(list("b", 5).at("next"), nullptr) << "a full page may be the last page";
+  EXPECT_EQ(list("c", 5), *parse_json(R"({"items":[],"next":null})"));
 }
 
 TEST_F(DeadLettersTest, OmitsDeadLettersOfADeletedNamespaceWithTheSameName) {
