@@ -23,7 +23,7 @@ constexpr std::array<QuotaText, kQuotas> kQuotaTexts = {{
      "continue in a new instance, or trim long histories by `retention.history`"},
     {"millrace.quota.eventsPerSecond",
      "the namespace gets more than {} events in a second, which is its quota",
-     "send the event again later"},
+     "send the event again later, at most that many in one request"},
     {"millrace.quota.calls", "the namespace has {} calls that have not ended, which is its quota",
      "try again when calls have ended"},
     {"millrace.quota.workflows", "the namespace has {} workflows, which is its quota",

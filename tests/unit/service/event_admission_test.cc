@@ -22,6 +22,8 @@ TEST(EventAdmission, PermitsTheRateInTheSettingsOfEachNamespace) {
   const Status refused = admission.take(shop, 3);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, "millrace.quota.eventsPerSecond");
+  EXPECT_NE(refused.error().message.find("in one request"), std::string::npos)
+      << "a larger request is always refused: " << refused.error().message;
   EXPECT_TRUE(admission.take(shop, 2)) << "a refused request counts for nothing";
   EXPECT_TRUE(admission.take(bank, 1));
   EXPECT_FALSE(admission.take(bank, 1));
