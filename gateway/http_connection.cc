@@ -124,6 +124,7 @@ void HttpConnection::read_header() {
   // parser checks here would be refused before the token is checked.
   parser_->body_limit(boost::none);
   stream_.expires_after(host_.options().transport.header);
+  buffer_.begin_head();
   http::async_read_header(stream_, buffer_, *parser_, then(&HttpConnection::on_header));
 }
 
@@ -135,6 +136,7 @@ void HttpConnection::on_header(ErrorCode error) {
   const auto& message = parser_->get();
   const bool complete = parser_->is_done();
   head_ = message.method() == http::verb::head;
+  const bool has_folded_line = buffer_.end_head();
   // If the response is sent before the body was read, the connection ends with the response,
   // because the rest of the body is not read.
   keep_alive_ = complete && parser_->keep_alive() && !only_probes_;
@@ -143,7 +145,10 @@ void HttpConnection::on_header(ErrorCode error) {
   const std::optional<BearerToken>& token = host_.token();
   const std::string target(message.target());
   const Status admitted = [&]() -> Status {
-    TRY(check_head({.version = message.version(), .target = target, .headers = headers}));
+    TRY(check_head({.version = message.version(),
+                    .target = target,
+                    .headers = headers,
+                    .has_folded_line = has_folded_line}));
     return admit(headers, host_.options().hosts, token.has_value());
   }();
   if (!admitted) {

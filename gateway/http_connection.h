@@ -13,7 +13,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -24,6 +23,7 @@
 #include "gateway/exchange.h"
 #include "gateway/gateway_budget.h"
 #include "gateway/http_server.h"
+#include "gateway/request_buffer.h"
 #include "gateway/router.h"
 
 namespace millrace {
@@ -113,7 +113,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   const bool only_probes_;
   const std::string client_;  ///< Request::client
   boost::beast::tcp_stream stream_;
-  boost::beast::flat_buffer buffer_;
+  RequestBuffer buffer_;
   boost::asio::steady_timer hold_;  ///< until an answer that is held back is sent
 
   enum class Doing { kIdle, kReading, kHandling, kWriting, kDraining, kClosed };

@@ -102,6 +102,10 @@ Status check_length(const RequestHead& head) {
 }  // namespace
 
 Status check_head(const RequestHead& head) {
+  if (head.has_folded_line) {
+    return malformed_head(
+        "a header of the request continues on another line; send each header as one line");
+  }
   TRY(check_single(head.headers));
   TRY(check_host(head));
   return check_length(head);

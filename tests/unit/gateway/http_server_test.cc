@@ -102,6 +102,8 @@ TEST(HttpServer, AnswersMalformedHttpAndClosesTheConnection) {
       head + "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
       head + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
       head + "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc",
+      head + "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n",
+      head + "X: a\r\n\tb\r\nContent-Length: 3\r\n\r\nabc",
       "GET /livez HTTP/1.1\r\n\r\n",
       "GET http://other.example/livez HTTP/1.1\r\nHost: localhost\r\n\r\n",
       "POST /v1/ns/default/events HTTP/1.0\r\nConnection: keep-alive\r\n"
@@ -166,6 +168,9 @@ TEST(HttpServer, ReadsBodiesInChunksAndBodiesAfterExpectContinue) {
   client.send(head + "Content-Length: 5\r\nExpect: 100-continue\r\n\r\n");
   EXPECT_EQ(client.read_reply()->status, 100);
   client.send("id: b");
+  EXPECT_EQ(client.read_reply()->status, 200);
+  // Only a line of the headers must not begin with a blank.
+  client.send(head + "Content-Length: 8\r\n\r\nid: b\r\n ");
   EXPECT_EQ(client.read_reply()->status, 200);
 }
 

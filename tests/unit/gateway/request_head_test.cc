@@ -65,6 +65,14 @@ TEST(RequestHead, RefusesRequestsThatAProxyCouldReadInAnotherWay) {
   }
 }
 
+TEST(RequestHead, RefusesAHeaderThatContinuesOnAnotherLine) {
+  const Headers headers = {{"Host", "localhost"}, {"Transfer-Encoding", "chunked"}};
+  const Status read =
+      check_head({.version = 11, .target = "/", .headers = headers, .has_folded_line = true});
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, "request.malformed");
+}
+
 TEST(RequestHead, NamesTheHeaderThatOccursTwice) {
   const Headers headers = {{"Host", "localhost"}, {"Authorization", "a"}, {"Authorization", "a"}};
   const Status read = check_head({.version = 11, .target = "/", .headers = headers});
