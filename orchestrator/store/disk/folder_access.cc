@@ -47,6 +47,12 @@ std::vector<std::string> exposed_files(const std::filesystem::path& folder) {
   if (::stat(folder.c_str(), &found) != 0 || (found.st_mode & (S_IXGRP | S_IXOTH)) == 0) {
     return exposed;
   }
+  if ((found.st_mode & S_IWGRP) != 0) {
+    exposed.push_back(fmt::format(
+        "the data folder {} can be changed by every user of its group, who could give millrace "
+        "another store; chmod 700 it",
+        folder.string()));
+  }
   for (const char* const name : kFilesOfStore) {
     if (std::optional<std::string> one = exposure_of(folder / name)) {
       exposed.push_back(*std::move(one));

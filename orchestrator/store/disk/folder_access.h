@@ -17,8 +17,9 @@ Status refuse_links(const std::filesystem::path& folder);
 /// Error `store.exposed`: every user of the machine may change the folder.
 Status refuse_shared_folder(const std::filesystem::path& folder);
 
-/// The files of the folder that users other than the owner may read or change, each with the
-/// reason, for warnings. Empty if no other user may enter the folder.
+/// The files of the folder that users other than the owner may read or change, and the folder
+/// itself if its group may change it, each with the reason, for warnings. Empty if no other user
+/// may enter the folder.
 std::vector<std::string> exposed_files(const std::filesystem::path& folder);
 
 }  // namespace millrace

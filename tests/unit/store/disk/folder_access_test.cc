@@ -74,5 +74,16 @@ TEST_F(FolderAccessTest, NamesTheFilesThatOtherUsersMayRead) {
   EXPECT_THAT(exposed_files(data()), ElementsAre(HasSubstr("data.mdb can be read by every user")));
 }
 
+TEST_F(FolderAccessTest, NamesAFolderThatItsGroupCanChange) {
+  for (const mode_t mode : {0770, 0775, 0730}) {
+    ASSERT_EQ(::chmod(data().c_str(), mode), 0);
+    EXPECT_THAT(exposed_files(data()),
+                ElementsAre(HasSubstr("can be changed by every user of its group")))
+        << mode;
+  }
+  ASSERT_EQ(::chmod(data().c_str(), 0720), 0);
+  EXPECT_THAT(exposed_files(data()), IsEmpty()) << "no other user may enter the folder";
+}
+
 }  // namespace
 }  // namespace millrace
