@@ -16,9 +16,11 @@ constexpr size_t kMaxImageName = 512;
 
 /// The transports that podman takes from the text before the first colon. `docker` is not among
 /// them: only `docker://` names that transport, and `docker:27` is an image.
-constexpr std::array<std::string_view, 9> kTransports = {
-    "atomic", "containers-storage", "dir", "docker-archive", "docker-daemon",
-    "oci",    "oci-archive",        "sif", "tarball"};
+constexpr std::array<std::string_view, 10> kTransports = {"atomic",        "containers-storage",
+                                                          "dir",           "docker-archive",
+                                                          "docker-daemon", "oci",
+                                                          "oci-archive",   "ostree",
+                                                          "sif",           "tarball"};
 
 bool names_transport(std::string_view name) {
   const size_t colon = name.find(':');

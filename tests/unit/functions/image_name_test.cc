@@ -69,9 +69,9 @@ TEST(ImageName, IsNeitherAnOptionNorAPlaceOnThisMachine) {
 }
 
 TEST(ImageName, DoesNotBeginWithTheNameOfATransport) {
-  for (const std::string name :
-       {"dir:x", "oci:x", "oci:5000/x", "oci-archive:x.tar", "docker-archive:x.tar",
-        "docker-daemon:x", "containers-storage:x", "tarball:x.tar", "sif:x.sif", "atomic:x"}) {
+  for (const std::string name : {"dir:x", "oci:x", "oci:5000/x", "oci-archive:x.tar",
+                                 "docker-archive:x.tar", "docker-daemon:x", "containers-storage:x",
+                                 "tarball:x.tar", "sif:x.sif", "atomic:x", "ostree:x"}) {
     const Status checked = check_image_name(name);
     ASSERT_FALSE(checked) << name;
     EXPECT_EQ(checked.error().code, kFunctionUnavailable) << name;
