@@ -18,6 +18,11 @@ std::unique_ptr<WorkerLane> make_lane(const char* name, const LaneLimits& limits
 
 }  // namespace
 
+RequestSource source_of(const Request& request) {
+  const auto ns = request.parts.find("ns");
+  return {.client = request.client, .ns = ns == request.parts.end() ? request.path : ns->second};
+}
+
 GatewayLanes::GatewayLanes(const TransportLimits& limits)
     : lanes_{{
           {Lane::kProbe, "probes", make_lane("gateway-probe", limits.probes)},

@@ -14,6 +14,10 @@ namespace millrace {
 
 struct TransportLimits;
 
+/// Where the request comes from. Requests without a namespace have turns by their path, so that
+/// `/readyz` does not wait for all requests of the same client for `/metrics`.
+RequestSource source_of(const Request& request);
+
 class GatewayLanes {
  public:
   explicit GatewayLanes(const TransportLimits& limits);

@@ -94,11 +94,6 @@ tl::unexpected<Error> cannot_listen(std::string_view address, std::string_view w
   return fail("gateway.listen", fmt::format("cannot listen on {}: {}", address, why));
 }
 
-RequestSource source_of(const Request& request) {
-  const auto ns = request.parts.find("ns");
-  return {.client = request.client, .ns = ns == request.parts.end() ? std::string() : ns->second};
-}
-
 }  // namespace
 
 class HttpServer::Impl : public ConnectionHost {

@@ -18,7 +18,7 @@ namespace millrace {
 /// Where a request comes from: fair turns are by these values.
 struct RequestSource {
   std::string client;  ///< the address of the peer, without its port
-  std::string ns;      ///< the namespace in the path; empty: none
+  std::string ns;      ///< the namespace in the path, or the path if there is none
 };
 
 template <class T>

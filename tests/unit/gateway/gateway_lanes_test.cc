@@ -35,6 +35,29 @@ TEST(GatewayLanes, RunEachLaneWhileTheOthersAreBusy) {
   lanes.stop();
 }
 
+TEST(GatewayLanes, GiveProbesTheirTurnBesideManyRequestsForMetricsOfTheSameClient) {
+  LaneQueue<std::string> queue;
+  const auto push = [&](const std::string& path) {
+    Request request;
+    request.path = path;
+    request.client = "192.0.2.1";
+    queue.push(source_of(request), path, 100);
+  };
+  for (int i = 0; i < 50; ++i) push("/metrics");
+  push("/readyz");
+  EXPECT_EQ(queue.pop()->work, "/metrics");
+  EXPECT_EQ(queue.pop()->work, "/readyz");
+}
+
+TEST(GatewayLanes, GiveRequestsOfANamespaceTurnsByItsName) {
+  Request request;
+  request.path = "/v1/ns/shop/instances";
+  request.client = "192.0.2.1";
+  request.parts.emplace("ns", "shop");
+  EXPECT_EQ(source_of(request).ns, "shop");
+  EXPECT_EQ(source_of(request).client, "192.0.2.1");
+}
+
 TEST(GatewayLanes, RefuseWorkForWhichALaneHasNoPlaceAndCountIt) {
   GatewayLanes lanes({.reads = {.threads = 1, .waiting = 0}});
   std::promise<void> runs;
