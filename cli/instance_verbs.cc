@@ -200,7 +200,7 @@ Ended control_all(Session& session, const std::string& verb, const Parameters& f
     if (!page.body["next"].is_string()) break;
     query.back().second = page.body["next"];
   }
-  for (const std::string& why : refused) session.console.err << why;
+  for (const std::string& why : refused) session.console.err << harmless(why, kLineEnds);
   session.output.item({{"done", done}, {"refused", refused.size()}}, "done");
   return refused.empty() ? ExitCode::kOk : ExitCode::kConflict;
 }

@@ -45,8 +45,9 @@ Ended create_namespace(Session& session, const CreateOptions& options) {
                                                .path = Client::url_path({"v1", "ns", options.name}),
                                                .body = std::move(body)}));
   for (const Json& one : reply.body.value("warnings", Json::array())) {
-    session.console.err << fmt::format("warning: {}: {}\n", one.value("path", ""),
-                                       one.value("message", ""));
+    session.console.err << harmless(
+        fmt::format("warning: {}: {}\n", one.value("path", ""), one.value("message", "")),
+        kLineEnds);
   }
   Json shown = reply.body;
   if (session.output.format() == Format::kTable) shown.erase("warnings");

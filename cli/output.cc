@@ -8,15 +8,12 @@
 namespace millrace {
 namespace {
 
-/// Replaces control characters, except those in `allowed`, by spaces, so that a server cannot send
-/// commands to the terminal.
-std::string harmless(std::string text, std::string_view allowed = "") {
-  for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool control = byte < 0x20 || byte == 0x7f;
-    if (control && allowed.find(c) == std::string_view::npos) c = ' ';
-  }
-  return text;
+bool is_control(unsigned char byte) { return byte < 0x20 || byte == 0x7f; }
+
+/// Whether the text begins with a control character from U+0080 to U+009F, which has two bytes.
+bool begins_with_c1(std::string_view text) {
+  return text.size() > 1 && text[0] == '\xc2' && static_cast<unsigned char>(text[1]) >= 0x80 &&
+         static_cast<unsigned char>(text[1]) <= 0x9f;
 }
 
 std::string text_of(const Json& value) {
@@ -74,6 +71,20 @@ std::string short_span(Duration span) {
 
 }  // namespace
 
+std::string harmless(std::string_view text, std::string_view allowed) {
+  std::string shown;
+  shown.reserve(text.size());
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char byte = text[at];
+    const bool has_two_bytes = begins_with_c1(text.substr(at));
+    const bool is_replaced = has_two_bytes || (is_control(static_cast<unsigned char>(byte)) &&
+                                               allowed.find(byte) == std::string_view::npos);
+    shown += is_replaced ? ' ' : byte;
+    if (has_two_bytes) ++at;
+  }
+  return shown;
+}
+
 Fallible<Format> parse_format(const std::string& name, bool is_terminal) {
   if (name.empty()) return is_terminal ? Format::kTable : Format::kJson;
   if (name == "table") return Format::kTable;
@@ -123,7 +134,7 @@ void Output::list(const Json& answer, const std::vector<Column>& columns,
                   const std::string& name_key) {
   print_list(answer, columns, name_key);
   if (const Json next = member(answer, "next"); next.is_string() && !next.empty()) {
-    console_.err << fmt::format("more results: --cursor {}\n", next.get<std::string>());
+    console_.err << fmt::format("more results: --cursor {}\n", harmless(next.get<std::string>()));
   }
 }
 
@@ -184,7 +195,7 @@ void Output::item(const Json& item, const std::string& name_key,
     const Json member_value = member(item, key);
     if (member_value.is_null()) continue;
     const std::string text = member_value.is_string()
-                                 ? harmless(member_value.get<std::string>(), "\n\t")
+                                 ? harmless(member_value.get<std::string>(), kLineEnds)
                                  : indented(member_value);
     console_.out << "\n" << key << ":\n" << text << (text.ends_with('\n') ? "" : "\n");
   }
@@ -210,10 +221,11 @@ std::string render_findings(const Json& errors, std::string_view file) {
   std::string text;
   for (const Json& finding : errors) {
     const std::string path = finding.value("path", "");
-    text += fmt::format("{}:{}:{}: {}: {}{}{} [{}]\n", file, finding.value("line", 1),
-                        finding.value("column", 1), finding.value("severity", "error"), path,
-                        path.empty() ? "" : ": ", finding.value("message", ""),
-                        finding.value("code", ""));
+    text += harmless(fmt::format("{}:{}:{}: {}: {}{}{} [{}]\n", file, finding.value("line", 1),
+                                 finding.value("column", 1), finding.value("severity", "error"),
+                                 path, path.empty() ? "" : ": ", finding.value("message", ""),
+                                 finding.value("code", "")),
+                     kLineEnds);
   }
   return text;
 }

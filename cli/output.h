@@ -20,6 +20,13 @@ enum class Format { kTable, kJson, kJsonl, kYaml, kName };
 /// format is unknown.
 Fallible<Format> parse_format(const std::string& name, bool is_terminal);
 
+/// The control characters that several lines of text have.
+inline constexpr std::string_view kLineEnds = "\n\t";
+
+/// The text with a space in place of each control character that is not in `allowed`: texts of the
+/// server quote what its clients have written, and must not send commands to the terminal.
+std::string harmless(std::string_view text, std::string_view allowed = "");
+
 struct Column {
   std::string title;
   std::function<std::string(const Json& item)> cell;

@@ -45,7 +45,7 @@ Fallible<Session> Shell::session() {
 int Shell::end(const Ended& ended) {
   if (ended) return static_cast<int>(*ended);
   const Failure& failure = ended.error();
-  console_.err << "millrace: " << failure.error.message << "\n";
+  console_.err << "millrace: " << harmless(failure.error.message, kLineEnds) << "\n";
   if (failure.errors.is_array()) console_.err << render_findings(failure.errors, "");
   if (failure.code == ExitCode::kUsage && failure.error.code == "cli.usage") {
     console_.err << "run `millrace COMMAND --help` for usage\n";

@@ -100,6 +100,12 @@ TEST_F(OutputTest, ReplacesControlCharacters) {
       .list({{"items", {{{"a", "x\x1b[31m"}, {"b", "\xc3\xa4"}}, {{"a", "y"}, {"b", 1}}}}},
             {field("B", "b"), field("A", "a")}, "a");
   EXPECT_EQ(out.str(), "B  A\n\xc3\xa4  x [31m\n1  y\n");
+  EXPECT_EQ(harmless("a\x1b[2J\n\xc2\x9b"
+                     "2J\xc2\xa9\x7f\xc2"),
+            "a [2J  2J\xc2\xa9 \xc2");
+  EXPECT_EQ(harmless("a\n\tb\r", kLineEnds), "a\n\tb ");
+  const Json findings = Json::parse(R"([{"message": "\u001b[31m", "code": "c"}])");
+  EXPECT_EQ(render_findings(findings, "f"), "f:1:1: error:  [31m [c]\n");
 }
 
 TEST_F(OutputTest, WritesJsonAsYamlAndQuotesAmbiguousStrings) {

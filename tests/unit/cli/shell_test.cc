@@ -1,4 +1,8 @@
-// The token that the command line sends.
+// The token that the command line sends, and the errors that it prints.
+#include "cli/shell.h"
+
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -37,6 +41,21 @@ TEST_F(ShellTest, SendsTheTokenFromAFlagElseFromAnEnvironmentVariable) {
     EXPECT_NE(printed.err.find(bad), std::string::npos) << printed.err;
     EXPECT_EQ(printed.err.find("two words"), std::string::npos) << printed.err;
   }
+}
+
+TEST_F(ShellTest, PrintsAnErrorWithoutControlCharacters) {
+  std::istringstream in;
+  std::ostringstream out;
+  Console console{in,
+                  out,
+                  out,
+                  false,
+                  [](const std::string&) { return std::optional<std::string>(); },
+                  [] { return TimePoint(); }};
+  // The error of an instance may have any text: that of an event, or of a service.
+  const Ended ended = give_up(ExitCode::kInstanceFailed, "instance.failed", "x.y: \x1b[31mred\na");
+  EXPECT_EQ(Shell(console).end(ended), 9);
+  EXPECT_EQ(out.str(), "millrace: x.y:  [31mred\na\n");
 }
 
 }  // namespace
