@@ -253,6 +253,9 @@ class HttpServer::Impl : public ConnectionHost {
     }
     ErrorCode ignored;
     socket.set_option(tcp::no_delay(true), ignored);
+    // By default the system holds several MiB for a client that does not read its answers.
+    socket.set_option(tcp::socket::send_buffer_size(options_.transport.socket_bytes), ignored);
+    socket.set_option(tcp::socket::receive_buffer_size(options_.transport.socket_bytes), ignored);
     const bool only_probes = place == ConnectionPlaces::Place::kProbes;
     const auto connection =
         std::make_shared<HttpConnection>(std::move(socket), id, only_probes, *this);

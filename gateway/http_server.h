@@ -34,6 +34,9 @@ struct TransportLimits {
   size_t long_waits = 768;
   /// Bytes of all bodies and answers together, without the first 64 KiB of each.
   uint64_t memory_bytes = defaults::kHttpMemory;
+  /// Bytes that the system holds of a connection, in each direction. The budget does not count
+  /// them.
+  int socket_bytes = 256 << 10;
   // The lanes. A request for which a lane has no place gets 503.
   LaneLimits probes{.threads = 1, .waiting = 1024};
   LaneLimits reads{.threads = 2, .waiting = 256};

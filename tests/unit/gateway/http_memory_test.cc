@@ -55,6 +55,17 @@ TEST_F(HttpMemory, RefusesAnAnswerForWhichNoBytesAreLeft) {
   }
 }
 
+TEST_F(HttpMemory, CountsAnAnswerUntilItsClientHasReadIt) {
+  restart({.memory_bytes = 2 * kMiB, .slow_transfer = std::chrono::hours(1)});
+  service_.keep("large", {.content_type = "text/plain", .bytes = std::string(2 * kMiB, 'x')});
+  RawClient slow(server_->port());
+  slow.send("GET /v1/ns/default/variables/large HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ASSERT_FALSE(slow.is_closed()) << "the first bytes of the answer have arrived";
+  EXPECT_EQ(request(server_->port(), "GET", "/v1/ns/default/variables/large").status, 503)
+      << "the system must not hold all of the unread answer";
+  EXPECT_EQ(slow.read_reply()->body.size(), 2 * kMiB);
+}
+
 TEST_F(HttpMemory, DoesNotCountBodiesAndAnswersOfUsualSize) {
   restart({.memory_bytes = 0});
   EXPECT_EQ(put(64 << 10).status, 200);
