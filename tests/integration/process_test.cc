@@ -1,5 +1,6 @@
 // The process of a server: start, kill, restart and stop, with and without a broker.
 #include <csignal>
+#include <filesystem>
 #include <sstream>
 #include <utility>
 
@@ -60,6 +61,17 @@ TEST_F(ServerProcess, HasNoCoreDumpsUnlessTheyAreTurnedOn) {
   rlimit own{};
   ASSERT_EQ(::getrlimit(RLIMIT_CORE, &own), 0);
   EXPECT_EQ(limits().second == "0", own.rlim_max == 0) << "the limit of the test stays";
+}
+
+TEST_F(ServerProcess, WarnsOfASecretKeyThatEveryUserCanRead) {
+  const std::filesystem::path key = millrace_.data() / "secret-key";
+  millrace_.kill();
+  std::filesystem::permissions(key, std::filesystem::perms::others_read,
+                               std::filesystem::perm_options::add);
+  millrace_.set_arguments({"--secret-key-file", key.string()});
+  millrace_.start();
+  const std::string warning = fmt::format("secret key: {} can be read by every user", key.string());
+  EXPECT_TRUE(millrace_.process().error_line(warning).has_value());
 }
 
 TEST_F(ServerProcess, StopsOnSighupWithoutATokenFile) {
