@@ -33,7 +33,9 @@ class ConnectionPlaces {
 
   /// What a connection does.
   enum class Activity {
-    kIdle,      ///< it has no request whose headers are complete
+    /// It has no request whose headers are complete, or writes the answer to a request without the
+    /// token. Such a client need not read its answers, and must not keep a place by that.
+    kIdle,
     kTransfer,  ///< it reads a body or writes an answer
     kWorks,     ///< its request is handled
   };

@@ -143,6 +143,7 @@ void HttpConnection::on_header(ErrorCode error) {
 
   Headers headers = headers_of(message);
   const std::optional<BearerToken>& token = host_.token();
+  is_trusted_ = !token;
   const std::string target(message.target());
   const Status admitted = [&]() -> Status {
     TRY(check_head({.version = message.version(),
@@ -161,6 +162,7 @@ void HttpConnection::on_header(ErrorCode error) {
     // The token is checked before a refusal of find() is answered: without the token, a caller must
     // not learn which routes exist.
     if (const Status known = token->admit(headers); !known) return refuse_token(known.error());
+    is_trusted_ = true;
   }
   if (auto* refusal = std::get_if<Response>(&found)) return write(std::move(*refusal));
   auto& [route, request, head] = std::get<Router::Found>(found);
@@ -323,7 +325,7 @@ void HttpConnection::write(Response whole) {
   Response response = within_budget(std::move(whole));
   doing_ = Doing::kWriting;
   hold_.cancel();
-  host_.does(id_, Activity::kTransfer);
+  host_.does(id_, is_trusted_ ? Activity::kTransfer : Activity::kIdle);
   if (host_.stopping()) keep_alive_ = false;
   auto& message = response_.emplace();
   message.version(11);

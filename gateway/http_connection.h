@@ -130,6 +130,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   uint64_t number_ = 0;  ///< the request's number; an answer with an earlier number is ignored
   bool head_ = false;
   bool keep_alive_ = false;
+  bool is_trusted_ = false;  ///< the request has the token, or the server has none
   bool waits_long_ = false;
 };
 

@@ -287,6 +287,22 @@ TEST(HttpServer, LetsNoClientThatSendsNothingKeepOthersOut) {
   EXPECT_EQ(request(server->port(), "GET", "/readyz").status, 200);
 }
 
+TEST(HttpServer, LetsNoClientThatReadsNoAnswersKeepOthersOutWithoutTheToken) {
+  FakeService service;
+  const auto started = HttpServer::start(
+      {.listen = "127.0.0.1:0",
+       .token = BearerToken("the-token"),
+       .transport = {.connections = 1, .probe_connections = 0, .socket_bytes = 1}},
+      service);
+  ASSERT_TRUE(started) << started.error().message;
+  const uint16_t port = (*started)->port();
+  RawClient stranger(port);
+  std::string requests;
+  for (int i = 0; i < 1'000; ++i) requests += get("/v1/ns");
+  stranger.send(requests);
+  EXPECT_EQ(request(port, "GET", "/v1/ns", {{"Authorization", "Bearer the-token"}}).status, 200);
+}
+
 class HttpServerWaitTest : public testing::Test {
  protected:
   void SetUp() override {
