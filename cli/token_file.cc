@@ -24,8 +24,9 @@ Status check_token(std::string_view token, std::string_view name) {
   if (is_visible && token.size() >= kMinSize && token.size() <= kMaxSize) return {};
   return fail("token.malformed",
               fmt::format("{} does not hold a valid token: expected {} to {} visible ASCII "
-                          "characters without spaces (`openssl rand -hex 32` creates one)",
-                          name, kMinSize, kMaxSize));
+                          "characters without spaces, for a server at least {} (`openssl rand -hex "
+                          "32` creates one)",
+                          name, kMinSize, kMaxSize, kMinServerSize));
 }
 
 Status check_token_strength(std::string_view token, std::string_view name) {
