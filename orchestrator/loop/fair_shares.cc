@@ -1,6 +1,7 @@
 #include "orchestrator/loop/fair_shares.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace {
 namespace {
@@ -18,6 +19,16 @@ template <class T>
 void rotate(std::deque<T>& ring) {
   ring.push_back(ring.front());
   ring.pop_front();
+}
+
+/// Removes an element, which is the first one in most cases.
+template <class T>
+void remove_from(std::deque<T>& ring, const T& one) {
+  if (ring.front() == one) {
+    ring.pop_front();
+  } else {
+    std::erase(ring, one);
+  }
 }
 
 }  // namespace
@@ -42,9 +53,11 @@ void FairShares::settle(Account& account, Time now) {
 }
 
 void FairShares::begin(Account& account, Time now) const {
-  settle(account, now);
+  if (!std::exchange(account.is_suspended, false)) {
+    settle(account, now);
+    grant(account);
+  }
   account.has_work = true;
-  grant(account);
 }
 
 void FairShares::end(Account& account, Time now) {
@@ -53,34 +66,48 @@ void FairShares::end(Account& account, Time now) {
 }
 
 void FairShares::add(const WorkLane& lane, Time now) {
-  if (lanes_.size() > kAccountsKept) forget_idle(now);
+  if (lanes_.size() > std::max(forget_above_, kAccountsKept)) forget_idle(now);
   LaneAccount& account = lanes_[lane];
   if (account.has_work) return;
   begin(account, now);
   SpaceAccount& space = spaces_[lane.ns];
   space.ring.push_back(lane.workflow);
+  space.all_wait = false;
   if (space.has_work) return;
   begin(space, now);
   ring_.push_back(lane.ns);
 }
 
-void FairShares::remove(const WorkLane& lane, Time now) {
-  const auto found = lanes_.find(lane);
-  if (found == lanes_.end() || !found->second.has_work) return;
-  end(found->second, now);
+void FairShares::remove(const WorkLane& lane, Time now) { take_out(lane, now); }
+
+void FairShares::suspend(const WorkLane& lane, Time now) {
+  LaneAccount* const account = take_out(lane, now);
+  if (account == nullptr) return;
+  account->is_suspended = true;
   SpaceAccount& space = spaces_[lane.ns];
-  std::erase(space.ring, lane.workflow);
-  if (!space.ring.empty()) return;
-  end(space, now);
-  std::erase(ring_, lane.ns);
+  space.is_suspended = !space.has_work;
 }
 
-std::optional<WorkLane> FairShares::next(Time now, const MayRun& may_run) {
+/// Takes the lane out of the rings. Returns its account; null: it has no work.
+FairShares::LaneAccount* FairShares::take_out(const WorkLane& lane, Time now) {
+  const auto found = lanes_.find(lane);
+  if (found == lanes_.end() || !found->second.has_work) return nullptr;
+  end(found->second, now);
+  SpaceAccount& space = spaces_[lane.ns];
+  remove_from(space.ring, lane.workflow);
+  if (space.ring.empty()) {
+    end(space, now);
+    remove_from(ring_, lane.ns);
+  }
+  return &found->second;
+}
+
+std::optional<WorkLane> FairShares::next(Time now) {
   const bool may_write = next_at() <= now;
   for (size_t skipped = 0; skipped < ring_.size();) {
     const NamespaceNumber ns = ring_.front();
     SpaceAccount& space = spaces_[ns];
-    const auto workflow = next_of(ns, space, may_write, may_run);
+    const auto workflow = next_of(ns, space, may_write);
     if (workflow && space.balance > Time(0)) return WorkLane{ns, *workflow};
     if (workflow) grant(space);
     skipped = workflow ? 0 : skipped + 1;
@@ -89,19 +116,19 @@ std::optional<WorkLane> FairShares::next(Time now, const MayRun& may_run) {
   return std::nullopt;
 }
 
-/// The workflow of the namespace whose work comes next; nullopt: none may run, or all of those that
-/// may run wait for the rate.
+/// The workflow of the namespace whose work comes next; nullopt: all of them wait for the rate.
 std::optional<WorkflowNumber> FairShares::next_of(NamespaceNumber ns, SpaceAccount& space,
-                                                  bool may_write, const MayRun& may_run) {
+                                                  bool may_write) {
+  if (space.all_wait && !may_write) return std::nullopt;
   for (size_t skipped = 0; skipped < space.ring.size();) {
-    const WorkLane lane{ns, space.ring.front()};
-    LaneAccount& account = lanes_[lane];
-    const bool waits = (is_heavy(account) && !may_write) || !may_run(lane);
+    LaneAccount& account = lanes_[{ns, space.ring.front()}];
+    const bool waits = is_heavy(account) && !may_write;
     if (!waits && account.balance > Time(0)) return space.ring.front();
     if (!waits) grant(account);
     skipped = waits ? skipped + 1 : 0;
     rotate(space.ring);
   }
+  space.all_wait = true;
   return std::nullopt;
 }
 
@@ -116,11 +143,14 @@ void FairShares::charge(const WorkLane& lane, Time time, size_t bytes, Time now)
   const size_t before = account.unit_bytes;
   account.unit_bytes = before - before / kPartOfLastUnit + bytes / kPartOfLastUnit;
   if (is_heavy(account)) writes_from_ = std::max(writes_from_, now) + for_bytes;
+  SpaceAccount& space = spaces_[lane.ns];
+  space.all_wait = false;
   take(account);
-  take(spaces_[lane.ns]);
+  take(space);
 }
 
-/// Forgets the accounts that have no work and owe nothing.
+/// Forgets the accounts that have no work and owe nothing. The next search is due when there are
+/// twice as many as now, so that the searches cost little for each account that is added.
 void FairShares::forget_idle(Time now) {
   const auto is_even = [now](const auto& entry) {
     const Account& account = entry.second;
@@ -128,6 +158,7 @@ void FairShares::forget_idle(Time now) {
   };
   std::erase_if(lanes_, is_even);
   std::erase_if(spaces_, is_even);
+  forget_above_ = 2 * lanes_.size();
 }
 
 }  // namespace millrace

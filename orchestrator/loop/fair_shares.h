@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <optional>
 
@@ -45,15 +44,13 @@ class FairShares {
   void add(const WorkLane& lane, Time now);
   /// The lane has no more work. No effect if it has none.
   void remove(const WorkLane& lane, Time now);
+  /// The lane has no work for the moment, and add() will be called again soon: it keeps what it
+  /// owes until then. No effect if it has none.
+  void suspend(const WorkLane& lane, Time now);
 
   /// The lane whose work comes next. nullopt: no lane has work, or each lane that has work must
   /// wait until next_at().
-  std::optional<WorkLane> next(Time now) {
-    return next(now, [](const WorkLane&) { return true; });
-  }
-  using MayRun = std::function<bool(const WorkLane& lane)>;
-  /// As next(), of the lanes for which `may_run` holds. The others keep what they have and owe.
-  std::optional<WorkLane> next(Time now, const MayRun& may_run);
+  std::optional<WorkLane> next(Time now);
 
   /// Charges the lane with a unit of its work, which has ended now.
   void charge(const WorkLane& lane, Time time, size_t bytes, Time now);
@@ -67,13 +64,15 @@ class FairShares {
   struct Account {
     Time balance{0};  ///< what is left of the quantum; negative: to be paid in later rounds
     bool has_work = false;
-    Time idle_since{0};  ///< while it has no work
+    Time idle_since{0};         ///< while it has no work
+    bool is_suspended = false;  ///< it has no work, and the time does not pay what it owes
   };
   struct LaneAccount : Account {
     size_t unit_bytes = 0;  ///< what a unit of the lane writes: an average of its last units
   };
   struct SpaceAccount : Account {
     std::deque<WorkflowNumber> ring;  ///< the workflows with work, the next one first
+    bool all_wait = false;  ///< all of them wait for the rate, unless it allows writes now
   };
 
   Time time_for(size_t bytes) const;
@@ -84,8 +83,8 @@ class FairShares {
   static void settle(Account& account, Time now);
   void begin(Account& account, Time now) const;
   static void end(Account& account, Time now);
-  std::optional<WorkflowNumber> next_of(NamespaceNumber ns, SpaceAccount& space, bool may_write,
-                                        const MayRun& may_run);
+  std::optional<WorkflowNumber> next_of(NamespaceNumber ns, SpaceAccount& space, bool may_write);
+  LaneAccount* take_out(const WorkLane& lane, Time now);
   void forget_idle(Time now);
 
   const Limits limits_;
@@ -95,6 +94,7 @@ class FairShares {
   std::deque<NamespaceNumber> ring_;  ///< the namespaces with work, the next one first
   std::map<NamespaceNumber, SpaceAccount> spaces_;
   std::map<WorkLane, LaneAccount> lanes_;
+  size_t forget_above_ = 0;  ///< with more accounts, those that may be forgotten are searched for
 };
 
 }  // namespace millrace

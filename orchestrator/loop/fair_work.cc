@@ -6,27 +6,30 @@ namespace millrace {
 
 void FairWork::add(const WorkLane& lane, const Item& item) {
   std::deque<Item>& queue = queues_[lane];
+  const bool is_last = queue.empty() || queue.back().since <= item.since;
+  const auto is_before = [](uint64_t since, const Item& one) { return since < one.since; };
   const auto place =
-      std::upper_bound(queue.begin(), queue.end(), item.since,
-                       [](uint64_t since, const Item& one) { return since < one.since; });
+      is_last ? queue.end() : std::upper_bound(queue.begin(), queue.end(), item.since, is_before);
   queue.insert(place, item);
   shares_.add(lane, meter_.now());
 }
 
 Status FairWork::run(double share, Added added, const Apply& apply) {
   waits_for_rate_ = false;
-  const FairShares::MayRun has_items = [this](const WorkLane& lane) { return has(lane); };
   bool is_first = true;
   while (!queues_.empty() && (is_first || !meter_.is_turn_spent(share))) {
-    const auto lane =
-        added == Added::kAll ? shares_.next(meter_.now()) : shares_.next(meter_.now(), has_items);
+    const auto lane = shares_.next(meter_.now());
     if (!lane) {
       waits_for_rate_ = true;
       return {};
     }
     const auto queue = queues_.find(*lane);
-    if (queue == queues_.end()) {  // a lost batch had its work
-      shares_.remove(*lane, meter_.now());
+    if (queue == queues_.end()) {
+      if (added == Added::kSome) {
+        shares_.suspend(*lane, meter_.now());
+      } else {
+        shares_.remove(*lane, meter_.now());  // a lost batch had its work
+      }
       continue;
     }
     is_first = false;

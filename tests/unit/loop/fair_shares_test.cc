@@ -128,6 +128,21 @@ TEST_F(FairSharesTest, ForgivesWhatALaneOwesAfterAsMuchTimeWithoutWork) {
   EXPECT_EQ(shares.next(now), lane(1, 1));
 }
 
+TEST_F(FairSharesTest, KeepsWhatASuspendedLaneOwes) {
+  shares.add(lane(1, 1), now);
+  shares.charge(lane(1, 1), milliseconds(20), 0, now);
+  shares.suspend(lane(1, 1), now);
+  EXPECT_EQ(shares.next(now), std::nullopt);
+  shares.add(lane(2, 1), now);
+  now += milliseconds(20);
+  shares.add(lane(1, 1), now);
+  for (int i = 0; i < 18; ++i) {
+    ASSERT_EQ(shares.next(now), lane(2, 1)) << i;
+    shares.charge(lane(2, 1), milliseconds(1), 0, now);
+  }
+  shares.suspend(lane(9, 9), now);
+}
+
 TEST_F(FairSharesTest, LetsLanesThatWriteMuchWaitForTheRate) {
   shares.set_rate(size_t{10} << 20);
   add(lane(1, 1), {milliseconds(1), size_t{1} << 20});
@@ -180,6 +195,19 @@ TEST_F(FairSharesTest, CountsALaneThatWritesMuchInSomeUnitsOnly) {
   }
   EXPECT_LT(all, size_t{13} << 20);
   EXPECT_GT(all, size_t{9} << 20);
+}
+
+TEST_F(FairSharesTest, SeesThatALaneOfANamespaceNoLongerWaitsForTheRate) {
+  shares.set_rate(size_t{10} << 20);
+  shares.add(lane(1, 1), now);
+  for (int i = 0; i < 4; ++i) shares.charge(lane(1, 1), milliseconds(1), size_t{1} << 20, now);
+  EXPECT_EQ(shares.next(now), std::nullopt);
+  EXPECT_EQ(shares.next(now), std::nullopt);
+  shares.add(lane(1, 2), now);
+  EXPECT_EQ(shares.next(now), lane(1, 2)) << "another workflow of the namespace";
+  shares.remove(lane(1, 2), now);
+  EXPECT_EQ(shares.next(now), std::nullopt);
+  EXPECT_EQ(shares.next(shares.next_at()), lane(1, 1));
 }
 
 TEST_F(FairSharesTest, LetsOneUnitGoOnAfterTheLongestWait) {
