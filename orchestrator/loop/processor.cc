@@ -24,6 +24,9 @@ constexpr Duration kStoreRetryDelay{500};
 /// turn for each input of the crash note.
 constexpr uint64_t kCarefulTurns = 16;
 
+/// With more instances that continue, a turn gets some of them (continue_queue.h).
+constexpr size_t kContinuesInATurn = 512;
+
 /// Acknowledgements of the broker do not justify a commit of their own: they wait for the next
 /// commit, for at most this time, unless many of them wait.
 constexpr Duration kAckDelay{20};
@@ -59,6 +62,8 @@ Status Processor::load() {
 }
 
 Status Processor::load_state() {
+  continuing_.clear();
+  has_queue_ = false;
   unfinished_ = TRY(millrace::load(engine_, progress_));
   time_ = std::max(TRY(read_engine_time(engine_.tx)), time_);
   fired_ = false;
@@ -162,8 +167,9 @@ std::optional<Duration> Processor::next_wake() const {
     sooner(Duration(0));
   }
   const auto waits_until = applier_.waits_until();  // what is left and the unfinished steps wait
-  const bool has_left = !left_.empty() || (!pressure_.is_on() && backlog_.has_steps);
-  if (!unfinished_.empty() || (has_left && !waits_until) || backlog_.has_purges ||
+  const bool has_left = !left_.empty() || has_queue_ || (!pressure_.is_on() && backlog_.has_steps);
+  const bool waits = waits_until && !(has_queue_ && continuing_.has_other_lanes());
+  if (!unfinished_.empty() || (has_left && !waits) || backlog_.has_purges ||
       backlog_.has_archived || backlog_.retention.has_steps || (!pressure_.is_on() && relieved_)) {
     sooner(Duration(0));
   } else if (has_left) {
@@ -285,6 +291,10 @@ void Processor::show_retention(const BatchOutcome& outcome) {
 Work Processor::take_work() {
   Work work = std::exchange(left_, {});
   move_all(unfinished_, work.continues);
+  if (has_queue_ || work.continues.size() > kContinuesInATurn) {
+    work.continues = continuing_.next(std::move(work.continues));
+    has_queue_ = !continuing_.empty();
+  }
   const size_t evaluated = work.evaluated.size();
   intake_.gather(work);
   evaluating_ -= work.evaluated.size() - evaluated;

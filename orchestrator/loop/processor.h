@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "orchestrator/loop/after_commit.h"
+#include "orchestrator/loop/continue_queue.h"
 #include "orchestrator/loop/end_waiters.h"
 #include "orchestrator/loop/engine_state.h"
 #include "orchestrator/loop/intake.h"
@@ -122,8 +123,10 @@ class Processor {
   bool relieved_ = false;  ///< backpressure has ended, and the waiting inputs are not taken yet
   Backlog backlog_;        ///< the work that the last batch on disk has left
   PassTimes passes_;       ///< of the retention, as the metrics have them
-  std::vector<ContinueInput> unfinished_;
-  Work left_;  ///< work that earlier batches left, and inputs of a lost batch
+  std::vector<ContinueInput> unfinished_;  ///< instances that continue since the last turn
+  ContinueQueue continuing_;  ///< those that continue, but not in this turn, if they are many
+  bool has_queue_ = false;    ///< whether continuing_ has some
+  Work left_;                 ///< work that earlier batches left, and inputs of a lost batch
   std::optional<Duration> retry_at_;  ///< as Clock::elapsed(); no batch is written before this time
   std::optional<Duration> resend_at_;  ///< as Clock::elapsed(); when failed reads are retried
   std::optional<Error> lost_;          ///< why the last batch is not on disk

@@ -22,6 +22,14 @@ states:
 - {id: wait, type: consumeEvent, event: {type: never}}
 )";
 
+constexpr const char* kThreeStates = R"(
+id: three-states
+states:
+- {id: a, type: noop, transition: b}
+- {id: b, type: noop, transition: c}
+- {id: c, type: noop}
+)";
+
 Delivery other_event(uint64_t sequence) {
   return EventInput{
       .ns = "default",
@@ -74,6 +82,22 @@ TEST(Processor, AnswersBusyWhenTooManyCommandsWait) {
   EXPECT_EQ(answer_code(first), "ok");
   EXPECT_EQ(answer_code(second), "ok");
   world.must(CreateNamespace{.name = "three"});
+}
+
+TEST(Processor, ContinuesMoreInstancesThanOneTurnGets) {
+  World world({.processor = {.engine = {.limits = {.transitions_per_step = 1}}}});
+  world.apply(kThreeStates);
+  constexpr size_t kInstances = 700;
+  for (size_t i = 0; i < kInstances; ++i) {
+    world.command(StartInstance{.ns = "default", .workflow = "three-states"});
+  }
+  world.processor().turn();
+  world.processor().turn();
+  world.restart();
+  world.run_until_idle();
+  size_t complete = 0;
+  for (const Json& instance : world.instances()) complete += instance["status"] == "complete";
+  EXPECT_EQ(complete, kInstances);
 }
 
 TEST(Processor, AnswersAllCallersWhenItStops) {
