@@ -6,6 +6,15 @@
 
 namespace millrace {
 
+FanOuts::FanOut& FanOuts::Lane::add(uint64_t number) {
+  return under_way.emplace_back(FanOut{.number = number});
+}
+
+/// A target that an earlier fan-out has not reached gets this event with that of the earlier one.
+void FanOuts::Lane::add_target(FanOut& one, const InstanceId& target) {
+  if (pending.insert(target).second) one.targets.push_back(target);
+}
+
 Status FanOuts::load() {
   lanes_.clear();
   std::vector<uint64_t> numbers;
@@ -25,14 +34,15 @@ Status FanOuts::load() {
       continue;
     }
     const HeldEvent held = TRY(read);
-    FanOut& one = lanes_[*ns].emplace_back(FanOut{.number = number});
+    Lane& lane = lanes_[*ns];
+    FanOut& one = lane.add(number);
     // The namespace was deleted, so no targets are left.
     if (!batch_.catalog.has_namespace(*ns)) continue;
     const Targets targets =
         batch_.waiting.match(batch_.catalog.name_of(*ns), Attributes(*held.event));
-    for (const InstanceTarget& target : targets.instances) one.targets.push_back(target.instance);
+    for (const InstanceTarget& target : targets.instances) lane.add_target(one, target.instance);
     // The match may be undecided now because other instances have come to wait since.
-    for (const InstanceId& instance : targets.undecided_instances) one.targets.push_back(instance);
+    for (const InstanceId& instance : targets.undecided_instances) lane.add_target(one, instance);
   }
   return {};
 }
@@ -40,16 +50,16 @@ Status FanOuts::load() {
 Status FanOuts::begin(const std::vector<InstanceTarget>& targets) {
   const uint64_t number = batch_.kept_events.last();
   const NamespaceNumber ns = TRY(batch_.kept_events.hold(number));
-  FanOut& one = lanes_[ns].emplace_back(FanOut{.number = number});
-  one.targets.reserve(targets.size());
-  for (const InstanceTarget& target : targets) one.targets.push_back(target.instance);
+  Lane& lane = lanes_[ns];
+  FanOut& one = lane.add(number);
+  for (const InstanceTarget& target : targets) lane.add_target(one, target.instance);
   write_fan_out(batch_.tx, number);
   return {};
 }
 
 std::vector<WorkLane> FanOuts::lanes() const {
   std::vector<WorkLane> lanes;
-  for (const auto& [ns, under_way] : lanes_) lanes.push_back({ns});
+  for (const auto& [ns, lane] : lanes_) lanes.push_back({ns});
   return lanes;
 }
 
@@ -60,10 +70,11 @@ bool FanOuts::may_go_on(const WorkLane& lane) const {
 Status FanOuts::go_on(TimePoint now, const WorkLane& lane) {
   const auto found = lanes_.find(lane.ns);
   CHECK(found != lanes_.end(), "a lane without a fan-out went on");
-  std::deque<FanOut>& under_way = found->second;
+  std::deque<FanOut>& under_way = found->second.under_way;
   FanOut& one = under_way.front();
   while (one.done < one.targets.size() && may_reach_ > 0) {
     const InstanceId& target = one.targets[one.done++];
+    found->second.pending.erase(target);
     --may_reach_;
     batch_.crash_note.take_instance({lane.ns, target});
     LoadedInstance* const loaded = TRY(instances_.load(now, lane.ns, target));
@@ -80,9 +91,7 @@ Status FanOuts::go_on(TimePoint now, const WorkLane& lane) {
 
 size_t FanOuts::left() const {
   size_t sum = 0;
-  for (const auto& [ns, under_way] : lanes_) {
-    for (const FanOut& one : under_way) sum += one.targets.size() - one.done;
-  }
+  for (const auto& [ns, lane] : lanes_) sum += lane.pending.size();
   return sum;
 }
 

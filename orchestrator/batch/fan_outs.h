@@ -1,17 +1,21 @@
 // FanOuts: events that match more instances than one batch may wake. Such an event is stored as a
 // kept event (orchestrator/memory/kept_events.h), and each batch offers it to some more of its
 // targets. If another input concerns a target that the fan-out has not reached, the target is first
-// offered its kept events, so each instance gets its events in their order. A row records that the
-// fan-out is not finished. After a restart the remaining targets are found by matching the event
-// again: instances that the event has woken listen only to later events. The fan-outs of a
-// namespace are one lane, and go on in their order. Engine thread only.
+// offered its kept events, so each instance gets its events in their order. A target gets all kept
+// events when it is reached, so a later fan-out of the namespace does not name it again. A row
+// records that the fan-out is not finished. After a restart the remaining targets are found by
+// matching the event again: instances that the event has woken listen only to later events. The
+// fan-outs of a namespace are one lane, and go on in their order. Engine thread only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <vector>
+
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/instances.h"
@@ -50,9 +54,18 @@ class FanOuts {
     std::vector<InstanceId> targets;
     size_t done = 0;  ///< number of targets that were reached
   };
+  struct Lane {
+    std::deque<FanOut> under_way;  ///< by number
+    /// The targets that were not reached; each is a target of one of the fan-outs.
+    boost::unordered_flat_set<InstanceId, std::hash<InstanceId>> pending;
+
+    FanOut& add(uint64_t number);
+    void add_target(FanOut& one, const InstanceId& target);
+  };
+
   BatchState& batch_;
   Instances& instances_;
-  std::map<NamespaceNumber, std::deque<FanOut>> lanes_;  // the fan-outs by number
+  std::map<NamespaceNumber, Lane> lanes_;
   size_t may_reach_ = 0;
 };
 

@@ -114,6 +114,40 @@ TEST_F(FanOutsTest, AreDroppedIfTheirKeptEventIsMissing) {
   EXPECT_EQ(damages.count(), 1U);
 }
 
+TEST_F(FanOutsTest, NameATargetOnceHoweverManyEventsItHasToGet) {
+  const WorkflowEntry& entry =
+      define("id: again\nstates: [{id: a, type: consumeEvent, event: {type: go}, transition: a}]");
+  for (int i = 0; i < 4; ++i) start(entry);
+  commit_batch();
+  const auto fan_out = [&](uint64_t number) {
+    const Event go{.id = std::to_string(number), .source = "/s", .type = "go"};
+    kept_events.keep(*tx, ns, go, fingerprint({go.id}), {1, number});
+    ASSERT_TRUE(
+        fan_outs.begin(waiting.match(std::string(kDefaultNamespace), Attributes(go)).instances));
+    commit_batch();
+  };
+  fan_out(1);
+  fan_out(2);
+  EXPECT_EQ(fan_outs.left(), 4U);
+  go_on(2);
+  EXPECT_EQ(outcome.counts.instances_woken, 4U) << "two instances by two events";
+  EXPECT_EQ(fan_outs.left(), 2U);
+  fan_out(3);
+  EXPECT_EQ(fan_outs.left(), 4U);
+  lose_batch();
+  ASSERT_TRUE(fan_outs.load());
+  EXPECT_EQ(fan_outs.left(), 4U);
+  size_t woken = 0;
+  for (int i = 0; i < 10 && !fan_outs.empty(); ++i) {
+    go_on(2);
+    woken += outcome.counts.instances_woken;
+  }
+  EXPECT_TRUE(fan_outs.empty());
+  EXPECT_EQ(woken, 8U) << "two instances by three events, and two by one event";
+  EXPECT_EQ(rows_of(Table::kFanout), 0U);
+  EXPECT_EQ(rows_of(Table::kKeptEvents), 0U);
+}
+
 TEST_F(FanOutsTest, HaveALaneForEachNamespace) {
   begin(4);
   const NamespaceNumber shop = create_namespace("shop");
