@@ -73,6 +73,7 @@ void Checker::check_delayed() {
     }
     note_event_id(record->instance, event->id);
     note_delayed(*number, event->id);
+    check_hops_of(*event, place);
     const auto generated = parse_rfc3339(event->time.value_or(""));
     if (generated && record->at < *generated) {
       add(StoreFault::kRowValue, place,
@@ -168,6 +169,7 @@ void Checker::check_message(const Place& place, const OutboxRecord& record) {
     return check_instance_of(*event);
   }
   if (record.instance) note_event_id(*record.instance, event->id);
+  check_hops_of(*event, place);
   const auto ns = subject_namespace(message.subject);
   if (!ns || event_subject(*ns, event->type) != message.subject) {
     return value(fmt::format("the subject of the message is {}, but the type of its event is {}",

@@ -338,6 +338,14 @@ void Checker::check_hops(uint32_t hops, const Place& place) {
       fmt::format("the number of hops is {}, expected at most {}", hops, kMaxHops + 1));
 }
 
+/// Checks that a generated event may be published: an event with more hops becomes a dead letter.
+void Checker::check_hops_of(const Event& generated, const Place& place) {
+  if (hops_of(generated) <= kMaxHops) return;
+  add(StoreFault::kRowValue, place,
+      fmt::format("the event {} has more than {} hops, so it should be a dead letter",
+                  printable(generated.id), kMaxHops));
+}
+
 bool Checker::check_namespace(NamespaceNumber ns, const Place& place) {
   if (spaces_.contains(ns)) return true;
   if (purged_.contains(ns)) return false;

@@ -114,6 +114,7 @@ class Checker {
   void check_utf8(std::string_view text, const Place& place, std::string_view what);
   std::optional<Event> check_event(std::string_view text, const Place& place);
   void check_hops(uint32_t hops, const Place& place);
+  void check_hops_of(const Event& generated, const Place& place);
   /// Whether the namespace exists. For a missing namespace that no purge erases it adds a finding.
   bool check_namespace(NamespaceNumber ns, const Place& place);
 

@@ -2,6 +2,8 @@
 // webhooks, fingerprints.
 #include <gtest/gtest.h>
 
+#include "cloudevents/json_format.h"
+#include "model/hops.h"
 #include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
@@ -145,6 +147,16 @@ const Plant kMessagePlants[] = {
      [](Transaction& tx) {
        edit<DelayedRecord>(tx, Table::kDelayed, first(tx, Table::kDelayed).first, decode_delayed,
                            encode, [](DelayedRecord& record) { record.at += hours(1); });
+     }},
+    {"a delayed event after too many generated events",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<DelayedRecord>(tx, Table::kDelayed, first(tx, Table::kDelayed).first, decode_delayed,
+                           encode, [](DelayedRecord& record) {
+                             Event event = decode_json_event(record.event).value();
+                             event.extensions[std::string(kHopsAttribute)] = 500;
+                             record.event = encode_json_event(event);
+                           });
      }},
     {"a kept event under two numbers",
      {"number.twice"},

@@ -1,6 +1,7 @@
 #include "base/bytes.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/nats_binding.h"
+#include "model/hops.h"
 #include "orchestrator/outgoing/lifecycle.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/event_rows.h"
@@ -205,6 +206,32 @@ TEST_F(CheckMessagesTest, ChecksThatAckedMessagesAreEventsOfTheOutbox) {
     write_sent(in, 2, {.stream_created = 1, .at = now - Duration(1), .messages = {right}});
   });
   expect_only("row.record sent/1", put(Table::kSent, number(1), "rubbish"));
+}
+
+TEST_F(CheckMessagesTest, ChecksTheHopsOfAGeneratedEvent) {
+  const auto with_hops = [](Event event, uint32_t hops) {
+    event.extensions[std::string(kHopsAttribute)] = static_cast<int32_t>(hops);
+    return event;
+  };
+  const auto delayed = [&](uint32_t hops) {
+    return [=](Transaction& in) {
+      edit<DelayedRecord>(in, Table::kDelayed, number(1), decode_delayed, encode,
+                          [&](DelayedRecord& one) {
+                            const Event event = decode_json_event(one.event).value();
+                            one.event = encode_json_event(with_hops(event, hops));
+                          });
+    };
+  };
+  const auto sent = [&](uint32_t hops) {
+    return message([=](NatsMessage& one) {
+      one = event_message("default", with_hops(decode_nats(one).value(), hops));
+    });
+  };
+  EXPECT_THAT(found_after(delayed(kMaxHops)), IsEmpty());
+  EXPECT_THAT(found_after(sent(kMaxHops)), IsEmpty());
+  expect_only("has more than 100 hops, so it should be a dead letter", delayed(kMaxHops + 1));
+  expect_only("row.value delayed/1: the event " + to_string(generator) + "-", delayed(500));
+  expect_only("row.value outbox/1: the event " + to_string(generator) + "-", sent(500));
 }
 
 TEST_F(CheckMessagesTest, FindsAGeneratedEventThatIsInTwoRows) {
