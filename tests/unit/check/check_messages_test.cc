@@ -1,7 +1,5 @@
 #include "base/bytes.h"
 #include "cloudevents/json_format.h"
-#include "cloudevents/nats_binding.h"
-#include "model/hops.h"
 #include "orchestrator/outgoing/lifecycle.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/event_rows.h"
@@ -206,89 +204,6 @@ TEST_F(CheckMessagesTest, ChecksThatAckedMessagesAreEventsOfTheOutbox) {
     write_sent(in, 2, {.stream_created = 1, .at = now - Duration(1), .messages = {right}});
   });
   expect_only("row.record sent/1", put(Table::kSent, number(1), "rubbish"));
-}
-
-TEST_F(CheckMessagesTest, ChecksTheHopsOfAGeneratedEvent) {
-  const auto with_hops = [](Event event, uint32_t hops) {
-    event.extensions[std::string(kHopsAttribute)] = static_cast<int32_t>(hops);
-    return event;
-  };
-  const auto delayed = [&](uint32_t hops) {
-    return [=](Transaction& in) {
-      edit<DelayedRecord>(in, Table::kDelayed, number(1), decode_delayed, encode,
-                          [&](DelayedRecord& one) {
-                            const Event event = decode_json_event(one.event).value();
-                            one.event = encode_json_event(with_hops(event, hops));
-                          });
-    };
-  };
-  const auto sent = [&](uint32_t hops) {
-    return message([=](NatsMessage& one) {
-      one = event_message("default", with_hops(decode_nats(one).value(), hops));
-    });
-  };
-  EXPECT_THAT(found_after(delayed(kMaxHops)), IsEmpty());
-  EXPECT_THAT(found_after(sent(kMaxHops)), IsEmpty());
-  expect_only("has more than 100 hops, so it should be a dead letter", delayed(kMaxHops + 1));
-  expect_only("row.value delayed/1: the event " + to_string(generator) + "-", delayed(500));
-  expect_only("row.value outbox/1: the event " + to_string(generator) + "-", sent(500));
-}
-
-TEST_F(CheckMessagesTest, FindsAGeneratedEventThatIsInTwoRows) {
-  for (const Table table : {Table::kDelayed, Table::kOutbox}) {
-    const std::string name = table_name(table);
-    expect_only(
-        fmt::format("number.twice {}/2: the event with the id {}-", name, to_string(generator)),
-        [=](Transaction& in) { in.put(table, number(2), std::string(*in.get(table, number(1)))); });
-  }
-  const std::string delayed = read_delayed(*tx, 1).value()->event;
-  const Event event = decode_json_event(delayed).value();
-  expect_only(fmt::format("number.twice outbox/1: the event with the id {} is in the row delayed/1",
-                          event.id),
-              [&](Transaction& in) {
-                edit<OutboxRecord>(
-                    in, Table::kOutbox, number(1), decode_outbox, encode, [&](OutboxRecord& one) {
-                      one.message = message_to_publish(in.seal().message_key(), "default", event);
-                    });
-              });
-}
-
-TEST_F(CheckMessagesTest, ChecksADelayedEventAgainstItsInstance) {
-  const auto delayed = [&](const std::function<void(DelayedRecord&)>& change) {
-    return [=](Transaction& in) {
-      edit<DelayedRecord>(in, Table::kDelayed, number(1), decode_delayed, encode, change);
-    };
-  };
-  expect_only("row.event delayed/1: ", delayed([](DelayedRecord& one) { one.event = "{}"; }));
-  expect_only("row.value delayed/1: the event has the id 1, but instance",
-              delayed([](DelayedRecord& one) { one.event = event_text(); }));
-  expect_only("namespace.missing delayed/1: no namespace has the number 5",
-              delayed([](DelayedRecord& one) { one.ns = NamespaceNumber(5); }));
-  expect_only("row.value delayed/1: the event belongs to namespace shop, but its instance",
-              [&](Transaction& in) {
-                write_namespace(in, "shop", {.number = NamespaceNumber(2), .created_at = now});
-                delayed([](DelayedRecord& one) { one.ns = NamespaceNumber(2); })(in);
-              });
-  expect_only(std::string("row.value delayed/1: the event of type ") + "told" + " is due at",
-              delayed([](DelayedRecord& one) { one.at += Duration(1); }));
-  expect_only("row.value delayed/1: the event of type other is due at",
-              delayed([](DelayedRecord& one) {
-                Event event = decode_json_event(one.event).value();
-                event.type = "other";
-                one.event = encode_json_event(event);
-              }));
-  EXPECT_THAT(found_after([&](Transaction& in) {
-                delayed([](DelayedRecord& one) { one.at += Duration(1); })(in);
-                edit_history(read_instance(in, ns, generator).value()->last_history,
-                             [](HistoryRow& row) {
-                               for (HistoryRecord& one : row.records) {
-                                 if (one.kind == HistoryKind::kPublished) one.detail = {};
-                               }
-                             });
-              }),
-              IsEmpty())
-      << "no record has the time";
-  expect_only("row.record delayed/1", put(Table::kDelayed, number(1), "rubbish"));
 }
 
 TEST_F(CheckMessagesTest, ChecksTheUrlAndTheAttemptOfAWebhookDelivery) {
