@@ -66,7 +66,7 @@ void Checker::check_delayed() {
     const auto event = check_event(record->event, place);
     if (!event) return;
     const std::string by = to_string(record->instance);
-    if (!event->id.starts_with(by + "-")) {
+    if (!step_of_event(event->id, record->instance)) {
       add(StoreFault::kRowValue, place,
           fmt::format("the event has the id {}, but instance {} generated it", event->id, by));
       return;

@@ -70,12 +70,12 @@ Result<StoreReport> Checker::run() {
                                       &Checker::check_inbox,
                                       &Checker::check_delayed};
   static constexpr Step kOthers[] = {
-      &Checker::check_first_starts, &Checker::check_orphans,      &Checker::check_tasks,
-      &Checker::check_outbox,       &Checker::check_event_ids,    &Checker::check_sent,
-      &Checker::check_kept_events,  &Checker::check_fan_outs,     &Checker::check_dedupe,
-      &Checker::check_webhooks,     &Checker::check_variables,    &Checker::check_idempotency,
-      &Checker::check_secrets,      &Checker::check_dead_letters, &Checker::check_index,
-      &Checker::check_effects,      &Checker::check_listen_from};
+      &Checker::check_first_starts, &Checker::check_orphans,     &Checker::check_unrecorded_events,
+      &Checker::check_tasks,        &Checker::check_outbox,      &Checker::check_event_ids,
+      &Checker::check_sent,         &Checker::check_kept_events, &Checker::check_fan_outs,
+      &Checker::check_dedupe,       &Checker::check_webhooks,    &Checker::check_variables,
+      &Checker::check_idempotency,  &Checker::check_secrets,     &Checker::check_dead_letters,
+      &Checker::check_index,        &Checker::check_effects,     &Checker::check_listen_from};
   for (const Step step : kCatalog) {
     if (!is_over()) (this->*step)();
   }

@@ -305,6 +305,10 @@ class Checker {
   void note_event_id(const InstanceId& by, std::string_view id);
   void note_delayed(uint64_t number, std::string_view id);
   void check_published(const HistoryRecord& record);
+  static std::optional<uint64_t> step_of_event(std::string_view id, const InstanceId& by);
+  void check_unrecorded_events();
+  void check_unrecorded(uint64_t number);
+  bool has_whole_history(const Instance& head) const;
   std::optional<std::string> event_id_in(const Place& place, std::string_view value) const;
   void check_event_ids();
   void check_dedupe();
@@ -391,7 +395,8 @@ class Checker {
   std::vector<uint64_t> event_ids_;
   /// Of each start in `effects`: a part of the id of the instance, and the position of the event.
   std::vector<std::pair<uint64_t, uint64_t>> starts_of_events_;
-  /// The numbers of the rows of `delayed`, by a part of the fingerprint of the id of the event.
+  /// The numbers of the rows of `delayed` of which no record was read so far, by a part of the
+  /// fingerprint of the id of the event.
   std::unordered_map<uint64_t, uint64_t> delayed_;
   std::optional<std::pair<std::pair<NamespaceNumber, InstanceId>, Known>> last_live_;
 };

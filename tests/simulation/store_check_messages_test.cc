@@ -148,6 +148,16 @@ const Plant kMessagePlants[] = {
        edit<DelayedRecord>(tx, Table::kDelayed, first(tx, Table::kDelayed).first, decode_delayed,
                            encode, [](DelayedRecord& record) { record.at += hours(1); });
      }},
+    {"a delayed event with the id of an event that its instance did not generate",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<DelayedRecord>(tx, Table::kDelayed, first(tx, Table::kDelayed).first, decode_delayed,
+                           encode, [](DelayedRecord& record) {
+                             Event event = decode_json_event(record.event).value();
+                             event.id = to_string(record.instance) + "-90-0";
+                             record.event = encode_json_event(event);
+                           });
+     }},
     {"a delayed event after too many generated events",
      {"row.value"},
      [](Transaction& tx) {

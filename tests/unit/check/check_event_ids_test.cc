@@ -11,6 +11,7 @@
 namespace millrace {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -118,10 +119,77 @@ TEST_F(CheckEventIdsTest, ChecksADelayedEventAgainstItsInstance) {
                                }
                              });
               }),
-              IsEmpty())
-      << "no record has the time";
+              ElementsAre(HasSubstr("has no record of it")));
   expect_only("row.record delayed/1",
               [](Transaction& in) { in.put(Table::kDelayed, number(1), "rubbish"); });
+}
+
+TEST_F(CheckEventIdsTest, RequiresARecordOfADelayedEvent) {
+  const std::string id = to_string(generator);
+  const auto with_id = [&](const std::string& end) {
+    return event_of_delayed([id, end](Event& event) { event.id = id + end; });
+  };
+  for (const char* const end : {"-x-0", "-1", "-1-", "-1-0-0", "-1-0x", "1-0"}) {
+    expect_only("row.value delayed/1: the event has the id " + id + end + ", but instance",
+                with_id(end));
+  }
+  for (const char* const end : {"-9-0", "-1-7"}) {
+    expect_only("row.value delayed/1: the event has the id " + id + end +
+                    ", but the history of instance " + id + " has no record of it",
+                with_id(end));
+  }
+  EXPECT_THAT(found_after(event_of_delayed([&](Event& event) {
+                event.id = id + "-9-0";
+                event.time = format_rfc3339(now - Duration(1));
+              })),
+              IsEmpty())
+      << "an instance of the same id may have been deleted before this instance started";
+  expect_only(
+      "row.value delayed/1: the event was generated at " + format_rfc3339(now - Duration(1)) +
+          ", but by the history",
+      event_of_delayed([&](Event& event) { event.time = format_rfc3339(now - Duration(1)); }));
+}
+
+TEST_F(CheckEventIdsTest, AllowsADelayedEventWhoseRecordWasTrimmed) {
+  const std::string id = to_string(generator);
+  const Instance head = *read_instance(*tx, ns, generator).value();
+  const HistoryRow row = read_history_row(*tx, head.last_history).value();
+  const uint64_t trimmed = row.records.size() - 1;
+  const auto trim = [&](Transaction& in) {
+    const uint64_t before = read_history_link(in, head.last_history).value()->bytes;
+    const uint64_t after = begin_history_within(in, head.last_history, row, trimmed);
+    edit_head(
+        generator,
+        [&](Instance& one) {
+          one.history_trimmed = trimmed;
+          one.history_bytes -= before - after;
+        },
+        Table::kEnded);
+  };
+  const auto with_id = [&](const std::string& end) {
+    return [&, end](Transaction& in) {
+      trim(in);
+      event_of_delayed([&](Event& event) { event.id = id + end; })(in);
+    };
+  };
+  EXPECT_THAT(found_after(trim), IsEmpty());
+  EXPECT_THAT(found_after(with_id("-1-7")), IsEmpty()) << "the record may have been trimmed";
+  expect_only("row.value delayed/1: the event was generated in step 99, but instance " + id +
+                  " has made " + std::to_string(head.step) + " steps",
+              with_id("-99-0"));
+}
+
+TEST_F(CheckEventIdsTest, ReportsAFailedReadAsTheOnlyFinding) {
+  edit_history(read_instance(*tx, ns, generator).value()->last_history, [](HistoryRow& row) {
+    for (HistoryRecord& one : row.records) {
+      if (one.kind == HistoryKind::kPublished) one.detail = {};
+    }
+  });
+  build_index();
+  event_of_delayed([&](Event& event) { event.time = format_rfc3339(now - Duration(1)); })(*tx);
+  commit();
+  expect_sound();
+  expect_each_failed_read_alone();
 }
 
 }  // namespace
