@@ -166,6 +166,7 @@ void Checker::check_message(const Place& place, const OutboxRecord& record) {
                       message.subject, printable(event->type), printable(event->source),
                       subject.empty() ? "of another kind" : subject));
     }
+    check_lifecycle(place, *event);
     return check_instance_of(*event);
   }
   if (record.instance) note_event_id(*record.instance, event->id);
@@ -186,6 +187,28 @@ void Checker::check_message(const Place& place, const OutboxRecord& record) {
     }
   }
   check_instance_of(*event);
+}
+
+/// Checks the type, the subject and the time of a lifecycle event. Its id has the id of its
+/// instance, `-h` and the number of the record; the id of the event of a timeout ends in
+/// `-timedout`.
+void Checker::check_lifecycle(const Place& place, const Event& event) {
+  const auto types = lifecycle_types();
+  if (std::find(types.begin(), types.end(), event.type) == types.end()) {
+    add(StoreFault::kRowValue, place,
+        fmt::format("the type of the lifecycle event is {}, which millrace does not write",
+                    printable(event.type)));
+  }
+  const std::string instance = event.subject.value_or("");
+  if (!parse_instance_id(instance) || !event.id.starts_with(instance + "-h")) {
+    add(StoreFault::kRowValue, place,
+        fmt::format("the subject of the lifecycle event is {}, and its id is {}: expected the id "
+                    "of one instance in both",
+                    printable(instance), printable(event.id)));
+  }
+  if (const auto at = parse_rfc3339(event.time.value_or(""))) {
+    check_time(*at, place, "the lifecycle event");
+  }
 }
 
 void Checker::check_sent() {
@@ -258,10 +281,17 @@ void Checker::check_webhooks() {
       add(StoreFault::kRowValue, place,
           "the URL of the webhook does not begin with http:// or https://");
     }
+    if (!event) return;
+    check_lifecycle(place, *event);
+    const auto happened = parse_rfc3339(event->time.value_or(""));
+    if (happened && record->at < *happened) {
+      add(StoreFault::kRowValue, place,
+          fmt::format("the next attempt is due at {} ms, before the time {} ms of the event",
+                      to_millis(record->at), to_millis(*happened)));
+    }
     // The source of a lifecycle event is /millrace/NAMESPACE/WORKFLOW.
     const std::string source = fmt::format("/millrace/{}/", name_of(record->ns));
-    if (has_ns && event && event->source.starts_with("/millrace/") &&
-        !event->source.starts_with(source)) {
+    if (has_ns && !event->source.starts_with(source)) {
       add(StoreFault::kRowValue, place,
           fmt::format("the delivery belongs to namespace {}, but the source of its event is {}",
                       name_of(record->ns), event->source));

@@ -301,6 +301,7 @@ class Checker {
   void check_delayed();
   void check_outbox();
   void check_message(const Place& place, const OutboxRecord& record);
+  void check_lifecycle(const Place& place, const Event& event);
   void check_sent();
   void note_event_id(const InstanceId& by, std::string_view id);
   void note_delayed(uint64_t number, std::string_view id);

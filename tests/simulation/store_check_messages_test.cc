@@ -130,6 +130,26 @@ const Plant kMessagePlants[] = {
        edit<WebhookRecord>(tx, Table::kWebhooks, first(tx, Table::kWebhooks).first, decode_webhook,
                            encode, [](WebhookRecord& record) { record.url = "gopher://hook"; });
      }},
+    {"an event for a webhook of a type that millrace does not write",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<WebhookRecord>(tx, Table::kWebhooks, first(tx, Table::kWebhooks).first, decode_webhook,
+                           encode, [](WebhookRecord& record) {
+                             Event event = decode_json_event(record.event).value();
+                             event.type = "millrace.instance.other";
+                             record.event = encode_json_event(event);
+                           });
+     }},
+    {"an event for a webhook of another instance than its subject",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<WebhookRecord>(tx, Table::kWebhooks, first(tx, Table::kWebhooks).first, decode_webhook,
+                           encode, [](WebhookRecord& record) {
+                             Event event = decode_json_event(record.event).value();
+                             event.subject = to_string(kUnknownId);
+                             record.event = encode_json_event(event);
+                           });
+     }},
     {"an idempotency key with the fingerprint of another input",
      {"idempotency.instance"},
      [](Transaction& tx) {

@@ -47,8 +47,16 @@ class CheckMessagesTest : public CheckTest {
   Change put(Table table, const std::string& key, const std::string& value) {
     return [=](Transaction& in) { in.put(table, key, value); };
   }
-  static std::string event_text(const std::string& type = "t", const std::string& source = "/s") {
-    return encode_json_event({.id = "1", .source = source, .type = type});
+  static std::string event_text() {
+    return encode_json_event({.id = "1", .source = "/s", .type = "t"});
+  }
+
+  /// A lifecycle event of the instance.
+  Event lifecycle_event() {
+    const Instance head = *read_instance(*tx, ns, generator).value();
+    const LifecycleOf of{.ns = "default", .workflow = "tells", .instance = head};
+    const HistoryRecord ended{.time = now, .kind = HistoryKind::kEnded};
+    return lifecycle_events(of, {&ended, 1}, 1).front();
   }
 
   InstanceId generator;
@@ -134,8 +142,7 @@ TEST_F(CheckMessagesTest, ChecksTheHeadersOfAMessage) {
 TEST_F(CheckMessagesTest, ChecksTheSubjectOfALifecycleEvent) {
   const Instance head = *read_instance(*tx, ns, generator).value();
   const LifecycleOf of{.ns = "default", .workflow = "tells", .instance = head};
-  const HistoryRecord ended{.time = now, .kind = HistoryKind::kEnded};
-  const NatsMessage right = lifecycle_message(of, lifecycle_events(of, {&ended, 1}, 1).front());
+  const NatsMessage right = lifecycle_message(of, lifecycle_event());
   ASSERT_EQ(right.subject, "millrace.lifecycle.default.tells.completed");
   const auto sent_to = [&](const std::string& subject) {
     return [=, this](Transaction& in) {
@@ -207,18 +214,14 @@ TEST_F(CheckMessagesTest, ChecksThatAckedMessagesAreEventsOfTheOutbox) {
 }
 
 TEST_F(CheckMessagesTest, ChecksTheUrlAndTheAttemptOfAWebhookDelivery) {
-  const WebhookRecord right{.ns = ns,
-                            .url = "https://a.test/",
-                            .at = now,
-                            .event = event_text("t", "/millrace/default/tells")};
+  const WebhookRecord right{
+      .ns = ns, .url = "https://a.test/", .at = now, .event = encode_json_event(lifecycle_event())};
   const auto webhook = [&](const std::function<void(WebhookRecord&)>& change) {
     WebhookRecord one = right;
     change(one);
     return [=](Transaction& in) { write_webhook(in, 1, one); };
   };
   EXPECT_THAT(found_after(webhook([](WebhookRecord&) {})), IsEmpty());
-  EXPECT_THAT(found_after(webhook([](WebhookRecord& one) { one.event = event_text(); })), IsEmpty())
-      << "an event of any source is allowed";
   expect_only("row.value hooks/1: the number of the next attempt is 0",
               webhook([](WebhookRecord& one) { one.attempt = 0; }));
   expect_only("does not begin with http:// or https://",
@@ -227,10 +230,39 @@ TEST_F(CheckMessagesTest, ChecksTheUrlAndTheAttemptOfAWebhookDelivery) {
   expect_only("row.event hooks/1: ", webhook([](WebhookRecord& one) { one.event = "{}"; }));
   expect_only("namespace.missing hooks/1: ",
               webhook([](WebhookRecord& one) { one.ns = NamespaceNumber(5); }));
-  expect_only(
-      "the delivery belongs to namespace default, but the source of its event is /millrace/shop/w",
-      webhook([](WebhookRecord& one) { one.event = event_text("t", "/millrace/shop/w"); }));
+  expect_only("row.value hooks/1: the next attempt is due at",
+              webhook([](WebhookRecord& one) { one.at -= Duration(1); }));
   expect_only("row.record hooks/1", put(Table::kWebhooks, number(1), "rubbish"));
+}
+
+TEST_F(CheckMessagesTest, ChecksTheEventOfAWebhookDelivery) {
+  const auto event = [&](const std::function<void(Event&)>& change) {
+    Event changed = lifecycle_event();
+    change(changed);
+    const WebhookRecord record{
+        .ns = ns, .url = "https://a.test/", .at = now, .event = encode_json_event(changed)};
+    return [=](Transaction& in) { write_webhook(in, 1, record); };
+  };
+  for (const std::string_view type : lifecycle_types()) {
+    EXPECT_THAT(found_after(event([&](Event& one) { one.type = type; })), IsEmpty()) << type;
+  }
+  for (const char* const source : {"/millrace/shop/w", "s"}) {
+    expect_only(std::string("the delivery belongs to namespace default, but the source of its ") +
+                    "event is " + source,
+                event([&](Event& one) { one.source = source; }));
+  }
+  expect_only("row.value hooks/1: the type of the lifecycle event is millrace.instance.fooled",
+              event([](Event& one) { one.type = "millrace.instance.fooled"; }));
+  const std::string other = to_string(numbered_id(99));
+  for (const std::optional<std::string>& subject :
+       std::vector<std::optional<std::string>>{std::nullopt, "x", other}) {
+    expect_only("row.value hooks/1: the subject of the lifecycle event is " + subject.value_or(""),
+                event([&](Event& one) { one.subject = subject; }));
+  }
+  expect_only("expected the id of one instance in both",
+              event([&](Event& one) { one.id = other + "-h1"; }));
+  expect_among("row.time hooks/1: the lifecycle event is at ",
+               event([&](Event& one) { one.time = format_rfc3339(now + Duration(1)); }));
 }
 
 // Rows of received events: kept events and deduplication.
