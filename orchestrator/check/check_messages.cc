@@ -37,6 +37,14 @@ std::string lifecycle_subject(const Event& event) {
   return lifecycle_message(of, event).subject;
 }
 
+/// When an instance generated the event in a message; nullopt: the message has no event, or the
+/// event has no time.
+std::optional<TimePoint> generated_at(const NatsMessage& message) {
+  const auto event = decode_nats(message);
+  const auto at = event ? parse_rfc3339(event->time.value_or("")) : fail("", "");
+  return at ? std::optional(*at) : std::nullopt;
+}
+
 /// The name of a header that millrace does not write, or not twice; nullopt: there is none. A dead
 /// letter has the headers of the original message, except those of NATS.
 std::optional<std::string> wrong_header(const Headers& headers, bool is_letter) {
@@ -229,6 +237,7 @@ void Checker::check_sent() {
     }
     last = record->at;
     if (record->messages.empty()) add(StoreFault::kRowValue, place, "the row names no message");
+    std::optional<TimePoint> latest;  // when the last event of the row was generated
     for (const SentRecord::Message& message : record->messages) {
       const std::string row_key = rows::key_of(message.number);
       note_given(Counter::kOutbox, message.number, place);
@@ -258,7 +267,14 @@ void Checker::check_sent() {
         add(StoreFault::kSentMessage, place,
             fmt::format("another row names message {}, too", message.number));
       }
+      const auto generated = kept ? generated_at(kept->message) : std::nullopt;
+      if (generated) latest = std::max(latest.value_or(*generated), *generated);
     }
+    if (!latest || record->at >= *latest) return;
+    add(StoreFault::kRowValue, place,
+        fmt::format("the broker acknowledged the messages of the row at {} ms, but an instance "
+                    "generated one of them at {} ms",
+                    to_millis(record->at), to_millis(*latest)));
   });
 }
 

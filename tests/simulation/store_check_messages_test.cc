@@ -99,6 +99,9 @@ const Plant kMessagePlants[] = {
        record.messages[0].number = number;
        write_sent(tx, 1'000'000, record);
      }},
+    {"a message that was acked before its instance generated it",
+     {"row.value"},
+     [](Transaction& tx) { edit_sent(tx, [](SentRecord& record) { record.at -= Duration(1); }); }},
     {"a delayed event in two rows",
      {"number.twice"},
      [](Transaction& tx) {

@@ -1,5 +1,4 @@
 #include "base/bytes.h"
-#include "cloudevents/json_format.h"
 #include "orchestrator/outgoing/lifecycle.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/event_rows.h"
@@ -196,6 +195,8 @@ TEST_F(CheckMessagesTest, ChecksThatAckedMessagesAreEventsOfTheOutbox) {
   EXPECT_THAT(found_after(sent({right}, now)), IsEmpty());
   expect_only("row.value sent/1: the row names no message", sent({}, now));
   expect_only("row.time sent/1: the time of the row is at", sent({right}, now + Duration(1)));
+  expect_only("row.value sent/1: the broker acknowledged the messages of the row at",
+              sent({right}, now - Duration(1)));
   expect_only("row.value sent/1: message 1 has sequence 0",
               with([](SentRecord::Message& one) { one.sequence = 0; }));
   expect_only("sent.message sent/1: message 5 is not in the outbox",
