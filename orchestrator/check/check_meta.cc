@@ -48,6 +48,7 @@ void Checker::check_meta() {
     check_meta_row({Table::kMeta, key}, value);
   });
   if (is_over()) return;
+  check_stream_numbers();
   if (!format_) {
     if (about_rows_ > 0 || rows_ > 0) {
       add(StoreFault::kMetaMissing, {Table::kMeta, "format"}, "the store has no format");
@@ -215,6 +216,23 @@ void Checker::check_rate(const Place& place, std::string_view value) {
   if (!ns) return add(StoreFault::kRowKey, place, "the key is not the number of a namespace");
   note_given(Counter::kNamespace, static_cast<uint32_t>(*ns), place);
   decode(place, value, decode_rate_use);  // its time is the broker's, which may differ
+}
+
+/// Checks that the numbers of the event streams have no gap: a new stream gets the next number, and
+/// no row is erased. The stream of the cursor need not have the highest number, because the broker
+/// may have an earlier stream again.
+void Checker::check_stream_numbers() {
+  uint32_t next = 1;
+  for (const uint32_t number : streams_) {
+    if (number != next) {
+      Writer key;
+      key.raw(kStreamKey);
+      key.u32(next);
+      add(StoreFault::kMetaMissing, {Table::kMeta, key.view()},
+          fmt::format("event stream {} has no row, but event stream {} has one", next, number));
+    }
+    next = number + 1;
+  }
 }
 
 /// Checks a row `purge/`. The counters have been read already, because their keys come before the

@@ -145,6 +145,7 @@ class Checker {
   void check_archives();
   void check_stream(const Place& place, std::string_view value);
   void check_rate(const Place& place, std::string_view value);
+  void check_stream_numbers();
   void check_group_purges();
   void check_instance_purges();
   void check_retired(const Place& place, std::string_view value);

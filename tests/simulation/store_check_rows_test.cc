@@ -11,6 +11,7 @@
 #include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/stream_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "tests/simulation/store_damage.h"
 
@@ -236,6 +237,13 @@ const Plant kRowPlants[] = {
        Cursor cursor = *read_cursor(tx);
        cursor.stamped = from_millis(int64_t{1} << 47);
        write_cursor(tx, cursor);
+     }},
+    {"a missing number of an event stream",
+     {"meta.missing"},
+     [](Transaction& tx) {
+       ASSERT_TRUE(number_stream(tx, 1'000'001));
+       ASSERT_TRUE(number_stream(tx, 1'000'002));
+       tx.erase(Table::kMeta, std::string("stream/\0\0\0\2", 11));
      }},
     {"a definition of an unknown workflow",
      {"workflow.missing"},

@@ -2,6 +2,7 @@
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/rate_rows.h"
+#include "orchestrator/store/rows/stream_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 #include "tests/unit/check/check_fixture.h"
 
@@ -81,6 +82,21 @@ TEST_F(CheckMetaTest, ChecksTheRangeOfACounter) {
   expect_only("expected at most 4294967294",
               put(counter(Counter::kWorkflow), rows::key_of(uint64_t{UINT32_MAX})));
   expect_only("counter.behind", put(counter(Counter::kHistory), rows::key_of(uint64_t{0})));
+}
+
+TEST_F(CheckMetaTest, RequiresANumberForEachEventStreamWithoutGaps) {
+  run_instance();
+  const auto number_two = [](Transaction& in) {
+    EXPECT_EQ(number_stream(in, 500), 2U);
+    EXPECT_EQ(number_stream(in, 900), 3U);
+  };
+  EXPECT_THAT(found_after(number_two), IsEmpty())
+      << "the stream of the cursor is an earlier one, which the broker has again";
+  expect_only(R"(meta.missing meta/stream/\x00\x00\x00\x02: event stream 2 has no row, but event)",
+              [&](Transaction& in) {
+                number_two(in);
+                in.erase(Table::kMeta, std::string("stream/\0\0\0\2", 11));
+              });
 }
 
 TEST_F(CheckMetaTest, RequiresTheRowsOfTheCurrentStoreFormat) {
