@@ -108,6 +108,16 @@ const char* wrong_call(const Call& call) {
   if ((call.status == kDone || call.status == kFailed) && has_deadlines) {
     return "the call has ended, but has deadlines";
   }
+  const auto has = [&](TimeoutKind kind) {
+    return call.deadlines[static_cast<size_t>(kind)].has_value();
+  };
+  // The start of an attempt ends one of these timeouts and begins the other one.
+  if (call.status == kRunning && !call.started && has(TimeoutKind::kStartToClose)) {
+    return "the attempt of the call has not started, but has a deadline from its start";
+  }
+  if (call.status == kRunning && call.started && has(TimeoutKind::kScheduleToStart)) {
+    return "the attempt of the call has started, but has a deadline for its start";
+  }
   if (call.status != kDone && !call.result.is_null()) {
     return "the call has not succeeded, but has a result";
   }

@@ -264,6 +264,13 @@ const Plant kStoryPlants[] = {
      [](Transaction& tx) {
        edit_call(tx, "ships", [](Call& call) { *call.deadlines[0] += hours(9'000); });
      }},
+    {"a deadline from the start of an attempt that has not started",
+     {"call.state"},
+     [](Transaction& tx) {
+       edit_call(tx, "ships", [](Call& call) {
+         call.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)] = call.deadlines[0];
+       });
+     }},
     {"a result of a call that runs",
      {"call.state"},
      [](Transaction& tx) {

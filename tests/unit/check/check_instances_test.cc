@@ -316,6 +316,16 @@ TEST_F(CheckInstancesTest, ChecksTheStatusOfCalls) {
          one.status = kDone;
          one.deadlines[0] = from_millis(1);
        }},
+      {"the attempt of the call has not started, but has a deadline from its start",
+       [](Call& one) {
+         one.started = false;
+         one.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)] = from_millis(1);
+       }},
+      {"the attempt of the call has started, but has a deadline for its start",
+       [](Call& one) {
+         one.started = true;
+         one.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)] = from_millis(1);
+       }},
       {"the call has not succeeded, but has a result", [](Call& one) { one.result = LazyJson(1); }},
       {"the call has succeeded, but has an error",
        [](Call& one) {
