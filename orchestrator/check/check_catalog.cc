@@ -193,6 +193,24 @@ void Checker::check_definitions() {
   check_first_definitions(first);
 }
 
+/// Checks the first revision that has the groups of a workflow. Only a revision that replaced
+/// groups sets it, so the preceding revision is started by several events. 0: no revision has
+/// replaced groups, or an earlier release did not store which one.
+void Checker::check_group_revisions() {
+  for (const auto& [number, row] : workflows_) {
+    if (row.groups_from == 0 || row.groups_from > row.latest) continue;  // see check_workflows()
+    if (row.groups_from > 1) {
+      const auto before = definition({number, row.groups_from - 1});
+      if (before == nullptr || before->start.kind == Start::Kind::kEventsAnd) continue;
+    }
+    const std::string key = rows::ns_prefix(row.ns).append(row.id);
+    add(StoreFault::kRowValue, {Table::kWorkflows, key},
+        fmt::format("the first revision with the groups of the workflow is {}, but no revision "
+                    "before it has groups that it replaced",
+                    row.groups_from));
+  }
+}
+
 /// Checks that no namespace was created after the first definition of its workflows. A time after
 /// the store's time has a finding already.
 void Checker::check_first_definitions(const std::map<NamespaceNumber, TimePoint>& first) {

@@ -65,6 +65,7 @@ Result<StoreReport> Checker::run() {
                                       &Checker::check_instance_purges,
                                       &Checker::check_archives,
                                       &Checker::check_definitions,
+                                      &Checker::check_group_revisions,
                                       &Checker::check_schedules,
                                       &Checker::check_groups,
                                       &Checker::check_inbox,

@@ -156,6 +156,7 @@ class Checker {
   void check_namespaces();
   void check_workflows();
   void check_definitions();
+  void check_group_revisions();
   void check_first_definitions(const std::map<NamespaceNumber, TimePoint>& first);
   void check_first_starts();
   bool is_always_singular(WorkflowNumber workflow);

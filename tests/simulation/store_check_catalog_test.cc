@@ -23,6 +23,12 @@ const Plant kCatalogPlants[] = {
     {"a missing row of a namespace that has workflows, instances and webhooks",
      {"namespace.missing"},
      [](Transaction& tx) { tx.erase(Table::kNamespaces, "shop"); }},
+    {"groups from a revision that replaced none",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<WorkflowRecord>(tx, Table::kWorkflows, workflow_key("naps"), decode_workflow, encode,
+                            [](WorkflowRecord& record) { record.groups_from = 1; });
+     }},
     {"a task of a deleted namespace",
      {"namespace.missing"},
      [](Transaction& tx) {

@@ -84,8 +84,14 @@ const Plant kLegal[] = {
      {},
      [](Transaction& tx) {
        const WorkflowNumber pairs = number_of(tx, "pairs");
+       std::string changed = kPairs;
+       changed.replace(changed.find("right"), 5, "other");
+       write_definition(tx, {pairs, 2}, {.created_at = *read_engine_time(tx), .text = changed});
        edit<WorkflowRecord>(tx, Table::kWorkflows, workflow_key("pairs"), decode_workflow, encode,
-                            [](WorkflowRecord& record) { record.groups_from = record.latest; });
+                            [](WorkflowRecord& record) {
+                              record.latest = 2;
+                              record.groups_from = 2;
+                            });
        write_purge(tx, {Purge::Kind::kGroups,
                         static_cast<uint64_t>(pairs),
                         {.ns = "default", .workflow = "pairs", .up_to = 1}});

@@ -132,6 +132,27 @@ TEST_F(CheckCatalogTest, ChecksTheKeyAndTheNumbersOfAWorkflow) {
                });
 }
 
+TEST_F(CheckCatalogTest, RequiresGroupsThatTheFirstRevisionOfTheGroupsReplaced) {
+  const auto begin_at = [&](uint32_t revision) {
+    return edit_workflow("plain", [=](WorkflowRecord& one) { one.groups_from = revision; });
+  };
+  const std::string found =
+      "row.value workflows/default/plain: the first revision with the groups of the workflow is ";
+  expect_only(found + "1, but no revision before it has groups", begin_at(1));
+  define(std::string(kPlain) + "\n# changed");
+  expect_only(found + "2, but no revision before it has groups", begin_at(2));
+  define(R"(
+id: plain
+start: {type: eventsAnd, correlate: [key], lifespan: PT1H, events: [{type: left}, {type: right}]}
+states: [{id: a, type: noop}]
+)");
+  expect_only(found + "3, but", begin_at(3));
+  define(kPlain);
+  EXPECT_EQ(read_workflow(*tx, ns, "plain").value()->groups_from, 4U);
+  expect_sound();
+  expect_among("the first revision with its groups 5", begin_at(5));
+}
+
 // Definitions.
 
 TEST_F(CheckCatalogTest, RequiresADefinitionForEachRevision) {
