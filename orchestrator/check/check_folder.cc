@@ -54,6 +54,7 @@ Result<StoreReport> check_folder(const std::filesystem::path& folder,
     checked.has_tree = [&](Table table) { return environment.has_tree(table); };
   }
   checked.unknown_trees = TRY(environment.unknown_trees());
+  checked.unknown_journal_keys = TRY(environment.unknown_journal_keys());
   StoreReport report = TRY(check_store(view, checked));
   const auto note = CrashNote::read(environment.folder());
   if (!note && note.error().code != "store.corrupt") return tl::unexpected(note.error());

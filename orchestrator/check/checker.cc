@@ -118,14 +118,23 @@ void Checker::report(StoreFault fault, const Place& place, std::string found) {
   report_.findings.push_back(std::move(finding));
 }
 
-/// A tree that belongs to no table has no Place.
+/// A tree that belongs to no table has no Place, and the tree of the journal belongs to none.
 void Checker::report_unknown_trees() {
+  const auto report_one = [&](StoreFinding finding) {
+    ++report_.codes[std::string(kind_of(finding.fault).code)];
+    if (report_.findings.size() >= options_.most_findings) return;
+    report_.findings.push_back(std::move(finding));
+  };
   for (const std::string& name : options_.unknown_trees) {
-    ++report_.codes[std::string(kind_of(StoreFault::kTreeUnknown).code)];
-    if (report_.findings.size() >= options_.most_findings) continue;
-    report_.findings.push_back({.fault = StoreFault::kTreeUnknown,
-                                .table = printable(name),
-                                .found = "no release creates a tree of this name"});
+    report_one({.fault = StoreFault::kTreeUnknown,
+                .table = printable(name),
+                .found = "no release creates a tree of this name"});
+  }
+  for (const std::string& key : options_.unknown_journal_keys) {
+    report_one({.fault = StoreFault::kRowKey,
+                .table = "journal",
+                .key = printable(key),
+                .found = "no release writes a row with this key into the tree"});
   }
 }
 

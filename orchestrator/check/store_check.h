@@ -38,6 +38,8 @@ struct StoreCheckOptions {
   std::function<bool(Table table)> has_tree;
   /// The names of the trees of the files that belong to no table (LmdbFile::unknown_trees()).
   std::vector<std::string> unknown_trees;
+  /// The unknown keys in the tree of the journal (LmdbFile::unknown_journal_keys()).
+  std::vector<std::string> unknown_journal_keys;
   /// The maximum number of findings in the report; further findings are only counted.
   size_t most_findings = 1000;
   /// Called every few thousand rows with the number of rows checked so far and the approximate

@@ -172,6 +172,7 @@ Result<Json> LocalService::check_rows() {
   if (pages.is_stopped) return fail("stopping", std::string(kStopping));
   if (pages.count > 0) return to_json(damaged_pages(pages));
   options.unknown_trees = TRY(parts_.environment.unknown_trees());
+  options.unknown_journal_keys = TRY(parts_.environment.unknown_journal_keys());
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const Result<StoreReport> report = check_store(view, options);
   if (report) return to_json(*report);

@@ -155,7 +155,11 @@ class Environment {
   bool has_tree(Table table) const { return file_->has_tree(table); }
   /// The names of the trees in LMDB that belong to no table: see LmdbFile::unknown_trees().
   Result<std::vector<std::string>> unknown_trees() const { return file_->unknown_trees(); }
-  /// Checks that LMDB has no such tree: see LmdbFile::refuse_unknown_trees().
+  /// The unknown keys in the tree of the journal: see LmdbFile::unknown_journal_keys().
+  Result<std::vector<std::string>> unknown_journal_keys() const {
+    return file_->unknown_journal_keys();
+  }
+  /// Checks that LMDB has no unknown trees: see LmdbFile::refuse_unknown_trees().
   Status refuse_unknown_trees() const { return file_->refuse_unknown_trees(); }
 
   const std::filesystem::path& folder() const { return folder_; }

@@ -30,8 +30,6 @@ constexpr uint64_t kMostLeafPages = uint64_t{512} << 10;
 constexpr uint64_t kLeastMapBytes = uint64_t{1} << 30;
 constexpr unsigned kMaxReaders = 512;
 
-constexpr std::string_view kCheckpointedKey = "checkpointed";
-
 /// Whether the disk has less than 1 MiB left. LMDB reports a write that a full disk cut short like
 /// any other input/output error.
 bool disk_is_full(const std::filesystem::path& folder) {
@@ -395,7 +393,7 @@ Result<uint64_t> LmdbWriter::write(std::string_view absolute_key,
 Status LmdbWriter::set_checkpointed(uint64_t commit) {
   Writer row;
   row.u64(commit);
-  MDB_val key = to_val(kCheckpointedKey);
+  MDB_val key = to_val(LmdbFile::kCheckpointedKey);
   MDB_val value = to_val(row.view());
   const int failed = mdb_put(txn_.get(), file_->journal_tree_, &key, &value, 0);
   if (failed != 0) return tl::unexpected(file_->error(failed, "ending a checkpoint"));

@@ -97,6 +97,11 @@ class LmdbFile {
   /// `store.readers`.
   Result<std::vector<std::string>> unknown_trees() const;
 
+  /// The keys in the tree of the journal that are not the one that checkpointed() reads, as of the
+  /// last LMDB transaction. No release writes such a row. Any thread. Errors: those of
+  /// unknown_trees().
+  Result<std::vector<std::string>> unknown_journal_keys() const;
+
   /// Checks that there are no unknown_trees(), before a copy of all rows is made: the copy would
   /// lack their rows. Any thread. Errors: `tree.unknown`, and those of unknown_trees().
   Status refuse_unknown_trees() const;
@@ -109,6 +114,8 @@ class LmdbFile {
   /// The handle of a tree that a read-only file lacks. LMDB uses the value 0 for the tree of free
   /// pages.
   static constexpr unsigned kNoTree = 0;
+  /// The key of the row that checkpointed() reads.
+  static constexpr std::string_view kCheckpointedKey = "checkpointed";
 
   LmdbFile(std::filesystem::path folder, uint64_t map_bytes)
       : folder_(std::move(folder)), map_bytes_(map_bytes) {}
@@ -121,6 +128,7 @@ class LmdbFile {
   Status check_trees();
   int descriptor() const;
   Result<TxnHandle> begin(unsigned flags) const;
+  Result<std::vector<std::string>> keys_of(unsigned tree) const;
   unsigned tree(Table table) const { return trees_[static_cast<uint8_t>(table)]; }
   Error error(int failed, std::string_view operation) const;
 

@@ -1,4 +1,5 @@
-// The trees of data.mdb: opens the tree of each table, and finds trees that are missing or unknown.
+// The trees of data.mdb: opens the tree of each table, and finds trees that are missing or unknown,
+// and unknown rows in the tree of the journal.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -77,26 +78,38 @@ Status LmdbFile::open_trees() {
   return {};
 }
 
-Result<std::vector<std::string>> LmdbFile::unknown_trees() const {
+/// All keys of a tree.
+Result<std::vector<std::string>> LmdbFile::keys_of(unsigned tree) const {
   const TxnHandle txn = TRY(begin(MDB_RDONLY));
   MDB_cursor* made = nullptr;
-  int failed = mdb_cursor_open(txn.get(), kMainTree, &made);
+  int failed = mdb_cursor_open(txn.get(), tree, &made);
   const CursorHandle cursor(failed == 0 ? made : nullptr);
-  std::vector<std::string> names;
+  std::vector<std::string> keys;
   MDB_val key;
-  MDB_val root;  // of the tree with the name `key`
-  if (failed == 0) failed = mdb_cursor_get(cursor.get(), &key, &root, MDB_FIRST);
-  for (; failed == 0; failed = mdb_cursor_get(cursor.get(), &key, &root, MDB_NEXT)) {
-    const std::string_view name = to_view(key);
-    const bool is_known =
-        name == kJournalTree || std::any_of(kTables.begin(), kTables.end(),
-                                            [&](const TableName& one) { return name == one.name; });
-    if (!is_known) names.emplace_back(name);
+  MDB_val value;
+  if (failed == 0) failed = mdb_cursor_get(cursor.get(), &key, &value, MDB_FIRST);
+  for (; failed == 0; failed = mdb_cursor_get(cursor.get(), &key, &value, MDB_NEXT)) {
+    keys.emplace_back(to_view(key));
   }
-  if (failed != MDB_NOTFOUND) {
-    return tl::unexpected(error(failed, "reading the names of the trees"));
-  }
+  if (failed != MDB_NOTFOUND) return tl::unexpected(error(failed, "reading the keys of a tree"));
+  return keys;
+}
+
+Result<std::vector<std::string>> LmdbFile::unknown_trees() const {
+  std::vector<std::string> names = TRY(keys_of(kMainTree));
+  std::erase_if(names, [](const std::string& name) {
+    return name == kJournalTree ||
+           std::any_of(kTables.begin(), kTables.end(),
+                       [&](const TableName& one) { return name == one.name; });
+  });
   return names;
+}
+
+Result<std::vector<std::string>> LmdbFile::unknown_journal_keys() const {
+  if (journal_tree_ == kNoTree) return std::vector<std::string>();
+  std::vector<std::string> keys = TRY(keys_of(journal_tree_));
+  std::erase(keys, kCheckpointedKey);
+  return keys;
 }
 
 Status LmdbFile::refuse_unknown_trees() const {

@@ -107,6 +107,13 @@ TEST_F(CheckerTest, ReportsEachUnknownTree) {
   EXPECT_EQ(report->codes, (std::map<std::string, uint64_t>{{"tree.unknown", 3}}));
 }
 
+TEST_F(CheckerTest, ReportsEachUnknownRowInTheTreeOfTheJournal) {
+  options.unknown_journal_keys = {"checkpointee", "\x01"};
+  EXPECT_THAT(found(), ElementsAre("row.key journal/checkpointee: no release writes a row with "
+                                   "this key into the tree",
+                                   HasSubstr("row.key journal/\\x01: ")));
+}
+
 TEST_F(CheckerTest, StopsIfTheProgressCallbackReturnsFalse) {
   for (int i = 0; i < 5'000; ++i) {
     tx->put(Table::kVariables, fmt::format("{}\x02v{}", rows::ns_prefix(ns), i),

@@ -83,7 +83,7 @@ class LmdbFileTest : public testing::Test {
     return value ? std::optional<std::string>(*value) : std::nullopt;
   }
 
-  /// Renames a tree in the file, so that LMDB does not find it.
+  /// Renames a tree or a key in the file, so that LMDB does not find it.
   void rename_tree(std::string_view from, std::string_view to) {
     file_.reset();
     std::string bytes = file_bytes(path());
@@ -209,6 +209,17 @@ TEST_F(LmdbFileTest, HasNoCheckpointedCommitIfTheTreeOfTheJournalIsMissing) {
   ASSERT_EQ(write({{"lkey", "value"}}, 3), "ok");
   rename_tree("journal", "journa#");
   open_to_read();
+  EXPECT_EQ(file_->checkpointed().value(), std::nullopt);
+  EXPECT_THAT(file_->unknown_journal_keys().value(), IsEmpty());
+}
+
+TEST_F(LmdbFileTest, ListsTheUnknownKeysInTheTreeOfTheJournal) {
+  EXPECT_THAT(file_->unknown_journal_keys().value(), IsEmpty());
+  ASSERT_EQ(write({{"lkey", "value"}}, 3), "ok");
+  EXPECT_THAT(file_->unknown_journal_keys().value(), IsEmpty());
+  rename_tree("checkpointed", "checkpointe#");
+  open_to_read();
+  EXPECT_THAT(file_->unknown_journal_keys().value(), ElementsAre("checkpointe#"));
   EXPECT_EQ(file_->checkpointed().value(), std::nullopt);
 }
 
