@@ -296,6 +296,8 @@ size_t next_json_bracket(std::string_view text, size_t at) {
 }
 
 size_t too_deep_at(std::string_view text, size_t depth) {
+  // JSON that is deeper has more than `depth` brackets of each kind.
+  if (text.size() / 2 <= depth) return std::string_view::npos;
   size_t open = 0;
   for (size_t at = 0; (at = next_json_bracket(text, at)) < text.size(); ++at) {
     if (opens(text[at])) {

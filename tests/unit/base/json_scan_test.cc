@@ -124,6 +124,7 @@ TEST(JsonScan, MeasuresHowDeepATextNests) {
   EXPECT_FALSE(is_json_within(nested(4), 3));
   EXPECT_EQ(too_deep_at(nested(3), 3), std::string_view::npos);
   EXPECT_EQ(too_deep_at(nested(4), 3), 3U);
+  EXPECT_EQ(too_deep_at("[[]]", 1), 1U) << "the shortest text that is deeper";
   EXPECT_EQ(too_deep_at(R"(["[[[[\"[[[[",{"a[[":[]}])", 3), std::string_view::npos);
   EXPECT_EQ(too_deep_at(R"(["[[[[\"[[[[",{"a[[":[]}])", 2), 21U);
 }
