@@ -17,6 +17,9 @@ namespace {
 /// For how many numbers of kept events a check notes the instances that listen from them.
 constexpr size_t kMostListenFroms = 100'000;
 
+/// The first version of a kept event that has times.
+constexpr char kVersionWithTimes = 3;
+
 }  // namespace
 
 /// While an event is kept, an event with the same source and id is a duplicate, so it is not kept.
@@ -42,6 +45,7 @@ void Checker::check_kept_events() {
     }
     const auto record = decode(place, value, decode_kept_event);
     if (!record) return;
+    if (value.front() >= kVersionWithTimes) note_minor("kept events of version 3");
     check_event_position(record->position, place);
     const auto [first, is_new] = fingerprints.emplace(std::pair(ns, record->known_as), number);
     if (!is_new) {
@@ -72,6 +76,7 @@ void Checker::check_fan_outs() {
     if (!number) return;
     note_given(Counter::kKeptEvents, *number, place);
     if (is_late) {
+      note_minor("late matches");
       decode(place, value, decode_late_match);
     } else if (!value.empty()) {
       add(StoreFault::kFanOutEvent, place, fmt::format("{} bytes", value.size()));

@@ -157,7 +157,7 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
           fmt::format("the counter is at {}, expected at most {}", *last, most));
     }
   } else if (key == "minor") {
-    number();
+    minor_ = number();
   } else if (key == "index") {
     const auto build = decode(place, value, decode_index_build);
     if (build && !is_at_head(view_, *build)) {
@@ -176,6 +176,17 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
   } else {
     add(StoreFault::kMetaUnknown, place,
         fmt::format("the key is unknown; its value has {} bytes", value.size()));
+  }
+}
+
+/// Checks that the minor number allows the rows that note_minor() noted. A store gets the minor
+/// number of the release at the start of the server, before any other row is written. A store of an
+/// earlier format gets it with the current format.
+void Checker::check_minor() {
+  if (format_ != kStoreFormat || !minor_ || *minor_ > 0) return;
+  for (const std::string_view rows : of_minor_) {
+    add(StoreFault::kRowValue, {Table::kMeta, "minor"},
+        fmt::format("the minor number is 0, but the store has {}, expected at least 1", rows));
   }
 }
 
@@ -215,6 +226,7 @@ void Checker::check_rate(const Place& place, std::string_view value) {
   const auto ns = namespace_of_rate(place.key);
   if (!ns) return add(StoreFault::kRowKey, place, "the key is not the number of a namespace");
   note_given(Counter::kNamespace, static_cast<uint32_t>(*ns), place);
+  note_minor("rows `rate/` of meta");
   decode(place, value, decode_rate_use);  // its time is the broker's, which may differ
 }
 

@@ -139,6 +139,10 @@ class Checker {
   // Meta (check_meta.cc).
 
   void check_meta();
+  /// Notes that the store has rows of this kind, which only a minor number of 1 or more allows. The
+  /// text must be a literal.
+  void note_minor(std::string_view rows) { of_minor_.insert(rows); }
+  void check_minor();
   void check_meta_row(const Place& place, std::string_view value);
   void check_purge(const Place& place, std::string_view value);
   void check_archive(const Place& place, std::string_view value);
@@ -348,6 +352,8 @@ class Checker {
   bool failed_ = false;
 
   std::optional<uint64_t> format_;
+  std::optional<uint64_t> minor_ = 0;    ///< 0 without a row; nullopt: the row is not a number
+  std::set<std::string_view> of_minor_;  ///< kinds of rows that need a minor number of 1 or more
   std::optional<TimePoint> time_;
   std::optional<Cursor> cursor_;
   bool has_key_ = false;  ///< the view has the store's key

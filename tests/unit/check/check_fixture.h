@@ -31,6 +31,7 @@ class CheckTest : public BatchStoreTest {
 
   CheckTest() {
     tx->put(Table::kMeta, kFormatKey, rows::key_of(kStoreFormat));
+    tx->put(Table::kMeta, "minor", rows::key_of(kStoreMinor));
     EXPECT_TRUE(environment->keep_key());
     rows::put(*tx, Table::kMeta, "seal", "", true);
     commit();

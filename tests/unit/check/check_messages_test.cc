@@ -4,6 +4,7 @@
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
+#include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
@@ -415,6 +416,45 @@ TEST_F(CheckMessagesTest, ChecksTheSealAndTheNameOfASecret) {
   EXPECT_THAT(found_after(keep), IsEmpty());
   expect_only("namespace.missing secrets/number 5/s",
               [](Transaction& in) { write_secret(in, NamespaceNumber(5), "s", "secret"); });
+}
+
+// Rows that need a minor number.
+
+TEST_F(CheckMessagesTest, RequiresTheMinorNumberOfEachKindOfRow) {
+  const std::string key = rows::ns_prefix(ns) + "s";
+  const KeptEventPlace place{.ns = ns, .type = fingerprint({"t"}), .number = 1};
+  const KeptEventRecord event{.known_as = fingerprint({"default", "/s", "1"}),
+                              .event = event_text()};
+  const struct {
+    const char* rows;
+    Change change;
+  } cases[] = {
+      {"sealed rows that begin with 254",
+       [&](Transaction& in) {
+         const std::string context = rows::seal_context(Table::kSecrets, key);
+         in.put(Table::kSecrets, key, in.seal().seal("value", context, Seal::Mark::kMasked));
+       }},
+      {"former values of secrets",
+       [&](Transaction& in) { write_secret(in, ns, "~0001", "value"); }},
+      {"rows `rate/` of meta", [&](Transaction& in) { write_rate_use(in, ns, {.at = now}); }},
+      {"kept events of version 3", [&](Transaction& in) { write_kept_event(in, place, event); }},
+      {"late matches", [&](Transaction& in) { write_late_match(in, 1, {}); }},
+  };
+  for (const auto& one : cases) {
+    for (const bool has_row : {true, false}) {
+      expect_among(
+          fmt::format("row.value meta/minor: the minor number is 0, but the store has {}, expected "
+                      "at least 1",
+                      one.rows),
+          [&](Transaction& in) {
+            one.change(in);
+            if (has_row) in.put(Table::kMeta, "minor", rows::key_of(uint64_t{0}));
+            if (!has_row) in.erase(Table::kMeta, "minor");
+          });
+    }
+  }
+  EXPECT_THAT(found_after([](Transaction& in) { in.erase(Table::kMeta, "minor"); }), IsEmpty())
+      << "the store has no such row";
 }
 
 }  // namespace
