@@ -34,7 +34,11 @@ std::string utf8_of(uint32_t code) {
   return {byte(0xf0 | code >> 18), more(12), more(6), more(0)};
 }
 
-/// An escape of a JSON string.
+/// The characters that quote_pattern() (matchers/pattern.h) escapes and that no escape of a JSON
+/// string has.
+constexpr std::string_view kPatternMarks = "^$.*+?()[]{}|-";
+
+/// An escape of a JSON string or of a pattern.
 struct Escape {
   std::string bytes;  ///< what it stands for
   size_t size = 0;    ///< its size in the text; 0: there is no valid escape
@@ -72,7 +76,8 @@ Escape escape_at(std::string_view text, size_t at) {
     case 'u':
       return escape_of_four_digits(text, at);
     default:
-      return {};
+      if (kPatternMarks.find(text[at + 1]) == std::string_view::npos) return {};
+      return {std::string(1, text[at + 1]), 2};
   }
 }
 

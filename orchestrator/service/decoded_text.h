@@ -17,7 +17,8 @@ class DecodedText {
 
   /// `%41` becomes `A`, and `+` becomes a blank.
   DecodedText without_percents() const;
-  /// Decodes the escapes of JSON strings: `\n`, `\"`, `\u00e4` and so on.
+  /// Decodes the escapes of JSON strings: `\n`, `\"`, `\u00e4` and so on; and those of values in
+  /// patterns: `\.`, `\-` and so on.
   DecodedText without_escapes() const;
 
   std::string_view text() const { return text_; }

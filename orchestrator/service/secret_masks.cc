@@ -208,7 +208,7 @@ struct SecretMasks::Index {
         decoded.text(), [&](size_t at) { return decoded.origin(at); }, ranges, left);
   }
 
-  /// Searches in what is behind the escapes of JSON strings.
+  /// Searches in what is behind the escapes of JSON strings and of patterns.
   bool find_escaped(std::string_view text, std::vector<MaskedRange>& ranges, uint64_t& left) const {
     DecodedText decoded(text);
     for (int i = 0; i < kMostEscapes && decoded.text().find('\\') != std::string_view::npos; ++i) {

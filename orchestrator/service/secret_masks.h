@@ -1,7 +1,7 @@
 // SecretMasks: replaces the values of secrets in texts by `***`. A value is also found in JSON
-// strings, percent-encoded, in hexadecimal digits and in Base64, also where it is a part of what
-// was encoded. The parts of a value that has structure count as values: the lines of a text, and
-// the strings and numbers of a JSON document. Pure; immutable, any thread.
+// strings, quoted in patterns, percent-encoded, in hexadecimal digits and in Base64, also where it
+// is a part of what was encoded. The parts of a value that has structure count as values: the lines
+// of a text, and the strings and numbers of a JSON document. Pure; immutable, any thread.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/excerpt.h"
+#include "matchers/pattern.h"
 #include "orchestrator/service/decoded_text.h"
 #include "tests/support/leaks.h"
 
@@ -39,11 +40,18 @@ TEST(SecretMasks, ReplaceAValueInEachForm) {
       {R"({\"key\": \"correct-horse:battery\/staple+7\"})", R"({\"key\": \"***\"})"},
       {R"(correct\u002dhorse:battery\\\/staple+7)", "***"},
       {R"(\u0063orrect-horse:battery/staple\u002B7!)", "***!"},
+      {R"(^(?:correct\-horse:battery\/staple\+7)$)", "^(?:***)$"},
+      {R"x("pattern": "(?:correct\\-horse:battery\\/staple\\+7)")x", R"x("pattern": "(?:***)")x"},
       {"0x" + to_hex(std::string_view(value)) + "00", "0x***00"},
       {"636F72726563742D686F7273653A626174746572792F737461706C652B37", "***"},
       {"correct-horse:battery/staple-7", "correct-horse:battery/staple-7"},
   };
   for (const Row& row : rows) EXPECT_EQ(mask(row.text), row.shown);
+}
+
+TEST(SecretMasks, FindAValueThatIsQuotedInAPattern) {
+  const std::string marks = R"(a^b$c\d.e*f+g?h(i)j[k]l{m}n|o/p-q)";
+  EXPECT_EQ(mask({marks}, "^x" + quote_pattern(marks) + "-\\d+$"), "^x(?:***)-\\d+$");
 }
 
 TEST(SecretMasks, FindAValueInBase64WhereverItBegins) {
@@ -144,7 +152,7 @@ TEST(DecodedText, LeavesWhatIsNoEscape) {
   for (const char* text : {"%", "%4", "%4g", "100% of"}) {
     EXPECT_EQ(DecodedText(text).without_percents().text(), text);
   }
-  for (const char* text : {"\\", "\\x41", "\\u12", "\\ud83d", "\\u00g0"}) {
+  for (const char* text : {"\\", "\\x41", "\\u12", "\\ud83d", "\\u00g0", "\\d"}) {
     EXPECT_EQ(DecodedText(text).without_escapes().text(), text);
   }
   EXPECT_EQ(DecodedText("\\ud83d\\ude00\\u00e4").without_escapes().text(), "😀ä");
