@@ -12,6 +12,7 @@
 #include "model/service_url.h"
 #include "orchestrator/batch/archived_instances.h"
 #include "orchestrator/batch/commands/commands.h"
+#include "orchestrator/batch/quotas.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
@@ -455,6 +456,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   }
   if (!batch_.archive.is_free()) TRY(send_archive_page(batch_, now));
   batch_.kept_events.trim(batch_.tx);
+  TRY(count_bytes(batch_));
   TRY(batch_.index.write(batch_.tx, note_damage_));
   TRY(batch_.dedupe.end_batch(batch_.tx, batch_.cursor.stamped, batch_.cursor.sequence));
   // Events without effect may be read again, so a batch that only moves the cursor is not worth a

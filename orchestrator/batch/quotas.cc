@@ -1,7 +1,9 @@
 #include "orchestrator/batch/quotas.h"
 
+#include "orchestrator/store/rows/counted_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/purge.h"
 
 namespace millrace {
 
@@ -42,6 +44,17 @@ Result<uint64_t> Quotas::bytes_of(NamespaceNumber ns) {
 Error refuse_over_quota(BatchState& batch, NamespaceNumber ns, Quota quota) {
   ++batch.outcome.counts.over_quota[static_cast<size_t>(quota)];
   return over_quota(quota, batch.catalog.settings(ns).quotas.of(quota));
+}
+
+Status count_bytes(BatchState& batch) {
+  const Catalog& catalog = batch.catalog;
+  const RowOwners owners{.exists = [&](NamespaceNumber ns) { return catalog.has_namespace(ns); },
+                         .home = [&](WorkflowNumber workflow) -> std::optional<NamespaceNumber> {
+                           const WorkflowEntry* const entry = catalog.find_workflow(workflow);
+                           return entry != nullptr ? std::optional(entry->ns)
+                                                   : find_retired(batch.tx, workflow);
+                         }};
+  return count_writes(batch.tx, owners, batch.index);
 }
 
 }  // namespace millrace

@@ -35,4 +35,8 @@ class Quotas {
 /// Counts what a quota refuses, and returns its error.
 Error refuse_over_quota(BatchState& batch, NamespaceNumber ns, Quota quota);
 
+/// Notes in the index how the writes of the batch change the counted rows of each namespace
+/// (counted_rows.h). To be called once, after all writes of such rows. Errors: those of the store.
+Status count_bytes(BatchState& batch);
+
 }  // namespace millrace

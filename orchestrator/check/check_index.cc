@@ -1,5 +1,5 @@
 // Checks of the index rows: each instance is in `by_status`, and `counts` and `usage` are the sums
-// over the instances; and of the effects of events.
+// over the instances and the counted rows; and of the effects of events.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -12,6 +12,9 @@
 
 namespace millrace {
 namespace {
+
+/// The first version of a row of `usage` that has the size of the counted rows.
+constexpr char kVersionWithSizes = 2;
 
 /// The last bytes of an id, which are random or a fingerprint. Different ids may have the same
 /// part.
@@ -59,6 +62,28 @@ void Checker::note_indexed(const Walked& one) {
   usage.row_bytes += entry.row_bytes;
   usage.history_bytes += entry.history_bytes;
   usage.starts.include(entry.starts);
+}
+
+/// To be called before the first row of a counted table is read.
+void Checker::find_owners() {
+  if (!has_counted_rows_) return;
+  auto owners = read_owners(view_);
+  if (owners) {
+    owners_ = *std::move(owners);
+  } else {
+    note_failed_read(Table::kNamespaces);
+  }
+}
+
+/// Notes a row of a counted table for the sums. `is_sound`: the row has no finding.
+void Checker::note_counted(const Place& place, std::string_view value, bool is_sound) {
+  const auto ns = counted_for(view_, *owners_, place.table, place.key, value);
+  const bool is_unreadable = !ns && Seal::is_sealed(value) && has_namespace_in_value(place.table);
+  if (!is_sound || is_unreadable) {
+    ++unknown_rows_;
+  } else if (ns) {
+    usage_[*ns].counted_bytes += counted_bytes(place.key, value);
+  }
 }
 
 void Checker::check_index() {
@@ -125,8 +150,10 @@ void Checker::check_counts() {
 
 void Checker::check_usage() {
   const auto text = [](const Usage& usage) {
-    return fmt::format("{} live and {} ended instances with {} bytes and {} bytes of history",
-                       usage.live, usage.ended, usage.row_bytes, usage.history_bytes);
+    return fmt::format(
+        "{} live and {} ended instances with {} bytes and {} bytes of history, and other rows with "
+        "{} bytes",
+        usage.live, usage.ended, usage.row_bytes, usage.history_bytes, usage.counted_bytes);
   };
   const auto bounds = [](const StartBounds& starts) {
     return fmt::format("-{} ms, +{} ms until {}", starts.early_by.count(), starts.late_by.count(),
@@ -136,6 +163,10 @@ void Checker::check_usage() {
   const auto fits_bytes = [&](uint64_t stored, uint64_t counted) {
     return unknown_ > 0 ? stored >= counted : stored == counted;
   };
+  const auto fits_rows = [&](uint64_t stored, uint64_t counted) {
+    if (!has_counted_rows_) return true;
+    return unknown_rows_ > 0 ? stored >= counted : stored == counted;
+  };
   each_row(Table::kUsage, [&](std::string_view key, std::string_view value) {
     const Place place{Table::kUsage, key};
     Reader reader(key);
@@ -144,14 +175,17 @@ void Checker::check_usage() {
       return add(StoreFault::kRowKey, place, "the key is not the number of a namespace");
     }
     const auto usage = decode(place, value, decode_usage);
+    if (usage && value.front() >= kVersionWithSizes)
+      note_minor(kMinorOfCountedRows, "sizes of counted rows");
     const Usage counted = std::exchange(usage_[ns], {});
     if (!usage || !has_index_ || purged_.contains(ns)) return;
     if (fits_sum(usage->live, counted.live) && fits_sum(usage->ended, counted.ended) &&
         fits_bytes(usage->row_bytes, counted.row_bytes) &&
-        fits_bytes(usage->history_bytes, counted.history_bytes)) {
-      if (usage->live == 0 && usage->ended == 0) {
+        fits_bytes(usage->history_bytes, counted.history_bytes) &&
+        fits_rows(usage->counted_bytes, counted.counted_bytes)) {
+      if (usage->live == 0 && usage->ended == 0 && usage->counted_bytes == 0) {
         return add(StoreFault::kIndexUsage, place,
-                   "the row has no instance, but the row of a namespace without instances is "
+                   "the row has no instance and no bytes, but the row of such a namespace is "
                    "erased");
       }
       if (usage->starts.covers(counted.starts)) return;

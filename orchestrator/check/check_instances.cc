@@ -292,7 +292,7 @@ void Checker::finish(Walked& one) {
   const std::string key = one.key(Part::kHead);
   const Place place{one.table, key};
   const Instance& head = *one.head;
-  if (head.over_history) note_minor("heads with the flag 64");
+  if (head.over_history) note_minor(1, "heads with the flag 64");
   const auto parts = [&](bool is_there, std::string found) {
     if (!is_there) add(StoreFault::kInstanceParts, place, std::move(found));
   };

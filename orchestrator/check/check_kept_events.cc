@@ -45,7 +45,7 @@ void Checker::check_kept_events() {
     }
     const auto record = decode(place, value, decode_kept_event);
     if (!record) return;
-    if (value.front() >= kVersionWithTimes) note_minor("kept events of version 3");
+    if (value.front() >= kVersionWithTimes) note_minor(1, "kept events of version 3");
     check_event_position(record->position, place);
     const auto [first, is_new] = fingerprints.emplace(std::pair(ns, record->known_as), number);
     if (!is_new) {
@@ -76,7 +76,7 @@ void Checker::check_fan_outs() {
     if (!number) return;
     note_given(Counter::kKeptEvents, *number, place);
     if (is_late) {
-      note_minor("late matches");
+      note_minor(1, "late matches");
       decode(place, value, decode_late_match);
     } else if (!value.empty()) {
       add(StoreFault::kFanOutEvent, place, fmt::format("{} bytes", value.size()));

@@ -445,7 +445,7 @@ void Checker::check_secrets() {
       return;
     }
     check_namespace(ns, place);
-    if (is_former_name(name)) note_minor("former values of secrets");
+    if (is_former_name(name)) note_minor(1, "former values of secrets");
     if (!Seal::is_sealed(value)) {
       add(StoreFault::kRowPlain, place, "the secret is not sealed");
     } else if (const auto opened = open(place, value); opened && !is_utf8(*opened)) {

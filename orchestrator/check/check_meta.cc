@@ -73,6 +73,7 @@ void Checker::check_meta() {
   }
   has_index_ = *format_ == kStoreFormat && !is_index_incomplete(view_);
   report_.index_compared = has_index_;
+  has_counted_rows_ = has_index_ && read_minor(view_).value_or(0) >= kMinorOfCountedRows;
   if (cursor_ && cursor_->stream_created > 0 && *format_ == kStoreFormat &&
       !stream_times_.contains(cursor_->stream_created)) {
     add(StoreFault::kMetaMissing, {Table::kMeta, "cursor"},
@@ -160,7 +161,10 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     minor_ = number();
   } else if (key == "index") {
     const auto build = decode(place, value, decode_index_build);
-    if (build && !is_at_head(view_, *build)) {
+    if (build && build->stage == IndexBuild::Stage::kCounted) {
+      note_minor(kMinorOfCountedRows, "a build of the index at stage 3");
+    }
+    if (build && !begins_at_row(view_, *build)) {
       add(StoreFault::kRowValue, place, "the next step would begin at a row that does not exist");
     }
   } else if (key.starts_with(kArchiveKey)) {
@@ -183,10 +187,12 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
 /// number of the release at the start of the server, before any other row is written. A store of an
 /// earlier format gets it with the current format.
 void Checker::check_minor() {
-  if (format_ != kStoreFormat || !minor_ || *minor_ > 0) return;
-  for (const std::string_view rows : of_minor_) {
+  if (format_ != kStoreFormat || !minor_) return;
+  for (const auto& [rows, least] : of_minor_) {
+    if (*minor_ >= least) continue;
     add(StoreFault::kRowValue, {Table::kMeta, "minor"},
-        fmt::format("the minor number is 0, but the store has {}, expected at least 1", rows));
+        fmt::format("the minor number is {}, but the store has {}, expected at least {}", *minor_,
+                    rows, least));
   }
 }
 
@@ -226,7 +232,7 @@ void Checker::check_rate(const Place& place, std::string_view value) {
   const auto ns = namespace_of_rate(place.key);
   if (!ns) return add(StoreFault::kRowKey, place, "the key is not the number of a namespace");
   note_given(Counter::kNamespace, static_cast<uint32_t>(*ns), place);
-  note_minor("rows `rate/` of meta");
+  note_minor(1, "rows `rate/` of meta");
   decode(place, value, decode_rate_use);  // its time is the broker's, which may differ
 }
 

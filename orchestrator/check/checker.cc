@@ -64,6 +64,7 @@ Result<StoreReport> Checker::run() {
                                       &Checker::check_group_purges,
                                       &Checker::check_instance_purges,
                                       &Checker::check_archives,
+                                      &Checker::find_owners,
                                       &Checker::check_definitions,
                                       &Checker::check_group_revisions,
                                       &Checker::check_schedules,
@@ -261,13 +262,16 @@ void Checker::describe(const Place& place, StoreFinding& finding) const {
 void Checker::each_row(Table table, const Row& row) {
   if (is_over()) return;
   uint64_t& count = report_.rows[table_name(table)];
+  const bool is_counted = owners_ && is_counted_table(table);
   view_.scan(table, {}, [&](std::string_view key, std::string_view value) {
     ++count;
     if (++rows_ % kRowsOfAStep == 0 && options_.progress) {
       stopped_ = !options_.progress(rows_, std::max(rows_, about_rows_));
     }
     if (is_over()) return false;
+    const uint64_t findings = is_counted ? report_.count() : 0;
     row(key, value);
+    if (is_counted) note_counted({table, key}, value, report_.count() == findings);
     return true;
   });
   note_failed_read(table);
@@ -284,7 +288,7 @@ bool Checker::has_row(Table table) const {
 
 std::optional<std::string> Checker::open(const Place& place, std::string_view value) {
   if (!Seal::is_sealed(value)) return std::string(value);
-  if (Seal::is_masked(value)) note_minor("sealed rows that begin with 254");
+  if (Seal::is_masked(value)) note_minor(1, "sealed rows that begin with 254");
   auto opened = view_.seal().open(value, rows::seal_context(place.table, place.key));
   if (!opened && has_key_) {
     add(StoreFault::kRowSeal, place, "the row is sealed, but does not open");

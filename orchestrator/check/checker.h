@@ -25,6 +25,7 @@
 #include "orchestrator/check/number_set.h"
 #include "orchestrator/check/opened_state.h"
 #include "orchestrator/check/store_check.h"
+#include "orchestrator/store/rows/counted_rows.h"
 #include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
@@ -139,9 +140,9 @@ class Checker {
   // Meta (check_meta.cc).
 
   void check_meta();
-  /// Notes that the store has rows of this kind, which only a minor number of 1 or more allows. The
+  /// Notes that the store has rows of this kind, which a lower minor number does not allow. The
   /// text must be a literal.
-  void note_minor(std::string_view rows) { of_minor_.insert(rows); }
+  void note_minor(uint64_t minor, std::string_view rows) { of_minor_[rows] = minor; }
   void check_minor();
   void check_meta_row(const Place& place, std::string_view value);
   void check_purge(const Place& place, std::string_view value);
@@ -239,6 +240,8 @@ class Checker {
   // The index and the effects of events (check_index.cc).
 
   void note_indexed(const Walked& one);
+  void find_owners();
+  void note_counted(const Place& place, std::string_view value, bool is_sound);
   void check_index();
   bool fits_sum(uint64_t stored, uint64_t counted) const;
   void check_counts();
@@ -352,8 +355,8 @@ class Checker {
   bool failed_ = false;
 
   std::optional<uint64_t> format_;
-  std::optional<uint64_t> minor_ = 0;    ///< 0 without a row; nullopt: the row is not a number
-  std::set<std::string_view> of_minor_;  ///< kinds of rows that need a minor number of 1 or more
+  std::optional<uint64_t> minor_ = 0;  ///< 0 without a row; nullopt: the row is not a number
+  std::map<std::string_view, uint64_t> of_minor_;  ///< kinds of rows, and what they need
   std::optional<TimePoint> time_;
   std::optional<Cursor> cursor_;
   bool has_key_ = false;  ///< the view has the store's key
@@ -363,6 +366,7 @@ class Checker {
   std::set<uint32_t> streams_;             ///< the numbers of event streams
   std::set<int64_t> stream_times_;         ///< when the event streams were created
   bool has_index_ = false;                 ///< the index is complete
+  bool has_counted_rows_ = false;          ///< and has the sizes of the counted rows
 
   std::map<NamespaceNumber, std::string> spaces_;
   std::map<NamespaceNumber, TimePoint> created_;  ///< when the namespaces were created
@@ -391,9 +395,12 @@ class Checker {
   std::map<WorkflowNumber, bool> always_starts_at_once_;  ///< cache of always_starts_at_once()
   std::map<Revision, TimePoint> first_starts_;            ///< the first start of an instance
   std::map<CountPlace, uint64_t> places_;   ///< the number of instances, as they were read
-  std::map<NamespaceNumber, Usage> usage_;  ///< of the instances, as they were read
+  std::map<NamespaceNumber, Usage> usage_;  ///< of the instances and counted rows, as read
   uint64_t unknown_ = 0;                    ///< instances with findings; the sums do not have them
-  uint64_t indexed_ = 0;                    ///< instances that `by_status` has
+  /// Counted rows with findings, or whose namespace is sealed; the sums do not have them.
+  uint64_t unknown_rows_ = 0;
+  std::optional<RowOwners> owners_;               ///< of the counted rows
+  uint64_t indexed_ = 0;                          ///< instances that `by_status` has
   std::map<uint64_t, ListenFroms> listen_froms_;  ///< by the number of the kept event
   size_t looked_elsewhere_ = 0;
   std::set<InstanceId> unsound_;  ///< instances with rows that cannot be read or followed

@@ -175,8 +175,8 @@ constexpr StoreFaultKind kKinds[] = {
      "in `counts` the number of instances for each revision, state and status, if there is one",
      kRecount},
     {StoreFault::kIndexUsage, "index.usage",
-     "in `usage` the number and the size of the instances of each namespace, if it has one, and "
-     "bounds of their starts",
+     "in `usage` the number and the size of the instances of each namespace, if it has one, the "
+     "bounds of their starts, and the size of its counted rows",
      kRecount},
 };
 

@@ -119,6 +119,10 @@ class Transaction final : public View {
   /// Writes all entries of a write-set, like put() or erase() for each entry.
   void replay(const WriteSet& writes);
 
+  /// The rows of the last commit, without the writes of this batch. What it returned is valid until
+  /// commit() or drop().
+  const View& committed() const { return committed_; }
+
   /// The writes of this batch so far.
   const WriteSet& write_set() const { return writes_; }
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/archive/archive_files.h"
+#include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/variable_rows.h"
 #include "tests/simulation/deleted_namespace.h"
 #include "tests/simulation/world.h"
@@ -192,6 +193,7 @@ TEST_F(ArchiveWorld, IsWrittenInSmallPagesIfInstancesHaveLargeVariables) {
                                 .instance = *parse_instance_id(id)};
       write_variable(tx, {owner, "large"}, {.bytes = std::string(3 << 20, 'v')});
     }
+    request_count_of_rows(tx);  // a batch would have counted the rows
   });
   world.recover();
   world.clock.advance(minutes(2));
@@ -217,6 +219,7 @@ TEST_F(ArchiveWorld, HasTwoLinesIfTheProcessEndsWhileTheLastOfManyVariablesAreLe
     for (size_t n = 0; n < kVariables; ++n) {
       write_variable(tx, {owner, fmt::format("v{}", n)}, {.bytes = "1"});
     }
+    request_count_of_rows(tx);  // a batch would have counted the rows
   });
   world.recover();
   world.clock.advance(minutes(2));

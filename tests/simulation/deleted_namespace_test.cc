@@ -313,7 +313,8 @@ states:
   EXPECT_TRUE(is_purging(world));
   world.restart();
   world.run_until_idle();
-  EXPECT_THAT(keys(world), SizeIs(3)) << "left are the namespace, the workflow and its definition";
+  EXPECT_THAT(keys(world), SizeIs(4))
+      << "left are the namespace, the workflow, its definition, and the size of the definition";
 }
 
 }  // namespace

@@ -64,6 +64,19 @@ const Plant kIndexPlants[] = {
        tx.put(Table::kUsage, key, encode(usage));
      },
      true},
+    {"a namespace with too many bytes of counted rows",
+     {"index.usage"},
+     [](Transaction& tx) {
+       const auto [key, value] = first(tx, Table::kUsage);
+       Usage usage = *decode_usage(value);
+       ++usage.counted_bytes;
+       tx.put(Table::kUsage, key, encode(usage));
+     },
+     true},
+    {"a variable that is missing",
+     {"index.usage"},
+     [](Transaction& tx) { tx.erase(Table::kVariables, first(tx, Table::kVariables).first); },
+     true},
     {"a head with the size of another row",
      {"instance.bytes"},
      [](Transaction& tx) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/purge.h"
 
@@ -130,6 +131,7 @@ Result<CommandProgress> finish_deletion(const CommandContext& context,
   if (const auto owner = TRY(find_ended_of(batch.tx, number, rest.at, search))) {
     TRY(check_owner(context, *owner, ns, command.id));
     write_retired(batch.tx, number, ns);  // ended instances need the definitions of the workflow
+    request_index_build(batch.tx);        // now the rows of the workflow count for the namespace
     return Json{{"number", static_cast<uint32_t>(number)}, {"kept", true}};
   }
   if (!rest.at.empty()) return rest;

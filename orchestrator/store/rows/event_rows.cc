@@ -230,6 +230,10 @@ Result<DelayedRecord> decode_delayed(std::string_view bytes) {
   return end_record(reader, std::move(record), "delayed event");
 }
 
+std::optional<NamespaceNumber> namespace_of_delayed(std::string_view bytes) {
+  return leading_namespace(bytes, kFirstVersion);
+}
+
 Result<Event> event_of(uint64_t number, const DelayedRecord& record) {
   return decode_event(Table::kDelayed, key_of(number), record.event);
 }

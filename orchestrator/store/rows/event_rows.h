@@ -108,6 +108,8 @@ struct DelayedRecord {
 };
 std::string encode(const DelayedRecord& record);
 Result<DelayedRecord> decode_delayed(std::string_view bytes);
+/// The namespace of a record, which may be damaged after that field; nullopt: it is not known.
+std::optional<NamespaceNumber> namespace_of_delayed(std::string_view bytes);
 
 /// The decoded event. Error: a damaged row.
 Result<Event> event_of(uint64_t number, const DelayedRecord& record);

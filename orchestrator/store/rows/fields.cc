@@ -87,6 +87,13 @@ uint32_t get_u32(Reader& reader) {
   return static_cast<uint32_t>(value);
 }
 
+std::optional<NamespaceNumber> leading_namespace(std::string_view bytes, uint8_t newest) {
+  Reader reader(bytes);
+  read_version(reader, newest);
+  const auto ns = NamespaceNumber(get_u32(reader));
+  return reader.ok() ? std::optional(ns) : std::nullopt;
+}
+
 void put_error(Writer& writer, const Error& error) {
   writer.bytes(error.code);
   writer.bytes(error.message);

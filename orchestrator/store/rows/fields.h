@@ -98,6 +98,10 @@ uint64_t get_number(Reader& reader);
 /// A varint that fits into 32 bits; a larger one fails the reader.
 uint32_t get_u32(Reader& reader);
 
+/// The namespace of a record whose first field, after a version up to `newest`, is the number of
+/// its namespace; nullopt: the record does not begin in this way. Reads no further field.
+std::optional<NamespaceNumber> leading_namespace(std::string_view bytes, uint8_t newest);
+
 // Texts.
 
 std::string get_string(Reader& reader);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/codec.h"
+#include "orchestrator/store/rows/counted_rows.h"
 #include "orchestrator/store/rows/fields.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
@@ -112,6 +113,56 @@ class Adding {
   uint64_t added_ = 0;
 };
 
+/// Removes the sizes of counted rows from `usage`. Damaged rows stay as they are.
+Status forget_counted(Transaction& tx) {
+  std::vector<std::pair<std::string, Usage>> changed;
+  TRY(rows::walk(
+      tx, Table::kUsage, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        Usage usage = TRY(rows::decode(tx, Table::kUsage, key, value, decode_usage));
+        if (std::exchange(usage.counted_bytes, 0) != 0) changed.emplace_back(key, usage);
+        return true;
+      },
+      [](const Error&) {}));
+  for (const auto& [key, usage] : changed) {
+    if (usage == Usage{}) {
+      tx.erase(Table::kUsage, key);
+    } else {
+      tx.put(Table::kUsage, key, encode(usage));
+    }
+  }
+  return {};
+}
+
+/// Adds the sizes of up to `rows_left` rows of the counted tables to `usage`, from the absolute key
+/// `from` on. Returns the absolute key from which to continue; nullopt: all are added.
+Result<std::optional<std::string>> add_counted(Transaction& tx, const std::string& from,
+                                               size_t rows_left, const OnDamage& damaged) {
+  if (from.empty()) TRY(forget_counted(tx));
+  const RowOwners owners = TRY(read_owners(tx));
+  const Table first = from.empty() ? kCountedTables.front() : table_of(from);
+  IndexChanges changes;
+  std::optional<std::string> next;
+  for (const Table table : kCountedTables) {
+    if (next || table < first) continue;
+    const std::string_view at =
+        table == first && !from.empty() ? millrace::key_of(from) : std::string_view();
+    tx.scan(table, {}, at, Direction::kForward, [&](std::string_view key, std::string_view value) {
+      if (rows_left == 0) {
+        next = AbsoluteKey(table, key).view();
+        return false;
+      }
+      --rows_left;
+      const auto ns = counted_for(tx, owners, table, key, value);
+      if (ns) changes.add_bytes(*ns, static_cast<int64_t>(counted_bytes(key, value)));
+      return true;
+    });
+    TRY(tx.status());
+  }
+  TRY(changes.write(tx, damaged));
+  return next;
+}
+
 /// Erases rows of the index. Returns whether none is left.
 Result<bool> erase_index(Transaction& tx, size_t most_rows) {
   for (const Table table : {Table::kByStatus, Table::kCounts, Table::kUsage}) {
@@ -134,14 +185,19 @@ std::string encode(const IndexBuild& build) {
 Result<IndexBuild> decode_index_build(std::string_view bytes) {
   Reader reader = open_record(bytes);
   IndexBuild build;
-  build.stage = get_enum(reader, IndexBuild::Stage::kEnded);
+  build.stage = get_enum(reader, IndexBuild::Stage::kCounted);
   build.from = get_string(reader);
   build.instances = get_number(reader);
   return end_record(reader, std::move(build), "index");
 }
 
-bool is_at_head(const View& view, const IndexBuild& build) {
+bool begins_at_row(const View& view, const IndexBuild& build) {
   if (build.from.empty()) return true;
+  if (build.stage == IndexBuild::Stage::kCounted) {
+    const std::string_view key = millrace::key_of(build.from);
+    return is_counted_table(table_of(build.from)) && !key.empty() && key.size() <= kMaxKeySize &&
+           view.get(table_of(build.from), key).has_value();
+  }
   const Table table = build.stage == IndexBuild::Stage::kEnded ? Table::kEnded : Table::kLive;
   return is_head(build.from) && view.get(table, build.from).has_value();
 }
@@ -150,6 +206,11 @@ bool is_index_incomplete(const View& view) { return view.get(Table::kMeta, kInde
 
 void request_index_build(Transaction& tx) { tx.put(Table::kMeta, kIndexKey, encode(IndexBuild{})); }
 
+void request_count_of_rows(Transaction& tx) {
+  if (is_index_incomplete(tx)) return;
+  tx.put(Table::kMeta, kIndexKey, encode(IndexBuild{.stage = IndexBuild::Stage::kCounted}));
+}
+
 Result<uint64_t> build_index_step(Transaction& tx, size_t most_rows, const OnDamage& damaged) {
   // After damage to the row, the build begins again.
   auto read_build = read(tx, Table::kMeta, kIndexKey, decode_index_build);
@@ -157,18 +218,26 @@ Result<uint64_t> build_index_step(Transaction& tx, size_t most_rows, const OnDam
     return tl::unexpected(read_build.error());
   }
   IndexBuild build = read_build ? read_build->value_or(IndexBuild{}) : IndexBuild{};
-  if (!is_at_head(tx, build)) build = {};
+  if (!begins_at_row(tx, build)) build = {};
   bool is_complete = false;
   if (build.stage == IndexBuild::Stage::kErase) {
     if (TRY(erase_index(tx, most_rows))) build.stage = IndexBuild::Stage::kLive;
+  } else if (build.stage == IndexBuild::Stage::kCounted) {
+    bool is_sound = true;
+    const auto next = TRY(add_counted(tx, build.from, most_rows, [&](const Error& damage) {
+      is_sound = false;
+      damaged(damage);
+    }));
+    build.from = next.value_or("");
+    is_complete = !next && is_sound;
+    if (!is_sound) build = {};  // a row of `usage` has lost its other sums
   } else {
     const bool is_live = build.stage == IndexBuild::Stage::kLive;
     Adding adding(tx, is_live ? Table::kLive : Table::kEnded, damaged);
     auto next = TRY(adding.add(build.from, most_rows));
     build.instances += adding.added();
     build.from = next.value_or("");
-    if (!next) build.stage = IndexBuild::Stage::kEnded;
-    is_complete = !next && !is_live;
+    if (!next) build.stage = is_live ? IndexBuild::Stage::kEnded : IndexBuild::Stage::kCounted;
   }
   if (is_complete) {
     tx.erase(Table::kMeta, kIndexKey);

@@ -17,6 +17,9 @@ using namespace rows;
 
 namespace {
 
+/// Since version 2 the row of a namespace has the size of its counted rows.
+constexpr uint8_t kUsageVersion = 2;
+
 std::string by_status_prefix(NamespaceNumber ns, WorkflowNumber workflow, InstanceStatus status) {
   Writer key;
   key.u32(static_cast<uint32_t>(ns));
@@ -95,6 +98,10 @@ void IndexChanges::change(Transaction& tx, const IndexedInstance& before,
   add_up(after, 1);
 }
 
+void IndexChanges::add_bytes(NamespaceNumber ns, int64_t by) {
+  if (by != 0) usage_[ns].counted_bytes += by;
+}
+
 Status IndexChanges::write(Transaction& tx, const OnDamage& damaged) {
   for (const auto& [place, by] : counts_) {
     if (by == 0) continue;
@@ -115,13 +122,15 @@ Status IndexChanges::write(Transaction& tx, const OnDamage& damaged) {
     const auto ended = changed(before.ended, by.ended);
     const auto row_bytes = changed(before.row_bytes, by.row_bytes);
     const auto history_bytes = changed(before.history_bytes, by.history_bytes);
-    if (!live || !ended || !row_bytes || !history_bytes) {
+    const auto counted_bytes = changed(before.counted_bytes, by.counted_bytes);
+    if (!live || !ended || !row_bytes || !history_bytes || !counted_bytes) {
       report_negative(tx, Table::kUsage, key, damaged);
     }
     Usage after{.live = live.value_or(0),
                 .ended = ended.value_or(0),
                 .row_bytes = row_bytes.value_or(0),
-                .history_bytes = history_bytes.value_or(0)};
+                .history_bytes = history_bytes.value_or(0),
+                .counted_bytes = counted_bytes.value_or(0)};
     if (after.live > 0 || after.ended > 0) {
       after.starts = before.starts;
       after.starts.include(by.starts);
@@ -165,6 +174,15 @@ Result<uint64_t> IndexChanges::bytes(const View& view, NamespaceNumber ns) const
   int64_t sum = static_cast<int64_t>(usage.row_bytes + usage.history_bytes);
   if (const auto change = usage_.find(ns); change != usage_.end()) {
     sum += change->second.row_bytes + change->second.history_bytes;
+  }
+  return static_cast<uint64_t>(std::max<int64_t>(sum, 0));
+}
+
+Result<uint64_t> IndexChanges::all_bytes(const View& view, NamespaceNumber ns) const {
+  auto sum = static_cast<int64_t>(TRY(read_usage(view, ns)).all_bytes());
+  if (const auto change = usage_.find(ns); change != usage_.end()) {
+    const UsageChange& by = change->second;
+    sum += by.row_bytes + by.history_bytes + by.counted_bytes;
   }
   return static_cast<uint64_t>(std::max<int64_t>(sum, 0));
 }
@@ -307,7 +325,7 @@ Result<uint64_t> decode_count(std::string_view bytes) {
 }
 
 std::string encode(const Usage& usage) {
-  Writer writer = begin_record();
+  Writer writer = begin_record(kUsageVersion);
   writer.varint(usage.live);
   writer.varint(usage.ended);
   writer.varint(usage.row_bytes);
@@ -315,11 +333,13 @@ std::string encode(const Usage& usage) {
   put_duration(writer, usage.starts.early_by);
   put_duration(writer, usage.starts.late_by);
   put_time(writer, usage.starts.late_until);
+  writer.varint(usage.counted_bytes);
   return writer.take();
 }
 
 Result<Usage> decode_usage(std::string_view bytes) {
-  Reader reader = open_record(bytes);
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kUsageVersion);
   Usage usage;
   usage.live = get_number(reader);
   usage.ended = get_number(reader);
@@ -328,6 +348,7 @@ Result<Usage> decode_usage(std::string_view bytes) {
   usage.starts.early_by = get_duration(reader);
   usage.starts.late_by = get_duration(reader);
   usage.starts.late_until = get_time(reader);
+  if (version >= 2) usage.counted_bytes = get_number(reader);
   const StartBounds& starts = usage.starts;
   if (starts.early_by < Duration(0) || starts.late_by < Duration(0)) reader.fail();
   return end_record(reader, usage, "usage");

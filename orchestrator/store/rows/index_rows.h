@@ -1,9 +1,9 @@
 // Index rows: instances by workflow and status, and how many instances and bytes there are. Table
 // `by_status`: a row for each instance; `counts`: the number of instances for each revision, state
 // and status; `usage`: instances and bytes for each namespace, and how far the starts of its
-// instances are from the times in their ids. All of it can be computed from the heads
-// (index_build.h). IndexChanges keeps the rows true in each batch. Functions that read take
-// any View. A damaged row gives an error that names it (damage.h).
+// instances are from the times in their ids. All of it can be computed from the heads and the
+// counted rows (index_build.h, counted_rows.h). IndexChanges keeps the rows true in each batch.
+// Functions that read take any View. A damaged row gives an error that names it (damage.h).
 #pragma once
 
 #include <compare>
@@ -43,26 +43,33 @@ struct IndexedInstance {
 };
 IndexedInstance indexed(const Instance& head);
 
-/// The number and the size of the instances of one namespace, and the bounds of their starts.
+/// The number and the size of the instances of one namespace, the bounds of their starts, and the
+/// size of the counted rows of the namespace (counted_rows.h).
 struct Usage {
   uint64_t live = 0;
   uint64_t ended = 0;
   uint64_t row_bytes = 0;
   uint64_t history_bytes = 0;
+  uint64_t counted_bytes = 0;  ///< of keys and values; the other sizes are those of values
   /// They hold for each instance of the namespace. The deletion of an instance does not narrow
   /// them, unless it is the last one.
   StartBounds starts{};
+
+  /// What counts for the quota `storeBytes`.
+  uint64_t all_bytes() const { return row_bytes + history_bytes + counted_bytes; }
 
   bool operator==(const Usage&) const = default;
 };
 
 /// Collects the changes of a batch to the index. A batch calls it for each head that it writes or
-/// erases.
+/// erases, and once for its counted rows (count_writes() in counted_rows.h).
 class IndexChanges {
  public:
   void add(Transaction& tx, const IndexedInstance& after);
   void remove(Transaction& tx, const IndexedInstance& before);
   void change(Transaction& tx, const IndexedInstance& before, const IndexedInstance& after);
+  /// Changes the size of the counted rows of a namespace by `by` bytes.
+  void add_bytes(NamespaceNumber ns, int64_t by);
 
   /// Adds the collected changes to the rows `counts` and `usage`. If such a row is damaged, or
   /// would become negative, it reports the damage and requests a build of the index.
@@ -78,6 +85,9 @@ class IndexChanges {
   /// The bytes of all rows of the instances of a namespace, their histories included. Errors as
   /// count().
   Result<uint64_t> bytes(const View& view, NamespaceNumber ns) const;
+  /// The bytes that count for the quota `storeBytes` of a namespace: those of its instances and of
+  /// its counted rows. Errors as count().
+  Result<uint64_t> all_bytes(const View& view, NamespaceNumber ns) const;
 
  private:
   struct UsageChange {
@@ -85,6 +95,7 @@ class IndexChanges {
     int64_t ended = 0;
     int64_t row_bytes = 0;
     int64_t history_bytes = 0;
+    int64_t counted_bytes = 0;
     StartBounds starts{};
   };
 

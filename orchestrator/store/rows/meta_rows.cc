@@ -80,10 +80,11 @@ Status migrate(Transaction& tx, const std::optional<uint64_t>& format) {
 }
 
 /// Writes the minor number of this release if the store has a lower one, so that releases that do
-/// not know it refuse the store.
+/// not know it refuse the store. In the same commit it requests what the index of the store lacks.
 Status raise_minor(Transaction& tx) {
   const uint64_t minor = TRY(read_minor(tx));
   if (minor >= kStoreMinor) return {};
+  if (minor < kMinorOfCountedRows) request_count_of_rows(tx);
   tx.put(Table::kMeta, kMinorKey, key_of(kStoreMinor));
   return tx.commit();
 }

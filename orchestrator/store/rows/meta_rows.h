@@ -25,10 +25,13 @@ inline constexpr uint64_t kStoreFormat = 6;
 
 /// The minor number of the format. A later release that only adds tables, rows, fields at the end
 /// of records or values of a field raises the minor number instead of the format: it opens a store
-/// with a lower minor number without a pass over the rows, and a release that does not know the
-/// number refuses the store. Row `minor` of table `meta`; without that row, 0. docs/FORMATS.md
+/// with a lower minor number without a pass over the instances, and a release that does not know
+/// the number refuses the store. Row `minor` of table `meta`; without that row, 0. docs/FORMATS.md
 /// lists what each number adds.
-inline constexpr uint64_t kStoreMinor = 1;
+inline constexpr uint64_t kStoreMinor = 2;
+
+/// The minor number since which the rows of `usage` have the sizes of the counted rows.
+inline constexpr uint64_t kMinorOfCountedRows = 2;
 
 /// The format of the store; nullopt: the store has no rows yet. Errors: a damaged row, and those of
 /// the store.
@@ -51,8 +54,8 @@ bool opens_key_row(const Seal& seal, std::string_view row);
 
 /// Sets the format of an empty or older store to kStoreFormat and its minor number to kStoreMinor,
 /// and writes the row that identifies the key of its seal. For an older store, requests a build of
-/// the index (index_build.h). Errors: those of check_known_format(); `store.key`, the store was
-/// sealed with another key.
+/// the index, or of the sizes that it lacks (index_build.h). Errors: those of check_known_format();
+/// `store.key`, the store was sealed with another key.
 Status check_format(Transaction& tx);
 
 // The progress of the store.

@@ -207,6 +207,14 @@ bool is_retired(const View& view, WorkflowNumber workflow) {
   return view.get(Table::kMeta, retired_key(workflow)).has_value();
 }
 
+std::optional<NamespaceNumber> find_retired(const View& view, WorkflowNumber workflow) {
+  const auto row = view.get(Table::kMeta, retired_key(workflow));
+  if (!row) return std::nullopt;
+  Reader reader(*row);
+  const auto ns = NamespaceNumber(reader.u32());
+  return reader.done() ? std::optional(ns) : std::nullopt;
+}
+
 Status each_retired(const View& view,
                     const std::function<void(WorkflowNumber workflow, NamespaceNumber ns)>& see,
                     const OnDamage& damaged) {

@@ -99,6 +99,9 @@ Result<std::optional<Instance>> owner_of_history(const View& view, uint64_t row)
 void write_retired(Transaction& tx, WorkflowNumber workflow, NamespaceNumber ns);
 void erase_retired(Transaction& tx, WorkflowNumber workflow);
 bool is_retired(const View& view, WorkflowNumber workflow);
+/// The namespace of a retired workflow; nullopt: the workflow is not retired, or its row is
+/// damaged.
+std::optional<NamespaceNumber> find_retired(const View& view, WorkflowNumber workflow);
 Status each_retired(const View& view,
                     const std::function<void(WorkflowNumber workflow, NamespaceNumber ns)>& see,
                     const OnDamage& damaged = nullptr);

@@ -117,6 +117,10 @@ Result<StartTask> decode_task(std::string_view bytes) {
   return end_record(reader, std::move(task), "task");
 }
 
+std::optional<NamespaceNumber> namespace_of_task(std::string_view bytes) {
+  return leading_namespace(bytes, kTaskVersion);
+}
+
 void write_task(Transaction& tx, const StartTask& task) {
   rows::put(tx, Table::kTasks, rows::key_of(task.task), encode(task), task.sealed);
 }
@@ -226,6 +230,17 @@ Result<InboxRecord> decode_inbox(std::string_view bytes) {
   return end_record(reader, std::move(record), "inbox");
 }
 
+/// Each kind of instance message begins with its namespace.
+std::optional<NamespaceNumber> namespace_of_inbox(std::string_view bytes) {
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kInboxVersion);
+  get_number(reader);
+  if (version >= 2) get_position(reader);
+  get_enum(reader, InstanceMessageKind::kCancelLater);
+  const auto ns = NamespaceNumber(get_u32(reader));
+  return reader.ok() ? std::optional(ns) : std::nullopt;
+}
+
 void write_inbox(Transaction& tx, uint64_t number, const InboxRecord& record) {
   rows::put(tx, Table::kInbox, key_of(number), encode(record), record.sealed);
 }
@@ -270,6 +285,10 @@ Result<WebhookRecord> decode_webhook(std::string_view bytes) {
   record.attempt = get_u32(reader);
   record.event = get_string(reader);
   return end_record(reader, std::move(record), "webhook");
+}
+
+std::optional<NamespaceNumber> namespace_of_webhook(std::string_view bytes) {
+  return leading_namespace(bytes, kFirstVersion);
 }
 
 Result<Event> event_of(uint64_t number, const WebhookRecord& record) {

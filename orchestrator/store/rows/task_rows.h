@@ -23,10 +23,14 @@
 
 namespace millrace {
 
+// The functions namespace_of_…() return the namespace of a record, which may be damaged after that
+// field; nullopt: it is not known.
+
 // Tasks, by their ids.
 
 std::string encode(const StartTask& task);
 Result<StartTask> decode_task(std::string_view bytes);
+std::optional<NamespaceNumber> namespace_of_task(std::string_view bytes);
 
 void write_task(Transaction& tx, const StartTask& task);
 Result<std::optional<StartTask>> read_task(const View& view, const InstanceId& task);
@@ -44,6 +48,7 @@ struct InboxRecord {
 };
 std::string encode(const InboxRecord& record);
 Result<InboxRecord> decode_inbox(std::string_view bytes);
+std::optional<NamespaceNumber> namespace_of_inbox(std::string_view bytes);
 
 void write_inbox(Transaction& tx, uint64_t number, const InboxRecord& record);
 void erase_inbox(Transaction& tx, uint64_t number);
@@ -66,6 +71,7 @@ struct WebhookRecord {
 };
 std::string encode(const WebhookRecord& record);
 Result<WebhookRecord> decode_webhook(std::string_view bytes);
+std::optional<NamespaceNumber> namespace_of_webhook(std::string_view bytes);
 
 /// The decoded event. Error: a damaged row.
 Result<Event> event_of(uint64_t number, const WebhookRecord& record);

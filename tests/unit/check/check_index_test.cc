@@ -1,5 +1,6 @@
 #include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/index_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
 #include "tests/unit/check/check_fixture.h"
 
 namespace millrace {
@@ -142,6 +143,57 @@ TEST_F(CheckIndexTest, FindsWrongSizes) {
                 in.put(Table::kLive, part(waits_, Part::kHead), encode_head(changed));
               }),
               testing::Contains(HasSubstr("bytes for the input, but the rows have")));
+}
+
+TEST_F(CheckIndexTest, FindsAWrongSizeOfTheCountedRows) {
+  run_command(PutVariable{.place = {.ns = "default"}, .key = "k", .value = {.bytes = "one"}});
+  run_command(PutSecret{.ns = "default", .name = "card", .value = "4711"});
+  expect_sound();
+  const auto change_by = [&](int64_t by) {
+    return [=, this](Transaction& in) {
+      Usage usage = read_usage(in, ns).value();
+      usage.counted_bytes += static_cast<uint64_t>(by);
+      in.put(Table::kUsage, rows::ns_prefix(ns), encode(usage));
+    };
+  };
+  for (const int64_t by : {1, -1}) {
+    EXPECT_THAT(found_in_index_after(change_by(by)),
+                ElementsAre(HasSubstr("index.usage usage/default: the row has 2 live")));
+  }
+  EXPECT_THAT(
+      found_in_index_after([&](Transaction& in) { in.erase(Table::kUsage, rows::ns_prefix(ns)); }),
+      ElementsAre(HasSubstr("and other rows with")));
+}
+
+TEST_F(CheckIndexTest, FindsCountedRowsThatTheIndexDoesNotHave) {
+  run_command(CreateNamespace{.name = "shop"});
+  const NamespaceNumber shop = *catalog.find_namespace("shop");
+  const VariableName name{{.scope = VariableScope::kNamespace, .ns = shop}, "k"};
+  EXPECT_THAT(
+      found_in_index_after([&](Transaction& in) { write_variable(in, name, {.bytes = "one"}); }),
+      ElementsAre(HasSubstr("index.usage usage/shop: the row is missing")));
+  run_command(PutVariable{.place = {.ns = "shop"}, .key = "k", .value = {.bytes = "one"}});
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) { erase_variable(in, name); }),
+              ElementsAre(HasSubstr("index.usage usage/shop: the row has 0 live")));
+}
+
+TEST_F(CheckIndexTest, LeavesOutCountedRowsThatHaveAFinding) {
+  run_command(PutVariable{.place = {.ns = "default"}, .key = "k", .value = {.bytes = "one"}});
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                in.put(Table::kVariables, std::string("\0\0\0\1\2k", 6), "x");
+              }),
+              ElementsAre(HasSubstr("row.record variables/default/k")));
+}
+
+TEST_F(CheckIndexTest, DoesNotCompareTheSizesOfCountedRowsBeforeTheyAreComputed) {
+  run_command(PutVariable{.place = {.ns = "default"}, .key = "k", .value = {.bytes = "one"}});
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                in.put(Table::kMeta, "minor", rows::key_of(kMinorOfCountedRows - 1));
+                Usage usage = read_usage(in, ns).value();
+                usage.counted_bytes = 0;
+                in.put(Table::kUsage, rows::ns_prefix(ns), encode(usage));
+              }),
+              ElementsAre(HasSubstr("meta/minor: the minor number is 1, but the store has sizes")));
 }
 
 TEST_F(CheckIndexTest, IsNotComparedWhileItIsBuilt) {

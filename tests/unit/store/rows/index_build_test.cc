@@ -5,11 +5,15 @@
 
 #include <gmock/gmock.h>
 
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/counted_rows.h"
+#include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/variable_rows.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -70,6 +74,33 @@ class IndexBuildTest : public StoreTest {
     }
     return steps;
   }
+  /// Writes rows of several counted tables, of a namespace that exists.
+  void add_counted_rows() {
+    write_namespace(*tx, "shop", {.number = kNs, .created_at = kNow});
+    write_workflow(*tx, kNs, "orders", {.number = WorkflowNumber(1), .latest = 2});
+    for (const uint32_t revision : {1, 2}) {
+      write_definition(*tx, {WorkflowNumber(1), revision},
+                       {.created_at = kNow, .text = "id: orders"});
+    }
+    for (const char* const key : {"a", "b"}) {
+      write_variable(*tx, {{.scope = VariableScope::kNamespace, .ns = kNs}, key}, {.bytes = "1"});
+    }
+    write_delayed(*tx, 1, {.ns = kNs, .instance = id(1), .at = kNow, .event = "{}"});
+    write_delayed(*tx, 2, {.ns = NamespaceNumber(9), .instance = id(1), .at = kNow, .event = "{}"});
+  }
+  uint64_t counted_size() {
+    const RowOwners owners = read_owners(*tx).value();
+    uint64_t sum = 0;
+    for (const Table table : kCountedTables) {
+      tx->scan(table, {}, [&](std::string_view key, std::string_view value) {
+        const bool is_own = counted_for(*tx, owners, table, key, value) == kNs;
+        sum += is_own ? counted_bytes(key, value) : 0;
+        return true;
+      });
+    }
+    EXPECT_GT(sum, 0U);
+    return sum;
+  }
   std::vector<uint8_t> with(InstanceStatus status) {
     std::vector<uint8_t> found;
     EXPECT_TRUE(each_by_status(*tx, kNs, WorkflowNumber(1), status, {}, [&](const InstanceId& one) {
@@ -90,6 +121,8 @@ int pinned(IndexBuild::Stage stage) {
       return 1;
     case IndexBuild::Stage::kEnded:
       return 2;
+    case IndexBuild::Stage::kCounted:
+      return 3;
   }
   return -1;
 }
@@ -164,16 +197,88 @@ TEST_F(IndexBuildTest, BeginsAgainIfTheRowOfItsProgressIsDamaged) {
 TEST_F(IndexBuildTest, BeginsAgainIfItsNextRowDoesNotExist) {
   add(1, InstanceStatus::kWaiting);
   const IndexBuild behind_all{.stage = IndexBuild::Stage::kEnded, .from = std::string(21, '\xff')};
-  EXPECT_FALSE(is_at_head(*tx, behind_all));
+  EXPECT_FALSE(begins_at_row(*tx, behind_all));
   tx->put(Table::kMeta, "index", encode(behind_all));
   commit();
   build(100);
   EXPECT_THAT(with(InstanceStatus::kWaiting), ElementsAre(1));
 }
 
+TEST_F(IndexBuildTest, AddsTheSizesOfTheCountedRowsInStepsThatAKillMayInterrupt) {
+  add_counted_rows();
+  add(1, InstanceStatus::kWaiting);
+  request_index_build(*tx);
+  commit();
+  EXPECT_GE(build(1), 8U) << "a step has one row";
+  const Usage whole = read_usage(*tx, kNs).value();
+  EXPECT_EQ(whole.live, 1U);
+  EXPECT_EQ(whole.counted_bytes, counted_size());
+  EXPECT_THAT(damage, IsEmpty());
+  request_index_build(*tx);
+  commit();
+  build(100);
+  EXPECT_EQ(read_usage(*tx, kNs), whole) << "it does not depend on the number of steps";
+}
+
+TEST_F(IndexBuildTest, AddsOnlyTheSizesOfTheCountedRowsToAnIndexThatLacksThem) {
+  add(1, InstanceStatus::kWaiting);
+  request_index_build(*tx);
+  commit();
+  build(100);
+  const Usage before = read_usage(*tx, kNs).value();
+  EXPECT_EQ(before.counted_bytes, 0U);
+  add_counted_rows();
+  for (int i = 0; i < 2; ++i) {  // the second time, the index has the sizes already
+    request_count_of_rows(*tx);
+    commit();
+    build(1);
+    Usage expected = before;
+    expected.counted_bytes = counted_size();
+    EXPECT_EQ(read_usage(*tx, kNs), expected);
+  }
+  EXPECT_THAT(with(InstanceStatus::kWaiting), ElementsAre(1));
+  EXPECT_THAT(damage, IsEmpty());
+}
+
+TEST_F(IndexBuildTest, StaysAsRequestedIfTheSizesOfTheCountedRowsAreRequestedToo) {
+  request_index_build(*tx);
+  request_count_of_rows(*tx);
+  EXPECT_EQ(decode_index_build(*tx->get(Table::kMeta, "index"))->stage, IndexBuild::Stage::kErase);
+}
+
+TEST_F(IndexBuildTest, BeginsAgainIfARowOfUsageIsDamagedBeforeTheCountedRowsAreAdded) {
+  add(1, InstanceStatus::kWaiting);
+  add_counted_rows();
+  request_index_build(*tx);
+  commit();
+  build(100);
+  const Usage whole = read_usage(*tx, kNs).value();
+  tx->put(Table::kUsage, rows::ns_prefix(kNs), "rubbish");
+  request_count_of_rows(*tx);
+  commit();
+  build(100);
+  EXPECT_EQ(read_usage(*tx, kNs), whole);
+  EXPECT_EQ(damage.size(), 1U);
+}
+
+TEST_F(IndexBuildTest, BeginsAgainIfTheNextCountedRowDoesNotExist) {
+  add(1, InstanceStatus::kWaiting);
+  add_counted_rows();
+  for (const std::string& from : {std::string("v\xff", 2), std::string("l"), std::string("v"),
+                                  std::string("?key"), std::string("d") + std::string(600, 'k')}) {
+    const IndexBuild wrong{.stage = IndexBuild::Stage::kCounted, .from = from};
+    EXPECT_FALSE(begins_at_row(*tx, wrong)) << from;
+    tx->put(Table::kMeta, "index", encode(wrong));
+    commit();
+    build(100);
+    EXPECT_EQ(read_usage(*tx, kNs)->live, 1U);
+    EXPECT_EQ(read_usage(*tx, kNs)->counted_bytes, counted_size());
+  }
+}
+
 TEST_F(IndexBuildTest, HasARecordOfItsProgress) {
-  for (const auto stage :
-       {IndexBuild::Stage::kErase, IndexBuild::Stage::kLive, IndexBuild::Stage::kEnded}) {
+  for (const auto stage : {IndexBuild::Stage::kErase, IndexBuild::Stage::kLive,
+                           IndexBuild::Stage::kEnded, IndexBuild::Stage::kCounted}) {
     const auto read = decode_index_build(encode({.stage = stage, .from = "key", .instances = 300}));
     ASSERT_TRUE(read);
     EXPECT_EQ(static_cast<int>(read->stage), pinned(stage));

@@ -166,6 +166,55 @@ TEST_F(IndexRowsTest, AddUpTheSizesOfTheInstancesOfANamespace) {
   EXPECT_THAT(damage, IsEmpty());
 }
 
+TEST_F(IndexRowsTest, AddUpTheSizesOfTheCountedRowsOfANamespace) {
+  changes.add_bytes(kShop, 70);
+  changes.add_bytes(kShop, -20);
+  EXPECT_EQ(changes.all_bytes(*tx, kShop).value(), 50U);
+  EXPECT_EQ(changes.bytes(*tx, kShop).value(), 0U) << "these are no bytes of instances";
+  write();
+  EXPECT_EQ(read_usage(*tx, kShop), Usage{.counted_bytes = 50});
+  changes.add(*tx, one(1, InstanceStatus::kWaiting, 0, 100, 10));
+  changes.add_bytes(kShop, 5);
+  EXPECT_EQ(changes.all_bytes(*tx, kShop).value(), 165U);
+  EXPECT_EQ(changes.bytes(*tx, kShop).value(), 110U);
+  write();
+  EXPECT_EQ(read_usage(*tx, kShop)->all_bytes(), 165U);
+  changes.remove(*tx, one(1, InstanceStatus::kWaiting, 0, 100, 10));
+  write();
+  EXPECT_EQ(read_usage(*tx, kShop), Usage{.counted_bytes = 55});
+  changes.add_bytes(kShop, -55);
+  write();
+  EXPECT_FALSE(tx->get(Table::kUsage, rows::ns_prefix(kShop)));
+  EXPECT_THAT(damage, IsEmpty());
+}
+
+TEST_F(IndexRowsTest, AreNotChangedByCountedRowsOfTheSameSize) {
+  changes.add_bytes(kShop, 0);
+  changes.add_bytes(NamespaceNumber(4), 9);
+  changes.add_bytes(NamespaceNumber(4), -9);
+  write();
+  EXPECT_TRUE(tx->write_set().empty());
+}
+
+TEST_F(IndexRowsTest, AreComputedAgainAfterANegativeSizeOfCountedRows) {
+  changes.add_bytes(kShop, 10);
+  write();
+  changes.add_bytes(kShop, -11);
+  write();
+  EXPECT_THAT(damage, ElementsAre(HasSubstr("usage")));
+  EXPECT_TRUE(is_index_incomplete(*tx));
+}
+
+TEST_F(IndexRowsTest, HaveNoCountedRowsInTheRecordsOfEarlierReleases) {
+  const Usage usage{.live = 1, .ended = 2, .row_bytes = 3, .history_bytes = 4};
+  std::string bytes = encode(usage);
+  bytes.front() = 1;
+  bytes.pop_back();
+  EXPECT_EQ(decode_usage(bytes), usage);
+  expect_whole(encode(Usage{.live = 1, .counted_bytes = 300}), decode_usage);
+  expect_known_versions(encode(usage), 2, decode_usage);
+}
+
 TEST_F(IndexRowsTest, HaveTheBoundsOfTheStartsUntilTheLastInstanceIsDeleted) {
   EXPECT_FALSE(read_start_bounds(*tx, kShop).value()) << "there is no row";
   IndexedInstance late = one(1, InstanceStatus::kWaiting);

@@ -169,7 +169,7 @@ TEST_F(MetaRows, RefuseAHigherMinorNumberAndAStoreOfACluster) {
   const Status newer = check_format(*tx);
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().code, "store.version");
-  EXPECT_NE(newer.error().message.find("format 6.2, this release reads up to format 6.1"),
+  EXPECT_NE(newer.error().message.find("format 6.3, this release reads up to format 6.2"),
             std::string::npos)
       << newer.error().message;
   tx->erase(Table::kMeta, "minor");
@@ -181,9 +181,14 @@ TEST_F(MetaRows, RefuseAHigherMinorNumberAndAStoreOfACluster) {
 TEST_F(MetaRows, RaiseALowerMinorNumber) {
   ASSERT_TRUE(check_format(*tx));
   EXPECT_EQ(tx->get(Table::kMeta, "minor"), rows::key_of(kStoreMinor)) << "a new store";
-  tx->erase(Table::kMeta, "minor");
-  ASSERT_TRUE(check_format(*tx));
-  EXPECT_EQ(tx->get(Table::kMeta, "minor"), rows::key_of(kStoreMinor));
+  EXPECT_FALSE(is_index_incomplete(*tx));
+  for (const uint64_t lower : {0, 1}) {
+    tx->put(Table::kMeta, "minor", rows::key_of(lower));
+    tx->erase(Table::kMeta, "index");
+    ASSERT_TRUE(check_format(*tx));
+    EXPECT_EQ(tx->get(Table::kMeta, "minor"), rows::key_of(kStoreMinor));
+    EXPECT_TRUE(is_index_incomplete(*tx)) << "the sizes of the counted rows are missing";
+  }
 }
 
 TEST_F(MetaRows, RequestTheIndexOfAnOlderFormatAndGiveItsStreamANumber) {
