@@ -307,6 +307,8 @@ struct Metrics::Series {
                               "Bytes of the rows of instances, without history."};
   NamespaceGauge ns_history_bytes{registry, "millrace_namespace_history_bytes",
                                   "Bytes of the histories of instances."};
+  NamespaceGauge ns_other_bytes{registry, "millrace_namespace_other_bytes",
+                                "Bytes of the other rows that count for the quota storeBytes."};
   NamespaceGauge ns_oldest_ended{
       registry, "millrace_namespace_oldest_ended_instance_start_seconds",
       "Unix time at which the oldest ended instance of the namespace was started."};
@@ -465,6 +467,7 @@ void Metrics::set_store(const StoreFigures& figures) {
   set_all(series_->ns_ended, &Usage::ended);
   set_all(series_->ns_row_bytes, &Usage::row_bytes);
   set_all(series_->ns_history_bytes, &Usage::history_bytes);
+  set_all(series_->ns_other_bytes, &Usage::counted_bytes);
   std::map<std::string, double> oldest;
   for (const NamespaceUsage& one : namespaces) {
     if (one.oldest_ended) oldest.emplace(one.ns, unix_seconds(one.oldest_ended));

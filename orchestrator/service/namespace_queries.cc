@@ -47,8 +47,7 @@ Result<std::optional<uint64_t>> used_of(const View& view, NamespaceNumber ns, Qu
       TRY(view.status());
       if (is_incomplete) return std::optional<uint64_t>();
       const Usage usage = TRY(read_usage(view, ns));
-      return std::optional(quota == Quota::kInstances ? usage.live
-                                                      : usage.row_bytes + usage.history_bytes);
+      return std::optional(quota == Quota::kInstances ? usage.live : usage.all_bytes());
     }
     case Quota::kCalls:
       return std::optional<uint64_t>(started.open(ns));

@@ -88,7 +88,8 @@ Json to_json(const StoreFigures& figures) {
                 {"live", usage.live},
                 {"ended", usage.ended},
                 {"rowBytes", usage.row_bytes},
-                {"historyBytes", usage.history_bytes}};
+                {"historyBytes", usage.history_bytes},
+                {"otherBytes", usage.counted_bytes}};
     if (oldest) one["oldestEnded"] = format_rfc3339(*oldest);
     namespaces.push_back(std::move(one));
   }

@@ -40,7 +40,7 @@ Result<StoreFigures> read_figures(const Environment& environment);
 
 /// {"dataBytes","usedBytes","freeBytes","journalBytes","waitingRows","waitingBytes",
 /// "checkpointBytesPerSecond"?,"archiveBytes"?,"oldestEnded"?,"namespaces"?:[{"namespace","live",
-/// "ended","rowBytes","historyBytes","oldestEnded"?}]}
+/// "ended","rowBytes","historyBytes","otherBytes","oldestEnded"?}]}
 Json to_json(const StoreFigures& figures);
 
 }  // namespace millrace

@@ -242,7 +242,8 @@ TEST(Metrics, ShowTheFiguresOfTheStore) {
 
 TEST(Metrics, HaveAGaugeForEachNamespaceThatTheStoreHas) {
   Metrics metrics;
-  const Usage usage{.live = 1, .ended = 2, .row_bytes = 300, .history_bytes = 40};
+  const Usage usage{
+      .live = 1, .ended = 2, .row_bytes = 300, .history_bytes = 40, .counted_bytes = 5};
   StoreFigures figures;
   figures.namespaces = std::vector<NamespaceUsage>{
       {.ns = "default"}, {.ns = "shop", .usage = usage, .oldest_ended = from_millis(2'500)}};
@@ -252,6 +253,7 @@ TEST(Metrics, HaveAGaugeForEachNamespaceThatTheStoreHas) {
   EXPECT_TRUE(has_line(metrics, "millrace_namespace_ended_instances{namespace=\"shop\"} 2"));
   EXPECT_TRUE(has_line(metrics, "millrace_namespace_row_bytes{namespace=\"shop\"} 300"));
   EXPECT_TRUE(has_line(metrics, "millrace_namespace_history_bytes{namespace=\"shop\"} 40"));
+  EXPECT_TRUE(has_line(metrics, "millrace_namespace_other_bytes{namespace=\"shop\"} 5"));
   EXPECT_TRUE(has_line(
       metrics, "millrace_namespace_oldest_ended_instance_start_seconds{namespace=\"shop\"} 2.5"));
   figures.namespaces = std::vector<NamespaceUsage>{{.ns = "default", .usage = usage}};

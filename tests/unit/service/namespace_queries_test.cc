@@ -66,13 +66,14 @@ TEST_F(NamespaceQueriesTest, ShowTheQuotasOfOneNamespaceWithTheirUse) {
                     .place = {.ns = ns, .status = InstanceStatus::kWaiting},
                     .row_bytes = 70,
                     .history_bytes = 30});
+  changes.add_bytes(ns, 5);
   ASSERT_TRUE(changes.write(*tx, damages.noting()));
   commit();
   const Json shown = answer(one);
   EXPECT_EQ(shown["name"], "default");
   EXPECT_EQ(shown["quotas"], Json::parse(R"({
     "instances": {"limit": 5, "used": 1},
-    "storeBytes": {"limit": "unlimited", "used": 100},
+    "storeBytes": {"limit": "unlimited", "used": 105},
     "historyBytes": {"limit": 1073741824},
     "eventsPerSecond": {"limit": "unlimited"},
     "calls": {"limit": 100000, "used": 2},

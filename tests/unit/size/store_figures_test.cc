@@ -67,7 +67,8 @@ TEST_F(StoreFiguresTest, HaveTheSizeOfTheArchive) {
 }
 
 TEST_F(StoreFiguresTest, HaveTheUsageOfEachNamespace) {
-  const Usage usage{.live = 3, .ended = 4, .row_bytes = 500, .history_bytes = 60};
+  const Usage usage{
+      .live = 3, .ended = 4, .row_bytes = 500, .history_bytes = 60, .counted_bytes = 7};
   set_usage(kShop, usage);
   const StoreFigures found = figures();
   ASSERT_TRUE(found.namespaces);
@@ -170,14 +171,18 @@ TEST(StoreFigures, HaveAJsonForm) {
   figures.checkpoint_rate = 10;
   figures.oldest_ended = kEarly;
   NamespaceUsage shop{.ns = "shop"};
-  shop.usage = {.live = 6, .ended = 7, .row_bytes = 8, .history_bytes = 9};
+  shop.usage = {.live = 6, .ended = 7, .row_bytes = 8, .history_bytes = 9, .counted_bytes = 10};
   figures.namespaces = std::vector<NamespaceUsage>{shop};
   Json whole = sizes;
   whole["archiveBytes"] = 7;
   whole["checkpointBytesPerSecond"] = 10;
   whole["oldestEnded"] = "2021-09-01T12:00:00.000Z";
-  whole["namespaces"] = Json::array(
-      {{{"namespace", "shop"}, {"live", 6}, {"ended", 7}, {"rowBytes", 8}, {"historyBytes", 9}}});
+  whole["namespaces"] = Json::array({{{"namespace", "shop"},
+                                      {"live", 6},
+                                      {"ended", 7},
+                                      {"rowBytes", 8},
+                                      {"historyBytes", 9},
+                                      {"otherBytes", 10}}});
   EXPECT_EQ(to_json(figures), whole);
   figures.namespaces->at(0).oldest_ended = kEarly;
   whole["namespaces"][0]["oldestEnded"] = "2021-09-01T12:00:00.000Z";
