@@ -133,7 +133,7 @@ std::string describe(const StartProgress& progress) {
 
 Status build_missing_index(EngineState& engine, StartProgress& progress) {
   if (!is_index_incomplete(engine.tx)) return engine.tx.status();
-  spdlog::info("the index of the instances is computed from their rows");
+  spdlog::info("the index, or what it lacks, is computed from the other rows");
   progress.builds_index = true;
   uint64_t logged = 0;
   do {
@@ -144,7 +144,7 @@ Status build_missing_index(EngineState& engine, StartProgress& progress) {
     spdlog::info("the index has {} instances so far", logged);
   } while (is_index_incomplete(engine.tx));
   TRY(engine.tx.status());
-  spdlog::info("the index is complete: {} instances", progress.indexed.load());
+  spdlog::info("the index is complete: {} instances were added", progress.indexed.load());
   progress.builds_index = false;
   return {};
 }

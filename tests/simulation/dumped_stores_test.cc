@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "base/codec.h"
+#include "orchestrator/store/rows/index_rows.h"
 #include "tests/simulation/world.h"
 #include "tests/support/dumped_store.h"
 
@@ -53,6 +54,11 @@ class DumpedStores : public testing::TestWithParam<std::string> {
     ADD_FAILURE() << "there is no instance of " << workflow;
     return "";
   }
+  /// The size of the counted rows of the default namespace.
+  uint64_t counted_bytes() const {
+    const Snapshot view = Snapshot::take(world.environment()).value();
+    return read_usage(view, NamespaceNumber(1)).value().counted_bytes;
+  }
   std::string variable(const VariablePlace& place, std::string_view key) const {
     const Snapshot view = Snapshot::take(world.environment()).value();
     const Result<Variable> found = world.queries().variable(view, place, key);
@@ -79,6 +85,7 @@ TEST_P(DumpedStores, HaveAllThatTheyHadAndNoFindings) {
                                   {"again", {"waiting"}},
                                   {"naps", {"waiting"}}}));
   EXPECT_EQ(world.rows_of("by_status"), 12U) << "each instance is in the index";
+  EXPECT_GT(counted_bytes(), 0U) << "the index has the sizes of the counted rows";
   for (const char* const table : {"definitions", "history", "groups", "delayed", "tasks", "hooks",
                                   "idempotency", "schedules", "secrets", "variables"}) {
     EXPECT_GT(world.rows_of(table), 0U) << table;

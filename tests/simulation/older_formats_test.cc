@@ -65,6 +65,7 @@ TEST_P(OlderFormats, AreMigratedWithAnIndexOfAllInstancesWhichContinue) {
   EXPECT_EQ(usage().live, 2U);
   EXPECT_EQ(usage().ended, 1U);
   EXPECT_GT(usage().history_bytes, 0U);
+  EXPECT_GT(usage().counted_bytes, 0U);
   EXPECT_EQ(world.rows_of("by_status"), 3U);
   world.publish("go", "go-2", nullptr, {{"key", std::string("b")}});
   world.publish("right", "right-1");
