@@ -40,7 +40,7 @@ constexpr ErrorCode kCodes[] = {
     {"millrace.quota.calls", "The namespace has too many calls that have not ended."},
     {"millrace.quota.historyBytes", "The history of the instance has too many bytes."},
     {"millrace.quota.instances", "The namespace has too many live instances."},
-    {"millrace.quota.storeBytes", "The instances of the namespace have too many bytes."},
+    {"millrace.quota.storeBytes", "The namespace has too many bytes in the store."},
     {"millrace.store.damaged", "A stored value that the instance needs is damaged."},
     {"millrace.timeout.execution", "The workflow's execution timeout has expired."},
     {"millrace.timeout.heartbeat", "The worker of a call has missed its heartbeat."},

@@ -5,6 +5,7 @@
 // becomes an error of the workflow.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,17 @@ class Lookup {
   /// because the settings cannot be read.
   virtual bool is_held(NamespaceNumber /*space*/, const NamedService& /*service*/) const {
     return false;
+  }
+  /// Why the namespace may store no further delayed event: error `millrace.quota.storeBytes`;
+  /// nullopt: it may. An implementation may count the refusal.
+  virtual std::optional<Error> refusal_of_delayed(NamespaceNumber /*space*/) const {
+    return std::nullopt;
+  }
+  /// Why the variable may not get a value of `bytes` bytes: error `millrace.quota.storeBytes`;
+  /// nullopt: it may. An implementation may count the refusal.
+  virtual std::optional<Error> refusal_of_variable(const VariableName& /*name*/,
+                                                   size_t /*bytes*/) const {
+    return std::nullopt;
   }
   /// The key of the hash that makes the ids of calls and of the instances that events start, so
   /// that only this store can compute them; empty: the hash has no key.

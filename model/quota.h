@@ -15,7 +15,8 @@ namespace millrace {
 /// What a quota limits.
 enum class Quota : uint8_t {
   kInstances = 0,        ///< live instances of the namespace
-  kStoreBytes = 1,       ///< bytes of the rows of its instances, their histories included
+  kStoreBytes = 1,       ///< bytes of the rows of its instances, their histories included, and of
+                         ///< its other rows that count (orchestrator/store/rows/counted_rows.h)
   kHistoryBytes = 2,     ///< bytes of the history of each instance
   kEventsPerSecond = 3,  ///< events that a start or an instance of the namespace may need
   kCalls = 4,            ///< calls of services and containers that have not ended

@@ -56,6 +56,12 @@ class Setter final : public State {
       }
     }
     for (size_t i = 0; i < settings_.size(); ++i) {
+      if (!variables[i]) continue;
+      const VariableReference& name = settings_[i].variable;
+      auto raised = visit.refuse_variable(name.scope, name.key, variables[i]->bytes.size());
+      if (raised) return *std::move(raised);
+    }
+    for (size_t i = 0; i < settings_.size(); ++i) {
       const VariableReference& name = settings_[i].variable;
       visit.set_variable(name.scope, name.key, std::move(variables[i]));
     }

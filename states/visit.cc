@@ -312,6 +312,9 @@ std::optional<Raise> Visit::publish(Event event, std::optional<TimePoint> at) {
                   fmt::format("the event is larger than {} bytes, the most that can be published",
                               kMaxGeneratedEventBytes)}};
   }
+  if (at) {
+    if (auto refusal = lookup_.refusal_of_delayed(instance_.ns)) return Raise{*std::move(refusal)};
+  }
   LazyJson detail = LazyJson::object({{"type", event.type}, {"id", event.id}});
   if (at) detail.edit()["at"] = format_rfc3339(*at);
   if (hops > kMaxHops) detail.edit()["deadLetter"] = kHopsError;
@@ -339,6 +342,13 @@ Evaluated<std::optional<std::string>> Visit::secret(std::string_view name) const
   auto found = lookup_.secret(instance_.ns, name);
   if (!found) return tl::unexpected(damaged(found.error()));
   return std::move(*found);
+}
+
+std::optional<Raise> Visit::refuse_variable(VariableScope scope, const std::string& key,
+                                            size_t bytes) const {
+  auto refusal = lookup_.refusal_of_variable({owner_of(instance_, scope), key}, bytes);
+  if (!refusal) return std::nullopt;
+  return Raise{*std::move(refusal)};
 }
 
 void Visit::set_variable(VariableScope scope, const std::string& key,

@@ -102,7 +102,8 @@ class Visit {
   /// Publishes `event` at once, or at the time `at`. Sets the event's id and time. The id is made
   /// from the instance id, the step and the event's index in the step, so it is the same for every
   /// redelivery. An event with more than kMaxHops hops becomes a dead letter (model/hops.h). Raise
-  /// millrace.event.invalid or millrace.event.tooLarge if the event cannot be published.
+  /// millrace.event.invalid or millrace.event.tooLarge if the event cannot be published,
+  /// millrace.quota.storeBytes if the namespace may not store an event until the time `at`.
   std::optional<Raise> publish(Event event, std::optional<TimePoint> at);
 
   /// The calls of the state, by index. When the instance leaves the state they are cleared, and the
@@ -145,6 +146,10 @@ class Visit {
   /// A variable as this step has left it; nullopt if it does not exist. Reading a sealed variable
   /// seals the instance. Raise millrace.store.damaged if its row is damaged.
   Evaluated<std::optional<Variable>> variable(VariableScope scope, const std::string& key);
+  /// Raise millrace.quota.storeBytes if the namespace may not store a value of `bytes` bytes for
+  /// the variable. To be called before any variable of the visit is set.
+  std::optional<Raise> refuse_variable(VariableScope scope, const std::string& key,
+                                       size_t bytes) const;
   /// Sets the variable, or deletes it if `value` is nullopt. A value has at most kMaxVariableBytes.
   void set_variable(VariableScope scope, const std::string& key, std::optional<Variable> value);
 

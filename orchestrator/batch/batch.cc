@@ -293,6 +293,9 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
     return starts_.refuse(route.ns, position, route.event, late_matches_.refuse(route.ns));
   }
   if (kept) {
+    if (auto over = TRY(Quotas(batch_).refusal_of_need(route.ns))) {
+      return starts_.refuse(route.ns, position, route.event, *std::move(over));
+    }
     batch_.kept_events.keep(batch_.tx, route.ns, route.event, route.known_as, position,
                             applied.stamped, std::min(applied.stamped, now));
     batch_.note_effect(position, {.kind = EventEffect::Kind::kKept});

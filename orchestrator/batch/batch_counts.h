@@ -55,6 +55,7 @@ struct BatchCounts {
   uint64_t archive_failures = 0;  ///< pages of the archive that could not be written
   std::map<NamespaceNumber, RetentionCounts> retention = {};
   std::array<uint64_t, kQuotas> over_quota{};  ///< what quotas refused, by Quota
+  uint64_t detached_refused = 0;               ///< detached calls that a quota refused
   std::vector<Duration> started_after;  ///< of each started task: the time from hand-out to start
 };
 

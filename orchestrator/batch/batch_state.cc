@@ -48,8 +48,7 @@ struct Stage {
     return {};
   }
   Status operator()(StartTask& task) const {
-    const uint64_t most = batch.catalog.settings(task.ns).quotas.of(Quota::kCalls);
-    if (batch.tasks.count(task.ns) >= most) return refuse(task);
+    if (const auto over = TRY(refusal_of(task))) return refuse(task, *over);
     batch.tasks.begin(batch.tx, task);
     batch.after_commit(std::move(task));
     return {};
@@ -72,15 +71,24 @@ struct Stage {
     batch.messages.push_back({std::move(message), batch.listen_from_now(), lane_of(instance)});
     return {};
   }
+  /// The error of a quota that does not permit the task; nullopt: the task may begin. Nothing waits
+  /// for the task of a detached call, so the call is new work.
+  Result<std::optional<Error>> refusal_of(const StartTask& task) const {
+    const uint64_t most = batch.catalog.settings(task.ns).quotas.of(Quota::kCalls);
+    if (batch.tasks.count(task.ns) >= most) {
+      return std::optional(refuse_over_quota(batch, task.ns, Quota::kCalls));
+    }
+    Quotas quotas(batch);
+    return task.caller ? quotas.refusal_of_need(task.ns) : quotas.refusal_of_bytes(task.ns);
+  }
   /// Ends the attempt of the call with an error, as if its task had ended.
-  Status refuse(const StartTask& task) const {
-    const Error error = refuse_over_quota(batch, task.ns, Quota::kCalls);
+  Status refuse(const StartTask& task, const Error& error) const {
     if (task.caller) {
       return queue(
           ReturnResult{.ns = task.ns, .to = *task.caller, .result = tl::unexpected(error)});
     }
     // One line for each batch: an instance may make thousands of such calls.
-    if (batch.outcome.counts.over_quota[static_cast<size_t>(Quota::kCalls)] == 1) {
+    if (++batch.outcome.counts.detached_refused == 1) {
       spdlog::warn("instance {} could not start a detached call of {}: {}", to_string(task.by),
                    task.function, error.message);
     }

@@ -99,6 +99,10 @@ struct BatchState : BatchParts {
   std::deque<QueuedMessage> messages;    ///< of the current unit of work
   std::map<Counter, uint64_t> counters;  ///< current values of the counters that the batch used
   IndexChanges index;
+  /// The bytes of namespaces that count for the quota `storeBytes`, as they were when the current
+  /// batch first needed them. Most rows are written at the end of a batch, so one batch may exceed
+  /// the quota.
+  BatchNotes<std::map<NamespaceNumber, uint64_t>> stored_bytes{batches};
   std::vector<PlacedEffect> effects;  ///< of events on instances and starts
   /// The newest history rows that were trimmed from the histories of instances; a purge erases each
   /// of them with its earlier rows.

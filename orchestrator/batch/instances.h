@@ -63,6 +63,7 @@ class Instances {
   Result<std::optional<Error>> over_quota(NamespaceNumber ns) {
     return quotas_.refusal_of_start(ns);
   }
+  Quotas& quotas() { return quotas_; }
   /// Whether a start that has no caller to answer must be skipped because of refuse_singular().
   /// Counts the skipped start.
   bool skips(const WorkflowEntry& entry, const Workflow& workflow);
@@ -178,11 +179,11 @@ class Instances {
   Result<bool> fire_before(TimePoint now, LoadedInstance& loaded, TimePoint time);
 
   BatchState& batch_;
-  StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.id_key};
+  Quotas quotas_{batch_};
+  StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.id_key, &quotas_};
   HistoryTrims trims_{batch_};
   /// Those that are not in loaded_; null: no instance had so many calls.
   std::unique_ptr<LargeInstances> large_;
-  Quotas quotas_{batch_};
   std::map<InstanceId, LoadedInstance>
       loaded_;  // ordered by id, so that rows are written in a fixed order
 };

@@ -4,24 +4,57 @@
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
+namespace {
+
+/// The part of the quota of its bytes that a namespace may use beyond it for what active instances
+/// need: an eighth.
+constexpr uint64_t kStoreReserve = 8;
+
+}  // namespace
 
 Result<std::optional<Error>> Quotas::refusal_of_start(NamespaceNumber ns) {
   const QuotaLimits& limits = batch_.catalog.settings(ns).quotas;
   if (batch_.live.count(ns) >= limits.of(Quota::kInstances)) {
     return std::optional(refuse_over_quota(batch_, ns, Quota::kInstances));
   }
-  const uint64_t most = limits.of(Quota::kStoreBytes);
-  if (most != kUnlimited && TRY(bytes_of(ns)) >= most) {
-    return std::optional(refuse_over_quota(batch_, ns, Quota::kStoreBytes));
-  }
-  return std::optional<Error>();
+  return refusal_of_bytes(ns);
 }
 
-/// 0 if the index does not have all instances yet, or if its row is damaged.
+Result<std::optional<Error>> Quotas::refusal_of_bytes(NamespaceNumber ns) {
+  if (!TRY(is_full(ns))) return std::optional<Error>();
+  return std::optional(refuse_over_quota(batch_, ns, Quota::kStoreBytes));
+}
+
+Result<std::optional<Error>> Quotas::refusal_of_need(NamespaceNumber ns) {
+  const uint64_t most = batch_.catalog.settings(ns).quotas.of(Quota::kStoreBytes);
+  if (!TRY(has_used(ns, most / kStoreReserve))) return std::optional<Error>();
+  return std::optional(refuse_over_quota(batch_, ns, Quota::kStoreBytes));
+}
+
+Result<std::optional<Error>> Quotas::refusal_of_variable(const VariableName& name, size_t bytes) {
+  if (!TRY(is_full(name.owner.ns))) return std::optional<Error>();
+  const auto before = read_variable(batch_.tx, name);
+  if (!before && !is_damaged_row(before.error())) return tl::unexpected(before.error());
+  if (before && *before && bytes <= (*before)->bytes.size()) return std::optional<Error>();
+  return std::optional(refuse_over_quota(batch_, name.owner.ns, Quota::kStoreBytes));
+}
+
+Result<bool> Quotas::is_full(NamespaceNumber ns) { return has_used(ns, 0); }
+
+/// Whether the namespace has as many bytes as its quota and `reserve` together, or more.
+Result<bool> Quotas::has_used(NamespaceNumber ns, uint64_t reserve) {
+  const uint64_t most = batch_.catalog.settings(ns).quotas.of(Quota::kStoreBytes);
+  if (most == kUnlimited) return false;
+  const uint64_t bytes = TRY(bytes_of(ns));
+  return bytes >= most && bytes - most >= reserve;
+}
+
+/// 0 if the index is not complete, or if its row is damaged.
 Result<uint64_t> Quotas::bytes_of(NamespaceNumber ns) {
-  std::map<NamespaceNumber, uint64_t>* const noted = bytes_.now();
+  std::map<NamespaceNumber, uint64_t>* const noted = batch_.stored_bytes.now();
   if (noted != nullptr) {
     if (const auto known = noted->find(ns); known != noted->end()) return known->second;
   }
@@ -29,7 +62,7 @@ Result<uint64_t> Quotas::bytes_of(NamespaceNumber ns) {
   const bool is_incomplete = is_index_incomplete(batch_.tx);
   TRY(batch_.tx.status());
   if (!is_incomplete) {
-    const Result<uint64_t> read = batch_.index.bytes(batch_.tx, ns);
+    const Result<uint64_t> read = batch_.index.all_bytes(batch_.tx, ns);
     if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
     if (read) {
       bytes = *read;

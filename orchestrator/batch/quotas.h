@@ -1,35 +1,47 @@
-// Quotas: whether the quotas of a namespace (model/quota.h) permit what a batch begins. The live
-// instances and the calls are counted in memory, the bytes in the index of the store; so the same
-// batches refuse the same starts and calls, also after a restart. Engine thread only.
+// Quotas: whether the quotas of a namespace (model/quota.h) permit what a batch begins or stores.
+// The live instances and the calls are counted in memory, the bytes in the index of the store; so
+// the same batches refuse the same, also after a restart. Engine thread only.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 
-#include "base/batch_notes.h"
 #include "base/result.h"
 #include "model/quota.h"
+#include "model/variable.h"
 #include "orchestrator/batch/batch_state.h"
 
 namespace millrace {
 
+/// Each function refusal_of_…() returns the error of a refusal, which it counts; nullopt: the
+/// quotas permit it. Errors of the results: those of the store.
 class Quotas {
  public:
-  explicit Quotas(BatchState& batch) : batch_(batch), bytes_(batch.batches) {}
+  explicit Quotas(BatchState& batch) : batch_(batch) {}
 
-  /// Why no instance of the namespace may start now: error `millrace.quota.instances` or
-  /// `millrace.quota.storeBytes`; nullopt: an instance may start. Counts the refusal. Errors of the
-  /// result: those of the store.
+  /// Of the start of an instance: error `millrace.quota.instances` or `millrace.quota.storeBytes`.
   Result<std::optional<Error>> refusal_of_start(NamespaceNumber ns);
 
+  /// Of something else that the namespace would store and that no active instance waits for: error
+  /// `millrace.quota.storeBytes`.
+  Result<std::optional<Error>> refusal_of_bytes(NamespaceNumber ns);
+
+  /// Of what active instances need in order to continue: error `millrace.quota.storeBytes` only if
+  /// the namespace has an eighth more bytes than its quota.
+  Result<std::optional<Error>> refusal_of_need(NamespaceNumber ns);
+
+  /// Of a value of `bytes` bytes for a variable: as refusal_of_bytes(). A value that is not longer
+  /// than the present one is permitted.
+  Result<std::optional<Error>> refusal_of_variable(const VariableName& name, size_t bytes);
+
+  /// Whether the quota `storeBytes` of the namespace is used up.
+  Result<bool> is_full(NamespaceNumber ns);
+
  private:
+  Result<bool> has_used(NamespaceNumber ns, uint64_t reserve);
   Result<uint64_t> bytes_of(NamespaceNumber ns);
 
   BatchState& batch_;
-  /// The bytes of the instances of namespaces, as they were when the current batch first needed
-  /// them. Instances are written at the end of a batch, so one batch may exceed the quota.
-  BatchNotes<std::map<NamespaceNumber, uint64_t>> bytes_;
 };
 
 /// Counts what a quota refuses, and returns its error.

@@ -22,6 +22,10 @@ Result<bool> StartInputs::offer(TimePoint now, const AppliedEvent& applied,
   const auto workflow = TRY(found);
   const Start& start_of = workflow->start;
   if (start_of.kind == Start::Kind::kEventsAnd) {
+    if (auto refusal = TRY(instances_.quotas().refusal_of_bytes(entry->ns))) {
+      over = std::move(refusal);
+      return false;
+    }
     return groups_.offer(now, applied, *entry, *workflow, target.entries);
   }
   if (instances_.skips(*entry, *workflow)) {

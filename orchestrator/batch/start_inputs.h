@@ -19,8 +19,8 @@ class StartInputs {
       : batch_(batch), instances_(instances), groups_(groups) {}
 
   /// Offers the event to the start of a workflow. Returns whether the event had an effect on the
-  /// start. If a quota of the namespace does not permit the start, `over` is set. Precondition: the
-  /// workflow exists. Errors: those of the store.
+  /// start. If a quota of the namespace does not permit the start, or that the event waits in a
+  /// group, `over` is set. Precondition: the workflow exists. Errors: those of the store.
   Result<bool> offer(TimePoint now, const AppliedEvent& applied, const StartTarget& target,
                      std::optional<Error>& over);
 

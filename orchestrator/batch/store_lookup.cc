@@ -41,6 +41,17 @@ const ServicePolicy* StoreLookup::service_policy(NamespaceNumber ns,
   return setting == nullptr || setting->policy.empty() ? nullptr : &setting->policy;
 }
 
+std::optional<Error> StoreLookup::refusal_of_delayed(NamespaceNumber ns) const {
+  if (quotas_ == nullptr) return std::nullopt;
+  return noted(quotas_->refusal_of_bytes(ns)).value_or(std::nullopt);
+}
+
+std::optional<Error> StoreLookup::refusal_of_variable(const VariableName& name,
+                                                      size_t bytes) const {
+  if (quotas_ == nullptr) return std::nullopt;
+  return noted(quotas_->refusal_of_variable(name, bytes)).value_or(std::nullopt);
+}
+
 std::optional<TimePoint> StoreLookup::last_moved(NamespaceNumber ns,
                                                  const InstanceId& instance) const {
   // If the subflow is damaged, the time is not known.

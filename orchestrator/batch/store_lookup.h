@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/lookup.h"
+#include "orchestrator/batch/quotas.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/store/transaction.h"
 
@@ -12,8 +13,10 @@ namespace millrace {
 
 class StoreLookup final : public Lookup {
  public:
-  StoreLookup(const View& view, const Catalog& catalog, std::string_view id_key)
-      : view_(view), catalog_(catalog), id_key_(id_key) {}
+  /// `quotas` outlives the StoreLookup; null: no quota refuses anything.
+  StoreLookup(const View& view, const Catalog& catalog, std::string_view id_key,
+              Quotas* quotas = nullptr)
+      : view_(view), catalog_(catalog), id_key_(id_key), quotas_(quotas) {}
 
   Result<std::optional<Variable>> variable(const VariableName& name) const override;
   Result<std::optional<std::string>> secret(NamespaceNumber ns,
@@ -25,6 +28,8 @@ class StoreLookup final : public Lookup {
   bool is_held(NamespaceNumber ns, const NamedService& service) const override {
     return catalog_.is_held(ns, service);
   }
+  std::optional<Error> refusal_of_delayed(NamespaceNumber ns) const override;
+  std::optional<Error> refusal_of_variable(const VariableName& name, size_t bytes) const override;
   std::string_view id_key() const override { return id_key_; }
   std::optional<TimePoint> last_moved(NamespaceNumber ns,
                                       const InstanceId& instance) const override;
@@ -42,6 +47,7 @@ class StoreLookup final : public Lookup {
   const View& view_;
   const Catalog& catalog_;
   const std::string id_key_;
+  Quotas* const quotas_;
   mutable Status status_;
 };
 

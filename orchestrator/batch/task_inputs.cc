@@ -2,6 +2,8 @@
 
 #include <variant>
 
+#include <spdlog/spdlog.h>
+
 #include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
@@ -67,15 +69,12 @@ Status TaskInputs::apply_end(TimePoint now, const InstanceId& task, const OpenTa
   }
   batch_.tasks.end(batch_.tx, task);
   batch_.after_commit(EndedTask{task});
-  for (const TaskVariable& one : ended.variables) {
-    Variable value = one.value;
-    value.sealed |= known.sealed;
-    write_variable(batch_.tx, {owner_of(known.ns, known.workflow, known.by, one.scope), one.key},
-                   value);
-  }
+  const auto over = TRY(set_variables(known, ended));
   if (!known.caller) return {};
   CallResult result = tl::unexpected(Error());
-  if (ended.result) {
+  if (over && ended.result) {
+    result = tl::unexpected(*over);
+  } else if (ended.result) {
     result = json_of_answer(*ended.result);
   } else {
     result = tl::unexpected(ended.result.error());
@@ -85,6 +84,31 @@ Status TaskInputs::apply_end(TimePoint now, const InstanceId& task, const OpenTa
                               .result = result,
                               .sealed = known.sealed,
                               .retry_after = ended.retry_after});
+}
+
+/// Sets the variables of a task that has ended, all or none of them. Returns the error of the quota
+/// that does not permit them; nullopt: they are set.
+Result<std::optional<Error>> TaskInputs::set_variables(const OpenTask& known,
+                                                       const TaskEnded& ended) {
+  const auto name_of = [&](const TaskVariable& one) -> VariableName {
+    return {owner_of(known.ns, known.workflow, known.by, one.scope), one.key};
+  };
+  for (const TaskVariable& one : ended.variables) {
+    const size_t bytes = one.value.bytes.size();
+    const auto over = TRY(instances_.quotas().refusal_of_variable(name_of(one), bytes));
+    if (!over) continue;
+    if (!known.caller) {
+      spdlog::warn("a detached call of instance {} could not set the variable {}: {}",
+                   to_string(known.by), one.key, over->message);
+    }
+    return over;
+  }
+  for (const TaskVariable& one : ended.variables) {
+    Variable value = one.value;
+    value.sealed |= known.sealed;
+    write_variable(batch_.tx, name_of(one), value);
+  }
+  return std::optional<Error>();
 }
 
 Status TaskInputs::apply_input(TimePoint now, const MissedHeartbeatInput& input) {

@@ -27,6 +27,7 @@ class TaskInputs {
  private:
   Status apply_end(TimePoint now, const InstanceId& task, const OpenTask& known,
                    const TaskEnded& ended);
+  Result<std::optional<Error>> set_variables(const OpenTask& known, const TaskEnded& ended);
   bool is_space(NamespaceNumber ns, std::string_view name) const;
   Status step_caller(TimePoint now, const OpenTask& task, const Stimulus& stimulus);
   Status fire_calls(TimePoint now, const OpenTask& task);

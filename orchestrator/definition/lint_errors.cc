@@ -24,9 +24,9 @@ using Kind = KeyRule::Kind;
 
 constexpr std::string_view kInterrupted = "direktiv.cancels.timeout";
 constexpr std::string_view kTaskTimeout = "millrace.timeout.task";
-/// An error that each state with a transition can raise. An entry that names it is no mistake;
-/// lists of what a state can raise leave it out, because it says nothing about the state.
+/// Each state with a transition can raise it, so lists of what a state can raise leave it out.
 constexpr std::string_view kHistoryQuota = "millrace.quota.historyBytes";
+constexpr std::string_view kBytesQuota = "millrace.quota.storeBytes";
 
 /// Whether `wide` matches every code that `narrow` matches. Only a `*` of `wide` covers a `*` of
 /// `narrow`.
@@ -108,7 +108,7 @@ void add_work(std::string_view type, Raised& raised) {
   } else if (type == "generateEvent") {
     raised.add({"millrace.event.invalid", "millrace.event.tooLarge"});
   } else if (type == "setter") {
-    raised.add({"millrace.limits.variable"});
+    raised.add({"millrace.limits.variable", kBytesQuota});
   } else if (type == "validate") {
     raised.add({"direktiv.schema.failed"});
     add_jq(raised);
@@ -146,6 +146,7 @@ Raised raised_by_state(const Node& state, bool is_interrupted) {
     if (replaces_data) raised.add({"millrace.limits.data"});
   });
   add_work(type, raised);
+  if (type == "generateEvent" && value_of(state, "delay") != nullptr) raised.add({kBytesQuota});
   return raised;
 }
 

@@ -32,8 +32,12 @@ Status or_missing(Transaction& tx, NamespaceNumber ns, Status kept) {
 Result<Json> run_command(const CommandContext& context, const PutSecret& command) {
   const NamespaceNumber ns = TRY(find_namespace(context, command.ns));
   Transaction& tx = context.batch.tx;
-  TRY(or_missing(tx, ns, keep_value(tx, ns, command.name, command.value)));
   const bool created = !has_secret(tx, ns, command.name);
+  if (created) {  // a secret that exists can always be set again
+    const auto over = TRY(context.instances.quotas().refusal_of_bytes(ns));
+    if (over) return tl::unexpected(*over);
+  }
+  TRY(or_missing(tx, ns, keep_value(tx, ns, command.name, command.value)));
   write_secret(tx, ns, command.name, command.value);
   return Json{{"name", command.name}, {"created", created}};
 }

@@ -28,6 +28,10 @@ Result<VariableOwner> owner_of(const CommandContext& context, const VariablePlac
 
 Result<Json> run_command(const CommandContext& context, const PutVariable& command) {
   const VariableName name{TRY(owner_of(context, command.place)), command.key};
+  Quotas& quotas = context.instances.quotas();
+  if (const auto over = TRY(quotas.refusal_of_variable(name, command.value.bytes.size()))) {
+    return tl::unexpected(*over);
+  }
   write_variable(context.batch.tx, name, command.value);
   return Json{{"key", command.key},
               {"size", command.value.bytes.size()},

@@ -10,6 +10,7 @@
 #include "orchestrator/batch/commands/sweep.h"
 #include "orchestrator/batch/groups.h"
 #include "orchestrator/batch/quotas.h"
+#include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/variable_rows.h"
@@ -38,21 +39,35 @@ Status refuse_workflow(const CommandContext& context, NamespaceNumber ns) {
   return tl::unexpected(refuse_over_quota(batch, ns, Quota::kWorkflows));
 }
 
+/// Error `millrace.quota.storeBytes`: the namespace may not store the definition, which the
+/// workflow `known` does not have as its newest revision. `known` is null for a new workflow.
+Status refuse_definition(const CommandContext& context, NamespaceNumber ns,
+                         const WorkflowEntry* known, const std::string& text) {
+  Quotas& quotas = context.instances.quotas();
+  if (!TRY(quotas.is_full(ns))) return {};
+  if (known != nullptr) {
+    const auto newest = read_definition(context.batch.tx, {known->number, known->latest});
+    if (!newest && !is_damaged_row(newest.error())) return tl::unexpected(newest.error());
+    if (newest && *newest && (*newest)->text == text) return {};
+  }
+  return tl::unexpected(refuse_over_quota(context.batch, ns, Quota::kStoreBytes));
+}
+
 }  // namespace
 
 Result<Json> run_command(const CommandContext& context, const ApplyWorkflow& command) {
   BatchState& batch = context.batch;
   const NamespaceNumber ns = TRY(find_namespace(context, command.ns));
   std::shared_ptr<const Workflow> before;
-  if (const WorkflowEntry* known = batch.catalog.find_workflow(ns, command.workflow->id)) {
+  const WorkflowEntry* const known = batch.catalog.find_workflow(ns, command.workflow->id);
+  if (known != nullptr) {
     const auto newest = batch.catalog.definition(batch.tx, {known->number, known->latest});
     // A damaged newest revision is not an error: the new revision replaces it.
     if (!newest && !is_damaged_row(newest.error())) return tl::unexpected(newest.error());
     if (newest) before = *newest;
   }
-  if (batch.catalog.find_workflow(ns, command.workflow->id) == nullptr) {
-    TRY(refuse_workflow(context, ns));
-  }
+  if (known == nullptr) TRY(refuse_workflow(context, ns));
+  TRY(refuse_definition(context, ns, known, command.text));
   const bool added =
       TRY(batch.catalog.apply(batch.tx, ns, command.text, command.workflow, context.now));
   const WorkflowEntry* const entry = batch.catalog.find_workflow(ns, command.workflow->id);

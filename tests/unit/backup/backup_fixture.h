@@ -26,6 +26,7 @@
 #include "orchestrator/store/rows/stream_rows.h"
 #include "tests/support/all_rows.h"
 #include "tests/support/folder.h"
+#include "tests/support/index.h"
 
 namespace millrace {
 
@@ -84,6 +85,7 @@ class BackupTest : public testing::Test {
     write_cursor(*tx, {.stream_created = 7, .sequence = 3, .stamped = time});
     EXPECT_TRUE(number_stream(*tx, 7));
     write_secret(*tx, NamespaceNumber(1), "card", "4711");
+    build_index(*tx);
     commit();
   }
 

@@ -1,10 +1,11 @@
-// Quotas: which starts of a namespace are refused, as the counters of the batch and the store are.
+// Quotas: what of a namespace is refused, as the counters of the batch and the store are.
 #include "orchestrator/batch/quotas.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/variable_rows.h"
 #include "tests/unit/batch/batch_part_fixture.h"
 
 namespace millrace {
@@ -75,11 +76,63 @@ TEST_F(QuotasTest, RefuseNothingForBytesThatAreNotKnown) {
   EXPECT_EQ(damages.count(), 1U);
 }
 
+TEST_F(QuotasTest, PermitAnEighthMoreForWhatActiveInstancesNeed) {
+  set_settings({{"quotas", {{"storeBytes", 800}}}});
+  add_bytes(1, 799);
+  EXPECT_FALSE(quotas.refusal_of_bytes(ns).value());
+  add_bytes(2, 100);
+  EXPECT_TRUE(quotas.is_full(ns).value());
+  EXPECT_EQ(quotas.refusal_of_bytes(ns).value()->code, "millrace.quota.storeBytes");
+  EXPECT_FALSE(quotas.refusal_of_need(ns).value());
+  EXPECT_EQ(refusals(Quota::kStoreBytes), 1U);
+  add_bytes(3, 1);
+  EXPECT_EQ(quotas.refusal_of_need(ns).value()->code, "millrace.quota.storeBytes");
+  EXPECT_EQ(refusals(Quota::kStoreBytes), 2U);
+}
+
+TEST_F(QuotasTest, CountTheOtherRowsThatABatchWritesAndErases) {
+  set_settings({{"quotas", {{"storeBytes", 1'000}}}});
+  const VariableName name{owner_of(ns, {}, {}, VariableScope::kNamespace), "k"};
+  const auto settle = [&] {
+    ASSERT_TRUE(count_bytes(batch));
+    ASSERT_TRUE(batch.index.write(*tx, damages.noting()));
+    commit();
+    batches.begin();
+  };
+  write_variable(*tx, name, {.bytes = std::string(1'000, 'v')});
+  EXPECT_FALSE(quotas.is_full(ns).value()) << "the rows of a batch count when it is finished";
+  settle();
+  EXPECT_TRUE(quotas.is_full(ns).value());
+  EXPECT_EQ(refusal(), "millrace.quota.storeBytes");
+  erase_variable(*tx, name);
+  settle();
+  EXPECT_FALSE(quotas.is_full(ns).value());
+  EXPECT_EQ(damages.count(), 0U);
+}
+
+TEST_F(QuotasTest, PermitAValueOfAVariableThatIsNotLonger) {
+  set_settings({{"quotas", {{"storeBytes", 1'000}}}});
+  const VariableName name{owner_of(ns, {}, {}, VariableScope::kNamespace), "k"};
+  write_variable(*tx, name, {.bytes = "1234"});
+  EXPECT_FALSE(quotas.refusal_of_variable(name, 100).value()) << "the quota is not used up";
+  add_bytes(1, 1'000);
+  EXPECT_FALSE(quotas.refusal_of_variable(name, 4).value());
+  EXPECT_TRUE(quotas.refusal_of_variable(name, 5).value());
+  EXPECT_TRUE(quotas.refusal_of_variable({name.owner, "other"}, 0).value());
+  EXPECT_EQ(refusals(Quota::kStoreBytes), 2U);
+  damage(Table::kVariables);
+  EXPECT_TRUE(quotas.refusal_of_variable(name, 4).value()) << "the present length is not known";
+  fail_reads_of(Table::kVariables);
+  EXPECT_EQ(quotas.refusal_of_variable(name, 4).error().code, "store.io");
+}
+
 TEST_F(QuotasTest, HaveNoLimitThatIsUnlimited) {
   set_settings({{"quotas", {{"instances", "unlimited"}, {"storeBytes", "unlimited"}}}});
   add_bytes(1, uint64_t{1} << 50);
   fail_reads_of(Table::kUsage);
   EXPECT_EQ(refusal(), "");
+  EXPECT_FALSE(quotas.refusal_of_bytes(ns).value());
+  EXPECT_FALSE(quotas.refusal_of_need(ns).value());
 }
 
 }  // namespace

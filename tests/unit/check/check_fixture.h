@@ -142,6 +142,8 @@ class CheckTest : public BatchStoreTest {
   /// have the failed read as its only finding, because rows that were not read could cause wrong
   /// findings. Returns the number of reads.
   uint64_t expect_each_failed_read_alone() {
+    build_index();
+    commit();
     return fail_each_read(
         [&]() -> Status {
           const auto report = TRY(check_store(*tx, options));

@@ -185,6 +185,10 @@ TEST_F(CheckIndexTest, LeavesOutCountedRowsThatHaveAFinding) {
               ElementsAre(HasSubstr("row.record variables/default/k")));
 }
 
+TEST_F(CheckIndexTest, ReportsEachFailedReadAloneAlsoOfTheOwnersOfCountedRows) {
+  EXPECT_GT(expect_each_failed_read_alone(), 10U);
+}
+
 TEST_F(CheckIndexTest, DoesNotCompareTheSizesOfCountedRowsBeforeTheyAreComputed) {
   run_command(PutVariable{.place = {.ns = "default"}, .key = "k", .value = {.bytes = "one"}});
   EXPECT_THAT(found_in_index_after([&](Transaction& in) {

@@ -81,6 +81,7 @@ TEST_F(CheckMessagesTest, ReportsAFailedReadAsTheOnlyFinding) {
       *tx,
       {.owner = {.scope = VariableScope::kInstance, .ns = ns, .instance = generator}, .key = "v"},
       {});
+  build_index();
   commit();
   expect_sound();
   EXPECT_GT(expect_each_failed_read_alone(), 30U);

@@ -294,6 +294,7 @@ TEST_F(CheckMetaTest, AllowsRowsOfANamespaceThatAPurgeErases) {
   run_command(CreateNamespace{.name = "shop"});
   const NamespaceNumber shop = *catalog.find_namespace("shop");
   write_variable(*tx, {.owner = {.scope = VariableScope::kNamespace, .ns = shop}, .key = "v"}, {});
+  build_index();
   commit();
   expect_sound();
   const auto erase = [](Transaction& in) { in.erase(Table::kNamespaces, "shop"); };

@@ -71,7 +71,7 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrOfACluster) {
     std::string_view code;
     const char* message;
   } cases[] = {
-      {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.0"},
+      {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.2"},
       {"minor", rows::key_of(kStoreMinor + 1), "store.version", "format 6.3"},
       {"log", "any", "store.cluster", "belongs to a cluster"},
   };
@@ -119,6 +119,7 @@ TEST_F(CheckerTest, StopsIfTheProgressCallbackReturnsFalse) {
     tx->put(Table::kVariables, fmt::format("{}\x02v{}", rows::ns_prefix(ns), i),
             encode(Variable()));
   }
+  build_index();
   commit();
   uint64_t asked = 0;
   options.progress = [&](uint64_t rows_seen, uint64_t of) {
