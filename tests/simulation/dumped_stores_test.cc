@@ -146,9 +146,11 @@ TEST_P(DumpedStores, ContinueWithSchedulesRetriesDelaysAndWebhooks) {
       << "the delivery of before is tried again, with the secret";
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, DumpedStores, testing::Values("format-5", "format-6"),
+INSTANTIATE_TEST_SUITE_P(Each, DumpedStores, testing::Values("format-5", "format-6", "format-6-1"),
                          [](const auto& one) {
-                           return "Format" + one.param.substr(one.param.find('-') + 1);
+                           std::string name = "Format" + one.param.substr(one.param.find('-') + 1);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
                          });
 
 }  // namespace
