@@ -252,6 +252,13 @@ LazyJson LazyJson::part(const Json& inside) const {
   return json;
 }
 
+LazyJson LazyJson::without_tree() const {
+  if (!text_) return *this;
+  LazyJson json;
+  json.text_ = text_;
+  return json;
+}
+
 Json LazyJson::take() {
   value();
   return value_.use_count() == 1 ? std::move(*value_) : *value_;

@@ -100,6 +100,10 @@ class LazyJson {
   /// The value at `inside`, which is a part of value(); shares the tree of this value.
   LazyJson part(const Json& inside) const;
 
+  /// A copy that has only the text, if the text is known. edit() copies a tree that a copy shares;
+  /// so a value that is kept beside a value to be changed should have no tree.
+  LazyJson without_tree() const;
+
   /// The tree, for changes in place; copies of this object that were made before keep the old
   /// value.
   Json& edit();

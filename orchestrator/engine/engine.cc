@@ -60,7 +60,7 @@ void apply(StepContext& step, const Matched& matched) {
   count_again(instance);
   step.record(HistoryKind::kWoken,
               LazyJson::object({{"type", event.type}, {"source", event.source}, {"id", event.id}}));
-  const LazyJson found = instance.data;
+  const LazyJson found = instance.data.without_tree();
   Visit visit = step.visit();
   apply_outcome(step, visit, step.state().take(visit, event, matched.entries));
   keep_found(instance, visit, found);
@@ -72,7 +72,7 @@ void apply(StepContext& step, const Returned& returned) {
   Instance& instance = step.instance;
   instance.sealed |= returned.sealed;
   if (instance.cancelling) return finish_task(step, returned.call.index);
-  const LazyJson found = instance.data;
+  const LazyJson found = instance.data.without_tree();
   Visit visit = step.visit();
   apply_outcome(step, visit,
                 step.state().returned(visit, returned.call.index, returned.result,
@@ -127,7 +127,7 @@ Outcome log_and_enter(StepContext& step, Visit& visit) {
 
 void enter(StepContext& step, Visit& visit) {
   Instance& instance = step.instance;
-  const LazyJson data = instance.data;
+  const LazyJson data = instance.data.without_tree();
   step.makes_more = true;
   if (makes_calls(instance)) {
     apply_outcome(step, visit, step.state().make_calls(visit));

@@ -85,7 +85,7 @@ void fire_calls(StepContext& step) {
   }
   if (!waits_for_calls(step.instance) || step.instance.cancelling) return;
   if (step.has_enough_timeouts()) return;
-  const LazyJson found = step.instance.data;
+  const LazyJson found = step.instance.data.without_tree();
   Visit visit = step.visit();
   apply_outcome(step, visit, step.state().attempts_due(visit));
   keep_found(step.instance, visit, found);

@@ -25,6 +25,18 @@ TEST(LazyJson, LeavesItsCopiesUnchangedWhenItIsEdited) {
   EXPECT_EQ(other.text(), R"({"a":1})");
 }
 
+TEST(LazyJson, IsEditedInPlaceIfItsCopiesHaveNoTree) {
+  LazyJson one = LazyJson::of_stored(R"({"a":1})").value();
+  const Json* const tree = &one.value();
+  const LazyJson before = one.without_tree();
+  one.edit()["a"] = 2;
+  EXPECT_EQ(&one.value(), tree);
+  EXPECT_EQ(before.text(), R"({"a":1})");
+  EXPECT_EQ(before.value(), Json({{"a", 1}}));
+  const LazyJson without_text = one.without_tree();
+  EXPECT_EQ(&without_text.value(), tree) << "the tree is all that it has";
+}
+
 TEST(LazyJson, AcceptsMoreLevelsOfNestingThanJsonFromOutsideMayHave) {
   const std::string deep = std::string(200, '[') + std::string(200, ']');
   EXPECT_TRUE(nests_deeper(LazyJson::of_text(deep).value(), 199));

@@ -7,6 +7,8 @@
 
 #include "cloudevents/json_format.h"
 #include "tests/tables/instance_run.h"
+#include "tests/tables/test_lookup.h"
+#include "tests/unit/engine/new_instance.h"
 
 namespace millrace {
 namespace {
@@ -288,6 +290,27 @@ TEST(Engine, RecordsTheTimeAtWhichAnInstanceEnded) {
   run.cancel({"direktiv.cancels.api", "stopped"});
   EXPECT_EQ(run.instance().ended_at, run_start() + seconds(3));
   EXPECT_EQ(run.instance().status, InstanceStatus::kCancelled);
+}
+
+TEST(Engine, AddsAnEventToTheStoredDataWithoutACopyOfTheData) {
+  const auto workflow = load_right_workflow(R"(
+id: waits
+states:
+- {id: wait, type: consumeEvent, event: {type: t}, transition: rest}
+- {id: rest, type: delay, duration: 1h}
+)");
+  TestLookup lookup;
+  Instance instance = new_instance(*workflow, Json{{"kept", "a"}});
+  ASSERT_TRUE(step(*workflow, instance, Proceed{}, run_start(), lookup).changed);
+  instance.data = LazyJson::of_stored(instance.data.text()).value();
+  const Json* const tree = &instance.data.value();
+  const Event event = event_of("t", "7");
+  ASSERT_TRUE(
+      step(*workflow, instance, Matched{.event = &event, .entries = {0}}, run_start(), lookup)
+          .changed);
+  EXPECT_EQ(&instance.data.value(), tree);
+  EXPECT_EQ(instance.data.value().at("kept"), "a");
+  EXPECT_TRUE(instance.data.has_member("t"));
 }
 
 }  // namespace
