@@ -331,7 +331,7 @@ PartLevels RunningEngine::levels() const {
 Evaluator RunningEngine::evaluator() {
   return [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
     if (!evaluation.timeout) evaluation.timeout = process_.settings.bounds.task_timeout;
-    process_.jq->submit(++last_ticket_, evaluation,
+    process_.jq->submit(++last_ticket_, std::move(evaluation),
                         [done = std::move(done)](uint64_t, std::vector<QueryResult> results) {
                           done(std::move(results));
                         });

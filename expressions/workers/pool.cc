@@ -96,15 +96,16 @@ JqPool::JqPool(std::unique_ptr<Scheduler> scheduler, size_t checks_at_once)
     : checks_at_once_(checks_at_once), scheduler_(std::move(scheduler)) {}
 JqPool::~JqPool() = default;
 
-void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
+void JqPool::submit(uint64_t ticket, Evaluation evaluation, Done done) {
   CHECK(!evaluation.queries.empty(), "an evaluation has no queries; expected at least one");
   Job job;
-  job.request = wire::encode(evaluation);
+  job.bytes = wire::size_of(evaluation);
   job.lane = evaluation.lane;
   job.timeout = evaluation.timeout.value_or(defaults::kTaskTimeout);
   job.max_replies = evaluation.queries.size();
   std::vector<Query::Mode> modes;
   for (const Query& query : evaluation.queries) modes.push_back(query.mode);
+  job.evaluation = std::move(evaluation);
   job.done = [ticket, modes = std::move(modes), timeout = job.timeout, done = std::move(done)](
                  Job::End end, const std::vector<wire::Reply>& replies,
                  const std::string& problem) {
@@ -118,7 +119,7 @@ std::future<JqPool::Verdict> JqPool::ask(std::string check) {
   std::future<Verdict> answer = promise->get_future();
   Job job;
   job.kind = Job::Kind::kCheck;
-  job.request = std::move(check);
+  job.check = std::move(check);
   job.done = [promise](Job::End end, const std::vector<wire::Reply>& replies,
                        const std::string& problem) {
     const bool is_good = end == Job::End::kAnswered && replies[0].kind == wire::Reply::Kind::kGood;

@@ -78,8 +78,9 @@ class JqPool {
   /// the error of the query that ended the evaluation; the queries after that one have no result.
   /// The error is millrace.timeout.task if the query was running when the evaluation reached its
   /// timeout for the second time (on a new jq worker), and millrace.jq.memory or
-  /// direktiv.jq.badCommand if the query ended two jq workers.
-  void submit(uint64_t ticket, const Evaluation& evaluation, Done done);
+  /// direktiv.jq.badCommand if the query ended two jq workers. The inputs are not copied by
+  /// submit().
+  void submit(uint64_t ticket, Evaluation evaluation, Done done);
 
   /// Checks jq programs. Returns for each jq program nullopt if it is valid, otherwise its error.
   /// Waits for the results, `at_most`; must not be called from `done`. Errors: those of

@@ -151,7 +151,7 @@ void JqPool::Scheduler::fill_slots() {
 }
 
 bool JqPool::Scheduler::may_share(const Job& job) const {
-  if (job.kind == Job::Kind::kCheck || job.request.size() > kMostSharedBytes) return false;
+  if (job.kind == Job::Kind::kCheck || job.bytes > kMostSharedBytes) return false;
   const auto known = quick_.find(job.lane);
   return known != quick_.end() && known->second >= kQuickInARow;
 }
@@ -172,15 +172,25 @@ JqPool::Scheduler::Slot* JqPool::Scheduler::slot_for_slow_work() {
 void JqPool::Scheduler::begin(Slot& slot) {
   slot.outgoing.clear();
   slot.sent = 0;
-  for (Job& job : slot.jobs) {
-    if (job.kind == Job::Kind::kEvaluation) {
-      wire::begin_at(job.request, static_cast<uint32_t>(job.replies.size()));
-    }
-    slot.outgoing += job.request;
-  }
+  for (const Job& job : slot.jobs) append_request(job, slot.outgoing);
   slot.stage = Stage::kStarted;
   allow(slot, time_to_run(slot));
   send(slot);
+}
+
+/// Appends the message of the job. An evaluation begins after the replies that have arrived.
+void JqPool::Scheduler::append_request(const Job& job, std::string& outgoing) {
+  if (job.kind == Job::Kind::kCheck) {
+    outgoing += job.check;
+    return;
+  }
+  std::string request = wire::encode(job.evaluation);
+  wire::begin_at(request, static_cast<uint32_t>(job.replies.size()));
+  if (outgoing.empty()) {
+    outgoing = std::move(request);
+  } else {
+    outgoing += request;
+  }
 }
 
 JqPool::Scheduler::Clock::duration JqPool::Scheduler::time_to_run(const Slot& slot) const {

@@ -23,6 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "expressions/evaluation.h"
 #include "expressions/workers/launcher.h"
 #include "expressions/workers/pool.h"
 #include "expressions/workers/wire.h"
@@ -45,10 +46,14 @@ struct Job {
   };
 
   Kind kind = Kind::kEvaluation;
-  std::string request;  ///< the complete message
+  /// What to evaluate. It is encoded when a jq worker gets it, so a job that waits shares its input
+  /// with the instance.
+  Evaluation evaluation;
+  std::string check;  ///< the complete message of a check
   uint64_t lane = 0;
   Duration timeout{};  ///< the job's limit on computing time (evaluations only)
   size_t max_replies = 1;
+  size_t bytes = 0;  ///< about the size of the encoded evaluation
   std::function<void(End, std::vector<wire::Reply> replies, const std::string& problem)> done;
 
   // The progress of the job.
@@ -128,6 +133,7 @@ class JqPool::Scheduler {
   void end_worker(Slot& slot);
 
   void begin(Slot& slot);
+  static void append_request(const Job& job, std::string& outgoing);
   Clock::duration time_to_run(const Slot& slot) const;
   void allow(Slot& slot, Clock::duration allowance);
   static bool is_timed(const Slot& slot);

@@ -111,8 +111,23 @@ std::optional<Request> decode_check_schema(Decoder& in) {
 
 }  // namespace
 
+size_t size_of(const Evaluation& evaluation) {
+  constexpr size_t kFields = 32;  // the fields of a message, and those of each query
+  size_t bytes = kFields;
+  const std::string* counted = nullptr;
+  for (const Query& query : evaluation.queries) {
+    bytes += kFields + query.program.size();
+    if (std::exchange(counted, query.input.get()) != query.input.get()) {
+      bytes += query.input->size();
+    }
+  }
+  return bytes;
+}
+
 std::string encode(const Evaluation& evaluation) {
-  Encoder out;
+  std::string message;
+  message.reserve(size_of(evaluation));
+  Encoder out(std::move(message));
   out.put(Tag::kEvaluate);
   out.put(uint32_t{0});  // the first query to evaluate; see begin_at
   out.put(static_cast<uint8_t>(evaluation.stop_at_true));

@@ -3,6 +3,7 @@
 // Decoding checks everything, because a jq worker runs jq programs of users.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -62,6 +63,9 @@ std::string encode_check_schema(std::string_view schema);
 std::string encode(const Reply& reply);
 /// Appends the complete message of a reply to `messages`.
 void append(const Reply& reply, std::string& messages);
+
+/// About how many bytes the message of the evaluation has, not fewer than its inputs and programs.
+size_t size_of(const Evaluation& evaluation);
 
 /// Changes the complete message of an evaluation so that it begins with query `first`.
 void begin_at(std::string& evaluation, uint32_t first);

@@ -104,6 +104,19 @@ TEST_F(JqSchedulerTest, MovesAnEvaluationThatExceedsItsTimeSliceToASlowWorker) {
   EXPECT_EQ(pool().stats().timed_out, 0);
 }
 
+TEST_F(JqSchedulerTest, DoesNotCopyTheInputOfAnEvaluationThatWaits) {
+  start({.workers = 1, .slice = kForever});
+  const Answers first = evaluate_later(pool(), on_lane(1, kLoop, kForever));
+  ASSERT_TRUE(eventually([&] { return pool().stats().running == 1; }, kSlowWork));
+  const auto input = shared_text("1");
+  const Answers second =
+      evaluate_later(pool(), {.queries = {{". + 1", input}}, .timeout = kForever, .lane = 2});
+  EXPECT_EQ(pool().stats().waiting, 1);
+  EXPECT_EQ(input.use_count(), 2) << "the input of the test and that of the job are the same";
+  EXPECT_TRUE(is_pending(first));
+  EXPECT_TRUE(is_pending(second));
+}
+
 TEST_F(JqSchedulerTest, RetriesAnEvaluationOnceAfterItsTimeout) {
   start({.workers = 1});
   const std::vector<QueryResult> results = evaluate(on_lane(1, kLoop, Duration(50)));

@@ -41,6 +41,16 @@ TEST(Wire, ReadsMessagesAsTheyWereWritten) {
   EXPECT_EQ(reply->took, 7U);
 }
 
+TEST(Wire, CountsASharedInputOnceInTheSizeOfAnEvaluation) {
+  const auto input = std::make_shared<const std::string>(1'000, '1');
+  const Evaluation one{.queries = {{".a", input}}};
+  const Evaluation three{.queries = {{".a", input}, {".b", input}, {".c", input}}};
+  for (const Evaluation& evaluation : {one, three}) {
+    EXPECT_GE(size_of(evaluation), encode(evaluation).size());
+    EXPECT_LT(size_of(evaluation), encode(evaluation).size() + 200);
+  }
+}
+
 TEST(Wire, MayBeginAnEvaluationAtALaterQuery) {
   const auto input = std::make_shared<const std::string>("1");
   std::string message = encode(Evaluation{.queries = {{".a", input}, {".b", input}}});
