@@ -26,6 +26,9 @@ constexpr size_t kMostTogether = 16;
 constexpr size_t kMostSharedBytes = size_t{16} << 10;  // a larger request is sent alone
 constexpr size_t kMostKeptBytes = size_t{1} << 20;     // larger send buffers are freed after use
 
+/// A job with more bytes is large: to read, copy and write them takes tens of milliseconds.
+constexpr size_t kMostOfASmallJob = size_t{256} << 10;
+
 constexpr int kUnavailableAfter = 3;  // after so many failed starts in a row, checks fail
 
 constexpr Duration kLongestTimeout = 24h;
@@ -97,7 +100,7 @@ bool JqPool::Scheduler::take_submitted() {
     if (job.kind == Job::Kind::kEvaluation && is_slow(job.lane)) {
       enqueue_slow(std::move(job));
     } else {
-      queue_.push_back(std::move(job));
+      (job.bytes > kMostOfASmallJob ? large_ : queue_).push_back(std::move(job));
     }
   }
   return true;
@@ -127,15 +130,16 @@ void JqPool::Scheduler::fill_slots() {
   };
   auto free = static_cast<size_t>(std::count_if(slots_.begin(), slots_.end(), is_free));
   for (Slot& slot : slots_) {
-    if (queue_.empty()) break;
+    if (!has_jobs()) break;
     if (!is_free(slot)) continue;
     const size_t share = std::min(kMostTogether, (queue_.size() + free - 1) / free);
     --free;
-    do {
+    slot.jobs.push_back(next_job());
+    while (!queue_.empty() && slot.jobs.size() < share && may_share(slot.jobs.back()) &&
+           may_share(queue_.front())) {
       slot.jobs.push_back(std::move(queue_.front()));
       queue_.pop_front();
-    } while (!queue_.empty() && slot.jobs.size() < share && may_share(slot.jobs.back()) &&
-             may_share(queue_.front()));
+    }
     begin(slot);
   }
   while (!turns_.empty()) {
@@ -148,6 +152,31 @@ void JqPool::Scheduler::fill_slots() {
     lane.running = true;
     if (slot->ready) begin(*slot);
   }
+}
+
+/// Whether a fast slot may get a large job.
+bool JqPool::Scheduler::takes_large() const {
+  return !large_.empty() && std::none_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return !slot.slow && !slot.jobs.empty() && slot.jobs.front().bytes > kMostOfASmallJob;
+  });
+}
+
+/// Takes the job that a fast slot gets next: the oldest one, but of the large jobs one of another
+/// lane than the last time, if there is one. Precondition: has_jobs().
+Job JqPool::Scheduler::next_job() {
+  const bool is_small =
+      !takes_large() || (!queue_.empty() && queue_.front().number < large_.front().number);
+  std::deque<Job>& from = is_small ? queue_ : large_;
+  auto next = from.begin();
+  if (!is_small) {
+    const auto other = std::find_if(from.begin(), from.end(),
+                                    [this](const Job& job) { return job.lane != large_lane_; });
+    if (other != from.end()) next = other;
+    large_lane_ = next->lane;
+  }
+  Job job = std::move(*next);
+  from.erase(next);
+  return job;
 }
 
 bool JqPool::Scheduler::may_share(const Job& job) const {
@@ -359,11 +388,13 @@ void JqPool::Scheduler::overran(Slot& slot) {
   enqueue_slow(std::move(job));
   slot.jobs.clear();
   // The lane's other waiting jobs stay behind this job: they move to the lane's queue, too.
-  const auto others = std::stable_partition(queue_.begin(), queue_.end(), [lane](const Job& other) {
-    return other.kind == Job::Kind::kCheck || other.lane != lane;
-  });
-  for (auto other = others; other != queue_.end(); ++other) enqueue_slow(std::move(*other));
-  queue_.erase(others, queue_.end());
+  for (std::deque<Job>* const queue : {&queue_, &large_}) {
+    const auto others = std::stable_partition(
+        queue->begin(), queue->end(),
+        [lane](const Job& other) { return other.kind == Job::Kind::kCheck || other.lane != lane; });
+    for (auto other = others; other != queue->end(); ++other) enqueue_slow(std::move(*other));
+    queue->erase(others, queue->end());
+  }
 }
 
 void JqPool::Scheduler::finish(Slot& slot, Job::End end, const std::string& problem) {
@@ -396,7 +427,7 @@ void JqPool::Scheduler::note_speed(const Job& job, Job::End end) {
 void JqPool::Scheduler::publish_stats() {
   own_stats_.running = 0;
   own_stats_.ready_workers = 0;
-  own_stats_.waiting = queue_.size();
+  own_stats_.waiting = queue_.size() + large_.size();
   for (const Slot& slot : slots_) {
     own_stats_.running += slot.jobs.size();
     if (slot.ready) ++own_stats_.ready_workers;

@@ -6,6 +6,9 @@
 // slice, that jq worker is killed, and the job goes to the queue of its lane, which has one slow jq
 // worker at a time. Replies that have arrived are stored: the next jq worker continues after them.
 //
+// Only one fast jq worker at a time has a large job, and the lanes with large jobs take turns: a
+// few instances with much data would keep all fast jq workers busy, and the processors as well.
+//
 // Jobs of lanes whose last evaluations were quick are sent several at a time, because the round
 // trip is most of their cost. If the jq worker has to be killed, or dies, it is unknown which job
 // caused that: then no job is counted as the cause, and all of them are sent again, each alone.
@@ -116,6 +119,9 @@ class JqPool::Scheduler {
   bool is_slow(uint64_t lane);
   void enqueue_slow(Job job);
   void fill_slots();
+  Job next_job();
+  bool takes_large() const;
+  bool has_jobs() const { return !queue_.empty() || takes_large(); }
   bool may_share(const Job& job) const;
   Slot* slot_for_slow_work();
 
@@ -157,7 +163,9 @@ class JqPool::Scheduler {
   uint32_t last_worker_ = 0;
   uint64_t last_job_ = 0;
   std::vector<Slot> slots_;  // the fast slots first
-  std::deque<Job> queue_;    // jobs for the fast slots
+  std::deque<Job> queue_;    // jobs for the fast slots, except large ones
+  std::deque<Job> large_;    // large jobs for the fast slots
+  uint64_t large_lane_ = 0;  // the lane of the large job that a fast slot got last
   std::unordered_map<uint64_t, Lane> lanes_;
   std::deque<uint64_t> turns_;               // lanes that wait for a slot
   std::unordered_map<uint64_t, int> quick_;  // by lane (workflow): how many of its evaluations in

@@ -138,6 +138,41 @@ TEST_F(JqSchedulerTest, DelaysNoOtherLaneForTwoEvaluationsThatNeverEnd) {
   EXPECT_TRUE(is_pending(second));
 }
 
+/// An evaluation whose input has more than 256 KiB.
+Evaluation large_on_lane(uint64_t lane, std::string program) {
+  const std::string input = "\"" + std::string(300'000, 'x') + "\"";
+  return {.queries = {{std::move(program), shared_text(input)}}, .timeout = kForever, .lane = lane};
+}
+
+TEST_F(JqSchedulerTest, GivesLargeEvaluationsToOneFastWorkerAtATime) {
+  start({.workers = 2, .slice = kForever});
+  const Answers first = evaluate_later(pool(), large_on_lane(1, kLoop));
+  const Answers second = evaluate_later(pool(), large_on_lane(2, kLoop));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(evaluate_later(pool(), on_lane(3, "length", kForever)).get().at(0), Json(0));
+  }
+  ASSERT_TRUE(eventually([&] { return pool().stats().running == 1; }, kSlowWork));
+  EXPECT_EQ(pool().stats().waiting, 1);
+  EXPECT_TRUE(is_pending(first));
+  EXPECT_TRUE(is_pending(second));
+}
+
+TEST_F(JqSchedulerTest, ServesLanesInTurnWithLargeEvaluations) {
+  start({.workers = 1, .slice = kForever});
+  EXPECT_EQ(evaluate("length"), Json(0));
+  const std::vector<pid_t> workers = children_of(launcher());
+  ASSERT_THAT(workers, SizeIs(1));
+  kill(workers[0], SIGSTOP);  // until all evaluations are queued
+  submit_recorded(10, large_on_lane(1, "length"));
+  EXPECT_TRUE(eventually([&] { return pool().stats().running == 1; }, kSlowWork));
+  for (const uint64_t ticket : {11, 12, 20}) {
+    submit_recorded(ticket, large_on_lane(ticket / 10, "length"));
+  }
+  submit_recorded(30, on_lane(3, "length", kForever));
+  kill(workers[0], SIGCONT);
+  EXPECT_THAT(order_of(5), ElementsAre(10, 20, 11, 12, 30));
+}
+
 TEST_F(JqSchedulerTest, KeepsTheOrderOfTheEvaluationsOfALaneAfterASlowEvaluation) {
   start({.workers = 1});
   submit_recorded(1, on_lane(7, kLoop, Duration(200)));
