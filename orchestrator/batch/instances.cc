@@ -414,7 +414,7 @@ Status Instances::write() {
   }
   for (auto& [id, loaded] : loaded_) {
     Instance& instance = loaded.instance;
-    if (instance.calls.size() < LargeInstances::kFewestCalls) continue;
+    if (!LargeInstances::is_large(instance)) continue;
     if (large_ == nullptr) large_ = std::make_unique<LargeInstances>();
     large_->put(std::move(instance));
   }

@@ -182,7 +182,7 @@ class Instances {
   Quotas quotas_{batch_};
   StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.id_key, &quotas_};
   HistoryTrims trims_{batch_};
-  /// Those that are not in loaded_; null: no instance had so many calls.
+  /// Those that are not in loaded_; null: no instance was large.
   std::unique_ptr<LargeInstances> large_;
   std::map<InstanceId, LoadedInstance>
       loaded_;  // ordered by id, so that rows are written in a fixed order

@@ -1,34 +1,68 @@
 #include "orchestrator/batch/large_instances.h"
 
-#include <algorithm>
 #include <iterator>
 #include <numeric>
 #include <utility>
 
+#include "base/lazy_json.h"
+
 namespace millrace {
+namespace {
+
+/// The bytes of the texts that are copied and checked when the instance is read.
+size_t text_bytes(const Instance& instance) {
+  size_t bytes = instance.data.known_size();
+  for (const auto* const part : {&instance.found_data, &instance.failed_data}) {
+    if (*part) bytes += (*part)->known_size();
+  }
+  for (const auto& slot : instance.slots) bytes += slot ? slot->known_size() : 0;
+  return bytes;
+}
+
+/// Leaves the texts, whose bytes count. A tree needs several times as much memory.
+void drop_trees(Instance& instance) {
+  instance.input = {};
+  instance.data = instance.data.without_tree();
+  for (auto* const part : {&instance.found_data, &instance.failed_data}) {
+    if (*part) **part = (*part)->without_tree();
+  }
+  for (auto& slot : instance.slots) {
+    if (slot) *slot = slot->without_tree();
+  }
+}
+
+}  // namespace
+
+bool LargeInstances::is_large(const Instance& instance) {
+  return instance.calls.size() >= kFewestCalls || text_bytes(instance) > kLargeJson;
+}
 
 uint64_t LargeInstances::bytes_of(const Instance& instance) {
   return std::accumulate(instance.part_bytes.begin(), instance.part_bytes.end(), uint64_t{0});
 }
 
 void LargeInstances::put(Instance instance) {
-  if (instance.calls.size() < kFewestCalls || has_ended(instance.status)) return;
+  if (!is_large(instance) || has_ended(instance.status)) return;
+  const InstanceId id = instance.id;
+  take(id);  // an instance is kept once
+  drop_trees(instance);
   calls_ += instance.calls.size();
   bytes_ += bytes_of(instance);
   kept_.push_front(std::move(instance));
+  by_id_.insert_or_assign(id, kept_.begin());
   while (calls_ > limits_.calls || bytes_ > limits_.bytes) remove(std::prev(kept_.end()));
 }
 
 std::optional<Instance> LargeInstances::take(const InstanceId& id) {
-  const auto found =
-      std::find_if(kept_.begin(), kept_.end(), [&](const Instance& one) { return one.id == id; });
-  if (found == kept_.end()) return std::nullopt;
-  return remove(found);
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) return std::nullopt;
+  return remove(found->second);
 }
 
-Instance LargeInstances::remove(std::list<Instance>::iterator one) {
+Instance LargeInstances::remove(Kept::iterator one) {
   Instance removed = std::move(*one);
   kept_.erase(one);
+  by_id_.erase(removed.id);
   calls_ -= removed.calls.size();
   bytes_ -= bytes_of(removed);
   return removed;

@@ -1,12 +1,13 @@
-// LargeInstances: instances with many calls, as the last commit left them, so that the rows of
-// their calls are not read and decoded again for each result. A cache of the store, bounded in
-// size. Its owner drops it if a batch is lost, and if the rows of an instance are written in
-// another way. Engine thread only.
+// LargeInstances: instances with many calls or with large data, as the last commit left them, so
+// that their rows are not read, decoded and checked again for each result. A cache of the store,
+// bounded in size. Its owner drops it if a batch is lost, and if the rows of an instance are
+// written in another way. Engine thread only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <optional>
 
 #include "model/instance.h"
@@ -15,30 +16,38 @@ namespace millrace {
 
 class LargeInstances {
  public:
-  /// An instance with fewer calls is not kept.
+  /// An instance with fewer calls is not kept, unless its data is large.
   static constexpr size_t kFewestCalls = 250;
 
   struct Limits {
     size_t calls = 30'000;                ///< of all kept instances
-    uint64_t bytes = uint64_t{16} << 20;  ///< of the rows of all kept instances
+    uint64_t bytes = uint64_t{64} << 20;  ///< of the rows of all kept instances
   };
 
   LargeInstances() = default;
   explicit LargeInstances(Limits limits) : limits_(limits) {}
 
-  /// Keeps a live instance that equals its rows once the current batch is on disk. If there are too
-  /// many, the instance that was not used for the longest time is forgotten.
+  /// Whether the instance has many calls, or JSON texts that are together as long as a large value.
+  /// Its texts are known, as they are when its rows are written.
+  static bool is_large(const Instance& instance);
+
+  /// Keeps a live instance that is_large() and equals its rows once the current batch is on disk,
+  /// without its input and without the trees of its values. If there are too many, the instance
+  /// that was not used for the longest time is forgotten.
   void put(Instance instance);
   /// Removes and returns the instance; nullopt: it is not kept.
   std::optional<Instance> take(const InstanceId& id);
   bool empty() const { return kept_.empty(); }
 
  private:
+  using Kept = std::list<Instance>;
+
   static uint64_t bytes_of(const Instance& instance);
-  Instance remove(std::list<Instance>::iterator one);
+  Instance remove(Kept::iterator one);
 
   Limits limits_;
-  std::list<Instance> kept_;  ///< the one that was used last comes first
+  Kept kept_;  ///< the one that was used last comes first
+  std::map<InstanceId, Kept::iterator> by_id_;
   size_t calls_ = 0;
   uint64_t bytes_ = 0;
 };

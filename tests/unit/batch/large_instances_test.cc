@@ -32,6 +32,30 @@ TEST(LargeInstances, AreLiveInstancesWithManyCalls) {
   EXPECT_FALSE(large.take(numbered_id(3))) << "it was taken";
 }
 
+TEST(LargeInstances, AreLiveInstancesWithLargeData) {
+  LargeInstances large;
+  Instance instance = with_calls(1, 0);
+  instance.data = LazyJson::of_text("\"" + std::string(kLargeJson - 2, 'x') + "\"");
+  EXPECT_FALSE(LargeInstances::is_large(instance));
+  large.put(instance);
+  EXPECT_TRUE(large.empty());
+  instance.found_data = LazyJson::of_text("1");
+  EXPECT_TRUE(LargeInstances::is_large(instance)) << "all its texts together count";
+  large.put(instance);
+  EXPECT_TRUE(large.take(instance.id));
+}
+
+TEST(LargeInstances, AreKeptOnceWithoutTheirInput) {
+  LargeInstances large({.calls = 2 * kFewest});
+  Instance instance = with_calls(1, kFewest);
+  instance.input = Json{{"a", 1}};
+  for (int i = 0; i < 5; ++i) large.put(instance);
+  const std::optional<Instance> kept = large.take(instance.id);
+  ASSERT_TRUE(kept);
+  EXPECT_TRUE(kept->input.is_null());
+  EXPECT_TRUE(large.empty());
+}
+
 TEST(LargeInstances, AreForgottenInTheOrderOfTheirUseIfThereAreTooMany) {
   LargeInstances by_calls({.calls = 3 * kFewest});
   LargeInstances by_bytes({.bytes = 3'000});
@@ -74,6 +98,22 @@ states:
     tx->put(Table::kLive, part + std::string(4, '\0'), "rubbish");
     commit();
   }
+  /// Starts an instance that waits with large data, and commits.
+  InstanceId start_with_large_data() {
+    const WorkflowEntry& entry = define(kWaits);
+    const auto id =
+        instances.start(now, entry, *definition(entry),
+                        {.data = LazyJson::of_tree(Json{{"text", std::string(kLargeJson, 'x')}})});
+    EXPECT_TRUE(id) << id.error().message;
+    commit_batch();
+    return id.value_or(InstanceId());
+  }
+  /// The data of the instance; null: it cannot be loaded.
+  std::shared_ptr<const std::string> data_of(const InstanceId& id) {
+    const auto loaded = instances.load(now, ns, id);
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    return loaded && *loaded != nullptr ? (*loaded)->instance.data.shared_text() : nullptr;
+  }
   bool loads(const InstanceId& id) {
     const auto loaded = instances.load(now, ns, id);
     EXPECT_TRUE(loaded) << loaded.error().message;
@@ -88,6 +128,21 @@ TEST_F(KeptInstanceTest, IsNotReadFromItsRowsInTheNextBatches) {
     EXPECT_TRUE(loads(id));
     commit_batch();
   }
+}
+
+TEST_F(KeptInstanceTest, HasTheSameBytesOfItsLargeDataInTheNextBatches) {
+  const InstanceId id = start_with_large_data();
+  const auto data = data_of(id);
+  ASSERT_NE(data, nullptr);
+  for (int i = 0; i < 3; ++i) {
+    commit_batch();
+    EXPECT_EQ(data_of(id), data) << "the data was neither read nor copied";
+  }
+  lose_batch();
+  const auto read = data_of(id);
+  ASSERT_NE(read, nullptr);
+  EXPECT_NE(read, data);
+  EXPECT_EQ(*read, *data);
 }
 
 TEST_F(KeptInstanceTest, IsReadFromItsRowsAfterALostBatch) {
