@@ -1,10 +1,12 @@
 #include "orchestrator/batch/instances.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/lazy_json.h"
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
 #include "orchestrator/batch/check_instance.h"
@@ -60,6 +62,35 @@ bool is_far_over(const EngineLimits& limits) {
   const uint64_t quota = limits.history_quota;
   return quota != kUnlimited && limits.history_bytes >= quota &&
          limits.history_bytes - quota >= quota / kHistoryReserve;
+}
+
+/// Sets the instance, and the values that its rows have except those of its calls.
+void set_read(LoadedInstance& loaded, Instance&& read) {
+  loaded.instance = std::move(read);
+  const Instance& instance = loaded.instance;
+  loaded.indexed = indexed(instance);
+  loaded.data = instance.data.shared_text();
+  loaded.had_slots = !instance.slots.empty();
+  loaded.had_found_data = instance.found_data.has_value();
+  loaded.failed_data = text_of(instance.failed_data);
+}
+
+bool has_many_calls(const Instance& instance) {
+  return instance.calls.size() >= LargeInstances::kFewestCalls;
+}
+
+/// Whether LargeInstances may keep the instance. Nearly all instances are small.
+bool may_be_large(const Instance& instance) {
+  const auto& bytes = instance.part_bytes;
+  return has_many_calls(instance) ||
+         std::accumulate(bytes.begin(), bytes.end(), uint64_t{0}) > kLargeJson;
+}
+
+/// Makes `stored` the calls that the rows have, after the rows of `written` were written.
+void bring_up_to_date(std::vector<Call>& stored, const std::vector<Call>& calls,
+                      const std::vector<size_t>& written) {
+  stored.resize(calls.size());
+  for (const size_t index : written) stored[index] = calls[index];
 }
 
 /// Whether the history may have to be trimmed.
@@ -166,18 +197,19 @@ Result<LoadedInstance*> Instances::load_undamaged(TimePoint now, NamespaceNumber
                                                   const InstanceId& id) {
   if (const auto found = loaded_.find(id); found != loaded_.end()) return &found->second;
   if (!batch_.catalog.has_namespace(ns)) return nullptr;  // the namespace was deleted
-  std::optional<Instance> instance;
-  if (large_ != nullptr) instance = large_->take(id);
-  if (!instance) instance = TRY(read_undamaged(now, ns, id));
-  if (!instance) return nullptr;
+  if (large_ != nullptr) {
+    if (std::optional<KeptInstance> kept = large_->take(id)) {
+      LoadedInstance& loaded = loaded_[id];
+      loaded.calls = std::move(kept->calls);
+      set_read(loaded, std::move(kept->instance));
+      return &loaded;
+    }
+  }
+  std::optional<Instance> read = TRY(read_undamaged(now, ns, id));
+  if (!read) return nullptr;
   LoadedInstance& loaded = loaded_[id];
-  loaded.indexed = indexed(*instance);
-  loaded.instance = std::move(*instance);
-  loaded.data = loaded.instance.data.shared_text();
-  loaded.had_slots = !loaded.instance.slots.empty();
-  loaded.had_found_data = loaded.instance.found_data.has_value();
-  loaded.failed_data = text_of(loaded.instance.failed_data);
-  loaded.calls = loaded.instance.calls;
+  loaded.calls = read->calls;
+  set_read(loaded, *std::move(read));
   return &loaded;
 }
 
@@ -398,6 +430,7 @@ Status Instances::write() {
       instance.last_history = number;
       if (is_long(instance)) TRY(trims_.trim(instance));
     }
+    std::vector<size_t> written;
     write_instance(batch_.tx, instance,
                    {.input = loaded.is_new,
                     .data = instance.data.shared_text() != loaded.data,
@@ -405,7 +438,9 @@ Status Instances::write() {
                     .slots = loaded.had_slots || !instance.slots.empty(),
                     .found_data = loaded.had_found_data || instance.found_data,
                     .failed_data = text_of(instance.failed_data) != loaded.failed_data,
-                    .calls = &loaded.calls});
+                    .calls = &loaded.calls,
+                    .written_calls = has_many_calls(instance) ? &written : nullptr});
+    if (has_many_calls(instance)) bring_up_to_date(loaded.calls, instance.calls, written);
     if (loaded.indexed) {
       batch_.index.change(batch_.tx, *loaded.indexed, indexed(instance));
     } else {
@@ -414,9 +449,10 @@ Status Instances::write() {
   }
   for (auto& [id, loaded] : loaded_) {
     Instance& instance = loaded.instance;
-    if (!LargeInstances::is_large(instance)) continue;
+    if (!may_be_large(instance)) continue;
     if (large_ == nullptr) large_ = std::make_unique<LargeInstances>();
-    large_->put(std::move(instance));
+    if (!has_many_calls(instance)) loaded.calls = instance.calls;
+    large_->put({std::move(instance), std::move(loaded.calls)});
   }
   loaded_.clear();
   return {};

@@ -41,30 +41,31 @@ uint64_t LargeInstances::bytes_of(const Instance& instance) {
   return std::accumulate(instance.part_bytes.begin(), instance.part_bytes.end(), uint64_t{0});
 }
 
-void LargeInstances::put(Instance instance) {
+void LargeInstances::put(KeptInstance kept) {
+  Instance& instance = kept.instance;
   if (!is_large(instance) || has_ended(instance.status)) return;
   const InstanceId id = instance.id;
   take(id);  // an instance is kept once
   drop_trees(instance);
   calls_ += instance.calls.size();
   bytes_ += bytes_of(instance);
-  kept_.push_front(std::move(instance));
+  kept_.push_front(std::move(kept));
   by_id_.insert_or_assign(id, kept_.begin());
   while (calls_ > limits_.calls || bytes_ > limits_.bytes) remove(std::prev(kept_.end()));
 }
 
-std::optional<Instance> LargeInstances::take(const InstanceId& id) {
+std::optional<KeptInstance> LargeInstances::take(const InstanceId& id) {
   const auto found = by_id_.find(id);
   if (found == by_id_.end()) return std::nullopt;
   return remove(found->second);
 }
 
-Instance LargeInstances::remove(Kept::iterator one) {
-  Instance removed = std::move(*one);
+KeptInstance LargeInstances::remove(Kept::iterator one) {
+  KeptInstance removed = std::move(*one);
   kept_.erase(one);
-  by_id_.erase(removed.id);
-  calls_ -= removed.calls.size();
-  bytes_ -= bytes_of(removed);
+  by_id_.erase(removed.instance.id);
+  calls_ -= removed.instance.calls.size();
+  bytes_ -= bytes_of(removed.instance);
   return removed;
 }
 

@@ -9,10 +9,18 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "model/instance.h"
 
 namespace millrace {
+
+struct KeptInstance {
+  Instance instance;
+  /// The calls as their rows have them. They are kept, too, because to copy ten thousand calls in
+  /// each batch takes milliseconds.
+  std::vector<Call> calls;
+};
 
 class LargeInstances {
  public:
@@ -34,16 +42,16 @@ class LargeInstances {
   /// Keeps a live instance that is_large() and equals its rows once the current batch is on disk,
   /// without its input and without the trees of its values. If there are too many, the instance
   /// that was not used for the longest time is forgotten.
-  void put(Instance instance);
+  void put(KeptInstance kept);
   /// Removes and returns the instance; nullopt: it is not kept.
-  std::optional<Instance> take(const InstanceId& id);
+  std::optional<KeptInstance> take(const InstanceId& id);
   bool empty() const { return kept_.empty(); }
 
  private:
-  using Kept = std::list<Instance>;
+  using Kept = std::list<KeptInstance>;
 
   static uint64_t bytes_of(const Instance& instance);
-  Instance remove(Kept::iterator one);
+  KeptInstance remove(Kept::iterator one);
 
   Limits limits_;
   Kept kept_;  ///< the one that was used last comes first

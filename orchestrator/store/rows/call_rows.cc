@@ -126,7 +126,8 @@ Status read_call(const View& view, Table table, const std::string& prefix, size_
 }
 
 uint64_t write_calls(Transaction& tx, const std::string& prefix, const Instance& instance,
-                     const std::vector<Call>& before, uint64_t bytes) {
+                     const std::vector<Call>& before, uint64_t bytes,
+                     std::vector<size_t>* written) {
   const std::vector<Call>& calls = instance.calls;
   const auto leave_out = [&](const std::string& key) {
     const auto row = tx.get(Table::kLive, key);
@@ -139,6 +140,7 @@ uint64_t write_calls(Transaction& tx, const std::string& prefix, const Instance&
     std::string encoded = encode_call(calls[i]);
     bytes += encoded.size();
     rows::put(tx, Table::kLive, key, std::move(encoded), instance.sealed | calls[i].sealed);
+    if (written != nullptr) written->push_back(i);
   }
   for (size_t i = calls.size(); i < before.size(); ++i) {
     const std::string key = call_key(prefix, i);

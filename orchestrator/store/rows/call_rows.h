@@ -29,8 +29,10 @@ Status read_call(const View& view, Table table, const std::string& prefix, size_
 
 /// Writes the calls of the instance that differ from `before` (the calls as the rows have them),
 /// and erases the rows of calls that do not exist any more. `bytes` is the size of the rows before,
-/// not sealed; returns the size of the rows after.
+/// not sealed; returns the size of the rows after. `written`, unless it is null, gets the indexes
+/// of the calls that were written.
 uint64_t write_calls(Transaction& tx, const std::string& prefix, const Instance& instance,
-                     const std::vector<Call>& before, uint64_t bytes);
+                     const std::vector<Call>& before, uint64_t bytes,
+                     std::vector<size_t>* written = nullptr);
 
 }  // namespace millrace

@@ -53,6 +53,8 @@ struct Changed {
   bool found_data = false;
   bool failed_data = false;
   const std::vector<Call>* calls = nullptr;  ///< calls as the rows have them; null: none
+  /// Gets the indexes of the calls whose rows were written; null: they are not needed.
+  std::vector<size_t>* written_calls = nullptr;
 };
 /// Writes a live instance, or moves an instance that has ended from `live` to `ended`. Updates the
 /// sizes of the rows (Instance::part_bytes).

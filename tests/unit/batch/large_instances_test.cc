@@ -13,18 +13,19 @@ namespace {
 
 constexpr size_t kFewest = LargeInstances::kFewestCalls;
 
-Instance with_calls(uint8_t number, size_t calls, uint64_t bytes = 0) {
+KeptInstance with_calls(uint8_t number, size_t calls, uint64_t bytes = 0) {
   Instance instance{.id = numbered_id(number), .status = InstanceStatus::kWaiting};
   instance.calls.resize(calls);
   instance.part_bytes[0] = bytes;
-  return instance;
+  std::vector<Call> stored = instance.calls;
+  return {std::move(instance), std::move(stored)};
 }
 
 TEST(LargeInstances, AreLiveInstancesWithManyCalls) {
   LargeInstances large;
   large.put(with_calls(1, kFewest - 1));
-  Instance ended = with_calls(2, kFewest);
-  ended.status = InstanceStatus::kComplete;
+  KeptInstance ended = with_calls(2, kFewest);
+  ended.instance.status = InstanceStatus::kComplete;
   large.put(std::move(ended));
   EXPECT_TRUE(large.empty());
   large.put(with_calls(3, kFewest));
@@ -34,25 +35,26 @@ TEST(LargeInstances, AreLiveInstancesWithManyCalls) {
 
 TEST(LargeInstances, AreLiveInstancesWithLargeData) {
   LargeInstances large;
-  Instance instance = with_calls(1, 0);
-  instance.data = LazyJson::of_text("\"" + std::string(kLargeJson - 2, 'x') + "\"");
-  EXPECT_FALSE(LargeInstances::is_large(instance));
-  large.put(instance);
+  KeptInstance one = with_calls(1, 0);
+  one.instance.data = LazyJson::of_text("\"" + std::string(kLargeJson - 2, 'x') + "\"");
+  EXPECT_FALSE(LargeInstances::is_large(one.instance));
+  large.put(one);
   EXPECT_TRUE(large.empty());
-  instance.found_data = LazyJson::of_text("1");
-  EXPECT_TRUE(LargeInstances::is_large(instance)) << "all its texts together count";
-  large.put(instance);
-  EXPECT_TRUE(large.take(instance.id));
+  one.instance.found_data = LazyJson::of_text("1");
+  EXPECT_TRUE(LargeInstances::is_large(one.instance)) << "all its texts together count";
+  large.put(one);
+  EXPECT_TRUE(large.take(one.instance.id));
 }
 
 TEST(LargeInstances, AreKeptOnceWithoutTheirInput) {
   LargeInstances large({.calls = 2 * kFewest});
-  Instance instance = with_calls(1, kFewest);
-  instance.input = Json{{"a", 1}};
-  for (int i = 0; i < 5; ++i) large.put(instance);
-  const std::optional<Instance> kept = large.take(instance.id);
+  KeptInstance one = with_calls(1, kFewest);
+  one.instance.input = Json{{"a", 1}};
+  for (int i = 0; i < 5; ++i) large.put(one);
+  const std::optional<KeptInstance> kept = large.take(one.instance.id);
   ASSERT_TRUE(kept);
-  EXPECT_TRUE(kept->input.is_null());
+  EXPECT_TRUE(kept->instance.input.is_null());
+  EXPECT_EQ(kept->calls.size(), kFewest);
   EXPECT_TRUE(large.empty());
 }
 
@@ -169,6 +171,25 @@ TEST_F(KeptInstanceTest, HasTheRowsOfItsLastStep) {
   for (size_t i = 0; i < kFewest; ++i) {
     EXPECT_EQ(kept.calls[i].status, stored->calls[i].status) << i;
     EXPECT_EQ(kept.calls[i].result.text(), stored->calls[i].result.text()) << i;
+  }
+}
+
+TEST_F(KeptInstanceTest, WritesOnlyTheRowsOfCallsThatHaveChanged) {
+  const InstanceId id = start_large();
+  for (uint32_t index = 0; index < 3; ++index) {
+    const auto loaded = instances.load(now, ns, id).value();
+    ASSERT_NE(loaded, nullptr);
+    const Caller call{
+        .instance = id, .entered = loaded->instance.entered, .index = index, .attempt = 1};
+    ASSERT_TRUE(instances.step(now, *loaded, Returned{.call = call, .result = LazyJson(Json(7))}));
+    ASSERT_TRUE(instances.write());
+    const std::string part = part_key(rows::instance_prefix(ns, id), Part::kCall);
+    size_t written = 0;
+    for (const auto& [key, value] : tx->write_set()) {
+      if (table_of(key) == Table::kLive && key_of(key).starts_with(part)) ++written;
+    }
+    EXPECT_EQ(written, 2U) << "the call that has ended, and the one that was started for it";
+    commit_batch();
   }
 }
 
