@@ -55,6 +55,13 @@ bool waits_for_begin(const Call& call) {
   return call.status == Call::Status::kRunning && call.outside && !call.started;
 }
 
+/// Whether a timer is armed for the due times of the calls. Store format 4 used the timer kRetry.
+bool has_timer_for_calls(const Instance& instance) {
+  return std::any_of(instance.timers.begin(), instance.timers.end(), [](const Timer& timer) {
+    return timer.kind == TimerKind::kCalls || timer.kind == TimerKind::kRetry;
+  });
+}
+
 /// How many calls have each status.
 struct CallCounts {
   std::array<size_t, 5> by_status{};
@@ -178,7 +185,7 @@ Outcome CallingState::call(Visit& visit, std::vector<Call> calls, size_t total) 
     all.push_back(std::move(call));
   }
   const bool has_all = all.size() >= total;
-  Outcome outcome = go_on(visit, has_all);
+  Outcome outcome = go_on(visit, has_all, DueTimes::kInAnyWay);
   if (has_all || !std::holds_alternative<Wait>(outcome)) return outcome;
   return MakeMore{};
 }
@@ -225,7 +232,7 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallResult result,
   visit.record(HistoryKind::kReturned, std::move(detail));
   finish(call, std::move(*result));
   call.last_error.reset();
-  return go_on(visit);
+  return go_on(visit, DueTimes::kOnlyFewer);
 }
 
 bool CallingState::started(Visit& visit, size_t index) const {
@@ -376,16 +383,17 @@ Outcome CallingState::overdue(Visit& visit, size_t index, TimePoint until) const
   return Wait{};
 }
 
-Outcome CallingState::go_on(Visit& visit) const {
-  return go_on(visit, !makes_calls(visit.instance()));
+Outcome CallingState::go_on(Visit& visit, DueTimes changed) const {
+  return go_on(visit, !makes_calls(visit.instance()), changed);
 }
 
 /// Leaves the state if enough calls have ended, raises an error if no call can succeed any more, or
 /// else starts queued calls that may run now: as many as one visit may start. `has_all`: whether
 /// the state has made all its calls.
-Outcome CallingState::go_on(Visit& visit, bool has_all) const {
+Outcome CallingState::go_on(Visit& visit, bool has_all, DueTimes changed) const {
   auto& calls = visit.calls();
   size_t left = visit.call_portion().calls;
+  bool may_be_due = changed == DueTimes::kInAnyWay || has_timer_for_calls(visit.instance());
   bool has_skipped = true;
   while (has_skipped) {
     const CallCounts counts = count(calls);
@@ -407,6 +415,7 @@ Outcome CallingState::go_on(Visit& visit, bool has_all) const {
     for (size_t i = 0; i < calls.size() && queued > 0 && under_way < at_once && left > 0; ++i) {
       if (calls[i].status != Call::Status::kQueued) continue;
       start(visit, i);
+      may_be_due = true;
       --queued;
       --left;
       if (calls[i].status == Call::Status::kRunning) {
@@ -421,7 +430,9 @@ Outcome CallingState::go_on(Visit& visit, bool has_all) const {
       return Wait{};
     }
   }
-  visit.arm_calls();
+  // Without a due time there is nothing to arm: the result of one of ten thousand calls does not
+  // look at the due times of all others.
+  if (may_be_due) visit.arm_calls();
   return Wait{};
 }
 

@@ -85,8 +85,10 @@ class CallingState : public State {
   Outcome timed_out(Visit& visit, size_t index, TimeoutKind kind) const;
   Outcome overdue(Visit& visit, size_t index, TimePoint until) const;
   bool is_held(const Visit& visit, size_t index) const;
-  Outcome go_on(Visit& visit) const;
-  Outcome go_on(Visit& visit, bool has_all) const;
+  /// How the due times of the calls have changed since the timer of the calls was armed.
+  enum class DueTimes { kInAnyWay, kOnlyFewer };
+  Outcome go_on(Visit& visit, DueTimes changed = DueTimes::kInAnyWay) const;
+  Outcome go_on(Visit& visit, bool has_all, DueTimes changed) const;
   void start(Visit& visit, size_t index) const;
 
   Needs needs_;

@@ -37,16 +37,25 @@ std::optional<Timer> first_overdue(const Instance& instance, TimePoint now) {
 }
 
 /// The earliest passed deadline of the calls, if there is one.
-std::optional<TimePoint> first_overdue_call(const Instance& instance, TimePoint now) {
+std::optional<TimePoint> first_overdue_call(const StepContext& step) {
+  const Instance& instance = step.instance;
   std::optional<TimePoint> first;
   if (instance.paused) return first;
-  // The timer of the calls is not later than any of their deadlines.
-  const auto timer = std::find_if(instance.timers.begin(), instance.timers.end(),
-                                  [](const Timer& one) { return one.kind == TimerKind::kCalls; });
-  if (timer != instance.timers.end() && timer->deadline > now) return first;
+  const auto timer_of = [&](TimerKind kind) {
+    return std::find_if(instance.timers.begin(), instance.timers.end(),
+                        [kind](const Timer& one) { return one.kind == kind; });
+  };
+  // The timer of the calls is not later than any of their deadlines. If there is none, no deadline
+  // counts; so the result of one of ten thousand calls does not look at all others.
+  const auto timer = timer_of(TimerKind::kCalls);
+  if (timer != instance.timers.end()) {
+    if (timer->deadline > step.now) return first;
+  } else if (!step.fired_calls && timer_of(TimerKind::kRetry) == instance.timers.end()) {
+    return first;  // store format 4 used the timer kRetry for calls, too
+  }
   for (const Call& call : instance.calls) {
     for (const auto& deadline : call.deadlines) {
-      if (deadline && *deadline <= now) first = std::min(first.value_or(*deadline), *deadline);
+      if (deadline && *deadline <= step.now) first = std::min(first.value_or(*deadline), *deadline);
     }
   }
   return first;
@@ -163,6 +172,7 @@ void apply(StepContext& step, const Fired& fired) {
     timer = first_overdue(step.instance, step.now).value_or(timer);
   }
   timers.erase(std::find(timers.begin(), timers.end(), timer));
+  step.fired_calls = timer.kind == TimerKind::kCalls || timer.kind == TimerKind::kRetry;
   fire(step, timer);
   proceed(step);
 }
@@ -176,7 +186,7 @@ void apply(StepContext& step, const Overdue&) {
 bool fire_overdue(StepContext& step) {
   Instance& instance = step.instance;
   const std::optional<Timer> timer = first_overdue(instance, step.now);
-  const std::optional<TimePoint> call = first_overdue_call(instance, step.now);
+  const std::optional<TimePoint> call = first_overdue_call(step);
   if (!timer && !call) return false;
   step.result.changed = true;
   if (timer && (!call || timer->deadline <= *call)) {

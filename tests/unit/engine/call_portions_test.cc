@@ -319,5 +319,29 @@ TEST(CallPortions, StartQueuedCallsInSeveralSteps) {
   EXPECT_FALSE(one.step(Fired{.kind = TimerKind::kCalls, .deadline = run_start()}).changed);
 }
 
+TEST(CallsWithoutDueTimes, AreNotAllLookedAtWhenOneOfThemEnds) {
+  Portions one(kSubflows);
+  one.finish();
+  ASSERT_EQ(one.instance.calls.size(), 5U);
+  // A deadline without a timer for calls does not occur; it shows which calls the step looks at.
+  constexpr auto kEnd = static_cast<size_t>(TimeoutKind::kStartToClose);
+  one.instance.calls[3].deadlines[kEnd] = run_start();
+  TestLookup lookup;
+  const StepResult result = step(*one.workflow, one.instance, one.result_of(0, LazyJson(Json(1))),
+                                 run_start() + seconds(1), lookup);
+  EXPECT_TRUE(result.changed);
+  EXPECT_EQ(one.instance.calls.at(0).status, Call::Status::kDone);
+  EXPECT_EQ(one.instance.calls.at(3).status, Call::Status::kRunning);
+}
+
+TEST(CallsWithDueTimes, AreTimedOutBeforeTheResultOfAnother) {
+  Portions one(kTasks);
+  one.finish();
+  one.step(CallStarted{
+      {.instance = one.instance.id, .entered = one.instance.entered, .index = 1, .attempt = 1}});
+  one.step(one.result_of(0, LazyJson(Json(1))), seconds(20));
+  EXPECT_EQ(one.instance.status, InstanceStatus::kFailed) << "call 1 has timed out before";
+}
+
 }  // namespace
 }  // namespace millrace
