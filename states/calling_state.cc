@@ -62,6 +62,12 @@ bool has_timer_for_calls(const Instance& instance) {
   });
 }
 
+/// Looks at the last calls first, which are usually the last ones to end.
+bool has_running(std::span<const Call> calls) {
+  return std::any_of(calls.rbegin(), calls.rend(),
+                     [](const Call& call) { return call.status == Call::Status::kRunning; });
+}
+
 /// How many calls have each status.
 struct CallCounts {
   std::array<size_t, 5> by_status{};
@@ -394,6 +400,11 @@ Outcome CallingState::go_on(Visit& visit, bool has_all, DueTimes changed) const 
   auto& calls = visit.calls();
   size_t left = visit.call_portion().calls;
   bool may_be_due = changed == DueTimes::kInAnyWay || has_timer_for_calls(visit.instance());
+  // If all calls may run at once, none is queued, except while a timer is due that starts the
+  // others or while the instance is paused. Then the end of a call leads to nothing before all have
+  // ended.
+  const bool runs_all = at_once_ >= calls.size() && !visit.instance().paused && !may_be_due;
+  if (has_all && runs_all && needs_ == Needs::kAll && has_running(calls)) return Wait{};
   bool has_skipped = true;
   while (has_skipped) {
     const CallCounts counts = count(calls);
