@@ -18,6 +18,11 @@ namespace {
 /// Puts each payload under its event's type, in entry order; several payloads of one type become an
 /// array.
 LazyJson input_of(std::span<const StartEvent> entries, std::span<const Event> events) {
+  if (events.size() == 1) {  // nearly every start
+    LazyJson input = Json::object();
+    input.set(entries.front().filter.type, captured(events.front(), entries.front().capture));
+    return input;
+  }
   std::map<std::string, std::vector<LazyJson>> by_type;
   for (size_t i = 0; i < events.size(); ++i) {
     by_type[entries[i].filter.type].push_back(captured(events[i], entries[i].capture));

@@ -61,5 +61,13 @@ TEST(EventStart, TakesTheHighestNumberOfHopsOfItsEvents) {
   EXPECT_EQ(start_by_events(1, entries, events, events[1]).hops, 5U);
 }
 
+TEST(EventStart, KeepsTheTextOfALargePayload) {
+  const std::string data = "[ \"" + std::string(kLargeJson, 'x') + "\" ]";
+  const Event event = event_of_type("placed", "1", data);
+  const StartEvent entry = entry_of("placed");
+  const StartSpec spec = start_by_events(3, {&entry, 1}, {&event, 1}, event);
+  EXPECT_EQ(spec.data.text(), R"({"placed":)" + data + "}");
+}
+
 }  // namespace
 }  // namespace millrace
