@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/json_scan.h"
 #include "cloudevents/errors.h"
 #include "cloudevents/event_builder.h"
 #include "cloudevents/event_check.h"
@@ -183,7 +184,8 @@ void append_data(std::string& out, const Event& event) {
   const std::string& data = *event.data;
   if (!is_json_content_type(event.datacontenttype)) {
     if (is_utf8(data)) return append_member(out, "data", quote_string(data));
-  } else if (depth_of_json(data) < kMaxJsonDepth && is_json_text(data)) {
+  } else if (is_json_value(data) &&
+             too_deep_at(data, kMaxJsonDepth - 1) == std::string_view::npos) {
     const std::string json = compact_json(data);
     if (json != "null") return append_member(out, "data", json);
   }

@@ -207,6 +207,15 @@ TEST(JsonFormat, ConvertsAnEventToAJsonValue) {
       "type": "t", "n": -7, "data": {"a": [1, 9007199254740993]}})"));
 }
 
+TEST(JsonFormat, WritesJsonStringsAndOtherScalarsAsTheyAre) {
+  Event event = minimal();
+  for (const char* const data : {R"("plain [{")", R"("a\"b")", R"("é")", "7", "true", "false"}) {
+    event.data = data;
+    EXPECT_EQ(event_to_json(event)["data"], Json::parse(data)) << data;
+    EXPECT_EQ(decode_json_event(encode_json_event(event)), event) << data;
+  }
+}
+
 TEST(JsonFormat, ReadsTheEventsOfABatchInOrder) {
   const Result<std::vector<Event>> events = decode_json_batch(
       " [" + structured("") + " ,\n" + structured(R"(, "subject": "[,]\"")") + "] ");
