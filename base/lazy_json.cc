@@ -83,10 +83,18 @@ LazyJson LazyJson::of_text(std::string text) {
   return json;
 }
 
+LazyJson LazyJson::of_checked_text(std::string text) {
+  LazyJson json = of_text(std::move(text));
+  json.is_shallow_ = true;
+  return json;
+}
+
 LazyJson LazyJson::of_tree(Json value) {
   LazyJson json(std::move(value));
   json.write();
-  if (json.is_large()) json.value_.reset();
+  if (!json.is_large()) return json;
+  json.is_shallow_ = !json.nests_deeper(kMaxJsonDepth);
+  json.value_.reset();
   return json;
 }
 
@@ -105,7 +113,7 @@ std::optional<LazyJson> LazyJson::of_stored(std::string text) {
 
 LazyJson LazyJson::of_bytes(std::string_view bytes) {
   if (bytes.size() > kLargeJson) {
-    if (is_json(bytes)) return of_text(std::string(bytes));
+    if (is_json(bytes)) return of_checked_text(std::string(bytes));
     return of_text("\"" + base64_encode(bytes) + "\"");
   }
   Result<Json> value = parse_json(bytes);
@@ -240,6 +248,7 @@ std::vector<LazyJson> LazyJson::elements(size_t first, size_t most) const {
 
 bool LazyJson::nests_deeper(size_t depth) const {
   if (value_ || !is_large()) return millrace::nests_deeper(value(), depth);
+  if (is_shallow_ && depth >= kMaxJsonDepth) return false;
   return too_deep_at(*text_, depth) != std::string_view::npos;
 }
 
@@ -256,6 +265,7 @@ LazyJson LazyJson::without_tree() const {
   if (!text_) return *this;
   LazyJson json;
   json.text_ = text_;
+  json.is_shallow_ = is_shallow_;
   return json;
 }
 
@@ -269,6 +279,7 @@ Json& LazyJson::edit() {
   if (value_.use_count() > 1) value_ = std::make_shared<Json>(*value_);
   text_.reset();
   estimate_ = 0;
+  is_shallow_ = false;
   return *value_;
 }
 

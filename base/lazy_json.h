@@ -38,6 +38,10 @@ class LazyJson {
   /// JSON text from outside that is_json() accepts.
   static LazyJson of_text(std::string text);
 
+  /// Precondition: is_json() accepts `text`. So the value is known to nest at most kMaxJsonDepth
+  /// deep, and nests_deeper(kMaxJsonDepth) does not search the text again.
+  static LazyJson of_checked_text(std::string text);
+
   /// The value in the form that other threads make for the engine thread: with its text, and
   /// without a tree if it is large.
   static LazyJson of_tree(Json value);
@@ -129,6 +133,7 @@ class LazyJson {
   mutable std::shared_ptr<Json> value_;
   mutable std::shared_ptr<const std::string> text_;
   mutable size_t estimate_ = 0;  ///< of a tree without a text: its weight(); 0: not known
+  bool is_shallow_ = false;      ///< known to nest at most kMaxJsonDepth deep
 };
 
 }  // namespace millrace

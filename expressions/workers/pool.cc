@@ -36,7 +36,9 @@ QueryResult to_result(const wire::Reply& reply, Query::Mode mode) {
     return fail(std::string(mode == Query::Mode::kSchema ? kSchemaFailed : kJqBadCommand),
                 reply.text);
   }
-  if (reply.text.size() > kLargeJson && is_json(reply.text)) return LazyJson::of_text(reply.text);
+  if (reply.text.size() > kLargeJson && is_json(reply.text)) {
+    return LazyJson::of_checked_text(reply.text);
+  }
   Result<Json> value = parse_json(reply.text);
   if (value) return LazyJson::of_tree(*std::move(value));
   return fail(std::string(kJqBadCommand),

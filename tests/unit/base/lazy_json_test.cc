@@ -227,6 +227,20 @@ TEST(LazyJson, MeasuresHowDeepALargeTextNests) {
   EXPECT_FALSE(LazyJson(Json{1}).nests_deeper(1));
 }
 
+TEST(LazyJson, DoesNotSearchALargeTextForItsDepthThatWasChecked) {
+  const std::string deep = std::string(200, '[') + dump_json(big_text()) + std::string(200, ']');
+  EXPECT_TRUE(LazyJson::of_text(deep).nests_deeper(kMaxJsonDepth));
+  // The text does not fulfil the precondition; the answer shows that it is not read.
+  LazyJson checked = LazyJson::of_checked_text(deep);
+  EXPECT_FALSE(checked.nests_deeper(kMaxJsonDepth));
+  EXPECT_FALSE(checked.without_tree().nests_deeper(kMaxJsonDepth));
+  EXPECT_TRUE(checked.nests_deeper(kMaxJsonDepth - 1)) << "this was not checked";
+  checked.edit();
+  EXPECT_TRUE(checked.nests_deeper(kMaxJsonDepth)) << "it may have changed";
+  EXPECT_TRUE(LazyJson::of_tree(LazyJson::of_text(deep).value()).nests_deeper(kMaxJsonDepth));
+  EXPECT_FALSE(LazyJson::of_tree(big_text()).nests_deeper(kMaxJsonDepth));
+}
+
 TEST(LazyJson, ReadsBytesFromOutsideAsJsonOrAsBase64) {
   EXPECT_EQ(LazyJson::of_bytes(" [ 1 ]").text(), "[1]");
   EXPECT_EQ(LazyJson::of_bytes("hello").text(), R"("aGVsbG8=")");
