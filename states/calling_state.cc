@@ -227,15 +227,20 @@ void CallingState::start(Visit& visit, size_t index) const {
 Outcome CallingState::returned(Visit& visit, size_t index, CallResult result,
                                TimePoint retry_from) const {
   Call& call = visit.calls()[index];
-  Json detail{{call.outside ? "task" : "instance", to_string(call.id)},
-              {"index", index},
-              {"attempt", call.attempt}};
   if (!result) {
-    detail.update({{"code", result.error().code}, {"msg", result.error().message}});
-    visit.record(HistoryKind::kReturned, std::move(detail));
+    visit.record(HistoryKind::kReturned,
+                 Json{{call.outside ? "task" : "instance", to_string(call.id)},
+                      {"index", index},
+                      {"attempt", call.attempt},
+                      {"code", result.error().code},
+                      {"msg", result.error().message}});
     return failed(visit, index, std::move(result).error(), MayRetry::kYes, retry_from);
   }
-  visit.record(HistoryKind::kReturned, std::move(detail));
+  // The detail is made as text, with its keys sorted, as that of the start (Visit::start_call).
+  visit.record(
+      HistoryKind::kReturned,
+      LazyJson::of_text(fmt::format(R"({{"attempt":{},"index":{},"{}":"{}"}})", call.attempt, index,
+                                    call.outside ? "task" : "instance", to_string(call.id))));
   finish(call, std::move(*result));
   call.last_error.reset();
   return go_on(visit, DueTimes::kOnlyFewer);

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "base/ids.h"
+#include "base/json.h"
+#include "base/lazy_json.h"
 #include "model/hops.h"
 #include "states/child_id.h"
 #include "states/visit.h"
@@ -12,6 +15,22 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kTooDeep = "direktiv.limits.depth";
+
+/// The detail of the record about the start of a call. It is made as text, with its keys sorted: a
+/// state may make thousands of calls, and trees take several times as long.
+LazyJson start_detail(const Call& call, size_t index, const Function& function) {
+  const Subflow* const subflow = function.subflow();
+  std::string text = fmt::format(R"({{"attempt":{},"function":)", call.attempt);
+  append_json_string(function.id, text);
+  text += fmt::format(R"(,"index":{},"{}":"{}")", index, subflow == nullptr ? "task" : "instance",
+                      to_string(call.id));
+  if (subflow != nullptr) {
+    text += R"(,"workflow":)";
+    append_json_string(subflow->workflow, text);
+  }
+  text.push_back('}');
+  return LazyJson::of_text(std::move(text));
+}
 
 }  // namespace
 
@@ -52,13 +71,11 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
   };
   if (call.attempt == 1) call.first_at = now_;
   if (call.attempt == 1 || instance_.retried) arm(TimeoutKind::kScheduleToClose);
-  Json detail{{"function", function.id}, {"index", index}, {"attempt", call.attempt}};
   const Subflow* const subflow = function.subflow();
   call.outside = subflow == nullptr;
   call.started = false;
   if (call.outside) {
     arm(TimeoutKind::kScheduleToStart);
-    detail["task"] = to_string(call.id);
     StartTask task = this->task(function, call);
     task.caller = caller;
     const auto& heartbeat = policy.timeouts[TimeoutKind::kHeartbeat];
@@ -70,7 +87,6 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
   } else {
     begin_call(index, policy.timeouts);
     arm(TimeoutKind::kHeartbeat);
-    detail.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
     effects_.emplace_back(StartChild{.ns = instance_.ns,
                                      .child = call.id,
                                      .workflow = subflow->workflow,
@@ -81,7 +97,7 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
                                      .hops = instance_.hops,
                                      .sealed = instance_.sealed | call.sealed});
   }
-  record(HistoryKind::kCalled, std::move(detail));
+  record(HistoryKind::kCalled, start_detail(call, index, function));
   if (!policy.retries || !policy.retries->allows_after(call.attempt)) call.input = {};
 }
 

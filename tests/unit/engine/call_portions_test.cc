@@ -319,6 +319,24 @@ TEST(CallPortions, StartQueuedCallsInSeveralSteps) {
   EXPECT_FALSE(one.step(Fired{.kind = TimerKind::kCalls, .deadline = run_start()}).changed);
 }
 
+TEST(CallRecords, AreTextsWithSortedKeys) {
+  for (const char* const definition : {kSubflows, kTasks}) {
+    Portions one(definition);
+    const StepResult started = one.step(Proceed{});
+    const StepResult ended = one.step(one.result_of(0, LazyJson(Json(1))));
+    for (const StepResult* const result : {&started, &ended}) {
+      for (const HistoryRecord& record : result->history) {
+        EXPECT_EQ(record.detail.text(), dump_json(record.detail.value()));
+      }
+    }
+    ASSERT_EQ(started.history.size(), 3U) << "the entry and two calls";
+    EXPECT_EQ(started.history[1].detail.value()["function"], "f");
+    EXPECT_EQ(started.history[1].detail.value()["index"], 0);
+    ASSERT_FALSE(ended.history.empty());
+    EXPECT_EQ(ended.history[0].detail.value()["attempt"], 1);
+  }
+}
+
 TEST(CallsWithoutDueTimes, AreNotAllLookedAtWhenOneOfThemEnds) {
   Portions one(kSubflows);
   one.finish();
