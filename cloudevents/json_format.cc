@@ -98,6 +98,12 @@ bool is_json_value(std::string_view text) {
          is_json_text(text);
 }
 
+/// Whether a key, which is given with its quotes, is that name.
+bool is_named(std::string_view key, std::string_view name) {
+  if (key.find('\\') != std::string_view::npos) return read_string(key) == name;
+  return key.size() == name.size() + 2 && key.substr(1, name.size()) == name;
+}
+
 /// The two members that can hold the data, as JSON text.
 struct DataMembers {
   std::optional<std::string_view> data;
@@ -172,18 +178,32 @@ Result<Event> decode_object(std::string_view text, size_t max_bytes) {
   return std::move(builder).finish();
 }
 
-/// Appends a member to the object, or begins the object if `out` is empty.
-void append_member(std::string& out, std::string_view name, std::string_view json) {
+/// Appends the name of a member to the object, or begins the object if `out` is empty.
+void append_name(std::string& out, std::string_view name) {
   out += out.empty() ? "{\"" : ",\"";
   out += name;
   out += "\":";
+}
+
+void append_member(std::string& out, std::string_view name, std::string_view json) {
+  append_name(out, name);
   out += json;
+}
+
+/// Appends a member whose value is a string.
+void append_text(std::string& out, std::string_view name, std::string_view text) {
+  append_name(out, name);
+  if (is_utf8(text)) {
+    append_json_string(text, out);
+  } else {
+    out += quote_string(text);
+  }
 }
 
 void append_data(std::string& out, const Event& event) {
   const std::string& data = *event.data;
   if (!is_json_content_type(event.datacontenttype)) {
-    if (is_utf8(data)) return append_member(out, "data", quote_string(data));
+    if (is_utf8(data)) return append_text(out, "data", data);
   } else if (is_json_value(data) &&
              too_deep_at(data, kMaxJsonDepth - 1) == std::string_view::npos) {
     const std::string json = compact_json(data);
@@ -206,7 +226,7 @@ std::optional<std::string> json_event_data(std::string_view text,
   const std::optional<std::vector<JsonMember>> members = split_object(text);
   CHECK(members, "the encoder of events returned a text that is not a JSON object");
   for (const JsonMember& member : *members) {
-    if (read_string(member.key) != "data" || member.value == "null") continue;
+    if (!is_named(member.key, "data") || member.value == "null") continue;
     return read_data(member.value, content_type);
   }
   return std::nullopt;
@@ -238,23 +258,27 @@ Result<std::vector<Event>> decode_json_batch(std::string_view text, const EventL
 }
 
 std::string encode_json_event(const Event& event) {
+  constexpr size_t kUsualAttributes = 320;  // bytes of the attributes of most generated events
   std::string out;
+  out.reserve(kUsualAttributes + (event.data ? event.data->size() : 0));
   append_member(out, "specversion", "\"1.0\"");
-  append_member(out, "id", quote_string(event.id));
-  append_member(out, "source", quote_string(event.source));
-  append_member(out, "type", quote_string(event.type));
-  if (event.subject) append_member(out, "subject", quote_string(*event.subject));
-  if (event.time) append_member(out, "time", quote_string(*event.time));
-  if (event.datacontenttype) {
-    append_member(out, "datacontenttype", quote_string(*event.datacontenttype));
-  }
-  if (event.dataschema) append_member(out, "dataschema", quote_string(*event.dataschema));
+  append_text(out, "id", event.id);
+  append_text(out, "source", event.source);
+  append_text(out, "type", event.type);
+  if (event.subject) append_text(out, "subject", *event.subject);
+  if (event.time) append_text(out, "time", *event.time);
+  if (event.datacontenttype) append_text(out, "datacontenttype", *event.datacontenttype);
+  if (event.dataschema) append_text(out, "dataschema", *event.dataschema);
   for (const auto& [name, value] : event.extensions) {
-    const auto* text = std::get_if<std::string>(&value);
-    append_member(out, name, text != nullptr ? quote_string(*text) : *attribute(event, name));
+    if (const auto* const text = std::get_if<std::string>(&value)) {
+      append_text(out, name, *text);
+    } else {
+      append_member(out, name, *attribute(event, name));
+    }
   }
   if (event.data) append_data(out, event);
-  return out + "}";
+  out.push_back('}');
+  return out;
 }
 
 Json event_to_json(const Event& event) {

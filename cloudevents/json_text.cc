@@ -113,9 +113,11 @@ bool has_quote_or_space(const char* text) {
 }  // namespace
 
 std::optional<std::vector<JsonMember>> split_object(std::string_view text) {
+  constexpr size_t kUsualMembers = 16;  // of an event
   Scanner scanner(text);
   std::vector<JsonMember> members;
   if (!scanner.take('{')) return std::nullopt;
+  members.reserve(kUsualMembers);
   if (!scanner.take('}')) {
     do {
       JsonMember member;

@@ -216,6 +216,12 @@ TEST(JsonFormat, WritesJsonStringsAndOtherScalarsAsTheyAre) {
   }
 }
 
+TEST(JsonFormat, FindsTheDataUnderEachFormOfItsName) {
+  EXPECT_EQ(json_event_data(R"({"datas":1,"data":[ 2 ]})", std::nullopt), "[2]");
+  EXPECT_EQ(json_event_data(R"({"\"dat":1,"d\u0061ta":2})", std::nullopt), "2");
+  EXPECT_EQ(json_event_data(R"({"data":null})", std::nullopt), std::nullopt);
+}
+
 TEST(JsonFormat, ReadsTheEventsOfABatchInOrder) {
   const Result<std::vector<Event>> events = decode_json_batch(
       " [" + structured("") + " ,\n" + structured(R"(, "subject": "[,]\"")") + "] ");
