@@ -96,6 +96,25 @@ void Memtable::before_on_each(std::string_view key, Links& nodes) const {
   }
 }
 
+/// As long as no node was passed, the nodes before the last key are right on each level: they come
+/// before `key`, and no node between them and `key` has a key less than the last key. A node that
+/// was passed has a key that is not less than the last key, so it comes after those nodes.
+void Memtable::search_from_last(std::string_view key, Links& nodes) {
+  const bool ascends = last_ != nullptr && key >= last_->key();
+  bool has_passed = !ascends;
+  Node* node = head_;
+  for (int level = kMaxHeight - 1; level >= 0; --level) {
+    if (!has_passed) node = before_last_[static_cast<size_t>(level)];
+    for (Node* next = node->next(level); next != nullptr && next->key() < key;
+         next = node->next(level)) {
+      node = next;
+      has_passed = true;
+      ++passed_;
+    }
+    nodes[static_cast<size_t>(level)] = node;
+  }
+}
+
 const Memtable::Node* Memtable::before(std::string_view key) const {
   Links nodes;
   before_on_each(key, nodes);
@@ -121,9 +140,11 @@ const Memtable::Version* Memtable::version_at(const Node& node, uint64_t commit)
 const Memtable::Version* Memtable::add(uint64_t commit, std::string_view key,
                                        std::optional<std::string_view> value) {
   Links before;
-  before_on_each(key, before);
+  search_from_last(key, before);
+  before_last_ = before;
   Node* const found = before[0]->next(0);
   if (found != nullptr && found->key() == key) {
+    last_ = found;
     const Version* const older = found->newest.load(std::memory_order_relaxed);
     found->newest.store(make_version(commit, value, older), std::memory_order_release);
     return older;
@@ -132,6 +153,7 @@ const Memtable::Version* Memtable::add(uint64_t commit, std::string_view key,
   // reader that finds the node on one level also finds it on every lower level.
   Node* const node = make_node(key, random_height());
   node->newest.store(make_version(commit, value, nullptr), std::memory_order_relaxed);
+  last_ = node;
   for (int level = 0; level < node->height; ++level) {
     std::atomic<Node*>& link = before[static_cast<size_t>(level)]->link(level);
     node->link(level).store(link.load(std::memory_order_relaxed), std::memory_order_relaxed);

@@ -41,7 +41,8 @@ class Memtable {
 
   /// Adds the version of a row that `commit` writes; a `value` of nullopt deletes the row. Commit
   /// numbers must not decrease. Readers of an earlier commit do not see the version. Returns the
-  /// previous version of the row; nullptr: the memtable had none.
+  /// previous version of the row; nullptr: the memtable had none. The keys of a commit ascend, so
+  /// add() searches from the key that was added last on; any other order is slower.
   const Version* add(uint64_t commit, std::string_view key, std::optional<std::string_view> value);
 
   /// The row as it was after `commit`; nullptr: this memtable has no version of it.
@@ -51,6 +52,8 @@ class Memtable {
   size_t rows() const { return rows_; }
   /// The memory in use, in bytes, except for the unused rest of the blocks.
   size_t bytes() const { return bytes_; }
+  /// How many rows add() has passed in its searches so far.
+  uint64_t passed() const { return passed_; }
 
  private:
   static constexpr int kMaxHeight = 12;
@@ -70,6 +73,8 @@ class Memtable {
   /// Sets `nodes` to the last node of each level whose key is less than `key`; on a level without
   /// such a node, to `head_`.
   void before_on_each(std::string_view key, Links& nodes) const;
+  /// The same for add(), from the key that was added last on, if `key` is not less.
+  void search_from_last(std::string_view key, Links& nodes);
   static const Version* version_at(const Node& node, uint64_t commit);
 
   std::vector<std::unique_ptr<char[]>> blocks_;
@@ -79,6 +84,10 @@ class Memtable {
   size_t rows_ = 0;
   uint32_t random_ = 1;
   Node* head_;  ///< a node without a row, the first of each level
+  // Of the thread that adds rows.
+  const Node* last_ = nullptr;  ///< the node of the row that was added last; nullptr: there is none
+  Links before_last_{};  ///< on each level, the last node whose key is less than that of last_
+  uint64_t passed_ = 0;
 };
 
 /// Iterates over the rows of a range as they were after a commit, including deleted rows. The range

@@ -83,6 +83,24 @@ TEST(Memtable, MeasuresItsMemory) {
   EXPECT_GE(table.bytes(), 200'000U) << "an old version keeps its memory";
 }
 
+TEST(Memtable, PassesFewRowsWhenTheKeysOfACommitAscend) {
+  constexpr size_t kRows = 10'000;
+  const auto key_of_row = [](size_t number) { return fmt::format("{:06}", number); };
+  Memtable table;
+  for (size_t i = 0; i < kRows; ++i) table.add(1, key_of_row(2 * i), "even");
+  EXPECT_LE(table.passed(), 3 * kRows);
+  // Each second key lies between two rows, and each other one replaces a row.
+  const uint64_t before = table.passed();
+  for (size_t i = 2'000; i < 4'000; ++i) table.add(2, key_of_row(i), "new");
+  EXPECT_LE(table.passed() - before, 3U * 2'000);
+  const uint64_t descending = table.passed();
+  for (size_t i = 4'000; i > 3'000; --i) table.add(3, key_of_row(i), "newer");
+  EXPECT_GT(table.passed() - descending, 2U * 1'000) << "each search begins at the first row";
+  EXPECT_EQ(table.find(key_of_row(3'001), kNewest)->value(), "newer");
+  EXPECT_EQ(table.find(key_of_row(3'000), kNewest)->value(), "new");
+  EXPECT_EQ(table.rows(), kRows + 1'000);
+}
+
 TEST(Memtable, BehavesLikeAMapOfVersions) {
   constexpr uint64_t kSeed = 4;
   std::mt19937_64 random(kSeed);
