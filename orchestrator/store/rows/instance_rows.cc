@@ -44,6 +44,13 @@ Result<bool> is_in_history(const View& view, Table table, const std::string& key
   return text && *text == kInHistory;
 }
 
+/// Whether the instance may have a row of that part. The heads of earlier releases have no sizes;
+/// each instance has an input, so then its size is 0.
+bool may_have(const Instance& instance, Part part) {
+  const auto size_of = [&](Part one) { return instance.part_bytes[static_cast<size_t>(one)]; };
+  return size_of(part) > 0 || size_of(Part::kInput) == 0;
+}
+
 /// Adds to a head the data, slots, found data, failed data and calls. If there is no data row, the
 /// data never changed and equals the input.
 Status add_data(const View& view, Table table, const std::string& prefix, Instance& instance) {
@@ -61,9 +68,15 @@ Status add_data(const View& view, Table table, const std::string& prefix, Instan
     if (!data) return missing_row(table, input_key);
     instance.data = std::move(*data);
   }
-  auto slots = TRY(read(view, table, part_key(prefix, Part::kSlots), decode_slots));
-  if (slots) instance.slots = std::move(*slots);
-  instance.found_data = TRY(read_json(view, table, part_key(prefix, Part::kFoundData)));
+  // Most instances have neither slots nor found data. To look for a row that does not exist takes
+  // as long as to find one in each layer of the store.
+  if (may_have(instance, Part::kSlots)) {
+    auto slots = TRY(read(view, table, part_key(prefix, Part::kSlots), decode_slots));
+    if (slots) instance.slots = std::move(*slots);
+  }
+  if (may_have(instance, Part::kFoundData)) {
+    instance.found_data = TRY(read_json(view, table, part_key(prefix, Part::kFoundData)));
+  }
   if (instance.failed_data) {
     const std::string failed_key = part_key(prefix, Part::kFailedData);
     auto failed = TRY(read_json(view, table, failed_key));

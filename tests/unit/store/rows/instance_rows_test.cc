@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/row.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -185,6 +187,23 @@ TEST_F(InstanceRows, ReturnTheTimeOfTheLatestHistoryRecord) {
   write({{.time = kNow, .kind = HistoryKind::kStarted}});
   write_instance(*tx, instance_, {});
   EXPECT_EQ(read_last_moved(*tx, instance_.ns, instance_.id).value(), kNow);
+}
+
+TEST_F(InstanceRows, AreReadOnlyIfTheHeadSaysThatTheyExist) {
+  write_instance(*tx, instance_, {.input = true});
+  const std::string prefix = rows::instance_prefix(instance_.ns, instance_.id);
+  for (const Part part : {Part::kSlots, Part::kFoundData}) {
+    tx->put(Table::kLive, part_key(prefix, part), "rubbish");
+  }
+  const auto read = read_live(*tx, instance_.ns, instance_.id);
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_TRUE(*read);
+  EXPECT_TRUE((*read)->slots.empty());
+  EXPECT_FALSE((*read)->found_data);
+  // As the head of an earlier release, which has no sizes.
+  instance_.part_bytes = {};
+  write_head(*tx, instance_);
+  EXPECT_FALSE(read_live(*tx, instance_.ns, instance_.id)) << "the rows are read, and are damaged";
 }
 
 }  // namespace
