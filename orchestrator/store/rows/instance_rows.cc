@@ -218,14 +218,17 @@ std::optional<std::string> text_of(const std::optional<LazyJson>& json) {
 
 /// Moves the rows of an instance that has ended from `live` to `ended`. An ended instance has no
 /// slots and no found data. Each erase is written to the journal, so only rows that can exist are
-/// erased.
-void leave_live(PartsWriter& parts, const Instance& instance, const Changed& changed) {
+/// erased. `had_data`: whether `live` may have a row with the data.
+void leave_live(PartsWriter& parts, const Instance& instance, const Changed& changed,
+                bool had_data) {
   parts.leave_live(Part::kHead);
   parts.move(Part::kInput);
-  if (changed.data) {
-    parts.leave_live(Part::kData);
-  } else {
-    parts.move(Part::kData);
+  if (had_data) {
+    if (changed.data) {
+      parts.leave_live(Part::kData);
+    } else {
+      parts.move(Part::kData);
+    }
   }
   if (changed.failed_data) {
     parts.leave_live(Part::kFailedData);
@@ -240,6 +243,7 @@ void leave_live(PartsWriter& parts, const Instance& instance, const Changed& cha
 
 void write_instance(Transaction& tx, Instance& instance, Changed changed) {
   const bool ended = has_ended(instance.status);
+  const bool had_data = may_have(instance, Part::kData);
   PartsWriter parts(tx, instance);
   if (changed.input) parts.put(Part::kInput, instance.input.text());
   if (changed.data) {
@@ -250,7 +254,7 @@ void write_instance(Transaction& tx, Instance& instance, Changed changed) {
   if (changed.failed_data) parts.put_or_erase(Part::kFailedData, text_of(instance.failed_data));
   if (ended) {
     // An instance that started and ended in one batch has no rows in `live`.
-    if (!changed.input) leave_live(parts, instance, changed);
+    if (!changed.input) leave_live(parts, instance, changed, had_data);
   } else {
     if (changed.slots) {
       parts.put_or_erase(Part::kSlots, instance.slots.empty()

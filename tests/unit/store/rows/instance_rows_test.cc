@@ -189,6 +189,28 @@ TEST_F(InstanceRows, ReturnTheTimeOfTheLatestHistoryRecord) {
   EXPECT_EQ(read_last_moved(*tx, instance_.ns, instance_.id).value(), kNow);
 }
 
+TEST_F(InstanceRows, AreErasedFromTheLiveOnesOnlyIfTheyExist) {
+  const std::string key = part_key(rows::instance_prefix(instance_.ns, instance_.id), Part::kData);
+  for (const bool has_data_row : {false, true}) {
+    Instance one = instance_;
+    if (has_data_row) one.data = Json{{"more", 1}};
+    write_instance(*tx, one, {.input = true, .data = has_data_row});
+    commit();
+    one.data = Json{{"at", "the end"}};
+    one.status = InstanceStatus::kComplete;
+    one.phase = Phase::kEnded;
+    one.ended_at = one.started_at;
+    write_instance(*tx, one, {.data = true});
+    const AbsoluteKey live(Table::kLive, key);
+    EXPECT_EQ(tx->write_set().contains(live.view()), has_data_row);
+    commit();
+    EXPECT_FALSE(read_live(*tx, one.ns, one.id).value());
+    EXPECT_EQ(read_instance(*tx, one.ns, one.id).value()->data, one.data);
+    ASSERT_EQ(erase_parts(*tx, one.ns, one.id).value(), 3U) << "head, input and data";
+    commit();
+  }
+}
+
 TEST_F(InstanceRows, AreReadOnlyIfTheHeadSaysThatTheyExist) {
   write_instance(*tx, instance_, {.input = true});
   const std::string prefix = rows::instance_prefix(instance_.ns, instance_.id);
