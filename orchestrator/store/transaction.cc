@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -162,6 +163,7 @@ Transaction::Transaction(Environment& environment)
         environment.folder().string());
   CHECK(!environment.options().read_only, "a Transaction was opened on {}, which is open read-only",
         environment.folder().string());
+  last_.fill(writes_.end());
 }
 
 Transaction::~Transaction() { environment_.has_writer_ = false; }
@@ -236,12 +238,28 @@ void Transaction::replay(const WriteSet& writes) {
 
 void Transaction::write(std::string_view absolute_key, std::optional<std::string> value) {
   ++changes_;
-  const auto at = writes_.lower_bound(absolute_key);
+  WriteSet::iterator& last = last_[static_cast<uint8_t>(absolute_key.front())];
+  const auto at = place_of(absolute_key, last);
   if (at != writes_.end() && at->first == absolute_key) {
     at->second = std::move(value);
+    last = at;
   } else {
-    writes_.emplace_hint(at, absolute_key, std::move(value));
+    last = writes_.emplace_hint(at, absolute_key, std::move(value));
   }
+}
+
+/// The first entry whose key is not less than `absolute_key`. Looks at the entry `last`, and at the
+/// one behind it, before it searches.
+WriteSet::iterator Transaction::place_of(std::string_view absolute_key, WriteSet::iterator last) {
+  if (last != writes_.end()) {
+    const int order = absolute_key.compare(last->first);
+    if (order == 0) return last;
+    const auto next = std::next(last);
+    const bool is_next = order > 0 && (next == writes_.end() || absolute_key <= next->first);
+    if (is_next) return next;
+  }
+  ++searches_;
+  return writes_.lower_bound(absolute_key);
 }
 
 Status Transaction::commit(Limit limit) {
@@ -258,6 +276,7 @@ Status Transaction::commit(Limit limit) {
 void Transaction::drop() {
   ++changes_;
   writes_.clear();
+  last_.fill(writes_.end());
   committed_.release();
 }
 

@@ -7,6 +7,7 @@
 // than that View.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -125,6 +126,8 @@ class Transaction final : public View {
 
   /// The writes of this batch so far.
   const WriteSet& write_set() const { return writes_; }
+  /// How many writes, of all batches, had to search for their place in the write-set.
+  uint64_t searches() const { return searches_; }
 
   /// Writes the batch to disk, synced, and begins the next batch on top of this commit. An empty
   /// batch writes nothing, but the Transaction then reads the version of the last commit: end every
@@ -140,10 +143,15 @@ class Transaction final : public View {
 
  private:
   void write(std::string_view absolute_key, std::optional<std::string> value);
+  WriteSet::iterator place_of(std::string_view absolute_key, WriteSet::iterator last);
 
   Environment& environment_;
   Snapshot committed_;
   WriteSet writes_;
+  /// By the byte of each table, its entry that was written last; the end: there is none. The keys
+  /// that a batch writes into a table usually ascend.
+  std::array<WriteSet::iterator, 256> last_;
+  uint64_t searches_ = 0;
   uint64_t changes_ = 0;  ///< counts the writes, so that a scan notices writes of its visitor
 };
 

@@ -378,6 +378,27 @@ TEST_F(TransactionDeathTest, EndsTheProcessOnASecondTransaction) {
   EXPECT_DEATH(Transaction second(*environment), "a second Transaction");
 }
 
+TEST_F(TransactionTest, DoesNotSearchForAscendingKeysOfEachTable) {
+  const auto key_of_row = [](int number) { return std::to_string(1'000 + number); };
+  for (int i = 0; i < 100; ++i) {
+    transaction->put(Table::kHistory, key_of_row(i), "h");
+    transaction->put(Table::kOutbox, key_of_row(i), "o");
+    transaction->erase(Table::kLive, key_of_row(i));
+  }
+  EXPECT_EQ(transaction->searches(), 3U) << "for the first key of each table";
+  transaction->put(Table::kHistory, key_of_row(99), "again");
+  EXPECT_EQ(transaction->searches(), 3U);
+  transaction->put(Table::kHistory, key_of_row(50), "again");
+  transaction->put(Table::kHistory, key_of_row(52), "behind another one");
+  EXPECT_EQ(transaction->searches(), 5U);
+  EXPECT_EQ(transaction->write_set().size(), 300U);
+  ASSERT_TRUE(transaction->commit());
+  transaction->put(Table::kHistory, key_of_row(100), "of the next batch");
+  EXPECT_EQ(transaction->searches(), 6U);
+  EXPECT_EQ(transaction->get(Table::kHistory, key_of_row(50)), "again");
+  EXPECT_EQ(transaction->get(Table::kHistory, key_of_row(51)), "h");
+}
+
 TEST_F(TransactionTest, EstimatesTheNumberOfRows) {
   EXPECT_EQ(transaction->about_rows(Table::kLive), 0U);
   put_all({"a", "b", "c"});
