@@ -19,6 +19,7 @@ namespace millrace {
 namespace {
 
 using testing::ElementsAre;
+using testing::Not;
 using testing::SizeIs;
 
 constexpr const char* kLoop = "def f: f; f";
@@ -263,6 +264,18 @@ TEST_F(JqSchedulerRoundTripTest, FailsOnlyTheEvaluationThatKillsItsWorker) {
   evaluate_among_quick_ones("1e18 | todate", kForever);
   EXPECT_EQ(result_.error().code, kJqBadCommand);
   EXPECT_EQ(pool().stats().crashed, 3) << "once with the others, and twice alone";
+}
+
+TEST_F(JqSchedulerTest, RunsFastWorkersAtALowerPriorityThanMillrace) {
+  EXPECT_EQ(evaluate("length"), Json(0));
+  constexpr int kNicest = 19;
+  const int niceness = std::min(getpriority(PRIO_PROCESS, 0) + 5, kNicest);
+  const std::vector<pid_t> workers = children_of(launcher());
+  EXPECT_THAT(workers, Not(SizeIs(0)));
+  for (const pid_t worker : workers) {
+    EXPECT_TRUE(eventually(
+        [&] { return getpriority(PRIO_PROCESS, static_cast<id_t>(worker)) == niceness; }));
+  }
 }
 
 TEST_F(JqSchedulerTest, RunsSlowWorkersAtLowPriorityAndEndsIdleSlowWorkers) {
