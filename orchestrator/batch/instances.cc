@@ -195,10 +195,13 @@ Result<LoadedInstance*> Instances::load(TimePoint now, NamespaceNumber ns, const
 
 Result<LoadedInstance*> Instances::load_undamaged(TimePoint now, NamespaceNumber ns,
                                                   const InstanceId& id) {
-  if (const auto found = loaded_.find(id); found != loaded_.end()) return &found->second;
+  if (const auto found = loaded_.find(id); found != loaded_.end()) {
+    // A command may name an instance of another namespace.
+    return found->second.instance.ns == ns ? &found->second : nullptr;
+  }
   if (!batch_.catalog.has_namespace(ns)) return nullptr;  // the namespace was deleted
   if (large_ != nullptr) {
-    if (std::optional<KeptInstance> kept = large_->take(id)) {
+    if (std::optional<KeptInstance> kept = large_->take(ns, id)) {
       LoadedInstance& loaded = loaded_[id];
       loaded.calls = std::move(kept->calls);
       set_read(loaded, std::move(kept->instance));
@@ -405,7 +408,7 @@ Result<bool> Instances::trim_stored(Instance head, PurgeBudget& budget) {
   batch_.index.change(batch_.tx, before, indexed(head));
   // Copies in memory have the old head.
   if (loaded != loaded_.end()) loaded_.erase(loaded);
-  if (large_ != nullptr) large_->take(head.id);
+  if (large_ != nullptr) large_->take(head.ns, head.id);
   return true;
 }
 

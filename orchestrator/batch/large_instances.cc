@@ -44,26 +44,26 @@ uint64_t LargeInstances::bytes_of(const Instance& instance) {
 void LargeInstances::put(KeptInstance kept) {
   Instance& instance = kept.instance;
   if (!is_large(instance) || has_ended(instance.status)) return;
-  const InstanceId id = instance.id;
-  take(id);  // an instance is kept once
+  const std::pair place(instance.ns, instance.id);
+  take(instance.ns, instance.id);  // an instance is kept once
   drop_trees(instance);
   calls_ += instance.calls.size();
   bytes_ += bytes_of(instance);
   kept_.push_front(std::move(kept));
-  by_id_.insert_or_assign(id, kept_.begin());
+  places_.emplace(place, kept_.begin());
   while (calls_ > limits_.calls || bytes_ > limits_.bytes) remove(std::prev(kept_.end()));
 }
 
-std::optional<KeptInstance> LargeInstances::take(const InstanceId& id) {
-  const auto found = by_id_.find(id);
-  if (found == by_id_.end()) return std::nullopt;
+std::optional<KeptInstance> LargeInstances::take(NamespaceNumber ns, const InstanceId& id) {
+  const auto found = places_.find(std::pair(ns, id));
+  if (found == places_.end()) return std::nullopt;
   return remove(found->second);
 }
 
 KeptInstance LargeInstances::remove(Kept::iterator one) {
   KeptInstance removed = std::move(*one);
   kept_.erase(one);
-  by_id_.erase(removed.instance.id);
+  places_.erase(std::pair(removed.instance.ns, removed.instance.id));
   calls_ -= removed.instance.calls.size();
   bytes_ -= bytes_of(removed.instance);
   return removed;

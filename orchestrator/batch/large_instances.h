@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/instance.h"
@@ -43,8 +44,8 @@ class LargeInstances {
   /// without its input and without the trees of its values. If there are too many, the instance
   /// that was not used for the longest time is forgotten.
   void put(KeptInstance kept);
-  /// Removes and returns the instance; nullopt: it is not kept.
-  std::optional<KeptInstance> take(const InstanceId& id);
+  /// Removes and returns the instance of that namespace; nullopt: it is not kept.
+  std::optional<KeptInstance> take(NamespaceNumber ns, const InstanceId& id);
   bool empty() const { return kept_.empty(); }
 
  private:
@@ -55,7 +56,7 @@ class LargeInstances {
 
   Limits limits_;
   Kept kept_;  ///< the one that was used last comes first
-  std::map<InstanceId, Kept::iterator> by_id_;
+  std::map<std::pair<NamespaceNumber, InstanceId>, Kept::iterator> places_;
   size_t calls_ = 0;
   uint64_t bytes_ = 0;
 };

@@ -29,8 +29,8 @@ TEST(LargeInstances, AreLiveInstancesWithManyCalls) {
   large.put(std::move(ended));
   EXPECT_TRUE(large.empty());
   large.put(with_calls(3, kFewest));
-  ASSERT_TRUE(large.take(numbered_id(3)));
-  EXPECT_FALSE(large.take(numbered_id(3))) << "it was taken";
+  ASSERT_TRUE(large.take({}, numbered_id(3)));
+  EXPECT_FALSE(large.take({}, numbered_id(3))) << "it was taken";
 }
 
 TEST(LargeInstances, AreLiveInstancesWithLargeData) {
@@ -43,7 +43,7 @@ TEST(LargeInstances, AreLiveInstancesWithLargeData) {
   one.instance.found_data = LazyJson::of_text("1");
   EXPECT_TRUE(LargeInstances::is_large(one.instance)) << "all its texts together count";
   large.put(one);
-  EXPECT_TRUE(large.take(one.instance.id));
+  EXPECT_TRUE(large.take({}, one.instance.id));
 }
 
 TEST(LargeInstances, AreKeptOnceWithoutTheirInput) {
@@ -51,7 +51,7 @@ TEST(LargeInstances, AreKeptOnceWithoutTheirInput) {
   KeptInstance one = with_calls(1, kFewest);
   one.instance.input = Json{{"a", 1}};
   for (int i = 0; i < 5; ++i) large.put(one);
-  const std::optional<KeptInstance> kept = large.take(one.instance.id);
+  const std::optional<KeptInstance> kept = large.take({}, one.instance.id);
   ASSERT_TRUE(kept);
   EXPECT_TRUE(kept->instance.input.is_null());
   EXPECT_EQ(kept->calls.size(), kFewest);
@@ -65,10 +65,10 @@ TEST(LargeInstances, AreForgottenInTheOrderOfTheirUseIfThereAreTooMany) {
     for (uint8_t number = 1; number <= 3; ++number) {
       large->put(with_calls(number, kFewest, 1'000));
     }
-    large->put(*large->take(numbered_id(1)));
+    large->put(*large->take({}, numbered_id(1)));
     large->put(with_calls(4, kFewest, 1'000));
-    EXPECT_FALSE(large->take(numbered_id(2))) << "it was not used for the longest time";
-    for (const uint8_t number : {1, 3, 4}) EXPECT_TRUE(large->take(numbered_id(number)));
+    EXPECT_FALSE(large->take({}, numbered_id(2))) << "it was not used for the longest time";
+    for (const uint8_t number : {1, 3, 4}) EXPECT_TRUE(large->take({}, numbered_id(number)));
     EXPECT_TRUE(large->empty());
     large->put(with_calls(5, 4 * kFewest, 4'000));
     EXPECT_TRUE(large->empty()) << "the instance is larger than all that is kept";
@@ -145,6 +145,17 @@ TEST_F(KeptInstanceTest, HasTheSameBytesOfItsLargeDataInTheNextBatches) {
   ASSERT_NE(read, nullptr);
   EXPECT_NE(read, data);
   EXPECT_EQ(*read, *data);
+}
+
+TEST_F(KeptInstanceTest, IsNotFoundInAnotherNamespace) {
+  const NamespaceNumber other = create_namespace("other");
+  const InstanceId id = start_with_large_data();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(instances.load_undamaged(now, other, id).value(), nullptr);
+    EXPECT_NE(instances.load_undamaged(now, ns, id).value(), nullptr);
+    EXPECT_EQ(instances.load_undamaged(now, other, id).value(), nullptr) << "it is loaded now";
+    commit_batch();
+  }
 }
 
 TEST_F(KeptInstanceTest, IsReadFromItsRowsAfterALostBatch) {
