@@ -1,6 +1,7 @@
 #include "orchestrator/batch/instance_messages.h"
 
 #include <iterator>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -174,17 +175,17 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
   if (const auto over = TRY(instances_.over_quota(entry->ns))) {
     return refuse(now, message, queued.lane, *over);
   }
-  TRY(instances_.start(
-      now, *entry, **workflow,
-      {.data = message.input,
-       .how =
-           Json{{"by", "subflow"}, {"parent", to_string(message.by)}, {"revision", entry->latest}},
-       .hops = message.hops,
-       .id = message.child,
-       .listen_from = queued.listen_from,
-       .caller = message.caller,
-       .depth = message.depth,
-       .sealed = message.sealed}));
+  const std::string how = fmt::format(R"({{"by":"subflow","parent":"{}","revision":{}}})",
+                                      to_string(message.by), entry->latest);
+  TRY(instances_.start(now, *entry, **workflow,
+                       {.data = message.input,
+                        .how = LazyJson::of_text(how),
+                        .hops = message.hops,
+                        .id = message.child,
+                        .listen_from = queued.listen_from,
+                        .caller = message.caller,
+                        .depth = message.depth,
+                        .sealed = message.sealed}));
   return {};
 }
 
