@@ -319,6 +319,15 @@ TEST(CallPortions, StartQueuedCallsInSeveralSteps) {
   EXPECT_FALSE(one.step(Fired{.kind = TimerKind::kCalls, .deadline = run_start()}).changed);
 }
 
+TEST(CallPortions, DoNotMoveTheCallsOfEarlierPortions) {
+  Portions one(kSubflows, 20);
+  ASSERT_TRUE(one.step(Proceed{}).unfinished);
+  const Call* const first = one.instance.calls.data();
+  one.finish();
+  EXPECT_EQ(one.instance.calls.data(), first);
+  EXPECT_EQ(one.instance.calls.size(), 20U);
+}
+
 TEST(CallRecords, AreTextsWithSortedKeys) {
   for (const char* const definition : {kSubflows, kTasks}) {
     Portions one(definition);
