@@ -399,6 +399,10 @@ void Metrics::set_longest_unit(std::chrono::nanoseconds time, UnitKind kind) {
   series_->units.add(clock_.elapsed(), {.time = time, .kind = kind});
 }
 
+void Metrics::set_longest_elapsed(std::chrono::nanoseconds time, UnitKind kind) {
+  series_->units.add_elapsed(clock_.elapsed(), {.time = time, .kind = kind});
+}
+
 LongestUnit Metrics::longest_unit() const { return series_->units.longest(clock_.elapsed()); }
 
 void Metrics::set(const Levels& levels) {

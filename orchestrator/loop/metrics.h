@@ -99,10 +99,14 @@ class Metrics {
   void count_over_quota(Quota quota);
   /// Counts an HTTP request that was refused because its token is missing or wrong.
   void count_refused_token(bool is_missing);
-  /// Reports the longest unit of work of this kind that the engine thread has applied since the
-  /// previous report of this kind. Once in a turn and kind is enough. A time of 0 is ignored.
+  /// Reports the processor time of the longest unit of work of this kind that the engine thread has
+  /// applied since the previous report of this kind. Once in a turn and kind is enough. A time of 0
+  /// is ignored.
   void set_longest_unit(std::chrono::nanoseconds time, UnitKind kind = UnitKind::kOther);
-  /// The longest unit of work in the last minute.
+  /// Reports the longest time from the begin of such a unit until its end, as set_longest_unit()
+  /// does: with the time in which the thread waited for a processor or for the disk.
+  void set_longest_elapsed(std::chrono::nanoseconds time, UnitKind kind);
+  /// The longest unit of work in the last minute, by processor time.
   LongestUnit longest_unit() const;
   void set(const Levels& levels);
   void set(const PartLevels& levels);

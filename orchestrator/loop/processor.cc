@@ -254,10 +254,12 @@ void Processor::set_gauges() {
                       .damaged_rows = engine_.damages.count(),
                       .patterns_over_limit =
                           engine_.waiting.patterns_over_limit() + backlog_.patterns_over_limit});
-  const std::array<WorkTime, kUnitKinds> longest = engine_.meter.take_longest();
+  const std::array<UnitTime, kUnitKinds> longest = engine_.meter.take_longest();
   for (size_t kind = 0; kind < kUnitKinds; ++kind) {
-    if (longest[kind].count() == 0) continue;
-    parts_.metrics.set_longest_unit(longest[kind], static_cast<UnitKind>(kind));
+    const auto& [processor, elapsed] = longest[kind];
+    if (elapsed.count() == 0) continue;
+    parts_.metrics.set_longest_unit(processor, static_cast<UnitKind>(kind));
+    parts_.metrics.set_longest_elapsed(elapsed, static_cast<UnitKind>(kind));
   }
 }
 

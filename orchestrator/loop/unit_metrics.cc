@@ -16,7 +16,7 @@ UnitMetrics::UnitMetrics(prometheus::Registry& registry)
     : histogram_(prometheus::BuildHistogram()
                      .Name("millrace_engine_unit_seconds")
                      .Help("The longest unit of work of each kind in each turn of the engine "
-                           "thread.")
+                           "thread, in processor time.")
                      .Register(registry)
                      .Add({}, prometheus::Histogram::BucketBoundaries{0.0005, 0.001, 0.002, 0.003,
                                                                       0.005, 0.01, 0.02, 0.05, 0.1,
@@ -25,11 +25,20 @@ UnitMetrics::UnitMetrics(prometheus::Registry& registry)
       prometheus::BuildGauge()
           .Name("millrace_engine_longest_unit_seconds")
           .Help(
-              "The longest unit of work on the engine thread in the last minute, by its kind. "
-              "All other work of the engine waits while a unit runs.")
+              "The processor time of the longest unit of work on the engine thread in the last "
+              "minute, by its kind. All other work of the engine waits while a unit runs.")
+          .Register(registry);
+  prometheus::Family<prometheus::Gauge>& elapsed =
+      prometheus::BuildGauge()
+          .Name("millrace_engine_longest_unit_elapsed_seconds")
+          .Help(
+              "The longest time from the begin of a unit of work on the engine thread until its "
+              "end in the last minute, by its kind, with waits for a processor or the disk.")
           .Register(registry);
   for (size_t i = 0; i < gauges_.size(); ++i) {
-    gauges_[i] = &family.Add({{"kind", std::string(to_string(static_cast<UnitKind>(i)))}});
+    const std::string kind(to_string(static_cast<UnitKind>(i)));
+    gauges_[i] = &family.Add({{"kind", kind}});
+    elapsed_gauges_[i] = &elapsed.Add({{"kind", kind}});
   }
 }
 
@@ -40,6 +49,11 @@ void UnitMetrics::add(Duration now, const LongestUnit& unit) {
   units_.add(now, unit);
 }
 
+void UnitMetrics::add_elapsed(Duration now, const LongestUnit& unit) {
+  const std::lock_guard lock(lock_);
+  elapsed_.add(now, unit);
+}
+
 LongestUnit UnitMetrics::longest(Duration now) const {
   const std::lock_guard lock(lock_);
   return units_.longest(now);
@@ -48,7 +62,9 @@ LongestUnit UnitMetrics::longest(Duration now) const {
 void UnitMetrics::set_gauges(Duration now) {
   const std::lock_guard lock(lock_);
   for (size_t i = 0; i < gauges_.size(); ++i) {
-    gauges_[i]->Set(seconds_of(units_.of_kind(now, static_cast<UnitKind>(i))));
+    const auto kind = static_cast<UnitKind>(i);
+    gauges_[i]->Set(seconds_of(units_.of_kind(now, kind)));
+    elapsed_gauges_[i]->Set(seconds_of(elapsed_.of_kind(now, kind)));
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <ctime>
 
 #include "base/time.h"
 
@@ -25,6 +26,10 @@ class Clock {
 
   /// The time of elapsed(), for measurements shorter than a millisecond.
   virtual std::chrono::nanoseconds precise() const { return elapsed(); }
+
+  /// The processor time of the calling thread, with an arbitrary origin. A system call, so to be
+  /// read seldom. By default that of precise(): the thread never waits for a processor.
+  virtual std::chrono::nanoseconds processor_time() const { return precise(); }
 };
 
 /// The clock of the operating system. Any thread.
@@ -35,6 +40,11 @@ class SystemClock final : public Clock {
   }
   std::chrono::nanoseconds precise() const override {
     return std::chrono::steady_clock::now().time_since_epoch();
+  }
+  std::chrono::nanoseconds processor_time() const override {
+    std::timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
   }
 };
 

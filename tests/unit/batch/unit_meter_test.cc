@@ -71,9 +71,75 @@ TEST_F(UnitMeterTest, KeepsTheLongestUnitOfEachKindUntilItIsTaken) {
     meter.end();
   }
   const auto longest = meter.take_longest();
-  EXPECT_EQ(longest[events], Duration(7));
-  EXPECT_EQ(longest[timers], Duration(5));
-  EXPECT_EQ(meter.take_longest()[events], Duration(0));
+  EXPECT_EQ(longest[events].processor, Duration(7));
+  EXPECT_EQ(longest[timers].processor, Duration(5));
+  EXPECT_EQ(meter.take_longest()[events].processor, Duration(0));
+}
+
+TEST_F(UnitMeterTest, CountsTheProcessorTimeOfAUnitThatWaitedForAProcessor) {
+  const auto events = static_cast<size_t>(UnitKind::kEvent);
+  meter.begin_turn();
+  meter.end();
+  meter.set_kind(UnitKind::kEvent);
+  clock.advance(Duration(1));
+  clock.let_thread_wait(Duration(9));
+  EXPECT_EQ(meter.end().time, Duration(1));
+  const auto longest = meter.take_longest();
+  EXPECT_EQ(longest[events].processor, Duration(1));
+  EXPECT_EQ(longest[events].elapsed, Duration(10));
+}
+
+TEST_F(UnitMeterTest, CountsNoMoreThanTheProcessorTimeSinceItsLastReading) {
+  constexpr auto kShort = std::chrono::microseconds(400);
+  meter.begin_turn();
+  clock.let_looks_take(kShort);
+  meter.end();  // too early for another reading
+  clock.let_looks_take(std::chrono::nanoseconds(0));
+  clock.advance(Duration(1));
+  clock.let_thread_wait(Duration(5));
+  EXPECT_EQ(meter.end().time, Duration(1) + kShort) << "at most";
+}
+
+TEST_F(UnitMeterTest, LetsAUnitGoOnThatWaitedForAProcessor) {
+  meter.begin_turn();
+  clock.advance(Duration(1));
+  clock.let_thread_wait(Duration(2));
+  EXPECT_FALSE(meter.is_spent());
+  clock.advance(Duration(1));
+  EXPECT_TRUE(meter.is_spent());
+}
+
+TEST_F(UnitMeterTest, EndsAUnitAndATurnAfterTwiceTheirTimeHoweverLongTheThreadWaits) {
+  meter.begin_turn();
+  clock.let_thread_wait(Duration(3));
+  EXPECT_FALSE(meter.is_spent());
+  clock.let_thread_wait(Duration(1));
+  EXPECT_TRUE(meter.is_spent());
+  meter.end();
+  EXPECT_FALSE(meter.is_turn_spent(0.5));
+  clock.let_thread_wait(Duration(5));
+  meter.end();
+  EXPECT_FALSE(meter.is_turn_spent());
+  clock.let_thread_wait(Duration(1));
+  meter.end();
+  EXPECT_TRUE(meter.is_turn_spent());
+}
+
+TEST_F(UnitMeterTest, ReadsTheProcessorTimeSeldom) {
+  meter.begin_turn();
+  EXPECT_EQ(clock.readings(), 1U);
+  clock.let_looks_take(std::chrono::microseconds(10));
+  for (int i = 0; i < 49; ++i) meter.end();
+  EXPECT_EQ(clock.readings(), 1U);
+  meter.end();
+  EXPECT_EQ(clock.readings(), 2U) << "half of a millisecond has passed";
+  clock.let_looks_take(std::chrono::nanoseconds(0));
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(meter.is_spent());
+  EXPECT_EQ(clock.readings(), 2U) << "the unit has time by the clock";
+  clock.advance(Duration(1));
+  clock.let_thread_wait(Duration(2));
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(meter.is_spent());
+  EXPECT_EQ(clock.readings(), 3U) << "the unit cannot have used its time since then";
 }
 
 TEST_F(UnitMeterTest, MeasuresAUnitWithoutAKindAsOther) {
@@ -82,7 +148,7 @@ TEST_F(UnitMeterTest, MeasuresAUnitWithoutAKindAsOther) {
   meter.end();
   clock.advance(Duration(1));
   meter.end();
-  EXPECT_EQ(meter.take_longest()[static_cast<size_t>(UnitKind::kOther)], Duration(1));
+  EXPECT_EQ(meter.take_longest()[static_cast<size_t>(UnitKind::kOther)].processor, Duration(1));
 }
 
 TEST_F(UnitMeterTest, EndsAUnitOrATurnThatChangesMoreThanTheEndOfItsBatchCanWriteInTime) {

@@ -208,7 +208,13 @@ TEST(Metrics, ShowTheLongestUnitsOfTheLastMinute) {
   EXPECT_TRUE(has_line(metrics, "millrace_engine_unit_seconds_count 3"));
   EXPECT_EQ(metrics.longest_unit().time, std::chrono::milliseconds(1'500));
   EXPECT_EQ(metrics.longest_unit().kind, UnitKind::kCommand);
+  metrics.set_longest_elapsed(std::chrono::milliseconds(2'500), UnitKind::kEvent);
+  EXPECT_TRUE(
+      has_line(metrics, "millrace_engine_longest_unit_elapsed_seconds{kind=\"event\"} 2.5"));
+  EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_seconds{kind=\"event\"} 0"));
+  EXPECT_EQ(metrics.longest_unit().kind, UnitKind::kCommand) << "by processor time";
   clock.time += std::chrono::minutes(2);
+  EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_elapsed_seconds{kind=\"event\"} 0"));
   EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_seconds{kind=\"command\"} 0"));
   EXPECT_TRUE(has_line(metrics, "millrace_engine_unit_seconds_count 3")) << "a total";
 }
