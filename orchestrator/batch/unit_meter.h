@@ -32,7 +32,9 @@ using WorkTime = std::chrono::nanoseconds;
 /// The bounds of one unit and of one turn. A unit or a turn ends at the first bound that it
 /// reaches.
 struct UnitLimits {
-  WorkTime unit_time = std::chrono::milliseconds(2);
+  /// A unit ends after this time. What it has started by then (a transition, a target of an event)
+  /// and what its end takes should fit into the rest of 2 ms.
+  WorkTime unit_time = std::chrono::microseconds(1'500);
   size_t unit_bytes = size_t{256} << 10;
   WorkTime turn_time = std::chrono::milliseconds(5);
   size_t turn_bytes = size_t{1} << 20;

@@ -28,6 +28,15 @@ TEST_F(UnitMeterTest, EndsAUnitAfterItsTime) {
   EXPECT_FALSE(meter.is_spent());
 }
 
+TEST_F(UnitMeterTest, LeavesAPartOfTwoMillisecondsToWhatAUnitHasStarted) {
+  UnitMeter usual(clock);
+  usual.begin_turn();
+  clock.advance(Duration(1));
+  EXPECT_FALSE(usual.is_spent());
+  clock.let_looks_take(std::chrono::microseconds(500));
+  EXPECT_TRUE(usual.is_spent());
+}
+
 TEST_F(UnitMeterTest, EndsAUnitAfterItsBytes) {
   meter.begin_turn();
   meter.add_bytes(60);
