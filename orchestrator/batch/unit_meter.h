@@ -40,10 +40,13 @@ struct UnitLimits {
   size_t turn_bytes = size_t{1} << 20;
 };
 
-/// What a unit has cost.
+/// What a unit has cost, or several units together.
 struct UnitCost {
-  WorkTime time{};   ///< processor time, at most
-  size_t bytes = 0;  ///< bytes that the unit writes into the store
+  WorkTime time{};      ///< processor time, at most
+  WorkTime to_write{};  ///< what the end of the batch will probably take to write the changes
+  size_t bytes = 0;     ///< bytes that the unit writes into the store
+
+  WorkTime all_time() const { return time + to_write; }
 };
 
 /// How long units took.
@@ -91,7 +94,7 @@ class UnitMeter final : public WorkBudget {
   UnitCost end() {
     const WorkTime now = clock_.precise();
     const WorkTime elapsed = now - began_;
-    UnitCost cost{elapsed, bytes_};
+    UnitCost cost{.time = elapsed, .to_write = time_to_write(changes_), .bytes = bytes_};
     if (elapsed >= limits_.unit_time || now - read_.at >= kReadEvery) {
       const Reading read{now, clock_.processor_time()};
       cost.time = std::min(elapsed, read.processor - read_.processor);

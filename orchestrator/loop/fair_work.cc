@@ -35,7 +35,7 @@ Status FairWork::run(double share, Added added, const Apply& apply) {
     is_first = false;
     const bool done = TRY(apply(*lane, queue->second.front()));
     const UnitCost cost = meter_.end();
-    shares_.charge(*lane, cost.time, cost.bytes, meter_.now());
+    shares_.charge(*lane, cost.all_time(), cost.bytes, meter_.now());
     Item item = queue->second.front();
     queue->second.pop_front();
     if (!done) {

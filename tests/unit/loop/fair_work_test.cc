@@ -84,6 +84,25 @@ TEST_F(FairWorkTest, LeavesTheItemsThatDoNotFitIntoTheTurn) {
   EXPECT_THAT(left, ElementsAre(2U, 3U));
 }
 
+TEST_F(FairWorkTest, ChargesALaneAlsoForWhatTheEndOfTheBatchWillWriteForIt) {
+  meter.add_change();
+  clock.advance(Duration(1));
+  meter.end_turn();  // a fifth of a millisecond for each change
+  meter.begin_turn();
+  FairWork work(shares, meter, 1);
+  for (size_t i = 0; i < 3; ++i) work.add(kOne, {.kind = Kind::kContinue, .index = i, .since = 1});
+  work.add(kOther, {.kind = Kind::kContinue, .since = 1});
+  std::vector<std::string> applied;
+  ASSERT_TRUE(
+      work.run(10, Added::kAll, [&](const WorkLane& lane, const Item& item) -> Result<bool> {
+        applied.push_back(shown(lane, item));
+        for (int i = 0; lane == kOne && i < 5; ++i) meter.add_change();
+        return true;
+      }));
+  EXPECT_THAT(applied,
+              ElementsAre("1: continue 0", "2: continue 0", "1: continue 1", "1: continue 2"));
+}
+
 TEST_F(FairWorkTest, LetsALaneOweWhatItOwesUntilItsItemsAreAdded) {
   shares.add(kOne, meter.now());
   shares.charge(kOne, milliseconds(3), 0, meter.now());
