@@ -47,6 +47,12 @@ struct UnitCost {
   size_t bytes = 0;     ///< bytes that the unit writes into the store
 
   WorkTime all_time() const { return time + to_write; }
+  UnitCost& operator+=(const UnitCost& other) {
+    time += other.time;
+    to_write += other.to_write;
+    bytes += other.bytes;
+    return *this;
+  }
 };
 
 /// How long units took.
@@ -126,9 +132,12 @@ class UnitMeter final : public WorkBudget {
   /// unit.
   bool is_turn_spent(double share = 1) const {
     const WorkTime time = std::max(time_of_turn(), time_to_write(turn_changes_));
-    return static_cast<double>(time.count()) >=
-               share * static_cast<double>(limits_.turn_time.count()) ||
-           static_cast<double>(turn_bytes_) >= share * static_cast<double>(limits_.turn_bytes);
+    return is_reached(time, turn_bytes_, share);
+  }
+
+  /// Whether units that have cost so much together have used the given share of a turn.
+  bool is_used(const UnitCost& cost, double share) const {
+    return is_reached(cost.all_time(), cost.bytes, share);
   }
 
   /// The end of the last unit, as Clock::precise().
@@ -153,6 +162,13 @@ class UnitMeter final : public WorkBudget {
   static constexpr WorkTime kLongestWrite = std::chrono::microseconds(200);
   /// The last turn is this part of the average time for one instance: a fourth.
   static constexpr int kPartOfLastTurn = 4;
+
+  /// Whether the given share of one of the bounds of a turn is reached.
+  bool is_reached(WorkTime time, size_t bytes, double share) const {
+    return static_cast<double>(time.count()) >=
+               share * static_cast<double>(limits_.turn_time.count()) ||
+           static_cast<double>(bytes) >= share * static_cast<double>(limits_.turn_bytes);
+  }
 
   /// How long the end of the batch needs to write so many instances.
   WorkTime time_to_write(size_t changes) const {

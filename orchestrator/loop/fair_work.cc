@@ -14,10 +14,10 @@ void FairWork::add(const WorkLane& lane, const Item& item) {
   shares_.add(lane, meter_.now());
 }
 
-Status FairWork::run(double share, Added added, const Apply& apply) {
+Status FairWork::run(Added added, const Ends& ends, const Apply& apply) {
   waits_for_rate_ = false;
-  bool is_first = true;
-  while (!queues_.empty() && (is_first || !meter_.is_turn_spent(share))) {
+  bool has_ended = false;
+  while (!queues_.empty() && !has_ended) {
     const auto lane = shares_.next(meter_.now());
     if (!lane) {
       waits_for_rate_ = true;
@@ -32,9 +32,9 @@ Status FairWork::run(double share, Added added, const Apply& apply) {
       }
       continue;
     }
-    is_first = false;
     const bool done = TRY(apply(*lane, queue->second.front()));
     const UnitCost cost = meter_.end();
+    has_ended = ends(cost);
     shares_.charge(*lane, cost.all_time(), cost.bytes, meter_.now());
     Item item = queue->second.front();
     queue->second.pop_front();

@@ -220,9 +220,16 @@ bool Intake::has_deliveries() const {
   return !deliveries_.empty();
 }
 
+bool Intake::has_inputs() const {
+  const std::lock_guard guard(lock_);
+  return has_steps();
+}
+
+/// Whether inputs wait that step instances.
+bool Intake::has_steps() const { return (!deliveries_.empty() && !refusal_) || lanes_.size() > 0; }
+
 bool Intake::has_work() const {
-  return (!deliveries_.empty() && !refusal_) || lanes_.size() > 0 ||
-         !lanes_.webhook_results.empty() || !lanes_.waiters.empty() ||
+  return has_steps() || !lanes_.webhook_results.empty() || !lanes_.waiters.empty() ||
          !lanes_.stream_changes.empty() || !lanes_.archived.empty() ||
          lanes_.acks.size() >= kManyAcks;
 }

@@ -93,6 +93,8 @@ class Intake final : public DeliverySink, public TaskSink {
   /// and none while new work must wait.
   void gather(Work& work);
   bool has_deliveries() const;
+  /// Whether gather() would take an event, a command, a result or a report.
+  bool has_inputs() const;
   /// Answers a command.
   void answer(uint64_t request, Result<Json> result);
 
@@ -106,6 +108,7 @@ class Intake final : public DeliverySink, public TaskSink {
 
  private:
   bool has_work() const;                                       ///< the caller holds `lock_`
+  bool has_steps() const;                                      ///< the caller holds `lock_`
   void note_changes(const std::vector<Delivery>& deliveries);  ///< the caller holds `lock_`
 
   const IntakeLimits limits_;

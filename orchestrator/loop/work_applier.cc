@@ -18,13 +18,18 @@ constexpr size_t kPortionsOfDeletion = 4;
 /// How many due timers one batch fires at most. Others are left for the next batch.
 constexpr size_t kTimersInABatch = 250;
 
-/// How much of a turn work that earlier turns left may use before events are applied.
+/// How much of a turn work that earlier turns left may use, and timers, and results and reports, if
+/// inputs wait for the commit of the turn or for the next turn.
 constexpr double kShareOfEarlierWork = 0.3;
-/// How much of a turn may be used when the last event is applied, or the last timer fires, if
-/// commands, results or reports wait; and when the last command is applied, if results or reports
-/// wait.
+constexpr double kShareOfTimers = 0.3;
+constexpr double kShareOfResults = 0.4;
+/// How much of a turn events and commands may use, whatever the kinds before have used.
+constexpr double kShareOfEvents = 0.4;
+constexpr double kShareOfCommands = 0.1;
+/// How much of a turn may be used when the last event is applied, if commands, results or reports
+/// wait; and when the last command is applied, if results or reports wait. Events and commands that
+/// have not used their shares go on.
 constexpr double kShareUpToEvents = 0.7;
-constexpr double kShareUpToTimers = 0.8;
 constexpr double kShareUpToCommands = 0.9;
 
 /// Lanes may write at this part of the rate at which the store writes checkpoints: then the
@@ -81,15 +86,23 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   TRY(apply_webhook_results(work.webhook_results, now));
   FairWork fair(shares_, engine_.meter, turn_);
   add_earlier_work(fair, work, turn);
-  TRY(apply_fairly(fair, work, turn, kShareOfEarlierWork, FairWork::Added::kSome));
+  UnitCost earlier;
+  TRY(apply_fairly(fair, work, turn, FairWork::Added::kSome, [&](const UnitCost& cost) {
+    return engine_.meter.is_used(earlier += cost, kShareOfEarlierWork);
+  }));
   add_results(fair, work, engine_);
-  const bool has_results = !fair.empty();
-  const bool has_others = has_results || !work.commands.empty();
-  timer_share_ = has_others ? kShareUpToTimers : 1;
+  const bool has_left = !fair.empty();
+  const bool has_others = has_left || !work.commands.empty();
   TRY(apply_deliveries(work.deliveries, left, turn, has_others ? kShareUpToEvents : 1));
   TRY(fire_until(now, turn, is_behind(left)));
-  TRY(apply_commands(work.commands, left, now, has_results ? kShareUpToCommands : 1));
-  TRY(apply_fairly(fair, work, turn, 1, FairWork::Added::kAll));
+  TRY(apply_commands(work.commands, left, now, has_left ? kShareUpToCommands : 1));
+  const bool has_results = !work.evaluated.empty() || !work.tasks.empty();
+  if (has_results || !must_end(earlier, kShareOfEarlierWork)) {
+    UnitCost others;
+    TRY(apply_fairly(fair, work, turn, FairWork::Added::kAll, [&](const UnitCost& cost) {
+      return must_end(others += cost, kShareOfResults);
+    }));
+  }
   TRY(apply_missed_heartbeats(now));
   leave(fair, work, left, turn);
   engine_.meter.set_kind(UnitKind::kPurge);
@@ -116,6 +129,9 @@ void WorkApplier::begin_turn(Work& work, const TurnState& turn) {
     shares_.set_rate(std::max(*turn.checkpoint_rate / kCheckpointShare, kLeastRate));
   }
   timers_left_ = kTimersInABatch;
+  timers_ = {};
+  has_inputs_ = !work.deliveries.empty() || !work.commands.empty() || !work.evaluated.empty() ||
+                !work.tasks.empty();
   ++turn_;
   note_turn(work.continues, turn_);
   note_turn(work.evaluated, turn_);
@@ -156,8 +172,17 @@ void WorkApplier::add_results(FairWork& fair, const Work& work, const EngineStat
   }
 }
 
+/// Whether work that can go on in later turns ends for now: the turn is used up, or the end of the
+/// batch will take as long as a unit to write what this work has changed, or the work has used its
+/// share and inputs wait. `used`: what this work has cost in this turn.
+bool WorkApplier::must_end(const UnitCost& used, double share) const {
+  const UnitMeter& meter = engine_.meter;
+  if (meter.is_turn_spent() || used.to_write >= meter.limits().unit_time) return true;
+  return meter.is_used(used, share) && (has_inputs_ || intake_.has_inputs());
+}
+
 Status WorkApplier::apply_fairly(FairWork& fair, const Work& work, const TurnState& turn,
-                                 double share, FairWork::Added added) {
+                                 FairWork::Added added, const FairWork::Ends& ends) {
   const TimePoint now = turn.now;
   Batch& batch = engine_.batch;
   UnitMeter& meter = engine_.meter;
@@ -187,7 +212,7 @@ Status WorkApplier::apply_fairly(FairWork& fair, const Work& work, const TurnSta
     }
     return true;
   };
-  return fair.run(share, added, apply);
+  return fair.run(added, ends, apply);
 }
 
 /// Moves the inputs that were not applied to `left`.
@@ -284,16 +309,19 @@ Status WorkApplier::apply_webhook_results(const std::vector<WebhookResult>& resu
   return {};
 }
 
-/// Applies as many deliveries as one batch should, at least one, until the given share of the turn
-/// is used; the others are left for the next batch.
+/// Applies as many deliveries as one batch should, at least one, until they have used their share
+/// and the given share of the turn is used; the others are left for the next batch.
 Status WorkApplier::apply_deliveries(std::vector<Delivery>& deliveries, Work& left,
                                      const TurnState& turn, double share) {
+  const UnitMeter& meter = engine_.meter;
+  UnitCost used;
   auto next = deliveries.begin();
   while (next != deliveries.end()) {
     engine_.meter.set_kind(UnitKind::kEvent);
     TRY(apply(*next++, turn));
-    engine_.meter.end();
-    if (engine_.batch.is_full() || engine_.meter.is_turn_spent(share)) break;
+    used += engine_.meter.end();
+    const bool ends = meter.is_turn_spent(share) && meter.is_used(used, kShareOfEvents);
+    if (engine_.batch.is_full() || ends) break;
   }
   left.deliveries.insert(left.deliveries.begin(), std::make_move_iterator(next),
                          std::make_move_iterator(deliveries.end()));
@@ -342,30 +370,37 @@ bool WorkApplier::is_behind(const Work& left) const {
   return !caught_up_ || !left.deliveries.empty() || intake_.has_deliveries();
 }
 
-/// Fires the timers that are due at `time`, as many as one batch should, until their share of the
-/// turn is used; at least one timer in a turn. With `hold`, a timer that an event may overtake is
-/// held instead. During backpressure the ticks of schedules wait; afterwards one start replaces all
-/// missed ticks of a schedule (Schedules).
+/// Fires the timers that are due at `time`, as many as one batch should, until they must end; at
+/// least one timer in a turn. With `hold`, a timer that an event may overtake is held instead.
+/// During backpressure the ticks of schedules wait; afterwards one start replaces all missed ticks
+/// of a schedule (Schedules).
 Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold) {
+  const auto must_wait = [this] {
+    return timers_left_ < kTimersInABatch && must_end(timers_, kShareOfTimers);
+  };
+  if (must_wait()) {
+    // Timers may have become due since the last look, so an event first fires those of its targets.
+    has_timers_left_ = true;
+    engine_.batch.note_unfired_timers(true);
+    return {};
+  }
   const bool ticks = turn.takes_new_work;
   const DueTimers::With with{.held = !hold, .ticks = ticks};
   std::vector<TimerInput> due = engine_.timers.take(time, with, timers_left_);
   auto next = due.begin();
-  for (; next != due.end(); ++next) {
-    const bool is_first = timers_left_ == kTimersInABatch;
-    if (!is_first && engine_.meter.is_turn_spent(timer_share_)) break;
+  for (; next != due.end() && !must_wait(); ++next) {
     --timers_left_;
     const TimerInput& timer = *next;
+    engine_.meter.set_kind(UnitKind::kTimer);
     if (hold && TRY(engine_.batch.may_be_overtaken(turn.now, timer))) {
       engine_.timers.hold(timer);
     } else if (!ticks && is_tick(timer)) {
       engine_.timers.put_back_tick(timer);
     } else {
-      engine_.meter.set_kind(UnitKind::kTimer);
       TRY(engine_.batch.apply(turn.now, timer));
       crash_point(CrashPoint::kTimerApplied);
-      engine_.meter.end();
     }
+    timers_ += engine_.meter.end();
   }
   if (next != due.end()) engine_.timers.put_back({next, due.end()});
   has_timers_left_ = engine_.timers.has_left();
@@ -383,8 +418,9 @@ Status WorkApplier::apply_commands(const std::vector<CommandInput>& commands, Ti
   return {};
 }
 
-/// Applies commands until the given share of the turn is used, at least one; the others are left
-/// for the next turn. The namespaces take turns; the commands of one namespace keep their order.
+/// Applies commands until they have used their share and the given share of the turn is used, at
+/// least one; the others are left for the next turn. The namespaces take turns; the commands of one
+/// namespace keep their order.
 Status WorkApplier::apply_commands(std::vector<CommandInput>& commands, Work& left, TimePoint now,
                                    double share) {
   if (commands.empty()) return {};
@@ -400,7 +436,12 @@ Status WorkApplier::apply_commands(std::vector<CommandInput>& commands, Work& le
     crash_point(CrashPoint::kCommandApplied);
     return true;
   };
-  TRY(fair.run(share, FairWork::Added::kAll, apply));
+  UnitCost used;
+  const auto ends = [&](const UnitCost& cost) {
+    return engine_.meter.is_used(used += cost, kShareOfCommands) &&
+           engine_.meter.is_turn_spent(share);
+  };
+  TRY(fair.run(FairWork::Added::kAll, ends, apply));
   std::vector<bool> is_left(commands.size());
   fair.each_left([&](const FairWork::Item& item) { is_left[item.index] = true; });
   leave_those(is_left, commands, left.commands);

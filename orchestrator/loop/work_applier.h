@@ -77,8 +77,9 @@ class WorkApplier {
   void begin_turn(Work& work, const TurnState& turn);
   void add_earlier_work(FairWork& fair, const Work& work, const TurnState& turn);
   static void add_results(FairWork& fair, const Work& work, const EngineState& engine);
-  Status apply_fairly(FairWork& fair, const Work& work, const TurnState& turn, double share,
-                      FairWork::Added added);
+  bool must_end(const UnitCost& used, double share) const;
+  Status apply_fairly(FairWork& fair, const Work& work, const TurnState& turn,
+                      FairWork::Added added, const FairWork::Ends& ends);
   void leave(const FairWork& fair, Work& work, Work& left, const TurnState& turn);
   bool waits_for_rate(const FairWork& fair, const Work& left, const TurnState& turn) const;
 
@@ -87,7 +88,8 @@ class WorkApplier {
   uint64_t turn_ = 0;  ///< the number of the current turn
   FairShares shares_;
   FairShares command_shares_;
-  double timer_share_ = 1;  ///< how much of the turn may be used when the last timer fires
+  bool has_inputs_ = false;  ///< the turn has events, commands, results or reports
+  UnitCost timers_;          ///< what the timers of the turn have cost so far
   /// By lane with unfinished work: the turn that did a unit of it last, or the first turn that has
   /// seen it.
   std::map<WorkLane, uint64_t> went_on_;

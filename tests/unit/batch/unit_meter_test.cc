@@ -197,6 +197,28 @@ TEST_F(UnitMeterTest, ExpectsALimitedTimeForOneInstance) {
   EXPECT_TRUE(meter.is_spent()) << "a fifth of a millisecond for each";
 }
 
+TEST_F(UnitMeterTest, CountsTheTimeToWriteTheChangesOfAUnitInItsShareOfATurn) {
+  meter.begin_turn();
+  for (int i = 0; i < 10; ++i) meter.add_change();
+  clock.advance(Duration(1));
+  meter.end_turn();  // a tenth of a millisecond for each
+  meter.begin_turn();
+  UnitCost cost;
+  for (int i = 0; i < 2; ++i) {
+    for (int change = 0; change < 5; ++change) meter.add_change();
+    clock.advance(Duration(1));
+    meter.add_bytes(40);
+    cost += meter.end();
+  }
+  EXPECT_EQ(cost.time, Duration(2));
+  EXPECT_EQ(cost.to_write, Duration(1));
+  EXPECT_EQ(cost.bytes, 80U);
+  EXPECT_TRUE(meter.is_used(cost, 0.5));
+  EXPECT_FALSE(meter.is_used(cost, 0.7));
+  cost.bytes = 175;
+  EXPECT_TRUE(meter.is_used(cost, 0.7));
+}
+
 TEST_F(UnitMeterTest, HasNoBoundsBeforeTheFirstTurn) {
   meter.add_bytes(1'000);
   clock.advance(Duration(1'000));

@@ -35,8 +35,9 @@ class FairWorkTest : public testing::Test {
   /// Applies items; the first `unfinished` units of unfinished work do not end it.
   std::vector<std::string> run(FairWork& work, Added added, int unfinished = 0, double share = 1) {
     std::vector<std::string> applied;
+    const auto ends = [&](const UnitCost&) { return meter.is_turn_spent(share); };
     const Status done =
-        work.run(share, added, [&](const WorkLane& lane, const Item& item) -> Result<bool> {
+        work.run(added, ends, [&](const WorkLane& lane, const Item& item) -> Result<bool> {
           applied.push_back(shown(lane, item));
           return item.kind != Kind::kUnfinished || unfinished-- <= 0;
         });
@@ -93,8 +94,9 @@ TEST_F(FairWorkTest, ChargesALaneAlsoForWhatTheEndOfTheBatchWillWriteForIt) {
   for (size_t i = 0; i < 3; ++i) work.add(kOne, {.kind = Kind::kContinue, .index = i, .since = 1});
   work.add(kOther, {.kind = Kind::kContinue, .since = 1});
   std::vector<std::string> applied;
+  const auto never = [](const UnitCost&) { return false; };
   ASSERT_TRUE(
-      work.run(10, Added::kAll, [&](const WorkLane& lane, const Item& item) -> Result<bool> {
+      work.run(Added::kAll, never, [&](const WorkLane& lane, const Item& item) -> Result<bool> {
         applied.push_back(shown(lane, item));
         for (int i = 0; lane == kOne && i < 5; ++i) meter.add_change();
         return true;

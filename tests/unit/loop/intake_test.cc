@@ -82,6 +82,19 @@ TEST_F(IntakeTest, HandsAllInputsThatAreNotEventsToTheEngineTogether) {
   EXPECT_TRUE(gather().empty());
 }
 
+TEST_F(IntakeTest, HasInputsWhileOneWaitsThatTheNextTurnApplies) {
+  intake.acknowledge(9, PublishAck{.sequence = 4});
+  EXPECT_FALSE(intake.has_inputs()) << "an acknowledgement steps no instance";
+  deliver({1});
+  EXPECT_TRUE(intake.has_inputs());
+  intake.set_refusal(Error{"store.full", ""});
+  EXPECT_FALSE(intake.has_inputs()) << "the event waits for the end of backpressure";
+  intake.put(EvaluatedInput{.step = 7});
+  EXPECT_TRUE(intake.has_inputs());
+  gather();
+  EXPECT_FALSE(intake.has_inputs());
+}
+
 TEST_F(IntakeTest, AnswersEachCommandOnce) {
   intake.command(CreateNamespace{.name = "one"}, record("one"));
   intake.command(CreateNamespace{.name = "two"}, record("two"));

@@ -66,6 +66,12 @@ states:
 - {id: call, type: action, action: {function: f}}
 )";
 
+constexpr const char* kNaps = R"(
+id: naps
+states:
+- {id: nap, type: delay, duration: PT10S}
+)";
+
 constexpr const char* kBeats = R"(
 id: beats
 functions:
@@ -195,6 +201,47 @@ TEST_F(TurnSharesTest, LeavesAPartOfATurnToEachKindOfInput) {
   EXPECT_LT(rest.deliveries.size(), 60U);
   EXPECT_LT(rest.commands.size(), 98U);
   EXPECT_LT(rest.tasks.size(), 98U);
+}
+
+TEST_F(TurnSharesTest, EndsEarlierWorkAfterItsShareIfInputsWait) {
+  restart({.limits = {.transitions_per_step = 1}});
+  run(apply_workflow(kGoesRound));
+  catch_up();
+  start("goes-round");
+  const std::vector<ContinueInput> many(200, continues().front());
+  clock.let_looks_take(std::chrono::microseconds(100));
+  const auto continued = [&](std::vector<Delivery> deliveries) {
+    Work work;
+    work.continues = many;
+    work.deliveries = std::move(deliveries);
+    run(std::move(work));
+    return many.size() - rest.continues.size();
+  };
+  const size_t alone = continued({});
+  EXPECT_LT(alone, many.size());
+  const size_t beside = continued({event("other")});
+  EXPECT_GT(beside, 0U);
+  EXPECT_GT(alone, 2 * beside) << "the event waits for the commit of its turn";
+  ASSERT_TRUE(rig().intake.deliver({event("other")}));
+  EXPECT_EQ(continued({}), beside) << "the event waits for the next turn";
+}
+
+TEST_F(TurnSharesTest, AppliesEventsAlthoughManyTimersAreDue) {
+  run(apply_workflow(kNaps));
+  catch_up();
+  for (int i = 0; i < 100; ++i) start("naps");
+  clock.advance(std::chrono::seconds(10));
+  clock.let_looks_take(std::chrono::microseconds(100));
+  Work work;
+  for (int i = 0; i < 10; ++i) work.deliveries.emplace_back(event("other"));
+  run(std::move(work));
+  EXPECT_THAT(rest.deliveries, IsEmpty());
+  EXPECT_TRUE(rig().applier.has_timers_left());
+  const uint64_t beside = outcome.counts.timers_fired;
+  EXPECT_GT(beside, 0U);
+  EXPECT_LT(beside, 30U);
+  run(Work());
+  EXPECT_GT(outcome.counts.timers_fired, beside) << "no input waits";
 }
 
 TEST_F(TurnSharesTest, AppliesAResultAlthoughOtherInstancesOfItsWorkflowGoOnWithoutEnd) {
