@@ -18,11 +18,12 @@ constexpr size_t kPortionsOfDeletion = 4;
 /// How many due timers one batch fires at most. Others are left for the next batch.
 constexpr size_t kTimersInABatch = 250;
 
-/// How much of a turn work that earlier turns left may use, and timers, and results and reports, if
-/// inputs wait for the commit of the turn or for the next turn.
+/// How much of a turn work that earlier turns left may use, and timers, and results and reports,
+/// and purges, and the retention, if inputs wait for the commit of the turn or for the next turn.
 constexpr double kShareOfEarlierWork = 0.3;
 constexpr double kShareOfTimers = 0.3;
 constexpr double kShareOfResults = 0.4;
+constexpr double kShareOfDeletion = 0.2;
 /// How much of a turn events and commands may use, whatever the kinds before have used.
 constexpr double kShareOfEvents = 0.4;
 constexpr double kShareOfCommands = 0.1;
@@ -245,6 +246,7 @@ bool WorkApplier::waits_for_rate(const FairWork& fair, const Work& left,
 
 Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
   engine_.meter.begin_turn();
+  has_inputs_ = false;
   TRY(apply_acks(work, now, Outbox::OnAck::kErase));
   engine_.outbox.drop_acked(engine_.tx);
   TRY(apply_commands(work.commands, now));
@@ -257,27 +259,29 @@ Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
   return engine_.batch.finish(now);
 }
 
-/// Continues the purges by some portions, each of which is for the next namespace, until the turn
-/// is used; at least one portion.
+/// Continues the purges by some portions, each of which is for the next namespace, until they must
+/// end; at least one portion.
 Status WorkApplier::purge() {
+  UnitCost used;
   bool can_follow = true;
   for (size_t left = kPortionsOfDeletion; can_follow && left > 0; --left) {
     engine_.meter.set_kind(UnitKind::kPurge);
     can_follow = TRY(engine_.batch.purge(&engine_.meter));
-    engine_.meter.end();
-    can_follow = can_follow && !engine_.meter.is_turn_spent();
+    used += engine_.meter.end();
+    can_follow = can_follow && !must_end(used, kShareOfDeletion);
   }
   return {};
 }
 
-/// Continues the pass of the retention by some portions, until the turn is used; at least one.
+/// Continues the pass of the retention by some portions, until they must end; at least one.
 Status WorkApplier::retain(TimePoint now) {
+  UnitCost used;
   bool can_follow = true;
   for (size_t left = kPortionsOfDeletion; can_follow && left > 0; --left) {
     engine_.meter.set_kind(UnitKind::kPurge);
     can_follow = TRY(engine_.batch.retain(now, &engine_.meter));
-    engine_.meter.end();
-    can_follow = can_follow && !engine_.meter.is_turn_spent();
+    used += engine_.meter.end();
+    can_follow = can_follow && !must_end(used, kShareOfDeletion);
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -242,6 +243,26 @@ TEST_F(TurnSharesTest, AppliesEventsAlthoughManyTimersAreDue) {
   EXPECT_LT(beside, 30U);
   run(Work());
   EXPECT_GT(outcome.counts.timers_fired, beside) << "no input waits";
+}
+
+TEST_F(TurnSharesTest, DoesFewerPortionsOfADeletionIfInputsWait) {
+  run(CreateNamespace{.name = "shop"});
+  for (int i = 0; i < 200; ++i) {
+    run(PutVariable{
+        .place = {.ns = "shop"}, .key = fmt::format("k{}", i), .value = {.bytes = "1"}});
+  }
+  catch_up();
+  run(DeleteNamespace{.name = "shop"});
+  ASSERT_TRUE(backlog.has_purges);
+  clock.let_looks_take(std::chrono::microseconds(100));
+  run(Work());
+  const uint64_t alone = outcome.counts.rows_purged;
+  Work work;
+  work.deliveries.emplace_back(event("other"));
+  run(std::move(work));
+  EXPECT_GT(outcome.counts.rows_purged, 0U);
+  EXPECT_GT(alone, outcome.counts.rows_purged);
+  EXPECT_TRUE(backlog.has_purges);
 }
 
 TEST_F(TurnSharesTest, AppliesAResultAlthoughOtherInstancesOfItsWorkflowGoOnWithoutEnd) {
