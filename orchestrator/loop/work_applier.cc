@@ -24,6 +24,9 @@ constexpr double kShareOfEarlierWork = 0.3;
 constexpr double kShareOfTimers = 0.3;
 constexpr double kShareOfResults = 0.4;
 constexpr double kShareOfDeletion = 0.2;
+/// If earlier work, timers, purges and the retention have together used this share of a turn, they
+/// rest in the next turn if it has inputs.
+constexpr double kShareBeforeRest = 0.3;
 /// How much of a turn events and commands may use, whatever the kinds before have used.
 constexpr double kShareOfEvents = 0.4;
 constexpr double kShareOfCommands = 0.1;
@@ -88,9 +91,11 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   FairWork fair(shares_, engine_.meter, turn_);
   add_earlier_work(fair, work, turn);
   UnitCost earlier;
-  TRY(apply_fairly(fair, work, turn, FairWork::Added::kSome, [&](const UnitCost& cost) {
-    return engine_.meter.is_used(earlier += cost, kShareOfEarlierWork);
-  }));
+  if (!rests_) {
+    TRY(apply_fairly(fair, work, turn, FairWork::Added::kSome, [&](const UnitCost& cost) {
+      return engine_.meter.is_used(earlier += cost, kShareOfEarlierWork);
+    }));
+  }
   add_results(fair, work, engine_);
   const bool has_left = !fair.empty();
   const bool has_others = has_left || !work.commands.empty();
@@ -98,7 +103,7 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   TRY(fire_until(now, turn, is_behind(left)));
   TRY(apply_commands(work.commands, left, now, has_left ? kShareUpToCommands : 1));
   const bool has_results = !work.evaluated.empty() || !work.tasks.empty();
-  if (has_results || !must_end(earlier, kShareOfEarlierWork)) {
+  if (has_results || (!rests_ && !must_end(earlier, kShareOfEarlierWork))) {
     UnitCost others;
     TRY(apply_fairly(fair, work, turn, FairWork::Added::kAll, [&](const UnitCost& cost) {
       return must_end(others += cost, kShareOfResults);
@@ -111,14 +116,15 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   const bool has_archived = turn.backlog.has_archived || !work.archived.empty();
   if (has_archived) TRY(engine_.batch.delete_archived(&engine_.meter));
   engine_.meter.end();
+  background_ += earlier;
+  background_ += timers_;
   // What waited for the archive may go on.
-  if (turn.backlog.has_purges || has_archived) TRY(purge());
+  if ((turn.backlog.has_purges && !rests_) || has_archived) TRY(purge());
   // A command may have changed the settings.
   const RetentionPlan& plan = turn.backlog.retention;
   const bool begins_pass = plan.next_pass && *plan.next_pass <= now;
-  if (plan.has_steps || begins_pass || has_archived || !work.commands.empty()) {
-    TRY(retain(now));
-  }
+  const bool retains = (plan.has_steps || begins_pass) && !rests_;
+  if (retains || has_archived || !work.commands.empty()) TRY(retain(now));
   BatchOutcome outcome = TRY(engine_.batch.finish(now));
   engine_.meter.end_turn();
   return outcome;
@@ -133,6 +139,8 @@ void WorkApplier::begin_turn(Work& work, const TurnState& turn) {
   timers_ = {};
   has_inputs_ = !work.deliveries.empty() || !work.commands.empty() || !work.evaluated.empty() ||
                 !work.tasks.empty();
+  rests_ = has_inputs_ && !rests_ && engine_.meter.is_used(background_, kShareBeforeRest);
+  background_ = {};
   ++turn_;
   note_turn(work.continues, turn_);
   note_turn(work.evaluated, turn_);
@@ -270,6 +278,7 @@ Status WorkApplier::purge() {
     used += engine_.meter.end();
     can_follow = can_follow && !must_end(used, kShareOfDeletion);
   }
+  background_ += used;
   return {};
 }
 
@@ -283,6 +292,7 @@ Status WorkApplier::retain(TimePoint now) {
     used += engine_.meter.end();
     can_follow = can_follow && !must_end(used, kShareOfDeletion);
   }
+  background_ += used;
   return {};
 }
 
@@ -380,7 +390,7 @@ bool WorkApplier::is_behind(const Work& left) const {
 /// of a schedule (Schedules).
 Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold) {
   const auto must_wait = [this] {
-    return timers_left_ < kTimersInABatch && must_end(timers_, kShareOfTimers);
+    return timers_left_ < kTimersInABatch && (rests_ || must_end(timers_, kShareOfTimers));
   };
   if (must_wait()) {
     // Timers may have become due since the last look, so an event first fires those of its targets.

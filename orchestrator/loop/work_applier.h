@@ -90,6 +90,9 @@ class WorkApplier {
   FairShares command_shares_;
   bool has_inputs_ = false;  ///< the turn has events, commands, results or reports
   UnitCost timers_;          ///< what the timers of the turn have cost so far
+  /// What earlier work, timers, purges and the retention have cost in the turn so far.
+  UnitCost background_;
+  bool rests_ = false;  ///< these kinds wait for the next turn, except the first timer
   /// By lane with unfinished work: the turn that did a unit of it last, or the first turn that has
   /// seen it.
   std::map<WorkLane, uint64_t> went_on_;

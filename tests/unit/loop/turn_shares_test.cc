@@ -212,6 +212,7 @@ TEST_F(TurnSharesTest, EndsEarlierWorkAfterItsShareIfInputsWait) {
   const std::vector<ContinueInput> many(200, continues().front());
   clock.let_looks_take(std::chrono::microseconds(100));
   const auto continued = [&](std::vector<Delivery> deliveries) {
+    run(Work());  // so that the work has not used its share in the turn before
     Work work;
     work.continues = many;
     work.deliveries = std::move(deliveries);
@@ -255,14 +256,41 @@ TEST_F(TurnSharesTest, DoesFewerPortionsOfADeletionIfInputsWait) {
   run(DeleteNamespace{.name = "shop"});
   ASSERT_TRUE(backlog.has_purges);
   clock.let_looks_take(std::chrono::microseconds(100));
-  run(Work());
-  const uint64_t alone = outcome.counts.rows_purged;
   Work work;
   work.deliveries.emplace_back(event("other"));
   run(std::move(work));
-  EXPECT_GT(outcome.counts.rows_purged, 0U);
-  EXPECT_GT(alone, outcome.counts.rows_purged);
+  const uint64_t beside = outcome.counts.rows_purged;
+  EXPECT_GT(beside, 0U);
+  run(Work());
+  EXPECT_GT(outcome.counts.rows_purged, beside);
   EXPECT_TRUE(backlog.has_purges);
+}
+
+TEST_F(TurnSharesTest, LetsOtherWorkRestInEverySecondTurnThatHasInputs) {
+  restart({.limits = {.transitions_per_step = 1}});
+  run(apply_workflow(kGoesRound));
+  run(apply_workflow(kNaps));
+  catch_up();
+  for (int i = 0; i < 100; ++i) start("naps");
+  start("goes-round");
+  const std::vector<ContinueInput> many(200, continues().front());
+  clock.advance(std::chrono::seconds(10));
+  clock.let_looks_take(std::chrono::microseconds(100));
+  for (int i = 0; i < 4; ++i) {
+    SCOPED_TRACE(i);
+    const bool rests = i % 2 == 1;
+    Work work;
+    work.continues = many;
+    work.deliveries.emplace_back(event("other"));
+    run(std::move(work));
+    EXPECT_THAT(rest.deliveries, IsEmpty());
+    EXPECT_EQ(rest.continues.size() == many.size(), rests);
+    EXPECT_EQ(outcome.counts.timers_fired == 1, rests) << "one timer in each turn";
+  }
+  Work work;
+  work.continues = many;
+  run(std::move(work));
+  EXPECT_LT(rest.continues.size(), many.size()) << "no input waits";
 }
 
 TEST_F(TurnSharesTest, AppliesAResultAlthoughOtherInstancesOfItsWorkflowGoOnWithoutEnd) {
