@@ -29,9 +29,9 @@ class DueTimers {
     bool held = false;   ///< held timers with a deadline up to `time`
     bool ticks = false;  ///< all ticks that were put back
   };
-  /// Returns timers that are due by `time`, at most `most`, in the order of their deadlines; timers
-  /// that were not fired and held timers come first, and ticks that were put back last. The caller
-  /// fires each timer or puts it back. If has_left() is true afterwards, further calls
+  /// Returns timers that are due by `time`, at most `most`, in the order of WaitIndex::advance();
+  /// timers that were not fired and held timers come first, and ticks that were put back last. The
+  /// caller fires each timer or puts it back. If has_left() is true afterwards, further calls
   /// continue; a call may return no timer (Wheel::advance).
   std::vector<TimerInput> take(TimePoint time, With with, size_t most = Wheel::kAll);
   /// Whether timers were put back that were not fired, or the last take() may have left timers that

@@ -17,6 +17,9 @@ constexpr size_t kPortionsOfDeletion = 4;
 
 /// How many due timers one batch fires at most. Others are left for the next batch.
 constexpr size_t kTimersInABatch = 250;
+/// How many of them it takes at once. Those that are not fired come first in the next turn, so they
+/// must be few for a timer of another namespace to get its turn soon.
+constexpr size_t kTimersAtOnce = 32;
 
 /// How much of a turn work that earlier turns left may use, and timers, and results and reports,
 /// and purges, and the retention, if inputs wait for the commit of the turn or for the next turn.
@@ -390,7 +393,8 @@ bool WorkApplier::is_behind(const Work& left) const {
 /// of a schedule (Schedules).
 Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold) {
   const auto must_wait = [this] {
-    return timers_left_ < kTimersInABatch && (rests_ || must_end(timers_, kShareOfTimers));
+    if (timers_left_ == kTimersInABatch) return false;
+    return timers_left_ == 0 || rests_ || must_end(timers_, kShareOfTimers);
   };
   if (must_wait()) {
     // Timers may have become due since the last look, so an event first fires those of its targets.
@@ -400,23 +404,28 @@ Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold)
   }
   const bool ticks = turn.takes_new_work;
   const DueTimers::With with{.held = !hold, .ticks = ticks};
-  std::vector<TimerInput> due = engine_.timers.take(time, with, timers_left_);
-  auto next = due.begin();
-  for (; next != due.end() && !must_wait(); ++next) {
-    --timers_left_;
-    const TimerInput& timer = *next;
-    engine_.meter.set_kind(UnitKind::kTimer);
-    if (hold && TRY(engine_.batch.may_be_overtaken(turn.now, timer))) {
-      engine_.timers.hold(timer);
-    } else if (!ticks && is_tick(timer)) {
-      engine_.timers.put_back_tick(timer);
-    } else {
-      TRY(engine_.batch.apply(turn.now, timer));
-      crash_point(CrashPoint::kTimerApplied);
+  bool goes_on = true;
+  while (goes_on) {
+    const size_t most = std::min(timers_left_, kTimersAtOnce);
+    std::vector<TimerInput> due = engine_.timers.take(time, with, most);
+    auto next = due.begin();
+    for (; next != due.end() && !must_wait(); ++next) {
+      --timers_left_;
+      const TimerInput& timer = *next;
+      engine_.meter.set_kind(UnitKind::kTimer);
+      if (hold && TRY(engine_.batch.may_be_overtaken(turn.now, timer))) {
+        engine_.timers.hold(timer);
+      } else if (!ticks && is_tick(timer)) {
+        engine_.timers.put_back_tick(timer);
+      } else {
+        TRY(engine_.batch.apply(turn.now, timer));
+        crash_point(CrashPoint::kTimerApplied);
+      }
+      timers_ += engine_.meter.end();
     }
-    timers_ += engine_.meter.end();
+    goes_on = next == due.end() && due.size() == most && !must_wait();
+    if (next != due.end()) engine_.timers.put_back({next, due.end()});
   }
-  if (next != due.end()) engine_.timers.put_back({next, due.end()});
   has_timers_left_ = engine_.timers.has_left();
   engine_.batch.note_unfired_timers(has_timers_left_);
   return {};

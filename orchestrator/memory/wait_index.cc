@@ -34,6 +34,10 @@ TimerKey key_of(uint64_t kind, uint64_t number) { return kind << kNumberBits | n
 uint64_t kind_of(TimerKey key) { return key >> kNumberBits; }
 uint64_t number_of(TimerKey key) { return key & ((uint64_t{1} << kNumberBits) - 1); }
 
+/// How many due timers leave the wheel in one call: more than a call returns, so that the timers of
+/// all namespaces are soon in their queues.
+constexpr size_t kQueuedAtOnce = 512;
+
 TimerKey schedule(WorkflowNumber workflow) {
   return key_of(kScheduleTimer, static_cast<uint64_t>(workflow));
 }
@@ -44,6 +48,8 @@ void WaitIndex::clear() {
   changes_.take();
   index_ = std::make_unique<ListenerIndex>();
   wheel_ = Wheel();
+  queues_ = DueQueues();
+  queued_ = 0;
   slots_.clear();
   waiters_.clear();
   free_.clear();
@@ -152,32 +158,30 @@ Status WaitIndex::listen(std::string_view ns_name, const Instance& head, uint32_
   return {};
 }
 
-void WaitIndex::note(TimerKey key) {
+void WaitIndex::note(const TimerOwner& owner) {
   Changes* const changes = changes_.now();
   if (changes == nullptr) return;
-  const uint64_t number = number_of(key);
-  switch (kind_of(key)) {
-    case kDelayedTimer:
-      return changes->delayed.push_back(number);
-    case kGroupedTimer:
-      return changes->grouped.push_back(number);
-    case kScheduleTimer:
-      return changes->workflows.push_back(WorkflowNumber(number));
-    default:
-      changes->instances.emplace_back(waiters_[number].ns, waiters_[number].id);
+  if (const auto* const instance = std::get_if<TimerInput::OfInstance>(&owner)) {
+    changes->instances.emplace_back(instance->ns, instance->instance);
+  } else if (const auto* const delayed = std::get_if<TimerInput::OfDelayedEvent>(&owner)) {
+    changes->delayed.push_back(delayed->number);
+  } else if (const auto* const grouped = std::get_if<TimerInput::OfGroupedEvent>(&owner)) {
+    changes->grouped.push_back(grouped->number);
+  } else {
+    changes->workflows.push_back(std::get<TimerInput::OfSchedule>(owner).workflow);
   }
 }
 
 void WaitIndex::arm_numbered(TimerKey key, TimePoint deadline) {
   disarm_numbered(key);
-  note(key);
+  note(owner_of(key));
   numbered_.emplace(key, wheel_.arm(deadline, key));
 }
 
 void WaitIndex::disarm_numbered(TimerKey key) {
   const auto found = numbered_.find(key);
   if (found == numbered_.end()) return;
-  note(key);
+  note(owner_of(key));
   wheel_.cancel(found->second);
   numbered_.erase(found);
 }
@@ -242,7 +246,7 @@ Targets WaitIndex::match(std::string_view ns_name, const Attributes& event,
   return targets;
 }
 
-decltype(TimerInput::owner) WaitIndex::owner_of(TimerKey key) const {
+WaitIndex::TimerOwner WaitIndex::owner_of(TimerKey key) const {
   const uint64_t number = number_of(key);
   switch (kind_of(key)) {
     case kDelayedTimer:
@@ -260,7 +264,7 @@ decltype(TimerInput::owner) WaitIndex::owner_of(TimerKey key) const {
 
 bool WaitIndex::advance(TimePoint now, std::vector<TimerInput>& due, size_t most) {
   due_.clear();
-  const bool is_done = wheel_.advance(now, due_, most);
+  const bool is_done = wheel_.advance(now, due_, std::max(most, kQueuedAtOnce));
   // Due timers must come in a reproducible order. Slot numbers depend on which instances waited
   // before, so timers of instances are sorted by instance id.
   std::sort(due_.begin(), due_.end(), [this](const Due& a, const Due& b) {
@@ -270,12 +274,32 @@ bool WaitIndex::advance(TimePoint now, std::vector<TimerInput>& due, size_t most
     const Waiter& other = waiters_[number_of(b.key)];
     return std::tie(one.ns, one.id) < std::tie(other.ns, other.id);
   });
+  const bool waits = queued_ > 0 || due_.size() > most;
+  const size_t already = due.size();
   for (const auto& [deadline, key] : due_) {
-    note(key);
     if (kind_of(key) < kInstanceTimer) numbered_.erase(key);
-    due.push_back({deadline, owner_of(key)});
+    const TimerInput timer{deadline, owner_of(key)};
+    if (waits) {
+      queues_.put(timer);
+    } else {
+      due.push_back(timer);
+    }
   }
-  return is_done;
+  if (waits) {
+    queues_.take(now, due, most);
+    queued_ += due_.size();
+    queued_ -= due.size() - already;
+  }
+  for (size_t i = already; i < due.size(); ++i) note(due[i].owner);
+  return is_done && queued_ == 0;
+}
+
+std::optional<TimePoint> WaitIndex::next_deadline() const {
+  const std::optional<TimePoint> armed = wheel_.next();
+  if (queued_ == 0) return armed;
+  const std::optional<TimePoint> queued = queues_.next();
+  if (!armed || !queued) return armed ? armed : queued;
+  return std::min(*armed, *queued);
 }
 
 }  // namespace millrace

@@ -23,6 +23,7 @@
 #include "matchers/match_budget.h"
 #include "model/definition.h"
 #include "model/instance.h"
+#include "orchestrator/memory/due_queues.h"
 #include "orchestrator/memory/due_timer.h"
 #include "orchestrator/timers/wheel.h"
 
@@ -105,19 +106,22 @@ class WaitIndex {
                 const MatchBudget& budget = {}) const;
 
   /// Appends timers with a deadline <= now to `due`: at most `most`, in the order (deadline,
-  /// owner). Further timers are left to the next calls, in the order that Wheel::advance()
-  /// promises. Returns whether no due timer is left.
+  /// owner). If more are due, they wait in queues, and those of different namespaces come in turns
+  /// (due_queues.h); the timers of one namespace come in the order that Wheel::advance() promises.
+  /// A timer in a queue stays there if it is disarmed, and is returned. Returns whether no due
+  /// timer is left.
   bool advance(TimePoint now, std::vector<TimerInput>& due, size_t most = Wheel::kAll);
   /// When advance() must be called next, or a little earlier; nullopt: no timer is armed. Not after
   /// `now` if the last advance(now) left timers that are due.
-  std::optional<TimePoint> next_deadline() const { return wheel_.next(); }
+  std::optional<TimePoint> next_deadline() const;
 
   size_t listeners() const { return index_->size(); }
-  size_t timers() const { return wheel_.size(); }
+  size_t timers() const { return wheel_.size() + queued_; }
   uint64_t patterns_over_limit() const { return index_->over_limit(); }
 
  private:
   static constexpr ListenerIndex::Handle kNoListener{UINT32_MAX};
+  using TimerOwner = decltype(TimerInput::owner);
 
   /// A waiting instance. Most waiters have one listener and one timer; any further listeners and
   /// timers are in more_.
@@ -153,14 +157,16 @@ class WaitIndex {
   Status listen(std::string_view ns_name, const Instance& head, uint32_t slot);
   void release(uint32_t slot);
   void forget(const InstanceId& instance);
-  void note(TimerKey key);
+  void note(const TimerOwner& owner);
   void arm_numbered(TimerKey key, TimePoint deadline);
   void disarm_numbered(TimerKey key);
-  decltype(TimerInput::owner) owner_of(TimerKey key) const;
+  TimerOwner owner_of(TimerKey key) const;
 
   BatchNotes<Changes> changes_;
   std::unique_ptr<ListenerIndex> index_ = std::make_unique<ListenerIndex>();
   Wheel wheel_;
+  DueQueues queues_;            ///< due timers that have left the wheel
+  size_t queued_ = 0;           ///< their number
   std::deque<Waiter> waiters_;  // a vector would hold all waiters twice while it grows
   std::vector<uint32_t> free_;
   boost::unordered_flat_map<uint32_t, More> more_;  // by slot

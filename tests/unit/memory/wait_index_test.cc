@@ -1,5 +1,7 @@
 #include "orchestrator/memory/wait_index.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -185,6 +187,44 @@ TEST(WaitIndex, ReturnsDueTimersInOrderOfDeadlineThenOwner) {
                           "30 schedule 4", "30 timeout 3", "30 timeout 9", "30 delay 5"));
   EXPECT_THAT(due(waiting, 40), ElementsAre("40 timeout 5"));
   EXPECT_EQ(waiting.next_deadline(), std::nullopt);
+}
+
+TEST(WaitIndex, ReturnsTimersOfNamespacesInTurnsIfMoreAreDueThanOneCallReturns) {
+  BatchCount batches;
+  WaitIndex waiting(batches);
+  for (uint8_t number = 1; number <= 200; ++number) {
+    EXPECT_TRUE(waiting.update("default", waiter(number, {}, {delay(10)})));
+  }
+  Instance other = waiter(250, {}, {delay(20)});
+  other.ns = NamespaceNumber(2);
+  EXPECT_TRUE(waiting.update("other", other));
+  std::vector<TimerInput> timers;
+  EXPECT_FALSE(waiting.advance(from_millis(20), timers, 4));
+  EXPECT_THAT(timers, testing::SizeIs(4));
+  EXPECT_EQ(std::count_if(timers.begin(), timers.end(),
+                          [](const TimerInput& timer) {
+                            const auto* of = std::get_if<TimerInput::OfInstance>(&timer.owner);
+                            return of != nullptr && of->ns == NamespaceNumber(2);
+                          }),
+            1)
+      << "although it is due later than all others";
+  EXPECT_EQ(waiting.timers(), 197U);
+  EXPECT_LE(*waiting.next_deadline(), from_millis(20));
+  EXPECT_TRUE(waiting.advance(from_millis(20), timers));
+  EXPECT_THAT(timers, testing::SizeIs(201));
+  EXPECT_EQ(waiting.timers(), 0U);
+  EXPECT_EQ(waiting.next_deadline(), std::nullopt);
+}
+
+TEST(WaitIndex, KeepsTheDueTimersOverALostBatchThatItDidNotReturn) {
+  BatchCount batches;
+  WaitIndex waiting(batches);
+  for (uint64_t number = 1; number <= 3; ++number) waiting.arm_delayed(number, from_millis(10));
+  batches.begin();
+  std::vector<TimerInput> timers;
+  EXPECT_FALSE(waiting.advance(from_millis(10), timers, 1));
+  EXPECT_THAT(waiting.undo().delayed, ElementsAre(1U));
+  EXPECT_THAT(due(waiting, 10), ElementsAre("10 delayed 2", "10 delayed 3"));
 }
 
 TEST(WaitIndex, ForgetsDisarmedTimers) {
