@@ -299,9 +299,11 @@ Status Journal::append(const WriteSet& writes, Limit limit) {
 Status Journal::switch_file() {
   TRY(Status(state_));
   File& ended = files_[current_];
+  File& next = files_[1 - current_];
   const uint64_t end = tail_;
+  TRY(extend(next, ended.size));
   encode(last_ + 1, {});
-  TRY(begin(files_[1 - current_], last_ + 1));
+  TRY(begin(next, last_ + 1));
   crash_point(CrashPoint::kJournalStarted);
   Status done = write(ended, record_, end);
   if (done) done = sync(ended);
@@ -309,6 +311,27 @@ Status Journal::switch_file() {
   // get a further commit.
   if (!done) return state_ = fail("store.sync", done.error().message);
   crash_point(CrashPoint::kJournalTurned);
+  return {};
+}
+
+/// Extends the file to `size` with zeros, which the next sync of the file brings to disk, and
+/// reserves disk space behind it. So its commits need not do that, each with a longer sync. If the
+/// disk has no space, the file stays as it is, and commits extend it.
+Status Journal::extend(File& file, uint64_t size) {
+  const uint64_t before = file.size;
+  const std::string zeros(file.size < size ? kLargestStep : 0, '\0');
+  while (file.size < size) {
+    const std::string_view some = std::string_view(zeros).substr(0, size - file.size);
+    Status done = write(file, some, file.size);
+    if (!done && done.error().code == "store.full") {
+      file.size = before;
+      if (::ftruncate(file.descriptor.fd(), static_cast<off_t>(before)) == 0) return {};
+      return tl::unexpected(store_error(errno, "shrinking the journal", file.path));
+    }
+    TRY(std::move(done));
+  }
+  Status kept = make_room(file, size);
+  if (!kept && kept.error().code != "store.full") return kept;
   return {};
 }
 

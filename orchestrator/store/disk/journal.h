@@ -50,8 +50,9 @@ class Journal {
   /// the state of the disk is unknown.
   Status append(const WriteSet& writes, Limit limit);
 
-  /// Continues in the other file; the commits of that file must be in LMDB. Errors: `store.full`,
-  /// the journal is unchanged; `store.sync`, the state of the disk is unknown.
+  /// Continues in the other file; the commits of that file must be in LMDB. If the disk has the
+  /// space, that file gets the size of the current one. Errors: `store.full`, the journal is
+  /// unchanged; `store.sync`, the state of the disk is unknown.
   Status switch_file();
 
   /// Frees the disk space behind the last commit of the current file, and that of all commits of
@@ -83,6 +84,7 @@ class Journal {
   Result<std::optional<Found>> find(std::optional<uint64_t> checkpointed, const Replay& replay);
   Result<Found> read(const File& file, const Replay& replay) const;
   Status begin(File& file, uint64_t first);
+  Status extend(File& file, uint64_t size);
   Status make_room(File& file, uint64_t bytes);
   Status write(File& file, std::string_view bytes, uint64_t at);
   Status sync(const File& file);

@@ -117,6 +117,20 @@ TEST_F(JournalTest, AcceptsACommitLargerThanItsAllocationStep) {
   EXPECT_THAT(found_, ElementsAre(Pair(1, writes_of(1)), Pair(2, large)));
 }
 
+TEST_F(JournalTest, ContinuesInAFileOfTheSizeOfTheOneThatEnds) {
+  const auto size = [this](int file) { return std::filesystem::file_size(path(file)); };
+  ASSERT_TRUE(open());
+  ASSERT_TRUE(journal_->append({{"l", std::string(3'000'000, 'x')}}, Limit::kKept));
+  const uint64_t ended = size(0);
+  EXPECT_LT(size(1), ended);
+  for (int file = 1; file <= 4; ++file) {
+    ASSERT_TRUE(journal_->switch_file());
+    EXPECT_EQ(size(file % 2), ended);
+    ASSERT_TRUE(journal_->append({{"l", std::string(2'000'000, 'x')}}, Limit::kKept));
+    EXPECT_EQ(size(file % 2), ended) << "the commit did not extend the file";
+  }
+}
+
 TEST_F(JournalTest, ReturnsNoCheckpointedCommit) {
   ASSERT_TRUE(open());
   append(5);
