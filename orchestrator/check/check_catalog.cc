@@ -1,10 +1,8 @@
 // Checks of the catalog: namespaces, workflows, the revisions of their definitions, and schedules.
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/bytes.h"
 #include "orchestrator/check/checker.h"
@@ -14,20 +12,8 @@
 namespace millrace {
 namespace {
 
-/// Of a workflow with more revisions, the check does not find out what holds for each of them.
+/// Of a workflow with more revisions, the check does not find out whether each is singular.
 constexpr uint32_t kMostComparedRevisions = 16;
-
-/// Whether the start of the workflow has a pattern. Only then can its match be decided late.
-bool has_start_pattern(const Workflow& workflow) {
-  const auto is_pattern = [](const Predicate& one) {
-    return one.kind == Predicate::Kind::kPattern;
-  };
-  return std::any_of(workflow.start.events.begin(), workflow.start.events.end(),
-                     [&](const StartEvent& one) {
-                       const std::vector<Predicate>& predicates = one.filter.predicates;
-                       return std::any_of(predicates.begin(), predicates.end(), is_pattern);
-                     });
-}
 
 }  // namespace
 
@@ -253,31 +239,18 @@ void Checker::check_singular(const Walked& one) {
                   to_string(first->second)));
 }
 
+/// Whether each revision of the workflow is singular. False if that is not known: a definition does
+/// not load, or the workflow was deleted or has too many revisions.
 bool Checker::is_always_singular(WorkflowNumber workflow) {
   const auto known = always_singular_.find(workflow);
   if (known != always_singular_.end()) return known->second;
-  return always_singular_[workflow] =
-             holds_for_each_revision(workflow, [](const Workflow& one) { return one.singular; });
-}
-
-bool Checker::always_starts_at_once(WorkflowNumber workflow) {
-  const auto known = always_starts_at_once_.find(workflow);
-  if (known != always_starts_at_once_.end()) return known->second;
-  return always_starts_at_once_[workflow] = holds_for_each_revision(
-             workflow, [](const Workflow& one) { return !has_start_pattern(one); });
-}
-
-/// Whether the condition holds for each revision of the workflow. False if that is not known: a
-/// definition does not load, or the workflow was deleted or has too many revisions.
-bool Checker::holds_for_each_revision(WorkflowNumber workflow,
-                                      const std::function<bool(const Workflow&)>& condition) {
   const auto row = workflows_.find(workflow);
-  bool holds = row != workflows_.end() && row->second.latest <= kMostComparedRevisions;
-  for (uint32_t revision = 1; holds && revision <= row->second.latest; ++revision) {
+  bool is_singular = row != workflows_.end() && row->second.latest <= kMostComparedRevisions;
+  for (uint32_t revision = 1; is_singular && revision <= row->second.latest; ++revision) {
     const auto loaded = definition({workflow, revision});
-    holds = loaded != nullptr && condition(*loaded);
+    is_singular = loaded != nullptr && loaded->singular;
   }
-  return holds;
+  return always_singular_[workflow] = is_singular;
 }
 
 // Schedules.

@@ -91,11 +91,11 @@ void Checker::check_fan_outs() {
 /// Notes the number from which the instance listens, for check_listen_from().
 ///
 /// Each change of the number that is stored with an instance that waits or has ended has a record.
-/// So the number was assigned by the time of the newest record. An instance that no caller and no
-/// late match started begins with the newest number, and its number never decreases. So all lower
-/// numbers, and its own one, were assigned before it started or by then. An instance that a late
-/// match started begins with the number of its event, and higher numbers were assigned before it
-/// started.
+/// So the number was assigned by the time of the newest record. An instance that neither a caller
+/// nor an event started begins with the newest number, and its number never decreases. So all lower
+/// numbers, and its own one, were assigned before it started or by then. An event may start an
+/// instance long after it was kept (late_matches.h): such an instance begins with the number of its
+/// event, and higher numbers were assigned before it started.
 void Checker::note_listen_from(const Walked& one) {
   const Instance& head = *one.head;
   if (!one.story || !one.story->newest || report_.count() > one.findings_before) return;
@@ -110,8 +110,7 @@ void Checker::note_listen_from(const Walked& one) {
   }
   if (!one.story->started || head.caller) return;
   const auto by = RecordDetail(*one.story->started).text("by");
-  if (by == "subflow") return;
-  if (by == "event" && !always_starts_at_once(head.revision.workflow)) return;
+  if (by == "subflow" || by == "event") return;
   if (same.started && *same.started >= head.started_at) return;
   same.started = head.started_at;
   same.started_id = one.id;

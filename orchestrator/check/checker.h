@@ -165,11 +165,6 @@ class Checker {
   void check_first_definitions(const std::map<NamespaceNumber, TimePoint>& first);
   void check_first_starts();
   bool is_always_singular(WorkflowNumber workflow);
-  /// Whether an event that starts an instance of the workflow does so when it is applied, and not
-  /// as a late match (batch/late_matches.h).
-  bool always_starts_at_once(WorkflowNumber workflow);
-  bool holds_for_each_revision(WorkflowNumber workflow,
-                               const std::function<bool(const Workflow&)>& condition);
   void check_schedules();
 
   // Groups (check_groups.cc).
@@ -298,7 +293,8 @@ class Checker {
     std::optional<TimePoint> changed;
     Table changed_table{};
     std::string changed_key;
-    /// The latest start of an instance that no caller and no late match started, and the instance.
+    /// The latest start of an instance that neither a caller nor an event started, and the
+    /// instance.
     std::optional<TimePoint> started;
     InstanceId started_id;
   };
@@ -391,12 +387,11 @@ class Checker {
 
   std::map<WorkflowNumber, InstanceId>
       singular_;  ///< the first live instance of a singular workflow
-  std::map<WorkflowNumber, bool> always_singular_;        ///< cache of is_always_singular()
-  std::map<WorkflowNumber, bool> always_starts_at_once_;  ///< cache of always_starts_at_once()
-  std::map<Revision, TimePoint> first_starts_;            ///< the first start of an instance
-  std::map<CountPlace, uint64_t> places_;   ///< the number of instances, as they were read
-  std::map<NamespaceNumber, Usage> usage_;  ///< of the instances and counted rows, as read
-  uint64_t unknown_ = 0;                    ///< instances with findings; the sums do not have them
+  std::map<WorkflowNumber, bool> always_singular_;  ///< cache of is_always_singular()
+  std::map<Revision, TimePoint> first_starts_;      ///< the first start of an instance
+  std::map<CountPlace, uint64_t> places_;           ///< the number of instances, as they were read
+  std::map<NamespaceNumber, Usage> usage_;          ///< of the instances and counted rows, as read
+  uint64_t unknown_ = 0;  ///< instances with findings; the sums do not have them
   /// Counted rows with findings, or whose namespace is sealed; the sums do not have them.
   uint64_t unknown_rows_ = 0;
   std::optional<RowOwners> owners_;               ///< of the counted rows
