@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "matchers/correlation.h"
 #include "orchestrator/check/checker.h"
+#include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
 
 namespace millrace {
@@ -208,7 +209,7 @@ void Checker::check_group_number(const Place& place, std::string_view value) {
 }
 
 /// Checks that a waiting event did not arrive before an event with a lower number. The rows of the
-/// numbers are in the order in which the events arrived.
+/// numbers are in the order in which the events arrived, except for late matches.
 void Checker::check_arrival(uint64_t number, std::string_view key, std::string_view value) {
   Reader reader(key);
   reader.u8();
@@ -220,6 +221,7 @@ void Checker::check_arrival(uint64_t number, std::string_view key, std::string_v
   const TimePoint arrived = *record->expires - *lifespan;
   if (time_ && arrived > *time_) return;  // check_lifespan() reports it
   if (arrival_ && arrived < arrival_->first) {
+    if (!was_grouped_at_once(record->position, workflow)) return;
     add(StoreFault::kGroupEvent, {Table::kGroups, key},
         fmt::format(
             "by the end of its lifespan the event arrived at {} ms, but event {}, which has "
@@ -227,6 +229,20 @@ void Checker::check_arrival(uint64_t number, std::string_view key, std::string_v
             to_millis(arrived), arrival_->second, to_millis(arrival_->first)));
   }
   arrival_ = {arrived, number};
+}
+
+/// Whether the event was put into its group when it was applied: false if the effects of the event
+/// are not known any more. A late match gets a higher number than events that arrived after it; its
+/// event is a kept event.
+bool Checker::was_grouped_at_once(const EventPosition& position, WorkflowNumber workflow) const {
+  const auto effects = read_effects(view_, position);
+  if (!effects) return false;
+  bool is_grouped = false;
+  for (const EventEffect& effect : *effects) {
+    if (effect.kind == EventEffect::Kind::kKept) return false;
+    is_grouped |= effect.kind == EventEffect::Kind::kGrouped && effect.workflow == workflow;
+  }
+  return is_grouped;
 }
 
 /// The lifespan of the events in the workflow's current groups; nullopt: none, months, or not the

@@ -176,6 +176,7 @@ class Checker {
   void check_lifespan(const Place& place, WorkflowNumber number,
                       const std::optional<TimePoint>& expires);
   void check_arrival(uint64_t number, std::string_view key, std::string_view value);
+  bool was_grouped_at_once(const EventPosition& position, WorkflowNumber workflow) const;
   std::optional<Duration> lifespan_of(WorkflowNumber workflow);
   /// Whether a purge closes the workflow's groups up to the event with the number `event`. If so,
   /// some rows of these groups may already be erased, and the groups may belong to an earlier

@@ -1,6 +1,7 @@
 #include "base/bytes.h"
 #include "cloudevents/json_format.h"
 #include "matchers/correlation.h"
+#include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "tests/unit/check/check_fixture.h"
@@ -155,6 +156,33 @@ TEST_F(CheckGroupsTest, ChecksTheOrderInWhichTheEventsArrived) {
                   "lower number, arrived at {} ms",
                   to_millis(second), to_millis(second + minutes(5))),
       edit_event([](GroupedRecord& one) { *one.expires += minutes(15); }));
+}
+
+TEST_F(CheckGroupsTest, AllowsAHigherNumberOfAnEventWhoseMatchWasDecidedLate) {
+  using std::chrono::minutes;
+  now += minutes(10);
+  publish({.id = "2", .source = "/s", .type = "left", .extensions = {{"key", std::string("k")}}});
+  now += minutes(20);
+  publish({.id = "3", .source = "/s", .type = "left", .extensions = {{"key", std::string("k")}}});
+  const Change later = edit_event([](GroupedRecord& one) { *one.expires += minutes(15); });
+  expect_only("by the end of its lifespan the event arrived at", later);
+  const EventPosition second = read_grouped(*tx, 2).value()->record.position;
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                later(in);
+                write_counter(in, Counter::kEffects, 9);
+                write_effects(in, {.at = second,
+                                   .number = 9,
+                                   .is_late = true,
+                                   .effects = {{second, {.kind = EventEffect::Kind::kKept}}}});
+              }),
+              IsEmpty())
+      << "a late match is that of a kept event";
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                later(in);
+                ASSERT_TRUE(rows::erase_some(in, Table::kEffects, {}, 100));
+              }),
+              IsEmpty())
+      << "the effects of old events are erased";
 }
 
 TEST_F(CheckGroupsTest, AllowsRowsThatAPurgeOfClosedGroupsWillErase) {
