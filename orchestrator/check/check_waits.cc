@@ -37,6 +37,38 @@ bool waits_for_nothing(const Instance& head) {
          !deadline_of(head, TimerKind::kRetry);
 }
 
+/// The inconsistency in the kinds of timers; nullptr: there is none. An instance that waits for
+/// another attempt or run waits for nothing else. The failure of a run leaves only the timer of the
+/// execution until the next run, and only that of the kill for `on_failure`. In format 4 the timer
+/// of calls was that of retries. In format 3 a timer that was armed during a pause was not held.
+const char* wrong_timers(const Instance& head) {
+  const auto has = [&](TimerKind kind) { return deadline_of(head, kind).has_value(); };
+  const auto counts = [&](TimerKind kind) {
+    return std::any_of(head.timers.begin(), head.timers.end(),
+                       [&](const Timer& timer) { return timer.kind == kind; });
+  };
+  const auto is_held_in_pause = [](const Timer& timer) {
+    return is_of_state(timer.kind) || timer.kind == TimerKind::kInterrupt;
+  };
+  const bool has_listeners = head.calls.empty() && !head.listeners.empty();
+  if (has(TimerKind::kRetry) && (has(TimerKind::kDelay) || has_listeners))
+    return "the instance has a timer for a retry, but waits in its state";
+  if (head.awaits_run &&
+      (counts(TimerKind::kInterrupt) || counts(TimerKind::kKill) || counts(TimerKind::kRun))) {
+    return "the instance waits for its next run, but has a timer of a run";
+  }
+  if (head.failing &&
+      (counts(TimerKind::kInterrupt) || counts(TimerKind::kRun) || counts(TimerKind::kExecution))) {
+    return "the instance runs `on_failure`, but has a timer that ended with the failure of its run";
+  }
+  const bool waits = head.phase == Phase::kWaiting;
+  if (head.paused && waits && (counts(TimerKind::kDelay) || counts(TimerKind::kStateTimeout)))
+    return "the instance is paused, but its delay or its state timeout is not held";
+  if (!std::all_of(head.held_timers.begin(), head.held_timers.end(), is_held_in_pause))
+    return "the instance holds a timer that counts during a pause, too";
+  return nullptr;
+}
+
 /// Whether two listeners are equal except for the texts of their attributes, which a jq worker may
 /// have evaluated.
 bool is_alike(const Listener& one, const Listener& other) {
@@ -111,6 +143,8 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
     wrong("the instance waits for its next run, but has no timer for that run");
   } else if (!head.paused && !head.held_timers.empty()) {
     wrong("the instance has timers that only a paused instance has, but is not paused");
+  } else if (const char* const inconsistency = wrong_timers(head)) {
+    wrong(inconsistency);
   } else if (one.due && !head.paused) {
     // In format 4 the timer of calls was the timer of retries.
     const bool is_in_time =
@@ -132,7 +166,10 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
   if (is_wrong) return;
 
   const bool is_between = waits && is_between_attempts(head);
-  if (is_between && one.story->retrying) {
+  if (is_between && !one.story->retrying && !one.is_trimmed()) {
+    wrong(
+        "the instance waits for another attempt or run, but its history has no record `retrying`");
+  } else if (is_between && one.story->retrying) {
     // The detail is {"attempt", "at"} for an attempt of the state, {"run", "at"} for a run.
     const auto detail = parse_own_json(one.story->retrying->detail.text());
     if (!detail || !detail->is_object()) return;

@@ -71,6 +71,54 @@ TEST_F(CheckWaitsTest, ChecksTimersAgainstThePhaseOfTheInstance) {
               head(id, [](Instance& one) { one.listeners.clear(); }));
 }
 
+TEST_F(CheckWaitsTest, RefusesATimerForARetryOfAnInstanceThatWaitsInItsState) {
+  const auto retry = [this](Instance& one) {
+    one.timers.push_back({TimerKind::kRetry, now + hours(1)});
+  };
+  const std::string found = "the instance has a timer for a retry, but waits in its state";
+  const InstanceId listens = wait_for_event();
+  expect_only(timers(found), head(listens, retry));
+  const InstanceId naps = wait_in("type: delay, duration: PT1H");
+  expect_only(timers(found), head(naps, retry));
+  expect_only(timers("the instance waits for another attempt or run, but its history has no record "
+                     "`retrying`"),
+              head(naps, [](Instance& one) { one.timers.at(0).kind = TimerKind::kRetry; }));
+}
+
+TEST_F(CheckWaitsTest, ChecksWhichTimersAPauseHolds) {
+  const InstanceId id =
+      wait_in("type: consumeEvent, timeout: PT1H, event: {type: go}", "timeouts: {kill: PT2H}");
+  run_command(PauseInstance{"default", id});
+  expect_sound();
+  expect_only(timers("the instance is paused, but its delay or its state timeout is not held"),
+              head(id, [](Instance& one) {
+                one.timers.insert(one.timers.end(), one.held_timers.begin(), one.held_timers.end());
+                one.held_timers.clear();
+              }));
+  expect_only(timers("the instance holds a timer that counts during a pause, too"),
+              head(id, [](Instance& one) {
+                one.held_timers.push_back(one.timers.at(0));
+                one.timers.clear();
+              }));
+}
+
+TEST_F(CheckWaitsTest, RefusesATimerOfARunThatHasFailed) {
+  define(R"(
+id: w
+states:
+- {id: wait, type: error, error: e, message: m}
+retries: {maximumAttempts: 3, initialInterval: PT1H}
+timeouts: {kill: PT2H}
+)");
+  const InstanceId next = start("w");
+  expect_sound();
+  where_ = fmt::format("live/default/{} head: ", to_string(next));
+  expect_only(timers("the instance waits for its next run, but has a timer of a run"),
+              head(next, [](Instance& one) {
+                one.timers.push_back({TimerKind::kKill, one.started_at + hours(2)});
+              }));
+}
+
 TEST_F(CheckWaitsTest, ChecksTheTimerOfAStateTimeout) {
   const InstanceId id = wait_in("type: consumeEvent, timeout: PT1H, event: {type: go}");
   expect_only(
