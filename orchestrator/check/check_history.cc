@@ -202,6 +202,11 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
     if (is_elsewhere && !story.elsewhere) story.elsewhere = record.time;
     const bool begins = record.kind == HistoryKind::kStarted || record.kind == HistoryKind::kRun ||
                         record.kind == HistoryKind::kRevived;
+    if (record.kind == HistoryKind::kEntered && !story.began && workflow != nullptr) {
+      const auto& clean_up = workflow->timeouts.on_failure;
+      story.has_clean_up |= clean_up && *clean_up < workflow->states.size() &&
+                            workflow->states[*clean_up]->common().id == record.state;
+    }
     if (begins && !story.began) story.began = record;
     // A manual retry continues the run that failed.
     if (begins && record.detail.text() != R"({"how":"retry"})") ++story.runs;

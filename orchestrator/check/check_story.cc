@@ -96,10 +96,12 @@ void Checker::note_failure_of(Walked& one, const HistoryRecord& record) {
   const Instance& head = *one.head;
   story.has_failed_state |= record.state == head.failed_state;
   story.has_many_transitions |= RecordDetail(record).text("code") == "millrace.limits.transitions";
-  if (!head.error || story.has_error) return;
+  if (!head.error || (story.has_error && record.kind != HistoryKind::kFixed)) return;
   const RecordDetail detail(record);
-  story.has_error =
+  const bool is_its_error =
       detail.text("code") == head.error->code && detail.text("msg") == head.error->message;
+  story.has_error |= is_its_error;
+  story.has_fixed_error |= is_its_error && record.kind == HistoryKind::kFixed;
 }
 
 /// Compares the position of a record kEntered with that of the next such record, or with that of
@@ -149,7 +151,7 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
   check_times(one);
   check_entry(one);
   if (one.table == Table::kLive) {
-    check_flags(one);
+    check_flags(one, workflow);
     check_newest(one, workflow);
     check_call_facts(one);
     check_call_seals(one);
@@ -316,7 +318,7 @@ void Checker::note_pause(Walked& one, const Place& place, HistoryKind kind) {
 }
 
 /// Checks the flags of a live instance.
-void Checker::check_flags(const Walked& one) {
+void Checker::check_flags(const Walked& one, const Workflow* workflow) {
   const std::string key = one.key(Part::kHead);
   const Place place{one.table, key};
   const Instance& head = *one.head;
@@ -336,6 +338,14 @@ void Checker::check_flags(const Walked& one) {
         "the history says that the instance was cancelled, but the instance continues");
   check(!head.cancelling || story.is_cancelled || !knows_run,
         "the instance is being cancelled, but its history has no record of that");
+  // A live instance has an error from an Error state, or because it failed or was cancelled.
+  const bool has_failed = head.error && story.has_error && !story.has_fixed_error;
+  check(is_trimmed || !has_failed || head.failing || head.cancelling,
+        "the instance continues after an error that no Error state has set, but the flag `failing` "
+        "(2) is not set");
+  const auto clean_up = workflow == nullptr ? std::nullopt : workflow->timeouts.on_failure;
+  check(is_trimmed || !head.failing || !clean_up || head.state == *clean_up || story.has_clean_up,
+        "the flag `failing` (2) is set, but the run has not entered `on_failure`");
   if (head.phase != Phase::kWaiting || !is_between_attempts(head) || !story.retrying) return;
   const char* const what = head.awaits_run ? "run" : "attempt";
   const uint64_t number = head.awaits_run ? head.run : head.attempt;

@@ -227,7 +227,7 @@ class Checker {
   void check_story(const Walked& one, const Workflow* workflow);
   void check_start(const Walked& one, const Workflow* workflow);
   void check_failure(const Walked& one);
-  void check_flags(const Walked& one);
+  void check_flags(const Walked& one, const Workflow* workflow);
   void check_newest(const Walked& one, const Workflow* workflow);
   void note_pause(Walked& one, const Place& place, HistoryKind kind);
   void check_times(const Walked& one);

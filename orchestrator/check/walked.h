@@ -53,6 +53,8 @@ struct HistoryFacts {
   bool is_cancelled = false;          ///< the current run has a record kCancelled
   bool has_wake = false;              ///< an event woke the instance
   bool has_error = false;             ///< a record has the error of the head
+  bool has_fixed_error = false;       ///< such a record is that of an Error state
+  bool has_clean_up = false;          ///< the current run has entered the state `on_failure`
   bool has_failed_state = false;      ///< a record has an error in the failed state of the head
   uint64_t most_attempt = 1;          ///< the highest attempt of a state or call that was scheduled
 };

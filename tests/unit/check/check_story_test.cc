@@ -28,6 +28,22 @@ states:
 retries: {maximumAttempts: 3, initialInterval: PT1H}
 )";
 
+constexpr const char* kCleansUp = R"(
+id: cleans
+on_failure: {state: tidy, when: any}
+states:
+- {id: try, type: noop, transform: .from.b}
+- {id: tidy, type: delay, duration: PT1H}
+)";
+constexpr const char* kGoesOnWithAnError = R"(
+id: goes
+on_failure: {state: tidy, when: any}
+states:
+- {id: a, type: error, error: e, message: m, transition: b}
+- {id: b, type: delay, duration: PT1H}
+- {id: tidy, type: noop}
+)";
+
 class CheckStoryTest : public CheckTest {
  protected:
   Change head(const InstanceId& id, const std::function<void(Instance&)>& change,
@@ -97,6 +113,22 @@ TEST_F(CheckStoryTest, RequiresARecordOfTheErrorThatAnInstanceEndedWith) {
   expect_only("row.value " + at(id, "ended") + "the failed state was in attempt 2",
               head(
                   id, [](Instance& one) { one.failed_attempt = 2; }, Table::kEnded));
+}
+
+TEST_F(CheckStoryTest, ChecksWhetherAnInstanceWithAnErrorHasFailed) {
+  define(kCleansUp);
+  define(kGoesOnWithAnError);
+  const InstanceId fails = start("cleans");
+  const InstanceId goes_on = start("goes");
+  ASSERT_TRUE(live(fails).failing);
+  ASSERT_TRUE(live(goes_on).error);
+  expect_sound();
+  expect_only("instance.status " + at(fails) +
+                  "the instance continues after an error that no Error state has set, but the flag",
+              head(fails, [](Instance& one) { one.failing = false; }));
+  expect_only("instance.status " + at(goes_on) +
+                  "the flag `failing` (2) is set, but the run has not entered `on_failure`",
+              head(goes_on, [](Instance& one) { one.failing = true; }));
 }
 
 TEST_F(CheckStoryTest, ChecksTheTimesOfARunThatAnOperatorBegan) {
