@@ -62,6 +62,23 @@ bool is_message_of(const Error& error, std::string_view message) {
   return error.message.compare(0, kSurelyKept, message.substr(0, kSurelyKept)) == 0;
 }
 
+/// Whether the status of a call fits the end of its latest attempt. While the instance is being
+/// cancelled, each call that has not succeeded counts as failed, without a record if no task runs
+/// for it.
+bool fits_end(const Call& call, const CallFacts& facts, bool is_cancelling) {
+  using enum Call::Status;
+  if (is_cancelling && call.status == kFailed) return true;
+  if (!facts.has_succeeded) return call.status != kDone && call.status != kFailed;
+  if (*facts.has_succeeded) return call.status == kDone;
+  return call.status == kBetween || call.status == kFailed;
+}
+
+/// How the latest attempt ended, for findings.
+const char* end_of(const CallFacts& facts) {
+  if (!facts.has_succeeded) return "has not ended";
+  return *facts.has_succeeded ? "has succeeded" : "has failed";
+}
+
 bool is_finished(const Call& call) {
   return call.status == Call::Status::kDone || call.status == Call::Status::kFailed;
 }
@@ -87,10 +104,19 @@ void Checker::note_call(Walked& one, const HistoryRecord& record) {
     add(StoreFault::kCallState, {one.table, key}, std::move(found));
   };
   const auto attempt = detail.number("attempt");
+  const auto code = detail.text("code");
+  const bool is_end =
+      record.kind == HistoryKind::kReturned || record.kind == HistoryKind::kTimedOut;
+  if (is_end && !facts.has_start && !facts.has_succeeded) facts.has_succeeded = !code;
   if (record.kind == HistoryKind::kSkipped) {
     facts.has_skip = true;
   } else if (record.kind == HistoryKind::kCalled) {
-    if (std::exchange(facts.has_start, true) || !attempt) return;
+    const bool is_earlier = std::exchange(facts.has_start, true);
+    if (is_earlier && attempt == uint64_t{1} && call.first_at && *call.first_at != record.time) {
+      wrong(fmt::format("the first attempt started at {} ms, but by its history at {} ms",
+                        to_millis(*call.first_at), to_millis(record.time)));
+    }
+    if (is_earlier || !attempt) return;
     const auto id = detail.text(call.outside ? "task" : "instance");
     if (*attempt != call.attempt || id != to_string(call.id)) {
       return wrong(fmt::format(
@@ -124,7 +150,7 @@ void Checker::note_call(Walked& one, const HistoryRecord& record) {
                       "at {}",
                       call.attempt + 1, due, attempt.value_or(0), excerpt(at.value_or(""))));
     }
-  } else if (const auto code = detail.text("code")) {  // kReturned or kTimedOut
+  } else if (code) {  // kReturned or kTimedOut
     if (std::exchange(facts.has_failure, true) || !call.last_error) return;
     const Error& error = call.last_error->error;
     const auto message = detail.text("msg");  // a timeout has none
@@ -156,6 +182,11 @@ void Checker::check_call_facts(const Walked& one) {
     } else if (call.status == Call::Status::kDone && call.attempt == 0 && !facts.has_skip) {
       add(StoreFault::kCallState, {one.table, key},
           "the call is done and has no attempt, but its history did not skip it");
+    } else if ((call.attempt > 0 || call.status == Call::Status::kFailed) &&
+               !fits_end(call, facts, one.head->cancelling)) {
+      add(StoreFault::kCallState, {one.table, key},
+          fmt::format("the status of the call does not fit its history, in which attempt {} {}",
+                      call.attempt, end_of(facts)));
     } else if (call.last_error && !facts.has_failure) {
       add(StoreFault::kCallState, {one.table, key},
           "the call has the error of an attempt, but its history has no failed attempt");

@@ -102,6 +102,10 @@ const char* wrong_call(const Call& call) {
   if (call.status == kQueued && (call.attempt > 0 || has_id)) {
     return "the call is queued, but has an attempt number or an id";
   }
+  const bool has_attempt_field = call.outside || call.started || call.first_at || call.last_error;
+  if (call.status == kQueued && (has_attempt_field || has_deadlines)) {
+    return "the call is queued, but has a field that only a call with an attempt has";
+  }
   if ((call.status == kRunning || call.status == kBetween) && (call.attempt == 0 || !has_id)) {
     return "the call is running or between two attempts, but has no attempt number or no id";
   }

@@ -65,6 +65,8 @@ struct CallFacts {
   bool has_failure = false;  ///< a record of a failed attempt
   bool has_skip = false;     ///< a record kSkipped
   bool has_retry = false;    ///< a record kRetrying after the latest record kCalled
+  /// Whether the latest attempt has succeeded; nullopt: it has no record of its end.
+  std::optional<bool> has_succeeded;
 };
 
 struct Checker::Walked {

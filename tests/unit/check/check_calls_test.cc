@@ -129,6 +129,10 @@ states:
   };
   expect_only(place + "the call is done and has no attempt, but its history did not skip it",
               second(done));
+  expect_only(place +
+                  "the status of the call does not fit its history, in which attempt 0 has not "
+                  "ended",
+              second([](Call& one) { one.status = Call::Status::kFailed; }));
   expect_among(place + "the call has a result, but no attempt", second([&](Call& one) {
                  done(one);
                  one.result = LazyJson(1);
@@ -150,6 +154,43 @@ states:
               }),
               testing::IsEmpty())
       << "a call without attempts is skipped";
+}
+
+TEST_F(CheckCallsTest, ComparesTheStatusOfACallWithTheEndOfItsAttempt) {
+  define(R"(
+id: any
+functions: [{id: f, type: knative-namespace, service: f}]
+states:
+- {id: call, type: parallel, mode: or, actions: [{function: f}, {function: f}]}
+)");
+  id = start("any");
+  const InstanceId task = read_live(*tx, ns, id).value()->calls.at(0).id;
+  run(TaskInput{.report = {.task = task, .what = TaskEnded{.result = fail("e", "m")}}});
+  ASSERT_EQ(read_live(*tx, ns, id).value()->calls.at(0).status, Call::Status::kFailed);
+  expect_sound();
+  expect_only(where() +
+                  "the status of the call does not fit its history, in which attempt 1 has "
+                  "failed",
+              call([](Call& one) {
+                one.status = Call::Status::kDone;
+                one.last_error.reset();
+              }));
+}
+
+TEST_F(CheckCallsTest, RequiresTheTimeOfTheFirstAttemptInEachLaterAttempt) {
+  call_with(", retries: {maximumAttempts: 3, initialInterval: 1h}");
+  const InstanceId task = read_live(*tx, ns, id).value()->calls.at(0).id;
+  run(TaskInput{.report = {.task = task, .what = TaskEnded{.result = fail("e", "m")}}});
+  now = *read_live(*tx, ns, id).value()->calls.at(0).retry_at;
+  run(TimerInput{
+      .deadline = now,
+      .owner = TimerInput::OfInstance{.ns = ns, .instance = id, .kind = TimerKind::kCalls}});
+  ASSERT_EQ(read_live(*tx, ns, id).value()->calls.at(0).attempt, 2U);
+  expect_sound();
+  expect_only(where() + "the first attempt started at",
+              call([](Call& one) { *one.first_at += Duration(1); }));
+  expect_only(where() + "the first attempt started at",
+              call([](Call& one) { *one.first_at -= Duration(1); }));
 }
 
 TEST_F(CheckCallsTest, RequiresSealedRowsOfACallThatReadsSecrets) {

@@ -307,6 +307,12 @@ TEST_F(CheckInstancesTest, ChecksTheStatusOfCalls) {
        [](Call& one) { one.status = kBetween; }},
       {"the call is queued, but has an attempt number or an id",
        [](Call& one) { one.status = kQueued; }},
+      {"the call is queued, but has a field that only a call with an attempt has",
+       [](Call& one) {
+         one.status = kQueued;
+         one.attempt = 0;
+         one.id = {};
+       }},
       {"the call is running or between two attempts, but has no attempt number or no id",
        [](Call& one) { one.attempt = 0; }},
       {"the call is running or between two attempts, but has no attempt number or no id",
