@@ -261,8 +261,8 @@ void Checker::check_call_input(const Walked& one, uint32_t index, const Call& op
 }
 
 /// Compares a call and its task with the call and task that the state makes.
-void Checker::check_opened_call(const Walked& one, const State& state, uint32_t index,
-                                const Call& opened, const Effect& started, bool is_exact) {
+void Checker::check_opened_call(const Walked& one, uint32_t index, const Call& opened,
+                                const Effect& started, bool is_exact) {
   using enum Call::Status;
   const Instance& head = *one.head;
   const Call& call = one.read_calls[index];
@@ -298,24 +298,9 @@ void Checker::check_opened_call(const Walked& one, const State& state, uint32_t 
   demand(TimeoutKind::kHeartbeat, runs && task == nullptr && has(opened, TimeoutKind::kHeartbeat));
   if (!runs || task == nullptr) return;
 
-  const std::string row_key = rows::key_of(call.id);  // check_call() reports a missing row
-  const auto value = view_.get(Table::kTasks, row_key);
-  const auto stored =
-      value ? rows::decode(view_, Table::kTasks, row_key, *value, decode_task) : fail("", "");
+  check_action_of(one, index, task, task->input, is_exact && !opened.sealed);
+  const auto stored = task_of(call);
   if (!stored) return;
-  const Place task_place{Table::kTasks, row_key};
-  const auto other = [&](const char* what) {
-    add(StoreFault::kTaskCaller, task_place,
-        fmt::format("the {} of the task is not that of call {} of {}", what, index,
-                    to_string(one.id)));
-  };
-  if (stored->state != state.common().id) other("state");
-  if (stored->function != task->function) other("function");
-  if (stored->runs != task->runs) other("service or container");
-  if (stored->files != task->files) other("list of files");
-  if (stored->attempt != call.attempt) other("attempt");
-  if (stored->workflow != head.revision.workflow) other("workflow");
-  if (stored->by != one.id) other("instance");
   // Without a timeout in the definition, the settings may have changed the timeout of the call.
   const auto whole = has(opened, TimeoutKind::kScheduleToClose)
                          ? call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToClose)]
@@ -323,11 +308,58 @@ void Checker::check_opened_call(const Walked& one, const State& state, uint32_t 
   const Duration slack = time_ ? slack_between(head.state_from, *time_) : Duration(0);
   if (!fits_timers(*stored, head) || !fits_timeout(*stored, state_deadline(head), slack) ||
       !fits_timeout(*stored, whole, slack)) {
-    other("deadline");
+    report_task(one, index, "deadline");
   }
-  if (!is_exact || stored->sealed || call.sealed || opened.sealed) return;  // secrets may change
-  const auto input = parse_own_json(stored->input.text());
-  if (input && *input != task->input.value()) other("input");
+}
+
+// The tasks of calls.
+
+/// The task of a call that runs outside millrace; nullopt: it cannot be read. check_call() reports
+/// a missing row, check_tasks() a damaged one.
+std::optional<StartTask> Checker::task_of(const Call& call) const {
+  const std::string key = rows::key_of(call.id);
+  const auto value = view_.get(Table::kTasks, key);
+  if (!value) return std::nullopt;
+  auto task = rows::decode(view_, Table::kTasks, key, *value, decode_task);
+  return task ? std::optional(*std::move(task)) : std::nullopt;
+}
+
+void Checker::report_task(const Walked& one, uint32_t index, std::string_view what) {
+  const std::string key = rows::key_of(one.read_calls[index].id);
+  add(StoreFault::kTaskCaller, {Table::kTasks, key},
+      fmt::format("the {} of the task is not that of call {} of {}", what, index,
+                  to_string(one.id)));
+}
+
+/// Checks what the tasks of the calls have from the instance, whatever their actions are.
+void Checker::check_tasks_of(const Walked& one, const State& state) {
+  if (one.read_calls.size() != one.head->calls.size()) return;
+  for (uint32_t index = 0; index < one.read_calls.size(); ++index) {
+    const Call& call = one.read_calls[index];
+    if (call.status != Call::Status::kRunning || !call.outside) continue;
+    const auto stored = task_of(call);
+    if (!stored) continue;
+    if (stored->state != state.common().id) report_task(one, index, "state");
+    if (stored->attempt != call.attempt) report_task(one, index, "attempt");
+    if (stored->workflow != one.head->revision.workflow) report_task(one, index, "workflow");
+    if (stored->by != one.id) report_task(one, index, "instance");
+  }
+}
+
+/// Compares the task of a running call with the action of the call. `action` is a task that this
+/// action starts, `input` is the input of the call, which may be compared if `is_exact`.
+void Checker::check_action_of(const Walked& one, uint32_t index, const StartTask* action,
+                              const LazyJson& input, bool is_exact) {
+  const Call& call = one.read_calls[index];
+  if (action == nullptr || call.status != Call::Status::kRunning || !call.outside) return;
+  const auto stored = task_of(call);
+  if (!stored) return;
+  if (stored->function != action->function) report_task(one, index, "function");
+  if (stored->runs != action->runs) report_task(one, index, "service or container");
+  if (stored->files != action->files) report_task(one, index, "list of files");
+  if (!is_exact || stored->sealed || call.sealed) return;  // secrets may change
+  const auto found = parse_own_json(stored->input.text());
+  if (found && *found != input.value()) report_task(one, index, "input");
 }
 
 }  // namespace millrace

@@ -106,6 +106,7 @@ void Checker::check_waits(const Walked& one, const Workflow* workflow) {
   const bool has_state = workflow != nullptr && head.state < workflow->states.size();
   const bool is_open =
       head.phase == Phase::kWaiting && !is_between_attempts(head) && !waits_for_nothing(head);
+  if (has_state) check_tasks_of(one, *workflow->states[head.state]);
   if (!has_state || !is_open || !check_opened(one, *workflow->states[head.state])) {
     check_patterns(one);
   }
@@ -371,8 +372,14 @@ bool Checker::check_opened(const Walked& one, const State& state) {
         one, index,
         now && recorded ? latest_deadlines(one.read_calls[index], index, state, *now, *recorded)
                         : Deadlines());
-    if (!starts) continue;
-    check_opened_call(one, state, index, opened->calls[index], *started, opened->is_exact);
+    if (!starts) {
+      const Effect* const like = started_like(*opened, state, index);
+      const auto* const action = like == nullptr ? nullptr : std::get_if<StartTask>(like);
+      check_action_of(one, index, action, opened->calls[index].input,
+                      opened->is_exact && !opened->calls[index].sealed);
+      continue;
+    }
+    check_opened_call(one, index, opened->calls[index], *started, opened->is_exact);
   }
   return is_same;
 }

@@ -280,8 +280,13 @@ class Checker {
   void check_call_deadlines(const Walked& one, uint32_t index, const Deadlines& latest);
   void check_call_input(const Walked& one, uint32_t index, const Call& opened,
                         const Effect* started);
-  void check_opened_call(const Walked& one, const State& state, uint32_t index, const Call& opened,
+  void check_opened_call(const Walked& one, uint32_t index, const Call& opened,
                          const Effect& started, bool is_exact);
+  std::optional<StartTask> task_of(const Call& call) const;
+  void report_task(const Walked& one, uint32_t index, std::string_view what);
+  void check_tasks_of(const Walked& one, const State& state);
+  void check_action_of(const Walked& one, uint32_t index, const StartTask* action,
+                       const LazyJson& input, bool is_exact);
 
   // Kept events (check_kept_events.cc).
 

@@ -121,6 +121,11 @@ std::optional<OpenedState> open_state(const State& state, const Instance& head,
   return std::nullopt;
 }
 
+const Effect* started_like(const OpenedState& opened, const State& state, uint32_t index) {
+  const StartedCall* const found = start_like(opened, state, index);
+  return found == nullptr ? nullptr : &found->second;
+}
+
 Duration slack_from(TimePoint begin) {
   const std::chrono::year_month_day date(std::chrono::floor<std::chrono::days>(begin));
   return date.day() >= std::chrono::day(28) ? Duration(std::chrono::hours(24)) : Duration(0);

@@ -35,6 +35,10 @@ struct OpenedState {
 std::optional<OpenedState> open_state(const State& state, const Instance& head,
                                       const LazyJson& data, const LazyJson& input, TimePoint at);
 
+/// The effect that starts the call, or another call with the same action; null: no such call starts
+/// at once.
+const Effect* started_like(const OpenedState& opened, const State& state, uint32_t index);
+
 /// By how much a span that begins at another time may end on the wrong side of the span that begins
 /// at `begin`. A month that begins late on 28 January ends after a month that begins early on 31
 /// January, because both end on 28 February. This needs two days of one month, of which the earlier
