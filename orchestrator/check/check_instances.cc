@@ -274,9 +274,13 @@ bool Checker::check_call(Walked& one, const Place& place, const Call& call, uint
     return is_right;
   }
   const Known child = find(Table::kLive, one.ns, call.id);
+  const auto start = starts_.find(call.id);
   if (child.head && child.head->caller != caller) {
     add(StoreFault::kCallChild, place, fmt::format("subflow {} belongs to another call", what));
-  } else if (!child.exists && !starts_.contains(call.id) && !returns_.contains(place_of(caller))) {
+  } else if (!child.exists && start != starts_.end() && start->second != caller) {
+    add(StoreFault::kCallChild, place,
+        fmt::format("the instance message that starts subflow {} is that of another call", what));
+  } else if (!child.exists && start == starts_.end() && !returns_.contains(place_of(caller))) {
     add(StoreFault::kCallChild, place, fmt::format("subflow {} is not live", what));
   }
   return is_right;

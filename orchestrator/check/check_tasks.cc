@@ -32,7 +32,13 @@ void Checker::check_inbox() {
       check_json(start->input.text(), place, "the input");
       check_depth(*start, place);
       check_hops(start->hops, place);
-      starts_.insert(start->child);
+      starts_.emplace(start->child, start->caller);
+      if (start->caller && start->caller->instance != start->by) {
+        add(StoreFault::kRowValue, place,
+            fmt::format("the instance message starts a subflow for a call of {}, but says that {} "
+                        "starts it",
+                        to_string(start->caller->instance), to_string(start->by)));
+      }
       if (exists(start->ns, start->child)) {
         add(StoreFault::kInstanceMessageTwice, place,
             fmt::format("subflow {} exists, but the instance message starts it",

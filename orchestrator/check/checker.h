@@ -387,7 +387,8 @@ class Checker {
   std::map<uint64_t, PurgeRecord> instance_purges_;                  ///< by the number in the key
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  ///< cache of definitions
 
-  std::set<InstanceId> starts_;   ///< subflows that instance messages start
+  /// Subflows that instance messages start, and the calls that wait for them.
+  std::map<InstanceId, std::optional<Caller>> starts_;
   std::set<InstanceId> cancels_;  ///< subflows that instance messages cancel
   std::set<CallPlace> returns_;   ///< calls for which instance messages have a result
 

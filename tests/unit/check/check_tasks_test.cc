@@ -167,11 +167,22 @@ TEST_F(CheckTasksTest, RequiresAChildForEachCallOfASubflowAndACallForEachChild) 
                 message(ReturnResult{.ns = ns, .to = call, .result = LazyJson(1)})(in);
               }),
               IsEmpty());
-  EXPECT_THAT(found_after([&](Transaction& in) {
-                lose_child(in);
-                message(StartChild{.ns = ns, .child = child, .workflow = "child"})(in);
-              }),
-              IsEmpty());
+  const auto restart = [&](const std::function<void(StartChild&)>& change) -> Change {
+    return [=, this](Transaction& in) {
+      lose_child(in);
+      StartChild starts{
+          .ns = ns, .child = child, .workflow = "child", .caller = call, .by = parent, .depth = 1};
+      change(starts);
+      message(starts)(in);
+    };
+  };
+  EXPECT_THAT(found_after(restart([](StartChild&) {})), IsEmpty());
+  expect_only(
+      "the instance message that starts subflow " + to_string(child) + " is that of another call",
+      restart([](StartChild& one) { ++one.caller->attempt; }));
+  expect_only("row.value inbox/1: the instance message starts a subflow for a call of " +
+                  to_string(parent) + ", but says that " + to_string(child) + " starts it",
+              restart([&](StartChild& one) { one.by = child; }));
   expect_only("row.value inbox/1: the instance message has the result of call 0 of " +
                   to_string(parent) + ", but subflow " + to_string(child) + " has not ended",
               message(ReturnResult{.ns = ns, .to = call, .result = LazyJson(1)}));
