@@ -105,6 +105,9 @@ void Checker::check_definitions() {
   std::map<NamespaceNumber, TimePoint> first;  // when the first definition was created
   std::set<WorkflowNumber> without;
   for (const auto& [number, row] : workflows_) without.insert(number);
+  for (const auto& [number, ns] : retired_) {
+    if (!purged_.contains(ns)) without.insert(number);
+  }
   const auto missing = [&](WorkflowNumber number, uint32_t revision) {
     Writer key;
     key.u32(static_cast<uint32_t>(number));

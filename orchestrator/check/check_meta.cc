@@ -1,6 +1,9 @@
 // Checks of the table meta: the format, the key, engine time, cursor and counters, and the rows of
 // deletions (purges, and deleted workflows whose definitions stay).
 #include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/bytes.h"
 #include "orchestrator/check/checker.h"
@@ -34,6 +37,14 @@ std::optional<uint64_t> number_of(std::string_view value) {
   Reader reader(value);
   const uint64_t number = reader.u64();
   return reader.done() ? std::optional(number) : std::nullopt;
+}
+
+/// Whether the record has a value in a field that purges of this kind do not have.
+bool has_unused_field(Purge::Kind kind, const PurgeRecord& record) {
+  const bool has_ns = kind != Purge::Kind::kHistory;
+  const bool has_workflow = kind == Purge::Kind::kGroups || kind == Purge::Kind::kInstances;
+  return (!has_ns && !record.ns.empty()) || (!has_workflow && !record.workflow.empty()) ||
+         (kind != Purge::Kind::kGroups && record.up_to != 0);
 }
 
 }  // namespace
@@ -277,6 +288,10 @@ void Checker::check_purge(const Place& place, std::string_view value) {
     add(StoreFault::kRowRecord, place, "the record is that of another kind of purge");
     return;
   }
+  if (record && has_unused_field(kind, *record)) {
+    add(StoreFault::kRowValue, place,
+        "the row has a value in a field that a purge of this kind does not have");
+  }
   if (is_namespace) {
     purged_.insert(NamespaceNumber(static_cast<uint32_t>(number)));
   } else if (kind == Purge::Kind::kGroups && record) {
@@ -313,25 +328,48 @@ void Checker::check_purge(const Place& place, std::string_view value) {
   }
 }
 
+/// The namespace and the id of a workflow, which may have been deleted; nullopt: they are not
+/// known.
+std::optional<std::pair<NamespaceNumber, std::string>> Checker::identity_of(WorkflowNumber number) {
+  const auto row = workflows_.find(number);
+  if (row != workflows_.end()) return std::pair(row->second.ns, row->second.id);
+  const auto retired = retired_.find(number);
+  if (retired == retired_.end()) return std::nullopt;
+  const auto first = definition({number, 1});
+  if (first == nullptr) return std::nullopt;
+  return std::pair(retired->second, first->id);
+}
+
+/// Checks that the row of a purge names the workflow that has its number.
+void Checker::check_purge_of(const Place& place, const PurgeRecord& record,
+                             const std::pair<NamespaceNumber, std::string>& workflow) {
+  const auto& [ns, id] = workflow;
+  if (record.workflow == id && record.ns == name_of(ns)) return;
+  add(StoreFault::kPurgeTarget, place,
+      fmt::format("the row names workflow {} in {}, but its number belongs to {} in {}",
+                  record.workflow, record.ns, id, name_of(ns)));
+}
+
 /// Checks that each purge of groups names its workflow correctly, and that a revision has replaced
-/// the groups of that workflow.
+/// the groups of that workflow. A purge without names makes no dead letters.
 void Checker::check_group_purges() {
   for (const auto& [number, record] : group_purges_) {
-    const auto workflow = workflows_.find(number);
-    if (workflow == workflows_.end()) continue;  // the workflow was deleted
+    const auto known = identity_of(number);
+    if (!known) continue;  // the namespace of the workflow was deleted
     Writer key;
     key.raw(kPurgeKey);
     key.u8(static_cast<uint8_t>(Purge::Kind::kGroups));
     key.u64(static_cast<uint32_t>(number));
     const Place place{Table::kMeta, key.view()};
-    const WorkflowRow& row = workflow->second;
-    if (record.workflow != row.id || record.ns != name_of(row.ns)) {
+    const auto row = workflows_.find(number);
+    if (row == workflows_.end() && (record.ns.empty() || !spaces_.contains(known->first))) continue;
+    const uint64_t findings = report_.count();
+    check_purge_of(place, record, *known);
+    if (row == workflows_.end() || report_.count() > findings) continue;
+    if (row->second.groups_from == 0) {
       add(StoreFault::kPurgeTarget, place,
-          fmt::format("the row names workflow {} in {}, but its number belongs to {} in {}",
-                      record.workflow, record.ns, row.id, name_of(row.ns)));
-    } else if (row.groups_from == 0) {
-      add(StoreFault::kPurgeTarget, place,
-          fmt::format("workflow {} still has its first groups, so no groups were closed", row.id));
+          fmt::format("workflow {} still has its first groups, so no groups were closed",
+                      row->second.id));
     }
   }
 }
@@ -346,10 +384,15 @@ void Checker::check_instance_purges() {
     key.u8(static_cast<uint8_t>(Purge::Kind::kInstances));
     key.u64(number);
     const Place place{Table::kMeta, key.view()};
+    note_given(Counter::kNamespace, static_cast<uint32_t>(filter.ns), place);
+    note_given(Counter::kWorkflow, static_cast<uint32_t>(filter.workflow), place);
     if (view_.get(Table::kHistory, rows::key_of(number))) {
       add(StoreFault::kPurgeTarget, place,
           fmt::format("history row {} exists, but a purge of instances has a number of its own",
                       number));
+    }
+    if (filter.ns == NamespaceNumber(0)) {
+      add(StoreFault::kRowValue, place, "the row names no namespace");
     }
     if (!spaces_.contains(filter.ns)) continue;  // the namespace was deleted
     if (record.ns != name_of(filter.ns)) {
@@ -361,12 +404,16 @@ void Checker::check_instance_purges() {
       add(StoreFault::kPurgeTarget, place,
           "the row has a workflow without a name, or a name without a workflow");
     }
-    const auto workflow = workflows_.find(filter.workflow);
-    if (workflow == workflows_.end()) continue;  // all workflows, or a deleted one
-    if (workflow->second.ns == filter.ns && workflow->second.id == record.workflow) continue;
-    add(StoreFault::kPurgeTarget, place,
-        fmt::format("the row names workflow {} in {}, but its number belongs to {} in {}",
-                    record.workflow, record.ns, workflow->second.id, name_of(workflow->second.ns)));
+    if (filter.workflow == WorkflowNumber(0)) continue;  // all workflows
+    if (!workflows_.contains(filter.workflow) && !retired_.contains(filter.workflow)) {
+      add(StoreFault::kPurgeTarget, place,
+          fmt::format("the row names workflow {}, but no workflow has the number {}",
+                      record.workflow, static_cast<uint32_t>(filter.workflow)));
+      continue;
+    }
+    const auto known = identity_of(filter.workflow);
+    const bool fits = !known || (known->first == filter.ns && known->second == record.workflow);
+    if (!fits) check_purge_of(place, record, *known);
   }
 }
 

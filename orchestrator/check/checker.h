@@ -151,6 +151,9 @@ class Checker {
   void check_stream(const Place& place, std::string_view value);
   void check_rate(const Place& place, std::string_view value);
   void check_stream_numbers();
+  std::optional<std::pair<NamespaceNumber, std::string>> identity_of(WorkflowNumber number);
+  void check_purge_of(const Place& place, const PurgeRecord& record,
+                      const std::pair<NamespaceNumber, std::string>& workflow);
   void check_group_purges();
   void check_instance_purges();
   void check_retired(const Place& place, std::string_view value);

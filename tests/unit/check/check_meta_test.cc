@@ -233,6 +233,8 @@ TEST_F(CheckMetaTest, ChecksTheNumberAndTheNamesOfAPurgeOfInstances) {
   const auto found_with = [&](const PurgeRecord& changed) {
     return found_after([&](Transaction& in) {
       write_counter(in, Counter::kHistory, 2);
+      write_counter(in, Counter::kNamespace, 9);
+      write_counter(in, Counter::kWorkflow, 9);
       write_purge(in, {Purge::Kind::kInstances, 2, changed});
     });
   };
@@ -254,6 +256,20 @@ TEST_F(CheckMetaTest, ChecksTheNumberAndTheNamesOfAPurgeOfInstances) {
   changed = record;
   changed.ended->ns = NamespaceNumber(9);
   EXPECT_THAT(found_with(changed), IsEmpty()) << "the namespace was deleted";
+  changed.ended->ns = NamespaceNumber(10);
+  EXPECT_THAT(found_with(changed), ElementsAre(HasSubstr("counter.behind meta/purge/")));
+  changed.ended->ns = NamespaceNumber(0);
+  EXPECT_THAT(found_with(changed), ElementsAre(HasSubstr("the row names no namespace")));
+  changed = record;
+  changed.ended->workflow = WorkflowNumber(9);
+  EXPECT_THAT(found_with(changed),
+              ElementsAre(HasSubstr("the row names workflow ends, but no workflow has the number "
+                                    "9")));
+  changed = record;
+  changed.up_to = 1;
+  EXPECT_THAT(found_with(changed),
+              ElementsAre(HasSubstr("the row has a value in a field that a purge of this kind does "
+                                    "not have")));
   changed = record;
   changed.ended.reset();
   EXPECT_THAT(found_with(changed),
@@ -289,6 +305,50 @@ TEST_F(CheckMetaTest, ChecksTheWorkflowOfAPurgeOfGroups) {
   expect_among("counter.behind meta/purge/", purge(Purge::Kind::kGroups, number, late));
 }
 
+TEST_F(CheckMetaTest, ChecksTheNamesOfADeletedWorkflowInAPurge) {
+  run_instance();
+  const WorkflowNumber number = number_of("ends");
+  const auto found_with = [&](Purge::Kind kind, uint64_t key, const PurgeRecord& record) {
+    return found_after([&](Transaction& in) {
+      erase_workflow(in, ns, "ends");
+      write_retired(in, number, ns);
+      write_counter(in, Counter::kHistory, 2);
+      write_purge(in, {kind, key, record});
+    });
+  };
+  const std::string other =
+      "the row names workflow other in default, but its number belongs to ends";
+  const auto groups = static_cast<uint64_t>(number);
+  EXPECT_THAT(found_with(Purge::Kind::kGroups, groups, {.ns = "default", .workflow = "ends"}),
+              IsEmpty());
+  EXPECT_THAT(found_with(Purge::Kind::kGroups, groups, {.ns = "default", .workflow = "other"}),
+              ElementsAre(HasSubstr(other)));
+  PurgeRecord instances{
+      .ns = "default",
+      .workflow = "ends",
+      .ended = EndedFilter{
+          .ns = ns, .workflow = number, .statuses = {InstanceStatus::kComplete}, .before = now}};
+  EXPECT_THAT(found_with(Purge::Kind::kInstances, 2, instances), IsEmpty());
+  instances.workflow = "other";
+  EXPECT_THAT(found_with(Purge::Kind::kInstances, 2, instances), ElementsAre(HasSubstr(other)));
+}
+
+TEST_F(CheckMetaTest, RefusesAFieldThatPurgesOfTheKindDoNotHave) {
+  run_instance();
+  const std::string found =
+      "the row has a value in a field that a purge of this kind does not have";
+  const auto delete_instance = [&](Transaction& in, const PurgeRecord& record) {
+    const auto ended = read_instance(in, ns, numbered_id(1)).value();
+    erase_instance(in, *ended);
+    write_purge(in, {Purge::Kind::kHistory, 1, record});
+  };
+  for (const PurgeRecord& record :
+       {PurgeRecord{.ns = "default"}, PurgeRecord{.workflow = "ends"}, PurgeRecord{.up_to = 1}}) {
+    expect_only(found, [&](Transaction& in) { delete_instance(in, record); });
+  }
+  expect_among(found, purge(Purge::Kind::kNamespace, 1, {.ns = "default", .workflow = "ends"}));
+}
+
 TEST_F(CheckMetaTest, AllowsRowsOfANamespaceThatAPurgeErases) {
   run_instance();
   run_command(CreateNamespace{.name = "shop"});
@@ -320,6 +380,11 @@ TEST_F(CheckMetaTest, ChecksTheRowOfADeletedWorkflow) {
               }),
               IsEmpty());
   expect_only("number.twice", retire);
+  expect_only("definition.missing definitions/workflow 9 revision 1: revision 1 of workflow 9 does",
+              [&](Transaction& in) {
+                write_counter(in, Counter::kWorkflow, 9);
+                write_retired(in, WorkflowNumber(9), ns);
+              });
   expect_only(
       "workflow.missing definitions/workflow 1 revision 1: the workflow of the definition does not "
       "exist, and meta has no row `retired/` for that workflow",
