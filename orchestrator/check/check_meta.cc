@@ -74,6 +74,12 @@ void Checker::check_meta() {
         fmt::format("the format is {}, but the tree {}, which exists since format {}, has rows",
                     *format_, table_name(table), since));
   }
+  const bool has_minor = view_.get(Table::kMeta, "minor").has_value();
+  if (*format_ > 0 && *format_ < kStoreFormat && (has_minor || !streams_.empty())) {
+    add(StoreFault::kRowValue, {Table::kMeta, "format"},
+        fmt::format("the format is {}, but meta has a row {}, which exists since format {}",
+                    *format_, has_minor ? "`minor`" : "`stream/`", kStoreFormat));
+  }
   constexpr Duration kYear = std::chrono::days(366);
   // `stamped` is the broker's time, which may differ from the store's.
   if (cursor_ && time_ && cursor_->stamped > *time_ + kYear) {
@@ -85,7 +91,11 @@ void Checker::check_meta() {
   has_index_ = *format_ == kStoreFormat && !is_index_incomplete(view_);
   report_.index_compared = has_index_;
   has_counted_rows_ = has_index_ && read_minor(view_).value_or(0) >= kMinorOfCountedRows;
-  if (cursor_ && cursor_->stream_created > 0 && *format_ == kStoreFormat &&
+  // Only before the store has opened a stream, the cursor is at sequence 0 of stream 0.
+  const bool is_at_start = cursor_ && cursor_->stream_created == 0 && cursor_->sequence == 0;
+  const bool is_at_stream =
+      (is_at_start && !stream_times_.empty()) || (cursor_ && cursor_->stream_created > 0);
+  if (is_at_stream && *format_ == kStoreFormat &&
       !stream_times_.contains(cursor_->stream_created)) {
     add(StoreFault::kMetaMissing, {Table::kMeta, "cursor"},
         fmt::format("the stream of the cursor, created at {}, has no row `stream/`",
@@ -110,8 +120,15 @@ void Checker::check_meta() {
   if (has_taken_events && !view_.get(Table::kMeta, "cursor")) {
     add(StoreFault::kMetaMissing, {Table::kMeta, "cursor"},
         "the store has applied events, but has no cursor");
+  } else if (!streams_.empty() && !view_.get(Table::kMeta, "cursor")) {
+    // A stream gets its number in the batch that moves the cursor to the stream.
+    add(StoreFault::kMetaMissing, {Table::kMeta, "cursor"},
+        "the store has opened an event stream, but has no cursor");
   }
-  if (!view_.get(Table::kMeta, "time") && counters_[index_of(Counter::kHistory)] > 0) {
+  // The first batch that defines a workflow or starts an instance writes the time.
+  const bool has_time =
+      counters_[index_of(Counter::kHistory)] > 0 || counters_[index_of(Counter::kWorkflow)] > 0;
+  if (!view_.get(Table::kMeta, "time") && has_time) {
     add(StoreFault::kMetaMissing, {Table::kMeta, "time"}, "the time of the last commit is missing");
   }
 }

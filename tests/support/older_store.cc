@@ -100,7 +100,9 @@ void make_older(Transaction& tx, uint64_t format) {
     each(table, [&](const std::string& key, const std::string&) { tx.erase(table, key); });
   }
   each(Table::kMeta, [&](const std::string& key, const std::string&) {
-    if (key.starts_with("stream/") || key == "counter/j") tx.erase(Table::kMeta, key);
+    if (key.starts_with("stream/") || key == "counter/j" || key == "minor") {
+      tx.erase(Table::kMeta, key);
+    }
   });
   if (format < 3) tx.erase(Table::kMeta, "seal");
   tx.put(Table::kMeta, kFormatKey, rows::key_of(format));

@@ -39,6 +39,9 @@ class CheckTest : public BatchStoreTest {
     batch = std::make_unique<Batch>(parts(), BatchLimits());
     EXPECT_TRUE(batch->load());
     EXPECT_TRUE(batch->stream_opened({.stream_created = 1, .sequence = 0, .stamped = now}));
+    EXPECT_TRUE(batch->finish(now));
+    commit();
+    batches.begin();
     options.load = load_stored;
   }
 

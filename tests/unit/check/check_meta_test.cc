@@ -130,7 +130,14 @@ TEST_F(CheckMetaTest, RequiresACursorIfTheStoreHasAppliedEvents) {
     in.put(Table::kDedupe, rows::key_of(uint64_t{1}) + rows::key_of(uint64_t{1}),
            std::string(16, 'f'));
   });
-  EXPECT_THAT(found_after(takes(Counter::kOutbox)), IsEmpty());
+  const auto takes_none = takes(Counter::kOutbox);
+  expect_only("meta.missing meta/cursor: the store has opened an event stream, but has no cursor",
+              takes_none);
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                takes_none(in);
+                in.erase(Table::kMeta, std::string("stream/\0\0\0\1", 11));
+              }),
+              IsEmpty());
 }
 
 TEST_F(CheckMetaTest, ChecksTheCursorAgainstTheTimeOfTheStore) {
@@ -144,6 +151,8 @@ TEST_F(CheckMetaTest, ChecksTheCursorAgainstTheTimeOfTheStore) {
       cursor({.stream_created = -1, .sequence = 0, .stamped = now}));
   expect_only("row.value meta/cursor: the stream of the cursor was created at 0, the sequence is 9",
               cursor({.stream_created = 0, .sequence = 9, .stamped = now}));
+  expect_only("meta.missing meta/cursor: the stream of the cursor, created at 0, has no row",
+              cursor({.stream_created = 0, .sequence = 0, .stamped = now}));
   EXPECT_THAT(found_after(cursor(
                   {.stream_created = 1, .sequence = 9, .stamped = now + std::chrono::days(366)})),
               IsEmpty())
@@ -159,7 +168,13 @@ TEST_F(CheckMetaTest, RefusesRowsInATreeThatALaterFormatAdded) {
                 in.put(Table::kMeta, "format", rows::key_of(uint64_t{5}));
               }),
               ElementsAre(HasSubstr("the tree by_status, which exists since format 6, has rows"),
-                          HasSubstr("the tree counts"), HasSubstr("the tree usage")));
+                          HasSubstr("the tree counts"), HasSubstr("the tree usage"),
+                          HasSubstr("the format is 5, but meta has a row `minor`")));
+  expect_among("the format is 5, but meta has a row `stream/`, which exists since format 6",
+               [](Transaction& in) {
+                 in.put(Table::kMeta, "format", rows::key_of(uint64_t{5}));
+                 in.erase(Table::kMeta, "minor");
+               });
   const auto older = put("format", rows::key_of(uint64_t{4}));
   expect_among("row.value meta/format: the format is 4, but the tree hooks", [&](Transaction& in) {
     older(in);

@@ -92,6 +92,8 @@ TEST_F(CheckerTest, FindsAMissingTreeThatTheFormatOfTheStoreRequires) {
   EXPECT_THAT(found(), ElementsAre("tree.missing hooks/: the tree is missing, with all its rows"));
   EXPECT_THAT(found_after([](Transaction& in) {
                 in.put(Table::kMeta, kFormatKey, rows::key_of(uint64_t{4}));
+                in.erase(Table::kMeta, "minor");
+                in.erase(Table::kMeta, std::string("stream/\0\0\0\1", 11));
               }),
               IsEmpty())
       << "a store of an older format need not have the tree";
