@@ -24,6 +24,13 @@ uint64_t id_part(const InstanceId& id) {
   return part;
 }
 
+/// Whether each effect of the kind has a workflow.
+bool names_workflow(EventEffect::Kind kind) {
+  using enum EventEffect::Kind;
+  return kind == kGrouped || kind == kSkipped || kind == kUncorrelated || kind == kExpired ||
+         kind == kClosed;
+}
+
 /// A position as one number. Positions of different streams may have the same number.
 uint64_t packed(const EventPosition& position) {
   return uint64_t{position.stream} << 48U ^ position.sequence;
@@ -268,7 +275,10 @@ void Checker::check_effects_of(const EffectRow& row, const Place& place) {
   for (const auto& [event, effect] : row.effects) {
     has_position &= event.sequence > 0;
     const auto workflow = static_cast<uint32_t>(effect.workflow);
-    if (workflow != 0) note_given(Counter::kWorkflow, workflow, place);
+    note_given(Counter::kWorkflow, workflow, place);
+    if (workflow == 0 && names_workflow(effect.kind)) {
+      add(StoreFault::kRowValue, place, "an effect has the workflow 0, expected 1 or more");
+    }
     const bool is_start = effect.kind == EventEffect::Kind::kStarted;
     if (!is_start) continue;
     if (started.insert(effect.instance).second) {

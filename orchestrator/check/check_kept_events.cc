@@ -77,13 +77,27 @@ void Checker::check_fan_outs() {
     note_given(Counter::kKeptEvents, *number, place);
     if (is_late) {
       note_minor(1, "late matches");
-      decode(place, value, decode_late_match);
+      const auto record = decode(place, value, decode_late_match);
+      if (record) check_late_match(*record, place);
     } else if (!value.empty()) {
       add(StoreFault::kFanOutEvent, place, fmt::format("{} bytes", value.size()));
     }
     if (!kept_.contains(*number))
       add(StoreFault::kFanOutEvent, place, "there is no kept event with that number");
   });
+}
+
+/// Checks the workflows and instances of a late match; they may have been deleted.
+void Checker::check_late_match(const LateMatchRecord& record, const Place& place) {
+  for (const WorkflowNumber workflow : record.starts) {
+    note_given(Counter::kWorkflow, static_cast<uint32_t>(workflow), place);
+  }
+  const bool has_none = std::find(record.starts.begin(), record.starts.end(), WorkflowNumber(0)) !=
+                            record.starts.end() ||
+                        std::find(record.instances.begin(), record.instances.end(), InstanceId()) !=
+                            record.instances.end();
+  if (!has_none) return;
+  add(StoreFault::kRowValue, place, "the row names the workflow 0 or the instance 0");
 }
 
 // Listen-from.

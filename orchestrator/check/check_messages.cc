@@ -434,22 +434,43 @@ void Checker::check_variables() {
   });
 }
 
+/// Former values are numbered from 0 without gaps, because they are erased only together with their
+/// namespace.
 void Checker::check_secrets() {
+  std::pair<NamespaceNumber, uint32_t> next;  // the next former value of the namespace
   each_row(Table::kSecrets, [&](std::string_view key, std::string_view value) {
     const Place place{Table::kSecrets, key};
     Reader reader(key);
     const auto ns = NamespaceNumber(reader.u32());
     const std::string_view name = reader.rest();
-    if (!reader.ok() || !(is_identifier(name) || is_former_name(name))) {
+    const auto former = number_of_former(name);
+    const bool is_note = notes_missing_values(name);
+    if (!reader.ok() || !(is_identifier(name) || former || is_note)) {
       add(StoreFault::kRowKey, place, "the key is not a namespace and the name of a secret");
       return;
     }
-    check_namespace(ns, place);
-    if (is_former_name(name)) note_minor(1, "former values of secrets");
+    const bool has_ns = check_namespace(ns, place);  // a purge erases one row after the other
+    if (former || is_note) note_minor(1, "former values of secrets");
+    if (next.first != ns) next = {ns, 0};
+    if (has_ns && former && *former != next.second) {
+      add(StoreFault::kRowValue, place,
+          fmt::format("the former value {} of the namespace is missing", next.second));
+    }
+    if (former) next.second = *former + 1;
     if (!Seal::is_sealed(value)) {
       add(StoreFault::kRowPlain, place, "the secret is not sealed");
-    } else if (const auto opened = open(place, value); opened && !is_utf8(*opened)) {
+      return;
+    }
+    if (Seal::is_masked(value)) {
+      add(StoreFault::kRowValue, place, "the secret is sealed with the mark 254, expected 255");
+    }
+    const auto opened = open(place, value);
+    if (opened && !is_utf8(*opened)) {
       add(StoreFault::kRowValue, place, "the secret is not UTF-8");
+    }
+    if (opened && is_note && !opened->empty()) {
+      add(StoreFault::kRowValue, place,
+          "the row says that former values are missing, but has a value");
     }
   });
 }

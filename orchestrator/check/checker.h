@@ -27,6 +27,7 @@
 #include "orchestrator/check/store_check.h"
 #include "orchestrator/store/rows/counted_rows.h"
 #include "orchestrator/store/rows/effect_rows.h"
+#include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
@@ -295,6 +296,7 @@ class Checker {
 
   void check_kept_events();
   void check_fan_outs();
+  void check_late_match(const LateMatchRecord& record, const Place& place);
   /// The instances that listen from one number of a kept event.
   struct ListenFroms {
     /// The earliest newest record of an instance that waits or has ended, and the place of the

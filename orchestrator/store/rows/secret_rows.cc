@@ -66,6 +66,20 @@ Status each_secret(const View& view, NamespaceNumber ns, std::string_view after,
 
 bool is_former_name(std::string_view name) { return name.starts_with(kFormer); }
 
+std::optional<uint32_t> number_of_former(std::string_view name) {
+  constexpr size_t kDigits = 4;
+  if (!is_former_name(name) || name.size() != kFormer.size() + kDigits) return std::nullopt;
+  name.remove_prefix(kFormer.size());
+  uint32_t number = 0;
+  for (const char digit : name) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    number = 10 * number + static_cast<uint32_t>(digit - '0');
+  }
+  return number < kMostFormerValues ? std::optional(number) : std::nullopt;
+}
+
+bool notes_missing_values(std::string_view name) { return name == kMissing; }
+
 Status keep_former_value(Transaction& tx, NamespaceNumber ns, std::string_view value) {
   size_t count = 0;
   size_t bytes = value.size();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -35,8 +36,14 @@ Status each_secret(const View& view, NamespaceNumber ns, std::string_view after,
 inline constexpr size_t kMostFormerValues = 256;
 inline constexpr size_t kMostFormerBytes = size_t{256} << 10;
 
-/// Whether the part of a key behind the namespace names a former value.
+/// Whether the part of a key behind the namespace names a former value, or begins like such a name.
 bool is_former_name(std::string_view name);
+/// The number of a former value, from 0 to kMostFormerValues - 1, by its name; nullopt: the name is
+/// another one.
+std::optional<uint32_t> number_of_former(std::string_view name);
+/// Whether it is the name of the row which says that former values are missing; the row has no
+/// value.
+bool notes_missing_values(std::string_view name);
 
 /// Keeps a value that a secret of the namespace has no longer. If the namespace has the most former
 /// values already, only a row is written which says that former values are missing.

@@ -266,6 +266,8 @@ TEST_F(CheckIndexTest, ChecksEffectsAndTheStreamsOfPositions) {
       {{.at = {0, 1}, .effects = {{{0, 1}, starts}}}, "has stream 0 or sequence 0"},
       {{.at = {1, 0}, .effects = {{{1, 0}, starts}}}, "has stream 0 or sequence 0"},
       {{.at = {1, 2}, .effects = {{{1, 0}, starts}}}, "has stream 0 or sequence 0"},
+      {{.at = {1, 2}, .effects = {{{1, 2}, {.kind = EventEffect::Kind::kSkipped}}}},
+       "an effect has the workflow 0, expected 1 or more"},
       {{.at = {1, 2}, .effects = {{{1, 1}, starts}, {{1, 2}, starts}}},
        "two events of the row started instance"},
       {{.at = {1, 2}, .effects = {{{1, 1}, starts}, {{1, 1}, wakes}, {{1, 1}, wakes}}}, ""},

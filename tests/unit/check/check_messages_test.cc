@@ -331,6 +331,12 @@ TEST_F(CheckMessagesTest, ChecksTheTypeAndTheFingerprintOfAKeptEvent) {
   const std::string late = encode(LateMatchRecord{.starts = {WorkflowNumber(1)}});
   EXPECT_THAT(found_after(late_match(1, late)), IsEmpty());
   expect_only("row.record fanout/", late_match(1, late + "x"));
+  expect_only("the row names the workflow 0 or the instance 0",
+              late_match(1, encode(LateMatchRecord{.starts = {WorkflowNumber(0)}})));
+  expect_only("the row names the workflow 0 or the instance 0",
+              late_match(1, encode(LateMatchRecord{.instances = {InstanceId()}})));
+  expect_only("counter.behind fanout/",
+              late_match(1, encode(LateMatchRecord{.starts = {WorkflowNumber(10)}})));
   expect_only("there is no kept event with that number", late_match(2, late));
 }
 
@@ -415,6 +421,23 @@ TEST_F(CheckMessagesTest, ChecksTheSealAndTheNameOfASecret) {
               put(Table::kSecrets, rows::ns_prefix(ns) + "no name", "x"));
   const auto keep = [&](Transaction& in) { EXPECT_TRUE(keep_former_value(in, ns, "former")); };
   EXPECT_THAT(found_after(keep), IsEmpty());
+  EXPECT_THAT(found_after([&](Transaction& in) { note_missing_value(in, ns); }), IsEmpty());
+  const auto former = [&](const std::string& name, const std::string& text) -> Change {
+    return [=, this](Transaction& in) { write_secret(in, ns, name, text); };
+  };
+  for (const char* const name : {"~0", "~00001", "~000x", "~0256", "~other"}) {
+    expect_only(std::string("row.key secrets/default/") + name, former(name, "value"));
+  }
+  expect_only("row.value secrets/default/~0002: the former value 0 of the namespace is missing",
+              former("~0002", "value"));
+  expect_only("the row says that former values are missing, but has a value",
+              former("~missing", "value"));
+  expect_only("row.value secrets/default/s: the secret is sealed with the mark 254, expected 255",
+              [&](Transaction& in) {
+                in.put(Table::kSecrets, key,
+                       in.seal().seal("value", rows::seal_context(Table::kSecrets, key),
+                                      Seal::Mark::kMasked));
+              });
   expect_only("namespace.missing secrets/number 5/s",
               [](Transaction& in) { write_secret(in, NamespaceNumber(5), "s", "secret"); });
 }

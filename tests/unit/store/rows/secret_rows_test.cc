@@ -57,6 +57,16 @@ TEST_F(SecretRows, KeepFormerValuesOnceAndListThemNotAsSecrets) {
   EXPECT_EQ(row->find("old"), std::string_view::npos);
 }
 
+TEST_F(SecretRows, NumberFormerValuesInTheirNames) {
+  EXPECT_EQ(number_of_former("~0000"), 0U);
+  EXPECT_EQ(number_of_former("~0255"), 255U);
+  for (const char* const name : {"~0256", "~000", "~00000", "~000x", "0000", "~missing", ""}) {
+    EXPECT_EQ(number_of_former(name), std::nullopt) << name;
+  }
+  EXPECT_TRUE(notes_missing_values("~missing"));
+  EXPECT_FALSE(notes_missing_values("~0000"));
+}
+
 TEST_F(SecretRows, SayThatFormerValuesAreMissingBeyondTheirLimits) {
   const auto many = NamespaceNumber(1);
   for (size_t i = 0; i < kMostFormerValues; ++i) {
