@@ -15,6 +15,9 @@ namespace {
 /// If more revisions have the groups of a workflow, the lifespans of events are not checked.
 constexpr uint32_t kMostRevisions = 16;
 
+/// How many compiled patterns are cached.
+constexpr size_t kMostPatterns = 256;
+
 std::string group_key(GroupRow kind, WorkflowNumber workflow, const Fingerprint& group) {
   Writer key;
   key.u8(static_cast<uint8_t>(kind));
@@ -126,8 +129,10 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
   if (purged_workflows_.contains(number)) return;
   const auto workflow = newest(number);
   if (!event || workflow == nullptr || workflow->start.kind != Start::Kind::kEventsAnd) return;
-  const auto key = correlation_key(Attributes(*event), workflow->start.correlate);
-  const uint32_t from = workflows_.at(number).groups_from;
+  const Attributes attributes(*event);
+  const auto key = correlation_key(attributes, workflow->start.correlate);
+  const WorkflowRow& row = workflows_.at(number);
+  const uint32_t from = row.groups_from;
   const auto expected = [&] {
     return from == 0 ? fingerprint({*key}) : fingerprint({*key, std::to_string(from)});
   };
@@ -148,7 +153,26 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
     add(StoreFault::kGroupEvent, place,
         fmt::format("the entry of the event waits for type {}, but the type of the event is {}",
                     workflow->start.events[entry].filter.type, event->type));
+  } else if (entry < workflow->start.events.size() && (from > 0 || row.latest == 1) &&
+             !meets(attributes, workflow->start.events[entry].filter)) {
+    add(StoreFault::kGroupEvent, place,
+        "the attributes of the event do not match the filter of its entry");
   }
+}
+
+/// Whether the attributes meet each predicate of the filter. A pattern with look-around or
+/// back-references counts as met, because its match may exceed a limit.
+bool Checker::meets(const Attributes& attributes, const EventFilter& filter) {
+  return std::all_of(filter.predicates.begin(), filter.predicates.end(), [&](const Predicate& one) {
+    const auto value = attributes.find(one.attribute);
+    if (!value || one.kind == Predicate::Kind::kEquals) return value && *value == one.text;
+    if (patterns_.size() >= kMostPatterns && !patterns_.contains(one.text)) patterns_.clear();
+    const auto [cached, is_new] = patterns_.try_emplace(one.text);
+    if (is_new) cached->second = Pattern::compile(one.text).value_or(nullptr);
+    const auto& pattern = cached->second;
+    return pattern == nullptr || pattern->kind() == Pattern::Kind::kBacktracking ||
+           pattern->matches(*value);
+  });
 }
 
 /// Checks when a waiting event expires, by the lifespans in the revisions that have the workflow's

@@ -18,10 +18,13 @@
 
 #include <fmt/format.h>
 
+#include "base/attributes.h"
 #include "base/bytes.h"
 #include "base/codec.h"
 #include "base/event.h"
 #include "base/json.h"
+#include "matchers/event_filter.h"
+#include "matchers/pattern.h"
 #include "orchestrator/check/number_set.h"
 #include "orchestrator/check/opened_state.h"
 #include "orchestrator/check/store_check.h"
@@ -176,6 +179,7 @@ class Checker {
   void check_groups();
   void check_group_counts(const Place& place, std::string_view value);
   void check_group_event(const Place& place, std::string_view value);
+  bool meets(const Attributes& attributes, const EventFilter& filter);
   void check_group_number(const Place& place, std::string_view value);
   void check_lifespan(const Place& place, WorkflowNumber number,
                       const std::optional<TimePoint>& expires);
@@ -387,6 +391,8 @@ class Checker {
   std::map<WorkflowNumber, uint64_t> closing_;
   std::map<WorkflowNumber, PurgeRecord> group_purges_;
   std::map<WorkflowNumber, std::optional<Duration>> lifespans_;  ///< cache of lifespan_of()
+  /// Cache of patterns by their text; null: the pattern does not compile.
+  std::unordered_map<std::string, std::shared_ptr<const Pattern>> patterns_;
   /// When the latest event so far of a group arrived, and its number.
   std::optional<std::pair<TimePoint, uint64_t>> arrival_;
   std::map<uint64_t, PurgeRecord> instance_purges_;                  ///< by the number in the key

@@ -141,6 +141,40 @@ TEST_F(CheckGroupsTest, ChecksAnEventAgainstItsGroupAndItsEntry) {
               edit_event([](GroupedRecord& one) { *one.expires += Duration(1); }));
 }
 
+TEST_F(CheckGroupsTest, ChecksAnEventAgainstTheFilterOfItsEntry) {
+  define(R"(
+id: filters
+start:
+  type: eventsAnd
+  correlate: [key]
+  events: [{type: first, context: {subject: '^ok'}}, {type: second}]
+states:
+- {id: a, type: noop}
+)");
+  const Event event{.id = "2",
+                    .source = "/s",
+                    .type = "first",
+                    .subject = "ok",
+                    .extensions = {{"key", std::string("k")}}};
+  publish(event);
+  expect_sound();
+  const std::string second(*tx->get(Table::kGroups, "\x03" + rows::key_of(uint64_t{2})));
+  const auto with_subject = [&](const std::optional<std::string>& subject) -> Change {
+    Event changed = event;
+    changed.subject = subject;
+    const std::string text = encode_json_event(changed);
+    return [=](Transaction& in) {
+      edit<GroupedRecord>(in, Table::kGroups, second, decode_grouped, encode,
+                          [&](GroupedRecord& one) { one.event = text; });
+    };
+  };
+  for (const std::optional<std::string>& subject :
+       std::vector<std::optional<std::string>>{"no", std::nullopt}) {
+    expect_only("the attributes of the event do not match the filter of its entry",
+                with_subject(subject));
+  }
+}
+
 TEST_F(CheckGroupsTest, ChecksTheOrderInWhichTheEventsArrived) {
   using std::chrono::minutes;
   now += minutes(10);
