@@ -124,7 +124,8 @@ void Checker::check_message(const Place& place, const OutboxRecord& record) {
   };
   // The ids of generated events and of lifecycle events begin with the id of their instance.
   const auto check_instance_of = [&](const Event& event) {
-    if (!record.instance || event.id.starts_with(to_string(*record.instance) + "-")) return;
+    if (!record.instance) return value("the message of an event belongs to no instance");
+    if (event.id.starts_with(to_string(*record.instance) + "-")) return;
     value(fmt::format("the message belongs to instance {}, but its event has the id {}",
                       to_string(*record.instance), printable(event.id)));
   };
@@ -151,6 +152,9 @@ void Checker::check_message(const Place& place, const OutboxRecord& record) {
     if (!id->starts_with("dlq-")) {
       value(fmt::format("the Nats-Msg-Id {} of the dead letter does not begin with dlq-",
                         printable(*id)));
+    } else if (record.instance) {
+      value(fmt::format("the dead letter belongs to instance {}, expected none",
+                        to_string(*record.instance)));
     }
     return;
   }

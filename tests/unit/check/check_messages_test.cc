@@ -114,6 +114,16 @@ TEST_F(CheckMessagesTest, ChecksTheSubjectAndTheIdOfAMessage) {
                 edit<OutboxRecord>(in, Table::kOutbox, number(1), decode_outbox, encode,
                                    [](OutboxRecord& one) { one.instance = numbered_id(99); });
               });
+  expect_only("row.value outbox/1: the message of an event belongs to no instance",
+              [](Transaction& in) {
+                edit<OutboxRecord>(in, Table::kOutbox, number(1), decode_outbox, encode,
+                                   [](OutboxRecord& one) { one.instance.reset(); });
+              });
+  expect_only(
+      "the dead letter belongs to instance " + to_string(generator) + ", expected none",
+      message([](NatsMessage& one) {
+        one = NatsMessage{.subject = "millrace.dlq.default", .headers = {{"Nats-Msg-Id", "dlq-1"}}};
+      }));
   expect_only("row.record outbox/1", put(Table::kOutbox, number(1), "rubbish"));
   expect_only("row.key outbox/0: the key of 8 bytes is not a number from 1",
               put(Table::kOutbox, number(0), "x"));
