@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-/// Of a workflow with more revisions, the check does not find out whether each is singular.
+/// Of a workflow with more revisions, the check does not compare each of them.
 constexpr uint32_t kMostComparedRevisions = 16;
 
 }  // namespace
@@ -275,15 +275,18 @@ void Checker::check_schedules() {
     if (purged_workflows_.contains(number)) return;
     without.erase(number);
     note_given(Counter::kWorkflow, static_cast<uint32_t>(number), place);
+    const auto workflow = newest(number);
     if (!workflows_.contains(number)) {
       add(StoreFault::kWorkflowMissing, place, "the workflow of the schedule does not exist");
-    } else if (const auto workflow = newest(number); workflow != nullptr && !workflow->start.cron) {
+    } else if (workflow != nullptr && !workflow->start.cron) {
       add(StoreFault::kScheduleUnknown, place, "the newest revision has no schedule");
     }
     const auto record = decode(place, value, decode_schedule);
     if (!record) return;
     check_time(record->from, place, "the time from which the schedule counts ticks");
     if (record->last) check_time(*record->last, place, "the latest tick of the schedule");
+    const bool has_cron = workflow != nullptr && workflow->start.cron;
+    if (has_cron && !record->last) check_schedule_start(number, record->from, place);
     const bool is_in_time = record->last && (!time_ || *record->last <= *time_);
     if (is_in_time && *record->last > record->from) {
       add(StoreFault::kRowValue, place,
@@ -301,6 +304,21 @@ void Checker::check_schedules() {
     add(StoreFault::kScheduleMissing, {Table::kSchedules, rows::workflow_prefix(number)},
         fmt::format("workflow {} has a schedule, but no row", workflows_.at(number).id));
   }
+}
+
+/// Checks the time from which a schedule without a tick counts its first tick: the revision with
+/// this schedule was created then. A time after the store's time has a finding already.
+void Checker::check_schedule_start(WorkflowNumber number, TimePoint from, const Place& place) {
+  const uint32_t latest = workflows_.at(number).latest;
+  if (latest > kMostComparedRevisions || (time_ && from > *time_)) return;
+  for (uint32_t revision = 1; revision <= latest; ++revision) {
+    const auto record = read_definition(view_, {number, revision});
+    if (!record || !*record || (*record)->created_at == from) return;
+  }
+  add(StoreFault::kRowValue, place,
+      fmt::format("the schedule has had no tick and counts from {} ms, but no revision of its "
+                  "workflow was created then",
+                  to_millis(from)));
 }
 
 }  // namespace millrace

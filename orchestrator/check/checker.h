@@ -173,6 +173,7 @@ class Checker {
   void check_first_starts();
   bool is_always_singular(WorkflowNumber workflow);
   void check_schedules();
+  void check_schedule_start(WorkflowNumber number, TimePoint from, const Place& place);
 
   // Groups (check_groups.cc).
 

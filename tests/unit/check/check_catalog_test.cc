@@ -274,6 +274,21 @@ TEST_F(CheckCatalogTest, ChecksAScheduleAgainstItsWorkflow) {
               [&](Transaction& in) { in.put(Table::kSchedules, nightly, "rubbish"); });
 }
 
+TEST_F(CheckCatalogTest, ChecksFromWhenAScheduleWithoutATickCounts) {
+  const auto earlier = edit_schedule([](ScheduleRecord& one) { one.from -= Duration(1); });
+  expect_only("row.value schedules/workflow 2: the schedule has had no tick and counts from",
+              earlier);
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                earlier(in);
+                edit_schedule([](ScheduleRecord& one) { one.last = one.from; })(in);
+              }),
+              IsEmpty())
+      << "a tick may come at any time";
+  now += std::chrono::hours(1);
+  define("id: nightly\nstart: {type: scheduled, cron: '0 1 * * *'}\nstates: [{id: a, type: noop}]");
+  expect_sound();
+}
+
 TEST_F(CheckCatalogTest, ChecksTheTicksOfASchedule) {
   const TimePoint later = now + Duration(1);
   expect_only("row.time schedules/workflow 2: the time from which the schedule counts ticks is at",
