@@ -53,7 +53,11 @@ void Checker::check_meta() {
   // The key is checked first, because it decides whether sealed rows can be opened.
   if (const auto seal = view_.get(Table::kMeta, "seal")) {
     const auto context = rows::seal_context(Table::kMeta, "seal");
-    has_key_ = view_.seal().open(*seal, context).has_value();
+    const auto opened = view_.seal().open(*seal, context);
+    has_key_ = opened.has_value();
+    if (opened && !opened->empty()) {
+      add(StoreFault::kRowRecord, {Table::kMeta, "seal"}, "the sealed value is not empty");
+    }
   }
   each_row(Table::kMeta, [&](std::string_view key, std::string_view value) {
     check_meta_row({Table::kMeta, key}, value);
