@@ -85,6 +85,9 @@ struct Connection::Impl {
   void set_connected(bool now);
   Status check_usable(std::string_view doing) const;
   Error request_error(natsStatus status, std::string_view subject, std::string_view doing) const;
+  int64_t request_millis(std::optional<Duration> at_most) const {
+    return at_most.value_or(settings.request_timeout).count();
+  }
   bool allowed() const { return std::chrono::steady_clock::now() < allowed_until.load(); }
   bool is_connected() const {
     const std::lock_guard lock(mutex);
@@ -336,13 +339,13 @@ void Connection::unwatch(uint64_t watch) {
 }
 
 Result<NatsMessage> Connection::request(std::string_view subject, std::string_view data,
-                                        Duration at_most) const {
+                                        std::optional<Duration> at_most) const {
   const std::string doing = fmt::format("request to {}", subject);
   TRY(impl_->check_usable(doing));
   natsMsg* raw = nullptr;
   const natsStatus status =
       natsConnection_Request(&raw, handle().get(), std::string(subject).c_str(), data.data(),
-                             static_cast<int>(data.size()), at_most.count());
+                             static_cast<int>(data.size()), impl_->request_millis(at_most));
   const NatsMsgHandle answer(raw);
   if (status != NATS_OK) return tl::unexpected(impl_->request_error(status, subject, doing));
   NatsMessage message;
@@ -364,14 +367,16 @@ std::string Connection::api_subject(std::string_view subject) const {
   return fmt::format("$JS.{}.API.{}", domain, subject);
 }
 
-Result<NatsMessage> Connection::request(const NatsMessage& message, Duration at_most) const {
+Result<NatsMessage> Connection::request(const NatsMessage& message,
+                                        std::optional<Duration> at_most) const {
   const std::string doing = fmt::format("request to {}", message.subject);
   TRY(impl_->check_usable(doing));
   NatsMsgHandle question;
   natsStatus status = make_message(message, message.subject, nullptr, question);
   natsMsg* answered = nullptr;
   if (status == NATS_OK) {
-    status = natsConnection_RequestMsg(&answered, handle().get(), question.get(), at_most.count());
+    status = natsConnection_RequestMsg(&answered, handle().get(), question.get(),
+                                       impl_->request_millis(at_most));
   }
   const NatsMsgHandle answer(answered);
   if (status != NATS_OK) {
@@ -382,7 +387,8 @@ Result<NatsMessage> Connection::request(const NatsMessage& message, Duration at_
   return read;
 }
 
-Result<Json> Connection::api(std::string_view subject, const Json& body, Duration at_most) const {
+Result<Json> Connection::api(std::string_view subject, const Json& body,
+                             std::optional<Duration> at_most) const {
   const std::string full = api_subject(subject);
   const NatsMessage message = TRY(request(full, dump_json(body), at_most));
   Json answer = parse_json(message.data).value_or(Json());

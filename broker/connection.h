@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,8 @@ struct ConnectionSettings {
   /// write and the sender must flush: for each message, this saves a system call in this process
   /// and a read in the NATS server.
   bool send_at_once = true;
+  /// How long a request waits for the broker's answer, if the request names no other time.
+  Duration request_timeout{5'000};
 };
 
 /// The URLs without user names and passwords, for messages.
@@ -57,9 +60,6 @@ enum class LinkChange {
   kDisconnected,
   kLameDuck,  ///< the NATS server will soon close its connections; nats.c then connects elsewhere
 };
-
-/// How long a request waits for the broker's answer.
-inline constexpr Duration kRequestTimeout{5000};
 
 class Connection {
  public:
@@ -93,14 +93,16 @@ class Connection {
   uint64_t watch(std::function<void(LinkChange)> watcher);
   void unwatch(uint64_t watch);
 
-  /// Sends `data` to `subject` and waits for the answer. Errors: `broker.unreachable` (no
-  /// connection, or no subscriber on the subject), `broker.timeout`, `broker.protocol`.
+  /// Sends `data` to `subject` and waits for the answer: for `at_most`, or, if it is nullopt, for
+  /// ConnectionSettings::request_timeout. Errors: `broker.unreachable` (no connection, or no
+  /// subscriber on the subject), `broker.timeout`, `broker.protocol`.
   Result<NatsMessage> request(std::string_view subject, std::string_view data,
-                              Duration at_most = kRequestTimeout) const;
+                              std::optional<Duration> at_most = std::nullopt) const;
 
-  /// Sends a message with headers and waits for the answer. The errors are those of the request()
-  /// that takes a subject.
-  Result<NatsMessage> request(const NatsMessage& message, Duration at_most = kRequestTimeout) const;
+  /// Sends a message with headers and waits for the answer. The time and the errors are those of
+  /// the request() that takes a subject.
+  Result<NatsMessage> request(const NatsMessage& message,
+                              std::optional<Duration> at_most = std::nullopt) const;
 
   /// A new subject for answers, which has no other subscriber: the inbox prefix and 32 random
   /// hexadecimal digits. A client that has seen other inboxes of this process cannot guess it.
@@ -110,11 +112,11 @@ class Connection {
   /// `$JS.API.`.
   std::string api_subject(std::string_view subject) const;
 
-  /// Makes one request of the JetStream API; `subject` is the part after `$JS.API.`. Errors: those
-  /// of request(), and for an error answer `broker.not_found` (its code is 404) or
-  /// `broker.refused`.
+  /// Makes one request of the JetStream API; `subject` is the part after `$JS.API.`. The time is
+  /// that of request(). Errors: those of request(), and for an error answer `broker.not_found` (its
+  /// code is 404) or `broker.refused`.
   Result<Json> api(std::string_view subject, const Json& body,
-                   Duration at_most = kRequestTimeout) const;
+                   std::optional<Duration> at_most = std::nullopt) const;
 
   /// The largest message that the NATS server accepts, in bytes, headers included.
   size_t max_payload() const;

@@ -32,8 +32,8 @@ struct StoredHeaders {
 
 /// Calls `see` for each message of the range, in stream order, each message once, until `see`
 /// returns false. Reading continues with another consumer if a consumer ends. Blocks; `stops` is
-/// called before each wait for the broker, which takes kRequestTimeout at most. Errors:
-/// `broker.unreachable`, `stops` has returned true; those of Connection::api.
+/// called before each wait for the broker, which takes ConnectionSettings::request_timeout at most.
+/// Errors: `broker.unreachable`, `stops` has returned true; those of Connection::api.
 Status each_header(Connection& connection, const HeaderRange& range,
                    const std::function<bool()>& stops,
                    const std::function<bool(const StoredHeaders&)>& see);
