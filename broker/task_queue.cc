@@ -30,15 +30,9 @@ using std::chrono::steady_clock;
 /// processed before more messages are sent.
 constexpr size_t kMostAtOnce = 512;
 
-/// The time limit for the broker to read the sent messages.
-constexpr Duration kMostTaskFlush{1'000};
-
 /// The interval at which the consumers are asked which tasks workers have got. A worker need not
 /// report that it got a task.
 constexpr Duration kServiceLookEach{500};
-
-/// The time limit for the broker's answer to the question which tasks workers have got.
-constexpr Duration kMostLook{1'000};
 
 /// The wait before failed messages are sent again, unless the connection comes back earlier.
 constexpr Duration kRetry{200};
@@ -60,9 +54,12 @@ TaskQueue::Impl::Impl(Connection& connection, TaskSink& sink, const TaskQueueSet
       folder_made_(settings.folder.made),
       request_subjects_(settings.request_subjects),
       call_timeout_(settings.call_timeout),
+      flush_timeout_(settings.flush_timeout),
+      look_timeout_(settings.look_timeout),
       keeper_(connection, {tasks_stream_, results_stream_}),
       book_({.ack_timeout = settings.ack_timeout,
              .grace = settings.grace,
+             .look_timeout = settings.look_timeout,
              .folder = settings.folder.mark}) {
   watch_ = connection_.watch([this](LinkChange change) {
     const std::lock_guard lock(mutex_);
@@ -230,7 +227,7 @@ void TaskQueue::Impl::sleep(std::unique_lock<std::mutex>& lock, steady_clock::ti
 /// The sequence of the last message that the subject's consumer gave to a worker; 0: none. A
 /// consumer that was deleted is created again.
 Result<uint64_t> TaskQueue::Impl::last_given(const std::string& subject) {
-  Result<uint64_t> given = last_given_out(connection_, prefix_, subject, kMostLook);
+  Result<uint64_t> given = last_given_out(connection_, prefix_, subject, look_timeout_);
   if (given || given.error().code != "broker.not_found") return given;
   const Status made = ensure_task_consumer(connection_, prefix_, subject);
   const std::lock_guard lock(mutex_);
@@ -381,7 +378,7 @@ void TaskQueue::Impl::send(TaskMail mail) {
   for (const InstanceId& task : mail.stops) {
     sent = sent && publish(stop_subject(task, prefix_), to_string(task));
   }
-  sent = sent && natsConnection_FlushTimeout(handle.get(), kMostTaskFlush.count()) == NATS_OK;
+  sent = sent && natsConnection_FlushTimeout(handle.get(), flush_timeout_.count()) == NATS_OK;
   const auto again = std::count_if(mail.messages.begin(), mail.messages.end(),
                                    [](const TaskMail::Message& message) { return message.again; });
   std::vector<TaskReport> started;

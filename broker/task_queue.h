@@ -36,6 +36,9 @@ struct TaskQueueSettings {
   PullSettings pull;             ///< for the consumer of answers
   size_t most_unstored = 4'096;  ///< limit of answers that are reported but not stored yet
   Duration ack_timeout{5'000};   ///< after it, an unacknowledged task is sent again
+  /// After this time, messages that the broker has not read are sent again.
+  Duration flush_timeout{1'000};
+  Duration look_timeout{1'000};  ///< the limit to find out whether a worker has a task
   /// How long a worker may take between its answer and its last acknowledgement, in either order.
   /// After this time the message is deleted from the stream, or the task ends without an answer.
   Duration grace{2'000};

@@ -78,6 +78,8 @@ class TaskQueue::Impl {
   const std::optional<TimePoint> folder_made_;
   const RequestSubjects request_subjects_;
   const Duration call_timeout_;
+  const Duration flush_timeout_;
+  const Duration look_timeout_;
   // Set by listen(). Each ends in a dot; reply subjects add their last token. A service sees the
   // inbox of its answer in the request, so acknowledgements of the stream and answers of the broker
   // to questions have another one.
