@@ -1,44 +1,19 @@
 #include "tests/support/nats_cluster.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
-#include "base/check.h"
 
 namespace millrace {
-namespace {
-
-/// Reserves a port of the loopback. nats-server can still listen on it, because both sides set
-/// SO_REUSEADDR.
-uint16_t hold_port(Descriptor& hold) {
-  hold = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int yes = 1;
-  ::setsockopt(hold.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  CHECK(::bind(hold.fd(), any, size) == 0 && ::getsockname(hold.fd(), any, &size) == 0);
-  return ntohs(address.sin_port);
-}
-
-}  // namespace
 
 NatsCluster::NatsCluster() {
-  std::array<uint16_t, kServers> ports{};
   std::vector<std::string> routes;
-  for (size_t i = 0; i < kServers; ++i) {
-    ports[i] = hold_port(routes_[i]);
-    routes.push_back(fmt::format("nats-route://127.0.0.1:{}", ports[i]));
+  for (const HeldPort& route : routes_) {
+    routes.push_back(fmt::format("nats-route://127.0.0.1:{}", route.port()));
   }
   for (size_t i = 0; i < kServers; ++i) {
     servers_[i] = std::make_unique<NatsServer>(fmt::format(
         "server_name: n{}\ncluster {{ name: test, listen: \"127.0.0.1:{}\", routes: [{}] }}\n", i,
-        ports[i], fmt::join(routes, ", ")));
+        routes_[i].port(), fmt::join(routes, ", ")));
   }
 }
 

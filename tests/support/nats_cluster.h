@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "os/descriptor.h"
+#include "tests/support/held_port.h"
 #include "tests/support/nats_fixture.h"
 
 namespace millrace {
@@ -27,8 +27,7 @@ class NatsCluster {
   static bool is_whole(const Connection& connection, const std::vector<std::string>& streams);
 
  private:
-  /// Reserve the ports by which the nats-servers connect.
-  std::array<Descriptor, kServers> routes_;
+  std::array<HeldPort, kServers> routes_;  ///< by which the nats-servers connect
   std::array<std::unique_ptr<NatsServer>, kServers> servers_;
 };
 

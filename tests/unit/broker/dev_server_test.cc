@@ -1,41 +1,45 @@
 #include "broker/dev_server.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "tests/support/few_descriptors.h"
+#include "tests/support/held_port.h"
 #include "tests/support/nats_fixture.h"
 
 namespace millrace {
 namespace {
 
+Result<std::unique_ptr<DevServer>> start_dev_server(DevServerSettings settings) {
+  settings.start_timeout = kPatience;
+  return DevServer::start(std::move(settings));
+}
+
 TEST(DevServer, TakesThePreferredPortIfItIsFree) {
   const Folder one;
   const Folder two;
-  uint16_t port = 0;
-  { port = NatsServer().port(); }
-  const auto first = DevServer::start({.folder = one.path(), .preferred_port = port});
-  ASSERT_TRUE(first);
-  EXPECT_EQ((*first)->port(), port);
-  const auto second = DevServer::start({.folder = two.path(), .preferred_port = port});
+  const HeldPort held;
+  const auto first = start_dev_server({.folder = one.path(), .preferred_port = held.port()});
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ((*first)->port(), held.port());
+  const auto second = start_dev_server({.folder = two.path(), .preferred_port = held.port()});
   ASSERT_TRUE(second) << second.error().message;
-  EXPECT_NE((*second)->port(), port);
+  EXPECT_NE((*second)->port(), held.port());
 }
 
 TEST(DevServer, StopsItsNatsServerWhenItIsDestroyed) {
   const Folder folder;
-  uint16_t port = 0;
+  const HeldPort held;
   {
-    Result<std::unique_ptr<DevServer>> server = DevServer::start({.folder = folder.path()});
+    const auto server = start_dev_server({.folder = folder.path(), .port = held.port()});
     ASSERT_TRUE(server) << server.error().message;
-    port = (*server)->port();
-    EXPECT_EQ((*server)->url(), "nats://127.0.0.1:" + std::to_string(port));
+    EXPECT_EQ((*server)->url(), "nats://127.0.0.1:" + std::to_string(held.port()));
   }
-  Result<std::unique_ptr<DevServer>> again =
-      DevServer::start({.folder = folder.path(), .port = port});
+  const auto again = start_dev_server({.folder = folder.path(), .port = held.port()});
   ASSERT_TRUE(again) << "the port and the folder must be free: " << again.error().message;
-  EXPECT_EQ((*again)->port(), port);
+  EXPECT_EQ((*again)->port(), held.port());
 }
 
 TEST(DevServer, KeepsItsStreamsAfterItsNatsServerIsKilled) {
@@ -54,9 +58,9 @@ TEST(DevServer, KeepsItsStreamsAfterItsNatsServerIsKilled) {
 
 TEST(DevServer, RefusesAFolderThatAnotherNatsServerUses) {
   const Folder folder;
-  Result<std::unique_ptr<DevServer>> first = DevServer::start({.folder = folder.path()});
+  const auto first = start_dev_server({.folder = folder.path()});
   ASSERT_TRUE(first);
-  const Result<std::unique_ptr<DevServer>> second = DevServer::start({.folder = folder.path()});
+  const auto second = start_dev_server({.folder = folder.path()});
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, "broker.folder_in_use");
 }
@@ -99,7 +103,7 @@ TEST(DevServer, ReportsWhyItCannotStart) {
   EXPECT_NE(none.error().message.find("Debian package nats-server"), std::string::npos);
 
   const Result<std::unique_ptr<DevServer>> wrong =
-      DevServer::start({.folder = folder.path(), .configuration = "nonsense {"});
+      start_dev_server({.folder = folder.path(), .configuration = "nonsense {"});
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code, "broker.server_failed");
 }
