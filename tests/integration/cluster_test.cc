@@ -62,7 +62,7 @@ TEST(Cluster, SurvivesTheLossOfTheStreamLeader) {
   // Each event is published once.
   std::vector<std::string> shipped;
   while (shipped.size() < 2) {
-    const auto message = other->next(kLongEnough);
+    const auto message = other->next(kPatience);
     ASSERT_TRUE(message);
     shipped.push_back(parse_json(message->data).value()["data"]["id"]);
   }

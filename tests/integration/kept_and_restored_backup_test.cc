@@ -91,7 +91,7 @@ class BackupUnderLoad {
         .environment = {{"MILLRACE_URL", server_.url()}}});
   }
   /// Waits for the end of the command; nullopt: it still runs.
-  std::optional<int> wait(Duration at_most = kLongEnough) { return command_->wait(at_most); }
+  std::optional<int> wait(Duration at_most = kPatience) { return command_->wait(at_most); }
   void kill_command() {
     if (!wait(Duration(0))) command_->signal(SIGKILL);
     wait();

@@ -57,7 +57,7 @@ TEST_F(Load, CausesOneGeneratedEventForEachInstanceAndNoWarning) {
   while (shipped.size() < count) {
     while (started < count && started < shipped.size() + kInFlight) start(started++);
     client_->flush();
-    const std::optional<RawNatsClient::Message> message = client_->next(kLongEnough);
+    const std::optional<RawNatsClient::Message> message = client_->next(kPatience);
     ASSERT_TRUE(message) << "received " << shipped.size() << " of " << count;
     const auto add = [&](const RawNatsClient::Message& one) {
       ++shipped[parse_json(one.data)->at("data").get<std::string>()];

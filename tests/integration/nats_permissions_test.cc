@@ -140,7 +140,7 @@ TEST_P(NatsPermissions, SufficeForMillraceAWorkerAndAPublisher) {
   QueueWorker worker(client_as("charge"), "millrace", "shop+charge", "_INBOX_charge.tasks");
   worker.client().subscribe("millrace.stops.*");
   ASSERT_TRUE(worker.do_one("1"));
-  EXPECT_TRUE(receipts->next(kLongEnough)) << "the generated event";
+  EXPECT_TRUE(receipts->next(kPatience)) << "the generated event";
   EXPECT_TRUE(has_orders(millrace_, "complete", 1));
   EXPECT_TRUE(eventually([&] { return millrace_.get("/v1/ns/shop/dlq")["items"].size() == 1; }));
 
@@ -335,10 +335,10 @@ TEST_P(NatsAccounts, LetAnObserverReceiveLifecycleEventsAndDeadLettersOnly) {
   const auto shop = client_as("shop");
   shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "1"));
   shop->publish_acked("millrace.events.shop.bad", "", "no event");
-  const auto started = lifecycle->next(kLongEnough);
+  const auto started = lifecycle->next(kPatience);
   ASSERT_TRUE(started);
   EXPECT_EQ(started->subject, "millrace.lifecycle.shop.order.started");
-  const auto dead_letter = dead_letters->next(kLongEnough);
+  const auto dead_letter = dead_letters->next(kPatience);
   ASSERT_TRUE(dead_letter);
   EXPECT_THAT(dead_letter->subject, StartsWith("millrace.dlq.shop."));
 

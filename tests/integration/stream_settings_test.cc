@@ -48,7 +48,7 @@ TEST(StreamSettings, KeepTwoServersApartThatHaveDifferentPrefixesOnOneBroker) {
     EXPECT_THAT(QueueWorker::reply_of(*task),
                 HasSubstr(fmt::format("{}.results.0.default.", prefix)));
     server->only_instance_once("order", "complete");
-    const auto paid = client->next(kLongEnough);
+    const auto paid = client->next(kPatience);
     ASSERT_TRUE(paid);
     EXPECT_EQ(paid->subject, fmt::format("{}.events.default.paid", prefix));
     EXPECT_THAT(paid->data, HasSubstr(fmt::format(R"("by":"{}")", prefix)));

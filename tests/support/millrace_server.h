@@ -1,6 +1,6 @@
 // MillraceServer: a process of `millrace serve` with a data folder of its own, and the requests
 // that a test sends it over HTTP and by the command line. A function that waits fails the test
-// after half a minute. Use a MillraceServer on the thread that runs the test.
+// after kPatience. Use a MillraceServer on the thread that runs the test.
 #pragma once
 
 #include <filesystem>

@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include "base/check.h"
-#include "tests/support/patience.h"
 
 namespace millrace {
 
@@ -29,9 +28,10 @@ std::unique_ptr<RawNatsClient> NatsServer::client(const RawNatsClient::Login& lo
 }
 
 std::unique_ptr<Connection> connect_to(const std::string& url) {
-  Result<std::unique_ptr<Connection>> connection = Connection::open({.servers = {url}});
+  Result<std::unique_ptr<Connection>> connection =
+      Connection::open({.servers = {url}, .request_timeout = kPatience});
   CHECK(connection.has_value(), "{}", connection.error().message);
-  CHECK((*connection)->wait_until_connected(kLongEnough));
+  CHECK((*connection)->wait_until_connected(kPatience));
   return *std::move(connection);
 }
 

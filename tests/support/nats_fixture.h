@@ -2,6 +2,7 @@
 // nats-server on the thread that runs the test.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -11,15 +12,19 @@
 
 #include "broker/connection.h"
 #include "broker/dev_server.h"
+#include "broker/pull_window.h"
 #include "tests/support/folder.h"
+#include "tests/support/patience.h"
 #include "tests/support/raw_nats_client.h"
 
 namespace millrace {
 
-/// The longest wait of a test for an expected result.
-inline constexpr Duration kLongEnough{30'000};
+/// For consumers that must not end because heartbeats of a busy nats-server are late. Without
+/// messages, such a consumer reports only every 30 s that it has no more.
+inline constexpr PullSettings kPatientPull{.heartbeat = std::chrono::seconds(30),
+                                           .expires = std::chrono::minutes(2)};
 
-/// Connects to the nats-server at that URL.
+/// Connects to the nats-server at that URL. Requests over the connection wait for kPatience.
 std::unique_ptr<Connection> connect_to(const std::string& url);
 
 /// Deletes the streams of millrace. A server that starts after that creates them again, and does

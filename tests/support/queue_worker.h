@@ -26,9 +26,9 @@ class QueueWorker {
     client_->subscribe(inbox_ + ".*");
   }
 
-  /// Answers the next task and returns it; nullopt if none came in half a minute.
+  /// Answers the next task and returns it; nullopt if none came within kPatience.
   std::optional<RawNatsClient::Message> do_one(const std::string& answer) {
-    const auto deadline = std::chrono::steady_clock::now() + kLongEnough;
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (std::chrono::steady_clock::now() < deadline) {
       client_->publish(fmt::format("$JS.API.CONSUMER.MSG.NEXT.{}.{}", stream_, consumer_),
                        R"({"batch":1,"expires":100000000})", inbox_ + ".1");

@@ -32,10 +32,10 @@ class CollectingSink : public DeliverySink {
   void release() { set(held_, false); }
   void close() { set(closed_, true); }
 
-  /// Waits until `condition` is true for all deliveries so far; false after kLongEnough.
+  /// Waits until `condition` is true for all deliveries so far; false after kPatience.
   bool wait_until(const std::function<bool(const std::vector<Delivery>&)>& condition) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kLongEnough, [&] { return condition(all_); });
+    return changed_.wait_for(lock, kPatience, [&] { return condition(all_); });
   }
 
   template <class Kind>

@@ -130,7 +130,7 @@ TEST_F(DeadLetterQueueTest, HasTheNamesAndSubjectsOfItsPrefix) {
 
 TEST_F(DeadLetterQueueTest, IsUsableOnlyWhileThisProcessOwnsTheStreams) {
   const auto guarded = Connection::open({.servers = {server_.url()}, .guarded = true});
-  ASSERT_TRUE(guarded && (*guarded)->wait_until_connected(kLongEnough));
+  ASSERT_TRUE(guarded && (*guarded)->wait_until_connected(kPatience));
   JetStreamDeadLetterQueue queue(**guarded, {});
   EXPECT_FALSE(queue.is_usable());
   (*guarded)->allow_until(std::chrono::steady_clock::now() + std::chrono::hours(1));

@@ -45,10 +45,11 @@ class EventStreamTest : public NatsFixture {
   CollectingSink sink_;
   std::mutex losses_mutex_;
   std::vector<BrokerLoss> losses_;
-  JetStreamEvents events_{*connection_, EventStreamSettings{.on_loss = [this](auto& loss) {
-                            const std::lock_guard lock(losses_mutex_);
-                            losses_.push_back(loss);
-                          }}};
+  JetStreamEvents events_{*connection_,
+                          EventStreamSettings{.pull = kPatientPull, .on_loss = [this](auto& loss) {
+                                                const std::lock_guard lock(losses_mutex_);
+                                                losses_.push_back(loss);
+                                              }}};
 };
 
 }  // namespace millrace

@@ -96,7 +96,8 @@ TEST_F(EventStreamTest, DeliversStoredMessagesThatLookLikeAStatusOfTheBroker) {
 
 TEST_F(EventStreamTest, IsCaughtUpAgainAfterAMessageThatItReadIndividually) {
   ensure();
-  events_.start({}, sink_);
+  JetStreamEvents events(*connection_);  // a heartbeat shows that no message follows
+  events.start({}, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
   client_->publish_with_status(kEventSubject, "503", "", "");
   client_->flush();
@@ -168,7 +169,7 @@ TEST_F(EventStreamTest, ReadsAMessageThatNoConsumerCanDeliver) {
   ensure();
   TcpProxy proxy(server_.port());
   const std::unique_ptr<Connection> connection = connect_to(proxy.nats_url());
-  JetStreamEvents events(*connection);
+  JetStreamEvents events(*connection, EventStreamSettings{.pull = kPatientPull});
   events.start({}, sink_);
   publish(0, 1);
   ASSERT_TRUE(sink_.wait_for<EventInput>(1));
@@ -191,7 +192,7 @@ TEST_F(EventStreamTest, ReadsTheNamespaceOfAnUndeliverableMessageIfTheStreamHasA
   ASSERT_TRUE(ensure_stream(*connection_, stream));
   TcpProxy proxy(server_.port());
   const std::unique_ptr<Connection> connection = connect_to(proxy.nats_url());
-  JetStreamEvents events(*connection, EventStreamSettings{.stream = stream});
+  JetStreamEvents events(*connection, EventStreamSettings{.stream = stream, .pull = kPatientPull});
   events.start({}, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
   proxy.spoil("shop.stuck ", "$JS.ACK", "$JX.ACK");
@@ -203,11 +204,10 @@ TEST_F(EventStreamTest, ReadsTheNamespaceOfAnUndeliverableMessageIfTheStreamHasA
 
 TEST_F(EventStreamTest, ReadsHeadersThatTheLibraryNatsCMisreads) {
   ensure();
-  client_->publish(kEventSubject,
-                   "ce-specversion: 1.0\r\nx-empty: \r\nCe-Id:7\r\nce-source: /s\r\n"
-                   "Ce-Type: t\r\nx-last: \r\n",
-                   "data", "");
-  client_->flush();
+  client_->publish_acked(kEventSubject,
+                         "ce-specversion: 1.0\r\nx-empty: \r\nCe-Id:7\r\nce-source: /s\r\n"
+                         "Ce-Type: t\r\nx-last: \r\n",
+                         "data");
   events_.start({}, sink_);
   ASSERT_TRUE(sink_.wait_until([](const std::vector<Delivery>& all) { return all.size() >= 3; }));
   ASSERT_EQ(sink_.words(), (Words{"opened", "7", "caught-up"}));
@@ -221,10 +221,9 @@ TEST(EventStream, ReportsAnEventOfMoreThanOneMebibyteAsTooLarge) {
   ASSERT_TRUE(ensure_stream(*connection, events_stream()));
   const std::unique_ptr<RawNatsClient> client = server.client();
   client->publish(kEventSubject, std::string(size_t{7} << 20, 'x'));
-  client->publish(kEventSubject, event_json("small"));
-  client->flush();
+  client->publish_acked(kEventSubject, "", event_json("small"));
   CollectingSink sink;
-  JetStreamEvents events(*connection);
+  JetStreamEvents events(*connection, EventStreamSettings{.pull = kPatientPull});
   events.start({}, sink);
   ASSERT_TRUE(sink.wait_for<CaughtUp>(1));
   EXPECT_EQ(sink.words(), (Words{"opened", "?event.too_large", "small", "caught-up"}));
@@ -242,7 +241,7 @@ TEST(EventStream, KeepsItsConsumerWhenLargeEventsEndAPullRequest) {
   }
   client->flush();
   CollectingSink sink;
-  JetStreamEvents events(*connection);
+  JetStreamEvents events(*connection, EventStreamSettings{.pull = kPatientPull});
   events.start({}, sink);
   ASSERT_TRUE(sink.wait_for<EventInput>(150));
   EXPECT_EQ(sink.ids(), numbered(150));

@@ -125,9 +125,10 @@ TEST_F(EventStreamTest, ContinuesIfTheBrokerIsKilledDuringReading) {
 
 TEST_F(EventStreamTest, WaitsForABrokerThatDoesNotRunYet) {
   server_.process().stop();
-  Result<std::unique_ptr<Connection>> early = Connection::open({.servers = {server_.url()}});
+  Result<std::unique_ptr<Connection>> early =
+      Connection::open({.servers = {server_.url()}, .request_timeout = kPatience});
   ASSERT_TRUE(early);
-  JetStreamEvents events(**early);
+  JetStreamEvents events(**early, EventStreamSettings{.pull = kPatientPull});
   events.start({}, sink_);
   ASSERT_TRUE(server_.process().start_again());
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
@@ -270,7 +271,7 @@ TEST_F(EventStreamTest, RefusesAStreamWhoseSettingsWouldLoseEvents) {
 }
 
 TEST_F(EventStreamTest, CreatesADeletedStreamAgainWhenAMessageIsPublishedToIt) {
-  JetStreamPublisher publisher(*connection_, kAckTimeout, [this] { events_.doubt_streams(); });
+  JetStreamPublisher publisher(*connection_, kPatience, [this] { events_.doubt_streams(); });
   events_.start({}, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
   client_->api("STREAM.DELETE.MILLRACE_DLQ");
@@ -291,7 +292,8 @@ TEST_F(EventStreamTest, CatchesUpIfUnreadMessagesAreDeleted) {
   ensure();
   publish(0, 3000);
   sink_.hold();
-  events_.start({}, sink_);
+  JetStreamEvents events(*connection_);  // a heartbeat shows that no message comes any more
+  events.start({}, sink_);
   client_->api("STREAM.PURGE.MILLRACE_EVENTS");
   sink_.release();
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));

@@ -77,7 +77,7 @@ TEST_F(ListeningTest, EndsWhileTheBrokerDoesNotRun) {
   while (connection->connected()) {  // until nats.c notices the end of the broker
   }
   ASSERT_TRUE(server_.process().start_again());
-  ASSERT_TRUE(connection->wait_until_connected(kLongEnough));
+  ASSERT_TRUE(connection->wait_until_connected(kPatience));
   const std::unique_ptr<RawNatsClient> client = server_.client();
   client->publish("x", "");
   client->flush();

@@ -24,7 +24,7 @@ Result<PublishAck> publish(Publisher& publisher, NatsMessage outgoing) {
   std::future<Result<PublishAck>> future = promise.get_future();
   publisher.publish(std::move(outgoing),
                     [&](Result<PublishAck> result) { promise.set_value(std::move(result)); });
-  CHECK(future.wait_for(kLongEnough) == std::future_status::ready, "no outcome");
+  CHECK(future.wait_for(kPatience) == std::future_status::ready, "no outcome");
   return future.get();
 }
 
@@ -43,7 +43,7 @@ class PublisherTest : public NatsFixture {
 };
 
 TEST_F(PublisherTest, ReportsTheSequenceAndWhetherTheMessageIsADuplicate) {
-  JetStreamPublisher publisher(*connection_);
+  JetStreamPublisher publisher(*connection_, kPatience);
   EXPECT_EQ(outcome(publish(publisher, message("a"))), "acked 1");
   EXPECT_EQ(outcome(publish(publisher, message("b"))), "acked 2");
   EXPECT_EQ(outcome(publish(publisher, message("a"))), "duplicate 1");
@@ -51,7 +51,7 @@ TEST_F(PublisherTest, ReportsTheSequenceAndWhetherTheMessageIsADuplicate) {
 }
 
 TEST_F(PublisherTest, SendsBytesAndHeadersUnchanged) {
-  JetStreamPublisher publisher(*connection_);
+  JetStreamPublisher publisher(*connection_, kPatience);
   const std::string bytes("\0\r\n\xff", 4);
   ASSERT_TRUE(publish(publisher, {kEventSubject, {{"X-One", "1"}, {"X-One", "ä"}}, bytes}));
   const Json stored = client_->api("STREAM.MSG.GET.MILLRACE_EVENTS", {{"seq", 1}})["message"];
@@ -61,7 +61,7 @@ TEST_F(PublisherTest, SendsBytesAndHeadersUnchanged) {
 }
 
 TEST_F(PublisherTest, SendsMessagesInTheOrderOfPublishingAndReportsEachOutcomeOnce) {
-  JetStreamPublisher publisher(*connection_);
+  JetStreamPublisher publisher(*connection_, kPatience);
   constexpr size_t kCount = 5000;
   std::vector<std::atomic<int>> answers(kCount);
   std::vector<uint64_t> sequences(kCount);
@@ -71,7 +71,7 @@ TEST_F(PublisherTest, SendsMessagesInTheOrderOfPublishingAndReportsEachOutcomeOn
       if (ack) sequences[i] = ack->sequence;
     });
   }
-  ASSERT_TRUE(publisher.flush(kLongEnough));
+  ASSERT_TRUE(publisher.flush(kPatience));
   EXPECT_EQ(publisher.waiting(), 0u);
   for (size_t i = 0; i < kCount; ++i) {
     ASSERT_EQ(answers[i], 1) << i;
@@ -80,7 +80,7 @@ TEST_F(PublisherTest, SendsMessagesInTheOrderOfPublishingAndReportsEachOutcomeOn
 }
 
 TEST_F(PublisherTest, AllowsACallbackToPublish) {
-  JetStreamPublisher publisher(*connection_);
+  JetStreamPublisher publisher(*connection_, kPatience);
   std::promise<std::string> last;
   publisher.publish(message("a"), [&](const Result<PublishAck>&) {
     publisher.publish(message("b"),
@@ -90,7 +90,7 @@ TEST_F(PublisherTest, AllowsACallbackToPublish) {
 }
 
 TEST_F(PublisherTest, RefusesMalformedAndTooLargeMessages) {
-  JetStreamPublisher publisher(*connection_);
+  JetStreamPublisher publisher(*connection_, kPatience);
   const NatsMessage refused[] = {
       {"a b", {}, ""},
       {"millrace.events.>", {}, ""},
@@ -110,7 +110,7 @@ TEST_F(PublisherTest, RefusesMalformedAndTooLargeMessages) {
 }
 
 TEST_F(PublisherTest, ReportsWhyTheBrokerRefusesAMessage) {
-  JetStreamPublisher publisher(*connection_);
+  JetStreamPublisher publisher(*connection_, kPatience);
   const Result<PublishAck> ack =
       publish(publisher, {kEventSubject, {{"Nats-Expected-Last-Sequence", "77"}}, "x"});
   ASSERT_EQ(outcome(ack), "broker.refused");
@@ -121,13 +121,13 @@ TEST_F(PublisherTest, ReportsWhyTheBrokerRefusesAMessage) {
 TEST_F(PublisherTest, ReportsAMessageThatIsTooLargeForItsStream) {
   client_->api("STREAM.CREATE.SMALL",
                {{"name", "SMALL"}, {"subjects", {"small"}}, {"max_msg_size", 100}});
-  JetStreamPublisher publisher(*connection_);
+  JetStreamPublisher publisher(*connection_, kPatience);
   EXPECT_EQ(outcome(publish(publisher, {"small", {}, std::string(100, 'x')})), "acked 1");
   EXPECT_EQ(outcome(publish(publisher, {"small", {}, std::string(101, 'x')})), "broker.too_large");
 }
 
 TEST_F(PublisherTest, ReportsAMissingStreamAsUnreachable) {
-  JetStreamPublisher publisher(*connection_);
+  JetStreamPublisher publisher(*connection_, kPatience);
   EXPECT_EQ(outcome(publish(publisher, {"no.stream", {}, "x"})), "broker.unreachable");
 }
 
@@ -147,7 +147,7 @@ TEST_F(PublisherTest, FailsAMessageThatIsNotAcknowledgedInTime) {
 
 TEST_F(PublisherTest, FailsPendingMessagesWhenTheConnectionIsLost) {
   client_->subscribe("silent");
-  JetStreamPublisher publisher(*connection_, kLongEnough);
+  JetStreamPublisher publisher(*connection_, kPatience);
   std::promise<std::string> pending;
   publisher.publish({"silent", {}, "x"},
                     [&](const Result<PublishAck>& ack) { pending.set_value(outcome(ack)); });
@@ -157,7 +157,7 @@ TEST_F(PublisherTest, FailsPendingMessagesWhenTheConnectionIsLost) {
   EXPECT_EQ(outcome(publish(publisher, message("too early"))), "broker.unreachable");
 
   ASSERT_TRUE(server_.process().start_again());
-  ASSERT_TRUE(connection_->wait_until_connected(kLongEnough));
+  ASSERT_TRUE(connection_->wait_until_connected(kPatience));
   EXPECT_EQ(outcome(publish(publisher, message("a"))), "acked 1");
 }
 
@@ -165,7 +165,7 @@ TEST_F(PublisherTest, FailsPendingMessagesWhenItIsDestroyed) {
   client_->subscribe("silent");
   std::string result;
   {
-    JetStreamPublisher publisher(*connection_);
+    JetStreamPublisher publisher(*connection_, kPatience);
     publisher.publish({"silent", {}, "x"},
                       [&](const Result<PublishAck>& ack) { result = outcome(ack); });
     EXPECT_FALSE(publisher.flush(Duration(1)));

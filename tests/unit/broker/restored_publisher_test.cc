@@ -82,9 +82,10 @@ class RestoredPublisherTest : public NatsFixture {
                                   },
                                   .most = most});
     events_ = std::make_unique<JetStreamEvents>(
-        *connection_, EventStreamSettings{.on_opening = [this](const StreamOpening& opening) {
-          return publisher_->note(opening);
-        }});
+        *connection_, EventStreamSettings{.pull = kPatientPull,
+                                          .on_opening = [this](const StreamOpening& opening) {
+                                            return publisher_->note(opening);
+                                          }});
     sink_ = std::make_unique<CollectingSink>();
     events_->start({}, *sink_);
   }
@@ -101,7 +102,7 @@ class RestoredPublisherTest : public NatsFixture {
     std::future<Result<PublishAck>> future = promise.get_future();
     publisher_->publish({subject, {{"Nats-Msg-Id", id}}, event_json(id)},
                         [&](Result<PublishAck> ack) { promise.set_value(std::move(ack)); });
-    CHECK(future.wait_for(kLongEnough) == std::future_status::ready, "no outcome");
+    CHECK(future.wait_for(kPatience) == std::future_status::ready, "no outcome");
     const Result<PublishAck> ack = future.get();
     if (!ack) return ack.error().code;
     return fmt::format("{} {}", ack->duplicate ? "duplicate" : "acked", ack->sequence);
@@ -110,7 +111,7 @@ class RestoredPublisherTest : public NatsFixture {
   std::unique_ptr<Connection> connection_ = server_.connect();
   std::unique_ptr<RawNatsClient> client_ = server_.client();
   SetClock clock_;
-  JetStreamPublisher sender_{*connection_};
+  JetStreamPublisher sender_{*connection_, kPatience};
   std::atomic<int> kept_ = 0;
   std::atomic<bool> cannot_keep_ = false;
   RestoredStreams record_;  ///< what was kept last

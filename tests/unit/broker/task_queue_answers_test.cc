@@ -47,7 +47,7 @@ TEST_F(TaskQueueTest, EndsATaskThatAWorkerGivesBack) {
 }
 
 TEST_F(TaskQueueTest, TakesAnAnswerAfterTheWorkerGaveTheTaskBack) {
-  open({.grace = kLongEnough});
+  open({.grace = kPatience});
   queue_->run(queue_task(1));
   Worker worker(server_);
   const Message task = worker.take().value();
@@ -167,7 +167,7 @@ TEST_F(TaskQueueTest, TakesAnAnswerThatLooksLikeAStatusOfTheBroker) {
 TEST_F(TaskQueueTest, ReadsAnAnswerThatNoConsumerCanDeliver) {
   TcpProxy proxy(server_.port());
   connection_ = connect_to(proxy.nats_url());
-  queue_ = std::make_unique<TaskQueue>(*connection_, sink_);
+  queue_ = std::make_unique<TaskQueue>(*connection_, sink_, patient());
   Worker worker(server_);
   queue_->run(queue_task(1));
   queue_->run(queue_task(2));
@@ -184,8 +184,8 @@ TEST_F(TaskQueueTest, ReadsAnAnswerThatNoConsumerCanDeliver) {
 TEST_F(TaskQueueTest, ReadsAnUndeliverableAnswerIfTheStreamsHaveAnotherPrefix) {
   TcpProxy proxy(server_.port());
   connection_ = connect_to(proxy.nats_url());
-  queue_ = std::make_unique<TaskQueue>(*connection_, sink_,
-                                       TaskQueueSettings{.streams = {.prefix = "orders"}});
+  queue_ =
+      std::make_unique<TaskQueue>(*connection_, sink_, patient({.streams = {.prefix = "orders"}}));
   ASSERT_TRUE(becomes_true([&] { return queue_->health().has_value(); }));
   proxy.spoil("spoiled", "$JS.ACK", "$JX.ACK");
   client_->publish_acked("orders.results.0.shop." + to_string(task_id(1)), "", "spoiled");

@@ -152,7 +152,7 @@ TEST_F(TaskQueueTest, TakesAnAnswerOfAServiceAfterARestartOfTheBroker) {
   server_.process().kill();
   ASSERT_TRUE(becomes_true([&] { return !connection_->connected(); }));
   ASSERT_TRUE(server_.process().start_again());
-  ASSERT_TRUE(connection_->wait_until_connected(kLongEnough));
+  ASSERT_TRUE(connection_->wait_until_connected(kPatience));
   // nats.c sends the subscriptions again. After one request and its response, the broker has the
   // subscriptions.
   ASSERT_TRUE(connection_->api("INFO", Json::object()));

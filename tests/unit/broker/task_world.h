@@ -18,6 +18,7 @@
 
 #include "base/check.h"
 #include "broker/task_message.h"
+#include "broker/task_queue.h"
 #include "orchestrator/ports/task_runner.h"
 #include "tests/support/nats_fixture.h"
 
@@ -46,6 +47,14 @@ inline Task service_task(uint8_t number, std::string subject = "svc.charge") {
   Task task = queue_task(number);
   task.target = NatsService{std::move(subject)};
   return task;
+}
+
+/// The settings with times that a busy machine does not exceed, so that the queue reads each answer
+/// once and sends each request to a service once.
+inline TaskQueueSettings patient(TaskQueueSettings settings = {}) {
+  settings.pull = kPatientPull;
+  settings.flush_timeout = kPatience;
+  return settings;
 }
 
 /// The report as a word: "started", "unbegun" (not started), "alive" (a heartbeat), the bytes of an
@@ -108,7 +117,7 @@ class CollectingTaskSink : public TaskSink {
   /// Waits until there are `count` reports of the task, and returns them.
   std::vector<std::string> wait_for(const InstanceId& task, size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kLongEnough, [&] { return words_of(task).size() >= count; });
+    changed_.wait_for(lock, kPatience, [&] { return words_of(task).size() >= count; });
     return words_of(task);
   }
 
@@ -116,7 +125,7 @@ class CollectingTaskSink : public TaskSink {
   /// the task at any time, so the start and heartbeats of the task are left out.
   std::vector<std::string> wait_for_ends(const InstanceId& task, size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kLongEnough, [&] { return ends_of(task).size() >= count; });
+    changed_.wait_for(lock, kPatience, [&] { return ends_of(task).size() >= count; });
     return ends_of(task);
   }
 
@@ -129,7 +138,7 @@ class CollectingTaskSink : public TaskSink {
   /// Waits until the task has `count` reports of that kind: "started" or "alive".
   bool wait_for_reports(const InstanceId& task, const std::string& kind, size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kLongEnough, [&] {
+    return changed_.wait_for(lock, kPatience, [&] {
       const std::vector<std::string> words = words_of(task);
       return static_cast<size_t>(std::count(words.begin(), words.end(), kind)) >= count;
     });
@@ -137,12 +146,7 @@ class CollectingTaskSink : public TaskSink {
 
   bool wait_for_all(size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kLongEnough, [&] { return reports_.size() >= count; });
-  }
-
-  size_t size() {
-    const std::lock_guard lock(mutex_);
-    return reports_.size();
+    return changed_.wait_for(lock, kPatience, [&] { return reports_.size() >= count; });
   }
 
  private:
@@ -172,25 +176,29 @@ class Worker {
  public:
   explicit Worker(const NatsServer& server, std::string subject = kTaskSubject)
       : client(server.client()), consumer_(task_consumer(subject)) {
-    client->subscribe("worker.next");
+    client->subscribe("worker.next.*");
   }
 
-  /// Sends a pull request; the tasks come to `client`.
-  void ask(std::string_view request) {
-    client->publish("$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS." + consumer_, request,
-                    "worker.next");
+  /// Sends a pull request; the tasks come to `client`. Returns the subject of the message that ends
+  /// the request.
+  std::string ask(std::string_view request) {
+    const std::string subject = fmt::format("worker.next.{}", ++asked_);
+    client->publish("$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS." + consumer_, request, subject);
     client->flush();
+    return subject;
   }
 
-  /// The next task; nullopt: there is none.
+  /// The next task; nullopt: none came within kPatience.
   std::optional<RawNatsClient::Message> take() {
-    const auto deadline = std::chrono::steady_clock::now() + kLongEnough;
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (std::chrono::steady_clock::now() < deadline) {
-      ask(R"({"batch":1,"expires":100000000})");
-      // A message without a reply subject ends the pull request. Until the consumer exists, no
-      // message comes.
-      std::optional<RawNatsClient::Message> message = client->next(Duration(150));
-      if (message && !message->reply.empty()) return message;
+      const std::string end = ask(R"({"batch":1,"expires":1000000000})");
+      do {
+        // Until the consumer exists, no message comes.
+        std::optional<RawNatsClient::Message> message = client->next(Duration(150));
+        if (message && !message->reply.empty()) return message;
+        if (message && message->subject == end) break;
+      } while (has_open_request());
     }
     return std::nullopt;
   }
@@ -216,7 +224,14 @@ class Worker {
   std::unique_ptr<RawNatsClient> client;
 
  private:
+  /// Whether the consumer has a pull request. A second one beside it could take a task that the
+  /// test does not read.
+  bool has_open_request() {
+    return client->api("CONSUMER.INFO.MILLRACE_TASKS." + consumer_).value("num_waiting", 0) > 0;
+  }
+
   std::string consumer_;
+  int asked_ = 0;
 };
 
 }  // namespace millrace

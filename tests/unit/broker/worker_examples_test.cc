@@ -31,7 +31,7 @@ class WorkerExamples : public NatsFixture, public testing::WithParamInterface<Ex
 
   CollectingTaskSink sink_;
   std::unique_ptr<Connection> connection_ = server_.connect();
-  TaskQueue queue_{*connection_, sink_};
+  TaskQueue queue_{*connection_, sink_, patient()};
 };
 
 TEST_P(WorkerExamples, AnswerTasksSendHeartbeatsAndReportErrorCodes) {
