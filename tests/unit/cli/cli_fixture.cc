@@ -10,6 +10,7 @@
 #include "cli/app.h"
 #include "gateway/http_server.h"
 #include "tests/unit/gateway/fake_service.h"
+#include "tests/unit/gateway/patient_limits.h"
 
 namespace millrace {
 namespace {
@@ -69,7 +70,9 @@ Ended CliTest::compact(Console&, Output& output, const CompactOptions& options) 
 }
 
 void CliTest::SetUp() {
-  auto started = HttpServer::start({.listen = "127.0.0.1:0"}, service_);
+  auto started = HttpServer::start(
+      {.listen = fmt::format("127.0.0.1:{}", port_.port()), .transport = patient_limits()},
+      service_);
   ASSERT_TRUE(started) << started.error().message;
   server_ = std::move(*started);
   env_["MILLRACE_URL"] = fmt::format("http://127.0.0.1:{}", server_->port());
@@ -127,7 +130,9 @@ void CliTest::apply_order() {
 }
 
 void CliTest::ask_for_token(const std::string& token) {
-  server_ = *HttpServer::start({.listen = "127.0.0.1:0", .token = BearerToken(token)}, service_);
+  server_ = *HttpServer::start(
+      {.listen = "127.0.0.1:0", .token = BearerToken(token), .transport = patient_limits()},
+      service_);
   env_["MILLRACE_URL"] = fmt::format("http://127.0.0.1:{}", server_->port());
 }
 

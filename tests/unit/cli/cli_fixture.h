@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/program_verbs.h"
+#include "tests/support/held_port.h"
 
 namespace millrace {
 
@@ -55,6 +56,7 @@ class CliTest : public testing::Test {
 
   const std::unique_ptr<FakeService> owned_service_;
   FakeService& service_;
+  HeldPort port_;  ///< of the gateway; after stop_gateway() no other process listens on it
   std::unique_ptr<HttpServer> server_;
   std::filesystem::path folder_;
   std::map<std::string, std::string> env_;

@@ -9,6 +9,7 @@
 
 #include "gateway/http_server.h"
 #include "tests/unit/gateway/fake_service.h"
+#include "tests/unit/gateway/patient_limits.h"
 #include "tests/unit/gateway/raw_client.h"
 
 namespace millrace {
@@ -22,7 +23,8 @@ inline constexpr const char* kOrder = "id: order\nstates: []\n";
 class ApiTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto started = HttpServer::start({.listen = "127.0.0.1:0"}, service_);
+    auto started =
+        HttpServer::start({.listen = "127.0.0.1:0", .transport = patient_limits()}, service_);
     ASSERT_TRUE(started) << started.error().message;
     server_ = std::move(*started);
   }

@@ -3,6 +3,7 @@
 
 #include "gateway/http_server.h"
 #include "tests/unit/gateway/fake_service.h"
+#include "tests/unit/gateway/patient_limits.h"
 #include "tests/unit/gateway/raw_client.h"
 
 namespace millrace {
@@ -16,8 +17,9 @@ class BearerTokenTest : public testing::Test {
  protected:
   void SetUp() override {
     // A server may listen beyond loopback only with a token.
-    auto started =
-        HttpServer::start({.listen = "0.0.0.0:0", .token = BearerToken(kToken)}, service_);
+    auto started = HttpServer::start(
+        {.listen = "0.0.0.0:0", .token = BearerToken(kToken), .transport = patient_limits()},
+        service_);
     ASSERT_TRUE(started) << started.error().message;
     server_ = std::move(*started);
   }

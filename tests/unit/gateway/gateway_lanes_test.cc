@@ -136,7 +136,8 @@ TEST(DefinitionLaneLimits, RefuseAFurtherDefinitionWith503) {
   FakeService service;
   const auto started = HttpServer::start(
       {.listen = "127.0.0.1:0",
-       .transport = {.definitions = {.threads = 1, .waiting = 0, .running_per_client = 1}}},
+       .transport =
+           patient_limits({.definitions = {.threads = 1, .waiting = 0, .running_per_client = 1}})},
       service);
   ASSERT_TRUE(started);
   const uint16_t port = (*started)->port();

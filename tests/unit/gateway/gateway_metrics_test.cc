@@ -27,7 +27,8 @@ TEST(GatewayMetrics, ArePrintedWithTheirHelpAndTheirType) {
 class GatewayMetricsTest : public testing::Test {
  protected:
   void start(const TransportLimits& limits) {
-    auto started = HttpServer::start({.listen = "127.0.0.1:0", .transport = limits}, service_);
+    auto started =
+        HttpServer::start({.listen = "127.0.0.1:0", .transport = patient_limits(limits)}, service_);
     ASSERT_TRUE(started) << started.error().message;
     server_ = std::move(*started);
     ASSERT_EQ(ask("PUT", "/v1/ns/default/workflows/order", kOrder).status, 200);

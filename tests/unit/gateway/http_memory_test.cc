@@ -13,7 +13,8 @@ class HttpMemory : public testing::Test {
   void SetUp() override { restart({.memory_bytes = kMiB}); }
 
   void restart(const TransportLimits& limits) {
-    auto started = HttpServer::start({.listen = "127.0.0.1:0", .transport = limits}, service_);
+    auto started =
+        HttpServer::start({.listen = "127.0.0.1:0", .transport = patient_limits(limits)}, service_);
     ASSERT_TRUE(started) << started.error().message;
     server_ = std::move(*started);
   }

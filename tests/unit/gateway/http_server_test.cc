@@ -8,13 +8,15 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/gateway/fake_service.h"
+#include "tests/unit/gateway/patient_limits.h"
 #include "tests/unit/gateway/raw_client.h"
 
 namespace millrace {
 namespace {
 
 std::unique_ptr<HttpServer> start(Service& service, TransportLimits limits = {}) {
-  auto started = HttpServer::start({.listen = "127.0.0.1:0", .transport = limits}, service);
+  auto started =
+      HttpServer::start({.listen = "127.0.0.1:0", .transport = patient_limits(limits)}, service);
   EXPECT_TRUE(started) << started.error().message;
   return std::move(*started);
 }
@@ -292,7 +294,7 @@ TEST(HttpServer, LetsNoClientThatReadsNoAnswersKeepOthersOutWithoutTheToken) {
   const auto started = HttpServer::start(
       {.listen = "127.0.0.1:0",
        .token = BearerToken("the-token"),
-       .transport = {.connections = 1, .probe_connections = 0, .socket_bytes = 1}},
+       .transport = patient_limits({.connections = 1, .probe_connections = 0, .socket_bytes = 1})},
       service);
   ASSERT_TRUE(started) << started.error().message;
   const uint16_t port = (*started)->port();
@@ -417,7 +419,7 @@ TEST_F(HttpServerWaitTest, DoesNotEndAWaitingRequestAtAPipelinedRequest) {
 
 TEST(HttpServer, FinishesRunningRequestsBeforeItStops) {
   FakeService service;
-  const auto server = start(service);
+  const auto server = start(service, {.stop_grace = kPatience});
   service.hold();
   RawClient client(server->port());
   client.send("PUT /v1/ns/shop HTTP/1.1\r\nHost: localhost\r\n\r\n");

@@ -1,5 +1,5 @@
 // RawClient: a TCP connection that sends any bytes and reads HTTP answers, for requests that no
-// correct client sends. It blocks. A peer that sends nothing for 20 seconds counts as closed.
+// correct client sends. It blocks. A peer that sends nothing for kPatience counts as closed.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 #include "gateway/http_server.h"
 #include "tests/support/patience.h"
 #include "tests/unit/gateway/fake_service.h"
+#include "tests/unit/gateway/patient_limits.h"
 #include "tests/unit/gateway/raw_client.h"
 
 namespace millrace {
@@ -46,7 +47,7 @@ class RefusedTokenTest : public testing::Test {
   void start(TransportLimits transport) {
     server_ = *HttpServer::start({.listen = "127.0.0.1:0",
                                   .token = BearerToken(kRightToken),
-                                  .transport = transport,
+                                  .transport = patient_limits(transport),
                                   .on_token_failure =
                                       [this](const TokenFailure& one) {
                                         const std::lock_guard lock(mutex_);
