@@ -19,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Duration kEndTimeout{10'000};
-
 /// How often the inbox is checked if there was no descriptor left to signal new messages.
 constexpr Duration kWithoutWake{50};
 
@@ -206,7 +204,7 @@ void ContainerRunner::Impl::end_all() {
   jobs_.clear();
   const Duration started = clock_.elapsed();
   for (const std::unique_ptr<Box>& box : boxes_) let_go(*box);
-  while (!boxes_.empty() && clock_.elapsed() - started < kEndTimeout) {
+  while (!boxes_.empty() && clock_.elapsed() - started < settings_.end_timeout) {
     wait(kMeasureEvery);
     poll();
   }

@@ -29,7 +29,10 @@ struct ContainerSettings {
   size_t containers = 16;  ///< maximum at once, isolated and reusable; further containers wait
   size_t calls_each = 16;  ///< maximum of calls at once in a reusable container; further calls wait
   Duration idle{300'000};  ///< how long an unused reusable container is kept
-  Duration start_timeout{300'000};   ///< until a reusable container must listen; includes the pull
+  Duration start_timeout{300'000};  ///< until a reusable container must listen; includes the pull
+  /// How long the destructor waits for the removal of the containers. What is left then is removed
+  /// by the next process of the data folder.
+  Duration end_timeout{10'000};
   std::string network;               ///< see network_of()
   bool maps_users = false;           ///< see maps_container_users()
   std::vector<std::string> options;  ///< further options for `run`
