@@ -16,6 +16,7 @@
 #include "http/http_client.h"
 #include "orchestrator/ports/clock.h"
 #include "tests/support/folder.h"
+#include "tests/support/patience.h"
 #include "tests/unit/functions/fake_runtime.h"
 #include "tests/unit/functions/recorded_reports.h"
 #include "tests/unit/http/http_peer.h"
@@ -112,6 +113,7 @@ class ContainerTest : public testing::Test {
     settings_.runtime = runtime_.program();
     settings_.folder = folder_.path() / "functions";
     settings_.data_id = "data-1";
+    settings_.end_timeout = kPatience;
   }
 
   ContainerRunner& runner() {

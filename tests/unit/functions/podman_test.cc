@@ -18,6 +18,7 @@
 #include "orchestrator/ports/clock.h"
 #include "os/programs.h"
 #include "tests/support/folder.h"
+#include "tests/support/patience.h"
 #include "tests/support/process.h"
 #include "tests/unit/functions/recorded_reports.h"
 
@@ -44,6 +45,7 @@ class PodmanTest : public testing::Test {
     settings_.runtime = "podman";
     settings_.folder = folder_.path() / "functions";
     settings_.data_id = kData;
+    settings_.end_timeout = kPatience;
     runner_ = std::make_unique<ContainerRunner>(settings_, client_, clock_, reports_);
   }
   void TearDown() override {

@@ -127,14 +127,14 @@ class HttpPeer {
     return fmt::format("http://127.0.0.1:{}{}", port_, path);
   }
 
-  /// All requests so far, once there are `count`; fewer if they do not arrive within 30 seconds.
+  /// All requests so far, once there are `count`; fewer if they do not arrive within kPatience.
   std::vector<Request> requests(size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kPatience, [&] { return requests_.size() >= count; });
     return requests_;
   }
 
-  /// Waits until `count` connections have ended; false if they do not end within 30 seconds.
+  /// Waits until `count` connections have ended; false if they do not end within kPatience.
   bool await_end(size_t count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return ended_ >= count; });
@@ -237,7 +237,7 @@ class Gate {
     is_open_ = true;
     changed_.notify_all();
   }
-  /// Waits for open(); false if the gate is not opened within 30 seconds.
+  /// Waits for open(); false if the gate is not opened within kPatience.
   bool pass() {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [this] { return is_open_; });
@@ -258,13 +258,13 @@ class Heard {
     all_.push_back(std::move(value));
     changed_.notify_all();
   }
-  /// All values, once `condition` holds for them, or after 30 seconds.
+  /// All values, once `condition` holds for them, or after kPatience.
   std::vector<T> wait_until(const std::function<bool(const std::vector<T>&)>& condition) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kPatience, [&] { return condition(all_); });
     return all_;
   }
-  /// All values, once there are `count`, or after 30 seconds.
+  /// All values, once there are `count`, or after kPatience.
   std::vector<T> wait_for(size_t count) {
     return wait_until([count](const std::vector<T>& all) { return all.size() >= count; });
   }
