@@ -41,6 +41,14 @@ class JqPool {
     /// How many compiles of one check may run at the same time, each on a fast jq worker. With as
     /// many compiles as fast jq workers, no fast jq worker is left for evaluations.
     size_t checks_at_once = 1;
+    /// Slices, timeouts and `compiling` are processor time, so that a jq program does not count as
+    /// slow because the machine is busy. In wall-clock time, each ends after this many times its
+    /// length.
+    int most_waiting = 10;
+    Duration start_timeout{10'000};  ///< within this time a new jq worker must be ready
+    /// An evaluation that takes no longer is quick; those of lanes that were quick share a round
+    /// trip.
+    std::chrono::microseconds quick{1'000};
   };
 
   struct Stats {

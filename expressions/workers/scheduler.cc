@@ -21,7 +21,6 @@ constexpr int kMaxTimeouts = 2;
 /// A job is sent to a jq worker together with others only if the last kQuickInARow evaluations of
 /// its lane were quick.
 constexpr int kQuickInARow = 4;
-constexpr std::chrono::microseconds kQuick(1'000);
 constexpr size_t kMostTogether = 16;
 constexpr size_t kMostSharedBytes = size_t{16} << 10;  // a larger request is sent alone
 constexpr size_t kMostKeptBytes = size_t{1} << 20;     // larger send buffers are freed after use
@@ -32,9 +31,6 @@ constexpr size_t kMostOfASmallJob = size_t{256} << 10;
 constexpr int kUnavailableAfter = 3;  // after so many failed starts in a row, checks fail
 
 constexpr Duration kLongestTimeout = 24h;
-/// Allowances are processor time, so that a jq program does not count as slow because the machine
-/// is busy. In wall-clock time, an allowance ends after kMostWaiting times its length.
-constexpr int kMostWaiting = 10;
 
 /// The processor time that a process has used. For a process that has ended that time is unknown;
 /// then the longest possible time is returned.
@@ -233,7 +229,7 @@ void JqPool::Scheduler::allow(Slot& slot, Clock::duration allowance) {
   slot.allowance = std::min<Clock::duration>(allowance, kLongestTimeout);
   slot.computed = computed_by(slot.cpu);
   slot.deadline = Clock::now() + slot.allowance;
-  slot.latest = Clock::now() + kMostWaiting * slot.allowance;
+  slot.latest = Clock::now() + settings_.most_waiting * slot.allowance;
 }
 
 void JqPool::Scheduler::wait() {
@@ -417,7 +413,8 @@ void JqPool::Scheduler::finish(Slot& slot, Job::End end, const std::string& prob
 
 void JqPool::Scheduler::note_speed(const Job& job, Job::End end) {
   if (job.kind == Job::Kind::kCheck) return;
-  if (end != Job::End::kAnswered || std::chrono::microseconds(job.replies.back().took) > kQuick) {
+  if (end != Job::End::kAnswered ||
+      std::chrono::microseconds(job.replies.back().took) > settings_.quick) {
     quick_.erase(job.lane);
   } else if (int& in_a_row = quick_[job.lane]; in_a_row < kQuickInARow) {
     ++in_a_row;

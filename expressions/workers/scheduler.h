@@ -167,10 +167,11 @@ class JqPool::Scheduler {
   std::deque<Job> large_;    // large jobs for the fast slots
   uint64_t large_lane_ = 0;  // the lane of the large job that a fast slot got last
   std::unordered_map<uint64_t, Lane> lanes_;
-  std::deque<uint64_t> turns_;               // lanes that wait for a slot
-  std::unordered_map<uint64_t, int> quick_;  // by lane (workflow): how many of its evaluations in
-                                             // a row, up to the latest one, took at most kQuick
-  int failed_starts_ = 0;                    // the number of failed starts in a row
+  std::deque<uint64_t> turns_;  // lanes that wait for a slot
+  // By lane (workflow): how many of its evaluations in a row, up to the latest one, took at most
+  // Settings::quick.
+  std::unordered_map<uint64_t, int> quick_;
+  int failed_starts_ = 0;  // the number of failed starts in a row
   Clock::time_point next_start_;
   Stats own_stats_;
 

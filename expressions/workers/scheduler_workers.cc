@@ -19,7 +19,6 @@ using namespace std::chrono_literals;
 /// How many jq workers may die on a job before the job fails.
 constexpr int kMaxDeaths = 2;
 
-constexpr auto kStartTimeout = 10s;
 constexpr std::chrono::steady_clock::duration kFirstPause = 50ms;
 constexpr std::chrono::steady_clock::duration kLongestPause = 5s;
 
@@ -46,7 +45,7 @@ void JqPool::Scheduler::start_workers() {
   for (Slot& slot : slots_) {
     if (slot.worker != 0 || (slot.slow && slot.jobs.empty())) continue;
     slot.worker = ++last_worker_;
-    slot.deadline = now + kStartTimeout;
+    slot.deadline = now + settings_.start_timeout;
     ++own_stats_.started;
     if (const Status asked = launcher_->start_worker(slot.worker, slot.slow); !asked) {
       return launcher_ended(asked.error().message);
