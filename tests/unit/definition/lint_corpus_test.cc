@@ -39,8 +39,10 @@ bool is_fact(const Finding& finding) {
 class LintCorpus : public PoolTest {
  protected:
   std::vector<Finding> all_findings_in(std::string_view text) {
-    return load_and_lint(
-               text, [&](std::span<const std::string> programs) { return pool().check(programs); })
+    return load_and_lint(text,
+                         [&](std::span<const std::string> programs) {
+                           return pool().check(programs, kPatience);
+                         })
         .findings.sorted();
   }
 

@@ -457,7 +457,7 @@ class LoaderWithWorkersTest : public PoolTest {};
 
 TEST_F(LoaderWithWorkersTest, ReportsTheErrorsThatLibjqFinds) {
   const ProgramCheck check = [&](std::span<const std::string> programs) {
-    return pool().check(programs);
+    return pool().check(programs, kPatience);
   };
   const Loaded loaded = load_workflow(R"yaml(id: a
 states:
@@ -487,7 +487,7 @@ TEST_F(LoaderWithWorkersTest, ReportsNoFindingsForGoodDefinitions) {
   for (const std::string& file : corpus_files("good")) {
     const Loaded loaded = load_workflow(
         read_text_file(file),
-        [&](std::span<const std::string> programs) { return pool().check(programs); });
+        [&](std::span<const std::string> programs) { return pool().check(programs, kPatience); });
     EXPECT_EQ(render_text(loaded.findings, file), "");
   }
 }

@@ -18,7 +18,7 @@ using testing::Not;
 class JqComplaintsTest : public PoolTest {
  protected:
   std::string complaint_of(const std::string& program) {
-    const std::optional<Error> error = pool().check({&program, 1}).at(0);
+    const std::optional<Error> error = check({&program, 1}).at(0);
     return error ? error->message : "";
   }
 };

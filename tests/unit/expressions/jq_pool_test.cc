@@ -229,7 +229,7 @@ TEST_F(JqPoolTest, FindsTheInvalidProgramsAmongMany) {
   programs[30] = ".a b";
   programs[31] = "(.a";
   programs[49] = ". # a comment";
-  const std::vector<std::optional<Error>> verdicts = pool().check(programs);
+  const std::vector<std::optional<Error>> verdicts = check(programs);
   ASSERT_EQ(verdicts.size(), 50);
   EXPECT_EQ(verdicts[17], (Error{"jq.syntax",
                                  "there is no function `nosuch` at column 6; write `.nosuch` for a "
@@ -246,10 +246,10 @@ TEST_F(JqPoolTest, FindsTheInvalidProgramsAmongMany) {
 }
 
 TEST_F(JqPoolTest, ChecksAnyNumberOfPrograms) {
-  EXPECT_TRUE(pool().check({}).empty());
+  EXPECT_TRUE(check({}).empty());
   std::vector<std::string> programs(450, ".a | length");
   programs[449] = "$x";
-  const std::vector<std::optional<Error>> verdicts = pool().check(programs);
+  const std::vector<std::optional<Error>> verdicts = check(programs);
   EXPECT_EQ(std::count(verdicts.begin(), verdicts.end(), std::nullopt), 449);
   EXPECT_EQ(verdicts[449],
             (Error{"jq.syntax",
@@ -262,7 +262,7 @@ TEST_F(JqPoolTest, ChecksProgramsOnSeveralWorkersAtOnce) {
   for (const size_t wrong : {size_t{0}, size_t{149}, size_t{150}, size_t{449}}) {
     programs[wrong] = fmt::format("$x{}", wrong);
   }
-  const std::vector<std::optional<Error>> verdicts = pool().check(programs);
+  const std::vector<std::optional<Error>> verdicts = check(programs);
   EXPECT_EQ(std::count(verdicts.begin(), verdicts.end(), std::nullopt), 446);
   for (const size_t wrong : {size_t{0}, size_t{149}, size_t{150}, size_t{449}}) {
     EXPECT_EQ(
@@ -329,7 +329,7 @@ TEST_F(JqPoolTest, AgreesWithLibjqOnWhetherTheNamesInAProgramExist) {
     // The names of the second program are not plain, so libjq checks it.
     const std::string program = maker.program(1 + i % 3);
     const std::vector<std::string> both = {program, fmt::format("({}) | $__loc__", program)};
-    const auto verdicts = pool().check(both);
+    const auto verdicts = check(both);
     EXPECT_EQ(verdicts[0].has_value(), verdicts[1].has_value()) << program;
     good += verdicts[0] ? 0 : 1;
   }
@@ -340,10 +340,10 @@ TEST_F(JqPoolTest, AgreesWithLibjqOnWhetherTheNamesInAProgramExist) {
 TEST_F(JqPoolTest, StopsACheckAtTheFirstProgramsThatDoNotCompileInTime) {
   start({.workers = 1, .compiling = Duration(1)});
   const std::vector<std::string> one{".a | length"};
-  EXPECT_EQ(pool().check(one).at(0),
+  EXPECT_EQ(check(one).at(0),
             (Error{"jq.check_failed", "jq does not compile the program in time"}));
   const std::vector<std::string> many(201, ".a | length");
-  const std::vector<std::optional<Error>> verdicts = pool().check(many);
+  const std::vector<std::optional<Error>> verdicts = check(many);
   EXPECT_EQ(verdicts[0],
             (Error{"jq.check_failed", "jq does not compile this program and 99 others in time"}));
   EXPECT_EQ(verdicts[99], verdicts[0]);
@@ -355,7 +355,7 @@ TEST_F(JqPoolTest, StopsACheckAtTheFirstProgramsThatDoNotCompileInTime) {
 
 TEST_F(JqPoolTest, ChecksEachProgramWithoutTheDefinitionsOfTheOthers) {
   const std::vector<std::string> programs{"def f: 1; f", "f", "$__now_"};
-  const std::vector<std::optional<Error>> verdicts = pool().check(programs);
+  const std::vector<std::optional<Error>> verdicts = check(programs);
   EXPECT_EQ(verdicts[0], std::nullopt);
   EXPECT_EQ(
       verdicts[1],
@@ -371,7 +371,7 @@ TEST_F(JqPoolTest, ReportsThatNoJqWorkerCanBeStarted) {
   auto broken = JqPool::start(*std::move(launcher), {.workers = 1});
   ASSERT_TRUE(broken);
   const std::vector<std::string> programs{"."};
-  const std::vector<std::optional<Error>> verdicts = (*broken)->check(programs);
+  const std::vector<std::optional<Error>> verdicts = (*broken)->check(programs, kPatience);
   ASSERT_TRUE(verdicts.at(0));
   EXPECT_EQ(verdicts[0], (Error{"jq.unavailable", "the launcher of the jq workers has ended"}));
   EXPECT_GE((*broken)->stats().start_failures, 3);

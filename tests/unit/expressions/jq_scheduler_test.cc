@@ -106,7 +106,7 @@ TEST_F(JqSchedulerTest, MovesAnEvaluationThatExceedsItsTimeSliceToASlowWorker) {
 }
 
 TEST_F(JqSchedulerTest, DoesNotCopyTheInputOfAnEvaluationThatWaits) {
-  start({.workers = 1, .slice = kForever});
+  start({.workers = 1, .slice = kForever, .most_waiting = kOnlyProcessorTime});
   const Answers first = evaluate_later(pool(), on_lane(1, kLoop, kForever));
   ASSERT_TRUE(eventually([&] { return pool().stats().running == 1; }, kSlowWork));
   const auto input = shared_text("1");
@@ -146,7 +146,7 @@ Evaluation large_on_lane(uint64_t lane, std::string program) {
 }
 
 TEST_F(JqSchedulerTest, GivesLargeEvaluationsToOneFastWorkerAtATime) {
-  start({.workers = 2, .slice = kForever});
+  start({.workers = 2, .slice = kForever, .most_waiting = kOnlyProcessorTime});
   const Answers first = evaluate_later(pool(), large_on_lane(1, kLoop));
   const Answers second = evaluate_later(pool(), large_on_lane(2, kLoop));
   for (int i = 0; i < 10; ++i) {
@@ -159,7 +159,7 @@ TEST_F(JqSchedulerTest, GivesLargeEvaluationsToOneFastWorkerAtATime) {
 }
 
 TEST_F(JqSchedulerTest, ServesLanesInTurnWithLargeEvaluations) {
-  start({.workers = 1, .slice = kForever});
+  start({.workers = 1, .slice = kForever, .most_waiting = kOnlyProcessorTime});
   EXPECT_EQ(evaluate("length"), Json(0));
   const std::vector<pid_t> workers = children_of(launcher());
   ASSERT_THAT(workers, SizeIs(1));
@@ -213,7 +213,10 @@ TEST_F(JqSchedulerTest, ServesLanesInTurnIfThereAreMoreLanesThanSlowWorkers) {
 class JqSchedulerRoundTripTest : public JqSchedulerTest {
  protected:
   void evaluate_among_quick_ones(const std::string& program, Duration timeout) {
-    start({.workers = 1, .slice = Duration(500)});
+    start({.workers = 1,
+           .slice = Duration(500),
+           .most_waiting = kOnlyProcessorTime,
+           .quick = kPatience});
     for (uint64_t lane = 1; lane <= 6; ++lane) {
       for (int i = 0; i < 4; ++i) evaluate(on_lane(lane, "length", kForever));
     }
@@ -281,16 +284,18 @@ TEST_F(JqSchedulerTest, RunsFastWorkersAtALowerPriorityThanMillrace) {
 TEST_F(JqSchedulerTest, RunsSlowWorkersAtLowPriorityAndEndsIdleSlowWorkers) {
   start({.workers = 1, .idle = Duration(0)});
   EXPECT_THAT(slow_workers(), SizeIs(0));
-  const Answers looping = evaluate_later(pool(), on_lane(1, kLoop, Duration(300)));
+  const Answers looping = evaluate_later(pool(), on_lane(1, kLoop, kForever));
   wait_for_slow_work(1);
   // A slow worker has a lower priority than this process, once the launcher has set it.
   constexpr int kNicest = 19;
   const int niceness = std::min(getpriority(PRIO_PROCESS, 0) + 15, kNicest);
   EXPECT_TRUE(eventually([&] {
     const std::vector<pid_t> slow = slow_workers();
-    return slow.empty() || getpriority(PRIO_PROCESS, static_cast<id_t>(slow[0])) == niceness;
+    return !slow.empty() && getpriority(PRIO_PROCESS, static_cast<id_t>(slow[0])) == niceness;
   }));
-  looping.wait();
+  start({.workers = 1, .idle = Duration(0)});
+  EXPECT_FALSE(evaluate(on_lane(1, kLoop, Duration(10))).at(0));
+  EXPECT_EQ(pool().stats().overran, 1);
   EXPECT_TRUE(eventually([] { return slow_workers().empty(); }, kSlowWork));
   EXPECT_EQ(evaluate("length"), Json(0));
 }

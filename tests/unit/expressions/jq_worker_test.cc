@@ -81,6 +81,7 @@ TEST_F(JqWorkerTest, HidesItsEnvironmentFromPrograms) {
 }
 
 TEST_F(JqWorkerTest, IgnoresDebugOutputAndRefusesToHalt) {
+  start({.workers = 1, .most_waiting = kOnlyProcessorTime});
   expect(std::initializer_list<HostileRow>{
       {"5 | debug", "5"},
       {"5 | stderr", "5"},
@@ -184,7 +185,7 @@ TEST_F(JqWorkerTest, EvaluatesUnusualProgramsAsJqDoes) {
 
 TEST_F(JqWorkerTest, RefusesProgramsLongerThan4096Bytes) {
   const std::string long_one = "." + std::string(4096, ' ');
-  EXPECT_EQ(pool().check({&long_one, 1}).at(0)->code, "jq.too_long");
+  EXPECT_EQ(check({&long_one, 1}).at(0)->code, "jq.too_long");
   EXPECT_EQ(evaluate(long_one).error().code, kBad);
 }
 

@@ -46,7 +46,7 @@ class JsonSchemaTest : public PoolTest {
   }
 
   std::optional<Error> check(const std::string& schema) {
-    return pool().check_schemas({&schema, 1}).at(0);
+    return pool().check_schemas({&schema, 1}, kPatience).at(0);
   }
 };
 

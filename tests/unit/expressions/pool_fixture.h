@@ -4,7 +4,9 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "expressions/workers/pool.h"
+#include "tests/support/patience.h"
 
 namespace millrace {
 
@@ -28,6 +31,10 @@ inline std::shared_ptr<const std::string> shared_text(std::string text) {
 /// so on a busy machine it may need minutes for what takes less than a second otherwise.
 inline constexpr Duration kNoTimeout = std::chrono::minutes(10);
 
+/// JqPool::Settings::most_waiting for a pool whose evaluations count as slow only because of their
+/// processor time, however busy the machine is. Evaluations that never end then take long.
+inline constexpr int kOnlyProcessorTime = 1'000;
+
 inline std::future<std::vector<QueryResult>> evaluate_later(JqPool& pool, Evaluation evaluation) {
   if (!evaluation.timeout) evaluation.timeout = kNoTimeout;
   auto promise = std::make_shared<std::promise<std::vector<QueryResult>>>();
@@ -40,10 +47,11 @@ inline std::future<std::vector<QueryResult>> evaluate_later(JqPool& pool, Evalua
 
 class PoolTest : public testing::Test {
  protected:
-  void SetUp() override { start({}); }
+  void SetUp() override { start({.most_waiting = kOnlyProcessorTime}); }
 
   void start(JqPool::Settings settings) {
     stop();
+    settings.start_timeout = kPatience;
     auto launcher = JqLauncher::start(MILLRACE_JQ_WORKER);
     ASSERT_TRUE(launcher) << launcher.error().message;
     auto started = JqPool::start(*std::move(launcher), settings);
@@ -54,6 +62,10 @@ class PoolTest : public testing::Test {
   void stop() { pool_.reset(); }
 
   JqPool& pool() { return *pool_; }
+
+  std::vector<std::optional<Error>> check(std::span<const std::string> programs) {
+    return pool_->check(programs, kPatience);
+  }
 
   std::vector<QueryResult> evaluate(const Evaluation& evaluation) {
     return evaluate_later(*pool_, evaluation).get();
