@@ -8,11 +8,10 @@
 #include <unistd.h>
 
 #include "tests/support/few_descriptors.h"
+#include "tests/support/patience.h"
 
 namespace millrace {
 namespace {
-
-constexpr Duration kLong{30'000};
 
 /// A file in memory.
 Descriptor memory_file() { return Descriptor(::memfd_create("test", MFD_CLOEXEC)); }
@@ -37,7 +36,7 @@ TEST(Launch, PassesTheGivenStreamsAndOnlyTheGivenEnvironmentToTheProgram) {
   options.output = output.fd();
   const Result<LaunchedProcess> process = launch(options);
   ASSERT_TRUE(process);
-  EXPECT_EQ(wait_for_end(*process, kLong), 0);
+  EXPECT_EQ(wait_for_end(*process, kPatience), 0);
   EXPECT_EQ(text_of(output), "in value:\n");
 }
 
@@ -50,7 +49,7 @@ TEST(Launch, PassesOnlyTheKeptDescriptorsToTheProgram) {
   options.kept = {kept.fd()};
   const Result<LaunchedProcess> process = launch(options);
   ASSERT_TRUE(process);
-  EXPECT_EQ(wait_for_end(*process, kLong), 0);
+  EXPECT_EQ(wait_for_end(*process, kPatience), 0);
   EXPECT_EQ(text_of(kept), "hello\n");
 }
 
@@ -63,7 +62,7 @@ TEST(Launch, StartsAProcessThatBlocksNoSignalAndLeadsASession) {
       launch(shell("[ $(cut -d' ' -f6 /proc/$$/stat) = $$ ] || exit 1; kill -TERM $$"));
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ASSERT_TRUE(process);
-  EXPECT_EQ(wait_for_end(*process, kLong), 128 + SIGTERM);
+  EXPECT_EQ(wait_for_end(*process, kPatience), 128 + SIGTERM);
 }
 
 TEST(Launch, ReportsTheExitCodeAsAShellDoes) {
@@ -71,10 +70,10 @@ TEST(Launch, ReportsTheExitCodeAsAShellDoes) {
   ASSERT_TRUE(runs);
   EXPECT_EQ(wait_for_end(*runs, Duration(0)), std::nullopt);
   ::kill(runs->pid, SIGKILL);
-  EXPECT_EQ(wait_for_end(*runs, kLong), 128 + SIGKILL);
+  EXPECT_EQ(wait_for_end(*runs, kPatience), 128 + SIGKILL);
   const Result<LaunchedProcess> missing = launch({.command = {"/missing/program"}});
   ASSERT_TRUE(missing);
-  EXPECT_EQ(wait_for_end(*missing, kLong), 127);
+  EXPECT_EQ(wait_for_end(*missing, kPatience), 127);
 }
 
 TEST(Launch, StartsNothingWithoutAFreeDescriptor) {

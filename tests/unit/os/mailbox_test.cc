@@ -9,6 +9,7 @@
 #include <poll.h>
 
 #include "tests/support/few_descriptors.h"
+#include "tests/support/patience.h"
 
 namespace millrace {
 namespace {
@@ -57,7 +58,7 @@ TEST(PolledMailbox, LosesNoMessageWhenManyThreadsPutMessages) {
   size_t taken = 0;
   while (taken < size_t{kThreads} * kEach) {
     pollfd state{.fd = mailbox.fd(), .events = POLLIN, .revents = 0};
-    ASSERT_GT(::poll(&state, 1, 30'000), 0) << taken;
+    ASSERT_GT(::poll(&state, 1, static_cast<int>(kPatience.count())), 0) << taken;
     taken += mailbox.take()->size();
   }
   for (std::thread& thread : threads) thread.join();
