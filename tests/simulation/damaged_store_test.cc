@@ -56,7 +56,7 @@ class DamagedStore : public testing::Test {
     std::filesystem::remove(said);
     const pid_t child = ::fork();
     if (child == 0) {
-      ::alarm(20);  // ends a process that hangs
+      ::alarm(600);  // ends a process that hangs, however busy the machine is
       [[maybe_unused]] const auto* const file = std::freopen(said.c_str(), "w", stderr);
       base.world().copy_store_to(folder);
       const std::string complaints = attempt();
