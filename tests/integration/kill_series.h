@@ -1,7 +1,9 @@
 // KillSeries: kills a process at random moments of an operation, such as a restore, until a given
 // number of kills has hit the operation. MILLRACE_KILLS=50 sets this number. MILLRACE_SEED=n
 // repeats the random choices of a run. The moments lie within the time that the operation takes
-// without a kill, which the test measures first. So the moments fit every machine. For one thread.
+// without a kill, which the test measures first. Until a kill has hit, the moments become earlier
+// after a kill that came too late, and later after one that came too early: the machine may be
+// busier than at the measurement, or less busy. So the moments fit every machine. For one thread.
 #pragma once
 
 #include <array>
@@ -62,17 +64,19 @@ class KillSeries {
   /// A random number from 0 to `most`.
   size_t up_to(size_t most) { return std::uniform_int_distribution<size_t>(0, most)(random_); }
 
-  /// Calls `kill` with a random moment from 0 to `whole`, the time of the operation. `kill` starts
-  /// the operation, waits until that moment, kills the process and returns where the kill came.
-  /// Failures are reported with `what` and the moment.
+  /// Calls `kill` with a random moment of the operation, which takes `whole` without a kill. `kill`
+  /// starts the operation, waits until that moment, kills the process and returns where the kill
+  /// came. Failures are reported with `what` and the moment.
   template <class Kill>
   KillPlace run(std::string_view what, Duration whole, const Kill& kill) {
-    const Duration moment(up_to(static_cast<size_t>(whole.count())));
+    const auto latest = static_cast<double>(whole.count()) * range_;
+    const Duration moment(up_to(static_cast<size_t>(latest)));
     KillPlace place = KillPlace::kBefore;
     const std::string label = fmt::format("{}, kill {}, after {} of {} ms", what, ++kills_,
                                           moment.count(), whole.count());
     campaign_.run(label, [&] { place = kill(moment); });
     ++places_[static_cast<size_t>(place)];
+    if (hits() == 0) range_ *= place == KillPlace::kAfter ? 0.7 : 1.4;
     return place;
   }
 
@@ -86,6 +90,7 @@ class KillSeries {
   std::mt19937_64 random_{seed_};
   size_t kills_ = 0;
   std::array<size_t, 3> places_{};  ///< how many kills came at each place
+  double range_ = 1;                ///< the latest moment, as a part of the time of the operation
   Campaign campaign_;
 };
 
