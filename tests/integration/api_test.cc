@@ -112,7 +112,7 @@ TEST_F(Api, DeletesAWorkflowWithLiveInstancesOnlyWithTheOptionCancel) {
 
 TEST_F(Api, ReturnsTheOutputToAStartCallThatWaitsForTheEnd) {
   millrace_.apply("id: waiter\nstates:\n  - id: a\n    type: noop\n    transform:\n      out: 1\n");
-  const HttpReply ended = start(Json::object(), {}, "?wait=PT30S");
+  const HttpReply ended = start(Json::object(), {}, "?wait=PT10M");
   EXPECT_EQ(ended.status, 200);
   EXPECT_EQ(ended.json()["status"], "complete");
   EXPECT_EQ(ended.json()["output"], Json::parse(R"({"out":1})"));
@@ -125,7 +125,7 @@ TEST_F(Api, ReturnsTheInstanceIdIfAStartCallWaitsTooLongForTheEnd) {
   const HttpReply waited = start(Json::object(), {}, "?wait=PT0.1S");
   EXPECT_EQ(waited.status, 202);
   EXPECT_EQ(waited.header("Millrace-Wait"), "timeout");
-  EXPECT_EQ(millrace_.instance(waited.json()["id"])["status"], "waiting");
+  millrace_.instance_once(waited.json()["id"], "waiting");
   EXPECT_EQ(millrace_.cli({"run", "waiter", "--wait", "100ms"}).code, 8);
 }
 
@@ -205,7 +205,7 @@ TEST_F(Api, ListsInstancesInPagesWithTheNewestFirst) {
   EXPECT_EQ(listed, started);
 
   EXPECT_EQ(millrace_.items("instances?workflow=quick").size(), 3U);
-  EXPECT_EQ(millrace_.items("instances?status=waiting").size(), 4U);
+  EXPECT_TRUE(millrace_.has_instances("status=waiting", 4));
   EXPECT_EQ(millrace_.items("instances?workflow=quick&status=waiting").size(), 0U);
   const std::string since = millrace_.instance(started[1])["startedAt"];
   const size_t started_since = millrace_.items("instances?since=" + since).size();

@@ -196,8 +196,7 @@ class ScenarioRun {
       if (scenario_.has_task) worker_.work();
       return condition();
     });
-    CHECK(came, "{}: not true after half a minute: {}\n{}", scenario_.name, what,
-          server_.process().errors());
+    CHECK(came, "{}: not true in time: {}\n{}", scenario_.name, what, server_.process().errors());
   }
 
   HttpReply ask(std::string_view method, std::string_view path, std::string_view text = "",

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include "tests/support/held_port.h"
 #include "tests/support/millrace_server.h"
 #include "tests/support/tcp_proxy.h"
 
@@ -140,13 +141,9 @@ TEST_F(DevMode, RequiresTheGivenTokenAndPrintsHowToSetIt) {
 }
 
 TEST_F(DevMode, StartsItsBrokerOnTheGivenPort) {
-  uint16_t port = 0;
-  {
-    const NatsServer free_again;
-    port = free_again.port();
-  }
-  start({"--nats-port", std::to_string(port)});
-  EXPECT_THAT(dev_->output(), HasSubstr(fmt::format("NATS at nats://127.0.0.1:{}.", port)));
+  const HeldPort held;
+  start({"--nats-port", std::to_string(held.port())});
+  EXPECT_THAT(dev_->output(), HasSubstr(fmt::format("NATS at nats://127.0.0.1:{}.", held.port())));
 }
 
 TEST_F(DevMode, AcceptsEventsFromANatsClientAtThePrintedAddress) {

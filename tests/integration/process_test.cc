@@ -26,7 +26,7 @@ TEST_F(ServerProcess, KeepsWorkflowsAndInstancesAcrossAKill) {
 
   millrace_.start_ready();
   EXPECT_EQ(millrace_.get("workflows/purchase")["definition"], text);
-  EXPECT_EQ(millrace_.instance(id)["status"], "waiting");
+  millrace_.instance_once(id, "waiting");
   millrace_.stop();
 }
 
@@ -37,11 +37,15 @@ TEST_F(ServerProcess, StopsOnSigint) {
 }
 
 TEST_F(ServerProcess, StopsOnSigtermWithoutAWarning) {
+  // The warning of a new data folder shows that the log has warnings. On a busy machine there may
+  // be others, because the broker answered late.
+  const std::vector<std::string> before = complaints_in(millrace_.process().errors());
+  EXPECT_THAT(before, testing::Contains(HasSubstr("warning generated the secret key")));
   millrace_.process().signal(SIGTERM);
   EXPECT_EQ(millrace_.process().wait(), 0);
-  // The warning of a new data folder shows that the log has warnings.
-  EXPECT_THAT(complaints_in(millrace_.process().errors()),
-              testing::ElementsAre(HasSubstr("warning generated the secret key")));
+  EXPECT_TRUE(millrace_.process().group_ends());
+  millrace_.process().wait_for_streams();
+  EXPECT_EQ(complaints_in(millrace_.process().errors()), before);
 }
 
 TEST_F(ServerProcess, HasNoCoreDumpsUnlessTheyAreTurnedOn) {
@@ -84,7 +88,7 @@ TEST_F(ServerProcess, StopsAndAnswersARequestThatWaitsForTheEndOfAnInstance) {
   millrace_.apply(read_repository_file("examples/purchase/purchase.yaml"));
   RawClient waiting(millrace_.port());
   waiting.send(
-      "POST /v1/ns/default/workflows/purchase/start?wait=PT1M HTTP/1.1\r\nHost: localhost\r\n"
+      "POST /v1/ns/default/workflows/purchase/start?wait=PT10M HTTP/1.1\r\nHost: localhost\r\n"
       "Content-Length: 20\r\n\r\n{\"customerId\": \"c1\"}");
   ASSERT_TRUE(millrace_.has_instances("status=waiting", 1));
   millrace_.stop();
@@ -159,7 +163,7 @@ TEST_F(ServerProcess, SurvivesACrashOfTheBroker) {
 
   ASSERT_TRUE(nats_.process().start_again());
   EXPECT_TRUE(eventually([&] { return ready() == 200; }));
-  EXPECT_EQ(millrace_.ask("POST", "events", booking).status, 202);
+  EXPECT_TRUE(eventually([&] { return millrace_.ask("POST", "events", booking).status == 202; }));
   millrace_.instance_once(id, "complete");
 }
 
@@ -167,7 +171,7 @@ TEST_F(ServerProcess, PublishesGeneratedEventsWhenTheBrokerIsBack) {
   millrace_.apply(read_repository_file("examples/reservation/reservation.yaml"));
   nats_.process().kill();
   const std::string id = millrace_.start_instance("reservation", {{"guestName", "Ada"}});
-  EXPECT_EQ(millrace_.instance(id)["status"], "waiting");
+  millrace_.instance_once(id, "waiting");
 
   ASSERT_TRUE(nats_.process().start_again());
   const std::unique_ptr<RawNatsClient> client = nats_.client();

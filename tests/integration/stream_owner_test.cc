@@ -38,7 +38,7 @@ class StreamOwnership : public testing::Test {
     EXPECT_EQ(end.code, 1);
     EXPECT_THAT(end.errors, HasSubstr("[broker.owner]"));
     EXPECT_THAT(end.errors, HasSubstr(fmt::format("process {} on host", pid)));
-    EXPECT_EQ(owner_of_streams.ask("GET", "/readyz").status, 200);
+    EXPECT_TRUE(eventually([&] { return owner_of_streams.ask("GET", "/readyz").status == 200; }));
   }
 
   NatsServer nats_;
@@ -74,7 +74,7 @@ TEST_F(StreamOwnership, PassesFromAnUnresponsiveOwnerWhichThenStops) {
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.errors, HasSubstr("[broker.owner]"));
   EXPECT_THAT(end.errors, HasSubstr(fmt::format("taken over by process {} on", successor)));
-  EXPECT_EQ(second_.ask("GET", "/readyz").status, 200);
+  EXPECT_TRUE(eventually([&] { return second_.ask("GET", "/readyz").status == 200; }));
   expect_work(second_);
 }
 

@@ -77,7 +77,7 @@ TEST_F(TokenFileTest, AuthorizesCallsAndIsNeverShown) {
                      "id: greet\nstates: [{id: done, type: noop}]\n")
                 .code,
             0);
-  const ProcessEnd run = millrace_.cli({"run", "greet", "--wait", "30s", "--token-file", file()});
+  const ProcessEnd run = millrace_.cli({"run", "greet", "--wait", "10m", "--token-file", file()});
   EXPECT_EQ(run.code, 0) << run.errors;
 
   const Headers authorized = {{"Authorization", fmt::format("Bearer {}", kToken)}};
