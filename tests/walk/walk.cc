@@ -65,7 +65,7 @@ Json ask(Service& service, Command command) {
 }
 
 void await(const std::string& what, const std::function<bool()>& holds) {
-  if (!eventually(holds)) give_up("waited 30 s without success: " + what);
+  if (!eventually(holds)) give_up("waited without success until the time limit: " + what);
 }
 
 /// The places of functions, from the debug information of this program.
