@@ -102,9 +102,9 @@ TEST_F(Restart, FiresATimerThatCameDueWhileMillraceWasDown) {
 }
 
 TEST_F(Restart, AppliesAnEventStampedBeforeTheDeadlineInsteadOfTheTimeout) {
-  for (const int seconds : {1, 5, 20, 80}) {  // longer on a slow machine
-    const std::string timeout = fmt::format("PT{}S", seconds);
-    const std::chrono::seconds length(seconds);
+  for (const Duration length : {Duration(1'000), Duration(5'000), Duration(20'000),
+                                Duration(80'000)}) {  // longer on a slow machine
+    const std::string timeout = fmt::format("PT{}S", length.count() / 1000);
     millrace_.apply(waiter(timeout));
     const TimePoint earliest_deadline = now() + length;
     const std::string in_time = millrace_.start_instance("waiter", {{"key", timeout}});
