@@ -193,11 +193,7 @@ void append_member(std::string& out, std::string_view name, std::string_view jso
 /// Appends a member whose value is a string.
 void append_text(std::string& out, std::string_view name, std::string_view text) {
   append_name(out, name);
-  if (is_utf8(text)) {
-    append_json_string(text, out);
-  } else {
-    out += quote_string(text);
-  }
+  append_quoted(text, out);
 }
 
 void append_data(std::string& out, const Event& event) {

@@ -163,11 +163,12 @@ std::optional<std::string> read_string(std::string_view json) {
   return std::move(value->get_ref<std::string&>());
 }
 
-std::string quote_string(std::string_view text) {
-  if (!is_utf8(text)) return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-  std::string quoted;
-  append_json_string(text, quoted);
-  return quoted;
+void append_quoted(std::string_view text, std::string& out) {
+  if (is_utf8(text)) {
+    append_json_string(text, out);
+  } else {
+    out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
 }
 
 bool is_json_text(std::string_view text) {

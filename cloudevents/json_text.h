@@ -32,8 +32,8 @@ bool is_plain_string(std::string_view json);
 /// The value of a JSON string, given with its quotes; nullopt if `json` is not a JSON string.
 std::optional<std::string> read_string(std::string_view json);
 
-/// `text` as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD.
-std::string quote_string(std::string_view text);
+/// Appends `text` to `out` as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD.
+void append_quoted(std::string_view text, std::string& out);
 
 /// Whether the bytes are one JSON text (RFC 8259) and nothing else: no byte order mark, no NUL.
 bool is_json_text(std::string_view text);
