@@ -21,6 +21,7 @@
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
+#include "tests/support/index.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -150,18 +151,7 @@ class CountedRowsTest : public StoreTest {
     return read_usage(*tx, kShop)->counted_bytes;
   }
   /// The size by the rows of the store.
-  uint64_t recounted() {
-    const RowOwners found = read_owners(*tx).value();
-    uint64_t sum = 0;
-    for (const Table table : kCountedTables) {
-      tx->scan(table, {}, [&](std::string_view key, std::string_view value) {
-        const bool is_own = counted_for(*tx, found, table, key, value) == kShop;
-        sum += is_own ? counted_bytes(key, value) : 0;
-        return true;
-      });
-    }
-    return sum;
-  }
+  uint64_t recounted() { return counted_size(*tx, kShop); }
   void erase_all(Table table) { ASSERT_TRUE(rows::erase_some(*tx, table, {}, 100)); }
 
   /// Opens the store again, with a count of the reads of each table.

@@ -14,6 +14,7 @@
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/row.h"
 #include "orchestrator/store/rows/variable_rows.h"
+#include "tests/support/index.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -88,16 +89,8 @@ class IndexBuildTest : public StoreTest {
     write_delayed(*tx, 1, {.ns = kNs, .instance = id(1), .at = kNow, .event = "{}"});
     write_delayed(*tx, 2, {.ns = NamespaceNumber(9), .instance = id(1), .at = kNow, .event = "{}"});
   }
-  uint64_t counted_size() {
-    const RowOwners owners = read_owners(*tx).value();
-    uint64_t sum = 0;
-    for (const Table table : kCountedTables) {
-      tx->scan(table, {}, [&](std::string_view key, std::string_view value) {
-        const bool is_own = counted_for(*tx, owners, table, key, value) == kNs;
-        sum += is_own ? counted_bytes(key, value) : 0;
-        return true;
-      });
-    }
+  uint64_t size_of_counted() {
+    const uint64_t sum = counted_size(*tx, kNs);
     EXPECT_GT(sum, 0U);
     return sum;
   }
@@ -212,7 +205,7 @@ TEST_F(IndexBuildTest, AddsTheSizesOfTheCountedRowsInStepsThatAKillMayInterrupt)
   EXPECT_GE(build(1), 8U) << "a step has one row";
   const Usage whole = read_usage(*tx, kNs).value();
   EXPECT_EQ(whole.live, 1U);
-  EXPECT_EQ(whole.counted_bytes, counted_size());
+  EXPECT_EQ(whole.counted_bytes, size_of_counted());
   EXPECT_THAT(damage, IsEmpty());
   request_index_build(*tx);
   commit();
@@ -233,7 +226,7 @@ TEST_F(IndexBuildTest, AddsOnlyTheSizesOfTheCountedRowsToAnIndexThatLacksThem) {
     commit();
     build(1);
     Usage expected = before;
-    expected.counted_bytes = counted_size();
+    expected.counted_bytes = size_of_counted();
     EXPECT_EQ(read_usage(*tx, kNs), expected);
   }
   EXPECT_THAT(with(InstanceStatus::kWaiting), ElementsAre(1));
@@ -272,7 +265,7 @@ TEST_F(IndexBuildTest, BeginsAgainIfTheNextCountedRowDoesNotExist) {
     commit();
     build(100);
     EXPECT_EQ(read_usage(*tx, kNs)->live, 1U);
-    EXPECT_EQ(read_usage(*tx, kNs)->counted_bytes, counted_size());
+    EXPECT_EQ(read_usage(*tx, kNs)->counted_bytes, size_of_counted());
   }
 }
 
