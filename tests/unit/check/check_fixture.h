@@ -20,6 +20,7 @@
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/task_rows.h"
 #include "tests/support/index.h"
 #include "tests/unit/support/batch_store.h"
 
@@ -138,6 +139,29 @@ class CheckTest : public BatchStoreTest {
   /// Expects this finding after the change, and allows other findings.
   void expect_among(const std::string& line, const Change& change) {
     EXPECT_THAT(found_after(change), testing::Contains(testing::HasSubstr(line)));
+  }
+  /// Expects a finding for each change of a field that the task of a running call of the instance
+  /// has from its action. The task is of the first attempt.
+  void expect_task_compared(const InstanceId& task, uint32_t call, const InstanceId& of) {
+    const struct {
+      const char* what;
+      void (*change)(StartTask&);
+    } table[] = {
+        {"state", [](StartTask& one) { one.state = "other"; }},
+        {"function", [](StartTask& one) { one.function = "other"; }},
+        {"service or container", [](StartTask& one) { one.runs = NamedService{"other"}; }},
+        {"attempt", [](StartTask& one) { one.attempt = 2; }},
+        {"list of files", [](StartTask& one) { one.files = {{.key = "k"}}; }},
+        {"input", [](StartTask& one) { one.input = LazyJson("other"); }},
+    };
+    for (const auto& row : table) {
+      expect_only(
+          fmt::format("task.caller tasks/{}: the {} of the task is not that of call {} of {}",
+                      to_string(task), row.what, call, to_string(of)),
+          [&](Transaction& in) {
+            edit<StartTask>(in, Table::kTasks, rows::key_of(task), decode_task, encode, row.change);
+          });
+    }
   }
   void expect_sound() { EXPECT_THAT(found(), testing::IsEmpty()); }
 

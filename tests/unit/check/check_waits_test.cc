@@ -279,25 +279,7 @@ TEST_F(CheckWaitsTest, ChecksCallsAgainstTheState) {
 TEST_F(CheckWaitsTest, ChecksATaskAgainstTheActionOfTheState) {
   const InstanceId id = wait_in("type: action, action: {function: f, input: jq(.from)}");
   const InstanceId task = read_live(*tx, ns, id).value()->calls.at(0).id;
-  const struct {
-    const char* what;
-    void (*change)(StartTask&);
-  } table[] = {
-      {"state", [](StartTask& one) { one.state = "other"; }},
-      {"function", [](StartTask& one) { one.function = "other"; }},
-      {"service or container", [](StartTask& one) { one.runs = NamedService{"other"}; }},
-      {"attempt", [](StartTask& one) { one.attempt = 2; }},
-      {"list of files", [](StartTask& one) { one.files = {{.key = "k"}}; }},
-      {"input", [](StartTask& one) { one.input = LazyJson("other"); }},
-  };
-  for (const auto& row : table) {
-    expect_only(fmt::format("task.caller tasks/{}: the {} of the task is not that of call 0 of {}",
-                            to_string(task), row.what, to_string(id)),
-                [&](Transaction& in) {
-                  edit<StartTask>(in, Table::kTasks, rows::key_of(task), decode_task, encode,
-                                  row.change);
-                });
-  }
+  expect_task_compared(task, 0, id);
 }
 
 }  // namespace
