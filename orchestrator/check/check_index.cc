@@ -182,8 +182,9 @@ void Checker::check_usage() {
       return add(StoreFault::kRowKey, place, "the key is not the number of a namespace");
     }
     const auto usage = decode(place, value, decode_usage);
-    if (usage && value.front() >= kVersionWithSizes)
+    if (usage && value.front() >= kVersionWithSizes) {
       note_minor(kMinorOfCountedRows, "sizes of counted rows");
+    }
     const Usage counted = std::exchange(usage_[ns], {});
     if (!usage || !has_index_ || purged_.contains(ns)) return;
     if (fits_sum(usage->live, counted.live) && fits_sum(usage->ended, counted.ended) &&
