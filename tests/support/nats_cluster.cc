@@ -1,9 +1,20 @@
 #include "tests/support/nats_cluster.h"
 
+#include <tuple>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tests/support/process.h"
+
 namespace millrace {
+
+namespace {
+
+/// After this time without an answer a request is sent again.
+constexpr Duration kAnswerTime = std::chrono::seconds(2);
+
+}  // namespace
 
 NatsCluster::NatsCluster() {
   std::vector<std::string> routes;
@@ -23,9 +34,19 @@ std::string NatsCluster::urls() const {
   return fmt::format("{}", fmt::join(urls, ","));
 }
 
+Result<Json> NatsCluster::stream_info(const Connection& connection, std::string_view stream,
+                                      const Json& body) {
+  Result<Json> info = Json();
+  std::ignore = eventually([&] {
+    info = connection.api(fmt::format("STREAM.INFO.{}", stream), body, kAnswerTime);
+    return info.has_value();
+  });
+  return info;
+}
+
 bool NatsCluster::is_whole(const Connection& connection, const std::vector<std::string>& streams) {
   for (const std::string& stream : streams) {
-    const Result<Json> info = connection.api("STREAM.INFO." + stream, Json::object());
+    const Result<Json> info = stream_info(connection, stream);
     if (!info || !info->contains("cluster") || !(*info)["cluster"].contains("leader")) return false;
     const Json replicas = (*info)["cluster"].value("replicas", Json::array());
     if (replicas.size() != kServers - 1) return false;

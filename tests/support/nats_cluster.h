@@ -22,8 +22,12 @@ class NatsCluster {
   /// The URLs of all nats-servers, separated by commas, for `--nats`.
   std::string urls() const;
 
+  /// What the nats-server at `connection` reports of a stream. While a stream has no leader, no
+  /// nats-server may answer, and the request is lost: it is sent again until kPatience has passed.
+  static Result<Json> stream_info(const Connection& connection, std::string_view stream,
+                                  const Json& body = Json::object());
   /// Whether each of `streams` has a leader and `kServers - 1` current replicas, as the nats-server
-  /// at `connection` reports. A stream without a leader does not answer.
+  /// at `connection` reports.
   static bool is_whole(const Connection& connection, const std::vector<std::string>& streams);
 
  private:
