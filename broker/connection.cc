@@ -23,13 +23,14 @@
 #include "broker/connection_options.h"
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
+#include "broker/round_trip.h"
 #include "os/thread.h"
 
 namespace millrace {
 namespace {
 
 constexpr int64_t kLongestRemakeMillis = 2'000;  // the wait before a closed connection is replaced
-constexpr int64_t kRoundTripMillis = 1'000;
+constexpr Duration kLongestRoundTrip{1'000};
 constexpr Duration kFirstAttempt{100};
 constexpr Duration kLastAttempt{10'000};
 
@@ -438,7 +439,7 @@ void Connection::retire(natsSubscription* subscription) const {
   leaving.emplace_back(subscription);
   const std::shared_ptr<natsConnection> handle = impl_->handle;
   lock.unlock();
-  if (natsConnection_FlushTimeout(handle.get(), kRoundTripMillis) == NATS_OK) return;
+  if (round_trip(handle.get(), kLongestRoundTrip) == NATS_OK) return;
   lock.lock();
   std::move(leaving.begin(), leaving.end(), std::back_inserter(impl_->retired));
 }

@@ -11,6 +11,7 @@
 #include "broker/listening.h"
 #include "broker/nats_status.h"
 #include "broker/publisher.h"
+#include "broker/round_trip.h"
 #include "broker/stored_message.h"
 #include "os/thread.h"
 
@@ -267,8 +268,7 @@ Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
 
 /// Ok if all messages that were published before have reached the broker.
 Status StreamOwner::check_round_trip() const {
-  const natsStatus status =
-      natsConnection_FlushTimeout(connection_.handle().get(), kAnswerTime.count());
+  const natsStatus status = round_trip(connection_.handle().get(), kAnswerTime);
   if (status == NATS_OK) return {};
   return fail("broker.unreachable",
               fmt::format("NATS did not answer during a request to the owner of the streams: {}",

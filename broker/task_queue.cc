@@ -13,6 +13,7 @@
 #include <spdlog/spdlog.h>
 
 #include "broker/nats_status.h"
+#include "broker/round_trip.h"
 #include "broker/stored_message.h"
 #include "broker/task_consumers.h"
 #include "broker/task_message.h"
@@ -378,7 +379,7 @@ void TaskQueue::Impl::send(TaskMail mail) {
   for (const InstanceId& task : mail.stops) {
     sent = sent && publish(stop_subject(task, prefix_), to_string(task));
   }
-  sent = sent && natsConnection_FlushTimeout(handle.get(), flush_timeout_.count()) == NATS_OK;
+  sent = sent && round_trip(handle.get(), flush_timeout_) == NATS_OK;
   const auto again = std::count_if(mail.messages.begin(), mail.messages.end(),
                                    [](const TaskMail::Message& message) { return message.again; });
   std::vector<TaskReport> started;
