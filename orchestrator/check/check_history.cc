@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "orchestrator/check/checker.h"
+#include "orchestrator/check/record_shape.h"
 #include "orchestrator/check/walked.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "states/state.h"
@@ -227,6 +228,7 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
   for (const HistoryRecord& record : row.records) {
     if (!record.detail.is_null()) check_json(record.detail.text(), place, "the detail of a record");
     if (record.data) check_json(record.data->text(), place, "the data of a record");
+    if (auto wrong = wrong_shape(record)) add(StoreFault::kRowValue, place, std::move(*wrong));
     if (workflow == nullptr || record.state.empty()) continue;
     const bool is_state =
         std::any_of(workflow->states.begin(), workflow->states.end(),

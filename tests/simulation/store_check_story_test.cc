@@ -109,17 +109,20 @@ const Plant kStoryPlants[] = {
     {"a start by an event of an instance with an idempotency key",
      {"instance.status"},
      [](Transaction& tx) {
-       change_start(tx, "naps", {{"by", "event"}, {"revision", 1}});
+       change_start(tx, "naps",
+                    {{"by", "event"},
+                     {"event", {{"type", "t"}, {"source", "/s"}, {"id", "1"}}},
+                     {"revision", 1}});
      }},
     {"a start of an unknown kind",
-     {"instance.status"},
+     {"row.value"},
      [](Transaction& tx) {
        change_start(tx, "shifts", {{"by", "chance"}, {"revision", 1}});
      }},
     {"a start by a schedule of a workflow without a schedule",
      {"instance.status"},
      [](Transaction& tx) {
-       change_start(tx, "shifts", {{"by", "schedule"}, {"revision", 1}});
+       change_start(tx, "shifts", {{"by", "schedule"}, {"revision", 1}, {"triggered", true}});
      }},
     {"a start by another instance than the caller",
      {"instance.status"},
@@ -185,6 +188,7 @@ const Plant kStoryPlants[] = {
        edit_history(tx, "waits", [](HistoryRow& row) {
          HistoryRecord woken{.time = row.records.back().time, .kind = HistoryKind::kWoken};
          woken.state = "wait";
+         woken.detail = Json{{"type", "go"}, {"source", "/s"}, {"id", "1"}};
          row.records.push_back(woken);
        });
        edit_head(tx, "waits", [](Instance& head) { ++head.history_count; });

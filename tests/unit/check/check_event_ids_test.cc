@@ -22,6 +22,9 @@ states:
 - {id: later, type: generateEvent, delay: PT10M, event: {type: told, source: s}}
 )";
 
+/// The detail of the record of another event.
+LazyJson detail_of_other() { return Json{{"id", "other"}, {"type", "told"}}; }
+
 /// A store with an event in the outbox, a delayed event, and the instance that generated both.
 class CheckEventIdsTest : public CheckTest {
  protected:
@@ -115,7 +118,8 @@ TEST_F(CheckEventIdsTest, ChecksADelayedEventAgainstItsInstance) {
                 edit_history(read_instance(in, ns, generator).value()->last_history,
                              [](HistoryRow& row) {
                                for (HistoryRecord& one : row.records) {
-                                 if (one.kind == HistoryKind::kPublished) one.detail = {};
+                                 if (one.kind == HistoryKind::kPublished)
+                                   one.detail = detail_of_other();
                                }
                              });
               }),
@@ -182,7 +186,7 @@ TEST_F(CheckEventIdsTest, AllowsADelayedEventWhoseRecordWasTrimmed) {
 TEST_F(CheckEventIdsTest, ReportsAFailedReadAsTheOnlyFinding) {
   edit_history(read_instance(*tx, ns, generator).value()->last_history, [](HistoryRow& row) {
     for (HistoryRecord& one : row.records) {
-      if (one.kind == HistoryKind::kPublished) one.detail = {};
+      if (one.kind == HistoryKind::kPublished) one.detail = detail_of_other();
     }
   });
   build_index();

@@ -166,12 +166,16 @@ TEST_F(CheckStoryTest, ChecksTheDefinitionOfAStartByAnEvent) {
       "by its history the instance was started by \"event\", but its definition does not "
       "start by an event of type other",
       detail(row, HistoryKind::kStarted,
-             {{"by", "event"}, {"event", {{"type", "other"}}}, {"revision", 1}}));
+             {{"by", "event"},
+              {"event", {{"type", "other"}, {"source", "/s"}, {"id", "1"}}},
+              {"revision", 1}}));
   expect_only("instance.state " + at(id) +
                   "the instance has revision 1, but by its history it "
                   "started with revision 2",
               detail(row, HistoryKind::kStarted,
-                     {{"by", "event"}, {"event", {{"type", "begin"}}}, {"revision", 2}}));
+                     {{"by", "event"},
+                      {"event", {{"type", "begin"}, {"source", "/s"}, {"id", "1"}}},
+                      {"revision", 2}}));
 }
 
 TEST_F(CheckStoryTest, AllowsHopsOnlyAfterAnEvent) {
@@ -319,11 +323,12 @@ TEST_F(CheckStoryTest, RefusesANewestRecordThatEndsTheWait) {
   };
   const std::string at_head = "instance.status " + at(id);
   expect_only(at_head + "the instance waits in its state, but its newest record `woken`",
-              add_record(HistoryKind::kWoken, {{"type", "go"}}));
+              add_record(HistoryKind::kWoken, {{"type", "go"}, {"source", "/s"}, {"id", "1"}}));
   expect_only(at_head + "the instance waits in its state, but its newest record `elapsed`",
               add_record(HistoryKind::kElapsed, nullptr));
-  expect_only(at_head + "the instance waits in its state, but its newest record `retrying`",
-              add_record(HistoryKind::kRetrying, {{"attempt", 2}}));
+  expect_only(
+      at_head + "the instance waits in its state, but its newest record `retrying`",
+      add_record(HistoryKind::kRetrying, {{"attempt", 2}, {"at", "2023-11-14T22:13:20.000Z"}}));
   expect_only(
       fmt::format("history.order history/{}: a record `resumed` follows a record `started`", row),
       add_record(HistoryKind::kResumed, nullptr));
