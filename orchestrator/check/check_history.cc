@@ -201,6 +201,8 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
     if (story.last_state.empty()) story.last_state = record.state;
     const bool is_elsewhere = has_state && !record.state.empty() && record.state != current;
     if (is_elsewhere && !story.elsewhere) story.elsewhere = record.time;
+    story.has_entry_elsewhere |=
+        is_elsewhere && record.kind == HistoryKind::kEntered && record.event.stream != 0;
     const bool begins = record.kind == HistoryKind::kStarted || record.kind == HistoryKind::kRun ||
                         record.kind == HistoryKind::kRevived;
     if (record.kind == HistoryKind::kEntered && !story.began && workflow != nullptr) {

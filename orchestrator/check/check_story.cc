@@ -163,16 +163,10 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
         fmt::format("the instance is in state \"{}\", but its history ends in state \"{}\"", state,
                     last));
   };
+  check_steps(one, *workflow);
   if (one.table == Table::kEnded) {
     if (story.last_state != state) in_another(story.last_state);
     return;
-  }
-  if (story.began && story.began->kind != HistoryKind::kRevived && head.transitions == 0 &&
-      head.state != workflow->start.state) {
-    add(StoreFault::kRowValue, place,
-        fmt::format(
-            "the instance is in state \"{}\", which is not its first state, but made no transition",
-            state));
   }
   const bool is_open = head.phase == Phase::kWaiting && !is_between_attempts(head);
   if (is_open && !story.entered && story.newest && !is_trimmed) {
@@ -192,6 +186,34 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
         "the data of the instance is not the data with which, by its history, it entered its "
         "state");
   }
+}
+
+/// Checks the transitions and the step of the entry of an instance that has left a state.
+void Checker::check_steps(const Walked& one, const Workflow& workflow) {
+  const std::string key = one.key(Part::kHead);
+  const Place place{one.table, key};
+  const Instance& head = *one.head;
+  const HistoryFacts& story = *one.story;
+  const std::string& state = workflow.states[head.state]->common().id;
+  // An instance whose input cannot be read ends before its next run enters a state: it is then in
+  // the last state of the run before, which an operator may have begun in any state.
+  const bool is_unread =
+      one.table == Table::kEnded && head.error && head.error->code == kDamagedStore;
+  if (story.began && story.began->kind != HistoryKind::kRevived && head.transitions == 0 &&
+      head.state != workflow.start.state && !is_unread) {
+    add(StoreFault::kRowValue, place,
+        fmt::format(
+            "the instance is in state \"{}\", which is not its first state, but made no transition",
+            state));
+  }
+  // A head that was written in a version before 3 has step 0. A release that writes the stream of
+  // an entry also writes the step of each later entry. The state that an instance fails in because
+  // of too many transitions is not entered.
+  if (head.entered > 0 || !story.has_entry_elsewhere || story.has_many_transitions) return;
+  add(StoreFault::kRowValue, place,
+      fmt::format("the instance entered state \"{}\" in step 0, but it had entered another state "
+                  "before",
+                  state));
 }
 
 /// Compares the head with the record of the start, if that record was not trimmed.

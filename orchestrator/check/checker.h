@@ -234,6 +234,7 @@ class Checker {
   static void note_failure_of(Walked& one, const HistoryRecord& record);
   void note_stream(Walked& one, const EventPosition& position);
   void check_story(const Walked& one, const Workflow* workflow);
+  void check_steps(const Walked& one, const Workflow& workflow);
   void check_start(const Walked& one, const Workflow* workflow);
   void check_failure(const Walked& one);
   void check_flags(const Walked& one, const Workflow* workflow);

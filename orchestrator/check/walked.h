@@ -49,6 +49,7 @@ struct HistoryFacts {
   std::optional<uint32_t> entered_stream;
   /// The time of the latest record of another state than the one that the head names.
   std::optional<TimePoint> elsewhere;
+  bool has_entry_elsewhere = false;   ///< a record kEntered of such a state has a stream
   bool has_many_transitions = false;  ///< a record has the error of too many transitions
   bool is_cancelled = false;          ///< the current run has a record kCancelled
   bool has_wake = false;              ///< an event woke the instance

@@ -351,6 +351,49 @@ TEST_F(CheckStoryTest, RequiresARecordOfTheEntryIntoTheStateOfAWait) {
               });
 }
 
+TEST_F(CheckStoryTest, RequiresTransitionsAndAStepOfTheEntryAfterTheFirstState) {
+  define(R"(
+id: passes
+states:
+- {id: first, type: noop, transition: last}
+- {id: last, type: noop}
+)");
+  const InstanceId ended = start("passes");
+  define(R"(
+id: thrice
+states:
+- {id: first, type: consumeEvent, event: {type: one}, transition: second}
+- {id: second, type: consumeEvent, event: {type: two}, transition: third}
+- {id: third, type: consumeEvent, event: {type: three}}
+)");
+  const InstanceId third = start("thrice");
+  publish({.id = "1", .source = "/s", .type = "one"});
+  publish({.id = "2", .source = "/s", .type = "two"});
+  ASSERT_EQ(live(third).state, 2U);
+  expect_sound();
+  expect_only("row.value " + at(ended, "ended") +
+                  "the instance is in state \"last\", which is not its first state, but made no",
+              head(
+                  ended, [](Instance& one) { one.transitions = 0; }, Table::kEnded));
+  expect_only("row.value " + at(third) +
+                  "the instance entered state \"third\" in step 0, but it had entered another",
+              head(third, [](Instance& one) { one.entered = 0; }));
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                head(third, [](Instance& one) {
+                  one.entered = 0;
+                  one.listen_from.event = {};
+                })(in);
+                for (uint64_t number = live(third).last_history; number != 0;) {
+                  edit_history(number, [&](HistoryRow& row) {
+                    for (HistoryRecord& record : row.records) record.event = {};
+                    number = row.previous;
+                  });
+                }
+              }),
+              testing::IsEmpty())
+      << "as in a head that was written in a version before 3";
+}
+
 TEST_F(CheckStoryTest, AllowsAWaitForMoreEventsAfterTheFirst) {
   define(R"(
 id: both
