@@ -82,7 +82,7 @@ void Checker::check_delayed() {
     note_event_id(record->instance, event->id);
     note_delayed(*number, event->id);
     check_hops_of(*event, place);
-    const auto generated = parse_rfc3339(event->time.value_or(""));
+    const auto generated = check_time_of(*event, place);
     if (generated && record->at < *generated) {
       add(StoreFault::kRowValue, place,
           fmt::format("the event is due at {} ms, before its instance generated it at {} ms",
@@ -218,9 +218,7 @@ void Checker::check_lifecycle(const Place& place, const Event& event) {
                     "of one instance in both",
                     printable(instance), printable(event.id)));
   }
-  if (const auto at = parse_rfc3339(event.time.value_or(""))) {
-    check_time(*at, place, "the lifecycle event");
-  }
+  if (const auto at = check_time_of(event, place)) check_time(*at, place, "the lifecycle event");
 }
 
 void Checker::check_sent() {

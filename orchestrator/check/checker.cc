@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/time.h"
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
 #include "orchestrator/store/rows/damage.h"
@@ -360,6 +361,17 @@ void Checker::check_hops_of(const Event& generated, const Place& place) {
   add(StoreFault::kRowValue, place,
       fmt::format("the event {} has more than {} hops, so it should be a dead letter",
                   printable(generated.id), kMaxHops));
+}
+
+/// The time of an event that millrace has made; nullopt: the event has no time, and check_time_of()
+/// has added a finding. Every release gives such an event a time.
+std::optional<TimePoint> Checker::check_time_of(const Event& generated, const Place& place) {
+  const auto at = parse_rfc3339(generated.time.value_or(""));
+  if (at) return *at;
+  add(StoreFault::kRowValue, place,
+      fmt::format("the event {} has no time, but millrace gives a time to each event that it makes",
+                  printable(generated.id)));
+  return std::nullopt;
 }
 
 bool Checker::check_namespace(NamespaceNumber ns, const Place& place) {

@@ -120,6 +120,7 @@ class Checker {
   std::optional<Event> check_event(std::string_view text, const Place& place);
   void check_hops(uint32_t hops, const Place& place);
   void check_hops_of(const Event& generated, const Place& place);
+  std::optional<TimePoint> check_time_of(const Event& generated, const Place& place);
   /// Whether the namespace exists. For a missing namespace that no purge erases it adds a finding.
   bool check_namespace(NamespaceNumber ns, const Place& place);
 

@@ -128,6 +128,11 @@ TEST_F(CheckEventIdsTest, ChecksADelayedEventAgainstItsInstance) {
               [](Transaction& in) { in.put(Table::kDelayed, number(1), "rubbish"); });
 }
 
+TEST_F(CheckEventIdsTest, RequiresTheTimeOfADelayedEvent) {
+  expect_among("has no time, but millrace gives a time to each event that it makes",
+               event_of_delayed([](Event& event) { event.time.reset(); }));
+}
+
 TEST_F(CheckEventIdsTest, RequiresARecordOfADelayedEvent) {
   const std::string id = to_string(generator);
   const auto with_id = [&](const std::string& end) {

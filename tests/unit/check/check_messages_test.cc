@@ -274,6 +274,8 @@ TEST_F(CheckMessagesTest, ChecksTheEventOfAWebhookDelivery) {
   }
   expect_only("expected the id of one instance in both",
               event([&](Event& one) { one.id = other + "-h1"; }));
+  expect_only("row.value hooks/1: the event " + to_string(generator) + "-h1 has no time",
+              event([](Event& one) { one.time.reset(); }));
   expect_among("row.time hooks/1: the lifecycle event is at ",
                event([&](Event& one) { one.time = format_rfc3339(now + Duration(1)); }));
 }
