@@ -22,7 +22,8 @@ enum class HistoryKind : uint8_t {
   kEntered = 1,    ///< a state was entered; with `data` if the state began to wait or had effects
   kWoken = 2,      ///< an event woke the instance: {"type","source","id"}
   kElapsed = 3,    ///< the wait of a delay state has passed
-  kPublished = 4,  ///< an event was generated: {"type","id"} and, if delayed, {"at"}
+  kPublished = 4,  ///< an event was generated: {"type","id"} and, if delayed, {"at"}; if
+                   ///< it made too many hops, also {"deadLetter": a code}
   kLog = 5,        ///< the result of `log`: {"value"}
   kRaised = 6,     ///< an error was raised: {"code","msg"}
   kCaught = 7,     ///< a `catch` matched the error: {"error": the pattern of the `catch`}
@@ -30,13 +31,15 @@ enum class HistoryKind : uint8_t {
   kCancelled = 9,  ///< the instance was cancelled: {"code","msg"}
   kEnded = 10,     ///< the instance ended: {"status"}
   kCalled = 11,    ///< a subflow was called: {"function","workflow","instance","index","attempt"};
-                   ///< or a task was started: {"function","task","index","attempt"}
+                   ///< or a task was started: {"function","task","index","attempt"}; detached calls
+                   ///< have {"async":true} instead of {"index","attempt"}
   kReturned = 12,  ///< a call returned: {"instance" or "task","index","attempt"} and, if it
                    ///< failed, {"code","msg"}
   kRetrying = 13,  ///< the next attempt of a state or call is scheduled: {"attempt","at"}, of a
                    ///< call also {"index"}; or the next run of the workflow: {"run","at"}
   kTimedOut = 14,  ///< a call timed out: {"index","attempt","code"}
-  kSkipped = 15,   ///< a call was skipped because its retry policy allows no attempt: {"index"}
+  kSkipped = 15,   ///< a call was skipped because its retry policy allows no attempt:
+                   ///< {"function","index"}
   kRun = 16,       ///< another run began: {"run"}
   kOutput = 17,    ///< output of a container: {"index","text"}
   kPaused = 18,    ///< an operator paused the instance
