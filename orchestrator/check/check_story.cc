@@ -196,7 +196,7 @@ void Checker::check_steps(const Walked& one, const Workflow& workflow) {
   const HistoryFacts& story = *one.story;
   const std::string& state = workflow.states[head.state]->common().id;
   // An instance whose input cannot be read ends before its next run enters a state: it is then in
-  // the last state of the run before, which an operator may have begun in any state.
+  // the last state of the run before, which an operator may have started in any state.
   const bool is_unread =
       one.table == Table::kEnded && head.error && head.error->code == kDamagedStore;
   if (story.began && story.began->kind != HistoryKind::kRevived && head.transitions == 0 &&

@@ -23,7 +23,7 @@ states:
 )";
 
 /// The detail of the record of another event.
-LazyJson detail_of_other() { return Json{{"id", "other"}, {"type", "told"}}; }
+LazyJson detail_of_other() { return Json{{"id", "other"}, {"type", "other"}}; }
 
 /// A store with an event in the outbox, a delayed event, and the instance that generated both.
 class CheckEventIdsTest : public CheckTest {
