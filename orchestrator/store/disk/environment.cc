@@ -73,15 +73,26 @@ Result<std::unique_ptr<Environment>> Environment::open(const std::filesystem::pa
                                                        const EnvironmentOptions& options) {
   std::unique_ptr<Environment> environment(new Environment(folder, options));
   TRY(refuse_links(folder));
+  TRY(environment->read_named_key());
   TRY(options.read_only ? environment->find_store() : environment->make_folder());
   TRY(environment->lock());
   TRY(environment->open_store());
-  TRY(environment->open_key());
+  TRY(environment->open_own_key());
   return environment;
 }
 
 Error Environment::error(int failed, std::string_view operation) const {
   return store_error(failed, operation, folder_);
+}
+
+/// Reads the key that the options name. This comes before the folder is created, because a refused
+/// start must write nothing. A key in the data folder is one of the exposed_files() instead.
+Status Environment::read_named_key() {
+  if (options_.key_file.empty()) return {};
+  seal_ = TRY(Seal::read(options_.key_file));
+  const auto exposure = options_.read_only ? std::nullopt : exposure_of(options_.key_file);
+  if (exposure) spdlog::warn("secret key: {}", *exposure);
+  return {};
 }
 
 Status Environment::make_folder() {
@@ -166,20 +177,17 @@ Status Environment::open_store() {
   return sync_folder(folder_);
 }
 
-Status Environment::open_key() {
-  const bool is_own = options_.key_file.empty();
-  if (is_own) options_.key_file = folder_ / "secret-key";
+/// Reads the key in the data folder, or makes one, unless the options name a key.
+Status Environment::open_own_key() {
+  if (seal_) return {};
+  options_.key_file = folder_ / "secret-key";
   std::error_code ignored;
-  key_is_new_ = is_own && !std::filesystem::exists(options_.key_file, ignored);
+  key_is_new_ = !std::filesystem::exists(options_.key_file, ignored);
   if (key_is_new_) {
     seal_ = Seal::make();
   } else {
     seal_ = TRY(Seal::read(options_.key_file));
   }
-  // A key in the data folder is one of the exposed_files().
-  const auto exposure =
-      is_own || options_.read_only ? std::nullopt : exposure_of(options_.key_file);
-  if (exposure) spdlog::warn("secret key: {}", *exposure);
   return {};
 }
 

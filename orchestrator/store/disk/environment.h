@@ -94,10 +94,11 @@ class Environment {
  public:
   /// Opens `folder`; creates it (mode 0700) if it is missing. Commits that only the journal has are
   /// included. Errors: `store.locked` (a process has the folder open), `store.io`, `store.full`,
-  /// `store.corrupt`, `store.version` (a file of another format), `store.key` (Seal::read),
-  /// `store.link` (a link in place of a file), `store.exposed` (every user may change the folder;
-  /// not with `read_only`). With `read_only` also `store.not_found`: the folder has no store. All
-  /// messages name the folder or the file. A file that other users may read is logged.
+  /// `store.corrupt`, `store.version` (a file of another format), `store.key` (Seal::read; if the
+  /// file that `key_file` names cannot be read, nothing is created), `store.link` (a link in place
+  /// of a file), `store.exposed` (every user may change the folder; not with `read_only`). With
+  /// `read_only` also `store.not_found`: the folder has no store. All messages name the folder or
+  /// the file. A file that other users may read is logged.
   static Result<std::unique_ptr<Environment>> open(const std::filesystem::path& folder,
                                                    const EnvironmentOptions& options = {});
 
@@ -178,11 +179,12 @@ class Environment {
 
   Environment(std::filesystem::path folder, const EnvironmentOptions& options);
 
+  Status read_named_key();
   Status make_folder();
   Status find_store();
   Status lock();
   Status open_store();
-  Status open_key();
+  Status open_own_key();
   Status sync_folder(const std::filesystem::path& path) const;
 
   Error error(int failed, std::string_view operation) const;
@@ -192,7 +194,7 @@ class Environment {
   Descriptor lock_file_;
   std::unique_ptr<LmdbFile> file_;
   std::unique_ptr<Overlay> overlay_;
-  std::optional<Seal> seal_;  ///< set once the store is open
+  std::optional<Seal> seal_;  ///< set when open() returns
   bool key_is_new_ = false;
   std::atomic<bool> has_writer_ = false;
 };

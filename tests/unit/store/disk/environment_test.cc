@@ -117,6 +117,15 @@ TEST(Environment, DoesNotCreateAStoreIfOpenedReadOnly) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
+TEST(Environment, CreatesNothingIfTheKeyFileThatIsNamedIsMissing) {
+  const Folder parent;
+  const auto environment =
+      Environment::open(parent.path() / "data", {.key_file = parent.path() / "no-key"});
+  ASSERT_FALSE(environment);
+  EXPECT_EQ(environment.error().code, "store.key");
+  EXPECT_TRUE(std::filesystem::is_empty(parent.path()));
+}
+
 TEST(Environment, NamesAFolderThatItCannotUse) {
   const Folder folder;
   std::ofstream(folder.path() / "file") << "x";
