@@ -2,11 +2,14 @@
 
 #include <chrono>
 #include <optional>
+#include <ostream>
 #include <thread>
 #include <utility>
 
 #include "app/folder_owner.h"
+#include "cli/output.h"
 #include "orchestrator/backup/backup_head.h"
+#include "orchestrator/service/backups.h"
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/tables.h"
 #include "orchestrator/store/transaction.h"
@@ -16,6 +19,11 @@ namespace {
 
 /// Timeout of the answer to the begin of a backup: first the server checks the pages of its store.
 constexpr std::chrono::hours kPageCheckTime(24);
+
+/// While the server keeps the place of a backup for a caller that has closed its connection, the
+/// begin is repeated: somewhat longer than the server keeps the place.
+constexpr std::chrono::seconds kRetryBegin(1);
+constexpr int kMostBegins = static_cast<int>(kBackupAbandoned / kRetryBegin) + 5;
 
 /// A chunk whose answer does not arrive is asked for again.
 constexpr int kMostTries = 5;
@@ -57,11 +65,8 @@ class FolderInput final : public BackupInput {
 /// The backup of a server. The destructor ends it.
 class ServerInput final : public BackupInput {
  public:
-  static Fallible<std::unique_ptr<BackupInput>> open(Client& client) {
-    const Json opened = TRY(client.send({.method = "POST",
-                                         .path = Client::url_path({"v1", "backups"}),
-                                         .timeout = kPageCheckTime}))
-                            .body;
+  static Fallible<std::unique_ptr<BackupInput>> open(Client& client, std::ostream& messages) {
+    const Json opened = TRY(begin(client, messages));
     std::unique_ptr<ServerInput> input(new ServerInput(client, opened.value("id", "")));
     input->head_ = TRY(or_give_up(decode_backup_head(opened)));
     input->about_rows_ = opened.value("aboutRows", uint64_t{0});
@@ -101,6 +106,22 @@ class ServerInput final : public BackupInput {
   ServerInput(Client& client, std::string id)
       : client_(client), for_end_(client.another()), id_(std::move(id)) {}
 
+  /// The answer of the server to the begin of a backup.
+  static Fallible<Json> begin(Client& client, std::ostream& messages) {
+    for (int tries = 1;; ++tries) {
+      Fallible<Reply> reply = client.send({.method = "POST",
+                                           .path = Client::url_path({"v1", "backups"}),
+                                           .timeout = kPageCheckTime});
+      if (reply) return std::move(reply->body);
+      const Error& refused = reply.error().error;
+      if (refused.code != kBackupEnding || tries == kMostBegins) {
+        return tl::unexpected(reply.error());
+      }
+      if (tries == 1) messages << "waiting: " << harmless(refused.message) << "\n" << std::flush;
+      std::this_thread::sleep_for(kRetryBegin);
+    }
+  }
+
   std::string path(std::initializer_list<std::string_view> pieces) const {
     return Client::url_path({"v1", "backups", id_}) + Client::url_path(pieces);
   }
@@ -117,11 +138,12 @@ class ServerInput final : public BackupInput {
 
 Fallible<std::unique_ptr<BackupInput>> open_backup_input(Session& session,
                                                          const std::string& data) {
-  if (data.empty()) return ServerInput::open(session.client);
+  std::ostream& messages = session.console.err;
+  if (data.empty()) return ServerInput::open(session.client, messages);
   Result<std::unique_ptr<FolderInput>> input = FolderInput::open(data, session.console.now());
   if (input) return *std::move(input);
   TRY(find_folder_owner(session, data, input.error(), "the backup", "begin the backup again"));
-  return ServerInput::open(session.client);
+  return ServerInput::open(session.client, messages);
 }
 
 }  // namespace millrace

@@ -45,6 +45,7 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"function.not_found", 404},
     {"backup.not_found", 404},
     {"backup.chunk", 409},
+    {"backup.ending", 503},
     {"dlq.", 400},
     {"schedule.not_found", 404},
     {"start.conflict", 409},

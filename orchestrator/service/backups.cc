@@ -41,9 +41,9 @@ void Backups::begin(const CallerMark& caller, Done done) {
   end_if_idle();
   end_if_abandoned();
   if (opens_ || backup_) {
-    const Error refusal = busy();
+    const Error refused = refusal();
     lock.unlock();
-    return done(tl::unexpected(refusal));
+    return done(tl::unexpected(refused));
   }
   opens_ = true;
   began_ = clock_.now();
@@ -141,7 +141,7 @@ void Backups::end_if_abandoned() {
 }
 
 /// The error of a second backup. The caller must hold the mutex.
-Error Backups::busy() const {
+Error Backups::refusal() const {
   const std::string began = format_rfc3339(began_);
   if (!backup_) {
     return {"busy", fmt::format("a backup is running: it began at {}, and the server checks the "
@@ -152,18 +152,14 @@ Error Backups::busy() const {
   const Duration left =
       backup_->asked_at + (is_abandoned ? kBackupAbandoned : kBackupIdle) - clock_.elapsed();
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(left).count();
-  return {"busy",
+  const std::string when =
+      is_abandoned
+          ? fmt::format("its caller has closed the connection, so try again in {} s", seconds)
+          : fmt::format("try again when it has ended (in {} s, if no chunk is asked for)", seconds);
+  return {std::string(is_abandoned ? kBackupEnding : "busy"),
           fmt::format("a backup is running: {} of commit {}, which began at {}; {}, or end it by "
                       "`DELETE /v1/backups/{}`",
-                      backup_->id, backup_->view->commit(), began,
-                      is_abandoned
-                          ? fmt::format("its caller has closed the connection, so try again in {} "
-                                        "s",
-                                        seconds)
-                          : fmt::format("try again when it has ended (in {} s, if it is asked for "
-                                        "no further chunk)",
-                                        seconds),
-                      backup_->id)};
+                      backup_->id, backup_->view->commit(), began, when, backup_->id)};
 }
 
 /// Error `backup.not_found`, if there is no backup with that id. The caller must hold the mutex.

@@ -34,6 +34,9 @@ inline constexpr Duration kBackupIdle = std::chrono::seconds(60);
 /// still refuses another one. In this time the caller may connect again.
 inline constexpr Duration kBackupAbandoned = std::chrono::seconds(10);
 
+/// The error code of a backup that is refused for this time.
+inline constexpr std::string_view kBackupEnding = "backup.ending";
+
 class Backups {
  public:
   using Done = std::function<void(Result<Json>)>;
@@ -49,7 +52,8 @@ class Backups {
 
   /// Begins a backup of the last commit. `done` is called once, on this thread or on the thread
   /// `backup`, with the members of the head (manifest.h) and {"id","aboutRows"}. Errors: `busy`
-  /// (there is a backup, which the message describes), `store.corrupt` (a page is damaged: to read
+  /// (there is a backup, which the message describes), kBackupEnding (there is one whose caller has
+  /// closed the connection; the message says how long), `store.corrupt` (a page is damaged: to read
   /// its rows could end the process), `stopping`, `backup.abandoned` (the caller has closed the
   /// connection meanwhile), and those of make_backup_head().
   void begin(const CallerMark& caller, Done done);
@@ -80,7 +84,7 @@ class Backups {
   void wait_for_end(const std::string& id);
   void end_if_idle();
   void end_if_abandoned();
-  Error busy() const;
+  Error refusal() const;
   Status check_id(std::string_view id);
 
   const Environment& environment_;

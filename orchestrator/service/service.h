@@ -153,8 +153,9 @@ class Service {
 
   /// Begins a backup of the store at the last commit (backups.h): {"id","aboutRows"} and the
   /// members of its head (orchestrator/backup/manifest.h). First the pages of the store are
-  /// checked. Errors: `busy` if there is a backup already, unless its caller has closed the
-  /// connection and has asked for no chunk since kBackupAbandoned; `store.corrupt`.
+  /// checked. Errors: `busy` if there is a backup already; `backup.ending` in place of `busy` if
+  /// its caller has closed the connection, and no error if it has asked for no chunk since
+  /// kBackupAbandoned; `store.corrupt`.
   virtual void begin_backup(const CallerMark& caller, Done done) = 0;
   /// The bytes of a chunk, counted from 1; nullopt after the last chunk. `caller` becomes the
   /// caller of the backup. Errors: `backup.not_found`, `backup.chunk` (neither the chunk that was

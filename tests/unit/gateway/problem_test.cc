@@ -19,6 +19,7 @@ TEST(Problem, HasTheHttpStatusThatFitsItsErrorCode) {
       {"start.conflict", 409},
       {"backup.not_found", 404},
       {"backup.chunk", 409},
+      {"backup.ending", 503},
       {"busy", 503},
       {"stopping", 503},
       {"broker.unreachable", 503},

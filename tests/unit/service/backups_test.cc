@@ -161,8 +161,8 @@ TEST_F(BackupsTest, NameTheBackupThatRefusesAnotherOne) {
   EXPECT_EQ(code(second), "busy");
   EXPECT_EQ(second.error().message,
             fmt::format("a backup is running: {} of commit {}, which began at "
-                        "2021-09-01T12:00:00.000Z; try again when it has ended (in 40 s, if it is "
-                        "asked for no further chunk), or end it by `DELETE /v1/backups/{}`",
+                        "2021-09-01T12:00:00.000Z; try again when it has ended (in 40 s, if no "
+                        "chunk is asked for), or end it by `DELETE /v1/backups/{}`",
                         id, opened.at("commit").get<uint64_t>(), id));
 }
 
@@ -171,7 +171,7 @@ TEST_F(BackupsTest, EndWhenAnotherOneBeginsIfTheirCallerHasClosedTheConnection) 
   const std::string id = begin_one(caller);
   caller.reset();
   const Result<Json> second = begin();
-  EXPECT_EQ(code(second), "busy") << "the caller may connect again";
+  EXPECT_EQ(code(second), "backup.ending") << "the caller may connect again";
   EXPECT_THAT(second.error().message,
               testing::HasSubstr("its caller has closed the connection, so try again in 10 s"));
   clock.advance(seconds(10));
