@@ -159,7 +159,7 @@ ArchivedPage write_page(const fs::path& folder, const ArchivePage& page, const A
     spdlog::warn("{}{}", error.message,
                  error.code == kArchiveMoved
                      ? ""
-                     : "; the instances stay, and millrace tries again every minute");
+                     : "; the instances stay, and millrace tries again in a minute");
   }
   return written;
 }

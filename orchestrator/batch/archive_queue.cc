@@ -1,5 +1,6 @@
 #include "orchestrator/batch/archive_queue.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -13,8 +14,9 @@ namespace {
 constexpr size_t kMostInstances = 1'000;
 constexpr uint64_t kMostBytes = uint64_t{8} << 20;
 
-/// How long a page waits after it could not be written.
-constexpr Duration kUntilRetry = std::chrono::minutes(1);
+/// How long the archive of a namespace waits after a page that could not be written. This is less
+/// than the minute between two passes of the retention, so that each pass makes an attempt.
+constexpr Duration kUntilRetry = std::chrono::seconds(50);
 
 }  // namespace
 
@@ -43,9 +45,28 @@ bool ArchiveQueue::is_full() const {
          (state_.items.size() >= kMostInstances || state_.bytes >= kMostBytes);
 }
 
-bool ArchiveQueue::has_page(TimePoint now) const {
-  return state_.stage == Stage::kCollected ||
-         (state_.stage == Stage::kFailed && *state_.retry_at <= now);
+bool ArchiveQueue::is_failing(NamespaceNumber ns) const {
+  const auto found = failures_.find(ns);
+  return found != failures_.end() && found->second.retry_at;
+}
+
+uint64_t ArchiveQueue::failed_page(NamespaceNumber ns) const {
+  const auto found = failures_.find(ns);
+  return found == failures_.end() ? 0 : found->second.page;
+}
+
+std::optional<TimePoint> ArchiveQueue::retry_at() const {
+  std::optional<TimePoint> first;
+  for (const auto& [ns, failure] : failures_) {
+    if (failure.retry_at) first = std::min(first.value_or(*failure.retry_at), *failure.retry_at);
+  }
+  return first;
+}
+
+void ArchiveQueue::end_waits(TimePoint now) {
+  for (auto& [ns, failure] : failures_) {
+    if (failure.retry_at && *failure.retry_at <= now) failure.retry_at.reset();
+  }
 }
 
 ArchivePage ArchiveQueue::take_page(uint32_t file) {
@@ -53,7 +74,6 @@ ArchivePage ArchiveQueue::take_page(uint32_t file) {
   state_.stage = Stage::kWriting;
   state_.file = file;
   state_.needs_new_file = false;
-  state_.retry_at.reset();
   ArchivePage page;
   page.number = ++state_.number;
   page.ns = state_.ns;
@@ -62,20 +82,24 @@ ArchivePage ArchiveQueue::take_page(uint32_t file) {
   return page;
 }
 
-bool ArchiveQueue::apply(const ArchivedPage& result, TimePoint now) {
-  if (state_.stage != Stage::kWriting || result.number != state_.number) return true;
+PageEnd ArchiveQueue::apply(const ArchivedPage& result, TimePoint now) {
+  if (state_.stage != Stage::kWriting || result.number != state_.number) return PageEnd::kNothing;
   note_change();
+  if (!result.lengths && result.lengths.error().code == kArchiveMoved) {
+    state_.needs_new_file = true;
+    state_.stage = Stage::kCollected;
+    return PageEnd::kNothing;
+  }
   if (!result.lengths) {
-    state_.needs_new_file = result.lengths.error().code == kArchiveMoved;
-    state_.stage = state_.needs_new_file ? Stage::kCollected : Stage::kFailed;
-    if (!state_.needs_new_file) state_.retry_at = now + kUntilRetry;
-    return state_.needs_new_file;
+    failures_[state_.ns] = {.page = state_.number, .retry_at = now + kUntilRetry};
+    drop();
+    return PageEnd::kFailed;
   }
   CHECK(result.lengths->size() == state_.items.size(), "a page has {} results for {} instances",
         result.lengths->size(), state_.items.size());
   for (size_t i = 0; i < state_.items.size(); ++i) state_.items[i].length = (*result.lengths)[i];
   state_.stage = Stage::kWritten;
-  return true;
+  return PageEnd::kWritten;
 }
 
 const ArchiveItem* ArchiveQueue::next() const {

@@ -1,12 +1,14 @@
 // ArchiveQueue: the ended instances that must be in the archive before they are deleted. A page of
 // them is collected in one batch, written by the Archiver, and deleted by later batches
-// (archived_instances.h); then the next page is collected. In memory only: a new process collects
-// the instances again, and the committed position of the archive decides which lines count. Engine
-// thread only.
+// (archived_instances.h); then the next page is collected. A page that cannot be written is
+// dropped: its instances stay, and the archive of their namespace waits for a while; other
+// namespaces go on. In memory only: a new process collects the instances again, and the committed
+// position of the archive decides which lines count. Engine thread only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -28,6 +30,13 @@ struct ArchiveItem {
   std::optional<uint64_t> length = std::nullopt;
 };
 
+/// What the result of a page says.
+enum class PageEnd : uint8_t {
+  kNothing,  ///< the page is unknown, or must be written to a new file
+  kWritten,
+  kFailed,
+};
+
 class ArchiveQueue {
  public:
   explicit ArchiveQueue(const BatchCount& batches) : before_(batches) {}
@@ -35,8 +44,16 @@ class ArchiveQueue {
   /// Whether instances may be added. If not, a page is being collected by another part of the
   /// batch, is being written, or has instances that are not deleted yet.
   bool is_free() const { return state_.stage == Stage::kNone; }
-  /// Whether the last page could not be written; it will be written again.
-  bool is_failing() const { return state_.stage == Stage::kFailed; }
+
+  /// Whether the archive of the namespace waits, because its last page could not be written.
+  bool is_failing(NamespaceNumber ns) const;
+  /// The number of the last page of the namespace that could not be written; 0: there is none. The
+  /// instances of that page must be added again.
+  uint64_t failed_page(NamespaceNumber ns) const;
+  /// When the first of the namespaces that wait may go on; nullopt: none waits.
+  std::optional<TimePoint> retry_at() const;
+  /// Lets the namespaces go on that have waited until `now`.
+  void end_waits(TimePoint now);
 
   /// Adds an ended instance to the page. Precondition: is_free() was true when the caller added the
   /// first instance of its page, in this batch; all instances of a page have the same namespace.
@@ -44,9 +61,8 @@ class ArchiveQueue {
   /// Whether the page has as many instances as one page should.
   bool is_full() const;
 
-  /// Whether a page must be written now: it was collected, or the last attempt to write it failed
-  /// at least a minute before `now`.
-  bool has_page(TimePoint now) const;
+  /// Whether a page was collected and must be written now.
+  bool has_page() const { return state_.stage == Stage::kCollected; }
   /// The page, without its name and its place. `file`: the number of its file. Precondition:
   /// has_page().
   ArchivePage take_page(uint32_t file);
@@ -54,9 +70,9 @@ class ArchiveQueue {
   /// file.
   bool needs_new_file() const { return state_.needs_new_file; }
 
-  /// Applies the result of a page. The result of an unknown page is ignored. Returns whether the
-  /// page could be written.
-  bool apply(const ArchivedPage& result, TimePoint now);
+  /// Applies the result of a page. The result of an unknown page is ignored. If the page could not
+  /// be written, its namespace waits for less than the minute between two passes of the retention.
+  PageEnd apply(const ArchivedPage& result, TimePoint now);
 
   /// The namespace of the page.
   NamespaceNumber ns() const { return state_.ns; }
@@ -69,9 +85,6 @@ class ArchiveQueue {
   /// Drops the page.
   void drop();
 
-  /// When the page must be written again; nullopt: no attempt has failed.
-  std::optional<TimePoint> retry_at() const { return state_.retry_at; }
-
   void clear() { state_ = {.number = state_.number}; }
   /// Undoes the changes of a batch that was lost.
   void undo();
@@ -82,7 +95,6 @@ class ArchiveQueue {
     kCollected,  ///< the current batch adds instances, or the page must be written to a new file
     kWriting,
     kWritten,  ///< some instances must still be deleted
-    kFailed,
   };
   struct State {
     uint64_t number = 0;  ///< of the last page that was taken
@@ -93,13 +105,19 @@ class ArchiveQueue {
     size_t next = 0;     ///< the index of the instance that next() returns
     uint32_t file = 0;
     bool needs_new_file = false;
-    std::optional<TimePoint> retry_at = std::nullopt;
+  };
+  /// The last page of a namespace that could not be written.
+  struct Failure {
+    uint64_t page = 0;
+    std::optional<TimePoint> retry_at = std::nullopt;  ///< nullopt: the namespace may go on
   };
 
   void note_change();
 
   State state_;
   BatchNotes<std::optional<State>> before_;  ///< state_ as of the last commit
+  /// A lost batch need not undo it: the result of its page is applied again.
+  std::map<NamespaceNumber, Failure> failures_;
 };
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
 #include "orchestrator/batch/archived_instances.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -54,7 +55,8 @@ Result<bool> delete_with_variables(BatchState& batch, const Instance& head, Dele
 }  // namespace
 
 bool waits_for_archive(const BatchState& batch, NamespaceNumber ns) {
-  return !batch.archive.is_free() && is_archived(batch, ns);
+  const ArchiveQueue& queue = batch.archive;
+  return (!queue.is_free() || queue.is_failing(ns)) && is_archived(batch, ns);
 }
 
 Result<bool> archive_or_delete(BatchState& batch, const Instance& head, DeletionReason reason,
@@ -66,9 +68,9 @@ Result<bool> archive_or_delete(BatchState& batch, const Instance& head, Deletion
   return true;
 }
 
-Status send_archive_page(BatchState& batch, TimePoint now) {
+Status send_archive_page(BatchState& batch) {
   ArchiveQueue& queue = batch.archive;
-  if (!queue.has_page(now)) return {};
+  if (!queue.has_page()) return {};
   const NamespaceNumber ns = queue.ns();
   if (!batch.catalog.has_namespace(ns)) {
     queue.drop();  // the namespace was deleted since
@@ -92,6 +94,21 @@ Status send_archive_page(BatchState& batch, TimePoint now) {
   if (page.is_new_file) write_archive(batch.tx, ns, at);
   batch.after_commit(std::move(page));
   return {};
+}
+
+void apply_archived(BatchState& batch, const ArchivedPage& page, TimePoint now) {
+  const NamespaceNumber ns = batch.archive.ns();
+  std::map<NamespaceNumber, std::optional<ArchiveFailure>>& ends = batch.outcome.counts.archives;
+  switch (batch.archive.apply(page, now)) {
+    case PageEnd::kNothing:
+      break;
+    case PageEnd::kWritten:
+      ends[ns] = std::nullopt;
+      break;
+    case PageEnd::kFailed:
+      ends[ns] = ArchiveFailure{.at = now, .error = page.lengths.error()};
+      break;
+  }
 }
 
 Status delete_archived(BatchState& batch, const std::function<void(uint64_t row)>& left,

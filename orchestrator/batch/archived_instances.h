@@ -8,12 +8,13 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/ports/archiver.h"
 #include "orchestrator/store/rows/purge.h"
 
 namespace millrace {
 
-/// Whether instances of the namespace must be in the archive before they are deleted, and no
-/// instance can be added to its page now (ArchiveQueue::is_free).
+/// Whether instances of the namespace must be in the archive before they are deleted, and none can
+/// be added to its page now (ArchiveQueue::is_free, ArchiveQueue::is_failing).
 bool waits_for_archive(const BatchState& batch, NamespaceNumber ns);
 
 /// Deletes an ended instance as delete_ended() does. If it must be in the archive before, adds it
@@ -25,7 +26,10 @@ Result<bool> archive_or_delete(BatchState& batch, const Instance& head, Deletion
 
 /// If a page must be written (ArchiveQueue::has_page), hands it to the Archiver after the commit.
 /// Call it once at the end of a batch. Errors: those of the store.
-Status send_archive_page(BatchState& batch, TimePoint now);
+Status send_archive_page(BatchState& batch);
+
+/// Applies the result of a page (ArchiveQueue::apply) and notes it in BatchCounts::archives.
+void apply_archived(BatchState& batch, const ArchivedPage& page, TimePoint now);
 
 /// Deletes instances whose lines are on disk, as many as one portion should, and moves the
 /// committed position of the archive behind their lines. `left`: see delete_ended(). `unit` ends

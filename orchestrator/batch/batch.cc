@@ -383,7 +383,7 @@ Status Batch::apply_input(TimePoint now, const ContinueInput& input) {
 // The archive.
 
 Status Batch::apply_input(TimePoint now, const ArchivedPage& page) {
-  if (!batch_.archive.apply(page, now)) ++batch_.outcome.counts.archive_failures;
+  apply_archived(batch_, page, now);
   return {};
 }
 
@@ -457,7 +457,8 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   for (const auto& [ns, row] : std::exchange(batch_.trimmed_rows, {})) {
     purges_.begin_history(ns, row);
   }
-  if (!batch_.archive.is_free()) TRY(send_archive_page(batch_, now));
+  TRY(send_archive_page(batch_));
+  batch_.archive.end_waits(now);
   batch_.kept_events.trim(batch_.tx);
   TRY(count_bytes(batch_));
   TRY(batch_.index.write(batch_.tx, note_damage_));

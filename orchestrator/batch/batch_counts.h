@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
+#include "base/result.h"
 #include "base/time.h"
 #include "model/instance.h"
 #include "model/quota.h"
@@ -27,6 +29,12 @@ struct RetentionCounts {
   uint64_t bytes = 0;      ///< of the rows and histories of the deleted instances, not sealed
   uint64_t records = 0;    ///< history records of the deleted instances
   uint64_t trimmed = 0;    ///< history records that left the histories of existing instances
+};
+
+/// Why instances could not be written to the archive of their namespace.
+struct ArchiveFailure {
+  TimePoint at;  ///< engine time
+  Error error;   ///< `archive.write`
 };
 
 struct BatchCounts {
@@ -52,7 +60,8 @@ struct BatchCounts {
   std::array<uint64_t, 8> ended{};   ///< ended instances, by InstanceStatus
   std::array<uint64_t, kDeletionReasons> deleted{};  ///< deleted instances, by DeletionReason
   uint64_t instances_archived = 0;                   ///< deleted instances that were archived
-  uint64_t archive_failures = 0;  ///< pages of the archive that could not be written
+  /// The namespaces whose page of the archive has ended: why it could not be written, or nullopt.
+  std::map<NamespaceNumber, std::optional<ArchiveFailure>> archives = {};
   std::map<NamespaceNumber, RetentionCounts> retention = {};
   std::array<uint64_t, kQuotas> over_quota{};  ///< what quotas refused, by Quota
   uint64_t detached_refused = 0;               ///< detached calls that a quota refused

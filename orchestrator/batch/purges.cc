@@ -268,12 +268,16 @@ Result<bool> Purges::delete_instances(Job& job, PurgeBudget& budget) {
   // The instances of a deleted namespace are erased by its own purge.
   if (!batch_.catalog.has_namespace(filter.ns)) return true;
   if (waits_for_archive(job)) return false;
+  if (const uint64_t page = batch_.archive.failed_page(filter.ns); page != job.failed_page) {
+    job.next = {};  // the instances of the page are still there
+    job.failed_page = page;
+  }
   const auto left = [&](uint64_t row) { begin_history(filter.ns, row); };
   const bool is_all = TRY(
       each_selected(batch_, filter, job.purge.number, job.next, budget, [&](const Instance& head) {
         return archive_or_delete(batch_, head, DeletionReason::kRequest, budget, left);
       }));
-  return is_all && batch_.archive.is_free();
+  return is_all && !waits_for_archive(job);
 }
 
 /// Erases the workflows of the namespace, each with the events in its groups.

@@ -42,8 +42,8 @@ class Purges {
   /// portion can follow in this batch.
   Result<bool> go_on(const WorkBudget* unit = nullptr);
   bool empty() const { return jobs_.empty(); }
-  /// Whether go_on() can erase anything. Purges of instances that must be archived wait while the
-  /// archive is written.
+  /// Whether go_on() can erase anything. Purges of instances that must be archived wait while a
+  /// page is written, and after a page of their namespace that could not be written.
   bool has_work() const;
   /// Whether a purge that started in an earlier batch is unfinished.
   bool has_earlier() const;
@@ -91,6 +91,8 @@ class Purges {
     Step step = Step::kTasks;
     std::string at;      ///< the key to continue from
     EndedPosition next;  ///< of kInstances: where to continue
+    /// Of kInstances: ArchiveQueue::failed_page() when the walk that `next` continues began.
+    uint64_t failed_page = 0;
     std::string erased;  ///< of kNamespace: the id of the workflow that was erased last
     /// Of kNamespace: the workflows of the namespace that Step::kNames has found.
     std::shared_ptr<std::set<WorkflowNumber>> workflows;

@@ -75,16 +75,22 @@ void Retention::end_pass(TimePoint now) {
 }
 
 void Retention::set_plan() {
-  batch_.retention = {.has_steps = is_running() && !waits_for_archive(),
+  batch_.retention = {.has_steps = is_running() && !waits_for_page(),
                       .is_running = is_running(),
                       .next_pass = next_pass()};
 }
 
-/// Whether the pass is about to delete instances of a namespace with an archive, and a page of the
-/// archive must be written first.
+/// Whether the pass is about to delete instances of a namespace with an archive, and the archive
+/// can take none now.
 bool Retention::waits_for_archive() const {
   return is_running() && state_.at->stage != Stage::kHistories &&
          millrace::waits_for_archive(batch_, state_.at->ns);
+}
+
+/// Whether the pass waits until a page of the archive is written. It does not wait for the archive
+/// of a namespace whose page could not be written.
+bool Retention::waits_for_page() const {
+  return waits_for_archive() && !batch_.archive.is_failing(state_.at->ns);
 }
 
 void Retention::clear() {
@@ -108,6 +114,7 @@ Result<bool> Retention::go_on(TimePoint now, const WorkBudget* unit) {
 /// Takes the next step of a pass, if one is running or due.
 Status Retention::run(TimePoint now, const WorkBudget* unit) {
   const auto& retaining = batch_.catalog.retaining();
+  batch_.archive.end_waits(now);
   if (const auto next = next_pass(); next && *next <= now) {
     note_change();
     state_ = {.began = now, .at = Position{.ns = *retaining.begin()}};
@@ -126,11 +133,9 @@ Status Retention::run(TimePoint now, const WorkBudget* unit) {
       return {};
     }
     if (*ns != state_.at->ns) state_.at = Position{.ns = *ns};
-    if (waits_for_archive()) {
-      // While the archive cannot be written, the pass deletes no instances of the namespace.
-      if (!batch_.archive.is_failing()) return {};
-      state_.at = Position{.ns = *ns, .stage = Stage::kHistories};
-    }
+    if (waits_for_page()) return {};
+    // While the archive cannot be written, the pass deletes no instances of the namespace.
+    if (waits_for_archive()) state_.at = Position{.ns = *ns, .stage = Stage::kHistories};
     if (!TRY(sweep(now, batch_.catalog.settings(*ns).retention, budget))) return {};
     if (const auto next = std::next(ns); next != retaining.end()) {
       state_.at = Position{.ns = *next};

@@ -87,6 +87,7 @@ class Retention {
   void end_pass(TimePoint now);
   void set_plan();
   bool waits_for_archive() const;
+  bool waits_for_page() const;
   Status run(TimePoint now, const WorkBudget* unit);
   Result<bool> sweep(TimePoint now, const RetentionSettings& settings, PurgeBudget& budget);
   Result<bool> sweep_workflows(TimePoint now, const RetentionSettings& settings,

@@ -358,7 +358,6 @@ void Metrics::count(const BatchCounts& counts) {
   }
   for (size_t i = 0; i < counts.deleted.size(); ++i) add(*series_->deleted[i], counts.deleted[i]);
   add(series_->archived, counts.instances_archived);
-  add(series_->archive_failures, counts.archive_failures);
   for (size_t i = 0; i < kQuotas; ++i) add(*series_->over_quota[i], counts.over_quota[i]);
   for (const Duration after : counts.started_after) {
     series_->schedule_to_start.Observe(std::chrono::duration<double>(after).count());
@@ -373,6 +372,11 @@ void Metrics::count_stray_answer() { series_->answers_stray.Increment(); }
 
 void Metrics::count_retention(const std::string& ns, const RetentionCounts& counts) {
   series_->retention.count(ns, counts);
+}
+
+void Metrics::count_archive(const std::string& ns, const std::optional<ArchiveFailure>& failure) {
+  if (failure) series_->archive_failures.Increment();
+  series_->retention.count_archive(ns, failure);
 }
 
 void Metrics::count_deleted_letters(const std::string& ns, uint64_t number) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -91,6 +92,9 @@ class Metrics {
   void count_stray_answer();
   /// Counts what the retention did to instances of the namespace.
   void count_retention(const std::string& ns, const RetentionCounts& counts);
+  /// Counts a page of the archive of the namespace that could not be written; nullopt: the last
+  /// page was written.
+  void count_archive(const std::string& ns, const std::optional<ArchiveFailure>& failure);
   /// Counts dead letters of the namespace that its retention deleted.
   void count_deleted_letters(const std::string& ns, uint64_t number);
   /// Counts a failure of the retention of dead letters.
@@ -117,8 +121,8 @@ class Metrics {
   /// Sets the gauges of the store. A namespace that the figures do not have loses its gauges.
   void set_store(const StoreFigures& figures);
 
-  /// What count_retention(), count_deleted_letters(), set_passes() and set_next_due() have
-  /// collected.
+  /// What count_retention(), count_archive(), count_deleted_letters(), set_passes() and
+  /// set_next_due() have collected.
   RetentionFigures retention() const;
 
   /// All metrics in the Prometheus text format 0.0.4.

@@ -270,6 +270,9 @@ void Processor::show_retention(const BatchOutcome& outcome) {
   for (const auto& [ns, counts] : outcome.counts.retention) {
     metrics.count_retention(catalog.name_of(ns), counts);
   }
+  for (const auto& [ns, failure] : outcome.counts.archives) {
+    if (catalog.has_namespace(ns)) metrics.count_archive(catalog.name_of(ns), failure);
+  }
   const RetentionPlan& plan = outcome.backlog.retention;
   const bool is_changed =
       outcome.pass_end || plan.is_running != passes_.is_running || plan.next_pass != passes_.next;

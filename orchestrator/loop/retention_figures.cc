@@ -30,6 +30,11 @@ Json to_json(const RetentionFigures& figures) {
                 {"trimmedRecords", retention.counts.trimmed},
                 {"deletedDeadLetters", retention.dead_letters}};
     if (retention.next_due) one["nextDeletion"] = format_rfc3339(*retention.next_due);
+    if (const auto& failure = retention.archive_failure) {
+      one["archiveFailure"] = {{"at", format_rfc3339(failure->at)},
+                               {"code", failure->error.code},
+                               {"message", failure->error.message}};
+    }
     namespaces.push_back(std::move(one));
   }
   return {{"instances", passes_json(figures.instances)},

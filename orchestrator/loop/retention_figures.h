@@ -29,6 +29,9 @@ struct NamespaceRetention {
   RetentionCounts counts;
   uint64_t dead_letters = 0;               ///< deleted dead letters
   std::optional<TimePoint> next_due = {};  ///< see RetentionPassEnd::next_due
+  /// Why the last page of the archive could not be written; nullopt: there is none, or it was
+  /// written.
+  std::optional<ArchiveFailure> archive_failure = {};
 };
 
 struct RetentionFigures {
@@ -43,7 +46,8 @@ double unix_seconds(const std::optional<TimePoint>& time);
 
 /// {"instances":{"running","lastPassEnded"?,"nextPass"?},"deadLetters":{the same},
 /// "namespaces":[{"namespace","deletedInstances","archivedInstances","deletedBytes",
-/// "deletedRecords","trimmedRecords","deletedDeadLetters","nextDeletion"?}]}
+/// "deletedRecords","trimmedRecords","deletedDeadLetters","nextDeletion"?,
+/// "archiveFailure"?:{"at","code","message"}}]}
 Json to_json(const RetentionFigures& figures);
 
 }  // namespace millrace

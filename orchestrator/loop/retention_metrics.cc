@@ -30,6 +30,9 @@ RetentionMetrics::RetentionMetrics(prometheus::Registry& registry)
                             "because the settings limit histories.")),
       letters_(by_namespace(registry, "millrace_dead_letters_deleted_total",
                             "Dead letters that the retention of their namespace deleted.")),
+      archive_failures_(by_namespace(
+          registry, "millrace_namespace_archive_failures_total",
+          "How often instances could not be written to the archive of the namespace.")),
       passes_{pass_gauges(registry, "instances"), pass_gauges(registry, "dead_letters")},
       next_due_(registry, "millrace_retention_next_deletion_seconds",
                 "Unix time before which the retention deletes no instance of the namespace by its "
@@ -63,6 +66,17 @@ void RetentionMetrics::count(const std::string& ns, const RetentionCounts& count
   sum.bytes += counts.bytes;
   sum.records += counts.records;
   sum.trimmed += counts.trimmed;
+}
+
+void RetentionMetrics::count_archive(const std::string& ns,
+                                     const std::optional<ArchiveFailure>& failure) {
+  if (failure) add_to(archive_failures_, ns, 1);
+  const std::lock_guard lock(mutex_);
+  if (failure) {
+    figures_.namespaces[ns].archive_failure = failure;
+  } else if (const auto known = figures_.namespaces.find(ns); known != figures_.namespaces.end()) {
+    known->second.archive_failure.reset();
+  }
 }
 
 void RetentionMetrics::count_letters(const std::string& ns, uint64_t number) {

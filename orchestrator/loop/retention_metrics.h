@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include <prometheus/counter.h>
@@ -25,6 +26,7 @@ class RetentionMetrics {
 
   // These functions are those of Metrics.
   void count(const std::string& ns, const RetentionCounts& counts);
+  void count_archive(const std::string& ns, const std::optional<ArchiveFailure>& failure);
   void count_letters(const std::string& ns, uint64_t number);
   void set_passes(PassKind kind, const PassTimes& times);
   void set_next_due(const std::map<std::string, TimePoint>& next_due);
@@ -47,6 +49,7 @@ class RetentionMetrics {
   Counters& records_;
   Counters& trimmed_;
   Counters& letters_;
+  Counters& archive_failures_;
 
   mutable std::mutex mutex_;  // guards the members below
   std::array<PassGauges, 2> passes_;

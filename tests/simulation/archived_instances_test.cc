@@ -268,6 +268,44 @@ TEST_F(ArchiveWorld, KeepsInstancesWhileItCannotBeWritten) {
   EXPECT_EQ(archived_ids(file()), once(ids));
 }
 
+TEST_F(ArchiveWorld, OfOtherNamespacesIsWrittenWhileThatOfOneCannotBe) {
+  keep(kArchiveAll);
+  keep(kArchiveAll, "shop");
+  world.apply(job("job"), "shop");
+  const fs::path archives = world.folder() / kArchiveFolder;
+  fs::create_directory(archives);
+  std::ofstream(archives / "default.1") << "no folder";
+  const std::set<std::string> waiting = run(2);
+  const std::set<std::string> sold = run(2, "shop");
+  world.run_for(minutes(3));
+  EXPECT_EQ(archived_ids(file(1, NamespaceNumber(2), "shop")), once(sold));
+  EXPECT_THAT(world.instances(), SizeIs(2));
+  const std::string failures = "millrace_namespace_archive_failures_total{namespace=\"default\"}";
+  EXPECT_THAT(world.metric(failures), Ge(2)) << "each pass makes an attempt";
+  EXPECT_EQ(world.metric("millrace_archive_failures_total"), world.metric(failures));
+  fs::remove(archives / "default.1");
+  world.run_for(minutes(2));
+  EXPECT_THAT(world.instances(), IsEmpty());
+  EXPECT_EQ(archived_ids(file()), once(waiting));
+}
+
+TEST_F(ArchiveWorld, HasEachInstanceThatAFilterSelectsAlsoAfterAFailure) {
+  keep(R"({"archive": true})");
+  const std::set<std::string> ids = run(1'200);
+  const fs::path archives = world.folder() / kArchiveFolder;
+  std::ofstream(archives) << "no folder";
+  world.must(
+      DeleteInstances{.ns = "default", .workflow = "job", .statuses = {InstanceStatus::kComplete}});
+  world.run_until_idle();
+  EXPECT_THAT(world.instances(), SizeIs(ids.size()));
+  EXPECT_TRUE(is_purging(world)) << "the deletion waits";
+  fs::remove(archives);
+  world.run_for(minutes(1));
+  EXPECT_THAT(world.instances(), IsEmpty());
+  EXPECT_EQ(archived_ids(file()), once(ids));
+  EXPECT_FALSE(is_purging(world));
+}
+
 TEST_F(ArchiveWorld, ContinuesInANewFileIfItsFileWasMoved) {
   keep(kArchiveAll);
   const std::set<std::string> first = run(2);

@@ -1,5 +1,5 @@
 // ArchiveQueue: pages of instances that are collected, written and deleted, one page after the
-// other.
+// other; and the namespaces that wait because a page of theirs could not be written.
 #include "orchestrator/batch/archive_queue.h"
 
 #include <chrono>
@@ -12,18 +12,19 @@
 namespace millrace {
 namespace {
 
-using std::chrono::minutes;
+using std::chrono::seconds;
 using testing::SizeIs;
 
 constexpr NamespaceNumber kShop{3};
+constexpr NamespaceNumber kOther{4};
 
 class ArchiveQueueTest : public testing::Test {
  protected:
   ArchiveQueueTest() { batches.begin(); }
 
-  void add(uint8_t number) {
+  void add(uint8_t number, NamespaceNumber ns = kShop) {
     queue.add({.id = numbered_id(number),
-               .ns = kShop,
+               .ns = ns,
                .status = InstanceStatus::kFailed,
                .last_history = number},
               DeletionReason::kRetention);
@@ -44,20 +45,20 @@ class ArchiveQueueTest : public testing::Test {
 
 TEST_F(ArchiveQueueTest, CollectsAPageThenDeletesItsInstancesThenIsFree) {
   EXPECT_TRUE(queue.is_free());
-  EXPECT_FALSE(queue.has_page(now));
+  EXPECT_FALSE(queue.has_page());
   add(1);
   add(2);
   EXPECT_FALSE(queue.is_free());
-  ASSERT_TRUE(queue.has_page(now));
+  ASSERT_TRUE(queue.has_page());
   const ArchivePage page = queue.take_page(4);
   EXPECT_EQ(page.ns, kShop);
   ASSERT_THAT(page.entries, SizeIs(2));
   EXPECT_EQ(page.entries[1].id, numbered_id(2));
   EXPECT_EQ(page.entries[1].last_history, 2U);
-  EXPECT_FALSE(queue.has_page(now)) << "it is being written";
+  EXPECT_FALSE(queue.has_page()) << "it is being written";
   EXPECT_EQ(queue.next(), nullptr);
 
-  EXPECT_TRUE(queue.apply(written(page.number, {10, std::nullopt}), now));
+  EXPECT_EQ(queue.apply(written(page.number, {10, std::nullopt}), now), PageEnd::kWritten);
   ASSERT_NE(queue.next(), nullptr);
   EXPECT_EQ(queue.file(), 4U);
   EXPECT_EQ(queue.next()->id, numbered_id(1));
@@ -71,29 +72,59 @@ TEST_F(ArchiveQueueTest, CollectsAPageThenDeletesItsInstancesThenIsFree) {
   EXPECT_TRUE(queue.is_free());
 }
 
-TEST_F(ArchiveQueueTest, WritesAPageThatFailedAgainAfterAMinute) {
+TEST_F(ArchiveQueueTest, DropsAPageThatFailedAndOnlyItsNamespaceWaits) {
   add(1);
-  EXPECT_FALSE(queue.apply(failed(queue.take_page(1).number, "archive.write"), now));
-  EXPECT_TRUE(queue.is_failing());
-  EXPECT_EQ(queue.retry_at(), now + minutes(1));
-  EXPECT_FALSE(queue.has_page(now + minutes(1) - Duration(1)));
-  ASSERT_TRUE(queue.has_page(now + minutes(1)));
-  const ArchivePage again = queue.take_page(1);
-  EXPECT_THAT(again.entries, SizeIs(1));
-  EXPECT_FALSE(queue.is_failing());
+  const uint64_t number = queue.take_page(1).number;
+  EXPECT_EQ(queue.failed_page(kShop), 0U);
+  EXPECT_EQ(queue.apply(failed(number, "archive.write"), now), PageEnd::kFailed);
+  EXPECT_TRUE(queue.is_free()) << "other namespaces go on";
+  EXPECT_TRUE(queue.is_failing(kShop));
+  EXPECT_FALSE(queue.is_failing(kOther));
+  EXPECT_EQ(queue.failed_page(kShop), number);
+  EXPECT_EQ(queue.failed_page(kOther), 0U);
+
+  const TimePoint retry_at = now + seconds(50);
+  EXPECT_EQ(queue.retry_at(), retry_at);
+  queue.end_waits(retry_at - Duration(1));
+  EXPECT_TRUE(queue.is_failing(kShop));
+  queue.end_waits(retry_at);
+  EXPECT_FALSE(queue.is_failing(kShop));
   EXPECT_EQ(queue.retry_at(), std::nullopt);
-  EXPECT_TRUE(queue.apply(written(again.number, {10}), now));
-  EXPECT_NE(queue.next(), nullptr);
+  EXPECT_EQ(queue.failed_page(kShop), number) << "its instances must still be added again";
+}
+
+TEST_F(ArchiveQueueTest, GoesOnWithTheFirstOfSeveralNamespacesThatWait) {
+  add(1, kShop);
+  queue.apply(failed(queue.take_page(1).number, "archive.write"), now + seconds(2));
+  add(2, kOther);
+  queue.apply(failed(queue.take_page(1).number, "archive.write"), now);
+  EXPECT_EQ(queue.retry_at(), now + seconds(50));
+  queue.end_waits(now + seconds(51));
+  EXPECT_TRUE(queue.is_failing(kShop));
+  EXPECT_FALSE(queue.is_failing(kOther));
+  EXPECT_EQ(queue.retry_at(), now + seconds(52));
+}
+
+TEST_F(ArchiveQueueTest, AppliesTheFailureOfAPageAgainIfTheBatchIsLost) {
+  add(1);
+  const uint64_t number = queue.take_page(1).number;
+  commit();
+  EXPECT_EQ(queue.apply(failed(number, "archive.write"), now), PageEnd::kFailed);
+  queue.undo();
+  EXPECT_FALSE(queue.is_free()) << "the page is still being written";
+  EXPECT_EQ(queue.apply(failed(number, "archive.write"), now), PageEnd::kFailed);
+  EXPECT_TRUE(queue.is_free());
 }
 
 TEST_F(ArchiveQueueTest, WritesAPageToANewFileAtOnceIfItsFileWasChanged) {
   add(1);
-  EXPECT_TRUE(queue.apply(failed(queue.take_page(1).number, kArchiveMoved), now));
+  EXPECT_EQ(queue.apply(failed(queue.take_page(1).number, kArchiveMoved), now), PageEnd::kNothing);
   EXPECT_TRUE(queue.needs_new_file());
-  ASSERT_TRUE(queue.has_page(now));
+  EXPECT_FALSE(queue.is_failing(kShop));
+  ASSERT_TRUE(queue.has_page());
   const ArchivePage again = queue.take_page(2);
   EXPECT_FALSE(queue.needs_new_file());
-  EXPECT_TRUE(queue.apply(written(again.number, {10}), now));
+  EXPECT_EQ(queue.apply(written(again.number, {10}), now), PageEnd::kWritten);
   EXPECT_EQ(queue.file(), 2U);
 }
 
@@ -101,11 +132,12 @@ TEST_F(ArchiveQueueTest, IgnoresTheResultOfAPageOfEarlierMemory) {
   add(1);
   const uint64_t old = queue.take_page(1).number;
   queue.clear();
-  EXPECT_TRUE(queue.apply(written(old, {10}), now));
+  EXPECT_EQ(queue.apply(written(old, {10}), now), PageEnd::kNothing);
   EXPECT_TRUE(queue.is_free());
   add(2);
   EXPECT_NE(queue.take_page(1).number, old);
-  EXPECT_TRUE(queue.apply(written(old, {10}), now));
+  EXPECT_EQ(queue.apply(failed(old, "archive.write"), now), PageEnd::kNothing);
+  EXPECT_FALSE(queue.is_failing(kShop));
   EXPECT_EQ(queue.next(), nullptr);
 }
 
@@ -116,12 +148,12 @@ TEST_F(ArchiveQueueTest, ReturnsToTheLastCommitIfABatchIsLost) {
   add(1);
   const uint64_t number = queue.take_page(1).number;
   commit();
-  EXPECT_TRUE(queue.apply(written(number, {10}), now));
+  EXPECT_EQ(queue.apply(written(number, {10}), now), PageEnd::kWritten);
   queue.pop();
   EXPECT_TRUE(queue.is_free());
   queue.undo();
   EXPECT_FALSE(queue.is_free());
-  EXPECT_TRUE(queue.apply(written(number, {10}), now)) << "the result is applied again";
+  EXPECT_EQ(queue.apply(written(number, {10}), now), PageEnd::kWritten) << "it is applied again";
   ASSERT_NE(queue.next(), nullptr);
   EXPECT_EQ(queue.next()->id, numbered_id(1));
 }

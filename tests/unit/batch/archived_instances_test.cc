@@ -43,7 +43,8 @@ TEST_F(ArchivedInstancesTest, AreDeletedInThePortionThatErasesTheirVariables) {
   }
   const ArchivePage page = batch.archive.take_page(1);
   const std::vector<std::optional<uint64_t>> lengths = {10, 20, 30};
-  ASSERT_TRUE(batch.archive.apply({.number = page.number, .lengths = lengths}, now));
+  ASSERT_EQ(batch.archive.apply({.number = page.number, .lengths = lengths}, now),
+            PageEnd::kWritten);
   commit_all();
   const auto left = [&](uint64_t row) { purges.begin_history(ns, row); };
   for (int asked = 0; asked < 100 && batch.archive.next() != nullptr; ++asked) {

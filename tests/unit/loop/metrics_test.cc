@@ -49,6 +49,26 @@ TEST(Metrics, CountStrayAnswersOfBatchesAndOfTheBroker) {
   EXPECT_TRUE(has_line(metrics, "millrace_answers_stray_total 3"));
 }
 
+TEST(Metrics, CountTheFailuresOfTheArchiveAndKeepTheLastOneUntilAPageIsWritten) {
+  Metrics metrics;
+  EXPECT_TRUE(has_line(metrics, "millrace_archive_failures_total 0"));
+  const auto failure = [](const char* message) {
+    return ArchiveFailure{.at = from_millis(1), .error = {"archive.write", message}};
+  };
+  metrics.count_archive("shop", failure("the disk is full"));
+  metrics.count_archive("shop", failure("no such folder"));
+  metrics.count_archive("default", std::nullopt);
+  EXPECT_TRUE(has_line(metrics, "millrace_archive_failures_total 2"));
+  EXPECT_TRUE(has_line(metrics, "millrace_namespace_archive_failures_total{namespace=\"shop\"} 2"));
+  const RetentionFigures figures = metrics.retention();
+  ASSERT_EQ(figures.namespaces.size(), 1U) << "nothing is known of the namespace without a failure";
+  ASSERT_TRUE(figures.namespaces.at("shop").archive_failure);
+  EXPECT_EQ(figures.namespaces.at("shop").archive_failure->error.message, "no such folder");
+  metrics.count_archive("shop", std::nullopt);
+  EXPECT_FALSE(metrics.retention().namespaces.at("shop").archive_failure);
+  EXPECT_TRUE(has_line(metrics, "millrace_archive_failures_total 2"));
+}
+
 TEST(Metrics, CountTheDeadLettersThatTheRetentionDeletedByNamespace) {
   Metrics metrics;
   metrics.count_deleted_letters("shop", 3);

@@ -22,13 +22,17 @@ TEST(RetentionFigures, HaveAJsonFormWithTheNumbersOfEachNamespace) {
   shop.dead_letters = 6;
   shop.next_due = kNoon + std::chrono::hours(1);
   figures.namespaces["audit"].dead_letters = 7;
+  figures.namespaces["audit"].archive_failure =
+      ArchiveFailure{.at = kNoon, .error = {"archive.write", "the disk is full"}};
   EXPECT_EQ(to_json(figures), Json::parse(R"({
     "instances": {"running": false, "lastPassEnded": "2021-09-01T12:00:00.000Z",
                   "nextPass": "2021-09-01T12:01:00.000Z"},
     "deadLetters": {"running": true},
     "namespaces": [
       {"namespace": "audit", "deletedInstances": 0, "archivedInstances": 0, "deletedBytes": 0,
-       "deletedRecords": 0, "trimmedRecords": 0, "deletedDeadLetters": 7},
+       "deletedRecords": 0, "trimmedRecords": 0, "deletedDeadLetters": 7,
+       "archiveFailure": {"at": "2021-09-01T12:00:00.000Z", "code": "archive.write",
+                          "message": "the disk is full"}},
       {"namespace": "shop", "deletedInstances": 1, "archivedInstances": 2, "deletedBytes": 3,
        "deletedRecords": 4, "trimmedRecords": 5, "deletedDeadLetters": 6,
        "nextDeletion": "2021-09-01T13:00:00.000Z"}]})"));
