@@ -1,4 +1,5 @@
-// TestLookup: a Lookup in memory. The next step sees what a step has set, as in a batch.
+// TestLookup: a Lookup in memory. The next step sees what a step has set, as in a batch. A test
+// that needs another answer to one question overrides its function.
 #pragma once
 
 #include <map>
@@ -11,7 +12,7 @@
 
 namespace millrace {
 
-class TestLookup final : public Lookup {
+class TestLookup : public Lookup {
  public:
   Result<std::optional<Variable>> variable(const VariableName& name) const override {
     for (const auto& [known, value] : variables_) {

@@ -294,28 +294,11 @@ TEST(Runs, FollowEachOtherUntilTheRetryPolicyIsExhausted) {
 }
 
 /// A lookup that cannot read the input of an instance, because its row is damaged.
-class WithoutInput final : public Lookup {
+class WithoutInput final : public TestLookup {
  public:
-  Result<std::optional<Variable>> variable(const VariableName& name) const override {
-    return other_.variable(name);
-  }
-  Result<std::optional<std::string>> secret(NamespaceNumber ns,
-                                            std::string_view name) const override {
-    return other_.secret(ns, name);
-  }
   Result<LazyJson> input(const Instance&) const override {
     return fail("store.damaged", "its input");
   }
-  const RetryPolicy* default_retries(NamespaceNumber) const override { return nullptr; }
-  const ServicePolicy* service_policy(NamespaceNumber, const NamedService&) const override {
-    return nullptr;
-  }
-  std::optional<TimePoint> last_moved(NamespaceNumber, const InstanceId&) const override {
-    return std::nullopt;
-  }
-
- private:
-  TestLookup other_;
 };
 
 TEST(Runs, FailWithoutAnotherRetryIfTheInputOfTheInstanceCannotBeRead) {
