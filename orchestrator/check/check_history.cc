@@ -193,6 +193,11 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
     const HistoryRecord& record = row.records[i];
     const bool has_input = std::binary_search(row.with_input.begin(), row.with_input.end(), i);
     note_record(one, place, record);
+    if (record.kind != HistoryKind::kEntered && (record.data || has_input)) {
+      add(StoreFault::kRowValue, place,
+          fmt::format("a record `{}` has data, but only a record `entered` has data",
+                      to_string(record.kind)));
+    }
     // The record of a call's retry has the call's index.
     const bool is_retry_of_call = record.kind == HistoryKind::kRetrying &&
                                   record.detail.text().find("\"index\"") != std::string::npos;

@@ -176,6 +176,10 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
   }
   if (!is_open || !story.entered) return;
   if (story.entered->state != state) return in_another(story.entered->state);
+  if (!story.entered_with_input && !story.entered->data) {
+    add(StoreFault::kInstanceParts, place,
+        "the instance waits in its state, but the record `entered` has no data");
+  }
   if (!one.input || (one.has_data && !one.data)) return;
   const std::string& data = one.data ? *one.data : *one.input;
   const std::string* found = nullptr;

@@ -147,6 +147,7 @@ states:
                 edit_history(read_live(in, ns, id).value()->last_history, [](HistoryRow& row) {
                   HistoryRecord skipped = row.records.back();
                   skipped.kind = HistoryKind::kSkipped;
+                  skipped.data.reset();
                   skipped.detail = Json{{"function", "f"}, {"index", 1}};
                   row.records.push_back(skipped);
                 });

@@ -351,6 +351,25 @@ TEST_F(CheckStoryTest, RequiresARecordOfTheEntryIntoTheStateOfAWait) {
               });
 }
 
+TEST_F(CheckStoryTest, RequiresDataInTheRecordOfTheEntryOfAWaitAndInNoOtherKindOfRecord) {
+  define(kWaitsForEvent);
+  const InstanceId id = start("waits");
+  const uint64_t row = live(id).last_history;
+  const auto has_input = [&](std::vector<size_t> records) -> Change {
+    return [=, this](Transaction&) {
+      edit_history(row, [&](HistoryRow& one) {
+        ASSERT_THAT(one.with_input, testing::ElementsAre(1)) << "the data equals the input";
+        one.with_input = records;
+      });
+    };
+  };
+  expect_only("instance.parts " + at(id) +
+                  "the instance waits in its state, but the record `entered` has no data",
+              has_input({}));
+  expect_only(fmt::format("row.value history/{}: a record `started` has data, but only", row),
+              has_input({0, 1}));
+}
+
 TEST_F(CheckStoryTest, RequiresTransitionsAndAStepOfTheEntryAfterTheFirstState) {
   define(R"(
 id: passes
