@@ -1,6 +1,7 @@
 // Checks of the calls of a live instance: against the history, and against the calls, tasks and
 // timeouts of its state, which is entered again on a copy (opened_state.h).
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/bytes.h"
@@ -165,6 +166,52 @@ void Checker::note_call(Walked& one, const HistoryRecord& record) {
                     excerpt(error.code), to_millis(call.last_error->at), excerpt(*code),
                     to_millis(record.time)));
   }
+}
+
+/// Compares a record about a call with the later records of the same call. From one entry into a
+/// state on, the attempts of a call count from 1 without gaps, and each attempt has a start.
+void Checker::note_trail(Walked& one, const Place& place, const HistoryRecord& record) {
+  std::map<uint64_t, CallTrail>& trails = one.story->trails;
+  const auto wrong = [&](std::string found) {
+    add(StoreFault::kRowValue, place, std::move(found));
+  };
+  if (record.kind == HistoryKind::kEntered) {
+    for (const auto& [index, trail] : trails) {
+      if (trail.attempt == 0) continue;
+      wrong(
+          fmt::format("a later record is of attempt {} of call {}, but no record `called` of that "
+                      "attempt follows the record `entered`",
+                      trail.attempt, index));
+    }
+    return trails.clear();
+  }
+  const RecordDetail detail(record);
+  const auto index = detail.number("index");
+  const auto attempt = detail.number("attempt");
+  if (!index || !attempt) return;  // a detached call, or a retry of a state or run
+  const auto before = [](uint64_t number) { return number - std::min(number, uint64_t{1}); };
+  const bool is_start = record.kind == HistoryKind::kCalled;
+  // A record `retrying` has the next attempt.
+  const uint64_t current = record.kind == HistoryKind::kRetrying ? before(*attempt) : *attempt;
+  const auto task = detail.text("task");
+  const std::string id = task ? *task : detail.text("instance").value_or("");
+  const auto [known, is_latest] = trails.try_emplace(*index);
+  CallTrail& trail = known->second;
+  if (!is_latest && trail.attempt != current) {
+    wrong(fmt::format(
+        "a record `{}` is of attempt {} of call {}, but by the later records it "
+        "should be of {}",
+        to_string(record.kind), current, *index,
+        trail.attempt == 0 ? "another call" : fmt::format("attempt {}", trail.attempt)));
+    if (!is_start) return;
+  } else if (!id.empty() && !trail.id.empty() && id != trail.id) {
+    wrong(
+        fmt::format("a record `{}` of attempt {} of call {} has the id {}, but a later record of "
+                    "that attempt has the id {}",
+                    to_string(record.kind), current, *index, excerpt(id), excerpt(trail.id)));
+  }
+  trail.attempt = is_start ? before(current) : current;
+  if (is_start || !id.empty()) trail.id = is_start ? std::string() : id;
 }
 
 /// Checks that the history since the entry into the state has the records that the calls require.

@@ -40,6 +40,8 @@ void Checker::note_record(Walked& one, const Place& place, const HistoryRecord& 
     case kStarted:
       story.started = record;
       return note_pause(one, place, record.kind);
+    case kEntered:
+      return note_trail(one, place, record);
     case kWoken:
       story.has_wake = true;
       return;
@@ -79,10 +81,13 @@ void Checker::note_record(Walked& one, const Place& place, const HistoryRecord& 
     case kRetrying:
       story.most_attempt =
           std::max(story.most_attempt, RecordDetail(record).number("attempt").value_or(0));
+      note_trail(one, place, record);
       return note_call(one, record);
     case kCalled:
     case kReturned:
     case kTimedOut:
+      note_trail(one, place, record);
+      return note_call(one, record);
     case kSkipped:
       return note_call(one, record);
     default:

@@ -285,6 +285,7 @@ class Checker {
   // Calls of instances that wait (check_calls.cc).
 
   void note_call(Walked& one, const HistoryRecord& record);
+  void note_trail(Walked& one, const Place& place, const HistoryRecord& record);
   void check_call_facts(const Walked& one);
   void check_call_seals(const Walked& one);
   void check_secrets_of(const Walked& one, uint32_t index, const Call& opened);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,12 @@
 #include "orchestrator/check/checker.h"
 
 namespace millrace {
+
+/// What the records of a call that were read require of its earlier records.
+struct CallTrail {
+  uint64_t attempt = 0;  ///< the attempt of the next earlier record; 0: there is no such record
+  std::string id;        ///< of the subflow or task of that attempt; empty: not known
+};
 
 /// Facts about an instance from its history. The records are read from the newest to the oldest.
 struct HistoryFacts {
@@ -58,6 +65,8 @@ struct HistoryFacts {
   bool has_clean_up = false;          ///< the current run has entered the state `on_failure`
   bool has_failed_state = false;      ///< a record has an error in the failed state of the head
   uint64_t most_attempt = 1;          ///< the highest attempt of a state or call that was scheduled
+  /// Of the calls with a record after the next earlier record kEntered, by their indexes.
+  std::map<uint64_t, CallTrail> trails;
 };
 
 /// Facts about a call from the records after the latest record kEntered.

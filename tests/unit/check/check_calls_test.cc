@@ -194,6 +194,47 @@ TEST_F(CheckCallsTest, RequiresTheTimeOfTheFirstAttemptInEachLaterAttempt) {
               call([](Call& one) { *one.first_at -= Duration(1); }));
 }
 
+TEST_F(CheckCallsTest, ComparesTheRecordsOfACallWithEachOtherAlsoAfterItsEnd) {
+  call_with(", retries: {maximumAttempts: 3, initialInterval: 1h}");
+  const auto end_with = [&](tl::expected<std::string, Error> result) {
+    const InstanceId task = read_live(*tx, ns, id).value()->calls.at(0).id;
+    run(TaskInput{.report = {.task = task, .what = TaskEnded{.result = std::move(result)}}});
+  };
+  end_with(fail("e", "m"));
+  now = *read_live(*tx, ns, id).value()->calls.at(0).retry_at;
+  run(TimerInput{
+      .deadline = now,
+      .owner = TimerInput::OfInstance{.ns = ns, .instance = id, .kind = TimerKind::kCalls}});
+  end_with("7");
+  const uint64_t last = read_instance(*tx, ns, id).value()->last_history;
+  expect_sound();
+  // The rows from `last - 3` on: the start of attempt 1, its end with the retry, the start of
+  // attempt 2, and its end.
+  const auto change = [&](uint64_t row, HistoryKind kind, std::string member,
+                          Json value) -> Change {
+    return [=, this](Transaction&) {
+      edit_history(row, [&](HistoryRow& one) {
+        const auto found =
+            std::find_if(one.records.begin(), one.records.end(),
+                         [&](const HistoryRecord& record) { return record.kind == kind; });
+        ASSERT_NE(found, one.records.end());
+        Json changed = found->detail.value();
+        changed[member] = value;
+        found->detail = LazyJson(std::move(changed));
+      });
+    };
+  };
+  const auto at = [&](uint64_t row) { return fmt::format("row.value history/{}: a ", row); };
+  expect_only(at(last - 1) + "record `called` is of attempt 2 of call 0, but by the later records",
+              change(last, HistoryKind::kReturned, "attempt", 3));
+  expect_only(at(last - 1) + "record `called` of attempt 2 of call 0 has the id",
+              change(last - 1, HistoryKind::kCalled, "task", to_string(numbered_id(99))));
+  expect_only(at(last - 2) + "record `retrying` is of attempt 2 of call 0, but by the later",
+              change(last - 2, HistoryKind::kRetrying, "attempt", 3));
+  expect_only(at(last - 3) + "later record is of attempt 1 of call 1, but no record `called`",
+              change(last - 2, HistoryKind::kReturned, "index", 1));
+}
+
 TEST_F(CheckCallsTest, ComparesTheTaskOfACallThatWaitedForAnotherCall) {
   define(R"(
 id: both
