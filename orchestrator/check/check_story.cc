@@ -78,11 +78,19 @@ void Checker::note_record(Walked& one, const Place& place, const HistoryRecord& 
       }
       return;
     }
-    case kRetrying:
-      story.most_attempt =
-          std::max(story.most_attempt, RecordDetail(record).number("attempt").value_or(0));
+    case kRetrying: {
+      const RecordDetail detail(record);
+      story.most_attempt = std::max(story.most_attempt, detail.number("attempt").value_or(0));
+      const auto run = detail.number("run");
+      if (run && *run + story.runs != uint64_t{head.run} + 1) {
+        add(StoreFault::kRowValue, place,
+            fmt::format("by a record run {} comes next, but {} runs follow and the instance is in "
+                        "run {}",
+                        *run, story.runs, head.run));
+      }
       note_trail(one, place, record);
       return note_call(one, record);
+    }
     case kCalled:
     case kReturned:
     case kTimedOut:
@@ -376,14 +384,13 @@ void Checker::check_flags(const Walked& one, const Workflow* workflow) {
   const auto clean_up = workflow == nullptr ? std::nullopt : workflow->timeouts.on_failure;
   check(is_trimmed || !head.failing || !clean_up || head.state == *clean_up || story.has_clean_up,
         "the flag `failing` (2) is set, but the run has not entered `on_failure`");
-  if (head.phase != Phase::kWaiting || !is_between_attempts(head) || !story.retrying) return;
-  const char* const what = head.awaits_run ? "run" : "attempt";
-  const uint64_t number = head.awaits_run ? head.run : head.attempt;
-  const auto next = RecordDetail(*story.retrying).number(what);
-  if (next && *next != number + 1) {
+  const bool is_between = head.phase == Phase::kWaiting && is_between_attempts(head);
+  if (!is_between || head.awaits_run || !story.retrying) return;
+  const auto next = RecordDetail(*story.retrying).number("attempt");
+  if (next && *next != uint64_t{head.attempt} + 1) {
     add(StoreFault::kRowValue, place,
-        fmt::format("the instance is in {} {}, but by its history {} {} comes next", what, number,
-                    what, *next));
+        fmt::format("the instance is in attempt {}, but by its history attempt {} comes next",
+                    head.attempt, *next));
   }
 }
 

@@ -93,7 +93,8 @@ TEST_F(CheckStoryTest, ChecksTheRunsThatTheHistoryBegan) {
               detail(second.last_history, HistoryKind::kRun, {{"run", 7}}));
   expect_only("row.value " + at(id) + "the policy counts from run 2, but no operator began this",
               head(id, [](Instance& one) { one.first_run = 2; }));
-  expect_only("row.value " + at(id) + "the instance is in run 2, but by its history run 9 comes",
+  expect_only(fmt::format("row.value history/{}: by a record run 9 comes next, but 0 runs follow",
+                          second.last_history),
               detail(second.last_history, HistoryKind::kRetrying,
                      {{"run", 9}, {"at", format_rfc3339(second.timers.front().deadline)}}));
   expect_only("row.value " + at(id) + "the state is in attempt 3, but by the history the highest",
