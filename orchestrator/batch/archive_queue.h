@@ -45,6 +45,15 @@ class ArchiveQueue {
   /// batch, is being written, or has instances that are not deleted yet.
   bool is_free() const { return state_.stage == Stage::kNone; }
 
+  /// Whether the page has instances that are deleted for this reason.
+  bool is_of(DeletionReason reason) const {
+    return !state_.items.empty() && state_.items.front().reason == reason;
+  }
+  /// Whether the next page is for the retention: it waits for the page of a purge. So purges and
+  /// the retention take turns.
+  bool is_reserved() const { return is_reserved_; }
+  void reserve(bool is_reserved) { is_reserved_ = is_reserved; }
+
   /// Whether the archive of the namespace waits, because its last page could not be written.
   bool is_failing(NamespaceNumber ns) const;
   /// The number of the last page of the namespace that could not be written; 0: there is none. The
@@ -118,6 +127,7 @@ class ArchiveQueue {
   BatchNotes<std::optional<State>> before_;  ///< state_ as of the last commit
   /// A lost batch need not undo it: the result of its page is applied again.
   std::map<NamespaceNumber, Failure> failures_;
+  bool is_reserved_ = false;  ///< set in each step of a pass
 };
 
 }  // namespace millrace

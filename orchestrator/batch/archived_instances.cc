@@ -52,11 +52,18 @@ Result<bool> delete_with_variables(BatchState& batch, const Instance& head, Dele
   return is_deleted;
 }
 
+/// Drops the page at the end of a batch. A pass of the retention that waits for it has steps again.
+void drop_page(BatchState& batch) {
+  batch.archive.drop();
+  batch.retention.has_steps = true;
+}
+
 }  // namespace
 
-bool waits_for_archive(const BatchState& batch, NamespaceNumber ns) {
+bool waits_for_archive(const BatchState& batch, NamespaceNumber ns, DeletionReason reason) {
   const ArchiveQueue& queue = batch.archive;
-  return (!queue.is_free() || queue.is_failing(ns)) && is_archived(batch, ns);
+  const bool is_for_others = reason == DeletionReason::kRequest && queue.is_reserved();
+  return (!queue.is_free() || queue.is_failing(ns) || is_for_others) && is_archived(batch, ns);
 }
 
 Result<bool> archive_or_delete(BatchState& batch, const Instance& head, DeletionReason reason,
@@ -73,14 +80,14 @@ Status send_archive_page(BatchState& batch) {
   if (!queue.has_page()) return {};
   const NamespaceNumber ns = queue.ns();
   if (!batch.catalog.has_namespace(ns)) {
-    queue.drop();  // the namespace was deleted since
+    drop_page(batch);  // the namespace was deleted since
     return {};
   }
   const auto stored = read_archive(batch.tx, ns);
   if (!stored && is_damaged_row(stored.error())) {
     // It is not known which lines count, so nothing is archived and nothing is deleted.
     batch.damages.note(stored.error());
-    queue.drop();
+    drop_page(batch);
     return {};
   }
   const std::optional<ArchivePosition> before = TRY(stored);

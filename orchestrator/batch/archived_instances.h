@@ -13,9 +13,10 @@
 
 namespace millrace {
 
-/// Whether instances of the namespace must be in the archive before they are deleted, and none can
-/// be added to its page now (ArchiveQueue::is_free, ArchiveQueue::is_failing).
-bool waits_for_archive(const BatchState& batch, NamespaceNumber ns);
+/// Whether instances of the namespace must be in the archive before they are deleted for this
+/// reason, and none can be added to its page now (ArchiveQueue::is_free, ArchiveQueue::is_failing,
+/// ArchiveQueue::is_reserved).
+bool waits_for_archive(const BatchState& batch, NamespaceNumber ns, DeletionReason reason);
 
 /// Deletes an ended instance as delete_ended() does. If it must be in the archive before, adds it
 /// to the page of the archive instead, and returns true; its variables count in the budget, and if

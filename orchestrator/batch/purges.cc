@@ -257,7 +257,7 @@ bool Purges::has_earlier() const {
 
 bool Purges::waits_for_archive(const Job& job) const {
   return job.purge.kind == Purge::Kind::kInstances &&
-         millrace::waits_for_archive(batch_, job.purge.record.ended->ns);
+         millrace::waits_for_archive(batch_, job.purge.record.ended->ns, DeletionReason::kRequest);
 }
 
 /// Deletes the instances that the filter selects, by workflow, status and id; returns whether none

@@ -43,7 +43,8 @@ class Purges {
   Result<bool> go_on(const WorkBudget* unit = nullptr);
   bool empty() const { return jobs_.empty(); }
   /// Whether go_on() can erase anything. Purges of instances that must be archived wait while a
-  /// page is written, and after a page of their namespace that could not be written.
+  /// page is written or is due to the retention, and after a page of their namespace that could not
+  /// be written.
   bool has_work() const;
   /// Whether a purge that started in an earlier batch is unfinished.
   bool has_earlier() const;

@@ -84,7 +84,7 @@ void Retention::set_plan() {
 /// can take none now.
 bool Retention::waits_for_archive() const {
   return is_running() && state_.at->stage != Stage::kHistories &&
-         millrace::waits_for_archive(batch_, state_.at->ns);
+         millrace::waits_for_archive(batch_, state_.at->ns, DeletionReason::kRetention);
 }
 
 /// Whether the pass waits until a page of the archive is written. It does not wait for the archive
@@ -115,6 +115,7 @@ Result<bool> Retention::go_on(TimePoint now, const WorkBudget* unit) {
 Status Retention::run(TimePoint now, const WorkBudget* unit) {
   const auto& retaining = batch_.catalog.retaining();
   batch_.archive.end_waits(now);
+  batch_.archive.reserve(false);
   if (const auto next = next_pass(); next && *next <= now) {
     note_change();
     state_ = {.began = now, .at = Position{.ns = *retaining.begin()}};
@@ -133,7 +134,10 @@ Status Retention::run(TimePoint now, const WorkBudget* unit) {
       return {};
     }
     if (*ns != state_.at->ns) state_.at = Position{.ns = *ns};
-    if (waits_for_page()) return {};
+    if (waits_for_page()) {
+      batch_.archive.reserve(batch_.archive.is_of(DeletionReason::kRequest));
+      return {};
+    }
     // While the archive cannot be written, the pass deletes no instances of the namespace.
     if (waits_for_archive()) state_.at = Position{.ns = *ns, .stage = Stage::kHistories};
     if (!TRY(sweep(now, batch_.catalog.settings(*ns).retention, budget))) return {};

@@ -1,4 +1,5 @@
-// Archived instances: the portions in which instances whose lines are on disk are deleted.
+// Archived instances: the portions in which instances whose lines are on disk are deleted, and the
+// order in which purges and the retention collect them.
 #include "orchestrator/batch/archived_instances.h"
 
 #include <cstdint>
@@ -54,6 +55,43 @@ TEST_F(ArchivedInstancesTest, AreDeletedInThePortionThatErasesTheirVariables) {
     EXPECT_EQ(rows_of(Table::kVariables), kVariables * ended().size())
         << "an instance that gets another line would lack variables in it";
   }
+  EXPECT_THAT(ended(), testing::IsEmpty());
+}
+
+TEST_F(ArchivedInstancesTest, AreCollectedByPurgesAndTheRetentionInTurns) {
+  const WorkflowEntry others = define("id: others\nstates:\n- {id: a, type: noop}\n");
+  keep(R"({"ended": {}, "failed": {"age": "1m"}, "archive": true})");
+  const std::vector<InstanceId> first = end(passes, 2);
+  const std::vector<InstanceId> second = end(others, 2);
+  const InstanceId failed = end(fails);
+  for (const WorkflowEntry& workflow : {passes, others}) {
+    ASSERT_TRUE(purges.begin_instances(
+        {.ns = ns, .workflow = workflow.number, .statuses = {InstanceStatus::kComplete}}, "default",
+        workflow.id));
+  }
+  commit_all();
+  now += std::chrono::minutes(2);
+  // Takes a step, then archives and deletes the page that it has collected.
+  const auto archive_next = [&] {
+    step();
+    std::vector<InstanceId> ids;
+    if (!batch.archive.has_page()) return ids;
+    const ArchivePage page = batch.archive.take_page(1);
+    std::vector<std::optional<uint64_t>> lengths;
+    for (const ArchivePageEntry& entry : page.entries) {
+      ids.push_back(entry.id);
+      lengths.emplace_back(10 * ids.size());
+    }
+    EXPECT_EQ(batch.archive.apply({.number = page.number, .lengths = lengths}, now),
+              PageEnd::kWritten);
+    const auto left = [&](uint64_t row) { purges.begin_history(ns, row); };
+    while (batch.archive.next() != nullptr) EXPECT_TRUE(delete_archived(batch, left));
+    return ids;
+  };
+  EXPECT_EQ(archive_next(), first);
+  EXPECT_EQ(archive_next(), std::vector<InstanceId>{failed}) << "the retention has waited";
+  EXPECT_EQ(archive_next(), second);
+  commit_all();
   EXPECT_THAT(ended(), testing::IsEmpty());
 }
 
