@@ -77,7 +77,6 @@ Result<bool> archive_or_delete(BatchState& batch, const Instance& head, Deletion
 
 Status send_archive_page(BatchState& batch) {
   ArchiveQueue& queue = batch.archive;
-  if (!queue.has_page()) return {};
   const NamespaceNumber ns = queue.ns();
   if (!batch.catalog.has_namespace(ns)) {
     drop_page(batch);  // the namespace was deleted since

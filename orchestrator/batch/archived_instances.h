@@ -25,8 +25,8 @@ bool waits_for_archive(const BatchState& batch, NamespaceNumber ns, DeletionReas
 Result<bool> archive_or_delete(BatchState& batch, const Instance& head, DeletionReason reason,
                                PurgeBudget& budget, const std::function<void(uint64_t row)>& left);
 
-/// If a page must be written (ArchiveQueue::has_page), hands it to the Archiver after the commit.
-/// Call it once at the end of a batch. Errors: those of the store.
+/// Hands the page to the Archiver after the commit. Call it once at the end of a batch.
+/// Precondition: ArchiveQueue::has_page(). Errors: those of the store.
 Status send_archive_page(BatchState& batch);
 
 /// Applies the result of a page (ArchiveQueue::apply) and notes it in BatchCounts::archives.

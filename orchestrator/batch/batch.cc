@@ -457,7 +457,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   for (const auto& [ns, row] : std::exchange(batch_.trimmed_rows, {})) {
     purges_.begin_history(ns, row);
   }
-  TRY(send_archive_page(batch_));
+  if (batch_.archive.has_page()) TRY(send_archive_page(batch_));
   batch_.archive.end_waits(now);
   batch_.kept_events.trim(batch_.tx);
   TRY(count_bytes(batch_));
