@@ -55,17 +55,13 @@ uint64_t ArchiveQueue::failed_page(NamespaceNumber ns) const {
   return found == failures_.end() ? 0 : found->second.page;
 }
 
-std::optional<TimePoint> ArchiveQueue::retry_at() const {
-  std::optional<TimePoint> first;
-  for (const auto& [ns, failure] : failures_) {
-    if (failure.retry_at) first = std::min(first.value_or(*failure.retry_at), *failure.retry_at);
-  }
-  return first;
-}
-
 void ArchiveQueue::end_waits(TimePoint now) {
+  if (!retry_at_ || now < *retry_at_) return;
+  retry_at_.reset();
   for (auto& [ns, failure] : failures_) {
-    if (failure.retry_at && *failure.retry_at <= now) failure.retry_at.reset();
+    auto& at = failure.retry_at;
+    if (at && *at <= now) at.reset();
+    if (at) retry_at_ = std::min(retry_at_.value_or(*at), *at);
   }
 }
 
@@ -91,7 +87,9 @@ PageEnd ArchiveQueue::apply(const ArchivedPage& result, TimePoint now) {
     return PageEnd::kNothing;
   }
   if (!result.lengths) {
-    failures_[state_.ns] = {.page = state_.number, .retry_at = now + kUntilRetry};
+    const TimePoint at = now + kUntilRetry;
+    failures_[state_.ns] = {.page = state_.number, .retry_at = at};
+    retry_at_ = std::min(retry_at_.value_or(at), at);
     drop();
     return PageEnd::kFailed;
   }

@@ -60,7 +60,7 @@ class ArchiveQueue {
   /// instances of that page must be added again.
   uint64_t failed_page(NamespaceNumber ns) const;
   /// When the first of the namespaces that wait may go on; nullopt: none waits.
-  std::optional<TimePoint> retry_at() const;
+  std::optional<TimePoint> retry_at() const { return retry_at_; }
   /// Lets the namespaces go on that have waited until `now`.
   void end_waits(TimePoint now);
 
@@ -127,7 +127,8 @@ class ArchiveQueue {
   BatchNotes<std::optional<State>> before_;  ///< state_ as of the last commit
   /// A lost batch need not undo it: the result of its page is applied again.
   std::map<NamespaceNumber, Failure> failures_;
-  bool is_reserved_ = false;  ///< set in each step of a pass
+  std::optional<TimePoint> retry_at_;  ///< the earliest Failure::retry_at
+  bool is_reserved_ = false;           ///< set in each step of a pass
 };
 
 }  // namespace millrace
