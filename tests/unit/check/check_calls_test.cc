@@ -210,8 +210,8 @@ TEST_F(CheckCallsTest, ComparesTheRecordsOfACallWithEachOtherAlsoAfterItsEnd) {
   expect_sound();
   // The rows from `last - 3` on: the start of attempt 1, its end with the retry, the start of
   // attempt 2, and its end.
-  const auto change = [&](uint64_t row, HistoryKind kind, std::string member,
-                          Json value) -> Change {
+  const auto change = [&](uint64_t row, HistoryKind kind, const std::string& member,
+                          const Json& value) -> Change {
     return [=, this](Transaction&) {
       edit_history(row, [&](HistoryRow& one) {
         const auto found =

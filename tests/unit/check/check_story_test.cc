@@ -356,7 +356,7 @@ TEST_F(CheckStoryTest, RequiresDataInTheRecordOfTheEntryOfAWaitAndInNoOtherKindO
   define(kWaitsForEvent);
   const InstanceId id = start("waits");
   const uint64_t row = live(id).last_history;
-  const auto has_input = [&](std::vector<size_t> records) -> Change {
+  const auto has_input = [&](const std::vector<size_t>& records) -> Change {
     return [=, this](Transaction&) {
       edit_history(row, [&](HistoryRow& one) {
         ASSERT_THAT(one.with_input, testing::ElementsAre(1)) << "the data equals the input";
