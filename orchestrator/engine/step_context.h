@@ -1,6 +1,6 @@
 // StepContext: the state of one call of step(), shared by the sources of the engine, and the
 // operations that they share: record, raise, go to a state, end. Private to the engine; engine.cc
-// implements it.
+// and errors.cc implement it.
 #pragma once
 
 #include <cstddef>
