@@ -39,6 +39,9 @@ Effect stopping(const Instance& instance, const Call& call, bool at_once = true)
 struct CallPortion {
   size_t calls = 250;
   size_t bytes = size_t{64} << 10;
+  /// How many calls one step removes when the instance leaves their state after all have ended. The
+  /// row of each is erased.
+  size_t removed = 1'000;
 };
 
 class Visit {

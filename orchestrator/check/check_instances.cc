@@ -34,8 +34,6 @@ const char* wrong_live(const Instance& one) {
     return "the instance is waiting, but enters or leaves a state";
   if (one.parked && !is_passing)
     return "an evaluation is under way, but the phase of the instance is that of a wait";
-  if (!one.calls.empty() && one.phase == Phase::kLeaving)
-    return "the instance has calls, but leaves its state";
   if (!one.listeners.empty() && is_passing) return "the instance has listeners, but does not wait";
   if (one.cancelling && (one.paused || one.calls.empty())) {
     return "the instance is being cancelled, but is paused or has no calls";
@@ -248,6 +246,11 @@ bool Checker::check_call(Walked& one, const Place& place, const Call& call, uint
     add(StoreFault::kCallState, place, wrong);
     return false;
   }
+  const bool ended = call.status == Call::Status::kDone || call.status == Call::Status::kFailed;
+  if (one.head && one.head->phase == Phase::kLeaving && !ended) {
+    add(StoreFault::kCallState, place, "the call has not ended, but its instance leaves the state");
+    return false;
+  }
   const auto note = [&](const std::optional<TimePoint>& at) {
     if (at) one.due = std::min(one.due.value_or(*at), *at);
   };
@@ -301,6 +304,9 @@ void Checker::finish(Walked& one) {
   const Place place{one.table, key};
   const Instance& head = *one.head;
   if (head.over_history) note_minor(1, "heads with the flag 64");
+  if (head.phase == Phase::kLeaving && !head.calls.empty()) {
+    note_minor(2, "calls of an instance that leaves its state");
+  }
   const auto parts = [&](bool is_there, std::string found) {
     if (!is_there) add(StoreFault::kInstanceParts, place, std::move(found));
   };

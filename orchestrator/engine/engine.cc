@@ -1,6 +1,7 @@
 #include "orchestrator/engine/engine.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -198,6 +199,44 @@ bool exceeds_history(StepContext& step) {
   return true;
 }
 
+/// Whether the instance keeps its calls when it leaves their state, until further steps remove
+/// them: to erase the rows of all of them is too much for one step. No subflow and no task of them
+/// runs.
+bool removes_calls_later(const StepContext& step) {
+  const auto& calls = step.instance.calls;
+  return calls.size() > step.limits.calls_per_step.removed &&
+         std::all_of(calls.begin(), calls.end(), [](const Call& call) {
+           return call.status == Call::Status::kDone || call.status == Call::Status::kFailed;
+         });
+}
+
+/// Removes calls of the state that the instance leaves, the last ones first, as many as one step
+/// removes.
+void remove_some_calls(StepContext& step) {
+  auto& calls = step.instance.calls;
+  const size_t removed = std::min(calls.size(), step.limits.calls_per_step.removed);
+  calls.erase(calls.end() - static_cast<std::ptrdiff_t>(removed), calls.end());
+  step.result.unfinished = !calls.empty();
+}
+
+/// Removes everything that the current state waits for, except its calls. If the wait for them was
+/// long, the count of transitions begins again.
+void end_waits(StepContext& step) {
+  Instance& instance = step.instance;
+  if (waited_long_for_calls(instance, step.now)) count_again(instance);
+  instance.parked = false;
+  instance.listeners.clear();
+  const auto is_states = [](const Timer& timer) { return is_of_state(timer.kind); };
+  std::erase_if(instance.timers, is_states);
+  std::erase_if(instance.held_timers, is_states);
+  instance.slots.clear();
+  // A state with calls has no attempts of its own: the instance shows the highest attempt of its
+  // calls.
+  for (const Call& call : instance.calls) {
+    instance.attempt = std::max(instance.attempt, call.attempt);
+  }
+}
+
 void leave(StepContext& step, Visit& visit) {
   const Exit& exit = step.state().common().exits[step.instance.exit];
   if (exit.transition && exceeds_history(step)) return;
@@ -292,6 +331,10 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
     }
     instance.parked = false;
     instance.status = InstanceStatus::kRunning;
+    if (instance.phase == Phase::kLeaving && !instance.calls.empty()) {
+      remove_some_calls(step);
+      continue;
+    }
     Visit visit = step.visit(results);
     if (instance.phase == Phase::kEntering) {
       enter(step, visit);
@@ -309,7 +352,11 @@ void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome) {
   if (std::holds_alternative<Park>(outcome)) visit.take_history();
   take_notes(step, visit);
   if (const auto* out = std::get_if<Leave>(&outcome)) {
-    clear_waits(step);
+    if (removes_calls_later(step)) {
+      end_waits(step);
+    } else {
+      clear_waits(step);
+    }
     instance.phase = Phase::kLeaving;
     instance.exit = out->exit;
     ++instance.step;
@@ -412,18 +459,9 @@ void end(StepContext& step, InstanceStatus status, Retries retries) {
 }
 
 void clear_waits(StepContext& step) {
+  end_waits(step);
   Instance& instance = step.instance;
-  if (waited_long_for_calls(instance, step.now)) count_again(instance);
-  instance.parked = false;
-  instance.listeners.clear();
-  const auto is_states = [](const Timer& timer) { return is_of_state(timer.kind); };
-  std::erase_if(instance.timers, is_states);
-  std::erase_if(instance.held_timers, is_states);
-  instance.slots.clear();
   for (const Call& call : instance.calls) {
-    // A state with calls has no attempts of its own: the instance shows the highest attempt of its
-    // calls.
-    instance.attempt = std::max(instance.attempt, call.attempt);
     if (call.status != Call::Status::kRunning) continue;
     step.result.effects.push_back(stopping(instance, call, step.cancels_at_once));
   }

@@ -89,9 +89,13 @@ class Fit {
   Status check_calls() const {
     const auto& calls = instance_.calls;
     if (calls.empty()) return {};
-    if (!waits_for_calls(instance_)) return unfit("the instance has calls, but does not wait");
+    // An instance that leaves a state with many calls removes them in several steps.
+    const bool is_leaving = instance_.phase == Phase::kLeaving;
+    if (!waits_for_calls(instance_) && !is_leaving) {
+      return unfit("the instance has calls, but does not wait");
+    }
     // An instance that still makes its calls has fewer, and so has one that was cancelled then.
-    const bool may_lack_some = makes_calls(instance_) || instance_.cancelling;
+    const bool may_lack_some = makes_calls(instance_) || instance_.cancelling || is_leaving;
     const bool are_too_few = !may_lack_some && calls.size() < waits_.least_calls;
     if (are_too_few || calls.size() > waits_.most_calls) {
       const std::string least =
@@ -116,6 +120,9 @@ class Fit {
     }
     if (call.retry_at) TRY(check_time(*call.retry_at, "an attempt"));
     const bool is_over = call.status == Status::kDone || call.status == Status::kFailed;
+    if (!is_over && instance_.phase == Phase::kLeaving) {
+      return unfit("the call has not ended, but the instance leaves its state");
+    }
     for (const auto& deadline : call.deadlines) {
       if (!deadline) continue;
       if (is_over) return unfit("the call has ended, but has a deadline");

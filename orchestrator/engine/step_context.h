@@ -97,8 +97,8 @@ void fail(StepContext& step, const Error& error, InstanceStatus status = Instanc
 /// get another run, or enter the state `on_failure`, instead.
 void end(StepContext& step, InstanceStatus status, Retries retries = Retries::kYes);
 
-/// Removes everything that the current state waits for, and stops its calls. If the wait for calls
-/// was long, the count of transitions begins again.
+/// Removes everything that the current state waits for, and stops and removes its calls. If the
+/// wait for calls was long, the count of transitions begins again.
 void clear_waits(StepContext& step);
 
 /// Writes the error into the data as `.error`.

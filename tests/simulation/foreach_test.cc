@@ -1,4 +1,7 @@
 // States with many calls: parallel and foreach.
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -170,6 +173,58 @@ TEST(Foreach, TakesResultsAndEventsWhileItMakesItsCalls) {
   world.restart();
   world.run_until_idle();
   EXPECT_EQ(world.instance(loop)["output"]["return"].size(), 20U);
+}
+
+/// Steps of which each removes at most that many calls of a state that is left.
+WorldOptions removing(size_t calls) {
+  return {.processor = {.engine = {.limits = {.calls_per_step = {.removed = calls}}}}};
+}
+
+TEST(Foreach, ErasesTheRowsOfItsCallsInPortions) {
+  constexpr size_t kRemoved = 50;
+  World world(removing(kRemoved));
+  world.apply(each("  transition: next\n- {id: next, type: consumeEvent, event: {type: never}}\n"));
+  world.apply("id: item\nstates: [{id: s, type: noop, transform: jq(.n)}]\n");
+  const auto started =
+      world.command(StartInstance{"default", "each", {{"items", numbers(300)}}, ""});
+  size_t rows = 0;
+  size_t most = 0;
+  size_t most_erased = 0;  // in one turn
+  for (int turn = 0; turn < 60; ++turn) {
+    world.step();
+    const size_t before = std::exchange(rows, world.rows_of("live"));
+    most = std::max(most, rows);
+    most_erased = std::max(most_erased, before - std::min(before, rows));
+  }
+  EXPECT_GE(most, 300U);
+  EXPECT_GT(most_erased, kRemoved / 2);
+  EXPECT_LE(most_erased, kRemoved + 1) << "and the row with the data at the entry of the state";
+  EXPECT_LT(rows, 10U);
+  const Json loop = instances_of(world, "each")[0];
+  EXPECT_EQ(loop["status"], "waiting");
+  EXPECT_EQ(loop["data"]["return"].size(), 300U);
+}
+
+TEST(Foreach, RemovesItsCallsAlsoIfTheProcessEndsMeanwhile) {
+  World world(removing(4));
+  world.apply(each(""));
+  world.apply("id: item\nstates: [{id: s, type: noop, transform: jq(.n)}]\n");
+  const auto started =
+      world.command(StartInstance{"default", "each", {{"items", numbers(40)}}, "k"});
+  for (int i = 0; i < 30; ++i) {
+    world.step();
+    if (i % 2 == 0) {
+      world.restart();
+    } else {
+      world.crash_after_commit();
+      world.recover();
+    }
+  }
+  world.run_until_idle();
+  EXPECT_EQ(count(world, "item", "complete"), 40U);
+  const Json loop = instances_of(world, "each")[0];
+  ASSERT_EQ(loop["status"], "complete");
+  for (size_t i = 0; i < 40; ++i) EXPECT_EQ(loop["output"]["return"][i], i);
 }
 
 TEST(Foreach, MakesNoMoreCallsAfterACancelBetweenTwoPortions) {

@@ -161,7 +161,8 @@ TEST_F(CheckInstancesTest, ChecksTheStatusOfALiveInstance) {
   for (const auto& row : table) {
     expect_among("instance.status " + at(waits) + row.finding, head(waits, row.change));
   }
-  expect_among("instance.status " + at(calls) + "the instance has calls, but leaves its state",
+  expect_among("call.state " + at(calls, "call 0") +
+                   "the call has not ended, but its instance leaves the state",
                head(calls, [](Instance& one) {
                  one.status = kRunning;
                  one.phase = Phase::kLeaving;

@@ -319,6 +319,63 @@ TEST(CallPortions, StartQueuedCallsInSeveralSteps) {
   EXPECT_FALSE(one.step(Fired{.kind = TimerKind::kCalls, .deadline = run_start()}).changed);
 }
 
+/// An instance of which all calls but the last one have ended. A step removes two calls.
+Portions with_one_call_left() {
+  Portions one(kSubflows, 5, {.calls = 5, .removed = 2});
+  one.finish();
+  for (uint32_t index = 0; index < 4; ++index) {
+    one.step(one.result_of(index, LazyJson(Json(index))));
+  }
+  return one;
+}
+
+TEST(CallPortions, AreRemovedInSeveralStepsAfterAllCallsHaveEnded) {
+  Portions one = with_one_call_left();
+  const Returned late = one.result_of(0, LazyJson(Json("late")));
+  EXPECT_TRUE(one.step(one.result_of(4, LazyJson(Json(4)))).unfinished);
+  EXPECT_EQ(one.instance.phase, Phase::kLeaving);
+  EXPECT_EQ(one.instance.status, InstanceStatus::kRunning);
+  EXPECT_THAT(one.instance.timers, IsEmpty());
+  EXPECT_THAT(one.instance.calls, SizeIs(3));
+  EXPECT_FALSE(one.step(late).changed);
+  EXPECT_TRUE(one.step(Proceed{}).unfinished);
+  EXPECT_THAT(one.instance.calls, SizeIs(1));
+  EXPECT_FALSE(one.step(Proceed{}).unfinished);
+  EXPECT_EQ(one.instance.status, InstanceStatus::kComplete);
+  EXPECT_EQ(one.instance.data.value()["return"], (Json{0, 1, 2, 3, 4}));
+}
+
+TEST(CallPortions, AreRemovedInSeveralStepsAfterAPause) {
+  Portions one = with_one_call_left();
+  ASSERT_TRUE(one.step(one.result_of(4, LazyJson(Json(4)))).unfinished);
+  one.step(Pause{});
+  EXPECT_FALSE(one.step(Proceed{}).changed);
+  EXPECT_THAT(one.instance.calls, SizeIs(3));
+  EXPECT_TRUE(one.step(Resume{}).unfinished);
+  EXPECT_FALSE(one.step(Proceed{}).unfinished);
+  EXPECT_EQ(one.instance.status, InstanceStatus::kComplete);
+}
+
+TEST(CallPortions, AreRemovedTogetherIfTheInstanceEndsMeanwhile) {
+  for (const bool at_once : {true, false}) {
+    SCOPED_TRACE(at_once);
+    Portions one = with_one_call_left();
+    ASSERT_TRUE(one.step(one.result_of(4, LazyJson(Json(4)))).unfinished);
+    one.step(Cancel{.error = {"direktiv.cancels.api", ""}, .at_once = at_once});
+    EXPECT_EQ(one.instance.status, InstanceStatus::kCancelled);
+    EXPECT_THAT(one.instance.calls, IsEmpty());
+    EXPECT_EQ(one.cancelled, 0) << "no subflow runs any more";
+  }
+}
+
+TEST(CallPortions, AreRemovedTogetherIfOneStillRuns) {
+  Portions one(kRace, 5, {.calls = 5, .removed = 2});
+  one.finish();
+  EXPECT_FALSE(one.step(one.result_of(1, LazyJson(Json("won")))).unfinished);
+  EXPECT_EQ(one.instance.status, InstanceStatus::kComplete);
+  EXPECT_EQ(one.cancelled, 4);
+}
+
 TEST(CallPortions, DoNotMoveTheCallsOfEarlierPortions) {
   Portions one(kSubflows, 20);
   ASSERT_TRUE(one.step(Proceed{}).unfinished);

@@ -190,8 +190,21 @@ TEST(Fit, RefusesCallsInAStateThatMakesNoCalls) {
   EXPECT_EQ(consumer.unfit(),
             "the instance has 1 calls, and state \"wait\" of type consumeEvent makes 0");
   Waiter caller = calling();
-  caller.instance.phase = Phase::kLeaving;
+  caller.instance.phase = Phase::kEnded;
   EXPECT_EQ(caller.unfit(), "the instance has calls, but does not wait");
+}
+
+TEST(Fit, AcceptsCallsOfAStateThatIsLeftOnlyIfTheyHaveEnded) {
+  Waiter two("type: parallel, actions: [{function: f}, {function: f}]");
+  two.instance.phase = Phase::kLeaving;
+  EXPECT_EQ(two.unfit(), "call 0: the call has not ended, but the instance leaves its state");
+  for (Call& call : two.instance.calls) {
+    call.status = Call::Status::kDone;
+    call.deadlines = {};
+  }
+  EXPECT_EQ(two.unfit(), "");
+  two.instance.calls.pop_back();
+  EXPECT_EQ(two.unfit(), "") << "an earlier step has removed the other call";
 }
 
 TEST(Fit, RefusesMoreOrFewerCallsThanTheStateMakes) {

@@ -102,6 +102,23 @@ TEST(CallRows, RefuseUnknownVersions) { expect_known_versions(encode_call({}), 3
 
 class CallRowsTest : public StoreTest {};
 
+TEST_F(CallRowsTest, CountTheBytesOfTheRowsThatAreLeft) {
+  Instance instance{.id = id(1), .ns = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
+  instance.input = Json::object();
+  const std::vector<Call> none;
+  for (const size_t length : {size_t{1}, size_t{10}, size_t{100}, size_t{1'000}}) {
+    instance.calls.push_back(
+        {.status = Call::Status::kDone, .attempt = 1, .result = Json(std::string(length, 'x'))});
+  }
+  write_instance(*tx, instance, {.input = true, .calls = &none});
+  uint64_t expected = 0;
+  for (size_t i = 0; i < 2; ++i) expected += encode_call(instance.calls[i]).size();
+  const std::vector<Call> before = instance.calls;
+  instance.calls.resize(2);
+  write_instance(*tx, instance, {.calls = &before});
+  EXPECT_EQ(instance.part_bytes[static_cast<size_t>(Part::kCall)], expected);
+}
+
 TEST_F(CallRowsTest, AreWrittenWhenACallChangesAndErasedWhenItIsRemoved) {
   Instance instance{.id = id(1), .ns = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
   instance.input = Json::object();
