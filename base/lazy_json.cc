@@ -145,24 +145,33 @@ LazyJson LazyJson::of_members(std::map<std::string, LazyJson> members) {
 }
 
 LazyJson LazyJson::of_elements(std::span<const LazyJson> elements) {
+  std::vector<const LazyJson*> pointers;
+  pointers.reserve(elements.size());
+  for (const LazyJson& element : elements) pointers.push_back(&element);
+  return of_pointers(pointers);
+}
+
+LazyJson LazyJson::of_pointers(std::span<const LazyJson* const> elements) {
   size_t weight = 2;
-  for (const LazyJson& element : elements) weight += 1 + element.weight();
+  for (const LazyJson* const element : elements) weight += 1 + element->weight();
   if (weight <= kLargeJson) {
-    Json tree = Json::array();
-    for (const LazyJson& element : elements) tree.push_back(element.value());
-    return tree;
+    Json::array_t tree;
+    tree.reserve(elements.size());
+    for (const LazyJson* const element : elements) tree.push_back(element->value());
+    return Json(std::move(tree));
   }
   std::string text;
   text.reserve(weight);
-  for (const LazyJson& element : elements) {
+  for (const LazyJson* const element : elements) {
     text.push_back(text.empty() ? '[' : ',');
-    text += element.text();
+    text += element->text();
   }
-  return of_text(text + "]");
+  text.push_back(']');
+  return of_text(std::move(text));
 }
 
 void LazyJson::parse() const {
-  if (!text_) {
+  if (!text_ || *text_ == "null") {
     value_ = std::make_shared<Json>(nullptr);
     return;
   }
@@ -171,7 +180,12 @@ void LazyJson::parse() const {
   value_ = std::make_shared<Json>(std::move(*parsed));
 }
 
-void LazyJson::write() const { text_ = std::make_shared<const std::string>(dump_json(value())); }
+/// All values that are null by default share one text: an instance may have thousands of calls
+/// without an input or a result.
+void LazyJson::write() const {
+  static const auto kNull = std::make_shared<const std::string>("null");
+  text_ = value_ ? std::make_shared<const std::string>(dump_json(*value_)) : kNull;
+}
 
 bool LazyJson::is_large() const {
   if (text_) return text_->size() > kLargeJson;

@@ -61,6 +61,8 @@ class LazyJson {
   static LazyJson of_members(std::map<std::string, LazyJson> members);
   /// An array of these elements.
   static LazyJson of_elements(std::span<const LazyJson> elements);
+  /// An array of the values to which the elements point. No copies of them are made first.
+  static LazyJson of_pointers(std::span<const LazyJson* const> elements);
 
   const Json& value() const {
     if (!value_) parse();

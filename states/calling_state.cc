@@ -174,11 +174,12 @@ std::vector<std::string> CallingState::services_of(std::span<const Action> actio
 }
 
 LazyJson CallingState::results_of(std::span<const Call> calls, size_t total) {
-  std::vector<LazyJson> results;
-  results.reserve(calls.size());
-  for (const Call& call : calls) results.push_back(call.result);
-  if (results.size() < total) results.resize(total);
-  return LazyJson::of_elements(results);
+  const LazyJson missing;
+  std::vector<const LazyJson*> results;
+  results.reserve(std::max(calls.size(), total));
+  for (const Call& call : calls) results.push_back(&call.result);
+  if (results.size() < total) results.resize(total, &missing);
+  return LazyJson::of_pointers(results);
 }
 
 Outcome CallingState::call(Visit& visit, std::vector<Call> calls, size_t total) const {

@@ -178,6 +178,22 @@ TEST(LazyJson, JoinsMembersAndElementsAsATreeDoes) {
   EXPECT_EQ(LazyJson::of_members({}).text(), "{}");
 }
 
+TEST(LazyJson, JoinsValuesByPointersAsItJoinsElements) {
+  for (const Json& value : {Json(1), big_text()}) {
+    const std::vector<LazyJson> elements = {value, LazyJson(), LazyJson::of_text("[2]")};
+    const std::vector<const LazyJson*> pointers = {&elements[0], &elements[1], &elements[2]};
+    EXPECT_EQ(LazyJson::of_pointers(pointers).text(), LazyJson::of_elements(elements).text());
+    EXPECT_EQ(LazyJson::of_pointers(pointers).text(), dump_json({value, nullptr, {2}}));
+  }
+  EXPECT_EQ(LazyJson::of_pointers({}).text(), "[]");
+}
+
+TEST(LazyJson, SharesOneTextAmongDefaultValues) {
+  EXPECT_EQ(LazyJson().text(), "null");
+  EXPECT_EQ(LazyJson().shared_text(), LazyJson().shared_text());
+  EXPECT_TRUE(LazyJson().value().is_null());
+}
+
 TEST(LazyJson, SplitsAnArrayIntoItsElements) {
   for (const Json& last : {Json(1), big_text()}) {
     Json array = objects();
