@@ -245,6 +245,10 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallResult result,
                                     call.outside ? "task" : "instance", to_string(call.id))));
   finish(call, std::move(*result));
   call.last_error.reset();
+  if (must_await_others(visit, has_timer_for_calls(visit.instance()))) {
+    visit.note_only_call(index);
+    return Wait{};
+  }
   return go_on(visit, DueTimes::kOnlyFewer);
 }
 
@@ -396,6 +400,16 @@ Outcome CallingState::overdue(Visit& visit, size_t index, TimePoint until) const
   return Wait{};
 }
 
+/// Whether the end of a call leads to nothing before others have ended: the state has made all its
+/// calls, and all of them may run at once, so that none is queued, except while a timer is due that
+/// starts the others or while the instance is paused. `may_be_due`: the timer of the calls must be
+/// looked at.
+bool CallingState::must_await_others(const Visit& visit, bool may_be_due) const {
+  const Instance& instance = visit.instance();
+  return !makes_calls(instance) && at_once_ >= instance.calls.size() && !instance.paused &&
+         !may_be_due && needs_ == Needs::kAll && has_running(instance.calls);
+}
+
 Outcome CallingState::go_on(Visit& visit, DueTimes changed) const {
   return go_on(visit, !makes_calls(visit.instance()), changed);
 }
@@ -407,11 +421,6 @@ Outcome CallingState::go_on(Visit& visit, bool has_all, DueTimes changed) const 
   auto& calls = visit.calls();
   size_t left = visit.call_portion().calls;
   bool may_be_due = changed == DueTimes::kInAnyWay || has_timer_for_calls(visit.instance());
-  // If all calls may run at once, none is queued, except while a timer is due that starts the
-  // others or while the instance is paused. Then the end of a call leads to nothing before all have
-  // ended.
-  const bool runs_all = at_once_ >= calls.size() && !visit.instance().paused && !may_be_due;
-  if (has_all && runs_all && needs_ == Needs::kAll && has_running(calls)) return Wait{};
   bool has_skipped = true;
   while (has_skipped) {
     const CallCounts counts = count(calls);

@@ -87,6 +87,7 @@ class CallingState : public State {
   bool is_held(const Visit& visit, size_t index) const;
   /// How the due times of the calls have changed since the timer of the calls was armed.
   enum class DueTimes { kInAnyWay, kOnlyFewer };
+  bool must_await_others(const Visit& visit, bool may_be_due) const;
   Outcome go_on(Visit& visit, DueTimes changed = DueTimes::kInAnyWay) const;
   Outcome go_on(Visit& visit, bool has_all, DueTimes changed) const;
   void start(Visit& visit, size_t index) const;

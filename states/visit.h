@@ -164,12 +164,17 @@ class Visit {
   /// no effect. The error replaces an existing `.error` in the data.
   void fail_at_end(Error error);
 
+  /// To be called if the visit has changed the call with that index and no other one.
+  void note_only_call(size_t index) { only_call_ = index; }
+
   /// Adds a record to the instance's history.
   void record(HistoryKind kind, LazyJson detail);
 
   // For the engine: the effects that the state has requested.
   bool has_effects() const { return !effects_.empty(); }
   bool has_changed_data() const { return changed_data_; }
+  /// The index of the only call that the visit has changed; nullopt: it may have changed any.
+  std::optional<size_t> only_call() const { return only_call_; }
   std::vector<Effect> take_effects() { return std::move(effects_); }
   std::vector<HistoryRecord> take_history() { return std::move(history_); }
 
@@ -207,6 +212,7 @@ class Visit {
   size_t results_used_ = 0;
   bool acted_ = false;
   bool changed_data_ = false;
+  std::optional<size_t> only_call_;
   uint32_t published_ = 0;
   uint32_t detached_ = 0;
   std::vector<Effect> effects_;

@@ -312,6 +312,11 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
 
   if (!loaded.changed && !loaded.is_new) batch_.meter.add_change();
   loaded.changed = true;
+  if (!result.only_call) {
+    loaded.changed_calls.reset();
+  } else if (loaded.changed_calls) {
+    loaded.changed_calls->push_back(*result.only_call);
+  }
   batch_.meter.add_bytes(result.bytes);
   if (instance.data.known_text() != loaded.data) batch_.meter.add_bytes(instance.data.known_size());
   if (std::holds_alternative<Resume>(stimulus)) {
@@ -442,6 +447,7 @@ Status Instances::write() {
                     .found_data = loaded.had_found_data || instance.found_data,
                     .failed_data = text_of(instance.failed_data) != loaded.failed_data,
                     .calls = &loaded.calls,
+                    .changed_calls = loaded.changed_calls ? &*loaded.changed_calls : nullptr,
                     .written_calls = has_many_calls(instance) ? &written : nullptr});
     if (has_many_calls(instance)) bring_up_to_date(loaded.calls, instance.calls, written);
     if (loaded.indexed) {

@@ -73,10 +73,12 @@ void apply(StepContext& step, const Returned& returned) {
   instance.sealed |= returned.sealed;
   if (instance.cancelling) return finish_task(step, returned.call.index);
   const LazyJson found = instance.data.without_tree();
+  const bool is_first_change = !step.result.changed;
   Visit visit = step.visit();
   apply_outcome(step, visit,
                 step.state().returned(visit, returned.call.index, returned.result,
                                       step.now + returned.retry_after.value_or(Duration(0))));
+  if (is_first_change) step.result.only_call = visit.only_call();
   keep_found(instance, visit, found);
   proceed(step);
 }

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/time.h"
@@ -54,6 +55,8 @@ struct StepResult {
   bool changed = false;                ///< false: the stimulus was stale, the instance is unchanged
   bool unfinished = false;             ///< the limit of one step was reached: apply Proceed again
   size_t bytes = 0;                    ///< the sizes of effects and history, about
+  /// The index of the only call that the step has changed; nullopt: it may have changed any.
+  std::optional<size_t> only_call = std::nullopt;
 };
 
 /// Applies the stimulus to `instance`, whose revision has the definition `workflow`, and steps it

@@ -189,6 +189,7 @@ bool fire_overdue(StepContext& step) {
   const std::optional<TimePoint> call = first_overdue_call(step);
   if (!timer && !call) return false;
   step.result.changed = true;
+  step.result.only_call.reset();
   if (timer && (!call || timer->deadline <= *call)) {
     std::erase(instance.timers, *timer);
     fire(step, *timer);

@@ -142,21 +142,26 @@ uint64_t size_from(const View& view, const std::string& prefix, size_t first) {
 }  // namespace
 
 uint64_t write_calls(Transaction& tx, const std::string& prefix, const Instance& instance,
-                     const std::vector<Call>& before, uint64_t bytes,
-                     std::vector<size_t>* written) {
+                     const ChangedCalls& changed, uint64_t bytes, std::vector<size_t>* written) {
   const std::vector<Call>& calls = instance.calls;
+  const std::vector<Call>& before = changed.before;
   const auto leave_out = [&](const std::string& key) {
     const auto row = tx.get(Table::kLive, key);
     if (row) bytes -= std::min<uint64_t>(bytes, Seal::plain_size(*row));
   };
-  for (size_t i = 0; i < calls.size(); ++i) {
-    if (i < before.size() && stands_as(calls[i], before[i])) continue;
+  const auto write = [&](size_t i) {
+    if (i < before.size() && stands_as(calls[i], before[i])) return;
     const std::string key = call_key(prefix, i);
     if (i < before.size()) leave_out(key);
     std::string encoded = encode_call(calls[i]);
     bytes += encoded.size();
     rows::put(tx, Table::kLive, key, std::move(encoded), instance.sealed | calls[i].sealed);
     if (written != nullptr) written->push_back(i);
+  };
+  if (changed.some != nullptr && calls.size() == before.size()) {
+    for (const size_t i : *changed.some) write(i);
+  } else {
+    for (size_t i = 0; i < calls.size(); ++i) write(i);
   }
   if (!calls.empty() && calls.size() < before.size()) {
     bytes -= std::min(bytes, size_from(tx, prefix, calls.size()));

@@ -183,9 +183,10 @@ class PartsWriter {
     erase(table_, part);
   }
 
-  void put_calls(const std::vector<Call>& before, std::vector<size_t>* written) {
+  void put_calls(const Changed& changed) {
     uint64_t& bytes = size_of(Part::kCall);
-    bytes = write_calls(tx_, prefix_, instance_, before, bytes, written);
+    const ChangedCalls calls{.before = *changed.calls, .some = changed.changed_calls};
+    bytes = write_calls(tx_, prefix_, instance_, calls, bytes, changed.written_calls);
   }
 
   /// Moves an unchanged row from `live` to `ended`.
@@ -250,7 +251,7 @@ void write_instance(Transaction& tx, Instance& instance, Changed changed) {
     parts.put(Part::kData,
               ended && changed.ends_history ? std::string(kInHistory) : instance.data.text());
   }
-  if (changed.calls != nullptr) parts.put_calls(*changed.calls, changed.written_calls);
+  if (changed.calls != nullptr) parts.put_calls(changed);
   if (changed.failed_data) parts.put_or_erase(Part::kFailedData, text_of(instance.failed_data));
   if (ended) {
     // An instance that started and ended in one batch has no rows in `live`.

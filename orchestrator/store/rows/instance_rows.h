@@ -53,6 +53,9 @@ struct Changed {
   bool found_data = false;
   bool failed_data = false;
   const std::vector<Call>* calls = nullptr;  ///< calls as the rows have them; null: none
+  /// The indexes of the calls that differ from their rows, and of no other ones, if their number is
+  /// the same; null: any may differ.
+  const std::vector<size_t>* changed_calls = nullptr;
   /// Gets the indexes of the calls whose rows were written; null: they are not needed.
   std::vector<size_t>* written_calls = nullptr;
 };

@@ -319,6 +319,30 @@ TEST(CallPortions, StartQueuedCallsInSeveralSteps) {
   EXPECT_FALSE(one.step(Fired{.kind = TimerKind::kCalls, .deadline = run_start()}).changed);
 }
 
+TEST(CallPortions, NameTheOnlyCallThatAResultChanges) {
+  Portions one(kSubflows, 3, {.calls = 3});
+  EXPECT_EQ(one.step(Proceed{}).only_call, std::nullopt);
+  EXPECT_EQ(one.step(one.result_of(1, LazyJson(Json(1)))).only_call, 1U);
+  EXPECT_EQ(one.step(one.result_of(0, LazyJson(Json(1)))).only_call, 0U);
+  EXPECT_EQ(one.step(one.result_of(2, LazyJson(Json(1)))).only_call, std::nullopt);
+  Portions tasks(kTasks, 3, {.calls = 3});
+  tasks.finish();
+  EXPECT_EQ(tasks.step(tasks.result_of(1, LazyJson(Json(1)))).only_call, 1U);
+  tasks.step(Pause{});
+  EXPECT_EQ(tasks.step(tasks.result_of(0, LazyJson(Json(1)))).only_call, std::nullopt);
+  Portions overdue(kTasks, 3, {.calls = 3});
+  overdue.finish();
+  for (uint32_t index = 0; index < 2; ++index) {
+    overdue.step(CallStarted{{.instance = overdue.instance.id,
+                              .entered = overdue.instance.entered,
+                              .index = index,
+                              .attempt = 1}});
+  }
+  const StepResult late = overdue.step(overdue.result_of(2, LazyJson(Json(1))), seconds(10));
+  EXPECT_TRUE(late.changed);
+  EXPECT_EQ(late.only_call, std::nullopt) << "timeouts of other calls come before the result";
+}
+
 /// An instance of which all calls but the last one have ended. A step removes two calls.
 Portions with_one_call_left() {
   Portions one(kSubflows, 5, {.calls = 5, .removed = 2});

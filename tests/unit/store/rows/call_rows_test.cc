@@ -102,6 +102,28 @@ TEST(CallRows, RefuseUnknownVersions) { expect_known_versions(encode_call({}), 3
 
 class CallRowsTest : public StoreTest {};
 
+TEST_F(CallRowsTest, AreComparedOnlyIfTheirCallsMayHaveChanged) {
+  Instance instance{.id = id(1), .ns = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
+  instance.input = Json::object();
+  instance.calls.resize(10);
+  const std::vector<Call> none;
+  write_instance(*tx, instance, {.input = true, .calls = &none});
+  const std::vector<Call> before = instance.calls;
+  for (Call& call : instance.calls) call.attempt = 7;
+  const std::vector<size_t> some = {2, 5};
+  std::vector<size_t> written;
+  write_instance(*tx, instance,
+                 {.calls = &before, .changed_calls = &some, .written_calls = &written});
+  EXPECT_EQ(written, some);
+  const std::vector<Call> read = read_live(*tx, instance.ns, instance.id).value()->calls;
+  for (size_t i = 0; i < read.size(); ++i) EXPECT_EQ(read[i].attempt, i == 2 || i == 5 ? 7U : 0U);
+  instance.calls.resize(9);
+  written.clear();
+  write_instance(*tx, instance,
+                 {.calls = &before, .changed_calls = &some, .written_calls = &written});
+  EXPECT_EQ(written.size(), 9U) << "with another number of calls, any may have changed";
+}
+
 TEST_F(CallRowsTest, CountTheBytesOfTheRowsThatAreLeft) {
   Instance instance{.id = id(1), .ns = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
   instance.input = Json::object();
