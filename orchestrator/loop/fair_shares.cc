@@ -15,23 +15,32 @@ constexpr size_t kPartOfLastUnit = 4;
 /// How many accounts are kept before those that are idle and owe nothing are forgotten.
 constexpr size_t kAccountsKept = 1'024;
 
-template <class T>
-void rotate(std::deque<T>& ring) {
-  ring.push_back(ring.front());
-  ring.pop_front();
-}
+/// An account is sparse if it has used less than this part of its share: a half.
+constexpr int kPartOfShare = 2;
 
-/// Removes an element, which is the first one in most cases.
+/// Removes the element if it is the first one. Returns whether it was.
 template <class T>
-void remove_from(std::deque<T>& ring, const T& one) {
-  if (ring.front() == one) {
-    ring.pop_front();
-  } else {
-    std::erase(ring, one);
-  }
+bool remove_first(std::deque<T>& ring, const T& one) {
+  if (ring.empty() || ring.front() != one) return false;
+  ring.pop_front();
+  return true;
 }
 
 }  // namespace
+
+template <class Key>
+void FairShares::Ring<Key>::rotate() {
+  std::deque<Key>& from = sparse.empty() ? others : sparse;
+  others.push_back(from.front());
+  from.pop_front();
+}
+
+/// In most cases it is the first one of its list.
+template <class Key>
+void FairShares::Ring<Key>::remove(const Key& one) {
+  if (remove_first(sparse, one) || remove_first(others, one)) return;
+  if (std::erase(sparse, one) == 0) std::erase(others, one);
+}
 
 FairShares::Time FairShares::time_for(size_t bytes) const {
   constexpr double kSecond = 1e9;
@@ -50,6 +59,30 @@ void FairShares::settle(Account& account, Time now) {
   if (account.has_work) return;
   account.balance = std::min(account.balance + (now - account.idle_since), Time(0));
   account.idle_since = now;
+}
+
+/// What the account has used beyond half of its share, now that all have used `by_all`. `sharers`:
+/// how many have work.
+FairShares::Time FairShares::used(const Account& account, Time by_all, size_t sharers) {
+  const auto parts = kPartOfShare * static_cast<int64_t>(std::max<size_t>(sharers, 1));
+  const Time since = std::max(by_all - account.used_at, Time(0));
+  return std::max(account.used - since / parts, Time(0));
+}
+
+/// Takes the cost of a unit from the account. `by_all`: what all have used, with this unit.
+void FairShares::take(Account& account, Time cost, Time by_all, size_t sharers, Time now) const {
+  const Time most = kMostOwed * limits_.quantum;
+  settle(account, now);
+  account.balance = std::max(account.balance - cost, -most);
+  account.used = std::min(used(account, by_all, sharers) + cost, most);
+  account.used_at = by_all;
+}
+
+/// Puts an account that has work from now on into its ring.
+template <class Key>
+void FairShares::put(Account& account, Time by_all, Ring<Key>& ring, const Key& key) const {
+  const bool is_sparse = used(account, by_all, ring.size() + 1) < limits_.quantum;
+  (is_sparse ? ring.sparse : ring.others).push_back(key);
 }
 
 void FairShares::begin(Account& account, Time now) const {
@@ -71,11 +104,11 @@ void FairShares::add(const WorkLane& lane, Time now) {
   if (account.has_work) return;
   begin(account, now);
   SpaceAccount& space = spaces_[lane.ns];
-  space.ring.push_back(lane.workflow);
+  put(account, space.used_by_all, space.ring, lane.workflow);
   space.all_wait = false;
   if (space.has_work) return;
   begin(space, now);
-  ring_.push_back(lane.ns);
+  put(space, used_by_all_, ring_, lane.ns);
 }
 
 void FairShares::remove(const WorkLane& lane, Time now) { take_out(lane, now); }
@@ -94,10 +127,10 @@ FairShares::LaneAccount* FairShares::take_out(const WorkLane& lane, Time now) {
   if (found == lanes_.end() || !found->second.has_work) return nullptr;
   end(found->second, now);
   SpaceAccount& space = spaces_[lane.ns];
-  remove_from(space.ring, lane.workflow);
+  space.ring.remove(lane.workflow);
   if (space.ring.empty()) {
     end(space, now);
-    remove_from(ring_, lane.ns);
+    ring_.remove(lane.ns);
   }
   return &found->second;
 }
@@ -111,7 +144,7 @@ std::optional<WorkLane> FairShares::next(Time now) {
     if (workflow && space.balance > Time(0)) return WorkLane{ns, *workflow};
     if (workflow) grant(space);
     skipped = workflow ? 0 : skipped + 1;
-    rotate(ring_);
+    ring_.rotate();
   }
   return std::nullopt;
 }
@@ -126,7 +159,7 @@ std::optional<WorkflowNumber> FairShares::next_of(NamespaceNumber ns, SpaceAccou
     if (!waits && account.balance > Time(0)) return space.ring.front();
     if (!waits) grant(account);
     skipped = waits ? skipped + 1 : 0;
-    rotate(space.ring);
+    space.ring.rotate();
   }
   space.all_wait = true;
   return std::nullopt;
@@ -134,10 +167,7 @@ std::optional<WorkflowNumber> FairShares::next_of(NamespaceNumber ns, SpaceAccou
 
 void FairShares::charge(const WorkLane& lane, Time time, size_t bytes, Time now) {
   const Time for_bytes = time_for(bytes);
-  const auto take = [&](Account& account) {
-    settle(account, now);
-    account.balance = std::max(account.balance - time - for_bytes, -kMostOwed * limits_.quantum);
-  };
+  const Time cost = time + for_bytes;
   LaneAccount& account = lanes_[lane];
   if (is_heavy(account)) waited_until_ = now;
   const size_t before = account.unit_bytes;
@@ -145,8 +175,10 @@ void FairShares::charge(const WorkLane& lane, Time time, size_t bytes, Time now)
   if (is_heavy(account)) writes_from_ = std::max(writes_from_, now) + for_bytes;
   SpaceAccount& space = spaces_[lane.ns];
   space.all_wait = false;
-  take(account);
-  take(space);
+  space.used_by_all += cost;
+  used_by_all_ += cost;
+  take(account, cost, space.used_by_all, space.ring.size(), now);
+  take(space, cost, used_by_all_, ring_.size(), now);
 }
 
 /// Forgets the accounts that have no work and owe nothing. The next search is due when there are

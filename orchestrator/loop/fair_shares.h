@@ -3,6 +3,11 @@
 // gets a quantum of time, and what its work takes beyond the quantum is paid in later rounds. So a
 // namespace with many or long units of work gets no more time than another one.
 //
+// A namespace or a workflow is sparse if it has used less than half of its share of what all have
+// used. When work of it comes, it has one quantum before all that are not sparse, as new flows have
+// in fq_codel. So a single unit of work does not wait for a round of the others, which is as long
+// as they are many.
+//
 // The bytes that work writes are charged as the time in which the store can take them. Lanes whose
 // units write much share a rate: while they have exceeded it, these lanes wait, but not for ever.
 // Pure: the time is an argument. For one thread only.
@@ -63,6 +68,8 @@ class FairShares {
  private:
   struct Account {
     Time balance{0};  ///< what is left of the quantum; negative: to be paid in later rounds
+    Time used{0};     ///< beyond half of its share, when all had used used_at
+    Time used_at{0};
     bool has_work = false;
     Time idle_since{0};         ///< while it has no work
     bool is_suspended = false;  ///< it has no work, and the time does not pay what it owes
@@ -70,8 +77,22 @@ class FairShares {
   struct LaneAccount : Account {
     size_t unit_bytes = 0;  ///< what a unit of the lane writes: an average of its last units
   };
+  /// Those that have work.
+  template <class Key>
+  struct Ring {
+    std::deque<Key> sparse;  ///< these come first, in their order
+    std::deque<Key> others;  ///< the next one first
+
+    bool empty() const { return sparse.empty() && others.empty(); }
+    size_t size() const { return sparse.size() + others.size(); }
+    const Key& front() const { return sparse.empty() ? others.front() : sparse.front(); }
+    /// Moves the first one behind all others.
+    void rotate();
+    void remove(const Key& one);
+  };
   struct SpaceAccount : Account {
-    std::deque<WorkflowNumber> ring;  ///< the workflows with work, the next one first
+    Ring<WorkflowNumber> ring;
+    Time used_by_all{0};    ///< by its workflows
     bool all_wait = false;  ///< all of them wait for the rate, unless it allows writes now
   };
 
@@ -81,6 +102,10 @@ class FairShares {
   }
   void grant(Account& account) const;
   static void settle(Account& account, Time now);
+  static Time used(const Account& account, Time by_all, size_t sharers);
+  void take(Account& account, Time cost, Time by_all, size_t sharers, Time now) const;
+  template <class Key>
+  void put(Account& account, Time by_all, Ring<Key>& ring, const Key& key) const;
   void begin(Account& account, Time now) const;
   static void end(Account& account, Time now);
   std::optional<WorkflowNumber> next_of(NamespaceNumber ns, SpaceAccount& space, bool may_write);
@@ -91,7 +116,8 @@ class FairShares {
   uint64_t rate_ = 0;     ///< 0: no limit
   Time writes_from_{0};   ///< the bytes of heavy lanes so far use the rate up to this time
   Time waited_until_{0};  ///< when a lane that had to wait for the rate last ended a unit
-  std::deque<NamespaceNumber> ring_;  ///< the namespaces with work, the next one first
+  Time used_by_all_{0};   ///< by all namespaces
+  Ring<NamespaceNumber> ring_;
   std::map<NamespaceNumber, SpaceAccount> spaces_;
   std::map<WorkLane, LaneAccount> lanes_;
   size_t forget_above_ = 0;  ///< with more accounts, those that may be forgotten are searched for

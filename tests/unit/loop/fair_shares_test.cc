@@ -48,6 +48,19 @@ class FairSharesTest : public testing::Test {
     }
   }
 
+  /// How many units of others run before the first one of the lane, whose work comes now.
+  size_t units_before(const WorkLane& one) {
+    shares.add(one, now);
+    for (size_t others = 0; others < 1'000; ++others) {
+      const WorkLane next = shares.next(now).value_or(one);
+      if (next == one) return others;
+      const Cost& cost = costs_[next];
+      now += cost.time;
+      shares.charge(next, cost.time, cost.bytes, now);
+    }
+    return 1'000;
+  }
+
   FairShares shares;
   Time now = std::chrono::hours(1);
   std::map<WorkLane, Time> used;
@@ -99,6 +112,82 @@ TEST_F(FairSharesTest, GivesANamespaceWithManyWorkflowsNoMoreThanOneWithASingleO
   EXPECT_NEAR(static_cast<double>(used[lane(2, 1)].count()), 5e8, 3e6);
   EXPECT_NEAR(static_cast<double>(used[lane(1, 1)].count()), 1e7, 2e6);
   EXPECT_NEAR(static_cast<double>(used[lane(1, 50)].count()), 1e7, 2e6);
+}
+
+TEST_F(FairSharesTest, LetsNoLaneWaitForARoundIfItHasUsedLittle) {
+  for (uint32_t ns = 1; ns <= 200; ++ns) {
+    for (uint32_t workflow = 1; workflow <= 5; ++workflow) {
+      add(lane(ns, workflow), {milliseconds(2)});
+    }
+  }
+  run_until(now + milliseconds(10'000));
+  EXPECT_EQ(units_before(lane(201, 1)), 0U) << "it waits for the unit under way at most";
+}
+
+TEST_F(FairSharesTest, LetsNoWorkflowOfANamespaceWaitForItsOthersIfItHasUsedLittle) {
+  for (uint32_t workflow = 1; workflow <= 100; ++workflow) {
+    add(lane(1, workflow), {milliseconds(1)});
+  }
+  add(lane(2, 1), {milliseconds(1)});
+  run_until(now + milliseconds(1'000));
+  EXPECT_LE(units_before(lane(1, 101)), 1U)
+      << "the namespace waits for its turn, and the workflow has the first unit of this turn";
+}
+
+TEST_F(FairSharesTest, GivesALaneThatHasUsedLittleOneQuantumBeforeTheOthers) {
+  add(lane(1, 1), {milliseconds(1)});
+  add(lane(2, 1), {milliseconds(1)});
+  run_until(now + milliseconds(100));
+  add(lane(3, 1), {std::chrono::microseconds(250)});
+  const size_t before = units[lane(1, 1)] + units[lane(2, 1)];
+  run_until(now + milliseconds(1));
+  EXPECT_EQ(units[lane(3, 1)], 4U);
+  EXPECT_EQ(units[lane(1, 1)] + units[lane(2, 1)], before);
+  run_until(now + milliseconds(30));
+  EXPECT_NEAR(static_cast<double>(units[lane(3, 1)]), 44, 4) << "then it has its share";
+}
+
+TEST_F(FairSharesTest, HoldsUpNoLaneByOthersThatComeAgainAfterEachOfTheirUnits) {
+  for (const uint32_t others : {1U, 10U, 40U}) {
+    for (const int64_t unit : {50, 500, 2'000}) {
+      FairShares turns;
+      Time busy{0};
+      for (uint32_t ns = 1; ns <= others + 1; ++ns) turns.add(lane(ns, 1), now);
+      for (const Time end = now + milliseconds(2'000); now < end;) {
+        const WorkLane next = turns.next(now).value_or(WorkLane());
+        const bool is_busy = next == lane(1, 1);
+        const Time cost = is_busy ? Time(milliseconds(1)) : Time(std::chrono::microseconds(unit));
+        now += cost;
+        turns.charge(next, cost, 0, now);
+        if (is_busy) {
+          busy += cost;
+        } else {
+          turns.remove(next, now);
+          turns.add(next, now);
+        }
+      }
+      const double shares_of_busy = static_cast<double>(busy.count()) / 2e9 * (others + 1);
+      EXPECT_GT(shares_of_busy, 0.8) << others << " others with units of " << unit << " us";
+    }
+  }
+}
+
+TEST_F(FairSharesTest, PutsALaneThatComesTooOftenBehindTheOthers) {
+  for (uint32_t ns = 1; ns <= 10; ++ns) add(lane(ns, 1), {milliseconds(1)});
+  run_until(now + milliseconds(200));
+  constexpr auto kUnit = std::chrono::microseconds(600);
+  std::vector<size_t> before;
+  for (int i = 0; i < 8; ++i) {
+    before.push_back(units_before(lane(11, 1)));
+    now += kUnit;
+    shares.charge(lane(11, 1), kUnit, 0, now);
+    shares.remove(lane(11, 1), now);
+    run_until(now + milliseconds(5));
+  }
+  EXPECT_EQ(before.front(), 0U);
+  EXPECT_THAT(before, testing::Contains(testing::Gt(1U)));
+  run_until(now + milliseconds(1'000));
+  EXPECT_EQ(units_before(lane(11, 1)), 0U);
 }
 
 TEST_F(FairSharesTest, RemembersWhatALaneOwesWhileItHasNoWork) {

@@ -325,6 +325,47 @@ TEST_F(TurnSharesTest, AppliesAResultAlthoughOtherInstancesOfItsWorkflowGoOnWith
   EXPECT_EQ(status_of(computes), "complete");
 }
 
+TEST_F(TurnSharesTest, AppliesAResultInItsFirstTurnIfItsNamespaceHasUsedLittle) {
+  constexpr int kBusy = 40;
+  restart({.limits = {.transitions_per_step = 1}});
+  run(apply_workflow(kRoundOrCompute));
+  catch_up();
+  const InstanceId computes = start("round-or-compute");
+  Work work;
+  work.continues = continues();
+  run(std::move(work));
+  const std::vector<Evaluate> asked = actions_of<Evaluate>(outcome);
+  ASSERT_THAT(asked, SizeIs(1));
+  work = Work();
+  for (int i = 0; i < kBusy; ++i) {
+    const std::string ns = fmt::format("busy-{}", i);
+    run(CreateNamespace{.name = ns});
+    run(ApplyWorkflow{.ns = ns, .text = kGoesRound, .workflow = *load_stored(kGoesRound)});
+    run(StartInstance{.ns = ns, .workflow = "goes-round", .input = Json::object()});
+    ASSERT_THAT(continues(), SizeIs(1));
+    work.continues.push_back(continues().front());
+  }
+  const auto run_turn = [&] {
+    run(std::exchange(work, {}));
+    FollowingTurns next = rig().perform(std::move(outcome.actions));
+    work = std::move(rest);
+    move_all(next.continues, work.continues);
+  };
+  clock.let_looks_take(std::chrono::microseconds(100));
+  for (int turns = 0; turns < 100; ++turns) run_turn();
+  ASSERT_THAT(work.continues, SizeIs(kBusy)) << "each of them goes on without end";
+  const auto* const entry = engine().catalog.find_workflow(default_ns(), "round-or-compute");
+  ASSERT_NE(entry, nullptr);
+  work.evaluated.push_back({.ns = asked[0].ns,
+                            .instance = computes,
+                            .step = asked[0].step,
+                            .results = {{QueryResult(Json{{"a", 1}})}},
+                            .workflow = entry->number});
+  run_turn();
+  EXPECT_THAT(work.evaluated, IsEmpty());
+  EXPECT_EQ(status_of(computes), "complete");
+}
+
 TEST_F(TurnSharesTest, LetsNoOtherWorkWaitForTheRateOfALaneThatWritesMuch) {
   restart({.batch = {.messages = 1}, .limits = {.transitions_per_step = 1}});
   for (const char* const text : {kWritesMuch, kEndsAtOnce, kCallsOne}) run(apply_workflow(text));
