@@ -143,6 +143,9 @@ class UnitMeter final : public WorkBudget {
   /// The end of the last unit, as Clock::precise().
   WorkTime now() const { return began_; }
 
+  /// The processor time of the engine thread since the begin of the turn. A system call.
+  WorkTime processor_time_of_turn() const { return clock_.processor_time() - turn_processor_; }
+
   /// The longest times of the units of each kind since the last call; 0: there was none.
   std::array<UnitTime, kUnitKinds> take_longest() { return std::exchange(longest_, {}); }
 

@@ -399,13 +399,7 @@ void Metrics::count_refused_token(bool is_missing) {
   (is_missing ? series_->tokens_missing : series_->tokens_wrong).Increment();
 }
 
-void Metrics::set_longest_unit(std::chrono::nanoseconds time, UnitKind kind) {
-  series_->units.add(clock_.elapsed(), {.time = time, .kind = kind});
-}
-
-void Metrics::set_longest_elapsed(std::chrono::nanoseconds time, UnitKind kind) {
-  series_->units.add_elapsed(clock_.elapsed(), {.time = time, .kind = kind});
-}
+void Metrics::add_turn(const TurnTimes& times) { series_->units.add(clock_.elapsed(), times); }
 
 LongestUnit Metrics::longest_unit() const { return series_->units.longest(clock_.elapsed()); }
 

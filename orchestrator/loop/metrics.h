@@ -12,9 +12,9 @@
 
 #include "model/quota.h"
 #include "orchestrator/batch/batch_counts.h"
-#include "orchestrator/batch/unit_kind.h"
 #include "orchestrator/loop/longest_units.h"
 #include "orchestrator/loop/retention_figures.h"
+#include "orchestrator/loop/turn_times.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/event_stream.h"
 
@@ -103,13 +103,8 @@ class Metrics {
   void count_over_quota(Quota quota);
   /// Counts an HTTP request that was refused because its token is missing or wrong.
   void count_refused_token(bool is_missing);
-  /// Reports the processor time of the longest unit of work of this kind that the engine thread has
-  /// applied since the previous report of this kind. Once in a turn and kind is enough. A time of 0
-  /// is ignored.
-  void set_longest_unit(std::chrono::nanoseconds time, UnitKind kind = UnitKind::kOther);
-  /// Reports the longest time from the begin of such a unit until its end, as set_longest_unit()
-  /// does: with the time in which the thread waited for a processor or for the disk.
-  void set_longest_elapsed(std::chrono::nanoseconds time, UnitKind kind);
+  /// Reports how long a turn of the engine thread took, and its longest units of work.
+  void add_turn(const TurnTimes& times);
   /// The longest unit of work in the last minute, by processor time.
   LongestUnit longest_unit() const;
   void set(const Levels& levels);

@@ -1,7 +1,6 @@
 #include "orchestrator/loop/processor.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <iterator>
 #include <map>
@@ -26,6 +25,9 @@ constexpr uint64_t kCarefulTurns = 16;
 
 /// With more instances that continue, a turn gets some of them (continue_queue.h).
 constexpr size_t kContinuesInATurn = 512;
+
+/// The processor time of a turn is read, which is a system call, if the turn took so long.
+constexpr WorkTime kLongTurn = std::chrono::milliseconds(2);
 
 /// Acknowledgements of the broker do not justify a commit of their own: they wait for the next
 /// commit, for at most this time, unless many of them wait.
@@ -222,8 +224,10 @@ bool Processor::turn() {
                         .store_is_full = pressure_.store_is_full(),
                         .checkpoint_rate = parts_.engine.environment.checkpoint_rate()};
   if (state.takes_new_work) relieved_ = false;
+  const WorkTime began = engine_.clock.precise();
   Result<BatchOutcome> outcome = commit(applier_.apply(work, left_, state), Limit::kKept);
-  if (outcome) {
+  const bool is_committed = outcome.has_value();
+  if (is_committed) {
     note_lost(std::nullopt);
     fired_ = fired_ || !applier_.has_timers_left();
     finish(work.stream_changes, *std::move(outcome));
@@ -232,6 +236,7 @@ bool Processor::turn() {
   }
   engine_.crash_note.end();
   send_backlog();
+  if (is_committed) report_turn(began);
   const Duration elapsed = engine_.clock.elapsed();
   end_waiters_.add(std::move(waiters), elapsed);
   end_waiters_.expire(elapsed);
@@ -254,13 +259,19 @@ void Processor::set_gauges() {
                       .damaged_rows = engine_.damages.count(),
                       .patterns_over_limit =
                           engine_.waiting.patterns_over_limit() + backlog_.patterns_over_limit});
-  const std::array<UnitTime, kUnitKinds> longest = engine_.meter.take_longest();
-  for (size_t kind = 0; kind < kUnitKinds; ++kind) {
-    const auto& [processor, elapsed] = longest[kind];
-    if (elapsed.count() == 0) continue;
-    parts_.metrics.set_longest_unit(processor, static_cast<UnitKind>(kind));
-    parts_.metrics.set_longest_elapsed(elapsed, static_cast<UnitKind>(kind));
+}
+
+/// Reports how long a turn took that began at `began`, and whose batch is on disk.
+void Processor::report_turn(WorkTime began) {
+  const WorkTime ended = engine_.clock.precise();
+  TurnTimes times{.turn = {.apply = commit_began_ - began,
+                           .commit = commit_ended_ - commit_began_,
+                           .perform = ended - commit_ended_},
+                  .units = engine_.meter.take_longest()};
+  if (times.turn.elapsed() >= kLongTurn) {
+    times.turn.processor = engine_.meter.processor_time_of_turn();
   }
+  parts_.metrics.add_turn(times);
 }
 
 /// Shows in the metrics what the batch has changed of the retention. Most batches change nothing.
@@ -338,6 +349,7 @@ void Processor::keep_first(Work& work) {
 /// Commits the batch if all inputs of the batch were applied.
 Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit) {
   BatchOutcome outcome = TRY(std::move(applied));
+  commit_began_ = engine_.clock.precise();
   if (pressure_.store_is_full()) {
     engine_.outbox.drop_acked(engine_.tx);
   } else if (sends_ && !engine_.tx.write_set().empty()) {
@@ -347,6 +359,7 @@ Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit
   crash_point(CrashPoint::kFinished);
   TRY(engine_.tx.commit(limit));
   engine_.batches.begin();
+  commit_ended_ = engine_.clock.precise();
   return outcome;
 }
 

@@ -87,6 +87,7 @@ class Processor {
   void run();
   void measure_pressure();
   void set_gauges();
+  void report_turn(WorkTime began);
   void show_retention(const BatchOutcome& outcome);
   bool is_due() const { return next_wake() == Duration(0); }
 
@@ -115,7 +116,9 @@ class Processor {
   EndWaiters end_waiters_;
 
   // Engine thread only.
-  TimePoint time_;         ///< engine time of the last batch; never goes back
+  TimePoint time_;           ///< engine time of the last batch; never goes back
+  WorkTime commit_began_{};  ///< of the last batch on disk, as Clock::precise()
+  WorkTime commit_ended_{};
   size_t evaluating_ = 0;  ///< evaluations under way
   uint64_t careful_ = 0;   ///< number of inputs that must still be applied one by one
   bool sends_ = false;  ///< the stream is open, so millrace knows which of its messages were lost

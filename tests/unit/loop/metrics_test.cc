@@ -216,10 +216,15 @@ TEST(Metrics, ShowTheLongestUnitsOfTheLastMinute) {
   Metrics metrics(clock);
   EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_seconds{kind=\"command\"} 0"));
   EXPECT_EQ(metrics.longest_unit().time.count(), 0);
-  metrics.set_longest_unit(std::chrono::milliseconds(1'500), UnitKind::kCommand);
-  metrics.set_longest_unit(std::chrono::milliseconds(500), UnitKind::kCommand);
-  metrics.set_longest_unit(std::chrono::milliseconds(250));
-  metrics.set_longest_unit(std::chrono::nanoseconds(0), UnitKind::kTimer);
+  const auto add = [&](UnitKind kind, Duration processor, Duration elapsed) {
+    TurnTimes times;
+    times.units[static_cast<size_t>(kind)] = {.processor = processor, .elapsed = elapsed};
+    metrics.add_turn(times);
+  };
+  add(UnitKind::kCommand, Duration(1'500), Duration(1'500));
+  add(UnitKind::kCommand, Duration(500), Duration(500));
+  add(UnitKind::kOther, Duration(250), Duration(250));
+  add(UnitKind::kTimer, Duration(0), Duration(0));
   EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_seconds{kind=\"command\"} 1.5"));
   EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_seconds{kind=\"other\"} 0.25"));
   EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_seconds{kind=\"timer\"} 0"));
@@ -228,7 +233,7 @@ TEST(Metrics, ShowTheLongestUnitsOfTheLastMinute) {
   EXPECT_TRUE(has_line(metrics, "millrace_engine_unit_seconds_count 3"));
   EXPECT_EQ(metrics.longest_unit().time, std::chrono::milliseconds(1'500));
   EXPECT_EQ(metrics.longest_unit().kind, UnitKind::kCommand);
-  metrics.set_longest_elapsed(std::chrono::milliseconds(2'500), UnitKind::kEvent);
+  add(UnitKind::kEvent, Duration(0), Duration(2'500));
   EXPECT_TRUE(
       has_line(metrics, "millrace_engine_longest_unit_elapsed_seconds{kind=\"event\"} 2.5"));
   EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_seconds{kind=\"event\"} 0"));
@@ -237,6 +242,24 @@ TEST(Metrics, ShowTheLongestUnitsOfTheLastMinute) {
   EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_elapsed_seconds{kind=\"event\"} 0"));
   EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_seconds{kind=\"command\"} 0"));
   EXPECT_TRUE(has_line(metrics, "millrace_engine_unit_seconds_count 3")) << "a total";
+}
+
+TEST(Metrics, ShowTheLongestTurnOfTheLastMinuteByItsParts) {
+  Metrics metrics;
+  const auto of_part = [](const std::string& part, const char* value) {
+    return "millrace_engine_longest_turn_seconds{part=\"" + part + "\"} " + value;
+  };
+  EXPECT_TRUE(has_line(metrics, of_part("all", "0")));
+  metrics.add_turn({.turn = {.apply = Duration(500), .commit = Duration(250)}});
+  metrics.add_turn({.turn = {.apply = Duration(1'000),
+                             .commit = Duration(1'500),
+                             .perform = Duration(250),
+                             .processor = Duration(2'000)}});
+  EXPECT_TRUE(has_line(metrics, of_part("all", "2.75")));
+  EXPECT_TRUE(has_line(metrics, of_part("apply", "1")));
+  EXPECT_TRUE(has_line(metrics, of_part("commit", "1.5")));
+  EXPECT_TRUE(has_line(metrics, of_part("perform", "0.25")));
+  EXPECT_TRUE(has_line(metrics, of_part("processor", "2")));
 }
 
 TEST(Metrics, ShowTheFiguresOfTheStore) {

@@ -377,7 +377,10 @@ TEST_F(LocalServiceTest, ShowsItsInfoEvenIfTheStoreCannotBeRead) {
 
 TEST_F(LocalServiceTest, ShowsTheLongestUnitOfTheEngineInItsInfo) {
   EXPECT_FALSE(service->info().contains("engine")) << "no unit was measured";
-  metrics.set_longest_unit(std::chrono::microseconds(1'500), UnitKind::kPurge);
+  constexpr auto kTime = std::chrono::microseconds(1'500);
+  TurnTimes times;
+  times.units[static_cast<size_t>(UnitKind::kPurge)] = {.processor = kTime, .elapsed = kTime};
+  metrics.add_turn(times);
   const Json expected{{"longestUnitSeconds", 0.0015}, {"longestUnitKind", "purge"}};
   EXPECT_EQ(service->info()["engine"], expected);
 }
