@@ -47,6 +47,29 @@ std::optional<double> greatest_of(std::string_view metrics, std::string_view nam
   return greatest;
 }
 
+std::optional<double> value_with(std::string_view metrics, std::string_view name,
+                                 std::string_view label, std::string_view value) {
+  const std::string wanted = std::string(label).append("=\"").append(value).append("\"");
+  std::optional<double> found;
+  each_series(metrics, name, [&](std::string_view labels, double of_series) {
+    if (labels.find(wanted) != std::string_view::npos) found = of_series;
+  });
+  return found;
+}
+
+std::optional<ReportedTurn> longest_turn(std::string_view metrics) {
+  const auto part = [&](std::string_view name) {
+    return value_with(metrics, "millrace_engine_longest_turn_seconds", "part", name);
+  };
+  const auto all = part("all");
+  if (!all) return std::nullopt;
+  return ReportedTurn{.all = *all,
+                      .apply = part("apply").value_or(0),
+                      .commit = part("commit").value_or(0),
+                      .perform = part("perform").value_or(0),
+                      .processor = part("processor").value_or(0)};
+}
+
 Buckets buckets_of(std::string_view metrics, const std::string& name) {
   constexpr std::string_view kBound = "le=\"";
   Buckets buckets;

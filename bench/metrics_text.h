@@ -14,6 +14,10 @@ double sum_of(std::string_view metrics, std::string_view name);
 /// The greatest value of a metric over its labels; nullopt: there is no such metric.
 std::optional<double> greatest_of(std::string_view metrics, std::string_view name);
 
+/// The value of the series with this label; nullopt: there is no such series.
+std::optional<double> value_with(std::string_view metrics, std::string_view name,
+                                 std::string_view label, std::string_view value);
+
 /// The buckets of a histogram without labels: for each upper bound, the number of values up to it.
 using Buckets = std::map<double, double>;
 Buckets buckets_of(std::string_view metrics, const std::string& name);
@@ -21,6 +25,19 @@ Buckets buckets_of(std::string_view metrics, const std::string& name);
 /// The upper bound of the highest bucket that got a value between two readings of a histogram;
 /// infinite if that is the last bucket; nullopt: no bucket got a value.
 std::optional<double> highest_new_bucket(const Buckets& before, const Buckets& after);
+
+/// A turn of the engine thread by its parts, in seconds.
+struct ReportedTurn {
+  double all = 0;
+  double apply = 0;
+  double commit = 0;
+  double perform = 0;
+  double processor = 0;  ///< the processor time of all parts
+};
+
+/// The longest turn in the minute before the reading of the metrics; nullopt: the server does not
+/// measure it.
+std::optional<ReportedTurn> longest_turn(std::string_view metrics);
 
 /// An upper bound of the longest unit of work on the engine thread between two readings of the
 /// metrics, in seconds. nullopt: the server measured no unit in that time, or does not measure any.

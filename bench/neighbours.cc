@@ -25,6 +25,7 @@
 #include "bench/harness.h"
 #include "bench/http_session.h"
 #include "bench/modes.h"
+#include "bench/thread_times.h"
 #include "bench/time_summary.h"
 #include "bench/victim.h"
 
@@ -38,6 +39,10 @@ constexpr const char* kAttackerNamespace = "attacker";
 constexpr size_t kInFlight[] = {1, 8, 64};
 /// From the end of the measurement without the attack until the attack begins, in seconds, at most.
 constexpr double kBetween = 3;
+/// The name of the engine thread, which applies the work of all.
+constexpr const char* kEngineThread = "engine";
+/// How many other threads of the server a row names.
+constexpr size_t kOtherThreads = 5;
 /// How long the bench waits for the first committed work of an attack, in seconds.
 constexpr double kFirstWork = 30;
 /// No quota ends an attack early.
@@ -76,6 +81,10 @@ struct NeighbourRow {
   VictimTimes beside;
   double seconds = 0;                  ///< of the attack
   std::optional<double> longest_unit;  ///< during the attack, in seconds, at most
+  std::string engine_alone;            ///< in_percent() of the engine thread, without the attack
+  std::string engine;                  ///< the same during the attack
+  std::string others;                  ///< busiest() of the other threads during the attack
+  std::string longest_turn;            ///< during the attack
   std::vector<std::string> work;       ///< of each attack
   std::vector<std::string_view> idle;  ///< attacks for which the server has committed nothing
 };
@@ -100,6 +109,24 @@ double work_of(Attack& attack, AttackProgress& progress, MillraceProcess& server
   return work;
 }
 
+std::string with_parts(const ReportedTurn& turn) {
+  constexpr double kMilliseconds = 1000;
+  return fmt::format("{:.1f} (apply {:.1f}, commit {:.1f}, perform {:.1f}; processor {:.1f})",
+                     kMilliseconds * turn.all, kMilliseconds * turn.apply,
+                     kMilliseconds * turn.commit, kMilliseconds * turn.perform,
+                     kMilliseconds * turn.processor);
+}
+
+/// The longest turn between two readings of the metrics, with its parts. If there was a longer one
+/// in the minute before, only its time is known, as an upper bound.
+std::string longest_turn_between(std::string_view before, std::string_view after) {
+  const auto earlier = longest_turn(before);
+  const auto turn = longest_turn(after);
+  if (!earlier || !turn) return "-";
+  if (turn->all > earlier->all) return with_parts(*turn);
+  return fmt::format("at most {:.1f}", 1000 * turn->all);
+}
+
 NeighbourRow measure_row(const Scenario& scenario, size_t in_flight, double seconds,
                          const fs::path& program) {
   const Site site;
@@ -117,7 +144,12 @@ NeighbourRow measure_row(const Scenario& scenario, size_t in_flight, double seco
   }
 
   NeighbourRow measured;
+  const ThreadTimes at_first = thread_times(server.pid());
+  const Stopwatch watch_alone;
   measured.alone = victim.measure(in_flight, {.seconds = alone, .is_over = {}});
+  const ThreadTimes before = thread_times(server.pid());
+  measured.engine_alone =
+      in_percent(added_between(at_first, before), kEngineThread, watch_alone.seconds());
   AttackProgress progress{.before = server.metrics(), .after = {}};
   const Stopwatch watch;
   // The timers begin first: their begin waits for the deadline.
@@ -131,9 +163,13 @@ NeighbourRow measure_row(const Scenario& scenario, size_t in_flight, double seco
   };
   measured.beside = victim.measure(in_flight, {.seconds = seconds, .is_over = is_over});
   measured.seconds = watch.seconds();
+  const ThreadTimes added = added_between(before, thread_times(server.pid()));
+  measured.engine = in_percent(added, kEngineThread, measured.seconds);
+  measured.others = busiest(added, kEngineThread, measured.seconds, kOtherThreads);
   progress.after = server.metrics();
   progress.victim_started = measured.beside.started;
   measured.longest_unit = longest_unit(progress.before, progress.after);
+  measured.longest_turn = longest_turn_between(progress.before, progress.after);
   for (size_t i = 0; i < attacks.size(); ++i) {
     const double work = work_of(*attacks[i], progress, server);
     measured.work.push_back(fmt::format("{:.0f} {}", work, attacks[i]->units()));
@@ -182,21 +218,26 @@ std::string remarks(const NeighbourRow& measured) {
 
 void print_head() {
   fmt::print(
-      "Times are p50 / p99 / longest, in ms.\n\n"
+      "Times are p50 / p99 / longest, in ms. Of threads: the part of the time in which they run, "
+      "and in which they wait for a processor, in %.\n\n"
       "| program | attack | in flight | lifecycle alone | beside it | p99 ratio | command alone "
-      "| beside it | longest unit, at most, ms | work of the attacker | remarks |\n"
-      "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n");
+      "| beside it | longest unit, at most, ms | longest turn, ms | engine thread alone "
+      "| beside it | other threads beside it | work of the attacker | remarks |\n"
+      "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | --- | "
+      "--- "
+      "| --- |\n");
 }
 
 void print(std::string_view program, const Scenario& scenario, size_t in_flight,
            const NeighbourRow& measured) {
-  fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} in {:.1f} s | {} |\n", program,
-             scenario.label, in_flight, times(measured.alone.lifecycles),
-             times(measured.beside.lifecycles),
-             ratio(measured.alone.lifecycles, measured.beside.lifecycles),
-             times(measured.alone.commands), times(measured.beside.commands),
-             longest(measured.longest_unit), fmt::join(measured.work, ", "), measured.seconds,
-             remarks(measured));
+  fmt::print(
+      "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} in {:.1f} s | {} |\n",
+      program, scenario.label, in_flight, times(measured.alone.lifecycles),
+      times(measured.beside.lifecycles),
+      ratio(measured.alone.lifecycles, measured.beside.lifecycles), times(measured.alone.commands),
+      times(measured.beside.commands), longest(measured.longest_unit), measured.longest_turn,
+      measured.engine_alone, measured.engine, measured.others, fmt::join(measured.work, ", "),
+      measured.seconds, remarks(measured));
   std::fflush(stdout);
 }
 

@@ -47,6 +47,23 @@ TEST(MetricsText, SumsAMetricOverItsLabels) {
   EXPECT_EQ(greatest_of(kText, "c"), std::nullopt);
 }
 
+TEST(MetricsText, HasTheLongestTurnByItsParts) {
+  constexpr const char* kText = R"(millrace_engine_longest_turn_seconds{part="all"} 0.03
+millrace_engine_longest_turn_seconds{part="apply"} 0.01
+millrace_engine_longest_turn_seconds{part="commit"} 0.015
+millrace_engine_longest_turn_seconds{part="perform"} 0.005
+millrace_engine_longest_turn_seconds{part="processor"} 0.012
+)";
+  const auto turn = longest_turn(kText);
+  ASSERT_TRUE(turn);
+  EXPECT_EQ(turn->all, 0.03);
+  EXPECT_EQ(turn->apply, 0.01);
+  EXPECT_EQ(turn->commit, 0.015);
+  EXPECT_EQ(turn->perform, 0.005);
+  EXPECT_EQ(turn->processor, 0.012);
+  EXPECT_FALSE(longest_turn(kBefore)) << "an earlier release";
+}
+
 TEST(MetricsText, HasTheBucketsOfAHistogram) {
   EXPECT_THAT(buckets_of(kBefore, "millrace_engine_unit_seconds"),
               ElementsAre(Pair(0.001, 7), Pair(0.002, 8), Pair(0.5, 8), Pair(kInfinite, 8)));
