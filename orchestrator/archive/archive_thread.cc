@@ -26,6 +26,7 @@ void ArchiveThread::write(ArchivePage page, std::function<void(ArchivedPage)> do
 
 void ArchiveThread::run() {
   name_thread("archive");
+  run_behind_others(kBackgroundNiceness);
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return stops_ || !pages_.empty(); });

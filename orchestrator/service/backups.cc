@@ -56,6 +56,7 @@ void Backups::begin(const CallerMark& caller, Done done) {
 
 void Backups::run(const CallerMark& caller, const Done& done) {
   name_thread("backup");
+  run_behind_others(kBackgroundNiceness);
   Result<Json> opened = open(caller);
   std::string id = opened ? opened->at("id").get<std::string>() : std::string();
   if (opened) {

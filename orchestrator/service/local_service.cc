@@ -155,6 +155,7 @@ void LocalService::verify(Done done) {
   if (verifying_.joinable()) verifying_.join();  // the earlier check has ended
   verifying_ = std::thread([this, done = std::move(done)] {
     name_thread("verify");
+    run_behind_others(kBackgroundNiceness);
     Result<Json> report = check_rows();
     verifies_ = false;
     done(std::move(report));

@@ -290,6 +290,8 @@ Status Overlay::drain() {
 
 void Overlay::run() {
   name_thread("checkpoint");
+  // Commits wait for a checkpoint that falls behind, so the thread keeps its share of a processor.
+  run_behind_others(0);
   while (true) {
     Level level;  // destroyed without the mutex, because to free a memtable takes long
     {
