@@ -91,6 +91,7 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   begin_turn(work, turn);
   TRY(apply_acks(work, now, turn.store_is_full ? OnAck::kErase : OnAck::kKeep));
   TRY(apply_webhook_results(work.webhook_results, now));
+  if (!work.acks.empty() || !work.webhook_results.empty()) engine_.meter.end();
   FairWork fair(shares_, engine_.meter, turn_);
   add_earlier_work(fair, work, turn);
   UnitCost earlier;
@@ -408,6 +409,10 @@ Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold)
   while (goes_on) {
     const size_t most = std::min(timers_left_, kTimersAtOnce);
     std::vector<TimerInput> due = engine_.timers.take(time, with, most);
+    if (!due.empty()) {  // if many timers are due, some hundred were put into queues
+      engine_.meter.set_kind(UnitKind::kTimer);
+      timers_ += engine_.meter.end();
+    }
     auto next = due.begin();
     for (; next != due.end() && !must_wait(); ++next) {
       --timers_left_;

@@ -1,7 +1,6 @@
 #include "orchestrator/memory/wait_index.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -265,20 +264,22 @@ WaitIndex::TimerOwner WaitIndex::owner_of(TimerKey key) const {
 bool WaitIndex::advance(TimePoint now, std::vector<TimerInput>& due, size_t most) {
   due_.clear();
   const bool is_done = wheel_.advance(now, due_, std::max(most, kQueuedAtOnce));
-  // Due timers must come in a reproducible order. Slot numbers depend on which instances waited
-  // before, so timers of instances are sorted by instance id.
-  std::sort(due_.begin(), due_.end(), [this](const Due& a, const Due& b) {
-    if (a.deadline != b.deadline) return a.deadline < b.deadline;
-    if (kind_of(a.key) != kind_of(b.key) || kind_of(a.key) < kInstanceTimer) return a.key < b.key;
-    const Waiter& one = waiters_[number_of(a.key)];
-    const Waiter& other = waiters_[number_of(b.key)];
-    return std::tie(one.ns, one.id) < std::tie(other.ns, other.id);
-  });
+  // Due timers must come in a reproducible order. Each waiter is looked up once and not in each
+  // comparison: hundreds of timers may have one deadline.
+  placed_.clear();
+  for (const auto& [deadline, key] : due_) {
+    Placed& one = placed_.emplace_back();
+    one = {.deadline = deadline, .kind = kind_of(key), .ns = {}, .id = {}, .key = key};
+    if (one.kind < kInstanceTimer) continue;
+    one.ns = waiters_[number_of(key)].ns;
+    one.id = waiters_[number_of(key)].id;
+  }
+  std::sort(placed_.begin(), placed_.end());
   const bool waits = queued_ > 0 || due_.size() > most;
   const size_t already = due.size();
-  for (const auto& [deadline, key] : due_) {
-    if (kind_of(key) < kInstanceTimer) numbered_.erase(key);
-    const TimerInput timer{deadline, owner_of(key)};
+  for (const Placed& one : placed_) {
+    if (one.kind < kInstanceTimer) numbered_.erase(one.key);
+    const TimerInput timer{one.deadline, owner_of(one.key)};
     if (waits) {
       queues_.put(timer);
     } else {

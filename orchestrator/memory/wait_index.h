@@ -153,6 +153,18 @@ class WaitIndex {
     bool operator()(const auto& a, const auto& b) const { return id(a) == id(b); }
   };
 
+  /// A due timer that has left the wheel, and what its place among others depends on. Slot numbers
+  /// depend on which instances waited before, so timers of instances are in the order of their ids.
+  struct Placed {
+    TimePoint deadline;
+    uint64_t kind = 0;     ///< of the key
+    NamespaceNumber ns{};  ///< of an instance
+    InstanceId id;         ///< of an instance
+    TimerKey key = 0;
+
+    auto operator<=>(const Placed&) const = default;
+  };
+
   uint32_t slot_of(const Instance& head);
   Status listen(std::string_view ns_name, const Instance& head, uint32_t slot);
   void release(uint32_t slot);
@@ -178,6 +190,7 @@ class WaitIndex {
   mutable std::vector<uint64_t> matched_;
   mutable std::vector<uint64_t> undecided_;
   std::vector<Due> due_;
+  std::vector<Placed> placed_;
 };
 
 }  // namespace millrace
