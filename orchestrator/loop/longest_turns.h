@@ -18,7 +18,7 @@ class LongestTurns {
   /// Adds a turn that ended at `now`, a time of a steady clock (Clock::elapsed()).
   void add(Duration now, const TurnTime& turn);
 
-  /// The turn with the longest elapsed() of those that ended at most a minute before `now`. A turn
+  /// The turn that took longest, of those that ended at most a minute before `now`. A turn
   /// counts for up to kSlot longer. All parts are 0: there was no turn.
   TurnTime longest(Duration now) const;
 

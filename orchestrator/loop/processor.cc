@@ -264,11 +264,12 @@ void Processor::set_gauges() {
 /// Reports how long a turn took that began at `began`, and whose batch is on disk.
 void Processor::report_turn(WorkTime began) {
   const WorkTime ended = engine_.clock.precise();
-  TurnTimes times{.turn = {.apply = commit_began_ - began,
+  TurnTimes times{.turn = {.elapsed = ended - began,
+                           .apply = commit_began_ - began,
                            .commit = commit_ended_ - commit_began_,
                            .perform = ended - commit_ended_},
                   .units = engine_.meter.take_longest()};
-  if (times.turn.elapsed() >= kLongTurn) {
+  if (ended - began >= kLongTurn) {
     times.turn.processor = engine_.meter.processor_time_of_turn();
   }
   parts_.metrics.add_turn(times);

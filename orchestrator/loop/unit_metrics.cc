@@ -81,7 +81,7 @@ void UnitMetrics::set_gauges(Duration now) {
     elapsed_gauges_[i]->Set(seconds_of(elapsed_.of_kind(now, kind)));
   }
   const TurnTime turn = turns_.longest(now);
-  turn_all_.Set(seconds_of(turn.elapsed()));
+  turn_all_.Set(seconds_of(turn.elapsed));
   turn_apply_.Set(seconds_of(turn.apply));
   turn_commit_.Set(seconds_of(turn.commit));
   turn_perform_.Set(seconds_of(turn.perform));

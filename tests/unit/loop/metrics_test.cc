@@ -250,8 +250,10 @@ TEST(Metrics, ShowTheLongestTurnOfTheLastMinuteByItsParts) {
     return "millrace_engine_longest_turn_seconds{part=\"" + part + "\"} " + value;
   };
   EXPECT_TRUE(has_line(metrics, of_part("all", "0")));
-  metrics.add_turn({.turn = {.apply = Duration(500), .commit = Duration(250)}});
-  metrics.add_turn({.turn = {.apply = Duration(1'000),
+  metrics.add_turn(
+      {.turn = {.elapsed = Duration(750), .apply = Duration(500), .commit = Duration(250)}});
+  metrics.add_turn({.turn = {.elapsed = Duration(2'750),
+                             .apply = Duration(1'000),
                              .commit = Duration(1'500),
                              .perform = Duration(250),
                              .processor = Duration(2'000)}});
