@@ -171,4 +171,18 @@ using Command =
                  DeleteInstance, DeleteInstances, PauseWorkflow, PauseService, CreateNamespace,
                  DeleteNamespace, PutVariable, DeleteVariable, PutSecret, DeleteSecret>;
 
+/// The name of the namespace that the command is for.
+inline const std::string& namespace_of_command(const Command& command) {
+  const auto name = [](const auto& one) -> const std::string& {
+    if constexpr (requires { one.place; }) {
+      return one.place.ns;
+    } else if constexpr (requires { one.ns; }) {
+      return one.ns;
+    } else {
+      return one.name;
+    }
+  };
+  return std::visit(name, command);
+}
+
 }  // namespace millrace

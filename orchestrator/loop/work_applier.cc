@@ -1,6 +1,7 @@
 #include "orchestrator/loop/work_applier.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -26,6 +27,8 @@ constexpr size_t kTimersAtOnce = 32;
 constexpr double kShareOfEarlierWork = 0.3;
 constexpr double kShareOfTimers = 0.3;
 constexpr double kShareOfResults = 0.4;
+/// The same for results and reports if earlier work rests: its lanes take part then, too.
+constexpr double kShareOfResultsAlone = 0.2;
 constexpr double kShareOfDeletion = 0.2;
 /// If earlier work, timers, purges and the retention have together used this share of a turn, they
 /// rest in the next turn if it has inputs.
@@ -65,20 +68,6 @@ void note_turn(std::vector<T>& inputs, uint64_t turn) {
   }
 }
 
-/// The name of the namespace that the command is for.
-const std::string& namespace_of_command(const Command& command) {
-  const auto name = [](const auto& one) -> const std::string& {
-    if constexpr (requires { one.place; }) {
-      return one.place.ns;
-    } else if constexpr (requires { one.ns; }) {
-      return one.ns;
-    } else {
-      return one.name;
-    }
-  };
-  return std::visit(name, command);
-}
-
 }  // namespace
 
 /// Applies inputs in a fixed order (docs/ARCHITECTURE.md): work that earlier turns left, events
@@ -95,7 +84,8 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   FairWork fair(shares_, engine_.meter, turn_);
   add_earlier_work(fair, work, turn);
   UnitCost earlier;
-  if (!rests_) {
+  const bool goes_on = works(Background::kEarlierWork);
+  if (goes_on) {
     TRY(apply_fairly(fair, work, turn, FairWork::Added::kSome, [&](const UnitCost& cost) {
       return engine_.meter.is_used(earlier += cost, kShareOfEarlierWork);
     }));
@@ -107,11 +97,11 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   TRY(fire_until(now, turn, is_behind(left)));
   TRY(apply_commands(work.commands, left, now, has_left ? kShareUpToCommands : 1));
   const bool has_results = !work.evaluated.empty() || !work.tasks.empty();
-  if (has_results || (!rests_ && !must_end(earlier, kShareOfEarlierWork))) {
+  if (has_results || (goes_on && !must_end(earlier, kShareOfEarlierWork))) {
     UnitCost others;
-    TRY(apply_fairly(fair, work, turn, FairWork::Added::kAll, [&](const UnitCost& cost) {
-      return must_end(others += cost, kShareOfResults);
-    }));
+    const double share = goes_on ? kShareOfResults : kShareOfResultsAlone;
+    TRY(apply_fairly(fair, work, turn, FairWork::Added::kAll,
+                     [&](const UnitCost& cost) { return must_end(others += cost, share); }));
   }
   TRY(apply_missed_heartbeats(now));
   leave(fair, work, left, turn);
@@ -123,12 +113,13 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   background_ += earlier;
   background_ += timers_;
   // What waited for the archive may go on.
-  if ((turn.backlog.has_purges && !rests_) || has_archived) TRY(purge());
-  // A command may have changed the settings.
+  if ((turn.backlog.has_purges && works(Background::kPurges)) || has_archived) TRY(purge());
   const RetentionPlan& plan = turn.backlog.retention;
   const bool begins_pass = plan.next_pass && *plan.next_pass <= now;
-  const bool retains = (plan.has_steps || begins_pass) && !rests_;
-  if (retains || has_archived || !work.commands.empty()) TRY(retain(now));
+  const bool retains = (plan.has_steps || begins_pass) && works(Background::kRetention);
+  // A command may have changed the settings. A pass that is running finds out in its next step.
+  const bool may_begin = !plan.has_steps && !work.commands.empty();
+  if (retains || has_archived || may_begin) TRY(retain(now));
   BatchOutcome outcome = TRY(engine_.batch.finish(now));
   engine_.meter.end_turn();
   return outcome;
@@ -143,12 +134,30 @@ void WorkApplier::begin_turn(Work& work, const TurnState& turn) {
   timers_ = {};
   has_inputs_ = !work.deliveries.empty() || !work.commands.empty() || !work.evaluated.empty() ||
                 !work.tasks.empty();
-  rests_ = has_inputs_ && !rests_ && engine_.meter.is_used(background_, kShareBeforeRest);
+  choose_background(work, turn);
+  const bool was_much = engine_.meter.is_used(background_, kShareBeforeRest);
+  rests_ = has_inputs_ && !only_ && !rests_ && was_much;
   background_ = {};
   ++turn_;
   note_turn(work.continues, turn_);
   note_turn(work.evaluated, turn_);
   note_turn(work.tasks, turn_);
+}
+
+/// If several kinds of other work wait, a turn that has inputs does one of them, and the next such
+/// turn the next one. Otherwise an input would wait for all of them together.
+void WorkApplier::choose_background(const Work& work, const TurnState& turn) {
+  only_.reset();
+  if (!has_inputs_) return;
+  const Backlog& backlog = turn.backlog;
+  const std::array<bool, kBackgrounds> waits = {
+      !work.continues.empty() || (backlog.has_steps && turn.takes_new_work), has_timers_left_,
+      backlog.has_purges, backlog.retention.has_steps};
+  if (std::count(waits.begin(), waits.end(), true) < 2) return;
+  do {
+    last_only_ = (last_only_ + 1) % kBackgrounds;
+  } while (!waits[last_only_]);
+  only_ = static_cast<Background>(last_only_);
 }
 
 /// Adds the work that earlier batches left, unless new work must wait, and the instances that
@@ -271,14 +280,14 @@ Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
   return engine_.batch.finish(now);
 }
 
-/// Continues the purges by some portions, each of which is for the next namespace, until they must
-/// end; at least one portion.
-Status WorkApplier::purge() {
+/// Does some portions of a deletion, until they must end; at least one.
+template <class Portion>
+Status WorkApplier::delete_in_portions(const Portion& portion) {
   UnitCost used;
   bool can_follow = true;
   for (size_t left = kPortionsOfDeletion; can_follow && left > 0; --left) {
     engine_.meter.set_kind(UnitKind::kPurge);
-    can_follow = TRY(engine_.batch.purge(&engine_.meter));
+    can_follow = TRY(portion());
     used += engine_.meter.end();
     can_follow = can_follow && !must_end(used, kShareOfDeletion);
   }
@@ -286,18 +295,14 @@ Status WorkApplier::purge() {
   return {};
 }
 
-/// Continues the pass of the retention by some portions, until they must end; at least one.
+/// Continues the purges, in each portion that of the next namespace.
+Status WorkApplier::purge() {
+  return delete_in_portions([this] { return engine_.batch.purge(&engine_.meter); });
+}
+
+/// Continues the pass of the retention.
 Status WorkApplier::retain(TimePoint now) {
-  UnitCost used;
-  bool can_follow = true;
-  for (size_t left = kPortionsOfDeletion; can_follow && left > 0; --left) {
-    engine_.meter.set_kind(UnitKind::kPurge);
-    can_follow = TRY(engine_.batch.retain(now, &engine_.meter));
-    used += engine_.meter.end();
-    can_follow = can_follow && !must_end(used, kShareOfDeletion);
-  }
-  background_ += used;
-  return {};
+  return delete_in_portions([this, now] { return engine_.batch.retain(now, &engine_.meter); });
 }
 
 /// Acknowledgements are applied before stream changes: the state of the stream that a change has
@@ -395,7 +400,7 @@ bool WorkApplier::is_behind(const Work& left) const {
 Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold) {
   const auto must_wait = [this] {
     if (timers_left_ == kTimersInABatch) return false;
-    return timers_left_ == 0 || rests_ || must_end(timers_, kShareOfTimers);
+    return timers_left_ == 0 || !works(Background::kTimers) || must_end(timers_, kShareOfTimers);
   };
   if (must_wait()) {
     // Timers may have become due since the last look, so an event first fires those of its targets.

@@ -68,6 +68,8 @@ class WorkApplier {
   Status apply_event(const EventInput& event, const TurnState& turn);
   Status fire_until(TimePoint time, const TurnState& turn, bool hold);
   bool is_behind(const Work& left) const;
+  template <class Portion>
+  Status delete_in_portions(const Portion& portion);
   Status purge();
   Status retain(TimePoint now);
   Status apply_commands(const std::vector<CommandInput>& commands, TimePoint now);
@@ -75,6 +77,7 @@ class WorkApplier {
                         double share);
   Status apply_missed_heartbeats(TimePoint now);
   void begin_turn(Work& work, const TurnState& turn);
+  void choose_background(const Work& work, const TurnState& turn);
   void add_earlier_work(FairWork& fair, const Work& work, const TurnState& turn);
   static void add_results(FairWork& fair, const Work& work, const EngineState& engine);
   bool must_end(const UnitCost& used, double share) const;
@@ -82,6 +85,12 @@ class WorkApplier {
                       FairWork::Added added, const FairWork::Ends& ends);
   void leave(const FairWork& fair, Work& work, Work& left, const TurnState& turn);
   bool waits_for_rate(const FairWork& fair, const Work& left, const TurnState& turn) const;
+
+  /// The kinds of work that can wait for a later turn while inputs wait.
+  enum class Background : uint8_t { kEarlierWork, kTimers, kPurges, kRetention };
+  static constexpr size_t kBackgrounds = 4;
+  /// Whether this turn does more of that kind than it must.
+  bool works(Background kind) const { return !rests_ && (!only_ || *only_ == kind); }
 
   EngineState& engine_;
   const Intake& intake_;
@@ -93,6 +102,9 @@ class WorkApplier {
   /// What earlier work, timers, purges and the retention have cost in the turn so far.
   UnitCost background_;
   bool rests_ = false;  ///< these kinds wait for the next turn, except the first timer
+  /// The only kind that does not wait for a later turn; nullopt: all kinds do, or none does.
+  std::optional<Background> only_;
+  size_t last_only_ = kBackgrounds - 1;  ///< the number of the kind that was chosen last
   /// By lane with unfinished work: the turn that did a unit of it last, or the first turn that has
   /// seen it.
   std::map<WorkLane, uint64_t> went_on_;
