@@ -312,9 +312,9 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
 
   if (!loaded.changed && !loaded.is_new) batch_.meter.add_change();
   loaded.changed = true;
-  if (!result.only_call) {
+  if (!result.only_call && !result.only_removes_calls) {
     loaded.changed_calls.reset();
-  } else if (loaded.changed_calls) {
+  } else if (result.only_call && loaded.changed_calls) {
     loaded.changed_calls->push_back(*result.only_call);
   }
   batch_.meter.add_bytes(result.bytes);

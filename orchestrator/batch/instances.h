@@ -32,7 +32,8 @@ struct LoadedInstance {
   /// The failed state's data as it was read, as text.
   std::shared_ptr<const std::string> failed_data;
   std::vector<Call> calls;  ///< the calls as they were read
-  /// The indexes of the calls that have changed since; nullopt: any may have changed.
+  /// The indexes of the calls that have changed since, besides the last ones, which may have been
+  /// removed; nullopt: any may have changed.
   std::optional<std::vector<size_t>> changed_calls{std::in_place};
   std::vector<HistoryRecord> history;
 };

@@ -38,9 +38,15 @@ bool waited_long_for_calls(const Instance& instance, TimePoint now) {
 // Stimuli other than timers (timeouts.h) and operations of an operator (control.h).
 
 void apply(StepContext& step, const Proceed&) {
-  if (step.instance.phase == Phase::kWaiting || step.instance.paused) return;
+  const Instance& instance = step.instance;
+  if (instance.phase == Phase::kWaiting || instance.paused) return;
+  const bool removes = instance.phase == Phase::kLeaving && !instance.calls.empty();
+  const uint64_t entered = instance.entered;
   step.makes_more = true;
   proceed(step);
+  // The instance is still in the state that it leaves, so nothing else has happened.
+  const bool is_there = instance.entered == entered;
+  step.result.only_removes_calls = removes && is_there && step.result.unfinished;
 }
 
 void apply(StepContext& step, const EvaluationDone& resumed) {

@@ -57,6 +57,7 @@ struct StepResult {
   size_t bytes = 0;                    ///< the sizes of effects and history, about
   /// The index of the only call that the step has changed; nullopt: it may have changed any.
   std::optional<size_t> only_call = std::nullopt;
+  bool only_removes_calls = false;  ///< no call has changed, but the last ones were removed
 };
 
 /// Applies the stimulus to `instance`, whose revision has the definition `workflow`, and steps it

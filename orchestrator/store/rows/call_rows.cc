@@ -158,8 +158,10 @@ uint64_t write_calls(Transaction& tx, const std::string& prefix, const Instance&
     rows::put(tx, Table::kLive, key, std::move(encoded), instance.sealed | calls[i].sealed);
     if (written != nullptr) written->push_back(i);
   };
-  if (changed.some != nullptr && calls.size() == before.size()) {
-    for (const size_t i : *changed.some) write(i);
+  if (changed.some != nullptr && calls.size() <= before.size()) {
+    for (const size_t i : *changed.some) {
+      if (i < calls.size()) write(i);
+    }
   } else {
     for (size_t i = 0; i < calls.size(); ++i) write(i);
   }

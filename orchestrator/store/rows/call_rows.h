@@ -30,7 +30,7 @@ Status read_call(const View& view, Table table, const std::string& prefix, size_
 /// Which calls of an instance may differ from their rows.
 struct ChangedCalls {
   const std::vector<Call>& before;  ///< the calls as the rows have them
-  /// If there are as many calls as before: the indexes of those that may differ; null: any. To
+  /// If there are no more calls than before: the indexes of those that may differ; null: any. To
   /// compare ten thousand calls takes most of a millisecond.
   const std::vector<size_t>* some = nullptr;
 };

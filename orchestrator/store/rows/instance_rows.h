@@ -53,8 +53,8 @@ struct Changed {
   bool found_data = false;
   bool failed_data = false;
   const std::vector<Call>* calls = nullptr;  ///< calls as the rows have them; null: none
-  /// The indexes of the calls that differ from their rows, and of no other ones, if their number is
-  /// the same; null: any may differ.
+  /// If there are no more calls than rows: the indexes of all calls that differ from their rows;
+  /// null: any may differ.
   const std::vector<size_t>* changed_calls = nullptr;
   /// Gets the indexes of the calls whose rows were written; null: they are not needed.
   std::vector<size_t>* written_calls = nullptr;

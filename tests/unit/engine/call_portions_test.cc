@@ -356,15 +356,21 @@ Portions with_one_call_left() {
 TEST(CallPortions, AreRemovedInSeveralStepsAfterAllCallsHaveEnded) {
   Portions one = with_one_call_left();
   const Returned late = one.result_of(0, LazyJson(Json("late")));
-  EXPECT_TRUE(one.step(one.result_of(4, LazyJson(Json(4)))).unfinished);
+  const StepResult first = one.step(one.result_of(4, LazyJson(Json(4))));
+  EXPECT_TRUE(first.unfinished);
+  EXPECT_FALSE(first.only_removes_calls) << "the last call has ended in this step";
   EXPECT_EQ(one.instance.phase, Phase::kLeaving);
   EXPECT_EQ(one.instance.status, InstanceStatus::kRunning);
   EXPECT_THAT(one.instance.timers, IsEmpty());
   EXPECT_THAT(one.instance.calls, SizeIs(3));
   EXPECT_FALSE(one.step(late).changed);
-  EXPECT_TRUE(one.step(Proceed{}).unfinished);
+  const StepResult second = one.step(Proceed{});
+  EXPECT_TRUE(second.unfinished);
+  EXPECT_TRUE(second.only_removes_calls);
   EXPECT_THAT(one.instance.calls, SizeIs(1));
-  EXPECT_FALSE(one.step(Proceed{}).unfinished);
+  const StepResult last = one.step(Proceed{});
+  EXPECT_FALSE(last.unfinished);
+  EXPECT_FALSE(last.only_removes_calls) << "the instance has left the state";
   EXPECT_EQ(one.instance.status, InstanceStatus::kComplete);
   EXPECT_EQ(one.instance.data.value()["return"], (Json{0, 1, 2, 3, 4}));
 }
