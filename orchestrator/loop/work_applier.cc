@@ -30,9 +30,6 @@ constexpr double kShareOfResults = 0.4;
 /// The same for results and reports if earlier work rests: its lanes take part then, too.
 constexpr double kShareOfResultsAlone = 0.2;
 constexpr double kShareOfDeletion = 0.2;
-/// If earlier work, timers, purges and the retention have together used this share of a turn, they
-/// rest in the next turn if it has inputs.
-constexpr double kShareBeforeRest = 0.3;
 /// How much of a turn events and commands may use, whatever the kinds before have used.
 constexpr double kShareOfEvents = 0.4;
 constexpr double kShareOfCommands = 0.1;
@@ -200,7 +197,8 @@ void WorkApplier::add_results(FairWork& fair, const Work& work, const EngineStat
 bool WorkApplier::must_end(const UnitCost& used, double share) const {
   const UnitMeter& meter = engine_.meter;
   if (meter.is_turn_spent() || used.to_write >= meter.limits().unit_time) return true;
-  return meter.is_used(used, share) && (has_inputs_ || intake_.has_inputs());
+  if (has_inputs_) return meter.is_used(used, share);
+  return meter.is_turn_spent(share) && intake_.has_inputs();
 }
 
 Status WorkApplier::apply_fairly(FairWork& fair, const Work& work, const TurnState& turn,

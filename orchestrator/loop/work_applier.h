@@ -89,8 +89,14 @@ class WorkApplier {
   /// The kinds of work that can wait for a later turn while inputs wait.
   enum class Background : uint8_t { kEarlierWork, kTimers, kPurges, kRetention };
   static constexpr size_t kBackgrounds = 4;
+  /// If these kinds have together used this share of a turn, they rest in the next turn if it has
+  /// inputs, and in the rest of the turn if inputs have come meanwhile.
+  static constexpr double kShareBeforeRest = 0.3;
   /// Whether this turn does more of that kind than it must.
-  bool works(Background kind) const { return !rests_ && (!only_ || *only_ == kind); }
+  bool works(Background kind) const {
+    if (rests_ || (only_ && *only_ != kind)) return false;
+    return has_inputs_ || !engine_.meter.is_turn_spent(kShareBeforeRest) || !intake_.has_inputs();
+  }
 
   EngineState& engine_;
   const Intake& intake_;

@@ -1,0 +1,130 @@
+// WorkApplier: work that can wait for a later turn (earlier work, timers, purges, the retention)
+// beside inputs. In these tests each look at the clock takes time.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/loop/engine_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::IsEmpty;
+
+constexpr const char* kGoesOn = R"(
+id: goes-on
+states:
+- {id: a, type: noop, transition: b}
+- {id: b, type: noop, transition: a}
+)";
+constexpr const char* kWaitsTogether = R"(
+id: waits-together
+states:
+- {id: wait, type: delay, duration: PT10S}
+)";
+
+class OtherWorkTest : public EngineTest {
+ protected:
+  void catch_up() { deliver({StreamOpened{.position = engine().batch.cursor()}, CaughtUp{}}); }
+  std::vector<ContinueInput> continues() const { return actions_of<ContinueInput>(outcome); }
+  /// Makes a namespace with so many rows that a purge of them takes many portions.
+  void fill_namespace(const std::string& name) {
+    run(CreateNamespace{.name = name});
+    for (int i = 0; i < 200; ++i) {
+      run(PutVariable{
+          .place = {.ns = name}, .key = fmt::format("k{}", i), .value = {.bytes = "1"}});
+    }
+  }
+};
+
+TEST_F(OtherWorkTest, LetsOtherWorkRestInEverySecondTurnThatHasInputs) {
+  restart({.limits = {.transitions_per_step = 1}});
+  run(apply_workflow(kGoesOn));
+  catch_up();
+  start("goes-on");
+  const std::vector<ContinueInput> many(200, continues().front());
+  clock.let_looks_take(std::chrono::microseconds(100));
+  for (int i = 0; i < 4; ++i) {
+    SCOPED_TRACE(i);
+    const bool rests = i % 2 == 1;
+    Work work;
+    work.continues = many;
+    work.deliveries.emplace_back(event("other"));
+    run(std::move(work));
+    EXPECT_THAT(rest.deliveries, IsEmpty());
+    EXPECT_EQ(rest.continues.size() == many.size(), rests);
+  }
+  Work work;
+  work.continues = many;
+  run(std::move(work));
+  EXPECT_LT(rest.continues.size(), many.size()) << "no input waits";
+}
+
+TEST_F(OtherWorkTest, DoesOneKindOfOtherWorkInEachTurnThatHasInputs) {
+  restart({.limits = {.transitions_per_step = 1}});
+  fill_namespace("shop");
+  run(apply_workflow(kGoesOn));
+  run(apply_workflow(kWaitsTogether));
+  catch_up();
+  for (int i = 0; i < 100; ++i) start("waits-together");
+  start("goes-on");
+  const std::vector<ContinueInput> many(200, continues().front());
+  run(DeleteNamespace{.name = "shop"});
+  ASSERT_TRUE(backlog.has_purges);
+  clock.advance(std::chrono::seconds(10));
+  clock.let_looks_take(std::chrono::microseconds(100));
+  const auto run_turn = [&] {
+    Work work;
+    work.continues = many;
+    work.deliveries.emplace_back(event("other"));
+    run(std::move(work));
+    EXPECT_THAT(rest.deliveries, IsEmpty());
+  };
+  run_turn();
+  ASSERT_TRUE(rig().applier.has_timers_left());
+  // The kinds of work in each turn; one timer fires in every turn.
+  std::vector<std::string> done;
+  for (int i = 0; i < 6; ++i) {
+    run_turn();
+    std::string kinds;
+    if (rest.continues.size() < many.size()) kinds += "earlier work,";
+    if (outcome.counts.timers_fired > 1) kinds += "timers,";
+    if (outcome.counts.rows_purged > 0) kinds += "purges,";
+    done.push_back(kinds);
+  }
+  std::vector<std::string> sorted = done;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_THAT(sorted, testing::ElementsAre("earlier work,", "earlier work,", "purges,", "purges,",
+                                           "timers,", "timers,"));
+  for (size_t i = 3; i < done.size(); ++i) EXPECT_EQ(done[i], done[i - 3]) << "in turns";
+}
+
+TEST_F(OtherWorkTest, LetsAnInputThatComesMeanwhileWaitForOneKindOfOtherWorkOnly) {
+  restart({.limits = {.transitions_per_step = 1}});
+  fill_namespace("shop");
+  run(apply_workflow(kGoesOn));
+  catch_up();
+  start("goes-on");
+  const std::vector<ContinueInput> many(200, continues().front());
+  run(DeleteNamespace{.name = "shop"});
+  clock.let_looks_take(std::chrono::microseconds(100));
+  const auto purged = [&] {
+    Work work;
+    work.continues = many;
+    run(std::move(work));
+    EXPECT_LT(rest.continues.size(), many.size());
+    return outcome.counts.rows_purged;
+  };
+  EXPECT_GT(purged(), 0U);
+  ASSERT_TRUE(rig().intake.deliver({event("other")}));
+  EXPECT_EQ(purged(), 0U);
+  EXPECT_TRUE(backlog.has_purges);
+}
+
+}  // namespace
+}  // namespace millrace
