@@ -57,6 +57,9 @@ class FairShares {
   /// wait until next_at().
   std::optional<WorkLane> next(Time now);
 
+  /// Whether the lane that next() has just returned is one of a sparse namespace.
+  bool is_next_sparse() const { return !ring_.sparse.empty(); }
+
   /// Charges the lane with a unit of its work, which has ended now.
   void charge(const WorkLane& lane, Time time, size_t bytes, Time now);
 

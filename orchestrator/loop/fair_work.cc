@@ -14,7 +14,7 @@ void FairWork::add(const WorkLane& lane, const Item& item) {
   shares_.add(lane, meter_.now());
 }
 
-Status FairWork::run(Added added, const Ends& ends, const Apply& apply) {
+Status FairWork::run(Added added, const Ends& ends, const Apply& apply, Lanes lanes) {
   waits_for_rate_ = false;
   bool has_ended = false;
   while (!queues_.empty() && !has_ended) {
@@ -23,6 +23,7 @@ Status FairWork::run(Added added, const Ends& ends, const Apply& apply) {
       waits_for_rate_ = true;
       return {};
     }
+    if (lanes == Lanes::kSparse && !shares_.is_next_sparse()) return {};
     const auto queue = queues_.find(*lane);
     if (queue == queues_.end()) {
       if (added == Added::kSome) {

@@ -50,11 +50,13 @@ class FairWork {
 
   /// Whether all items of the turn were added. If not, lanes without an item may get one later.
   enum class Added : uint8_t { kSome, kAll };
+  /// Which lanes take part: all, or those of namespaces that are sparse (fair_shares.h).
+  enum class Lanes : uint8_t { kSparse, kAll };
   /// Decides after each item, with what it has cost, whether no further one is applied now.
   using Ends = std::function<bool(const UnitCost& cost)>;
-  /// Applies items until none is left or until `ends` is true; at least one item in any case,
-  /// unless all lanes wait for the rate of bytes. Errors: those of `apply`.
-  Status run(Added added, const Ends& ends, const Apply& apply);
+  /// Applies items until none is left or until `ends` is true; with Lanes::kAll at least one item
+  /// in any case, unless all lanes wait for the rate of bytes. Errors: those of `apply`.
+  Status run(Added added, const Ends& ends, const Apply& apply, Lanes lanes = Lanes::kAll);
 
   /// Whether the last run() ended because all lanes wait for the rate of bytes.
   bool waits_for_rate() const { return waits_for_rate_; }

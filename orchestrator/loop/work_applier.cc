@@ -82,11 +82,11 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   add_earlier_work(fair, work, turn);
   UnitCost earlier;
   const bool goes_on = works(Background::kEarlierWork);
-  if (goes_on) {
-    TRY(apply_fairly(fair, work, turn, FairWork::Added::kSome, [&](const UnitCost& cost) {
-      return engine_.meter.is_used(earlier += cost, kShareOfEarlierWork);
-    }));
-  }
+  const auto lanes = goes_on ? FairWork::Lanes::kAll : FairWork::Lanes::kSparse;
+  const auto is_used = [&](const UnitCost& cost) {
+    return engine_.meter.is_used(earlier += cost, kShareOfEarlierWork);
+  };
+  TRY(apply_fairly(fair, work, turn, FairWork::Added::kSome, is_used, lanes));
   add_results(fair, work, engine_);
   const bool has_left = !fair.empty();
   const bool has_others = has_left || !work.commands.empty();
@@ -202,7 +202,8 @@ bool WorkApplier::must_end(const UnitCost& used, double share) const {
 }
 
 Status WorkApplier::apply_fairly(FairWork& fair, const Work& work, const TurnState& turn,
-                                 FairWork::Added added, const FairWork::Ends& ends) {
+                                 FairWork::Added added, const FairWork::Ends& ends,
+                                 FairWork::Lanes lanes) {
   const TimePoint now = turn.now;
   Batch& batch = engine_.batch;
   UnitMeter& meter = engine_.meter;
@@ -232,7 +233,7 @@ Status WorkApplier::apply_fairly(FairWork& fair, const Work& work, const TurnSta
     }
     return true;
   };
-  return fair.run(added, ends, apply);
+  return fair.run(added, ends, apply, lanes);
 }
 
 /// Moves the inputs that were not applied to `left`.

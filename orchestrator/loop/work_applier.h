@@ -82,7 +82,8 @@ class WorkApplier {
   static void add_results(FairWork& fair, const Work& work, const EngineState& engine);
   bool must_end(const UnitCost& used, double share) const;
   Status apply_fairly(FairWork& fair, const Work& work, const TurnState& turn,
-                      FairWork::Added added, const FairWork::Ends& ends);
+                      FairWork::Added added, const FairWork::Ends& ends,
+                      FairWork::Lanes lanes = FairWork::Lanes::kAll);
   void leave(const FairWork& fair, Work& work, Work& left, const TurnState& turn);
   bool waits_for_rate(const FairWork& fair, const Work& left, const TurnState& turn) const;
 

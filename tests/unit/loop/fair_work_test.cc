@@ -118,6 +118,29 @@ TEST_F(FairWorkTest, LetsALaneOweWhatItOwesUntilItsItemsAreAdded) {
   EXPECT_THAT(run(work, Added::kAll, 0, 2), ElementsAre("2: evaluated 0", "1: evaluated 0"));
 }
 
+TEST_F(FairWorkTest, AppliesOnlyItemsOfNamespacesThatHaveUsedLittleIfItShould) {
+  shares.add(kOne, meter.now());
+  ASSERT_EQ(shares.next(meter.now()), kOne);
+  shares.charge(kOne, milliseconds(10), 0, meter.now());
+  shares.remove(kOne, meter.now());
+  FairWork work(shares, meter, 1);
+  work.add(kOne, {.kind = Kind::kContinue, .since = 1});
+  for (size_t i = 0; i < 2; ++i) {
+    work.add(kOther, {.kind = Kind::kContinue, .index = i, .since = 1});
+  }
+  std::vector<std::string> applied;
+  const auto never = [](const UnitCost&) { return false; };
+  const auto apply = [&](const WorkLane& lane, const Item& item) -> Result<bool> {
+    applied.push_back(shown(lane, item));
+    return true;
+  };
+  ASSERT_TRUE(work.run(Added::kAll, never, apply, FairWork::Lanes::kSparse));
+  EXPECT_THAT(applied, ElementsAre("2: continue 0", "2: continue 1"));
+  EXPECT_TRUE(work.has(kOne));
+  ASSERT_TRUE(work.run(Added::kAll, never, apply));
+  EXPECT_TRUE(work.empty());
+}
+
 TEST_F(FairWorkTest, ForgetsTheWorkOfALaneThatHasNoItem) {
   shares.add(kOne, meter.now());
   FairWork work(shares, meter, 1);
