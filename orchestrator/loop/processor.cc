@@ -269,9 +269,7 @@ void Processor::report_turn(WorkTime began) {
                            .commit = commit_ended_ - commit_began_,
                            .perform = ended - commit_ended_},
                   .units = engine_.meter.take_longest()};
-  if (ended - began >= kLongTurn) {
-    times.turn.processor = engine_.meter.processor_time_of_turn();
-  }
+  if (ended - began >= kLongTurn) times.turn.processor = engine_.meter.processor_time_of_turn();
   parts_.metrics.add_turn(times);
 }
 
@@ -477,8 +475,7 @@ void Processor::make_room(Work& work) {
   move_all(room.archived, work.archived);
 }
 
-// The failures that /readyz reports.
-
+/// Keeps the error of a lost batch, which /readyz reports.
 void Processor::note_lost(const std::optional<Error>& error) {
   if (!error && !lost_) return;
   lost_ = error;
