@@ -112,8 +112,7 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   // What waited for the archive may go on.
   if ((turn.backlog.has_purges && works(Background::kPurges)) || has_archived) TRY(purge());
   const RetentionPlan& plan = turn.backlog.retention;
-  const bool begins_pass = plan.next_pass && *plan.next_pass <= now;
-  const bool retains = (plan.has_steps || begins_pass) && works(Background::kRetention);
+  const bool retains = plan.has_work(now) && works(Background::kRetention);
   // A command may have changed the settings. A pass that is running finds out in its next step.
   const bool may_begin = !plan.has_steps && !work.commands.empty();
   if (retains || has_archived || may_begin) TRY(retain(now));
@@ -149,7 +148,7 @@ void WorkApplier::choose_background(const Work& work, const TurnState& turn) {
   const Backlog& backlog = turn.backlog;
   const std::array<bool, kBackgrounds> waits = {
       !work.continues.empty() || (backlog.has_steps && turn.takes_new_work), has_timers_left_,
-      backlog.has_purges, backlog.retention.has_steps};
+      backlog.has_purges, backlog.retention.has_work(turn.now)};
   if (std::count(waits.begin(), waits.end(), true) < 2) return;
   do {
     last_only_ = (last_only_ + 1) % kBackgrounds;

@@ -104,6 +104,32 @@ TEST_F(OtherWorkTest, DoesOneKindOfOtherWorkInEachTurnThatHasInputs) {
   for (size_t i = 3; i < done.size(); ++i) EXPECT_EQ(done[i], done[i - 3]) << "in turns";
 }
 
+TEST_F(OtherWorkTest, BeginsAPassOfTheRetentionAlsoIfTwoOtherKindsWaitAllTheTime) {
+  restart({.limits = {.transitions_per_step = 1}});
+  fill_namespace("shop");
+  run(CreateNamespace{.name = "default",
+                      .settings = Json::parse(R"({"retention": {"ended": {"age": "1h"}}})")});
+  run(apply_workflow(kGoesOn));
+  catch_up();
+  start("goes-on");
+  const std::vector<ContinueInput> many(200, continues().front());
+  run(DeleteNamespace{.name = "shop"});
+  ASSERT_FALSE(backlog.retention.has_steps) << "the first pass has ended";
+  ASSERT_TRUE(backlog.retention.next_pass);
+  clock.advance(std::chrono::minutes(1));
+  clock.let_looks_take(std::chrono::microseconds(100));
+  bool has_begun = false;
+  for (int turns = 0; turns < 3 && !has_begun; ++turns) {
+    Work work;
+    work.continues = many;
+    work.deliveries.emplace_back(event("other"));
+    run(std::move(work));
+    ASSERT_TRUE(backlog.has_purges);
+    has_begun = backlog.retention.is_running || outcome.pass_end.has_value();
+  }
+  EXPECT_TRUE(has_begun);
+}
+
 TEST_F(OtherWorkTest, LetsAnInputThatComesMeanwhileWaitForOneKindOfOtherWorkOnly) {
   restart({.limits = {.transitions_per_step = 1}});
   fill_namespace("shop");
