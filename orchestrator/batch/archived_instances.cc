@@ -52,10 +52,16 @@ Result<bool> delete_with_variables(BatchState& batch, const Instance& head, Dele
   return is_deleted;
 }
 
-/// Drops the page at the end of a batch. A pass of the retention that waits for it has steps again.
+/// To be called after a change of the page: if the page has ended, a pass of the retention that
+/// waits for it has steps again.
+void let_retention_go_on(BatchState& batch) {
+  if (batch.archive.is_free() && batch.retention.is_running) batch.retention.has_steps = true;
+}
+
+/// Drops the page at the end of a batch.
 void drop_page(BatchState& batch) {
   batch.archive.drop();
-  batch.retention.has_steps = true;
+  let_retention_go_on(batch);
 }
 
 }  // namespace
@@ -115,6 +121,7 @@ void apply_archived(BatchState& batch, const ArchivedPage& page, TimePoint now) 
       ends[ns] = ArchiveFailure{.at = now, .error = page.lengths.error()};
       break;
   }
+  let_retention_go_on(batch);
 }
 
 Status delete_archived(BatchState& batch, const std::function<void(uint64_t row)>& left,
@@ -123,7 +130,7 @@ Status delete_archived(BatchState& batch, const std::function<void(uint64_t row)
   if (queue.next() == nullptr) return {};
   const NamespaceNumber ns = queue.ns();
   if (!batch.catalog.has_namespace(ns)) {
-    queue.drop();  // the purge of the namespace erases its instances
+    drop_page(batch);  // the purge of the namespace erases its instances
     return {};
   }
   PurgeBudget budget{.unit = unit};
@@ -145,6 +152,7 @@ Status delete_archived(BatchState& batch, const std::function<void(uint64_t row)
     queue.pop();
   }
   if (position) write_archive(batch.tx, ns, *position);
+  let_retention_go_on(batch);
   return {};
 }
 

@@ -489,7 +489,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
       .undecided = batch_.late_events == 0 ? 0 : batch_.kept_events.undecided().size(),
       .patterns_over_limit = batch_.kept_events.patterns_over_limit(),
       .retention = batch_.retention,
-      .has_archived = batch_.archive.next() != nullptr,
+      .has_archived = has_archived(),
       .archive_retry_at = batch_.archive.retry_at()};
   return std::exchange(batch_.outcome, {});
 }

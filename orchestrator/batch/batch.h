@@ -74,6 +74,9 @@ class Batch {
   /// Precondition: may_go_on().
   Status go_on(TimePoint now, const WorkLane& lane);
 
+  /// Whether ended instances whose lines are in the archive must still be deleted.
+  bool has_archived() const { return batch_.archive.next() != nullptr; }
+
   // Each of these functions does one portion, which `unit` ends early; null: only counts end it.
 
   /// Continues the purges of one namespace. Returns whether another portion, of the next namespace,

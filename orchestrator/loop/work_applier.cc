@@ -104,18 +104,15 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   leave(fair, work, left, turn);
   engine_.meter.set_kind(UnitKind::kPurge);
   for (const ArchivedPage& page : work.archived) TRY(engine_.batch.apply(now, page));
-  const bool has_archived = turn.backlog.has_archived || !work.archived.empty();
-  if (has_archived) TRY(engine_.batch.delete_archived(&engine_.meter));
   engine_.meter.end();
   background_ += earlier;
   background_ += timers_;
-  // What waited for the archive may go on.
-  if ((turn.backlog.has_purges && works(Background::kPurges)) || has_archived) TRY(purge());
+  const bool has_purges = turn.backlog.has_purges || engine_.batch.has_archived();
+  if (has_purges && works(Background::kPurges)) TRY(purge());
   const RetentionPlan& plan = turn.backlog.retention;
-  const bool retains = plan.has_work(now) && works(Background::kRetention);
   // A command may have changed the settings. A pass that is running finds out in its next step.
   const bool may_begin = !plan.has_steps && !work.commands.empty();
-  if (retains || has_archived || may_begin) TRY(retain(now));
+  if (may_begin || (plan.has_work(now) && works(Background::kRetention))) TRY(retain(now));
   BatchOutcome outcome = TRY(engine_.batch.finish(now));
   engine_.meter.end_turn();
   return outcome;
@@ -148,7 +145,8 @@ void WorkApplier::choose_background(const Work& work, const TurnState& turn) {
   const Backlog& backlog = turn.backlog;
   const std::array<bool, kBackgrounds> waits = {
       !work.continues.empty() || (backlog.has_steps && turn.takes_new_work), has_timers_left_,
-      backlog.has_purges, backlog.retention.has_work(turn.now)};
+      backlog.has_purges || backlog.has_archived || !work.archived.empty(),
+      backlog.retention.has_work(turn.now)};
   if (std::count(waits.begin(), waits.end(), true) < 2) return;
   do {
     last_only_ = (last_only_ + 1) % kBackgrounds;
@@ -271,8 +269,6 @@ Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
   TRY(apply_commands(work.commands, now));
   for (const ArchivedPage& page : work.archived) TRY(engine_.batch.apply(now, page));
   engine_.meter.end();
-  TRY(engine_.batch.delete_archived(&engine_.meter));
-  engine_.meter.end();
   TRY(purge());
   TRY(retain(now));
   return engine_.batch.finish(now);
@@ -293,9 +289,15 @@ Status WorkApplier::delete_in_portions(const Portion& portion) {
   return {};
 }
 
-/// Continues the purges, in each portion that of the next namespace.
+/// Deletes archived instances and continues the purges, in turns.
 Status WorkApplier::purge() {
-  return delete_in_portions([this] { return engine_.batch.purge(&engine_.meter); });
+  return delete_in_portions([this]() -> Result<bool> {
+    Batch& batch = engine_.batch;
+    deletes_archived_ = batch.has_archived() && !deletes_archived_;
+    if (!deletes_archived_) return TRY(batch.purge(&engine_.meter)) || batch.has_archived();
+    TRY(batch.delete_archived(&engine_.meter));
+    return true;
+  });
 }
 
 /// Continues the pass of the retention.

@@ -112,6 +112,7 @@ class WorkApplier {
   /// The only kind that does not wait for a later turn; nullopt: all kinds do, or none does.
   std::optional<Background> only_;
   size_t last_only_ = kBackgrounds - 1;  ///< the number of the kind that was chosen last
+  bool deletes_archived_ = false;  ///< the last portion of a deletion was of archived instances
   /// By lane with unfinished work: the turn that did a unit of it last, or the first turn that has
   /// seen it.
   std::map<WorkLane, uint64_t> went_on_;

@@ -1,6 +1,8 @@
 // WorkApplier: work that can wait for a later turn (earlier work, timers, purges, the retention)
 // beside inputs. In these tests each look at the clock takes time.
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +29,8 @@ id: waits-together
 states:
 - {id: wait, type: delay, duration: PT10S}
 )";
+
+constexpr const char* kDoneNow = "id: ends\nstates:\n- {id: a, type: noop}\n";
 
 class OtherWorkTest : public EngineTest {
  protected:
@@ -128,6 +132,51 @@ TEST_F(OtherWorkTest, BeginsAPassOfTheRetentionAlsoIfTwoOtherKindsWaitAllTheTime
     has_begun = backlog.retention.is_running || outcome.pass_end.has_value();
   }
   EXPECT_TRUE(has_begun);
+}
+
+TEST_F(OtherWorkTest, DeletesArchivedInstancesInTheTurnsOfThePurges) {
+  restart({.limits = {.transitions_per_step = 1}});
+  run(CreateNamespace{
+      .name = "default",
+      .settings = Json::parse(R"({"retention": {"ended": {"age": "1h"}, "archive": true}})")});
+  run(apply_workflow(kGoesOn));
+  run(apply_workflow(kDoneNow));
+  catch_up();
+  for (int i = 0; i < 100; ++i) start("ends");
+  start("goes-on");
+  const std::vector<ContinueInput> many(200, continues().front());
+  clock.advance(std::chrono::hours(2));
+  run(Work());
+  const std::vector<ArchivePage> pages = actions_of<ArchivePage>(outcome);
+  ASSERT_EQ(pages.size(), 1U);
+  const size_t archived = pages.front().entries.size();
+  ASSERT_GT(archived, 50U);
+  clock.let_looks_take(std::chrono::microseconds(100));
+  uint64_t deleted = 0;
+  for (int turns = 0; turns < 4; ++turns) {
+    SCOPED_TRACE(turns);
+    Work work;
+    work.continues = many;
+    work.deliveries.emplace_back(event("other"));
+    if (turns == 0) {
+      work.archived.push_back(
+          {.number = pages.front().number,
+           .lengths = std::vector<std::optional<uint64_t>>(archived, uint64_t{10})});
+    }
+    run(std::move(work));
+    const bool does_earlier_work = rest.continues.size() < many.size();
+    EXPECT_NE(does_earlier_work, outcome.counts.instances_archived > 0);
+    deleted += outcome.counts.instances_archived;
+  }
+  EXPECT_GT(deleted, 0U);
+  EXPECT_TRUE(backlog.has_archived) << "a page is deleted in many portions";
+  clock.let_looks_take(std::chrono::microseconds(0));
+  for (int turns = 0; turns < 10 && backlog.has_archived; ++turns) {
+    run(Work());
+    deleted += outcome.counts.instances_archived;
+  }
+  EXPECT_EQ(deleted, archived);
+  EXPECT_TRUE(backlog.retention.has_steps) << "the pass has waited for the page";
 }
 
 TEST_F(OtherWorkTest, LetsAnInputThatComesMeanwhileWaitForOneKindOfOtherWorkOnly) {
