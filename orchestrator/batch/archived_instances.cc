@@ -68,6 +68,8 @@ void drop_page(BatchState& batch) {
 
 bool waits_for_archive(const BatchState& batch, NamespaceNumber ns, DeletionReason reason) {
   const ArchiveQueue& queue = batch.archive;
+  // The page of the namespace comes first, also if the setting was changed since: it may fail.
+  if (!queue.is_free() && queue.ns() == ns) return true;
   const bool is_for_others = reason == DeletionReason::kRequest && queue.is_reserved();
   return (!queue.is_free() || queue.is_failing(ns) || is_for_others) && is_archived(batch, ns);
 }

@@ -13,9 +13,9 @@
 
 namespace millrace {
 
-/// Whether instances of the namespace must be in the archive before they are deleted for this
-/// reason, and none can be added to its page now (ArchiveQueue::is_free, ArchiveQueue::is_failing,
-/// ArchiveQueue::is_reserved).
+/// Whether a page of the namespace has not ended, or its instances must be in the archive before
+/// they are deleted for this reason, and none can be added to its page now (ArchiveQueue::is_free,
+/// ArchiveQueue::is_failing, ArchiveQueue::is_reserved).
 bool waits_for_archive(const BatchState& batch, NamespaceNumber ns, DeletionReason reason);
 
 /// Deletes an ended instance as delete_ended() does. If it must be in the archive before, adds it

@@ -95,5 +95,26 @@ TEST_F(ArchivedInstancesTest, AreCollectedByPurgesAndTheRetentionInTurns) {
   EXPECT_THAT(ended(), testing::IsEmpty());
 }
 
+TEST_F(ArchivedInstancesTest, AreDeletedIfTheirPageFailsAfterTheArchiveWasTurnedOff) {
+  keep(R"({"archive": true})");
+  end(passes, 2);
+  ASSERT_TRUE(purges.begin_instances(
+      {.ns = ns, .workflow = passes.number, .statuses = {InstanceStatus::kComplete}}, "default",
+      passes.id));
+  commit_all();
+  step();
+  ASSERT_TRUE(batch.archive.has_page());
+  const uint64_t page = batch.archive.take_page(1).number;
+  keep(R"({"archive": false})");
+  step();
+  EXPECT_FALSE(purges.empty()) << "the purge waits for the page";
+  EXPECT_EQ(
+      batch.archive.apply({.number = page, .lengths = fail("archive.write", "no folder")}, now),
+      PageEnd::kFailed);
+  for (int steps = 0; steps < 10 && !purges.empty(); ++steps) step();
+  EXPECT_TRUE(purges.empty());
+  EXPECT_THAT(ended(), testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace millrace
