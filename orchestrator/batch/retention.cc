@@ -75,22 +75,65 @@ void Retention::end_pass(TimePoint now) {
 }
 
 void Retention::set_plan() {
-  batch_.retention = {.has_steps = is_running() && !waits_for_page(),
-                      .is_running = is_running(),
-                      .next_pass = next_pass()};
+  const auto goes_on = [this](const Position& at) { return !waits_for_page(at); };
+  batch_.retention = {
+      .has_steps = any_left(goes_on), .is_running = is_running(), .next_pass = next_pass()};
 }
 
 /// Whether the pass is about to delete instances of a namespace with an archive, and the archive
 /// can take none now.
-bool Retention::waits_for_archive() const {
-  return is_running() && state_.at->stage != Stage::kHistories &&
-         millrace::waits_for_archive(batch_, state_.at->ns, DeletionReason::kRetention);
+bool Retention::waits_for_archive(const Position& at) const {
+  return at.stage != Stage::kHistories &&
+         millrace::waits_for_archive(batch_, at.ns, DeletionReason::kRetention);
 }
 
-/// Whether the pass waits until a page of the archive is written. It does not wait for the archive
-/// of a namespace whose page could not be written.
-bool Retention::waits_for_page() const {
-  return waits_for_archive() && !batch_.archive.is_failing(state_.at->ns);
+/// Whether the namespace waits until a page of the archive is written. It does not wait if its own
+/// page could not be written.
+bool Retention::waits_for_page(const Position& at) const {
+  return waits_for_archive(at) && !batch_.archive.is_failing(at.ns);
+}
+
+/// Whether `is` is true for the position in any namespace that the pass has not finished.
+template <class Is>
+bool Retention::any_left(const Is& is) const {
+  if (!is_running()) return false;
+  const auto& retaining = batch_.catalog.retaining();
+  return is(*state_.at) ||
+         std::any_of(state_.others.begin(), state_.others.end(),
+                     [&](const auto& other) { return is(*other); }) ||
+         std::any_of(retaining.upper_bound(state_.last), retaining.end(),
+                     [&](NamespaceNumber ns) { return is(Position{.ns = ns}); });
+}
+
+/// Ends the turn of a namespace. The next turn has a namespace that has had none in this pass, or
+/// else the one that has waited longest. Returns false if there is no other namespace: then the
+/// turn does not end.
+bool Retention::end_turn(bool is_finished) {
+  const auto& retaining = batch_.catalog.retaining();
+  const auto next = retaining.upper_bound(state_.last);
+  if (next == retaining.end() && state_.others.empty()) return false;
+  if (!is_finished) {
+    state_.others.push_back(std::make_shared<const Position>(*std::move(state_.at)));
+  }
+  if (next != retaining.end()) {
+    state_.last = *next;
+    state_.at = Position{.ns = *next};
+  } else {
+    state_.at = *state_.others.front();
+    state_.others.pop_front();
+  }
+  return true;
+}
+
+/// Gives the turn to the next namespace for whose position `is` is true, the current one included.
+/// Returns whether there is one.
+template <class Is>
+bool Retention::give_turn(const Is& is) {
+  size_t left = state_.others.size() + batch_.catalog.retaining().size();
+  for (; !is(*state_.at); --left) {
+    if (left == 0 || !end_turn(false)) return false;
+  }
+  return true;
 }
 
 void Retention::clear() {
@@ -113,39 +156,51 @@ Result<bool> Retention::go_on(TimePoint now, const WorkBudget* unit) {
 
 /// Takes the next step of a pass, if one is running or due.
 Status Retention::run(TimePoint now, const WorkBudget* unit) {
-  const auto& retaining = batch_.catalog.retaining();
-  batch_.archive.end_waits(now);
-  batch_.archive.reserve(false);
+  ArchiveQueue& archive = batch_.archive;
+  archive.end_waits(now);
+  const bool is_reserved = archive.is_reserved() && archive.is_free();
+  archive.reserve(false);
   if (const auto next = next_pass(); next && *next <= now) {
     note_change();
-    state_ = {.began = now, .at = Position{.ns = *retaining.begin()}};
+    const NamespaceNumber first = *batch_.catalog.retaining().begin();
+    state_ = {.began = now, .at = Position{.ns = first}, .last = first, .others = {}};
     next_due_.clear();
   }
   if (!is_running() || purges_.size() >= Purges::kMost) return {};
   note_change();
+  if (is_reserved) {
+    give_turn([this](const Position& at) {
+      return at.stage != Stage::kHistories && batch_.catalog.settings(at.ns).retention.archive;
+    });
+  }
   PurgeBudget budget{.unit = unit};
   // Such purges have done their part of this batch. A purge of a history that an earlier portion of
   // this batch has left does nothing yet.
   if (purges_.has_earlier()) budget.rows /= 4;
+  TRY(take_turns(now, budget));
+  const auto waits = [this](const Position& at) { return waits_for_page(at); };
+  archive.reserve(archive.is_of(DeletionReason::kRequest) && any_left(waits));
+  return {};
+}
+
+/// Continues the pass in the namespace that has the turn, and in the next ones as long as each is
+/// finished within the budget. A namespace that waits for a page of the archive misses its turn.
+Status Retention::take_turns(TimePoint now, PurgeBudget& budget) {
   while (is_running() && !budget.is_spent()) {
-    const auto ns = retaining.lower_bound(state_.at->ns);
-    if (ns == retaining.end()) {
-      end_pass(now);
-      return {};
+    if (!give_turn([this](const Position& at) { return !waits_for_page(at); })) return {};
+    const NamespaceNumber ns = state_.at->ns;
+    // The settings of a namespace may have lost their rules since the pass began.
+    if (batch_.catalog.retaining().contains(ns)) {
+      // While the archive cannot be written, the pass deletes no instances of the namespace.
+      if (waits_for_archive(*state_.at)) {
+        state_.at = Position{.ns = ns, .stage = Stage::kHistories};
+      }
+      if (!TRY(sweep(now, batch_.catalog.settings(ns).retention, budget))) {
+        end_turn(false);
+        return {};
+      }
     }
-    if (*ns != state_.at->ns) state_.at = Position{.ns = *ns};
-    if (waits_for_page()) {
-      batch_.archive.reserve(batch_.archive.is_of(DeletionReason::kRequest));
-      return {};
-    }
-    // While the archive cannot be written, the pass deletes no instances of the namespace.
-    if (waits_for_archive()) state_.at = Position{.ns = *ns, .stage = Stage::kHistories};
-    if (!TRY(sweep(now, batch_.catalog.settings(*ns).retention, budget))) return {};
-    if (const auto next = std::next(ns); next != retaining.end()) {
-      state_.at = Position{.ns = *next};
-    } else {
-      end_pass(now);
-    }
+    if (!end_turn(true)) end_pass(now);
   }
   return {};
 }
@@ -165,7 +220,7 @@ Result<bool> Retention::sweep(TimePoint now, const RetentionSettings& settings,
   }
   if (is_at(Stage::kBytes)) {
     // The bytes of instances that the archive has not got yet are still counted.
-    if (waits_for_archive()) return false;
+    if (waits_for_archive(*state_.at)) return false;
     if (!TRY(sweep_for_bytes(settings, budget))) return false;
     go_to(Stage::kHistories);
   }

@@ -1,11 +1,14 @@
 // Retention: deletes ended instances that the settings of their namespace no longer keep
 // (retention_settings.h), and trims histories (history_sweep.h). Once in a minute a pass begins,
 // which looks through the namespaces with rules or limits; each batch takes one step of it. The
-// position of a pass is in memory only: a new process begins a new pass. Engine thread only.
+// namespaces take turns, so that none waits for another one with millions of due instances. The
+// positions of a pass are in memory only: a new process begins a new pass. Engine thread only.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -32,7 +35,8 @@ class Retention {
         before_(batch.batches) {}
 
   /// Begins a pass if the last one began at least a minute before `now`, the engine time, and takes
-  /// the next step of the pass: one portion of work, less while purges run; `unit` ends it early.
+  /// the next step of the pass: one portion of work, less while purges run; `unit` ends it early. A
+  /// portion is for one namespace, or for several of which it finishes all but the last one.
   /// Waits while too many purges run, because deleted instances may leave histories to them. Sets
   /// the plan (BatchState::retention), so it is to be called in each batch for which the plan has
   /// work, and in each batch that may change settings; after all inputs of the batch. At the end of
@@ -52,7 +56,7 @@ class Retention {
 
  private:
   enum class Stage : uint8_t { kWorkflows, kBytes, kHistories };
-  /// The position of a pass. In each namespace it first takes one workflow after the other, for
+  /// The position of a pass in one namespace. It first takes one workflow after the other, for
   /// `age` and `count`, then all ended instances by their ids, for `bytes`, and then the histories.
   struct Position {
     NamespaceNumber ns{};
@@ -78,7 +82,11 @@ class Retention {
   };
   struct State {
     std::optional<TimePoint> began;  ///< when the last pass began
-    std::optional<Position> at;      ///< nullopt: no pass is running
+    std::optional<Position> at;      ///< in the namespace that has the turn; nullopt: no pass runs
+    NamespaceNumber last{};          ///< the last namespace that has had a turn for the first time
+    /// In the namespaces that have had a turn and are not finished, the next one first. Shared with
+    /// the state as of the last commit.
+    std::deque<std::shared_ptr<const Position>> others;
   };
   using Statuses = std::span<const InstanceStatus>;
 
@@ -86,9 +94,15 @@ class Retention {
   void note_due(TimePoint due);
   void end_pass(TimePoint now);
   void set_plan();
-  bool waits_for_archive() const;
-  bool waits_for_page() const;
+  bool waits_for_archive(const Position& at) const;
+  bool waits_for_page(const Position& at) const;
+  template <class Is>
+  bool any_left(const Is& is) const;
+  bool end_turn(bool is_finished);
+  template <class Is>
+  bool give_turn(const Is& is);
   Status run(TimePoint now, const WorkBudget* unit);
+  Status take_turns(TimePoint now, PurgeBudget& budget);
   Result<bool> sweep(TimePoint now, const RetentionSettings& settings, PurgeBudget& budget);
   Result<bool> sweep_workflows(TimePoint now, const RetentionSettings& settings,
                                PurgeBudget& budget);

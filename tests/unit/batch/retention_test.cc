@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -346,6 +347,75 @@ TEST_F(RetentionTest, ReportsTheSameNextInstanceAfterALostBatch) {
   step();
   ASSERT_TRUE(outcome.pass_end);
   EXPECT_EQ(outcome.pass_end->next_due.at(ns), due);
+}
+
+// Several namespaces.
+
+class RetentionTurnsTest : public RetentionTest {
+ protected:
+  static constexpr size_t kMany = 900;  // more than two portions
+
+  /// Makes two namespaces with these settings, of which the first has many instances that are due,
+  /// and the second has two.
+  void fill(const char* first_rules, const char* second_rules) {
+    first = ns;
+    keep(first_rules);
+    end(passes, kMany);
+    ns = second = create_namespace("shop");
+    const WorkflowEntry sells = define(kPasses);
+    keep(second_rules);
+    end(sells, 2);
+    now += minutes(2);
+  }
+  size_t ended_in(NamespaceNumber which) {
+    ns = which;
+    return ended().size();
+  }
+
+  NamespaceNumber first{};
+  NamespaceNumber second{};
+};
+
+TEST_F(RetentionTurnsTest, GivesEachNamespaceAPortionBeforeTheFirstGetsAnotherOne) {
+  fill(R"({"ended": {"age": "1m"}})", R"({"ended": {"age": "1m"}})");
+  step();
+  EXPECT_LT(ended_in(first), kMany);
+  EXPECT_EQ(ended_in(second), 2U);
+  ASSERT_TRUE(retention.go_on(now));
+  lose_all();
+  EXPECT_EQ(ended_in(second), 2U) << "the turn is lost with its batch";
+  step();
+  EXPECT_EQ(ended_in(second), 0U);
+  EXPECT_GT(ended_in(first), 0U);
+  for (int steps = 0; steps < 100 && retention.is_running(); ++steps) step();
+  EXPECT_EQ(ended_in(first), 0U);
+  EXPECT_FALSE(retention.is_running());
+}
+
+TEST_F(RetentionTurnsTest, GoesOnInOthersWhileANamespaceWaitsForAPageOfTheArchive) {
+  fill(R"({"ended": {"age": "1m"}, "archive": true})", R"({"ended": {"age": "1m"}})");
+  step();
+  ASSERT_TRUE(batch.archive.has_page());
+  batch.archive.take_page(1);
+  EXPECT_TRUE(batch.retention.has_steps) << "of the other namespace";
+  step();
+  EXPECT_EQ(ended_in(second), 0U);
+  EXPECT_EQ(ended_in(first), kMany);
+  EXPECT_TRUE(retention.is_running());
+  EXPECT_FALSE(batch.retention.has_steps) << "the page must be written first";
+}
+
+TEST_F(RetentionTurnsTest, HaveAPageOfTheArchiveEach) {
+  fill(R"({"ended": {"age": "1m"}, "archive": true})",
+       R"({"ended": {"age": "1m"}, "archive": true})");
+  std::vector<NamespaceNumber> pages;
+  for (int i = 0; i < 3; ++i) {
+    step();
+    ASSERT_TRUE(batch.archive.has_page());
+    pages.push_back(batch.archive.ns());
+    batch.archive.drop();  // its instances stay
+  }
+  EXPECT_THAT(pages, ElementsAre(first, second, first));
 }
 
 // Damage and lost batches.
