@@ -52,9 +52,6 @@ struct RetentionPlan {
   /// The engine time at which the next pass begins; it may have passed. nullopt: no namespace has
   /// rules or limits of histories, or a pass is running.
   std::optional<TimePoint> next_pass = std::nullopt;
-
-  /// Whether a pass has steps left, or the next one is due.
-  bool has_work(TimePoint now) const { return has_steps || (next_pass && *next_pass <= now); }
 };
 
 /// The end of a pass of the retention.

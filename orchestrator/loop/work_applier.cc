@@ -109,10 +109,9 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   background_ += timers_;
   const bool has_purges = turn.backlog.has_purges || engine_.batch.has_archived();
   if (has_purges && works(Background::kPurges)) TRY(purge());
-  const RetentionPlan& plan = turn.backlog.retention;
   // A command may have changed the settings. A pass that is running finds out in its next step.
-  const bool may_begin = !plan.has_steps && !work.commands.empty();
-  if (may_begin || (plan.has_work(now) && works(Background::kRetention))) TRY(retain(now));
+  const bool may_begin = !turn.backlog.retention.has_steps && !work.commands.empty();
+  if (may_begin || (turn.has_pass() && works(Background::kRetention))) TRY(retain(now));
   BatchOutcome outcome = TRY(engine_.batch.finish(now));
   engine_.meter.end_turn();
   return outcome;
@@ -145,8 +144,7 @@ void WorkApplier::choose_background(const Work& work, const TurnState& turn) {
   const Backlog& backlog = turn.backlog;
   const std::array<bool, kBackgrounds> waits = {
       !work.continues.empty() || (backlog.has_steps && turn.takes_new_work), has_timers_left_,
-      backlog.has_purges || backlog.has_archived || !work.archived.empty(),
-      backlog.retention.has_work(turn.now)};
+      backlog.has_purges || backlog.has_archived || !work.archived.empty(), turn.has_pass()};
   if (std::count(waits.begin(), waits.end(), true) < 2) return;
   do {
     last_only_ = (last_only_ + 1) % kBackgrounds;

@@ -30,6 +30,12 @@ struct TurnState {
   /// The rate at which the store was seen to write checkpoints, in bytes per second; nullopt: none
   /// was written yet.
   std::optional<uint64_t> checkpoint_rate = std::nullopt;
+
+  /// Whether a pass of the retention has steps left, or the next one is due.
+  bool has_pass() const {
+    const RetentionPlan& plan = backlog.retention;
+    return plan.has_steps || (plan.next_pass && *plan.next_pass <= now);
+  }
 };
 
 class WorkApplier {
