@@ -122,16 +122,16 @@ TEST_F(OtherWorkTest, BeginsAPassOfTheRetentionAlsoIfTwoOtherKindsWaitAllTheTime
   ASSERT_TRUE(backlog.retention.next_pass);
   clock.advance(std::chrono::minutes(1));
   clock.let_looks_take(std::chrono::microseconds(100));
-  bool has_begun = false;
-  for (int turns = 0; turns < 3 && !has_begun; ++turns) {
+  bool has_started = false;
+  for (int turns = 0; turns < 3 && !has_started; ++turns) {
     Work work;
     work.continues = many;
     work.deliveries.emplace_back(event("other"));
     run(std::move(work));
     ASSERT_TRUE(backlog.has_purges);
-    has_begun = backlog.retention.is_running || outcome.pass_end.has_value();
+    has_started = backlog.retention.is_running || outcome.pass_end.has_value();
   }
-  EXPECT_TRUE(has_begun);
+  EXPECT_TRUE(has_started);
 }
 
 TEST_F(OtherWorkTest, DeletesArchivedInstancesInTheTurnsOfThePurges) {
