@@ -100,29 +100,33 @@ bool Retention::any_left(const Is& is) const {
   const auto& retaining = batch_.catalog.retaining();
   return is(*state_.at) ||
          std::any_of(state_.others.begin(), state_.others.end(),
-                     [&](const auto& other) { return is(*other); }) ||
+                     [&](const auto& other) { return is(*other.second); }) ||
          std::any_of(retaining.upper_bound(state_.last), retaining.end(),
                      [&](NamespaceNumber ns) { return is(Position{.ns = ns}); });
 }
 
-/// Ends the turn of a namespace. The next turn has a namespace that has had none in this pass, or
-/// else the one that has waited longest. Returns false if there is no other namespace: then the
-/// turn does not end.
+/// Ends the turn of a namespace. The next turn has a namespace that begins its walk, or else the
+/// next one with an unfinished walk. Returns whether it is another namespace.
 bool Retention::end_turn(bool is_finished) {
-  const auto& retaining = batch_.catalog.retaining();
-  const auto next = retaining.upper_bound(state_.last);
-  if (next == retaining.end() && state_.others.empty()) return false;
+  const NamespaceNumber before = state_.at->ns;
+  auto& others = state_.others;
   if (!is_finished) {
-    state_.others.push_back(std::make_shared<const Position>(*std::move(state_.at)));
+    others.emplace(before, std::make_shared<const Position>(*std::move(state_.at)));
   }
-  if (next != retaining.end()) {
+  const auto& retaining = batch_.catalog.retaining();
+  for (auto next = retaining.upper_bound(state_.last); next != retaining.end(); ++next) {
     state_.last = *next;
+    if (others.contains(*next)) continue;
+    next_due_.erase(*next);  // it is noted again
     state_.at = Position{.ns = *next};
-  } else {
-    state_.at = *state_.others.front();
-    state_.others.pop_front();
+    return true;
   }
-  return true;
+  if (others.empty()) return false;
+  const auto behind = others.upper_bound(before);
+  const auto next = behind == others.end() ? others.begin() : behind;
+  state_.at = *next->second;
+  others.erase(next);
+  return state_.at->ns != before;
 }
 
 /// Gives the turn to the next namespace for whose position `is` is true, the current one included.
@@ -154,18 +158,30 @@ Result<bool> Retention::go_on(TimePoint now, const WorkBudget* unit) {
   return batch_.retention.has_steps && purges_.size() < Purges::kMost;
 }
 
+/// Begins a pass if it is due. If the current one has run for so long that it would be, and each
+/// namespace has had its turn, those that are finished have another one.
+void Retention::begin_turns(TimePoint now) {
+  const auto& retaining = batch_.catalog.retaining();
+  if (const auto next = next_pass(); next && *next <= now) {
+    note_change();
+    const NamespaceNumber first = *retaining.begin();
+    state_ = {.began = now, .at = Position{.ns = first}, .last = first, .others = {}};
+    next_due_.clear();
+  } else if (is_running() && *state_.began + kBetweenPasses <= now &&
+             retaining.upper_bound(state_.last) == retaining.end()) {
+    note_change();
+    state_.began = now;
+    state_.last = NamespaceNumber(0);
+  }
+}
+
 /// Takes the next step of a pass, if one is running or due.
 Status Retention::run(TimePoint now, const WorkBudget* unit) {
   ArchiveQueue& archive = batch_.archive;
   archive.end_waits(now);
   const bool is_reserved = archive.is_reserved() && archive.is_free();
   archive.reserve(false);
-  if (const auto next = next_pass(); next && *next <= now) {
-    note_change();
-    const NamespaceNumber first = *batch_.catalog.retaining().begin();
-    state_ = {.began = now, .at = Position{.ns = first}, .last = first, .others = {}};
-    next_due_.clear();
-  }
+  begin_turns(now);
   if (!is_running() || purges_.size() >= Purges::kMost) return {};
   note_change();
   if (is_reserved) {

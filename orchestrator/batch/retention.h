@@ -1,12 +1,12 @@
 // Retention: deletes ended instances that the settings of their namespace no longer keep
 // (retention_settings.h), and trims histories (history_sweep.h). Once in a minute a pass begins,
 // which looks through the namespaces with rules or limits; each batch takes one step of it. The
-// namespaces take turns, so that none waits for another one with millions of due instances. The
-// positions of a pass are in memory only: a new process begins a new pass. Engine thread only.
+// namespaces take turns, so that none waits for another one with millions of due instances; if the
+// pass takes longer than a minute, those that are finished have a turn again. The positions of a
+// pass are in memory only: a new process begins a new pass. Engine thread only.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -81,16 +81,18 @@ class Retention {
     std::optional<InstanceId> found;
   };
   struct State {
-    std::optional<TimePoint> began;  ///< when the last pass began
-    std::optional<Position> at;      ///< in the namespace that has the turn; nullopt: no pass runs
-    NamespaceNumber last{};          ///< the last namespace that has had a turn for the first time
-    /// In the namespaces that have had a turn and are not finished, the next one first. Shared with
-    /// the state as of the last commit.
-    std::deque<std::shared_ptr<const Position>> others;
+    /// When the namespaces without an unfinished walk last began to have a turn each.
+    std::optional<TimePoint> began;
+    std::optional<Position> at;  ///< in the namespace that has the turn; nullopt: no pass runs
+    NamespaceNumber last{};      ///< the last one of those that have had their turn since `began`
+    /// In the other namespaces with an unfinished walk. Shared with the state as of the last
+    /// commit.
+    std::map<NamespaceNumber, std::shared_ptr<const Position>> others;
   };
   using Statuses = std::span<const InstanceStatus>;
 
   void note_change();
+  void begin_turns(TimePoint now);
   void note_due(TimePoint due);
   void end_pass(TimePoint now);
   void set_plan();
