@@ -420,7 +420,7 @@ TEST_F(RetentionTurnsTest, GoesOnInOthersWhileANamespaceWaitsForAPageOfTheArchiv
   EXPECT_FALSE(batch.retention.has_steps) << "the page must be written first";
 }
 
-TEST_F(RetentionTurnsTest, HaveAPageOfTheArchiveEach) {
+TEST_F(RetentionTurnsTest, GivesEachNamespaceAPageOfTheArchiveInTurn) {
   fill(R"({"ended": {"age": "1m"}, "archive": true})",
        R"({"ended": {"age": "1m"}, "archive": true})");
   std::vector<NamespaceNumber> pages;
