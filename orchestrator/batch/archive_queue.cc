@@ -15,7 +15,8 @@ constexpr size_t kMostInstances = 1'000;
 constexpr uint64_t kMostBytes = uint64_t{8} << 20;
 
 /// How long the archive of a namespace waits after a page that could not be written. This is less
-/// than the minute between two passes of the retention, so that each pass makes an attempt.
+/// than the minute between two passes of the retention, so that each pass makes an attempt if the
+/// pages of the others take less than the difference.
 constexpr Duration kUntilRetry = std::chrono::seconds(50);
 
 }  // namespace
