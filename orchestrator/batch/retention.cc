@@ -105,37 +105,51 @@ bool Retention::any_left(const Is& is) const {
                      [&](NamespaceNumber ns) { return is(Position{.ns = ns}); });
 }
 
-/// Ends the turn of a namespace. The next turn has a namespace that begins its walk, or else the
-/// next one with an unfinished walk. Returns whether it is another namespace.
-bool Retention::end_turn(bool is_finished) {
-  const NamespaceNumber before = state_.at->ns;
-  auto& others = state_.others;
-  if (!is_finished) {
-    others.emplace(before, std::make_shared<const Position>(*std::move(state_.at)));
-  }
+/// Gives the turn to the next namespace with a higher number that has an unfinished walk, or begins
+/// one. Returns whether there is one.
+bool Retention::give_turn_after(NamespaceNumber ns) {
   const auto& retaining = batch_.catalog.retaining();
-  for (auto next = retaining.upper_bound(state_.last); next != retaining.end(); ++next) {
-    state_.last = *next;
-    if (others.contains(*next)) continue;
-    next_due_.erase(*next);  // it is noted again
-    state_.at = Position{.ns = *next};
-    return true;
+  const auto begins = retaining.upper_bound(std::max(ns, state_.last));
+  const auto goes_on = state_.others.upper_bound(ns);
+  const bool is_last = goes_on == state_.others.end();
+  if (begins != retaining.end() && (is_last || *begins < goes_on->first)) {
+    next_due_.erase(*begins);  // it is noted again
+    state_.at = Position{.ns = *begins};
+  } else if (!is_last) {
+    state_.at = *goes_on->second;
+    state_.others.erase(goes_on);
+  } else {
+    return false;
   }
-  if (others.empty()) return false;
-  const auto behind = others.upper_bound(before);
-  const auto next = behind == others.end() ? others.begin() : behind;
-  state_.at = *next->second;
-  others.erase(next);
+  state_.last = std::max(state_.last, state_.at->ns);
+  return true;
+}
+
+/// Ends the turn of a namespace. After the last namespace with an unfinished walk comes the first
+/// one; if the pass has taken longer than a minute, the finished ones begin another walk then.
+/// Returns whether another namespace has the turn.
+bool Retention::end_turn(TimePoint now, bool is_finished) {
+  const NamespaceNumber before = state_.at->ns;
+  if (!is_finished) {
+    state_.others.emplace(before, std::make_shared<const Position>(*std::move(state_.at)));
+  }
+  if (give_turn_after(before)) return true;
+  if (state_.others.empty()) return false;
+  if (*state_.began + kBetweenPasses <= now) {
+    state_.began = now;
+    state_.last = NamespaceNumber(0);
+  }
+  give_turn_after(NamespaceNumber(0));
   return state_.at->ns != before;
 }
 
 /// Gives the turn to the next namespace for whose position `is` is true, the current one included.
 /// Returns whether there is one.
 template <class Is>
-bool Retention::give_turn(const Is& is) {
+bool Retention::give_turn(TimePoint now, const Is& is) {
   size_t left = state_.others.size() + batch_.catalog.retaining().size();
   for (; !is(*state_.at); --left) {
-    if (left == 0 || !end_turn(false)) return false;
+    if (left == 0 || !end_turn(now, false)) return false;
   }
   return true;
 }
@@ -158,34 +172,22 @@ Result<bool> Retention::go_on(TimePoint now, const WorkBudget* unit) {
   return batch_.retention.has_steps && purges_.size() < Purges::kMost;
 }
 
-/// Begins a pass if it is due. If the current one has run for so long that it would be, and each
-/// namespace has had its turn, those that are finished have another one.
-void Retention::begin_turns(TimePoint now) {
-  const auto& retaining = batch_.catalog.retaining();
-  if (const auto next = next_pass(); next && *next <= now) {
-    note_change();
-    const NamespaceNumber first = *retaining.begin();
-    state_ = {.began = now, .at = Position{.ns = first}, .last = first, .others = {}};
-    next_due_.clear();
-  } else if (is_running() && *state_.began + kBetweenPasses <= now &&
-             retaining.upper_bound(state_.last) == retaining.end()) {
-    note_change();
-    state_.began = now;
-    state_.last = NamespaceNumber(0);
-  }
-}
-
 /// Takes the next step of a pass, if one is running or due.
 Status Retention::run(TimePoint now, const WorkBudget* unit) {
   ArchiveQueue& archive = batch_.archive;
   archive.end_waits(now);
   const bool is_reserved = archive.is_reserved() && archive.is_free();
   archive.reserve(false);
-  begin_turns(now);
+  if (const auto next = next_pass(); next && *next <= now) {
+    note_change();
+    const NamespaceNumber first = *batch_.catalog.retaining().begin();
+    state_ = {.began = now, .at = Position{.ns = first}, .last = first, .others = {}};
+    next_due_.clear();
+  }
   if (!is_running() || purges_.size() >= Purges::kMost) return {};
   note_change();
   if (is_reserved) {
-    give_turn([this](const Position& at) {
+    give_turn(now, [this](const Position& at) {
       return at.stage != Stage::kHistories && batch_.catalog.settings(at.ns).retention.archive;
     });
   }
@@ -203,7 +205,7 @@ Status Retention::run(TimePoint now, const WorkBudget* unit) {
 /// finished within the budget. A namespace that waits for a page of the archive misses its turn.
 Status Retention::take_turns(TimePoint now, PurgeBudget& budget) {
   while (is_running() && !budget.is_spent()) {
-    if (!give_turn([this](const Position& at) { return !waits_for_page(at); })) return {};
+    if (!give_turn(now, [this](const Position& at) { return !waits_for_page(at); })) return {};
     const NamespaceNumber ns = state_.at->ns;
     // The settings of a namespace may have lost their rules since the pass began.
     if (batch_.catalog.retaining().contains(ns)) {
@@ -212,11 +214,11 @@ Status Retention::take_turns(TimePoint now, PurgeBudget& budget) {
         state_.at = Position{.ns = ns, .stage = Stage::kHistories};
       }
       if (!TRY(sweep(now, batch_.catalog.settings(ns).retention, budget))) {
-        end_turn(false);
+        end_turn(now, false);
         return {};
       }
     }
-    if (!end_turn(true)) end_pass(now);
+    if (!end_turn(now, true)) end_pass(now);
   }
   return {};
 }

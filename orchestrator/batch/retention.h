@@ -81,10 +81,10 @@ class Retention {
     std::optional<InstanceId> found;
   };
   struct State {
-    /// When the namespaces without an unfinished walk last began to have a turn each.
+    /// When the last pass began, or the finished namespaces of the current one began another walk.
     std::optional<TimePoint> began;
     std::optional<Position> at;  ///< in the namespace that has the turn; nullopt: no pass runs
-    NamespaceNumber last{};      ///< the last one of those that have had their turn since `began`
+    NamespaceNumber last{};      ///< the namespaces up to this one have had a turn since `began`
     /// In the other namespaces with an unfinished walk. Shared with the state as of the last
     /// commit.
     std::map<NamespaceNumber, std::shared_ptr<const Position>> others;
@@ -92,7 +92,6 @@ class Retention {
   using Statuses = std::span<const InstanceStatus>;
 
   void note_change();
-  void begin_turns(TimePoint now);
   void note_due(TimePoint due);
   void end_pass(TimePoint now);
   void set_plan();
@@ -100,9 +99,10 @@ class Retention {
   bool waits_for_page(const Position& at) const;
   template <class Is>
   bool any_left(const Is& is) const;
-  bool end_turn(bool is_finished);
+  bool give_turn_after(NamespaceNumber ns);
+  bool end_turn(TimePoint now, bool is_finished);
   template <class Is>
-  bool give_turn(const Is& is);
+  bool give_turn(TimePoint now, const Is& is);
   Status run(TimePoint now, const WorkBudget* unit);
   Status take_turns(TimePoint now, PurgeBudget& budget);
   Result<bool> sweep(TimePoint now, const RetentionSettings& settings, PurgeBudget& budget);
