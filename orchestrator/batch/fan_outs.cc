@@ -49,7 +49,8 @@ Status FanOuts::load() {
 
 Status FanOuts::begin(const std::vector<InstanceTarget>& targets) {
   const uint64_t number = batch_.kept_events.last();
-  const NamespaceNumber ns = TRY(batch_.kept_events.hold(number));
+  const NamespaceNumber ns = targets.front().ns;
+  TRY(batch_.kept_events.hold(ns, number));
   Lane& lane = lanes_[ns];
   FanOut& one = lane.add(number);
   for (const InstanceTarget& target : targets) lane.add_target(one, target.instance);

@@ -30,7 +30,8 @@ class FanOuts {
   /// loaded.
   Status load();
 
-  /// Starts a fan-out of the newest kept event to `targets`.
+  /// Starts a fan-out of the newest kept event to `targets`, at least one, which belong to the
+  /// namespace of the event.
   Status begin(const std::vector<InstanceTarget>& targets);
 
   /// Sets how many targets go_on() may reach until the next call of begin_batch().

@@ -67,9 +67,9 @@ Result<std::optional<uint64_t>> Instances::catch_up(TimePoint now, LoadedInstanc
     if (search.stopped_at) return search.stopped_at;
     // The listeners match no event before this one, so the timers before it come first. They must
     // fire now: afterwards the instance may listen to events in between, which are still kept.
-    const uint64_t until =
-        search.match ? search.match->position.kept : search.next.value_or(kept.last());
-    if (!TRY(fire_before(now, loaded, kept.after_timers(until)))) {
+    const uint64_t until = search.match ? search.match->position.kept
+                                        : search.next.value_or(kept.last_of(instance.ns));
+    if (!TRY(fire_before(now, loaded, kept.after_timers(instance.ns, until)))) {
       if (search.next) return search.next;
       if (!search.match) break;
       TRY(take_kept_event(now, loaded, *search.match));
@@ -110,7 +110,8 @@ Result<bool> Instances::fire_before(TimePoint now, LoadedInstance& loaded, TimeP
                        [](const Timer& a, const Timer& b) { return a.deadline < b.deadline; });
   if (first == instance.timers.end() || first->deadline > time) return false;
   const Timer timer = *first;
-  instance.listen_from = batch_.kept_events.last_before(timer.deadline, instance.listen_from);
+  instance.listen_from =
+      batch_.kept_events.last_before(instance.ns, timer.deadline, instance.listen_from);
   ++batch_.outcome.counts.timers_fired;
   return step_once(now, loaded, Fired{.kind = timer.kind, .deadline = timer.deadline});
 }

@@ -126,7 +126,7 @@ class Instances {
   /// are decided: gives it the event if its listeners match. Before that, or before the next event
   /// that they may match, fires the timers that were due first. Returns the number of the kept
   /// event from which to go on; nullopt: there is none, and the instance is no longer undecided.
-  /// The number is not greater than `number` if the budget did not suffice.
+  /// If the budget did not suffice, it is the number at which the search stopped.
   Result<std::optional<uint64_t>> catch_up(TimePoint now, LoadedInstance& loaded, uint64_t number,
                                            MatchBudget& budget);
 

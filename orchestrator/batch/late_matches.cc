@@ -127,7 +127,7 @@ Result<LateMatches::Late*> LateMatches::hold(NamespaceNumber ns, uint64_t number
     const auto known = lane->second.events.find(number);
     if (known != lane->second.events.end()) return &known->second;
   }
-  TRY(batch_.kept_events.hold(number));
+  TRY(batch_.kept_events.hold(ns, number));
   LateLane& held_in = lanes_[ns];
   if (held_in.events.empty()) count(ns, held_in, batch_.kept_events.last());
   ++batch_.late_events;
@@ -335,7 +335,7 @@ Result<std::optional<KeptEventSearch>> LateMatches::look_at(TimePoint now, Names
   }
   if (search.match) return Seen();
   // A timer fires before the next event, or is armed again if there is none.
-  const TimePoint passed = search.next ? batch_.kept_events.after_timers(*search.next) : now;
+  const TimePoint passed = search.next ? batch_.kept_events.after_timers(ns, *search.next) : now;
   if (!search.stopped_at && has_timer_until(*head, passed)) return Seen();
   return Seen(std::move(search));
 }

@@ -1,6 +1,8 @@
 #include "orchestrator/memory/kept_events.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 
 #include "base/attributes.h"
 #include "base/check.h"
@@ -13,12 +15,21 @@ namespace {
 /// How many kept events one batch may erase: more than one batch adds, so that the number of
 /// unneeded events shrinks.
 constexpr size_t kTrimmedAtOnce = 1'000;
+/// Of how many namespaces.
+constexpr size_t kSpacesAtOnce = 64;
 
 Fingerprint type_of(std::string_view type) { return fingerprint({type}); }
+
+Error names_no_kept_event(uint64_t number) {
+  return damaged_fan_out(number, "the event that it names is not a kept event");
+}
 
 /// What the examination of one kept event takes from the budget of steps besides its patterns:
 /// about the number of steps that take as long as reading the event.
 constexpr uint32_t kStepsToRead = 50;
+
+/// How many kept events of types for which an instance does not wait a search passes for one step.
+constexpr size_t kPassedInAStep = 16;
 
 }  // namespace
 
@@ -37,13 +48,15 @@ Status KeptEvents::load(const View& view) {
   TRY(each_kept_event(
       view,
       [&](const KeptEventPlace& place, const KeptEventRecord& record) {
-        kept_.push_back(
+        kept_[place.ns].push_back(
             {place, record.known_as, record.position, record.event.size(), record.after_timers});
         known_.insert(record.known_as);
       },
       damages_.noting()));
-  std::sort(kept_.begin(), kept_.end(),
-            [](const Kept& a, const Kept& b) { return a.place.number < b.place.number; });
+  for (auto& [ns, kept] : kept_) {
+    std::sort(kept.begin(), kept.end(),
+              [](const Kept& a, const Kept& b) { return a.place.number < b.place.number; });
+  }
   return {};
 }
 
@@ -57,7 +70,7 @@ void KeptEvents::forget(const InstanceId& instance) {
   if (found == pending_listeners_.end()) return;
   const PendingListener& one = found->second;
   if (Undo* const undo = undo_.now()) undo->instances.emplace_back(one.ns, instance);
-  froms_.erase(froms_.find(one.from));
+  remove_from(one.ns, one.from);
   for (const std::string& type : *one.types) {
     const auto awaited = awaited_.find(std::pair(one.ns, type));
     if (--awaited->second == 0) awaited_.erase(awaited);
@@ -69,7 +82,7 @@ void KeptEvents::update(const Instance& instance, std::shared_ptr<const AwaitedT
   forget(instance.id);
   if (!may_come_to_listen(instance) || types->empty()) return;
   if (Undo* const undo = undo_.now()) undo->instances.emplace_back(instance.ns, instance.id);
-  froms_.insert(instance.listen_from.kept);
+  froms_[instance.ns].insert(instance.listen_from.kept);
   for (const std::string& type : *types) ++awaited_[std::pair(instance.ns, type)];
   pending_listeners_.emplace(
       instance.id, PendingListener{instance.ns, instance.listen_from.kept, std::move(types)});
@@ -80,35 +93,66 @@ bool KeptEvents::wants(NamespaceNumber ns, std::string_view type) const {
   return !awaited_.empty() && awaited_.contains(std::pair(ns, std::string(type)));
 }
 
-std::deque<KeptEvents::Kept>::const_iterator KeptEvents::from_number(uint64_t number) const {
-  return std::lower_bound(kept_.begin(), kept_.end(), number, [](const Kept& one, uint64_t wanted) {
+const KeptEvents::KeptQueue& KeptEvents::kept_of(NamespaceNumber ns) const {
+  static const KeptQueue none;
+  const auto found = kept_.find(ns);
+  return found == kept_.end() ? none : found->second;
+}
+
+KeptEvents::KeptQueue::const_iterator KeptEvents::from_number(const KeptQueue& kept,
+                                                              uint64_t number) {
+  return std::lower_bound(kept.begin(), kept.end(), number, [](const Kept& one, uint64_t wanted) {
     return one.place.number < wanted;
   });
 }
 
+/// Removes one of the equal numbers from `froms_`.
+void KeptEvents::remove_from(NamespaceNumber ns, uint64_t from) {
+  const auto found = froms_.find(ns);
+  found->second.erase(found->second.find(from));
+  if (found->second.empty()) froms_.erase(found);
+}
+
+uint64_t KeptEvents::last_of(NamespaceNumber ns) const {
+  const KeptQueue& kept = kept_of(ns);
+  return kept.empty() ? 0 : kept.back().place.number;
+}
+
 Result<NamespaceNumber> KeptEvents::hold(uint64_t number) {
+  for (const auto& [ns, kept] : kept_) {
+    const auto found = from_number(kept, number);
+    if (found == kept.end() || found->place.number != number) continue;
+    TRY(hold(ns, number));
+    return ns;
+  }
+  return tl::unexpected(names_no_kept_event(number));
+}
+
+Status KeptEvents::hold(NamespaceNumber ns, uint64_t number) {
   if (const auto known = held_.find(number); known != held_.end()) {
     ++known->second.holders;
-    return known->second.place.ns;
+    return {};
   }
-  const auto kept = from_number(number);
-  if (kept == kept_.end() || kept->place.number != number) {
-    return tl::unexpected(damaged_fan_out(number, "the event that it names is not a kept event"));
+  const KeptQueue& kept = kept_of(ns);
+  const auto found = from_number(kept, number);
+  if (found == kept.end() || found->place.number != number) {
+    return tl::unexpected(names_no_kept_event(number));
   }
-  froms_.insert(number - 1);
-  ++held_in_[kept->place.ns];
-  held_.emplace(number, Holding{kept->place});
-  return kept->place.ns;
+  froms_[ns].insert(number - 1);
+  ++held_in_[ns];
+  held_.emplace(number, Holding{found->place});
+  return {};
 }
 
 void KeptEvents::let_go(uint64_t number) {
   const auto found = held_.find(number);
   CHECK(found != held_.end(), "the kept event {} is not held", number);
   if (--found->second.holders > 0) return;
-  const auto in = held_in_.find(found->second.place.ns);
+  const NamespaceNumber ns = found->second.place.ns;
+  const auto in = held_in_.find(ns);
   if (--in->second == 0) held_in_.erase(in);
   held_.erase(found);
-  froms_.erase(froms_.find(number - 1));
+  remove_from(ns, number - 1);
 }
 
 Result<HeldEvent> KeptEvents::read(const View& view, uint64_t number) {
@@ -141,7 +185,7 @@ void KeptEvents::keep(Transaction& tx, NamespaceNumber ns, const Event& event,
                          .stamped = stamped,
                          .after_timers = after_timers};
   write_kept_event(tx, place, record);
-  kept_.push_back({place, known_as, position, record.event.size(), after_timers});
+  kept_[ns].push_back({place, known_as, position, record.event.size(), after_timers});
   known_.insert(known_as);
 }
 
@@ -176,12 +220,18 @@ Result<KeptEventSearch> KeptEvents::find(const View& view, const Instance& insta
                                          const Range& range, MatchBudget& budget) {
   KeptEventSearch search;
   const uint64_t from = std::max(range.from, instance.listen_from.kept + 1);
-  if (kept_.empty() || kept_.back().place.number < from) return search;
+  const KeptQueue& all = kept_of(instance.ns);
+  if (all.empty() || all.back().place.number < from) return search;
   std::set<Fingerprint> types;
   for (const Listener& listener : instance.listeners) types.insert(type_of(listener.filter.type));
-  for (auto kept = from_number(from); kept != kept_.end(); ++kept) {
+  size_t passed = 0;
+  for (auto kept = from_number(all, from); kept != all.end(); ++kept) {
     const KeptEventPlace& place = kept->place;
-    if (place.ns != instance.ns || !types.contains(place.type)) continue;
+    if (!types.contains(place.type)) {
+      if (++passed % kPassedInAStep != 0 || budget.take_steps(1)) continue;
+      search.stopped_at = place.number;
+      return search;
+    }
     if (place.number > range.to) {
       search.next = place.number;
       break;
@@ -210,53 +260,72 @@ Result<KeptEventSearch> KeptEvents::find(const View& view, const Instance& insta
   return search;
 }
 
-ListenFrom KeptEvents::last_before(TimePoint deadline, const ListenFrom& from) const {
+ListenFrom KeptEvents::last_before(NamespaceNumber ns, TimePoint deadline,
+                                   const ListenFrom& from) const {
   ListenFrom last = from;
-  for (auto kept = from_number(from.kept + 1); kept != kept_.end(); ++kept) {
+  const KeptQueue& all = kept_of(ns);
+  for (auto kept = from_number(all, from.kept + 1); kept != all.end(); ++kept) {
     if (kept->after_timers >= deadline) break;
     last = {.kept = kept->place.number, .event = kept->position};
   }
   return last;
 }
 
-TimePoint KeptEvents::after_timers(uint64_t number) const {
-  const auto kept = from_number(number);
-  CHECK(kept != kept_.end() && kept->place.number == number, "the event {} is not kept", number);
+TimePoint KeptEvents::after_timers(NamespaceNumber ns, uint64_t number) const {
+  const KeptQueue& all = kept_of(ns);
+  const auto kept = from_number(all, number);
+  CHECK(kept != all.end() && kept->place.number == number, "the event {} is not kept", number);
   return kept->after_timers;
 }
 
 void KeptEvents::each_size(NamespaceNumber ns, uint64_t from,
                            const std::function<void(uint64_t number, size_t size)>& see) const {
-  for (auto kept = from_number(from); kept != kept_.end(); ++kept) {
-    if (kept->place.ns == ns) see(kept->place.number, kept->size);
+  const KeptQueue& all = kept_of(ns);
+  for (auto kept = from_number(all, from); kept != all.end(); ++kept) {
+    see(kept->place.number, kept->size);
   }
 }
 
+/// A namespace whose instances need its old events does not keep those of the others.
 void KeptEvents::trim(Transaction& tx) {
-  for (size_t left = kTrimmedAtOnce; left > 0 && !kept_.empty(); --left) {
-    if (!froms_.empty() && kept_.front().place.number > *froms_.begin()) return;
-    erase_kept_event(tx, kept_.front().place);
-    known_.erase(kept_.front().known_as);
-    if (Undo* const undo = undo_.now()) undo->trimmed.push_back(kept_.front());
-    kept_.pop_front();
+  size_t left = kTrimmedAtOnce;
+  for (size_t spaces = std::min(kept_.size(), kSpacesAtOnce); spaces > 0 && left > 0; --spaces) {
+    auto next = kept_.upper_bound(trimmed_);
+    if (next == kept_.end()) next = kept_.begin();
+    trimmed_ = next->first;
+    KeptQueue& kept = next->second;
+    const auto froms = froms_.find(trimmed_);
+    const uint64_t unneeded_to =
+        froms == froms_.end() ? std::numeric_limits<uint64_t>::max() : *froms->second.begin();
+    for (; left > 0 && !kept.empty() && kept.front().place.number <= unneeded_to; --left) {
+      erase_kept_event(tx, kept.front().place);
+      known_.erase(kept.front().known_as);
+      if (Undo* const undo = undo_.now()) undo->trimmed.push_back(kept.front());
+      kept.pop_front();
+    }
+    if (kept.empty()) kept_.erase(next);
   }
 }
 
 std::vector<std::pair<NamespaceNumber, InstanceId>> KeptEvents::undo() {
-  for (const auto& [number, held] : held_) froms_.erase(froms_.find(number - 1));
+  for (const auto& [number, held] : held_) remove_from(held.place.ns, number - 1);
   held_.clear();
   held_in_.clear();
   results_.clear();  // the lost batch may have kept events whose numbers are assigned again
   undecided_.clear();
   Undo undo = undo_.take();
   last_ = undo.last.value_or(last_);
-  for (; !kept_.empty() && kept_.back().place.number > last_; kept_.pop_back()) {
-    known_.erase(kept_.back().known_as);
+  for (auto space = kept_.begin(); space != kept_.end();) {
+    KeptQueue& kept = space->second;
+    for (; !kept.empty() && kept.back().place.number > last_; kept.pop_back()) {
+      known_.erase(kept.back().known_as);
+    }
+    space = kept.empty() ? kept_.erase(space) : std::next(space);
   }
   for (auto one = undo.trimmed.rbegin(); one != undo.trimmed.rend(); ++one) {
     if (one->place.number > last_) continue;  // the lost batch both kept and trimmed the event
     known_.insert(one->known_as);
-    kept_.push_front(*one);
+    kept_[one->place.ns].push_front(*one);
   }
   return std::move(undo.instances);
 }

@@ -81,6 +81,8 @@ class KeptEvents {
   /// The number of the newest kept event so far: an instance that is stepped now listens to the
   /// events after it.
   uint64_t last() const { return last_; }
+  /// The number of the newest event of the namespace that is still kept; 0: there is none.
+  uint64_t last_of(NamespaceNumber ns) const;
 
   /// Whether an event of that type must be kept: an instance may come to wait for it, or an earlier
   /// event of the namespace is held (hold()).
@@ -99,6 +101,8 @@ class KeptEvents {
   /// is held twice must be let go twice. Returns the namespace. Error: a damaged row of `fanout`,
   /// if there is no kept event with that number.
   Result<NamespaceNumber> hold(uint64_t number);
+  /// The same for a kept event of the namespace `ns`, without a search through the namespaces.
+  Status hold(NamespaceNumber ns, uint64_t number);
   void let_go(uint64_t number);
   /// Reads the kept event with that number, which is held. Error: a damaged row.
   Result<HeldEvent> read(const View& view, uint64_t number);
@@ -117,11 +121,11 @@ class KeptEvents {
                           MatchBudget& budget) {
     return results_.decide(filter, number, event, budget, over_limit_);
   }
-  /// The position of the last kept event that came before a timer with that deadline, of those
-  /// after `from`; `from` if there is none.
-  ListenFrom last_before(TimePoint deadline, const ListenFrom& from) const;
-  /// KeptEventRecord::after_timers of the kept event with that number.
-  TimePoint after_timers(uint64_t number) const;
+  /// The position of the last kept event of the namespace that came before a timer with that
+  /// deadline, of those after `from`; `from` if there is none.
+  ListenFrom last_before(NamespaceNumber ns, TimePoint deadline, const ListenFrom& from) const;
+  /// KeptEventRecord::after_timers of the kept event of the namespace with that number.
+  TimePoint after_timers(NamespaceNumber ns, uint64_t number) const;
 
   /// Calls `see` with the number and the size in bytes of each kept event of the namespace, from
   /// the number `from` on.
@@ -136,7 +140,8 @@ class KeptEvents {
   /// How many runs of a pattern for kept events have reached Pattern::kMatchLimit so far.
   uint64_t patterns_over_limit() const { return over_limit_; }
 
-  /// Erases kept events that no instance can need any more, as many as one batch should.
+  /// Erases kept events that no instance of their namespace can need any more, as many as one batch
+  /// should. The namespaces take turns.
   void trim(Transaction& tx);
 
   /// Undoes the changes of a batch that was lost. No event is held afterwards. The caller must call
@@ -169,7 +174,12 @@ class KeptEvents {
     std::vector<std::pair<NamespaceNumber, InstanceId>> instances;
   };
 
-  std::deque<Kept>::const_iterator from_number(uint64_t number) const;
+  /// The kept events of one namespace, by number.
+  using KeptQueue = std::deque<Kept>;
+
+  const KeptQueue& kept_of(NamespaceNumber ns) const;
+  static KeptQueue::const_iterator from_number(const KeptQueue& kept, uint64_t number);
+  void remove_from(NamespaceNumber ns, uint64_t from);
   Result<std::shared_ptr<const Event>> event_at(const View& view, const KeptEventPlace& place,
                                                 ListenFrom& position);
 
@@ -179,10 +189,12 @@ class KeptEvents {
   boost::unordered_flat_map<InstanceId, PendingListener, std::hash<InstanceId>> pending_listeners_;
   /// How many of the pending listeners may come to wait for a type.
   std::map<std::pair<NamespaceNumber, std::string>, size_t> awaited_;
-  std::multiset<uint64_t> froms_;              ///< of pending listeners and held events
+  /// From where pending listeners listen, and what is before held events. No multiset is empty.
+  std::map<NamespaceNumber, std::multiset<uint64_t>> froms_;
   std::map<uint64_t, Holding> held_;           ///< by number
   std::map<NamespaceNumber, size_t> held_in_;  ///< the number of held events
-  std::deque<Kept> kept_;                      ///< by number
+  std::map<NamespaceNumber, KeptQueue> kept_;  ///< no queue is empty
+  NamespaceNumber trimmed_{};                  ///< the namespace of which trim() erased events last
   std::set<Fingerprint> known_;                ///< the fingerprints of all kept events
   PatternResults results_;                     ///< by the numbers of kept events
   uint64_t over_limit_ = 0;

@@ -104,6 +104,27 @@ TEST_F(UndecidedEventsTest, AreDecidedByALaterBatch) {
   EXPECT_THAT(stored_live(), SizeIs(1));
 }
 
+TEST_F(UndecidedEventsTest, AreDecidedAfterLaterEventsOfAnotherNamespaceWereErased) {
+  define(R"(
+id: again
+start: {type: event, event: {type: begin}}
+states:
+- {id: wait, type: consumeEvent, event: {type: go, context: {subject: '^(?=yes)'}}, transition: wait}
+)");
+  apply("begin", "1");
+  apply("go", "2", "yes");
+  ASSERT_EQ(outcome.backlog.undecided, 1U);
+  const NamespaceNumber shop = create_namespace("shop");
+  const Event later{.id = "3", .source = "/s", .type = "go"};
+  kept_events.keep(*tx, shop, later, fingerprint_of("shop", later), {1, 3});
+  end_batch();
+  EXPECT_EQ(rows_of(Table::kKeptEvents), 1U) << "no instance of the namespace shop needs its event";
+  go_on();
+  EXPECT_EQ(outcome.counts.instances_woken, 1U);
+  EXPECT_EQ(outcome.backlog.undecided, 0U) << "the instance waits for its second event";
+  EXPECT_EQ(rows_of(Table::kKeptEvents), 0U);
+}
+
 TEST_F(UndecidedEventsTest, LeaveLaterEventsOfTheirNamespaceASmallerBudget) {
   make_batch({.part_behind = 1'000'000});  // no steps
   define(R"(

@@ -178,6 +178,43 @@ TEST_F(KeptEventsTest, ErasesEventsThatNoInstanceCanWaitForAnyMore) {
   EXPECT_EQ(kept_events->last(), 4U) << "a number is never used twice";
 }
 
+TEST_F(KeptEventsTest, ErasesEventsWhateverInstancesOfOtherNamespacesMayComeToWaitFor) {
+  kept_events->update(entering(1, 0), types({"go"}));
+  keep("go", 1);
+  keep("go", 2, kOther);
+  keep("go", 3);
+  EXPECT_TRUE(kept_events->hold(3));
+  keep("go", 4, kOther);
+  EXPECT_EQ(kept_events->last_of(kSpace), 3U);
+  EXPECT_EQ(kept_events->last_of(kOther), 4U);
+  kept_events->trim(*tx);
+  commit_kept_events();
+  EXPECT_THAT(rows(), ElementsAre(1, 3)) << "no instance of the other namespace needs its events";
+  EXPECT_FALSE(kept_events->seen(known_as(2)));
+  EXPECT_EQ(kept_events->last_of(kOther), 0U);
+  EXPECT_EQ(kept_events->last(), 4U);
+  kept_events->forget(numbered_id(1));
+  kept_events->let_go(3);
+  kept_events->trim(*tx);
+  commit_kept_events();
+  EXPECT_THAT(rows(), IsEmpty());
+}
+
+TEST_F(KeptEventsTest, ErasesTheEventsOfManyNamespacesInTurns) {
+  constexpr int kSpaces = 100;
+  for (int id = 1; id <= kSpaces; ++id) {
+    keep("go", id, NamespaceNumber(static_cast<uint32_t>(id)));
+  }
+  kept_events->trim(*tx);
+  commit_kept_events();
+  const size_t left = rows().size();
+  EXPECT_GT(left, 0U) << "one batch looks at some namespaces";
+  EXPECT_LT(left, static_cast<size_t>(kSpaces));
+  kept_events->trim(*tx);
+  commit_kept_events();
+  EXPECT_THAT(rows(), IsEmpty());
+}
+
 TEST_F(KeptEventsTest, KeepsAHeldEventAndAllLaterEventsOfItsNamespace) {
   keep("go", 1);
   EXPECT_EQ(kept_events->hold(1).value(), kSpace);
@@ -333,6 +370,18 @@ TEST_F(KeptEventsTest, SearchesInPortionsAndMatchesEachPatternOnce) {
   EXPECT_EQ(find(instance, portion, {.from = 2}), "3:3:0");
 }
 
+TEST_F(KeptEventsTest, TakesStepsForEventsOfOtherTypesAndNoneForThoseOfOtherNamespaces) {
+  for (int id = 1; id <= 40; ++id) keep("go", id, kOther);
+  for (int id = 41; id <= 80; ++id) keep("stop", id);
+  keep("go", 81);
+  const Instance instance = listening(1, 0, {"go"});
+  const MatchBudget one_step{.has_long_runs = true, .steps = 1, .bytes = 1'000};
+  EXPECT_EQ(find(instance, one_step), "stopped at 72") << "16 events of another type take one step";
+  EXPECT_EQ(find(instance, one_step, {.from = 72}), "81:81:0");
+  const MatchBudget three_steps{.has_long_runs = true, .steps = 3, .bytes = 1'000};
+  EXPECT_EQ(find(instance, three_steps), "81:81:0");
+}
+
 TEST_F(KeptEventsTest, SearchesInARangeOfNumbers) {
   keep("go", 1);
   keep("stop", 2);
@@ -360,7 +409,7 @@ TEST_F(KeptEventsTest, FindsTheEventsBeforeATimerByTheirTimes) {
                       {}, from_millis(10 * id));
   }
   const auto last_before = [&](int64_t deadline, uint64_t from) {
-    return kept_events->last_before(from_millis(deadline), {.kept = from}).kept;
+    return kept_events->last_before(kSpace, from_millis(deadline), {.kept = from}).kept;
   };
   EXPECT_EQ(last_before(5, 0), 0U);
   EXPECT_EQ(last_before(20, 0), 1U) << "a timer comes before an event";
@@ -370,8 +419,9 @@ TEST_F(KeptEventsTest, FindsTheEventsBeforeATimerByTheirTimes) {
   commit_kept_events();
   restart();
   EXPECT_EQ(last_before(21, 0), 2U);
-  EXPECT_EQ(kept_events->last_before(from_millis(99), {}).event, (EventPosition{1, 3}));
-  EXPECT_EQ(kept_events->after_timers(2), from_millis(20));
+  EXPECT_EQ(kept_events->last_before(kSpace, from_millis(99), {}).event, (EventPosition{1, 3}));
+  EXPECT_EQ(kept_events->last_before(kOther, from_millis(99), {}).kept, 0U);
+  EXPECT_EQ(kept_events->after_timers(kSpace, 2), from_millis(20));
   std::vector<uint64_t> numbers;
   kept_events->each_size(kSpace, 2, [&](uint64_t number, size_t size) {
     numbers.push_back(number);
