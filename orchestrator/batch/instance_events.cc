@@ -16,6 +16,10 @@ constexpr uint32_t kStepsToWake = 2'000;
 /// How many kept events an instance takes in one unit of work. Late matches give it the others.
 constexpr size_t kTakenAtOnce = 250;
 
+/// The most steps of the searches of an instance in one unit of work: as many as a portion of late
+/// matches makes.
+constexpr uint32_t kStepsOfASearch = 20'000;
+
 /// The position just before a kept event.
 ListenFrom position_before(const ListenFrom& event) {
   ListenFrom position = event;
@@ -32,9 +36,14 @@ Result<bool> Instances::offer_kept_events(TimePoint now, LoadedInstance& loaded)
   bool changed = false;
   uint64_t fired_before = 0;
   size_t taken = 0;
+  MatchBudget budget = batch_.kept_budget;
+  budget.steps = std::min(budget.steps, kStepsOfASearch);
   while (instance.phase == Phase::kWaiting && !instance.listeners.empty()) {
     if (kept.undecided().has(instance.id)) return changed;
-    const KeptEventSearch search = TRY(kept.find(batch_.tx, instance, {}, batch_.kept_budget));
+    const MatchBudget before = budget;
+    const KeptEventSearch search = TRY(kept.find(batch_.tx, instance, {}, budget));
+    batch_.kept_budget.take_steps(before.steps - budget.steps);
+    batch_.kept_budget.take_bytes(before.bytes - budget.bytes);
     std::optional<uint64_t> stopped_at = search.stopped_at;
     const bool is_enough = taken >= kTakenAtOnce || (taken > 0 && batch_.meter.is_spent());
     if (search.match && is_enough) stopped_at = search.match->position.kept;

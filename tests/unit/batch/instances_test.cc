@@ -168,6 +168,27 @@ TEST_F(InstancesTest, GetKeptEventsWhenTheyBeginToListen) {
   EXPECT_EQ(status_of(*id), "complete");
 }
 
+TEST_F(InstancesTest, LeaveTheRestOfALongSearchThroughKeptEventsToLateMatches) {
+  const InstanceId id = start(define(R"(
+id: picky
+states:
+- {id: wait, type: consumeEvent, event: {type: go, context: {subject: wanted}}}
+)"));
+  constexpr uint64_t kEvents = 1'000;
+  go.subject = "another";
+  for (uint64_t i = 1; i <= kEvents; ++i) {
+    kept_events.keep(*tx, ns, go, fingerprint({std::to_string(i)}), {1, i});
+  }
+  EXPECT_FALSE(*instances.offer_kept_events(now, *load(id)));
+  ASSERT_THAT(batch.unfinished, SizeIs(1));
+  EXPECT_EQ(batch.unfinished[0].instance, id);
+  EXPECT_GT(batch.unfinished[0].number, 10U);
+  EXPECT_LT(batch.unfinished[0].number, kEvents) << "one unit of work searches through some events";
+  EXPECT_TRUE(kept_events.undecided().has(id));
+  EXPECT_GT(batch.kept_budget.steps, 0U) << "the batch has budget for other instances";
+  EXPECT_LT(batch.kept_budget.steps, kKeptBudget.steps);
+}
+
 TEST_F(InstancesTest, AreLiveAgainAfterAnOperatorRestartsThem) {
   const WorkflowEntry& entry = define(kWaits);
   const InstanceId id = start(entry);
