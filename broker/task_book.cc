@@ -17,6 +17,10 @@ constexpr size_t kMostEarly = 16'384;
 constexpr size_t kMostEarlyWords = 8;
 constexpr Duration kEarlyKept{10'000};
 
+uint64_t message_bytes(const NatsMessage& message) {
+  return message.subject.size() + message.data.size();
+}
+
 TaskReport unavailable(const InstanceId& task, std::string why) {
   return {task, TaskEnded{.result = tl::unexpected<Error>(
                               Error{std::string(kFunctionUnavailable), std::move(why)})}};
@@ -32,13 +36,24 @@ void TaskBook::add(const InstanceId& task, std::string_view ns, bool queued, Nat
       subjects_.try_emplace(queued ? message.subject : std::string());
   if (queued && is_new_subject) subject->second.consumer = task_consumer(message.subject);
   at->second.subject = subject;
-  at->second.ns = spaces_.emplace(ns).first;
-  at->second.message = std::make_shared<const NatsMessage>(std::move(message));
+  at->second.ns = spaces_.try_emplace(std::string(ns)).first;
+  set_message(at->second, std::move(message));
   at->second.queued = queued;
   at->second.limit = limit;
   at->second.inherited = inherited;
-  ++unsent_;
   (queued ? queue_ : calls_).push_back(task);
+}
+
+/// Gives a task the message that has to be sent.
+void TaskBook::set_message(Entry& entry, NatsMessage message) {
+  entry.ns->second += message_bytes(message);
+  ++unsent_;
+  entry.message = std::make_shared<const NatsMessage>(std::move(message));
+}
+
+uint64_t TaskBook::unsent_bytes(std::string_view ns) const {
+  const auto found = spaces_.find(ns);
+  return found == spaces_.end() ? 0 : found->second;
 }
 
 void TaskBook::stop(const InstanceId& task) {
@@ -87,7 +102,7 @@ TaskMail TaskBook::take_mail(bool with_stream, size_t most, Time now) {
     std::optional<TaskQuestion> question = doubts_.open_next();
     if (!question) break;
     Entry& entry = tasks_.at(question->task);
-    question->ns = *entry.ns;
+    question->ns = entry.ns->first;
     check_started(question->task, entry, now + settings_.ack_timeout);
     mail.questions.push_back(*std::move(question));
   }
@@ -101,6 +116,7 @@ TaskMail TaskBook::take_mail(bool with_stream, size_t most, Time now) {
 void TaskBook::have_sent(Entry& entry) {
   if (entry.message == nullptr) return;
   --unsent_;
+  entry.ns->second -= message_bytes(*entry.message);
   if (entry.queued && entry.sent) --unacknowledged_;
   entry.message.reset();
 }
@@ -203,13 +219,11 @@ void TaskBook::found(const InstanceId& task, TaskQuestion::About about, bool is_
 /// as a new message.
 void TaskBook::deliver_again(const InstanceId& task, Entry& entry) {
   forget_sequence(task, entry);
-  entry.message =
-      std::make_shared<const NatsMessage>(sent_again(*doubts_.send_again(task), settings_.folder));
+  set_message(entry, sent_again(*doubts_.send_again(task), settings_.folder));
   entry.sequence = 0;
   entry.sent = false;
   entry.gone = false;
   entry.inherited = false;
-  ++unsent_;
   queue_.push_back(task);
 }
 
@@ -366,7 +380,7 @@ std::vector<std::string> TaskBook::waiting_subjects() const {
 
 bool TaskBook::answered(const InstanceId& task, const std::optional<std::string>& ns, Time now) {
   const auto at = tasks_.find(task);
-  if (at == tasks_.end() || (ns && *ns != *at->second.ns)) return false;
+  if (at == tasks_.end() || (ns && *ns != at->second.ns->first)) return false;
   Entry& entry = at->second;
   const bool waited_for =
       entry.standing == Standing::kWanted || entry.standing == Standing::kRefused;

@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -146,6 +148,8 @@ class TaskBook {
   size_t overheard() const { return early_.size(); }
   /// The number of tasks that the broker has not accepted yet.
   size_t unsent() const { return unsent_; }
+  /// The bytes of the messages of such tasks of a namespace.
+  uint64_t unsent_bytes(std::string_view ns) const;
 
  private:
   enum class Standing : uint8_t {
@@ -160,11 +164,13 @@ class TaskBook {
     std::map<uint64_t, InstanceId> not_started;  ///< by sequence: tasks that no worker has started
   };
   using Subjects = std::map<std::string, Subject>;
+  /// By name: unsent_bytes().
+  using Spaces = std::map<std::string, uint64_t, std::less<>>;
 
   struct Entry {
     std::shared_ptr<const NatsMessage> message;  ///< null once the broker has it
     Subjects::iterator subject;                  ///< the subject "" if the task is for a service
-    std::set<std::string>::iterator ns;          ///< the namespace's name
+    Spaces::iterator ns;                         ///< the task's namespace
     uint64_t sequence = 0;                       ///< in the stream; 0: not known
     Time look_at{};                              ///< when elapse() has to check this entry
     std::optional<Time> asked_until;             ///< deadline to report whether the task started
@@ -190,6 +196,7 @@ class TaskBook {
   std::optional<TaskReport> apply(const InstanceId& task, Entry& entry, AckWord word, Time now);
   void take_from_stream(Tasks::iterator at, Time now);
   void deliver_again(const InstanceId& task, Entry& entry);
+  void set_message(Entry& entry, NatsMessage message);
   void forget_sequence(const InstanceId& task, const Entry& entry);
   void have_sent(Entry& entry);
   void has_started(Entry& entry);
@@ -207,7 +214,7 @@ class TaskBook {
   uint64_t newest_ = 0;
   std::unordered_map<uint64_t, InstanceId> by_sequence_;
   Subjects subjects_;
-  std::set<std::string> spaces_;
+  Spaces spaces_;
   std::map<uint64_t, Early> early_;                       ///< all have sequences above newest_
   std::deque<std::pair<Time, uint64_t>> early_in_order_;  ///< may be outdated: see Early::since
   std::set<InstanceId> asked_;  ///< tasks of ask() to look up; some may have a result by now

@@ -140,6 +140,11 @@ bool TaskQueue::Impl::check_started(const InstanceId& task) {
   return true;
 }
 
+uint64_t TaskQueue::Impl::waiting_bytes(std::string_view ns) const {
+  const std::lock_guard lock(mutex_);
+  return book_.unsent_bytes(ns);
+}
+
 TaskQueue::Counts TaskQueue::Impl::counts() const {
   const std::lock_guard lock(mutex_);
   Counts counts = counts_;
@@ -460,6 +465,8 @@ void TaskQueue::run(Task task) { impl_->run(std::move(task)); }
 void TaskQueue::stop(const InstanceId& task) { impl_->stop(task); }
 
 bool TaskQueue::check_started(const InstanceId& task) { return impl_->check_started(task); }
+
+uint64_t TaskQueue::waiting_bytes(std::string_view ns) const { return impl_->waiting_bytes(ns); }
 
 TaskQueue::Counts TaskQueue::counts() const { return impl_->counts(); }
 

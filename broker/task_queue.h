@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -49,10 +50,10 @@ struct TaskQueueSettings {
   std::function<void()> on_stray = [] {};
 };
 
-/// Runs tasks whose target is a WorkQueue or a NatsService. Without a broker, tasks wait in memory.
-/// The stream does not redeliver: a worker keeps its task until the task is stopped. An inherited
-/// task is sent again if the stream recognizes it as a duplicate, but neither its message nor an
-/// answer to it is in the streams.
+/// Runs tasks whose target is a WorkQueue or a NatsService. Without a broker, tasks wait in memory;
+/// the caller of run() limits their waiting_bytes(). The stream does not redeliver: a worker keeps
+/// its task until the task is stopped. An inherited task is sent again if the stream recognizes it
+/// as a duplicate, but neither its message nor an answer to it is in the streams.
 class TaskQueue : public TaskRunner {
  public:
   /// `connection` and `sink` must outlive this object. Use a connection that nothing else uses. The
@@ -67,6 +68,8 @@ class TaskQueue : public TaskRunner {
   void stop(const InstanceId& task) override;
   /// Asks the broker whether it has given the task to a worker.
   bool check_started(const InstanceId& task) override;
+  /// The bytes of tasks that the broker has not accepted yet.
+  uint64_t waiting_bytes(std::string_view ns) const override;
 
   struct Counts {
     size_t tasks = 0;      ///< known tasks

@@ -38,4 +38,10 @@ std::optional<Duration> TaskRouter::since_heartbeat(const InstanceId& task) cons
   return std::nullopt;
 }
 
+uint64_t TaskRouter::waiting_bytes(std::string_view ns) const {
+  uint64_t bytes = 0;
+  for (const TaskRunner* const runner : each()) bytes += runner->waiting_bytes(ns);
+  return bytes;
+}
+
 }  // namespace millrace

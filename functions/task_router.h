@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -25,6 +27,7 @@ class TaskRouter final : public TaskRunner {
   void stop(const InstanceId& task) override;
   bool check_started(const InstanceId& task) override;
   std::optional<Duration> since_heartbeat(const InstanceId& task) const override;
+  uint64_t waiting_bytes(std::string_view ns) const override;
 
  private:
   /// All runners. The router does not store which runner got a task; the other runners ignore an

@@ -175,8 +175,8 @@ struct Metrics::Series {
   prometheus::Gauge& tasks = gauge("millrace_tasks", "Tasks that have not ended.");
   prometheus::Gauge& tasks_held =
       gauge("millrace_tasks_held",
-            "Tasks for HTTP services and containers that wait in the store because their namespace "
-            "has as many with their runners as it may have.");
+            "Tasks that wait in the store because their namespace has as many with HTTP services "
+            "and containers as it may have, or as many bytes that the broker does not have yet.");
   prometheus::Gauge& listeners =
       gauge("millrace_listeners", "Listeners of starts and of waiting instances.");
   prometheus::Gauge& pending_timers = gauge("millrace_timers", "Timers that are pending.");

@@ -29,7 +29,7 @@ struct Levels {
   size_t outbox_in_flight = 0;
   uint64_t outbox_bytes = 0;
   size_t tasks = 0;         ///< tasks that have not ended
-  size_t tasks_held = 0;    ///< tasks that wait in the store (CallBudget)
+  size_t tasks_held = 0;    ///< tasks that wait in the store (TaskDispatch::held)
   size_t fan_out = 0;       ///< instances that fan-outs have not reached yet
   size_t undecided = 0;     ///< instances and starts that wait for a late match
   bool refuses = false;     ///< whether new work must wait

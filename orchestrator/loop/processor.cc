@@ -187,7 +187,7 @@ std::optional<Duration> Processor::next_wake() const {
   if (const auto due = engine_.webhook_outbox.next_due(); due && !resend_at_) {
     sooner(*due - std::max(time_, engine_.clock.now()));
   }
-  if (const auto silence = engine_.tasks.next_heartbeat_deadline()) sooner(*silence - elapsed);
+  if (const auto at = engine_.tasks.next_time()) sooner(*at - elapsed);
   if (sends_ && engine_.outbox.retry_at()) sooner(*engine_.outbox.retry_at() - elapsed);
   if (const auto at = pressure_.look_again_at()) sooner(*at - elapsed);
   if (const auto deadline = end_waiters_.next_deadline()) sooner(*deadline - elapsed);

@@ -1,6 +1,7 @@
 #include "orchestrator/outgoing/task_dispatch.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -18,6 +19,14 @@ namespace {
 /// have.
 constexpr size_t kHandedOutAtOnce = 128;
 constexpr uint64_t kFileBytesAtOnce = uint64_t{1} << 20;
+
+/// The bytes of tasks of one namespace that a runner may keep in memory until the broker has them.
+/// The last one may exceed it. The tasks of all namespaces are sent in one order, so a task waits
+/// for no more than that of each other namespace.
+constexpr uint64_t kMostWaitingBytes = uint64_t{16} << 20;
+/// How often a place for further tasks is looked for, and for how many of a namespace.
+constexpr Duration kLookForMemory{20};
+constexpr size_t kUnsentReleasedTogether = 64;
 
 OpenTask summary_of(const StartTask& task) {
   return {.ns = task.ns,
@@ -83,6 +92,7 @@ Status TaskDispatch::load(const View& view) {
   heartbeat_deadlines_.clear();
   due_.clear();
   waiting_.clear();
+  unsent_.clear();
   budget_.clear_held();
   holds_tasks_ = false;
   Status status;
@@ -303,10 +313,60 @@ bool TaskDispatch::may_go_out(const StartTask& task) {
     waiting_[{task.ns, std::get<NamedService>(task.runs).name}].push_back(task.task);
     return false;
   }
-  if (!is_budgeted(task) || budget_.has_room(task.ns, task.task)) return true;
+  if (!is_budgeted(task)) {
+    const auto older = unsent_.find(task.ns);
+    const bool is_first = older == unsent_.end() || task.task < *older->second.begin();
+    if (is_first && has_memory(task.ns)) return true;
+    unsent_[task.ns].insert(task.task);
+    return false;
+  }
+  if (budget_.has_room(task.ns, task.task)) return true;
   budget_.hold(task.task, task.ns);
   holds_tasks_ = true;
   return false;
+}
+
+/// Whether the runner may get a further task of the namespace that it keeps in memory until the
+/// broker has it.
+bool TaskDispatch::has_memory(NamespaceNumber ns) const {
+  return runner_.waiting_bytes(catalog_.name_of(ns)) < kMostWaitingBytes;
+}
+
+/// Makes the oldest tasks due that waited until the broker has others.
+void TaskDispatch::release_unsent() {
+  looked_at_ = clock_.elapsed();
+  std::vector<InstanceId> released;
+  for (auto space = unsent_.begin(); space != unsent_.end();) {
+    std::set<InstanceId>& tasks = space->second;
+    if (has_memory(space->first)) {
+      const size_t number = std::min(kUnsentReleasedTogether, tasks.size());
+      const auto behind = std::next(tasks.begin(), static_cast<std::ptrdiff_t>(number));
+      released.insert(released.end(), tasks.begin(), behind);
+      tasks.erase(tasks.begin(), behind);
+    }
+    space = tasks.empty() ? unsent_.erase(space) : std::next(space);
+  }
+  due_.assign(released.rbegin(), released.rend());
+}
+
+void TaskDispatch::forget_unsent(const InstanceId& task) {
+  for (auto space = unsent_.begin(); space != unsent_.end();) {
+    space->second.erase(task);
+    space = space->second.empty() ? unsent_.erase(space) : std::next(space);
+  }
+}
+
+size_t TaskDispatch::held() const {
+  size_t number = budget_.held();
+  for (const auto& [ns, tasks] : unsent_) number += tasks.size();
+  return number;
+}
+
+std::optional<Duration> TaskDispatch::next_time() const {
+  const std::optional<Duration> deadline = next_heartbeat_deadline();
+  if (unsent_.empty()) return deadline;
+  const Duration look = looked_at_ + kLookForMemory;
+  return std::min(deadline.value_or(look), look);
 }
 
 void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files, Sealing sealed) {
@@ -343,6 +403,7 @@ Status TaskDispatch::hand_out_due(const View& view) {
     due_.assign(released.rbegin(), released.rend());
     holds_tasks_ = budget_.held() > 0;
   }
+  if (due_.empty() && !unsent_.empty()) release_unsent();
   const size_t most = std::min(kHandedOutAtOnce, due_.size());
   uint64_t file_bytes = 0;
   for (size_t i = 0; i < most && file_bytes < kFileBytesAtOnce; ++i) {
@@ -380,11 +441,13 @@ Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id, uint64
 
 void TaskDispatch::forget(const InstanceId& task) {
   budget_.end(task);
+  forget_unsent(task);
   handed_out_.erase(task);
 }
 
 void TaskDispatch::stop(const InstanceId& task) {
   budget_.end(task);
+  forget_unsent(task);
   if (handed_out_.erase(task) > 0) runner_.stop(task);
 }
 

@@ -114,11 +114,15 @@ class TaskDispatch {
 
   /// The next heartbeat deadline, as Clock::elapsed().
   std::optional<Duration> next_heartbeat_deadline() const;
+  /// When the next heartbeat deadline passes, or hand_out_due() looks whether held tasks may be
+  /// handed out, as Clock::elapsed().
+  std::optional<Duration> next_time() const;
   size_t size() const { return tasks_.size(); }
   /// The number of tasks of a namespace.
   size_t count(NamespaceNumber ns) const { return started_.open(ns); }
-  /// The tasks that wait in the store because their namespace has used its budget.
-  size_t held() const { return budget_.held(); }
+  /// The tasks that wait in the store because their namespace has used its budget, or has many
+  /// bytes of tasks that the broker does not have yet.
+  size_t held() const;
 
  private:
   void listen(const InstanceId& id, OpenTask& task, Duration ago = Duration(0));
@@ -127,8 +131,12 @@ class TaskDispatch {
   void remove(const InstanceId& id);
   Status hand_out_due(const View& view, const InstanceId& id, uint64_t& file_bytes);
   /// Whether the task may be handed out now; a task of a paused service is queued until it is
-  /// resumed, and a task beyond the budget of its namespace until older ones have ended.
+  /// resumed, and a task beyond the budget of its namespace until older ones have ended, or until
+  /// the broker has older ones.
   bool may_go_out(const StartTask& task);
+  bool has_memory(NamespaceNumber ns) const;
+  void release_unsent();
+  void forget_unsent(const InstanceId& task);
   void run(const StartTask& task, std::vector<TaskFile> files, Sealing sealed);
   TaskTarget target_of(const StartTask& task) const;
   /// Whether the runner of the task keeps the input in memory until the task has ended. Tasks over
@@ -148,6 +156,10 @@ class TaskDispatch {
   std::deque<InstanceId> due_;  ///< the next task is the last element
   /// Tasks that wait until their service is resumed, in their order.
   std::map<std::pair<NamespaceNumber, std::string>, std::deque<InstanceId>> waiting_;
+  /// Tasks that wait until the broker has older ones of their namespace. Ids sort by time; no set
+  /// is empty.
+  std::map<NamespaceNumber, std::set<InstanceId>> unsent_;
+  Duration looked_at_{};  ///< as Clock::elapsed(): when a place for them was last looked for
   /// The tasks that runners have, and whether each of them is sealed.
   boost::unordered_flat_map<InstanceId, Sealing, std::hash<InstanceId>> handed_out_;
   /// The tasks that the current batch changed, with their values before the batch; nullopt: the

@@ -1,8 +1,10 @@
 // TaskRunner: the port to runners, which hand tasks to services; TaskSink receives their reports.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "base/ids.h"
 #include "base/time.h"
@@ -43,6 +45,12 @@ class TaskRunner {
   virtual std::optional<Duration> since_heartbeat(const InstanceId& task) const {
     (void)task;
     return std::nullopt;
+  }
+  /// The bytes of tasks of that namespace that the runner keeps in memory until a broker has them.
+  /// 0 if it keeps none, or if it keeps its tasks until they have ended.
+  virtual uint64_t waiting_bytes(std::string_view ns) const {
+    (void)ns;
+    return 0;
   }
 };
 

@@ -40,6 +40,24 @@ TEST_F(TaskBookTest, IgnoresAnAnswerToATaskOfAnotherNamespace) {
   EXPECT_TRUE(book_.answered(task_id(1), "shop", now_));
 }
 
+TEST_F(TaskBookTest, CountsTheBytesOfANamespaceThatTheBrokerDoesNotHave) {
+  const uint64_t one = std::string_view(kTaskSubject).size() + 1;
+  EXPECT_EQ(book_.unsent_bytes("shop"), 0U);
+  add(1), add(2), add(3, false);
+  EXPECT_EQ(book_.unsent_bytes("shop"), 3 * one);
+  EXPECT_EQ(book_.unsent_bytes("other"), 0U);
+  sent();
+  EXPECT_EQ(book_.unsent_bytes("shop"), 3 * one) << "the broker has not accepted them";
+  stored(1, 7);
+  EXPECT_EQ(book_.unsent_bytes("shop"), 2 * one);
+  EXPECT_TRUE(book_.delivered(task_id(3), now_));
+  EXPECT_EQ(book_.unsent_bytes("shop"), one);
+  book_.link_lost();
+  EXPECT_EQ(book_.unsent_bytes("shop"), one);
+  book_.stop(task_id(2));
+  EXPECT_EQ(book_.unsent_bytes("shop"), 0U) << "a stopped task is not sent again";
+}
+
 TEST_F(TaskBookTest, ForgetsAcknowledgementsOfForeignMessages) {
   add(1);
   sent();

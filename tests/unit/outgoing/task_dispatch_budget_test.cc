@@ -64,5 +64,48 @@ TEST_F(TaskDispatchTest, HoldsNoTasksForWorkers) {
   EXPECT_THAT(runner.take_ran(), ElementsAre(numbered_id(1), numbered_id(2)));
 }
 
+TEST_F(TaskDispatchTest, HoldsTasksForWorkersWhileTheBrokerDoesNotHaveManyBytesOfTheirNamespace) {
+  StartTask other = task(3);
+  other.ns = create_namespace("other");
+  const std::vector<StartTask> all = {task(1), task(2), other, task(4)};
+  begin(all);
+  tasks->hand_out(all[0]);
+  runner.waiting["default"] = uint64_t{16} << 20;
+  tasks->hand_out(all[1]);
+  tasks->hand_out(all[2]);
+  EXPECT_THAT(runner.take_ran(), ElementsAre(numbered_id(1), numbered_id(3)));
+  EXPECT_EQ(tasks->held(), 1U);
+  EXPECT_FALSE(tasks->has_due());
+  EXPECT_THAT(hand_out_due(), IsEmpty());
+  EXPECT_GT(tasks->next_time(), clock.elapsed()) << "the next look is later";
+
+  runner.waiting["default"] = 0;
+  tasks->hand_out(all[3]);
+  EXPECT_THAT(runner.take_ran(), IsEmpty()) << "the older task comes first";
+  EXPECT_EQ(tasks->held(), 2U);
+  clock.advance(std::chrono::seconds(1));
+  EXPECT_LE(tasks->next_time(), clock.elapsed());
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(2), numbered_id(4)));
+  EXPECT_EQ(tasks->held(), 0U);
+  EXPECT_EQ(tasks->next_time(), std::nullopt);
+}
+
+TEST_F(TaskDispatchTest, ForgetsAHeldTaskForAWorkerThatHasEnded) {
+  begin({task(1), task(2)});
+  runner.waiting["default"] = uint64_t{16} << 20;
+  tasks->hand_out(task(1));
+  tasks->hand_out(task(2));
+  EXPECT_EQ(tasks->held(), 2U);
+  tasks->end(*tx, numbered_id(1));
+  commit_tasks();
+  tasks->stop(numbered_id(1));
+  EXPECT_THAT(runner.stopped, IsEmpty()) << "the runner does not have the task";
+  EXPECT_EQ(tasks->held(), 1U);
+  ASSERT_TRUE(tasks->load(*tx));
+  EXPECT_EQ(tasks->held(), 0U);
+  EXPECT_THAT(hand_out_due(), IsEmpty());
+  EXPECT_EQ(tasks->held(), 1U) << "the task is held again after its rows were read again";
+}
+
 }  // namespace
 }  // namespace millrace

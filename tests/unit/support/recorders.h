@@ -1,10 +1,12 @@
 // Ports that record their calls. The test answers in their place.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,11 @@ class RecordingRunner final : public TaskRunner {
     return found == silences.end() ? std::nullopt : std::optional(found->second);
   }
 
+  uint64_t waiting_bytes(std::string_view ns) const override {
+    const auto found = waiting.find(ns);
+    return found == waiting.end() ? 0 : found->second;
+  }
+
   /// The tasks that were run since the last call.
   std::vector<InstanceId> take_ran() {
     std::vector<InstanceId> ids;
@@ -33,8 +40,9 @@ class RecordingRunner final : public TaskRunner {
     return ids;
   }
 
-  bool can_look = true;                     ///< the result of look()
-  std::map<InstanceId, Duration> silences;  ///< the results of silence()
+  bool can_look = true;                                  ///< the result of look()
+  std::map<InstanceId, Duration> silences;               ///< the results of silence()
+  std::map<std::string, uint64_t, std::less<>> waiting;  ///< the results of waiting_bytes()
   std::vector<Task> ran;
   std::vector<InstanceId> stopped;
   std::vector<InstanceId> looked_for;

@@ -1,0 +1,26 @@
+// TaskRouter: what it asks all runners.
+#include "functions/task_router.h"
+
+#include <gtest/gtest.h>
+
+#include "model/task.h"
+#include "tests/unit/support/recorders.h"
+
+namespace millrace {
+namespace {
+
+TEST(TaskRouter, AddsUpTheBytesThatWaitInEachRunnerOnce) {
+  RecordingRunner over_nats;
+  RecordingRunner over_http;
+  over_nats.waiting["shop"] = 5;
+  over_http.waiting["shop"] = 2;
+  TaskRouter router;
+  router.route<WorkQueue>(over_nats);
+  router.route<NatsService>(over_nats);
+  router.route<HttpService>(over_http);
+  EXPECT_EQ(router.waiting_bytes("shop"), 7U);
+  EXPECT_EQ(router.waiting_bytes("other"), 0U);
+}
+
+}  // namespace
+}  // namespace millrace
