@@ -42,11 +42,11 @@ void FairShares::Ring<Key>::remove(const Key& one) {
   if (std::erase(sparse, one) == 0) std::erase(others, one);
 }
 
-FairShares::Time FairShares::time_for(size_t bytes) const {
+FairShares::Time FairShares::time_for(size_t bytes, uint64_t rate) {
   constexpr double kSecond = 1e9;
-  if (rate_ == 0) return Time(0);
+  if (rate == 0) return Time(0);
   return Time(
-      static_cast<int64_t>(static_cast<double>(bytes) * kSecond / static_cast<double>(rate_)));
+      static_cast<int64_t>(static_cast<double>(bytes) * kSecond / static_cast<double>(rate)));
 }
 
 /// Gives an account the quantum for its next turn.
@@ -166,13 +166,16 @@ std::optional<WorkflowNumber> FairShares::next_of(NamespaceNumber ns, SpaceAccou
 }
 
 void FairShares::charge(const WorkLane& lane, Time time, size_t bytes, Time now) {
-  const Time for_bytes = time_for(bytes);
+  const Time for_bytes = time_for(bytes, rate_);
   const Time cost = time + for_bytes;
   LaneAccount& account = lanes_[lane];
   if (is_heavy(account)) waited_until_ = now;
   const size_t before = account.unit_bytes;
   account.unit_bytes = before - before / kPartOfLastUnit + bytes / kPartOfLastUnit;
-  if (is_heavy(account)) writes_from_ = std::max(writes_from_, now) + for_bytes;
+  if (is_heavy(account)) {
+    const Time wait = std::max(for_bytes, time_for(bytes, heavy_rate_));
+    writes_from_ = std::min(std::max(writes_from_, now) + wait, now + limits_.longest_debt);
+  }
   SpaceAccount& space = spaces_[lane.ns];
   space.all_wait = false;
   space.used_by_all += cost;

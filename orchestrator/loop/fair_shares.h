@@ -36,6 +36,8 @@ class FairShares {
                                            ///< units wrote so many bytes on average
     /// One unit of a heavy lane may go on after this time, however far the rate is exceeded.
     Time longest_wait = std::chrono::seconds(1);
+    /// What heavy lanes have written beyond the rate is paid in this time, however much it is.
+    Time longest_debt = std::chrono::seconds(10);
   };
 
   FairShares() : FairShares(Limits()) {}
@@ -44,6 +46,8 @@ class FairShares {
   /// Sets the rate of all heavy lanes together, in bytes per second; not 0. Without a rate, bytes
   /// cost nothing.
   void set_rate(uint64_t bytes_per_second) { rate_ = bytes_per_second; }
+  /// Sets a lower rate at which heavy lanes write for the present; 0: there is none.
+  void set_heavy_rate(uint64_t bytes_per_second) { heavy_rate_ = bytes_per_second; }
 
   /// The lane has work from now on. No effect if it has work already.
   void add(const WorkLane& lane, Time now);
@@ -65,7 +69,8 @@ class FairShares {
 
   /// When lanes that wait for the rate may write again.
   Time next_at() const {
-    return std::min(writes_from_ - time_for(limits_.burst), waited_until_ + limits_.longest_wait);
+    return std::min(writes_from_ - time_for(limits_.burst, rate_),
+                    waited_until_ + limits_.longest_wait);
   }
 
  private:
@@ -99,7 +104,7 @@ class FairShares {
     bool all_wait = false;  ///< all of them wait for the rate, unless it allows writes now
   };
 
-  Time time_for(size_t bytes) const;
+  static Time time_for(size_t bytes, uint64_t rate);
   bool is_heavy(const LaneAccount& account) const {
     return account.unit_bytes >= limits_.heavy_unit;
   }
@@ -116,7 +121,8 @@ class FairShares {
   void forget_idle(Time now);
 
   const Limits limits_;
-  uint64_t rate_ = 0;     ///< 0: no limit
+  uint64_t rate_ = 0;  ///< 0: no limit
+  uint64_t heavy_rate_ = 0;
   Time writes_from_{0};   ///< the bytes of heavy lanes so far use the rate up to this time
   Time waited_until_{0};  ///< when a lane that had to wait for the rate last ended a unit
   Time used_by_all_{0};   ///< by all namespaces

@@ -12,7 +12,8 @@ const std::optional<Error>& Pressure::measure(Duration elapsed, uint64_t outbox_
     full_ = room ? std::nullopt : std::optional(room.error());
   }
   cause_ = full_;
-  if (outbox_bytes >= marks_.outbox_bytes) {
+  outbox_is_full_ = outbox_bytes >= marks_.outbox_bytes;
+  if (outbox_is_full_) {
     cause_ =
         Error{"busy", fmt::format("{} bytes of messages wait for the broker's acknowledgement; "
                                   "try again later",

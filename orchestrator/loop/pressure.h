@@ -25,6 +25,8 @@ class Pressure {
  public:
   /// How often the store is measured.
   static constexpr Duration kMeasureEvery{250};
+  /// Bytes per second: about one unit of work that writes much goes on in each second.
+  static constexpr uint64_t kRateWhileMessagesWait = uint64_t{256} << 10;
 
   Pressure(Environment& environment, Marks marks) : environment_(environment), marks_(marks) {}
 
@@ -36,6 +38,11 @@ class Pressure {
   bool is_on() const { return cause_.has_value(); }
   bool store_is_full() const { return full_.has_value(); }
 
+  /// The rate in bytes per second at which work that writes much goes on for the present; 0: as
+  /// fast as the store takes it. While too many messages wait for the broker, an instance that
+  /// publishes in a loop would fill the store with further ones.
+  uint64_t heavy_rate() const { return outbox_is_full_ ? kRateWhileMessagesWait : 0; }
+
   /// When a measurement may give another result although the engine did nothing.
   std::optional<Duration> look_again_at() const;
 
@@ -43,8 +50,9 @@ class Pressure {
   Environment& environment_;
   Marks marks_;
   std::optional<Duration> measured_at_;
-  std::optional<Error> full_;   ///< result of the last measurement of the store
-  std::optional<Error> cause_;  ///< result of the last measure()
+  std::optional<Error> full_;    ///< result of the last measurement of the store
+  bool outbox_is_full_ = false;  ///< as of the last measure()
+  std::optional<Error> cause_;   ///< result of the last measure()
 };
 
 }  // namespace millrace

@@ -98,12 +98,11 @@ Status Processor::learn_from_death() {
       return {};
     }
   }
-  const uint64_t poison = left->sequence;
-  applier_.set_poison(poison);
+  applier_.set_poison(left->sequence);
   spdlog::error(
       "event {} will be moved to the dead-letter queue: the process died {} times while "
       "it applied the event",
-      poison, left->deaths);
+      left->sequence, left->deaths);
   return {};
 }
 
@@ -222,7 +221,8 @@ bool Processor::turn() {
                         .backlog = backlog_,
                         .takes_new_work = !pressure_.is_on(),
                         .store_is_full = pressure_.store_is_full(),
-                        .checkpoint_rate = parts_.engine.environment.checkpoint_rate()};
+                        .checkpoint_rate = parts_.engine.environment.checkpoint_rate(),
+                        .heavy_rate = pressure_.heavy_rate()};
   if (state.takes_new_work) relieved_ = false;
   const WorkTime began = engine_.clock.precise();
   Result<BatchOutcome> outcome = commit(applier_.apply(work, left_, state), Limit::kKept);

@@ -30,6 +30,7 @@ struct TurnState {
   /// The rate at which the store was seen to write checkpoints, in bytes per second; nullopt: none
   /// was written yet.
   std::optional<uint64_t> checkpoint_rate = std::nullopt;
+  uint64_t heavy_rate = 0;  ///< Pressure::heavy_rate()
 
   /// Whether a pass of the retention has steps left, or the next one is due.
   bool has_pass() const {

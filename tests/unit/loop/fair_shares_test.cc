@@ -299,6 +299,28 @@ TEST_F(FairSharesTest, SeesThatALaneOfANamespaceNoLongerWaitsForTheRate) {
   EXPECT_EQ(shares.next(shares.next_at()), lane(1, 1));
 }
 
+TEST_F(FairSharesTest, LetsHeavyLanesWriteLittleWhileTheirRateIsLower) {
+  constexpr size_t kUnit = size_t{256} << 10;
+  shares.add(lane(1, 1), now);
+  for (int i = 0; i < 2; ++i) shares.charge(lane(1, 1), milliseconds(1), kUnit, now);
+  EXPECT_EQ(shares.next(now), lane(1, 1)) << "without a rate, bytes cost nothing";
+  shares.set_heavy_rate(kUnit);
+  for (int i = 0; i < 2; ++i) shares.charge(lane(1, 1), milliseconds(1), kUnit, now);
+  EXPECT_EQ(shares.next(now), std::nullopt);
+  EXPECT_EQ(shares.next_at(), now + milliseconds(1'000)) << "one unit a second";
+  shares.add(lane(1, 2), now);
+  EXPECT_EQ(shares.next(now), lane(1, 2)) << "a lane that writes little";
+  shares.remove(lane(1, 2), now);
+
+  for (int i = 0; i < 100; ++i) shares.charge(lane(1, 1), milliseconds(1), kUnit, now);
+  shares.set_heavy_rate(0);
+  now += milliseconds(10'000);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(shares.next(now), lane(1, 1)) << "what was written before is paid after 10 s";
+    shares.charge(lane(1, 1), milliseconds(1), kUnit, now);
+  }
+}
+
 TEST_F(FairSharesTest, LetsOneUnitGoOnAfterTheLongestWait) {
   shares.set_rate(size_t{10} << 20);
   shares.add(lane(1, 1), now);

@@ -44,6 +44,16 @@ TEST_F(PressureTest, IsOnWhileTooManyMessagesOrEvaluationsWait) {
   EXPECT_EQ(pressure->look_again_at(), std::nullopt) << "no later measurement is needed";
 }
 
+TEST_F(PressureTest, LimitsWhatWorkWritesOnlyWhileTooManyMessagesWait) {
+  open(std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(measure(Duration(0), 99, 10), "busy");
+  EXPECT_EQ(pressure->heavy_rate(), 0U) << "evaluations wait, and no messages";
+  EXPECT_EQ(measure(Duration(0), 100), "busy");
+  EXPECT_EQ(pressure->heavy_rate(), Pressure::kRateWhileMessagesWait);
+  EXPECT_EQ(measure(Duration(0), 99), "none");
+  EXPECT_EQ(pressure->heavy_rate(), 0U);
+}
+
 TEST_F(PressureTest, IsOnWhileTheStoreIsFullAndMeasuresAgainLater) {
   open(std::numeric_limits<uint64_t>::max());
   {

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/loop/pressure.h"
 #include "tests/unit/loop/engine_fixture.h"
 
 namespace millrace {
@@ -362,6 +363,24 @@ TEST_F(TurnSharesTest, LetsNoOtherWorkWaitForTheRateOfALaneThatWritesMuch) {
   EXPECT_EQ(rig().applier.waits_until(), std::nullopt) << "an instance message is left";
   write();
   EXPECT_FALSE(backlog.has_steps);
+  EXPECT_FALSE(rest.continues.empty());
+  EXPECT_NE(rig().applier.waits_until(), std::nullopt);
+}
+
+TEST_F(TurnSharesTest, LetsLanesThatWriteMuchWaitWhileTooManyMessagesWait) {
+  restart({.limits = {.transitions_per_step = 1}});
+  run(apply_workflow(kWritesMuch));
+  catch_up();
+  run(start_instance("writes-much", {{"d", std::string(60'000, 'x')}}));
+  ASSERT_THAT(continues(), SizeIs(1));
+  const std::vector<ContinueInput> heavy(20, continues().front());
+  for (int i = 0; i < 2; ++i) {
+    TurnState state = turn();
+    state.heavy_rate = Pressure::kRateWhileMessagesWait;
+    Work work;
+    work.continues = heavy;
+    run(std::move(work), state);
+  }
   EXPECT_FALSE(rest.continues.empty());
   EXPECT_NE(rig().applier.waits_until(), std::nullopt);
 }
