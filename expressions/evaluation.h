@@ -71,6 +71,8 @@ struct Evaluation {
   std::optional<Duration> timeout = std::nullopt;
   /// The workflow of the evaluation. A slow evaluation delays only evaluations of the same lane.
   uint64_t lane = 0;
+  /// The namespace of the workflow. The namespaces take turns with the jq workers.
+  uint64_t space = 0;
 };
 
 /// The results of one Evaluation: entry i is the outcome of query i. There are fewer entries than

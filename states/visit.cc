@@ -93,6 +93,7 @@ Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation) {
   if (results_used_ < results_.size()) return &results_[results_used_++];
   evaluation.now = now_;
   evaluation.lane = static_cast<uint64_t>(instance_.revision.workflow);
+  evaluation.space = static_cast<uint64_t>(instance_.ns);
   effects_.emplace_back(Evaluate{.ns = instance_.ns,
                                  .instance = instance_.id,
                                  .step = evaluation_of(instance_),

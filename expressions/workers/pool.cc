@@ -103,6 +103,7 @@ void JqPool::submit(uint64_t ticket, Evaluation evaluation, Done done) {
   Job job;
   job.bytes = wire::size_of(evaluation);
   job.lane = evaluation.lane;
+  job.space = evaluation.space;
   job.timeout = evaluation.timeout.value_or(defaults::kTaskTimeout);
   job.max_replies = evaluation.queries.size();
   std::vector<Query::Mode> modes;

@@ -1,10 +1,10 @@
 // JqPool: the interface to the jq workers. Evaluations go in and results come back, even if a jq
 // program crashes the process that runs it. submit() may be called by any thread and never waits.
 //
-// A few fast jq workers serve all workflows. An evaluation that computes longer than a slice is
-// moved to the one slow jq worker of its lane (a lane is a workflow), where it waits in a queue
-// behind the lane's other slow evaluations. So a jq program that never ends delays only its own
-// workflow.
+// A few fast jq workers serve all workflows; the namespaces, and in a namespace its workflows, take
+// turns. An evaluation that computes longer than a slice is moved to the one slow jq worker of its
+// lane (a lane is a workflow), where it waits in a queue behind the lane's other slow evaluations.
+// So a jq program that never ends delays only its own workflow.
 #pragma once
 
 #include <chrono>
@@ -28,8 +28,8 @@ class JqPool {
  public:
   struct Settings {
     size_t workers = 2;  ///< fast jq workers, which are started at once
-    /// The most slow jq workers, which are started as needed; if more lanes need one, they take
-    /// turns.
+    /// The most slow jq workers, which are started as needed; if more lanes need one, their
+    /// namespaces take turns, and in a namespace its lanes.
     size_t slow_workers = 16;
     Duration slice{100};  ///< the most processor time of an evaluation on a fast jq worker
     /// The most processor time to compile the jq programs of one request.

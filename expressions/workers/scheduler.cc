@@ -96,10 +96,20 @@ bool JqPool::Scheduler::take_submitted() {
     if (job.kind == Job::Kind::kEvaluation && is_slow(job.lane)) {
       enqueue_slow(std::move(job));
     } else {
-      (job.bytes > kMostOfASmallJob ? large_ : queue_).push_back(std::move(job));
+      enqueue_fast(std::move(job));
     }
   }
   return true;
+}
+
+void JqPool::Scheduler::enqueue_fast(Job job) {
+  if (job.bytes > kMostOfASmallJob) {
+    large_.push_back(std::move(job));
+    return;
+  }
+  const uint64_t space = job.space;
+  const uint64_t lane = job.lane;
+  queue_.push(space, lane, std::move(job));
 }
 
 bool JqPool::Scheduler::is_slow(uint64_t lane) {
@@ -113,7 +123,8 @@ bool JqPool::Scheduler::is_slow(uint64_t lane) {
 
 void JqPool::Scheduler::enqueue_slow(Job job) {
   Lane& lane = lanes_[job.lane];
-  if (!lane.running && lane.queue.empty()) turns_.push_back(job.lane);
+  lane.space = job.space;
+  if (!lane.running && lane.queue.empty()) turns_.push(lane.space, job.lane, job.lane);
   const auto place =
       std::upper_bound(lane.queue.begin(), lane.queue.end(), job.number,
                        [](uint64_t number, const Job& other) { return number < other.number; });
@@ -133,16 +144,14 @@ void JqPool::Scheduler::fill_slots() {
     slot.jobs.push_back(next_job());
     while (!queue_.empty() && slot.jobs.size() < share && may_share(slot.jobs.back()) &&
            may_share(queue_.front())) {
-      slot.jobs.push_back(std::move(queue_.front()));
-      queue_.pop_front();
+      slot.jobs.push_back(queue_.pop());
     }
     begin(slot);
   }
   while (!turns_.empty()) {
     Slot* const slot = slot_for_slow_work();
     if (slot == nullptr) return;
-    Lane& lane = lanes_[turns_.front()];
-    turns_.pop_front();
+    Lane& lane = lanes_[turns_.pop()];
     slot->jobs.push_back(std::move(lane.queue.front()));
     lane.queue.pop_front();
     lane.running = true;
@@ -157,21 +166,19 @@ bool JqPool::Scheduler::takes_large() const {
   });
 }
 
-/// Takes the job that a fast slot gets next: the oldest one, but of the large jobs one of another
-/// lane than the last time, if there is one. Precondition: has_jobs().
+/// Takes the job that a fast slot gets next: the small one whose turn it is, unless the oldest
+/// large one is older. Of the large jobs, one of another lane than the last time, if there is one.
+/// Precondition: has_jobs().
 Job JqPool::Scheduler::next_job() {
   const bool is_small =
       !takes_large() || (!queue_.empty() && queue_.front().number < large_.front().number);
-  std::deque<Job>& from = is_small ? queue_ : large_;
-  auto next = from.begin();
-  if (!is_small) {
-    const auto other = std::find_if(from.begin(), from.end(),
-                                    [this](const Job& job) { return job.lane != large_lane_; });
-    if (other != from.end()) next = other;
-    large_lane_ = next->lane;
-  }
+  if (is_small) return queue_.pop();
+  auto next = std::find_if(large_.begin(), large_.end(),
+                           [this](const Job& job) { return job.lane != large_lane_; });
+  if (next == large_.end()) next = large_.begin();
+  large_lane_ = next->lane;
   Job job = std::move(*next);
-  from.erase(next);
+  large_.erase(next);
   return job;
 }
 
@@ -384,13 +391,14 @@ void JqPool::Scheduler::overran(Slot& slot) {
   enqueue_slow(std::move(job));
   slot.jobs.clear();
   // The lane's other waiting jobs stay behind this job: they move to the lane's queue, too.
-  for (std::deque<Job>* const queue : {&queue_, &large_}) {
-    const auto others = std::stable_partition(
-        queue->begin(), queue->end(),
-        [lane](const Job& other) { return other.kind == Job::Kind::kCheck || other.lane != lane; });
-    for (auto other = others; other != queue->end(); ++other) enqueue_slow(std::move(*other));
-    queue->erase(others, queue->end());
-  }
+  const auto is_of_lane = [lane](const Job& other) {
+    return other.kind != Job::Kind::kCheck && other.lane == lane;
+  };
+  for (Job& other : queue_.take_if(is_of_lane)) enqueue_slow(std::move(other));
+  const auto others = std::stable_partition(
+      large_.begin(), large_.end(), [&is_of_lane](const Job& other) { return !is_of_lane(other); });
+  for (auto other = others; other != large_.end(); ++other) enqueue_slow(std::move(*other));
+  large_.erase(others, large_.end());
 }
 
 void JqPool::Scheduler::finish(Slot& slot, Job::End end, const std::string& problem) {
@@ -405,7 +413,7 @@ void JqPool::Scheduler::finish(Slot& slot, Job::End end, const std::string& prob
     const bool was_slow =
         job.overran || job.timeouts > 0 || computed_by(slot.cpu) - slot.computed >= settings_.slice;
     if (was_slow) lane.probation_end = Clock::now() + settings_.probation;
-    if (!lane.queue.empty()) turns_.push_back(job.lane);
+    if (!lane.queue.empty()) turns_.push(lane.space, job.lane, job.lane);
   }
   publish_stats();
   job.done(end, std::move(job.replies), problem);

@@ -2,9 +2,10 @@
 // replies, for an evaluation or a check. Only the pool interprets the contents of requests and
 // replies.
 //
-// A job goes to a fast jq worker, in the order of submission. If the job computes longer than a
-// slice, that jq worker is killed, and the job goes to the queue of its lane, which has one slow jq
-// worker at a time. Replies that have arrived are stored: the next jq worker continues after them.
+// A job goes to a fast jq worker. The namespaces take turns, and in a namespace its lanes; the jobs
+// of a lane keep their order. If the job computes longer than a slice, that jq worker is killed,
+// and the job goes to the queue of its lane, which has one slow jq worker at a time. Replies that
+// have arrived are stored: the next jq worker continues after them.
 //
 // Only one fast jq worker at a time has a large job, and the lanes with large jobs take turns: a
 // few instances with much data would keep all fast jq workers busy, and the processors as well.
@@ -29,6 +30,7 @@
 #include "expressions/evaluation.h"
 #include "expressions/workers/launcher.h"
 #include "expressions/workers/pool.h"
+#include "expressions/workers/turn_queue.h"
 #include "expressions/workers/wire.h"
 #include "os/mailbox.h"
 
@@ -54,6 +56,7 @@ struct Job {
   Evaluation evaluation;
   std::string check;  ///< the complete message of a check
   uint64_t lane = 0;
+  uint64_t space = 0;  ///< the namespace of the lane
   Duration timeout{};  ///< the job's limit on computing time (evaluations only)
   size_t max_replies = 1;
   size_t bytes = 0;  ///< about the size of the encoded evaluation
@@ -110,6 +113,7 @@ class JqPool::Scheduler {
   /// The slow jobs of one lane (a workflow).
   struct Lane {
     std::deque<Job> queue;  ///< ordered by the jobs' numbers
+    uint64_t space = 0;
     bool running = false;
     Clock::time_point probation_end;  ///< until then the lane's evaluations go directly to `queue`
   };
@@ -117,6 +121,7 @@ class JqPool::Scheduler {
   void run();
   bool take_submitted();
   bool is_slow(uint64_t lane);
+  void enqueue_fast(Job job);
   void enqueue_slow(Job job);
   void fill_slots();
   Job next_job();
@@ -163,11 +168,11 @@ class JqPool::Scheduler {
   uint32_t last_worker_ = 0;
   uint64_t last_job_ = 0;
   std::vector<Slot> slots_;  // the fast slots first
-  std::deque<Job> queue_;    // jobs for the fast slots, except large ones
+  TurnQueue<Job> queue_;     // jobs for the fast slots, except large ones
   std::deque<Job> large_;    // large jobs for the fast slots
   uint64_t large_lane_ = 0;  // the lane of the large job that a fast slot got last
   std::unordered_map<uint64_t, Lane> lanes_;
-  std::deque<uint64_t> turns_;  // lanes that wait for a slot
+  TurnQueue<uint64_t> turns_;  // lanes that wait for a slot
   // By lane (workflow): how many of its evaluations in a row, up to the latest one, took at most
   // Settings::quick.
   std::unordered_map<uint64_t, int> quick_;

@@ -70,12 +70,10 @@ void JqPool::Scheduler::give_up_checks() {
       finish(slot, Job::End::kUnavailable, own_stats_.last_problem);
     }
   }
-  const auto checks = std::stable_partition(
-      queue_.begin(), queue_.end(), [](const Job& job) { return job.kind != Job::Kind::kCheck; });
-  for (auto check = checks; check != queue_.end(); ++check) {
-    check->done(Job::End::kUnavailable, {}, own_stats_.last_problem);
+  const auto is_check = [](const Job& job) { return job.kind == Job::Kind::kCheck; };
+  for (const Job& check : queue_.take_if(is_check)) {
+    check.done(Job::End::kUnavailable, {}, own_stats_.last_problem);
   }
-  queue_.erase(checks, queue_.end());
 }
 
 void JqPool::Scheduler::take_notices() {

@@ -174,6 +174,28 @@ TEST_F(JqSchedulerTest, ServesLanesInTurnWithLargeEvaluations) {
   EXPECT_THAT(order_of(5), ElementsAre(10, 20, 11, 12, 30));
 }
 
+TEST_F(JqSchedulerTest, ServesNamespacesInTurn) {
+  start({.workers = 1, .slice = kForever, .most_waiting = kOnlyProcessorTime});
+  EXPECT_EQ(evaluate("length"), Json(0));
+  const std::vector<pid_t> workers = children_of(launcher());
+  ASSERT_THAT(workers, SizeIs(1));
+  kill(workers[0], SIGSTOP);  // until all evaluations are queued
+  const auto submit_in = [this](uint64_t space, uint64_t lane, uint64_t ticket) {
+    Evaluation evaluation = on_lane(lane, "length", kForever);
+    evaluation.space = space;
+    submit_recorded(ticket, evaluation);
+  };
+  submit_in(1, 1, 10);
+  EXPECT_TRUE(eventually([&] { return pool().stats().running == 1; }, kSlowWork));
+  for (const uint64_t lane : {1, 2, 3}) {
+    for (uint64_t i = 1; i <= 2; ++i) submit_in(1, lane, 10 * lane + i);
+  }
+  submit_in(2, 4, 41);
+  submit_in(2, 4, 42);
+  kill(workers[0], SIGCONT);
+  EXPECT_THAT(order_of(9), ElementsAre(10, 11, 41, 21, 42, 31, 12, 22, 32));
+}
+
 TEST_F(JqSchedulerTest, KeepsTheOrderOfTheEvaluationsOfALaneAfterASlowEvaluation) {
   start({.workers = 1});
   submit_recorded(1, on_lane(7, kLoop, Duration(200)));
