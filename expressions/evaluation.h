@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -74,6 +75,18 @@ struct Evaluation {
   /// The namespace of the workflow. The namespaces take turns with the jq workers.
   uint64_t space = 0;
 };
+
+/// The bytes of the inputs. An input that queries next to each other share counts once.
+inline size_t input_bytes(const Evaluation& evaluation) {
+  size_t bytes = 0;
+  const std::string* counted = nullptr;
+  for (const Query& query : evaluation.queries) {
+    if (std::exchange(counted, query.input.get()) != query.input.get()) {
+      bytes += query.input->size();
+    }
+  }
+  return bytes;
+}
 
 /// The results of one Evaluation: entry i is the outcome of query i. There are fewer entries than
 /// queries if the evaluation stopped early: at a true result, or after an error that ended its jq

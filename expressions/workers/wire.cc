@@ -113,14 +113,8 @@ std::optional<Request> decode_check_schema(Decoder& in) {
 
 size_t size_of(const Evaluation& evaluation) {
   constexpr size_t kFields = 32;  // the fields of a message, and those of each query
-  size_t bytes = kFields;
-  const std::string* counted = nullptr;
-  for (const Query& query : evaluation.queries) {
-    bytes += kFields + query.program.size();
-    if (std::exchange(counted, query.input.get()) != query.input.get()) {
-      bytes += query.input->size();
-    }
-  }
+  size_t bytes = kFields + input_bytes(evaluation);
+  for (const Query& query : evaluation.queries) bytes += kFields + query.program.size();
   return bytes;
 }
 

@@ -29,6 +29,7 @@ struct EvaluatedInput {
   std::vector<EvaluationResult> results;
   WorkflowNumber workflow{};  ///< of the instance
   uint64_t since = 0;         ///< the number of the turn that took the input first; 0: none yet
+  size_t bytes = 0;           ///< input_bytes() of the evaluation
 };
 
 /// A report of a task. A report may come late, or more than once.

@@ -25,14 +25,21 @@ struct Perform {
   }
   void operator()(Evaluate& asked) const {
     crash_point(CrashPoint::kEvaluating);
-    ++next.evaluations;
+    const size_t bytes = input_bytes(asked.evaluation);
+    next.evaluations += {.count = 1, .bytes = bytes};
     const WorkflowNumber workflow{static_cast<uint32_t>(asked.evaluation.lane)};
-    parts.evaluate(std::move(asked.evaluation),
-                   [&intake = parts.intake, ns = asked.ns, id = asked.instance, step = asked.step,
-                    results = std::move(asked.before), workflow](EvaluationResult result) mutable {
-                     results.push_back(std::move(result));
-                     intake.put(EvaluatedInput{ns, id, step, std::move(results), workflow});
-                   });
+    parts.evaluate(
+        std::move(asked.evaluation),
+        [&intake = parts.intake, ns = asked.ns, id = asked.instance, step = asked.step,
+         results = std::move(asked.before), workflow, bytes](EvaluationResult result) mutable {
+          results.push_back(std::move(result));
+          intake.put(EvaluatedInput{.ns = ns,
+                                    .instance = id,
+                                    .step = step,
+                                    .results = std::move(results),
+                                    .workflow = workflow,
+                                    .bytes = bytes});
+        });
     crash_point(CrashPoint::kEvaluationAsked);
   }
   void operator()(ArchivePage& page) const {

@@ -5,11 +5,11 @@
 // thread only.
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
 #include "orchestrator/batch/batch_outcome.h"
 #include "orchestrator/loop/end_waiters.h"
+#include "orchestrator/loop/evaluation_load.h"
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
@@ -32,7 +32,7 @@ struct AfterCommitParts {
 struct FollowingTurns {
   std::vector<ContinueInput> continues;
   std::vector<CommandInput> commands;
-  size_t evaluations = 0;  ///< number of evaluations that were started
+  EvaluationLoad evaluations;  ///< the evaluations that were started
 };
 
 /// Performs the actions in their order.

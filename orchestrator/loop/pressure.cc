@@ -5,7 +5,7 @@
 namespace millrace {
 
 const std::optional<Error>& Pressure::measure(Duration elapsed, uint64_t outbox_bytes,
-                                              size_t evaluations) {
+                                              const EvaluationLoad& evaluations) {
   if (!measured_at_ || elapsed >= *measured_at_ + kMeasureEvery) {
     measured_at_ = elapsed;
     const Status room = environment_.check_room(marks_.store_reserve);
@@ -18,11 +18,12 @@ const std::optional<Error>& Pressure::measure(Duration elapsed, uint64_t outbox_
         Error{"busy", fmt::format("{} bytes of messages wait for the broker's acknowledgement; "
                                   "try again later",
                                   outbox_bytes)};
-  } else if (evaluations >= marks_.evaluations) {
-    cause_ = Error{
-        "busy", fmt::format("{} evaluations wait for a jq worker, or their results for the engine; "
-                            "try again later",
-                            evaluations)};
+  } else if (evaluations.count >= marks_.evaluations ||
+             evaluations.bytes >= marks_.evaluation_bytes) {
+    cause_ =
+        Error{"busy", fmt::format("{} evaluations with inputs of {} bytes wait for a jq worker, "
+                                  "or their results for the engine; try again later",
+                                  evaluations.count, evaluations.bytes)};
   }
   return cause_;
 }

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "orchestrator/loop/evaluation_load.h"
 #include "orchestrator/store/disk/environment.h"
 
 namespace millrace {
@@ -18,6 +19,7 @@ struct Marks {
   uint64_t outbox_bytes = uint64_t{256}
                           << 20;  ///< bytes of messages that the broker has not acknowledged
   size_t evaluations = 10'000;    ///< evaluations whose results were not applied yet
+  uint64_t evaluation_bytes = uint64_t{256} << 20;  ///< bytes of the inputs of these evaluations
   uint64_t store_reserve = uint64_t{64} << 20;  ///< bytes that must stay free for work in progress
 };
 
@@ -33,7 +35,8 @@ class Pressure {
   /// Measures again; measures the store only if kMeasureEvery has passed since it was last
   /// measured. Returns the reason why new work must wait, if it must: `busy` or `store.full`.
   /// `elapsed` is Clock::elapsed().
-  const std::optional<Error>& measure(Duration elapsed, uint64_t outbox_bytes, size_t evaluations);
+  const std::optional<Error>& measure(Duration elapsed, uint64_t outbox_bytes,
+                                      const EvaluationLoad& evaluations);
 
   bool is_on() const { return cause_.has_value(); }
   bool store_is_full() const { return full_.has_value(); }

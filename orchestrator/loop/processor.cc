@@ -196,7 +196,7 @@ std::optional<Duration> Processor::next_wake() const {
 void Processor::measure_pressure() {
   const bool was_on = pressure_.is_on();
   // Results that the turns so far have left are in memory, as evaluations under way are.
-  const size_t evaluations = evaluating_ + left_.evaluated.size();
+  const EvaluationLoad evaluations = evaluating_ + load_of(left_.evaluated);
   const std::optional<Error>& cause =
       pressure_.measure(engine_.clock.elapsed(), engine_.outbox.bytes(), evaluations);
   if (cause && !was_on) spdlog::warn("new work must wait: {}", cause->message);
@@ -312,7 +312,7 @@ Work Processor::take_work() {
   }
   const size_t evaluated = work.evaluated.size();
   intake_.gather(work);
-  evaluating_ -= work.evaluated.size() - evaluated;
+  evaluating_ -= load_of(std::span(work.evaluated).subspan(evaluated));
   return work;
 }
 

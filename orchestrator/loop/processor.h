@@ -119,8 +119,8 @@ class Processor {
   TimePoint time_;           ///< engine time of the last batch; never goes back
   WorkTime commit_began_{};  ///< of the last batch on disk, as Clock::precise()
   WorkTime commit_ended_{};
-  size_t evaluating_ = 0;  ///< evaluations under way
-  uint64_t careful_ = 0;   ///< number of inputs that must still be applied one by one
+  EvaluationLoad evaluating_;  ///< evaluations under way
+  uint64_t careful_ = 0;       ///< number of inputs that must still be applied one by one
   bool sends_ = false;  ///< the stream is open, so millrace knows which of its messages were lost
   bool fired_ = false;  ///< timers that were due at startup have fired
   bool relieved_ = false;  ///< backpressure has ended, and the waiting inputs are not taken yet

@@ -120,7 +120,7 @@ TEST_F(AfterCommitTest, PassesAnEvaluationResultToTheIntakeTogetherWithEarlierRe
                                                       .before = {before},
                                                       .evaluation = {.lane = 3}},
                                              Evaluate{.instance = numbered_id(2)}});
-  EXPECT_EQ(next.evaluations, 2U);
+  EXPECT_EQ(next.evaluations.count, 2U);
   ASSERT_THAT(rig().asked, SizeIs(2));
   EXPECT_EQ(rig().asked[0].evaluation.lane, 3U);
 
@@ -163,7 +163,7 @@ TEST_F(AfterCommitTest, ReturnsTheInputsForLaterTurnsAndAppliesNone) {
   ASSERT_THAT(next.commands, SizeIs(2));
   EXPECT_EQ(next.commands[0].request, 5U);
   EXPECT_EQ(next.commands[1].request, 4U);
-  EXPECT_EQ(next.evaluations, 0U);
+  EXPECT_EQ(next.evaluations, EvaluationLoad());
   EXPECT_FALSE(engine().catalog.find_namespace("shop")) << "the command was not applied";
 }
 

@@ -9,7 +9,8 @@
 namespace millrace {
 namespace {
 
-constexpr Marks kMarks{.outbox_bytes = 100, .evaluations = 10, .store_reserve = 4'096};
+constexpr Marks kMarks{
+    .outbox_bytes = 100, .evaluations = 10, .evaluation_bytes = 1'000, .store_reserve = 4'096};
 
 class PressureTest : public testing::Test {
  protected:
@@ -22,8 +23,10 @@ class PressureTest : public testing::Test {
     environment = std::move(*opened);
     pressure.emplace(*environment, kMarks);
   }
-  std::string measure(Duration elapsed, uint64_t outbox_bytes = 0, size_t evaluations = 0) {
-    const auto& cause = pressure->measure(elapsed, outbox_bytes, evaluations);
+  std::string measure(Duration elapsed, uint64_t outbox_bytes = 0, size_t evaluations = 0,
+                      uint64_t evaluation_bytes = 0) {
+    const auto& cause =
+        pressure->measure(elapsed, outbox_bytes, {.count = evaluations, .bytes = evaluation_bytes});
     EXPECT_EQ(pressure->is_on(), cause.has_value());
     return cause ? cause->code : "none";
   }
@@ -39,7 +42,8 @@ TEST_F(PressureTest, IsOnWhileTooManyMessagesOrEvaluationsWait) {
   EXPECT_EQ(measure(Duration(0), 99, 9), "none");
   EXPECT_EQ(measure(Duration(0), 100, 0), "busy");
   EXPECT_EQ(measure(Duration(0), 0, 10), "busy");
-  EXPECT_EQ(measure(Duration(0), 99, 9), "none");
+  EXPECT_EQ(measure(Duration(0), 0, 1, 1'000), "busy") << "the inputs are in memory";
+  EXPECT_EQ(measure(Duration(0), 99, 9, 999), "none");
   EXPECT_FALSE(pressure->store_is_full());
   EXPECT_EQ(pressure->look_again_at(), std::nullopt) << "no later measurement is needed";
 }
