@@ -4,6 +4,7 @@
 // attributes as separate fields.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -46,6 +47,9 @@ class Attributes {
 
   /// An event with these attributes and without data.
   Event event() const;
+
+  /// The bytes of memory that the attributes take.
+  size_t size() const { return bytes_.size(); }
 
  private:
   class Walk;

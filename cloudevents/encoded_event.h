@@ -30,6 +30,9 @@ class EncodedEvent {
   /// The complete event; each call decodes it again.
   Event event() const;
 
+  /// The bytes of memory that the attributes and the data take.
+  size_t size() const { return attributes_.size() + (bytes_ ? bytes_->size() : 0); }
+
  private:
   Attributes attributes_;
   std::optional<std::string> bytes_;  ///< the data; if is_json_event_, the whole event in JSON

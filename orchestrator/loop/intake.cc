@@ -14,6 +14,16 @@ namespace {
 /// justify a commit of their own.
 constexpr size_t kManyAcks = Outbox::kWindow / 2;
 
+/// About the bytes of memory that the delivery takes besides its fields.
+size_t delivery_bytes(const Delivery& delivery) {
+  if (const auto* const event = std::get_if<EventInput>(&delivery)) return event->event.size();
+  const auto* const unreadable = std::get_if<UnreadableInput>(&delivery);
+  if (unreadable == nullptr) return 0;
+  size_t bytes = unreadable->message.subject.size() + unreadable->message.data.size();
+  for (const auto& [name, value] : unreadable->message.headers) bytes += name.size() + value.size();
+  return bytes;
+}
+
 Error stopping() { return {"stopping", "millrace is stopping; try again"}; }
 
 }  // namespace
@@ -31,14 +41,18 @@ bool makes_room(const Command& command) {
 bool Intake::deliver(std::vector<Delivery> deliveries) {
   std::unique_lock guard(lock_);
   if (!refuses_deliveries_) note_changes(deliveries);
-  room_came_.wait(guard, [&] {
-    return refuses_deliveries_ || deliveries_.size() < limits_.waiting_deliveries;
-  });
+  room_came_.wait(guard, [&] { return refuses_deliveries_ || !is_full(); });
   if (refuses_deliveries_) return false;
   const bool was_idle = !has_work();
+  for (const Delivery& one : deliveries) bytes_ += delivery_bytes(one);
   std::move(deliveries.begin(), deliveries.end(), std::back_inserter(deliveries_));
   if (was_idle) work_came_.notify_one();
   return true;
+}
+
+/// Whether too many deliveries wait, or too many bytes of them.
+bool Intake::is_full() const {
+  return deliveries_.size() >= limits_.waiting_deliveries || bytes_ >= limits_.waiting_bytes;
 }
 
 /// Puts the changes of the stream into their own lane, before there is room for the deliveries:
@@ -196,11 +210,19 @@ void Intake::set_failure(const std::optional<Error>& failure) {
 
 void Intake::gather(Work& work) {
   const std::lock_guard guard(lock_);
-  const bool was_full = deliveries_.size() >= limits_.waiting_deliveries;
-  size_t count =
+  const bool was_full = is_full();
+  size_t most =
       std::min(deliveries_.size(),
                limits_.batch_events - std::min(limits_.batch_events, work.deliveries.size()));
-  if (refusal_) count = 0;
+  if (refusal_) most = 0;
+  size_t bytes = 0;
+  for (const Delivery& one : work.deliveries) bytes += delivery_bytes(one);
+  size_t count = 0;
+  for (; count < most && bytes < limits_.batch_bytes; ++count) {
+    const size_t taken = delivery_bytes(deliveries_[count]);
+    bytes += taken;
+    bytes_ -= taken;
+  }
   const auto end = deliveries_.begin() + static_cast<ptrdiff_t>(count);
   std::move(deliveries_.begin(), end, std::back_inserter(work.deliveries));
   deliveries_.erase(deliveries_.begin(), end);

@@ -28,6 +28,10 @@ struct IntakeLimits {
   size_t batch_events = 1024;        ///< maximum number of events in one batch
   size_t waiting_deliveries = 8192;  ///< deliver() blocks while so many deliveries wait
   size_t waiting_commands = 1024;    ///< command() answers `busy` while so many commands wait
+  /// deliver() blocks while deliveries with so many bytes wait.
+  size_t waiting_bytes = size_t{32} << 20;
+  /// A batch with events of so many bytes gets no further one.
+  size_t batch_bytes = size_t{16} << 20;
 };
 
 /// Answers a waiting caller with an error.
@@ -107,6 +111,7 @@ class Intake final : public DeliverySink, public TaskSink {
   bool sleep(const Sleep& sleep);
 
  private:
+  bool is_full() const;                                        ///< the caller holds `lock_`
   bool has_work() const;                                       ///< the caller holds `lock_`
   bool has_steps() const;                                      ///< the caller holds `lock_`
   void note_changes(const std::vector<Delivery>& deliveries);  ///< the caller holds `lock_`
@@ -118,7 +123,8 @@ class Intake final : public DeliverySink, public TaskSink {
   std::condition_variable room_came_;
   std::condition_variable quiet_came_;
   std::deque<Delivery> deliveries_;
-  Work lanes_;  ///< all inputs except deliveries
+  size_t bytes_ = 0;  ///< of deliveries_
+  Work lanes_;        ///< all inputs except deliveries
   uint64_t openings_ = 0;
   std::map<uint64_t, Done> asked_;
   uint64_t last_request_ = 0;

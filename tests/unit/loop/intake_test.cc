@@ -20,6 +20,14 @@ Delivery event(uint64_t sequence) {
   return EventInput{.ns = "default", .sequence = sequence, .event = {}};
 }
 
+/// An event of somewhat more than 1 000 bytes.
+Delivery large_event(uint64_t sequence) {
+  return EventInput{.ns = "default",
+                    .sequence = sequence,
+                    .event = EncodedEvent(Event{
+                        .id = "1", .source = "/s", .type = "t", .data = std::string(1'000, 'x')})};
+}
+
 class IntakeTest : public testing::Test {
  protected:
   void deliver(std::initializer_list<uint64_t> sequences) {
@@ -148,6 +156,38 @@ TEST_F(IntakeTest, BlocksADeliveryUntilThereIsRoom) {
   EXPECT_THAT(sequences(gather()), ElementsAre(1, 2, 3));
   EXPECT_TRUE(waiting.get());
   EXPECT_THAT(sequences(gather()), ElementsAre(4, 5));
+}
+
+TEST_F(IntakeTest, LimitsTheBytesOfTheEventsThatWaitAndThoseOfABatch) {
+  Intake small{{.waiting_bytes = 1'500, .batch_bytes = 1'000}};
+  const auto gather_from_small = [&small] {
+    Work work;
+    small.gather(work);
+    return sequences(work);
+  };
+  EXPECT_TRUE(small.deliver({large_event(1), large_event(2)})) << "a delivery is taken as a whole";
+  auto waiting = std::async(std::launch::async, [&] { return small.deliver({large_event(3)}); });
+  Work work;
+  small.gather(work);
+  EXPECT_THAT(sequences(work), ElementsAre(1));
+  small.gather(work);
+  EXPECT_THAT(sequences(work), ElementsAre(1)) << "the batch is full";
+  EXPECT_TRUE(waiting.get());
+  EXPECT_THAT(gather_from_small(), ElementsAre(2));
+  EXPECT_THAT(gather_from_small(), ElementsAre(3));
+  EXPECT_THAT(gather_from_small(), IsEmpty());
+}
+
+TEST_F(IntakeTest, LimitsTheBytesOfMessagesThatAreNoEvents) {
+  Intake small{{.batch_bytes = 1'000}};
+  const auto unreadable = [](uint64_t sequence) {
+    return UnreadableInput{.sequence = sequence,
+                           .message = {.headers = {{"a", std::string(1'000, 'x')}}}};
+  };
+  EXPECT_TRUE(small.deliver({unreadable(1), unreadable(2)}));
+  Work work;
+  small.gather(work);
+  EXPECT_THAT(work.deliveries, SizeIs(1));
 }
 
 TEST_F(IntakeTest, ReleasesABlockedDeliveryOnceTheIntakeRefusesDeliveries) {
