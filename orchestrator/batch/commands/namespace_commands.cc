@@ -23,7 +23,8 @@
 namespace millrace {
 namespace {
 
-/// How many definitions one batch reads to find one that names a service.
+/// How many definitions one unit of work reads at most to find one that names a service. One that
+/// is not in memory takes some milliseconds.
 constexpr size_t kDefinitionsAtOnce = 8;
 
 /// Searches the settings of the namespace, and some of the newest revisions of its workflows, for
@@ -41,7 +42,9 @@ Result<std::optional<bool>> names_service(const CommandContext& context, Namespa
   for (auto next = workflows.upper_bound(command.searched); next != workflows.end(); ++next) {
     const auto& [number, entry] = *next;
     if (entry.ns != ns) continue;
-    if (left-- == 0) return std::optional<bool>();
+    const bool has_read = left < kDefinitionsAtOnce;
+    const bool is_spent = has_read && context.unit != nullptr && context.unit->is_spent();
+    if (left-- == 0 || is_spent) return std::optional<bool>();
     command.searched = number;
     const auto workflow = batch.catalog.definition(batch.tx, {number, entry.latest});
     if (!workflow && is_damaged_row(workflow.error())) continue;

@@ -141,6 +141,26 @@ TEST(NamespaceCommands, PauseIsRefusedForAnUnknownService) {
   EXPECT_EQ(rig.must(pause), (Json{{"name", "charge"}, {"paused", false}, {"changed", true}}));
 }
 
+TEST(NamespaceCommands, PauseSearchesInOneDefinitionIfThatTakesAWholeUnitOfWork) {
+  struct Spent final : WorkBudget {
+    bool is_spent(size_t) const override { return true; }
+  };
+  CommandRig rig;
+  rig.must(CommandRig::apply_workflow(kWaits));
+  rig.must(CommandRig::apply_workflow(kCalls));
+  Spent unit;
+  Command command = PauseService{.ns = "default", .name = "charge"};
+  for (const bool is_last : {false, true}) {
+    CommandContext context = rig.context();
+    context.unit = &unit;
+    Result<CommandProgress> progress = carry_out(context, command);
+    ASSERT_TRUE(progress) << progress.error().message;
+    ASSERT_TRUE(rig.commit());
+    ASSERT_EQ(std::holds_alternative<Json>(*progress), is_last);
+    if (!is_last) command = std::get<Command>(*std::move(progress));
+  }
+}
+
 TEST(NamespaceCommands, PauseChangesNothingIfTheSettingsAlreadyPauseTheService) {
   CommandRig rig;
   rig.must(CreateNamespace{.name = "default", .settings = services(R"(["charge"])")});
