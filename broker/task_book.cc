@@ -305,9 +305,20 @@ std::optional<TaskReport> TaskBook::apply(const InstanceId& task, Entry& entry, 
     check_started(task, entry, now + settings_.grace);
     return std::nullopt;
   }
-  if (entry.started) return TaskReport{task, TaskHeartbeat{}};
-  has_started(entry);
-  return TaskReport{task, TaskStarted{}};
+  entry.heard_at = now;
+  if (!entry.started) {
+    has_started(entry);
+    return TaskReport{task, TaskStarted{}};
+  }
+  if (entry.reported_at && now - *entry.reported_at < settings_.heartbeat_each) return std::nullopt;
+  entry.reported_at = now;
+  return TaskReport{task, TaskHeartbeat{}};
+}
+
+std::optional<Duration> TaskBook::since_heartbeat(const InstanceId& task, Time now) const {
+  const auto at = tasks_.find(task);
+  if (at == tasks_.end() || !at->second.heard_at) return std::nullopt;
+  return std::chrono::duration_cast<Duration>(now - *at->second.heard_at);
 }
 
 bool TaskBook::ask(const InstanceId& task, Time now) {

@@ -60,6 +60,8 @@ class TaskBook {
     size_t most_unacknowledged = 4'096;  ///< limit of messages that the stream has not acknowledged
     size_t most_questions = 64;          ///< limit of questions that the broker has not answered
     std::string folder = {};             ///< the mark of the data folder: see sent_again()
+    /// The heartbeats of a task are reported no more often than this: a worker may send any number.
+    Duration heartbeat_each{100};
   };
   explicit TaskBook(Settings settings)
       : settings_(std::move(settings)), doubts_(settings_.most_questions) {}
@@ -109,6 +111,8 @@ class TaskBook {
   /// worker. The word is ignored if `consumer` is not the consumer of the message's subject.
   std::optional<TaskReport> heard(std::string_view consumer, uint64_t sequence, AckWord word,
                                   Time now);
+  /// The time since the task's last heartbeat; nullopt: there was none.
+  std::optional<Duration> since_heartbeat(const InstanceId& task, Time now) const;
   /// Workers have got all messages of that subject up to this sequence. So the tasks of these
   /// messages have started, even if no acknowledgement of a worker has come.
   std::vector<TaskReport> given_out(const std::string& subject, uint64_t sequence);
@@ -174,6 +178,8 @@ class TaskBook {
     uint64_t sequence = 0;                       ///< in the stream; 0: not known
     Time look_at{};                              ///< when elapse() has to check this entry
     std::optional<Time> asked_until;             ///< deadline to report whether the task started
+    std::optional<Time> heard_at;                ///< the last word of a worker
+    std::optional<Time> reported_at;             ///< the last heartbeat that was reported
     std::optional<Duration> limit;               ///< for a service: see add()
     Standing standing = Standing::kWanted;
     bool queued = false;

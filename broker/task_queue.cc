@@ -140,6 +140,11 @@ bool TaskQueue::Impl::check_started(const InstanceId& task) {
   return true;
 }
 
+std::optional<Duration> TaskQueue::Impl::since_heartbeat(const InstanceId& task) const {
+  const std::lock_guard lock(mutex_);
+  return book_.since_heartbeat(task, steady_clock::now());
+}
+
 uint64_t TaskQueue::Impl::waiting_bytes(std::string_view ns) const {
   const std::lock_guard lock(mutex_);
   return book_.unsent_bytes(ns);
@@ -465,6 +470,10 @@ void TaskQueue::run(Task task) { impl_->run(std::move(task)); }
 void TaskQueue::stop(const InstanceId& task) { impl_->stop(task); }
 
 bool TaskQueue::check_started(const InstanceId& task) { return impl_->check_started(task); }
+
+std::optional<Duration> TaskQueue::since_heartbeat(const InstanceId& task) const {
+  return impl_->since_heartbeat(task);
+}
 
 uint64_t TaskQueue::waiting_bytes(std::string_view ns) const { return impl_->waiting_bytes(ns); }
 

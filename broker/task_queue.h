@@ -68,6 +68,8 @@ class TaskQueue : public TaskRunner {
   void stop(const InstanceId& task) override;
   /// Asks the broker whether it has given the task to a worker.
   bool check_started(const InstanceId& task) override;
+  /// Heartbeats that follow soon on one another are reported once.
+  std::optional<Duration> since_heartbeat(const InstanceId& task) const override;
   /// The bytes of tasks that the broker has not accepted yet.
   uint64_t waiting_bytes(std::string_view ns) const override;
 

@@ -39,6 +39,7 @@ class TaskQueue::Impl {
   void run(Task task);
   void stop(const InstanceId& task);
   bool check_started(const InstanceId& task);
+  std::optional<Duration> since_heartbeat(const InstanceId& task) const;
   uint64_t waiting_bytes(std::string_view ns) const;
   Counts counts() const;
   Status health() const;

@@ -40,6 +40,24 @@ TEST_F(TaskBookTest, IgnoresAnAnswerToATaskOfAnotherNamespace) {
   EXPECT_TRUE(book_.answered(task_id(1), "shop", now_));
 }
 
+TEST_F(TaskBookTest, ReportsHeartbeatsThatFollowSoonOnOneAnotherOnce) {
+  add(1);
+  sent();
+  stored(1, 7);
+  EXPECT_EQ(book_.since_heartbeat(task_id(1), now_), std::nullopt);
+  for (int i = 0; i < 1'000; ++i) heard(7, AckWord::kAlive);
+  EXPECT_EQ(reports_, (Words{"1 started", "1 alive"}));
+  pass(Duration(60));
+  heard(7, AckWord::kAlive);
+  pass(Duration(40));
+  EXPECT_EQ(reports_, (Words{"1 started", "1 alive"}));
+  EXPECT_EQ(book_.since_heartbeat(task_id(1), now_), Duration(40)) << "it was not reported";
+  heard(7, AckWord::kAlive);
+  EXPECT_EQ(reports_, (Words{"1 started", "1 alive", "1 alive"}));
+  EXPECT_EQ(book_.since_heartbeat(task_id(1), now_), Duration(0));
+  EXPECT_EQ(book_.since_heartbeat(task_id(2), now_), std::nullopt);
+}
+
 TEST_F(TaskBookTest, CountsTheBytesOfANamespaceThatTheBrokerDoesNotHave) {
   const uint64_t one = std::string_view(kTaskSubject).size() + 1;
   EXPECT_EQ(book_.unsent_bytes("shop"), 0U);

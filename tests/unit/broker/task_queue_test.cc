@@ -80,8 +80,9 @@ TEST_F(TaskQueueTest, ReportsTheFirstHeartbeatAsTheStart) {
   worker.say(task, "+WPI");
   EXPECT_TRUE(sink_.wait_for_reports(task_id(1), "started", 1));
   worker.say(task, "+WPI");
-  worker.say(task, "+WPI");
-  EXPECT_TRUE(sink_.wait_for_reports(task_id(1), "alive", 2));
+  EXPECT_TRUE(sink_.wait_for_reports(task_id(1), "alive", 1));
+  EXPECT_TRUE(queue_->since_heartbeat(task_id(1)));
+  EXPECT_FALSE(queue_->since_heartbeat(task_id(2)));
   expect_starts(1);
 }
 
