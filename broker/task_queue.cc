@@ -74,7 +74,8 @@ TaskQueue::Impl::Impl(Connection& connection, TaskSink& sink, const TaskQueueSet
       TaskResults::Settings{.stream = results_stream_,
                             .process = settings.process,
                             .pull = settings.pull,
-                            .most_unstored = settings.most_unstored},
+                            .most_unstored = settings.most_unstored,
+                            .most_unstored_bytes = settings.most_unstored_bytes},
       TaskResults::Handlers{.answer =
                                 [this](NatsMessage answer, std::function<void()> stored) {
                                   on_result(std::move(answer), std::move(stored));

@@ -36,7 +36,9 @@ struct TaskQueueSettings {
   DataFolder folder;             ///< for inherited tasks; empty: no task is inherited
   PullSettings pull;             ///< for the consumer of answers
   size_t most_unstored = 4'096;  ///< limit of answers that are reported but not stored yet
-  Duration ack_timeout{5'000};   ///< after it, an unacknowledged task is sent again
+  /// No further answer is reported while so many bytes of answers are not stored yet.
+  uint64_t most_unstored_bytes = uint64_t{32} << 20;
+  Duration ack_timeout{5'000};  ///< after it, an unacknowledged task is sent again
   /// After this time, messages that the broker has not read are sent again.
   Duration flush_timeout{1'000};
   Duration look_timeout{1'000};  ///< the limit to find out whether a worker has a task

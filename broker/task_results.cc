@@ -21,14 +21,49 @@ namespace {
 /// consumer.
 constexpr int kMostAnswerBreaks = 5;
 
+uint64_t answer_bytes(const NatsMessage& answer) {
+  uint64_t bytes = answer.data.size();
+  for (const auto& [name, value] : answer.headers) bytes += name.size() + value.size();
+  return bytes;
+}
+
 }  // namespace
+
+/// The bytes of the answers that are reported and not stored yet. Any thread. An answer may be
+/// stored after the TaskResults is destroyed, so its callback shares this object.
+class TaskResults::Unstored {
+ public:
+  /// Adds an answer. Waits while there are `most` bytes or more, unless close() was called.
+  void add(uint64_t bytes, uint64_t most) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return bytes_ < most || is_closed_; });
+    bytes_ += bytes;
+  }
+  void remove(uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    bytes_ -= bytes;
+    changed_.notify_all();
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  uint64_t bytes_ = 0;
+  bool is_closed_ = false;
+};
 
 TaskResults::TaskResults(Connection& connection, StreamKeeper& keeper, Settings settings,
                          Handlers handlers)
     : connection_(connection),
       keeper_(keeper),
       settings_(std::move(settings)),
-      handlers_(std::move(handlers)) {
+      handlers_(std::move(handlers)),
+      unstored_(std::make_shared<Unstored>()) {
   watch_ = connection_.watch([this](LinkChange change) {
     if (change != LinkChange::kLameDuck) interrupt();
   });
@@ -42,6 +77,7 @@ TaskResults::~TaskResults() {
     stopping_ = true;
   }
   interrupt();
+  unstored_->close();
   thread_.join();
 }
 
@@ -165,10 +201,14 @@ void TaskResults::hand_out(natsMsg* message, const DeliveryNumbers& numbers) {
       answer.headers = apart(std::move(answer.headers));
     }
   }
+  const uint64_t bytes = answer_bytes(answer);
+  unstored_->add(bytes, settings_.most_unstored_bytes);
   // The callback holds the handle, not this object, because the answer may be stored after this
   // object is destroyed.
   handlers_.answer(std::move(answer),
-                   [handle = connection_.handle(), ack = std::string(natsMsg_GetReply(message))] {
+                   [handle = connection_.handle(), ack = std::string(natsMsg_GetReply(message)),
+                    unstored = unstored_, bytes] {
+                     unstored->remove(bytes);
                      // Without the acknowledgement the answer comes again and is ignored.
                      std::ignore = natsConnection_PublishString(handle.get(), ack.c_str(), "+ACK");
                    });

@@ -34,6 +34,8 @@ class TaskResults {
     std::string process;  ///< the owner's process; empty: no owner
     PullSettings pull;
     size_t most_unstored = 4'096;  ///< limit of answers that are reported but not stored yet
+    /// No further answer is reported while so many bytes of answers are not stored yet.
+    uint64_t most_unstored_bytes = uint64_t{32} << 20;
   };
   struct Handlers {
     /// Call `stored` once, when the answer is stored: `stored` deletes the answer from the stream.
@@ -55,6 +57,8 @@ class TaskResults {
   Status health() const;
 
  private:
+  class Unstored;
+
   void run();
   Status open();
   Status delete_others(const std::string& name);
@@ -69,6 +73,7 @@ class TaskResults {
   StreamKeeper& keeper_;
   const Settings settings_;
   const Handlers handlers_;
+  const std::shared_ptr<Unstored> unstored_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

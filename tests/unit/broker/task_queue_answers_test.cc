@@ -220,6 +220,21 @@ TEST_F(TaskQueueTest, ReportsNoMoreAnswersThanTheLimitOfUnstoredReports) {
   EXPECT_TRUE(empties(kResultsStream));
 }
 
+TEST_F(TaskQueueTest, ReportsNoMoreBytesOfAnswersThanTheLimitOfUnstoredReports) {
+  open({.most_unstored_bytes = 1'500});
+  ASSERT_TRUE(becomes_true([&] { return queue_->health().has_value(); }));
+  sink_.hold_back();
+  const std::string answer(1'000, 'x');
+  for (int i = 0; i < 5; ++i) {
+    client_->publish_acked("millrace.results.0.shop." + to_string(task_id(1)), "", answer);
+  }
+  ASSERT_TRUE(sink_.wait_for_all(2));
+  EXPECT_EQ(sink_.unstored(), 2u);
+  sink_.store();
+  EXPECT_EQ(sink_.wait_for(task_id(1), 5).size(), 5u);
+  EXPECT_TRUE(empties(kResultsStream));
+}
+
 TEST_F(TaskQueueTest, ReportsAnUnstoredAnswerAgainAfterARestartOfMillrace) {
   open();
   sink_.hold_back();
