@@ -41,19 +41,33 @@ void TaskBook::add(const InstanceId& task, std::string_view ns, bool queued, Nat
   at->second.queued = queued;
   at->second.limit = limit;
   at->second.inherited = inherited;
-  (queued ? queue_ : calls_).push_back(task);
+  if (!queued) return call(task, at->second);
+  queue_.push_back(task);
+}
+
+/// Lets the request of a task be sent to its service, or keeps it until others have ended.
+void TaskBook::call(const InstanceId& task, Entry& entry) {
+  Space& space = entry.ns->second;
+  entry.is_called = space.calls < settings_.most_calls;
+  if (entry.is_called) ++space.calls;
+  (entry.is_called ? calls_ : space.waiting).push_back(task);
+}
+
+/// After a request to a service of the namespace has ended: lets the next one be sent.
+void TaskBook::call_next(Space& space) {
+  --space.calls;
+  while (!space.waiting.empty()) {
+    const auto at = tasks_.find(space.waiting.front());
+    space.waiting.pop_front();
+    if (at != tasks_.end() && !at->second.is_called) return call(at->first, at->second);
+  }
 }
 
 /// Gives a task the message that has to be sent.
 void TaskBook::set_message(Entry& entry, NatsMessage message) {
-  entry.ns->second += message_bytes(message);
+  entry.ns->second.unsent_bytes += message_bytes(message);
   ++unsent_;
   entry.message = std::make_shared<const NatsMessage>(std::move(message));
-}
-
-uint64_t TaskBook::unsent_bytes(std::string_view ns) const {
-  const auto found = spaces_.find(ns);
-  return found == spaces_.end() ? 0 : found->second;
 }
 
 void TaskBook::stop(const InstanceId& task) {
@@ -116,7 +130,7 @@ TaskMail TaskBook::take_mail(bool with_stream, size_t most, Time now) {
 void TaskBook::have_sent(Entry& entry) {
   if (entry.message == nullptr) return;
   --unsent_;
-  entry.ns->second -= message_bytes(*entry.message);
+  entry.ns->second.unsent_bytes -= message_bytes(*entry.message);
   if (entry.queued && entry.sent) --unacknowledged_;
   entry.message.reset();
 }
@@ -315,12 +329,6 @@ std::optional<TaskReport> TaskBook::apply(const InstanceId& task, Entry& entry, 
   return TaskReport{task, TaskHeartbeat{}};
 }
 
-std::optional<Duration> TaskBook::since_heartbeat(const InstanceId& task, Time now) const {
-  const auto at = tasks_.find(task);
-  if (at == tasks_.end() || !at->second.heard_at) return std::nullopt;
-  return std::chrono::duration_cast<Duration>(now - *at->second.heard_at);
-}
-
 bool TaskBook::ask(const InstanceId& task, Time now) {
   const auto at = tasks_.find(task);
   if (at == tasks_.end()) return false;
@@ -413,12 +421,6 @@ bool TaskBook::failed(const InstanceId& task) {
   return waited_for;
 }
 
-std::optional<bool> TaskBook::is_queued(const InstanceId& task) const {
-  const auto at = tasks_.find(task);
-  if (at == tasks_.end()) return std::nullopt;
-  return at->second.queued;
-}
-
 std::vector<TaskReport> TaskBook::elapse(Time now) {
   forget_early(now - kEarlyKept);
   // Tasks about which the broker has not answered: they count as not started.
@@ -479,7 +481,10 @@ TaskBook::Tasks::iterator TaskBook::forget(Tasks::iterator at) {
   doubts_.drop(at->first);
   if (!at->second.started) at->second.subject->second.not_started.erase(at->second.sequence);
   forget_sequence(at->first, at->second);
-  return tasks_.erase(at);
+  Space* const space = at->second.is_called ? &at->second.ns->second : nullptr;
+  const auto next = tasks_.erase(at);
+  if (space != nullptr) call_next(*space);
+  return next;
 }
 
 void TaskBook::forget_sequence(const InstanceId& task, const Entry& entry) {

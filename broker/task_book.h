@@ -62,6 +62,9 @@ class TaskBook {
     std::string folder = {};             ///< the mark of the data folder: see sent_again()
     /// The heartbeats of a task are reported no more often than this: a worker may send any number.
     Duration heartbeat_each{100};
+    /// The most requests of one namespace to services that have not answered. Their answers come
+    /// to this process at once, and it cannot leave them in a stream.
+    size_t most_calls = 1'024;
   };
   explicit TaskBook(Settings settings)
       : settings_(std::move(settings)), doubts_(settings_.most_questions) {}
@@ -112,7 +115,11 @@ class TaskBook {
   std::optional<TaskReport> heard(std::string_view consumer, uint64_t sequence, AckWord word,
                                   Time now);
   /// The time since the task's last heartbeat; nullopt: there was none.
-  std::optional<Duration> since_heartbeat(const InstanceId& task, Time now) const;
+  std::optional<Duration> since_heartbeat(const InstanceId& task, Time now) const {
+    const auto at = tasks_.find(task);
+    if (at == tasks_.end() || !at->second.heard_at) return std::nullopt;
+    return std::chrono::duration_cast<Duration>(now - *at->second.heard_at);
+  }
   /// Workers have got all messages of that subject up to this sequence. So the tasks of these
   /// messages have started, even if no acknowledgement of a worker has come.
   std::vector<TaskReport> given_out(const std::string& subject, uint64_t sequence);
@@ -145,7 +152,10 @@ class TaskBook {
   std::optional<Time> next_time() const;
 
   /// Whether the task is for the work queue; nullopt: the task is unknown.
-  std::optional<bool> is_queued(const InstanceId& task) const;
+  std::optional<bool> is_queued(const InstanceId& task) const {
+    const auto at = tasks_.find(task);
+    return at == tasks_.end() ? std::nullopt : std::optional(at->second.queued);
+  }
   size_t size() const { return tasks_.size(); }
   /// The number of messages with early words (struct Early). Their number and their age are
   /// limited.
@@ -153,7 +163,10 @@ class TaskBook {
   /// The number of tasks that the broker has not accepted yet.
   size_t unsent() const { return unsent_; }
   /// The bytes of the messages of such tasks of a namespace.
-  uint64_t unsent_bytes(std::string_view ns) const;
+  uint64_t unsent_bytes(std::string_view ns) const {
+    const auto found = spaces_.find(ns);
+    return found == spaces_.end() ? 0 : found->second.unsent_bytes;
+  }
 
  private:
   enum class Standing : uint8_t {
@@ -168,8 +181,13 @@ class TaskBook {
     std::map<uint64_t, InstanceId> not_started;  ///< by sequence: tasks that no worker has started
   };
   using Subjects = std::map<std::string, Subject>;
-  /// By name: unsent_bytes().
-  using Spaces = std::map<std::string, uint64_t, std::less<>>;
+  /// A namespace.
+  struct Space {
+    uint64_t unsent_bytes = 0;
+    size_t calls = 0;                ///< requests to services that are sent, or are to be sent
+    std::deque<InstanceId> waiting;  ///< further ones, in their order; may be outdated
+  };
+  using Spaces = std::map<std::string, Space, std::less<>>;  // by name
 
   struct Entry {
     std::shared_ptr<const NatsMessage> message;  ///< null once the broker has it
@@ -184,6 +202,7 @@ class TaskBook {
     Standing standing = Standing::kWanted;
     bool queued = false;
     bool sent = false;
+    bool is_called = false;  ///< one of Space::calls
     bool started = false;    ///< a worker has the task, or the service got the request
     bool gone = false;       ///< the stream does not have the message any more
     bool inherited = false;  ///< becomes doubtful if the stream acknowledges it as a duplicate
@@ -203,6 +222,8 @@ class TaskBook {
   void take_from_stream(Tasks::iterator at, Time now);
   void deliver_again(const InstanceId& task, Entry& entry);
   void set_message(Entry& entry, NatsMessage message);
+  void call(const InstanceId& task, Entry& entry);
+  void call_next(Space& space);
   void forget_sequence(const InstanceId& task, const Entry& entry);
   void have_sent(Entry& entry);
   void has_started(Entry& entry);

@@ -125,6 +125,7 @@ void TaskQueue::Impl::on_answer(natsMsg* message) {
   {
     const std::lock_guard lock(mutex_);
     if (!book_.answered(task, std::nullopt, steady_clock::now())) return;
+    if (book_.has_mail(false)) changed_.notify_all();  // another request may be sent
   }
   sink_.report({task, TaskEnded{.result = std::move(result)}}, {});
 }
@@ -175,6 +176,7 @@ void TaskQueue::Impl::end(const InstanceId& task, std::string_view code, std::st
   {
     const std::lock_guard lock(mutex_);
     if (!book_.failed(task)) return;
+    if (book_.has_mail(false)) changed_.notify_all();  // another request may be sent
   }
   sink_.report(ended_by(task, code, std::move(why)), {});
 }

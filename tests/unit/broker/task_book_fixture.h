@@ -94,7 +94,8 @@ class TaskBookTest : public testing::Test {
                   .look_timeout = kLookTimeout,
                   .most_unacknowledged = 3,
                   .most_questions = 2,
-                  .folder = "here"}};
+                  .folder = "here",
+                  .most_calls = 2}};
   TaskMail mail_;
   Words reports_;
 };

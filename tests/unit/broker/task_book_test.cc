@@ -58,6 +58,22 @@ TEST_F(TaskBookTest, ReportsHeartbeatsThatFollowSoonOnOneAnotherOnce) {
   EXPECT_EQ(book_.since_heartbeat(task_id(2), now_), std::nullopt);
 }
 
+TEST_F(TaskBookTest, SendsFurtherRequestsOfANamespaceWhenItsServicesHaveAnswered) {
+  for (const uint8_t number : {1, 2, 3, 4, 5}) add(number, false);
+  book_.add(task_id(9), "other", false, NatsMessage{.subject = "theirs", .data = "x"});
+  EXPECT_EQ(sent(), (std::vector<int>{1, 2, 9}));
+  EXPECT_EQ(sent(), std::vector<int>()) << "the others wait";
+  book_.stop(task_id(3));
+  book_.link_lost();
+  EXPECT_EQ(sent(), (std::vector<int>{1, 2, 9})) << "they have their places already";
+  for (const uint8_t number : {1, 2, 9}) book_.delivered(task_id(number), now_);
+  EXPECT_TRUE(book_.answered(task_id(2), std::nullopt, now_));
+  EXPECT_EQ(sent(), (std::vector<int>{4})) << "the third was stopped";
+  EXPECT_TRUE(book_.failed(task_id(4)));
+  EXPECT_EQ(sent(), (std::vector<int>{5}));
+  EXPECT_FALSE(book_.has_mail(false));
+}
+
 TEST_F(TaskBookTest, CountsTheBytesOfANamespaceThatTheBrokerDoesNotHave) {
   const uint64_t one = std::string_view(kTaskSubject).size() + 1;
   EXPECT_EQ(book_.unsent_bytes("shop"), 0U);
