@@ -24,7 +24,8 @@ Delivery read_delivery(NatsMessage message, const DeliveredAs& as) {
     return UnreadableInput{as.sequence, as.stamped, as.more, std::move(event).error(),
                            std::move(message)};
   }
-  return EventInput{*std::move(ns), as.sequence, as.stamped, as.more, *std::move(event)};
+  const size_t bytes = event->size();
+  return EventInput{*std::move(ns), as.sequence, as.stamped, as.more, *std::move(event), bytes};
 }
 
 }  // namespace millrace

@@ -9,8 +9,8 @@
 
 #include "orchestrator/batch/batch_outcome.h"
 #include "orchestrator/loop/end_waiters.h"
-#include "orchestrator/loop/evaluation_load.h"
 #include "orchestrator/loop/intake.h"
+#include "orchestrator/loop/pressure.h"
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
 #include "orchestrator/ports/archiver.h"

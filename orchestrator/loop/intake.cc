@@ -16,7 +16,7 @@ constexpr size_t kManyAcks = Outbox::kWindow / 2;
 
 /// About the bytes of memory that the delivery takes besides its fields.
 size_t delivery_bytes(const Delivery& delivery) {
-  if (const auto* const event = std::get_if<EventInput>(&delivery)) return event->event.size();
+  if (const auto* const event = std::get_if<EventInput>(&delivery)) return event->bytes;
   const auto* const unreadable = std::get_if<UnreadableInput>(&delivery);
   if (unreadable == nullptr) return 0;
   size_t bytes = unreadable->message.subject.size() + unreadable->message.data.size();

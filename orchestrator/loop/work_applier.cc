@@ -122,7 +122,7 @@ void WorkApplier::begin_turn(Work& work, const TurnState& turn) {
   if (turn.checkpoint_rate) {
     shares_.set_rate(std::max(*turn.checkpoint_rate / kCheckpointShare, kLeastRate));
   }
-  shares_.set_heavy_rate(turn.heavy_rate);
+  if (turn.heavy_rate != heavy_rate_) shares_.set_heavy_rate(heavy_rate_ = turn.heavy_rate);
   timers_left_ = kTimersInABatch;
   timers_ = {};
   has_inputs_ = !work.deliveries.empty() || !work.commands.empty() || !work.evaluated.empty() ||

@@ -110,6 +110,7 @@ class WorkApplier {
   const Intake& intake_;
   uint64_t turn_ = 0;  ///< the number of the current turn
   FairShares shares_;
+  uint64_t heavy_rate_ = 0;  ///< the last one of shares_
   FairShares command_shares_;
   bool has_inputs_ = false;  ///< the turn has events, commands, results or reports
   UnitCost timers_;          ///< what the timers of the turn have cost so far

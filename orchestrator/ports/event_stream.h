@@ -1,6 +1,7 @@
 // Deliveries of the event stream. DeliverySink is the port that the broker calls.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -21,6 +22,7 @@ struct EventInput {
   TimePoint stamped;  ///< the broker's timestamp; decides whether a timeout came first
   bool more = false;  ///< the stream held later events, which may come before a due timer
   EncodedEvent event;
+  size_t bytes = 0;  ///< EncodedEvent::size()
 };
 
 /// A message of the event stream that is not a valid event; it becomes a dead letter.

@@ -20,12 +20,8 @@ Delivery event(uint64_t sequence) {
   return EventInput{.ns = "default", .sequence = sequence, .event = {}};
 }
 
-/// An event of somewhat more than 1 000 bytes.
 Delivery large_event(uint64_t sequence) {
-  return EventInput{.ns = "default",
-                    .sequence = sequence,
-                    .event = EncodedEvent(Event{
-                        .id = "1", .source = "/s", .type = "t", .data = std::string(1'000, 'x')})};
+  return EventInput{.ns = "default", .sequence = sequence, .event = {}, .bytes = 1'000};
 }
 
 class IntakeTest : public testing::Test {
