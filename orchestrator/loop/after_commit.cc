@@ -26,7 +26,7 @@ struct Perform {
   void operator()(Evaluate& asked) const {
     crash_point(CrashPoint::kEvaluating);
     const size_t bytes = input_bytes(asked.evaluation);
-    next.evaluations += {.count = 1, .bytes = bytes};
+    next.evaluations += EvaluationLoad{.count = 1, .bytes = bytes};
     const WorkflowNumber workflow{static_cast<uint32_t>(asked.evaluation.lane)};
     parts.evaluate(
         std::move(asked.evaluation),

@@ -40,7 +40,7 @@ struct EvaluationLoad {
 /// The load of the evaluations with these results.
 inline EvaluationLoad load_of(std::span<const EvaluatedInput> results) {
   EvaluationLoad load;
-  for (const EvaluatedInput& one : results) load += {.count = 1, .bytes = one.bytes};
+  for (const EvaluatedInput& one : results) load += EvaluationLoad{.count = 1, .bytes = one.bytes};
   return load;
 }
 
