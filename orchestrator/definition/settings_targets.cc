@@ -31,6 +31,12 @@ Status check_targets(const NamespaceSettings& settings, const RequestSubjects& s
       if (why) return invalid_setting(fmt::format("services.{}.request", name), *why);
     }
   }
+  if (settings.webhooks.size() > kMostWebhooks) {
+    return invalid_setting(
+        "webhooks", fmt::format("there are {} webhooks; write at most {}, and let one receiver "
+                                "pass the events on to others",
+                                settings.webhooks.size(), kMostWebhooks));
+  }
   for (size_t i = 0; i < settings.webhooks.size(); ++i) {
     TRY(check_url(fmt::format("webhooks[{}].url", i), settings.webhooks[i].url));
   }

@@ -3,14 +3,20 @@
 // remain in use. Pure.
 #pragma once
 
+#include <cstddef>
+
 #include "base/result.h"
 #include "model/request_subjects.h"
 #include "orchestrator/definition/namespace_settings.h"
 
 namespace millrace {
 
-/// Checks that requests can be sent to the URLs, and that services may be called on the subjects.
-/// Error `settings.invalid` has the place in the settings, and what to write there.
+/// Each lifecycle event is a row for each webhook that gets it, all in one unit of work.
+inline constexpr size_t kMostWebhooks = 32;
+
+/// Checks that requests can be sent to the URLs, that there are at most kMostWebhooks webhooks, and
+/// that services may be called on the subjects. Error `settings.invalid` has the place in the
+/// settings, and what to write there.
 Status check_targets(const NamespaceSettings& settings, const RequestSubjects& subjects);
 
 }  // namespace millrace

@@ -112,6 +112,20 @@ TEST(NamespaceCommands, CreateKeepsTheStoredPartsOfURLsThatAreNotShown) {
   EXPECT_EQ(stored_url(), "http://pay/x");
 }
 
+TEST(NamespaceCommands, CreateRefusesTooManyWebhooks) {
+  CommandRig rig;
+  Json webhooks = Json::array();
+  for (int i = 0; i < 32; ++i) webhooks.push_back(Json{{"url", "http://receiver"}});
+  rig.must(CreateNamespace{.name = "a", .settings = Json{{"webhooks", webhooks}}});
+  webhooks.push_back(Json{{"url", "http://another"}});
+  const Error error =
+      rig.refusal(CreateNamespace{.name = "a", .settings = Json{{"webhooks", webhooks}}});
+  EXPECT_EQ(error.code, "settings.invalid");
+  EXPECT_EQ(error.message,
+            "webhooks: there are 33 webhooks; write at most 32, and let one receiver pass the "
+            "events on to others");
+}
+
 TEST(NamespaceCommands, DeleteIsRefusedWhileAnInstanceIsLive) {
   CommandRig rig;
   rig.must(CreateNamespace{.name = "a"});
