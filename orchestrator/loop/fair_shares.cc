@@ -15,6 +15,9 @@ constexpr size_t kPartOfLastUnit = 4;
 /// How many accounts are kept before those that are idle and owe nothing are forgotten.
 constexpr size_t kAccountsKept = 1'024;
 
+/// After so many units with a smaller ring, one account less counts as a sharer.
+constexpr uint32_t kUnitsBelow = 64;
+
 /// An account is sparse if it has used less than this part of its share: a half.
 constexpr int kPartOfShare = 2;
 
@@ -27,6 +30,14 @@ bool remove_first(std::deque<T>& ring, const T& one) {
 }
 
 }  // namespace
+
+template <class Key>
+void FairShares::Ring<Key>::note_size() {
+  const bool is_below = size() < sharers && ++below < kUnitsBelow;
+  if (is_below) return;
+  sharers = std::max(size(), sharers - 1);
+  below = 0;
+}
 
 template <class Key>
 void FairShares::Ring<Key>::rotate() {
@@ -62,9 +73,9 @@ void FairShares::settle(Account& account, Time now) {
 }
 
 /// What the account has used beyond half of its share, now that all have used `by_all`. `sharers`:
-/// how many have work.
+/// among how many it is shared.
 FairShares::Time FairShares::used(const Account& account, Time by_all, size_t sharers) {
-  const auto parts = kPartOfShare * static_cast<int64_t>(std::max<size_t>(sharers, 1));
+  const auto parts = kPartOfShare * static_cast<int64_t>(sharers);
   const Time since = std::max(by_all - account.used_at, Time(0));
   return std::max(account.used - since / parts, Time(0));
 }
@@ -81,7 +92,8 @@ void FairShares::take(Account& account, Time cost, Time by_all, size_t sharers, 
 /// Puts an account that has work from now on into its ring.
 template <class Key>
 void FairShares::put(Account& account, Time by_all, Ring<Key>& ring, const Key& key) const {
-  const bool is_sparse = used(account, by_all, ring.size() + 1) < limits_.quantum;
+  const bool is_sparse =
+      used(account, by_all, std::max(ring.sharers, ring.size() + 1)) < limits_.quantum;
   (is_sparse ? ring.sparse : ring.others).push_back(key);
 }
 
@@ -180,8 +192,10 @@ void FairShares::charge(const WorkLane& lane, Time time, size_t bytes, Time now)
   space.all_wait = false;
   space.used_by_all += cost;
   used_by_all_ += cost;
-  take(account, cost, space.used_by_all, space.ring.size(), now);
-  take(space, cost, used_by_all_, ring_.size(), now);
+  space.ring.note_size();
+  ring_.note_size();
+  take(account, cost, space.used_by_all, space.ring.sharers, now);
+  take(space, cost, used_by_all_, ring_.sharers, now);
 }
 
 /// Forgets the accounts that have no work and owe nothing. The next search is due when there are

@@ -94,6 +94,11 @@ class FairShares {
     bool empty() const { return sparse.empty() && others.empty(); }
     size_t size() const { return sparse.size() + others.size(); }
     const Key& front() const { return sparse.empty() ? others.front() : sparse.front(); }
+    /// Among how many the time is shared: the largest size lately, because those whose work ends in
+    /// each turn and begins again in the next one share it, too.
+    size_t sharers = 1;
+    uint32_t below = 0;  ///< units in a row at which the size was below `sharers`
+    void note_size();
     /// Moves the first one behind all others.
     void rotate();
     void remove(const Key& one);
