@@ -194,7 +194,8 @@ bool WorkApplier::must_end(const UnitCost& used, double share) const {
   const UnitMeter& meter = engine_.meter;
   if (meter.is_turn_spent() || used.to_write >= meter.limits().unit_time) return true;
   if (has_inputs_) return meter.is_used(used, share);
-  return meter.is_turn_spent(share) && intake_.has_inputs();
+  const bool is_used = meter.is_turn_spent(share) || meter.is_used(used, share);
+  return is_used && intake_.has_inputs();
 }
 
 Status WorkApplier::apply_fairly(FairWork& fair, const Work& work, const TurnState& turn,
