@@ -108,7 +108,7 @@ TEST_F(RetentionWorld, DeletesInStepsThatLetOtherCommandsThrough) {
     EXPECT_THAT(world.metric(kDeletedByRetention) - before, Le(300));
     before = world.metric(kDeletedByRetention);
   }
-  EXPECT_THAT(steps, AllOf(Gt(1), Le(4)));
+  EXPECT_THAT(steps, AllOf(Gt(1), Le(8)));
   world.run_until_idle();
   EXPECT_EQ(usage().ended, 10U);
 }

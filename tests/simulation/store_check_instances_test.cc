@@ -50,7 +50,7 @@ const Plant kInstancePlants[] = {
      {"instance.state"},
      [](Transaction& tx) { edit_head(tx, "naps", [](Instance& head) { head.state = 7; }); }},
     {"a history record of an unknown state",
-     {"instance.state"},
+     {"instance.state", "row.value"},
      [](Transaction& tx) {
        edit_history(tx, "naps", [](HistoryRow& row) { row.records.back().state = "nowhere"; });
      }},
