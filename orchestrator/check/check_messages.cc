@@ -46,14 +46,14 @@ std::optional<TimePoint> generated_at(const NatsMessage& message) {
 }
 
 /// The name of a header that millrace does not write, or not twice; nullopt: there is none. A dead
-/// letter has the headers of the original message, except those of NATS.
+/// letter has the headers of the original message, except those of NATS. The case of letters
+/// counts: NATS servers know the header Nats-Msg-Id in this form only.
 std::optional<std::string> wrong_header(const Headers& headers, bool is_letter) {
-  std::set<std::string> own;
+  std::set<std::string_view> own;
   for (const auto& [name, value] : headers) {
-    const std::string lower = to_lower(name);
-    const bool is_own = lower == "nats-msg-id" || (!is_letter && lower == "content-type");
-    if (is_own && own.insert(lower).second) continue;
-    if (is_own || !is_letter || lower.starts_with("nats-")) return name;
+    const bool is_own = name == "Nats-Msg-Id" || (!is_letter && name == "content-type");
+    if (is_own && own.insert(name).second) continue;
+    if (is_own || !is_letter || to_lower(name).starts_with("nats-")) return name;
   }
   return std::nullopt;
 }
@@ -147,6 +147,9 @@ void Checker::check_message(const Place& place, const OutboxRecord& record) {
     return value(
         fmt::format("the message has a header {} that millrace does not write, or not twice",
                     printable(*name)));
+  }
+  if (!is_letter && find_header(message.headers, "content-type") == nullptr) {
+    return value("the message has no header content-type");
   }
   if (is_letter) {
     if (!id->starts_with("dlq-")) {

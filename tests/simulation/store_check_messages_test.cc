@@ -61,6 +61,32 @@ const Plant kMessagePlants[] = {
          record.message.headers.back().second = std::string(32, '0');
        });
      }},
+    {"an event with a header whose name has other letters",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit_message(tx, sent_message(tx).number, [](OutboxRecord& record) {
+         for (auto& [name, value] : record.message.headers) {
+           if (name == "content-type") name = "Content-Type";
+         }
+       });
+     }},
+    {"an event whose id NATS servers would not see",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit_message(tx, sent_message(tx).number, [](OutboxRecord& record) {
+         for (auto& [name, value] : record.message.headers) {
+           if (name == "Nats-Msg-Id") name = "nats-Msg-Id";
+         }
+       });
+     }},
+    {"an event without a content type",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit_message(tx, sent_message(tx).number, [](OutboxRecord& record) {
+         std::erase_if(record.message.headers,
+                       [](const auto& header) { return header.first == "content-type"; });
+       });
+     }},
     {"an event under the subject of another type",
      {"row.value", "sent.message"},
      [](Transaction& tx) {
