@@ -192,10 +192,10 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
   const size_t most = batch_.has_unfired_timers
                           ? std::min(limits_.woken, limits_.offered_in_one_unit)
                           : limits_.woken;
-  EventRoute route = route_event(views_, input, most, match_budget(input));
+  EventRoute route = route_event(views_, input, most, limits_.match);
   if (TRY(fire_before(now, input, route))) {
     TRY(late_matches_.take_over());  // an instance that is now undecided does not get the event yet
-    route = route_event(views_, input, most, match_budget(input));
+    route = route_event(views_, input, most, limits_.match);
   }
   moved_to(input.sequence, input.stamped);
   const EventPosition position = batch_.position_of(input.sequence);

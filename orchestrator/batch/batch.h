@@ -40,11 +40,7 @@ struct BatchLimits {
   size_t offered_in_one_unit = 16;
   /// Instance messages that one batch processes; further ones wait for the next batch.
   size_t messages = 250;
-  MatchBudget match = {};  ///< of one event, when it is applied
-  /// While matches of its namespace wait already, an event has this part of the steps: an eighth.
-  /// More of its matches wait in the lane of the namespace then, and fewer hold up the events of
-  /// other namespaces, which come behind this one in the stream.
-  uint32_t part_behind = 8;
+  MatchBudget match = {};          ///< of one event, when it is applied
   MatchBudget kept = kKeptBudget;  ///< of one batch, for kept events
   LateLimits late = {};
 };
@@ -152,14 +148,6 @@ class Batch {
   Status apply_input(TimePoint now, const ArchivedPage& page);
   Status apply_input(TimePoint now, const CommandInput& input);
 
-  /// The budget to match the event.
-  MatchBudget match_budget(const EventInput& input) const {
-    MatchBudget budget = limits_.match;
-    if (batch_.late_events == 0) return budget;
-    const auto ns = batch_.catalog.find_namespace(input.ns);
-    if (ns && late_matches_.has(*ns)) budget.steps /= limits_.part_behind;
-    return budget;
-  }
   Result<bool> fire_before(TimePoint now, const EventInput& input, const EventRoute& route);
   Status refuse(const EventInput& input);
   Result<std::optional<Error>> over_rate(const EventRoute& route, TimePoint stamped);

@@ -84,8 +84,6 @@ class LateMatches {
   /// Precondition: may_go_on().
   Status go_on(TimePoint now, const WorkLane& lane, const WorkBudget* work = nullptr);
   bool empty() const { return lanes_.empty(); }
-  /// Whether the namespace has undecided matches.
-  bool has(NamespaceNumber ns) const { return lanes_.contains(ns); }
 
  private:
   /// A kept event that is to be decided.

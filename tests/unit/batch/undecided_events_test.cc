@@ -125,30 +125,6 @@ states:
   EXPECT_EQ(rows_of(Table::kKeptEvents), 0U);
 }
 
-TEST_F(UndecidedEventsTest, LeaveLaterEventsOfTheirNamespaceASmallerBudget) {
-  make_batch({.part_behind = 1'000'000});  // no steps
-  define(R"(
-id: slow
-start: {type: event, event: {type: begin}}
-states:
-- {id: wait, type: consumeEvent, event: {type: slow, context: {subject: '^(?=(a+)+$)'}}}
-)");
-  define(kBeginsPickily);
-  apply("begin", "1");
-  apply("go", "2", "yes");
-  EXPECT_EQ(outcome.counts.instances_woken, 1U) << "nothing is undecided yet";
-  apply("begin", "3");
-  apply("slow", "4", std::string(30, 'a') + "!");
-  EXPECT_EQ(outcome.backlog.undecided, 2U) << "two instances wait with the pattern";
-  apply("go", "5", "yes");
-  EXPECT_EQ(outcome.counts.instances_woken, 0U);
-  EXPECT_EQ(outcome.backlog.undecided, 3U);
-  for (int turns = 0; turns < 10 && outcome.backlog.has_steps; ++turns) go_on();
-  EXPECT_EQ(outcome.backlog.undecided, 0U);
-  apply("then", "6");
-  EXPECT_EQ(outcome.counts.instances_woken, 2U) << "both have got their event";
-}
-
 TEST_F(UndecidedEventsTest, HoldBackLaterEventsOfTheSameInstanceOnly) {
   define(kBeginsPickily);
   apply("begin", "1");
