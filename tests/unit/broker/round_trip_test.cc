@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "broker/connection.h"
 #include "tests/support/nats_fixture.h"
@@ -29,6 +30,13 @@ int stop_sending_to(uint16_t port) {
   return closed;
 }
 
+/// Stops a child process until SIGCONT, and waits until it has stopped.
+bool suspend(int pid) {
+  siginfo_t info{};
+  return ::kill(pid, SIGSTOP) == 0 &&
+         ::waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WNOWAIT) == 0;
+}
+
 TEST_F(RoundTripTest, SucceedsIfTheServerAnswers) {
   const std::unique_ptr<Connection> connection = server_.connect();
   EXPECT_EQ(round_trip(connection->handle().get(), kPatience), NATS_OK);
@@ -37,7 +45,7 @@ TEST_F(RoundTripTest, SucceedsIfTheServerAnswers) {
 TEST_F(RoundTripTest, FailsIfThePingCannotBeWritten) {
   const std::unique_ptr<Connection> connection = server_.connect();
   // A server that is stopped does not close its side, so nats.c does not notice the loss.
-  ASSERT_EQ(::kill(server_.process().pid(), SIGSTOP), 0);
+  ASSERT_TRUE(suspend(server_.process().pid()));
   ASSERT_EQ(stop_sending_to(server_.port()), 1);
   EXPECT_EQ(round_trip(connection->handle().get(), kPatience), NATS_IO_ERROR);
   ASSERT_EQ(::kill(server_.process().pid(), SIGCONT), 0);
@@ -45,7 +53,7 @@ TEST_F(RoundTripTest, FailsIfThePingCannotBeWritten) {
 
 TEST_F(RoundTripTest, FailsIfTheServerDoesNotAnswerInTime) {
   const std::unique_ptr<Connection> connection = server_.connect();
-  ASSERT_EQ(::kill(server_.process().pid(), SIGSTOP), 0);
+  ASSERT_TRUE(suspend(server_.process().pid()));
   EXPECT_EQ(round_trip(connection->handle().get(), Duration(50)), NATS_TIMEOUT);
   ASSERT_EQ(::kill(server_.process().pid(), SIGCONT), 0);
 }
