@@ -33,10 +33,13 @@ bool remove_first(std::deque<T>& ring, const T& one) {
 
 template <class Key>
 void FairShares::Ring<Key>::note_size() {
-  const bool is_below = size() < sharers && ++below < kUnitsBelow;
-  if (is_below) return;
-  sharers = std::max(size(), sharers - 1);
-  below = 0;
+  if (size() >= sharers) {
+    sharers = size();
+    below = 0;
+  } else if (sharers > 1 && ++below >= kUnitsBelow) {
+    --sharers;
+    below = 0;
+  }
 }
 
 template <class Key>
