@@ -142,12 +142,7 @@ TEST_F(ArchiveWorld, HasEachInstanceOnceIfTheProcessEndsAtAnyMoment) {
     world.clock.advance(minutes(2));
     bool is_done = false;
     for (int i = 0; i < turns; ++i) is_done = !world.step();
-    if (turns % 2 == 0) {
-      world.restart();
-    } else {
-      world.crash_after_commit();
-      world.recover();
-    }
+    world.restart_at(turns);
     EXPECT_THAT(archive_lines_of(file()), testing::Not(SizeIs(Ge(ids.size() + 1)))) << turns;
     world.run_for(minutes(3));
     EXPECT_THAT(world.instances(), IsEmpty()) << turns;

@@ -102,12 +102,7 @@ TEST(Foreach, LosesNothingWhenTheProcessDiesAtEveryTurn) {
       world.command(StartInstance{"default", "each", {{"items", numbers(60)}}, "k"});
   for (int i = 0; i < 40; ++i) {
     world.step();
-    if (i % 2 == 0) {
-      world.restart();
-    } else {
-      world.crash_after_commit();
-      world.recover();
-    }
+    world.restart_at(i);
     if (i < 20) world.publish("go", fmt::format("e{}", i), i, {{"n", i}});
   }
   world.run_until_idle();
@@ -134,12 +129,7 @@ TEST(Foreach, HasTheSameResultIfItMakesItsCallsInSmallPortions) {
         world.command(StartInstance{"default", "each", {{"items", numbers(40)}}, "k"});
     for (int i = 0; restarts && i < 30; ++i) {
       world.step();
-      if (i % 2 == 0) {
-        world.restart();
-      } else {
-        world.crash_after_commit();
-        world.recover();
-      }
+      world.restart_at(i);
     }
     world.run_for(seconds(10));
     EXPECT_THAT(instances_of(world, "item"), SizeIs(40)) << "each subflow is started once";
@@ -213,12 +203,7 @@ TEST(Foreach, RemovesItsCallsAlsoIfTheProcessEndsMeanwhile) {
       world.command(StartInstance{"default", "each", {{"items", numbers(40)}}, "k"});
   for (int i = 0; i < 30; ++i) {
     world.step();
-    if (i % 2 == 0) {
-      world.restart();
-    } else {
-      world.crash_after_commit();
-      world.recover();
-    }
+    world.restart_at(i);
   }
   world.run_until_idle();
   EXPECT_EQ(count(world, "item", "complete"), 40U);

@@ -44,12 +44,7 @@ TEST(ManyTimers, FireOnceIfTheProcessEndsBetweenTheBatches) {
   world.clock.advance(seconds(10));
   for (int i = 0; i < 4; ++i) {
     world.step();
-    if (i % 2 == 0) {
-      world.restart();
-    } else {
-      world.crash_after_commit();
-      world.recover();
-    }
+    world.restart_at(i);
   }
   world.run_until_idle();
   EXPECT_EQ(count(world, "naps", "complete"), kMany);

@@ -166,6 +166,12 @@ class World {
   /// cursor on.
   void recover();
   void restart() { crash(), recover(); }
+  /// Restarts the process; for an odd number only after the commit of a further turn.
+  void restart_at(int number) {
+    if (number % 2 == 0) return restart();
+    crash_after_commit();
+    recover();
+  }
   /// Starts a new process on a store that may be damaged. Errors: those that refuse the start.
   Status try_recover();
   bool alive() const { return stage_ != nullptr; }

@@ -91,14 +91,37 @@ states:
 class TurnSharesTest : public EngineTest {
  protected:
   void catch_up() { deliver({StreamOpened{.position = engine().batch.cursor()}, CaughtUp{}}); }
+  /// Runs a turn with `work`, which afterwards has what the next turn gets.
+  void run_turn(Work& work) {
+    run(std::exchange(work, {}));
+    FollowingTurns next = rig().perform(std::move(outcome.actions));
+    work = std::move(rest);
+    move_all(next.continues, work.continues);
+  }
+  /// Starts an instance of kRoundOrCompute that waits for a jq worker; returns what it asks.
+  Evaluate start_computing() {
+    run(apply_workflow(kRoundOrCompute));
+    catch_up();
+    start("round-or-compute");
+    Work work;
+    work.continues = continues();
+    run(std::move(work));
+    const std::vector<Evaluate> asked = actions_of<Evaluate>(outcome);
+    EXPECT_THAT(asked, SizeIs(1));
+    return asked.at(0);
+  }
+  static EvaluatedInput result_of(const Evaluate& asked, WorkflowNumber workflow) {
+    return {.ns = asked.ns,
+            .instance = asked.instance,
+            .step = asked.step,
+            .results = {{QueryResult(Json{{"a", 1}})}},
+            .workflow = workflow};
+  }
   /// Runs turns until no work is left; returns their number.
   int run_all(Work work) {
     int turns = 0;
     do {
-      run(std::exchange(work, {}));
-      FollowingTurns next = rig().perform(std::move(outcome.actions));
-      work = std::move(rest);
-      move_all(next.continues, work.continues);
+      run_turn(work);
       ++turns;
     } while (!work.empty() || backlog.has_steps);
     return turns;
@@ -269,48 +292,27 @@ TEST_F(TurnSharesTest, DoesFewerPortionsOfADeletionIfInputsWait) {
 
 TEST_F(TurnSharesTest, AppliesAResultAlthoughOtherInstancesOfItsWorkflowGoOnWithoutEnd) {
   restart({.limits = {.transitions_per_step = 1}});
-  run(apply_workflow(kRoundOrCompute));
-  catch_up();
-  const InstanceId computes = start("round-or-compute");
+  const Evaluate asked = start_computing();
   Work work;
-  work.continues = continues();
-  run(std::move(work));
-  const std::vector<Evaluate> asked = actions_of<Evaluate>(outcome);
-  ASSERT_THAT(asked, SizeIs(1));
-  work = Work();
   for (int i = 0; i < 10; ++i) {
     run(start_instance("round-or-compute", {{"round", true}}));
     ASSERT_THAT(continues(), SizeIs(1));
     work.continues.push_back(continues().front());
   }
-  work.evaluated.push_back({.ns = asked[0].ns,
-                            .instance = computes,
-                            .step = asked[0].step,
-                            .results = {{QueryResult(Json{{"a", 1}})}},
-                            .workflow = work.continues.front().workflow});
+  work.evaluated.push_back(result_of(asked, work.continues.front().workflow));
   clock.let_looks_take(std::chrono::seconds(1));
   for (int turns = 0; turns < 12 && !work.evaluated.empty(); ++turns) {
-    run(std::exchange(work, {}));
-    FollowingTurns next = rig().perform(std::move(outcome.actions));
-    work = std::move(rest);
-    move_all(next.continues, work.continues);
+    run_turn(work);
   }
   EXPECT_THAT(work.evaluated, IsEmpty());
-  EXPECT_EQ(status_of(computes), "complete");
+  EXPECT_EQ(status_of(asked.instance), "complete");
 }
 
 TEST_F(TurnSharesTest, AppliesAResultInItsFirstTurnIfItsNamespaceHasUsedLittle) {
   constexpr int kBusy = 40;
   restart({.limits = {.transitions_per_step = 1}});
-  run(apply_workflow(kRoundOrCompute));
-  catch_up();
-  const InstanceId computes = start("round-or-compute");
+  const Evaluate asked = start_computing();
   Work work;
-  work.continues = continues();
-  run(std::move(work));
-  const std::vector<Evaluate> asked = actions_of<Evaluate>(outcome);
-  ASSERT_THAT(asked, SizeIs(1));
-  work = Work();
   for (int i = 0; i < kBusy; ++i) {
     const std::string ns = fmt::format("busy-{}", i);
     run(CreateNamespace{.name = ns});
@@ -319,25 +321,15 @@ TEST_F(TurnSharesTest, AppliesAResultInItsFirstTurnIfItsNamespaceHasUsedLittle) 
     ASSERT_THAT(continues(), SizeIs(1));
     work.continues.push_back(continues().front());
   }
-  const auto run_turn = [&] {
-    run(std::exchange(work, {}));
-    FollowingTurns next = rig().perform(std::move(outcome.actions));
-    work = std::move(rest);
-    move_all(next.continues, work.continues);
-  };
   clock.let_looks_take(std::chrono::microseconds(100));
-  for (int turns = 0; turns < 100; ++turns) run_turn();
-  ASSERT_THAT(work.continues, SizeIs(kBusy)) << "each of them goes on without end";
+  for (int turns = 0; turns < 100; ++turns) run_turn(work);
+  ASSERT_THAT(work.continues, SizeIs(kBusy)) << "each of them continues without end";
   const auto* const entry = engine().catalog.find_workflow(default_ns(), "round-or-compute");
   ASSERT_NE(entry, nullptr);
-  work.evaluated.push_back({.ns = asked[0].ns,
-                            .instance = computes,
-                            .step = asked[0].step,
-                            .results = {{QueryResult(Json{{"a", 1}})}},
-                            .workflow = entry->number});
-  run_turn();
+  work.evaluated.push_back(result_of(asked, entry->number));
+  run_turn(work);
   EXPECT_THAT(work.evaluated, IsEmpty());
-  EXPECT_EQ(status_of(computes), "complete");
+  EXPECT_EQ(status_of(asked.instance), "complete");
 }
 
 TEST_F(TurnSharesTest, LetsNoOtherWorkWaitForTheRateOfALaneThatWritesMuch) {
