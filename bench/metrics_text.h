@@ -14,7 +14,7 @@ double sum_of(std::string_view metrics, std::string_view name);
 /// The greatest value of a metric over its labels; nullopt: there is no such metric.
 std::optional<double> greatest_of(std::string_view metrics, std::string_view name);
 
-/// The value of the series with this label; nullopt: there is no such series.
+/// The value of the series with this label; nullopt: no series has it.
 std::optional<double> value_with(std::string_view metrics, std::string_view name,
                                  std::string_view label, std::string_view value);
 

@@ -28,7 +28,7 @@ ThreadTimes thread_times(int pid);
 /// What has been added between two readings.
 ThreadTimes added_between(const ThreadTimes& before, const ThreadTimes& after);
 
-/// "runs + waits" in percent of an interval of so many seconds; "-": there is no such thread.
+/// "runs + waits" in percent of an interval of so many seconds; "-": no thread has that name.
 std::string in_percent(const ThreadTimes& times, const std::string& thread, double seconds);
 
 /// The threads that have run or waited longest, except one, as "name runs + waits" in percent of an

@@ -72,8 +72,8 @@ struct Backlog {
   uint64_t patterns_over_limit = 0;  ///< KeptEvents::patterns_over_limit()
   RetentionPlan retention = {};
   bool has_archived = false;  ///< archived instances that must still be deleted
-  /// The engine time at which the archive of a namespace goes on that waits because a page could
-  /// not be written; nullopt: none waits.
+  /// The engine time until which the archive of a namespace waits because a page could not be
+  /// written; nullopt: none waits.
   std::optional<TimePoint> archive_retry_at = std::nullopt;
 };
 

@@ -118,8 +118,8 @@ class Instances {
   /// Gives a waiting instance the kept events that its listeners match, in their order. Before each
   /// of them, fires the timers of the instance that come before the event. Returns whether the
   /// instance changed. If the budget of the batch or of the unit of work is used up, or the unit of
-  /// work after some events, the instance becomes undecided, and LateMatches goes on. An undecided
-  /// instance gets no event.
+  /// work after some events, the instance becomes undecided, and LateMatches continues. An
+  /// undecided instance gets no event.
   Result<bool> offer_kept_events(TimePoint now, LoadedInstance& loaded);
 
   /// Goes on for an undecided instance, with the kept event of that number, before which all events

@@ -15,7 +15,7 @@ namespace millrace {
 
 /// What the records of a call that were read require of its earlier records.
 struct CallTrail {
-  uint64_t attempt = 0;  ///< the attempt of the next earlier record; 0: there is no such record
+  uint64_t attempt = 0;  ///< the attempt of the next earlier record; 0: no record is expected
   std::string id;        ///< of the subflow or task of that attempt; empty: not known
 };
 

@@ -57,7 +57,7 @@ class Pressure {
  public:
   /// How often the store is measured.
   static constexpr Duration kMeasureEvery{250};
-  /// Bytes per second: about one unit of work that writes much goes on in each second.
+  /// Bytes per second: about one unit of work that writes much is applied in each second.
   static constexpr uint64_t kRateWhileMessagesWait = uint64_t{256} << 10;
 
   Pressure(Environment& environment, Marks marks) : environment_(environment), marks_(marks) {}
@@ -71,7 +71,7 @@ class Pressure {
   bool is_on() const { return cause_.has_value(); }
   bool store_is_full() const { return full_.has_value(); }
 
-  /// The rate in bytes per second at which work that writes much goes on for the present; 0: as
+  /// The rate in bytes per second at which work that writes much is applied for the present; 0: as
   /// fast as the store takes it. While too many messages wait for the broker, an instance that
   /// publishes in a loop would fill the store with further ones.
   uint64_t heavy_rate() const { return outbox_is_full_ ? kRateWhileMessagesWait : 0; }
