@@ -83,6 +83,10 @@ FilledStore::FilledStore(const NatsServer& nats, const Filling& filling)
   fill(*client, "audit", filling.audited, ended_);
   fill(*client, "fail", filling.failed, ended_);
   fill(*client, "wait", filling.waiting, live_);
+  // An instance counts as live when it starts; its first state may need a result of a jq worker.
+  for (const std::string_view status : {"pending", "running"}) {
+    CHECK(server_.has_instances(fmt::format("status={}", status), 0), "an instance is {}", status);
+  }
   instances_ = server_.instances("");
   server_.stop();
   rows_ = rows_in_folder(folder_);

@@ -99,11 +99,19 @@ class MigrationKills : public testing::Test {
     return is_index_incomplete(view) ? KillPlace::kDuring : KillPlace::kAfter;
   }
 
+  /// Expects the instances of the store, and names the first one that differs.
+  void expect_listed(const std::vector<Json>& listed) const {
+    const std::vector<Json>& kept = store_.instances();
+    ASSERT_EQ(listed.size(), kept.size());
+    const auto [found, was] = std::mismatch(listed.begin(), listed.end(), kept.begin());
+    EXPECT_TRUE(found == listed.end()) << *found << "\nwas " << *was;
+  }
+
   /// Starts the server without a kill and compares what it has.
   void expect_all(MillraceServer& server, const OlderStore& store) const {
     server.start();
     const std::vector<Json> listed = server.instances("");
-    EXPECT_TRUE(listed == store_.instances()) << "the list of instances differs";
+    expect_listed(listed);
     server.stop();
     EXPECT_TRUE(migrated_rows(server.data()) == store.migrated) << "the migrated rows differ";
   }
