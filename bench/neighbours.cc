@@ -71,6 +71,12 @@ std::vector<Scenario> all_scenarios() {
   for (const AttackKind& kind : attack_kinds()) {
     scenarios.push_back({kind.name, kind.label, {kind}, kAttackerNamespace});
   }
+  std::vector<AttackKind> steady = attack_kinds();
+  std::erase_if(steady, [](const AttackKind& kind) {
+    return kind.name == "fanouts" || kind.name == "timers";
+  });
+  scenarios.push_back({"steady", "loops, patterns, foreach and deletion", std::move(steady),
+                       kAttackerNamespace});
   scenarios.push_back({"all", "all at once", attack_kinds(), kAttackerNamespace});
   scenarios.push_back({"same", "all, in the same namespace", attack_kinds(), kVictimNamespace});
   return scenarios;

@@ -149,6 +149,7 @@ class JetStreamEvents::Reader {
 
 void JetStreamEvents::Reader::run() {
   name_thread("reader");
+  run_promptly();
   bool is_reported = false;
   Duration retry = kFirstRetry;
   while (!stopping()) {

@@ -169,6 +169,7 @@ class JetStreamPublisher::Impl {
 
 void JetStreamPublisher::Impl::run() {
   name_thread("sender");
+  run_promptly();
   std::vector<Queued> batch;
   std::unique_lock lock(mutex_);
   while (!stopping_) {

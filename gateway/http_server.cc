@@ -124,6 +124,7 @@ class HttpServer::Impl : public ConnectionHost {
     accept();
     thread_ = std::thread([this] {
       name_thread("gateway");
+      run_promptly();
       io_.run();
     });
     return {};

@@ -138,13 +138,13 @@ Status Processor::ready() const {
 
 void Processor::run() {
   name_thread("engine");
+  run_promptly();
   const SignalStack stack;
   while (true) {
     auto wake = next_wake();
     const bool at_rest = engine_.outbox.idle() && wake != Duration(0);
     if (engine_.outbox.in_flight() > 0) wake = std::min(wake.value_or(kAckDelay), kAckDelay);
-    // While the store refuses commits, an input cannot be applied, so only the passing of time ends
-    // the sleep.
+    // While the store refuses commits, only the passing of time ends the sleep.
     const bool through = retry_at_.has_value();
     if (!intake_.sleep({.at_most = wake, .through = through, .at_rest = at_rest})) return;
     turn();

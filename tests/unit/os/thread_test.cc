@@ -27,5 +27,17 @@ TEST(Thread, RunsBehindTheOtherThreadsOfTheProcess) {
   EXPECT_EQ(getpriority(PRIO_PROCESS, 0), niceness);
 }
 
+TEST(Thread, KeepsItsPolicyAndPriorityWithShortTimeSlices) {
+  const int policy = sched_getscheduler(0);
+  if (policy != SCHED_OTHER) GTEST_SKIP() << "the test runs with another policy";
+  const int niceness = getpriority(PRIO_PROCESS, 0);
+  std::pair<int, int> found;
+  std::thread([&] {
+    run_promptly();
+    found = {sched_getscheduler(0), getpriority(PRIO_PROCESS, 0)};
+  }).join();
+  EXPECT_EQ(found, std::pair(policy, niceness));
+}
+
 }  // namespace
 }  // namespace millrace
