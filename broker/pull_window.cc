@@ -10,7 +10,8 @@ namespace {
 template <class Number>
 bool read_number(std::string_view token, Number& number) {
   const char* const end = token.data() + token.size();
-  return !token.empty() && std::from_chars(token.data(), end, number).ptr == end;
+  const auto [read, error] = std::from_chars(token.data(), end, number);
+  return error == std::errc() && read == end;
 }
 
 /// The tokens after `$JS.ACK`, without the optional domain and account.

@@ -168,6 +168,13 @@ Result<int64_t> parse_nanoseconds(std::string_view text) {
     }
   }
   const auto seconds = std::chrono::floor<std::chrono::seconds>(*time).time_since_epoch();
+  // 64 bits hold the nanoseconds of the years 1678 to 2261.
+  constexpr auto kMost = std::chrono::floor<std::chrono::seconds>(std::chrono::nanoseconds::max());
+  if (std::chrono::abs(seconds) >= kMost) {
+    return fail(
+        "broker.protocol",
+        fmt::format("the broker sent the time \"{}\"; expected a year from 1678 to 2261", text));
+  }
   return std::chrono::nanoseconds(seconds).count() + fraction;
 }
 

@@ -75,7 +75,7 @@ Result<StreamInfo> ensure_stream(Connection& connection, const StreamSettings& s
 Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settings);
 
 /// Converts an RFC 3339 time, as the broker writes it, into nanoseconds since the epoch. Error
-/// `broker.protocol`.
+/// `broker.protocol`: the text is not such a time, or its nanoseconds do not fit into 64 bits.
 Result<int64_t> parse_nanoseconds(std::string_view text);
 
 }  // namespace millrace

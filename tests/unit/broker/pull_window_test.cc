@@ -30,7 +30,7 @@ TEST(PullWindow, RefusesMalformedAckSubjects) {
   for (const char* subject :
        {"", "_INBOX.x", "$JS.ACK.", "$JS.ACK.E.c.1.22.21.17", "$JS.ACK.E.c.1.22.21.17.5.6",
         "$JS.ACK.E.c.1.x.21.17.5", "$JS.ACK.E.c.1.22..17.5", "$JS.ACK.E.c.1.22.21.17.-5",
-        "$JS.ACK.a.b.c.d.e.f.g.h.i.j.k"}) {
+        "$JS.ACK.a.b.c.d.e.f.g.h.i.j.k", "$JS.ACK.E.c.1.18446744073709551616.21.17.5"}) {
     EXPECT_EQ(parse_ack_subject(subject), std::nullopt) << subject;
   }
 }

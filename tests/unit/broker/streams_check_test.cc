@@ -54,10 +54,23 @@ TEST(Streams, ComparesAStreamWithTheSettingsThatMillraceExpects) {
     ASSERT_FALSE(other) << changes;
     EXPECT_EQ(other.error().code, "broker.stream") << changes;
   }
-  for (const char* changes : {R"({"config":null})", R"({"state":[]})", R"({"created":"today"})"}) {
+  for (const char* changes : {R"({"config":null})", R"({"state":[]})", R"({"created":"today"})",
+                              R"({"created":"0001-01-01T00:00:00Z"})"}) {
     const Result<StreamInfo> other = check_stream(answer(changes), events_stream());
     ASSERT_FALSE(other) << changes;
     EXPECT_EQ(other.error().code, "broker.protocol") << changes;
+  }
+}
+
+TEST(Streams, ReadsTimesWhoseNanosecondsFitInto64Bits) {
+  EXPECT_EQ(parse_nanoseconds("1970-01-01T00:00:01.5Z"), 1'500'000'000);
+  EXPECT_EQ(parse_nanoseconds("1969-12-31T23:59:59.999999999Z"), -1);
+  EXPECT_EQ(parse_nanoseconds("2262-04-11T23:47:15.999999999Z"), 9'223'372'035'999'999'999);
+  for (const char* text : {"2262-04-11T23:47:16Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z",
+                           "1677-09-21T00:12:43Z", "today"}) {
+    const Result<int64_t> read = parse_nanoseconds(text);
+    ASSERT_FALSE(read) << text;
+    EXPECT_EQ(read.error().code, "broker.protocol") << text;
   }
 }
 
