@@ -48,7 +48,9 @@ void OutputLines::take_line(std::vector<std::string>& lines, OutputAllowance& le
   }
   --left.lines;
   left.bytes -= line.size();
-  lines.push_back(as_text(line));
+  std::string text = as_text(line);
+  if (text.empty()) text.assign(line.size(), '?');  // the line is only a part of a character
+  lines.push_back(std::move(text));
 }
 
 }  // namespace millrace

@@ -24,6 +24,7 @@ TEST(OutputLines, ReplacesInvalidUtf8) {
   OutputAllowance left;
   OutputLines lines;
   EXPECT_THAT(lines.add("gr\xfc\xdf\x65\ngrüße\n", left), ElementsAre("gr??e", "grüße"));
+  EXPECT_THAT(lines.add("\xe2\x82\n\xff\n", left), ElementsAre("??", "?"));
   const std::string full(kMaxOutputLine - 1, 'x');
   EXPECT_THAT(lines.add(full, left), IsEmpty());
   EXPECT_THAT(lines.add("ü\n", left), ElementsAre(full));
