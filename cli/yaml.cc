@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "base/characters.h"
 #include "cli/output.h"
 
@@ -22,17 +24,58 @@ bool is_plain(const std::string& text) {
   return letters && std::find(kWords.begin(), kWords.end(), lower) == kWords.end();
 }
 
+/// A character at the front of a text that a reader of YAML may refuse or take for a line break.
+struct SpecialCharacter {
+  size_t bytes = 0;  ///< 0: the text begins with none
+  unsigned code = 0;
+};
+
+/// Special are U+007F to U+009F, U+2028, U+2029, U+FEFF, U+FFFE and U+FFFF. `text` is UTF-8.
+SpecialCharacter special_at_front(std::string_view text) {
+  const auto byte = [text](size_t at) {
+    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
+  };
+  if (byte(0) == 0x7f) return {.bytes = 1, .code = 0x7f};
+  if (byte(0) == 0xc2 && byte(1) <= 0x9f) return {.bytes = 2, .code = byte(1)};
+  if (byte(0) < 0xe0 || byte(0) >= 0xf0) return {};
+  const unsigned code = (byte(0) & 0xfU) << 12 | (byte(1) & 0x3fU) << 6 | (byte(2) & 0x3fU);
+  constexpr std::array<unsigned, 5> kCodes = {0x2028, 0x2029, 0xfeff, 0xfffe, 0xffff};
+  if (std::find(kCodes.begin(), kCodes.end(), code) == kCodes.end()) return {};
+  return {.bytes = 3, .code = code};
+}
+
+bool has_special_character(std::string_view text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (special_at_front(text.substr(at)).bytes > 0) return true;
+  }
+  return false;
+}
+
+/// A scalar as JSON, which is valid YAML, with an escape for each special character.
+std::string quoted_scalar(const Json& value) {
+  const std::string json = dump_json(value);
+  if (!has_special_character(json)) return json;
+  std::string out;
+  for (size_t at = 0; at < json.size();) {
+    const SpecialCharacter special = special_at_front(std::string_view(json).substr(at));
+    out += special.bytes > 0 ? fmt::format("\\u{:04x}", special.code) : json.substr(at, 1);
+    at += std::max<size_t>(special.bytes, 1);
+  }
+  return out;
+}
+
 /// Whether the text is written as a block: it ends with one line break, and contains nothing that a
 /// block cannot represent.
 bool is_block(const std::string& text) {
-  const auto plain = [](unsigned char c) { return c == '\n' || (c >= 0x20 && c != 0x7f); };
+  const auto plain = [](unsigned char c) { return c == '\n' || c >= 0x20; };
   return text.size() > 1 && text.ends_with('\n') && !text.ends_with("\n\n") && text[0] != ' ' &&
-         text[0] != '\n' && std::all_of(text.begin(), text.end(), plain);
+         text[0] != '\n' && std::all_of(text.begin(), text.end(), plain) &&
+         !has_special_character(text);
 }
 
 std::string scalar(const Json& value) {
   if (value.is_string() && is_plain(value.get_ref<const std::string&>())) return value;
-  return dump_json(value);  // JSON is valid YAML
+  return quoted_scalar(value);
 }
 
 void write(std::string& out, const Json& value, size_t indent);

@@ -122,6 +122,10 @@ TEST_F(OutputTest, WritesJsonAsYamlAndQuotesAmbiguousStrings) {
       {R"([[1,2],{"a":1,"b":{"c":[true]}}])", "- - 1\n  - 2\n- a: 1\n  b:\n    c:\n      - true\n"},
       {R"({"text":"a\n\n  b\n"})", "text: |\n  a\n\n    b\n"},
       {R"({"text":"a\nb","y":"\u0007\n"})", "text: \"a\\nb\"\n\"y\": \"\\u0007\\n\"\n"},
+      {"[\"a\x7f\",\"\xc2\x85\xc2\xa0\",\"\xe2\x80\xa8\\n\","
+       "\"\xef\xbb\xbf\xef\xbf\xbd\xe2\x82\xac\"]",
+       "- \"a\\u007f\"\n- \"\\u0085\xc2\xa0\"\n- \"\\u2028\\n\"\n- "
+       "\"\\ufeff\xef\xbf\xbd\xe2\x82\xac\"\n"},
   };
   for (const Row& row : rows) EXPECT_EQ(to_yaml(Json::parse(row.json)), row.yaml) << row.json;
 }
