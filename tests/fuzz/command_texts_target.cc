@@ -74,7 +74,7 @@ void check_names(const std::string& text) {
 
 /// What the server quotes must not send commands to a terminal, and YAML must be the same value to
 /// other programs.
-void check_output(const std::string& text) {
+void check_printed(const std::string& text) {
   const std::string shown = harmless(text);
   CHECK(shown.size() <= text.size());
   CHECK(std::all_of(shown.begin(), shown.end(),
@@ -96,7 +96,7 @@ FUZZ_TARGET(command_texts) {
   check_quantities(text);
   check_login(text);
   check_names(text);
-  check_output(text);
+  check_printed(text);
 }
 
 }  // namespace millrace::fuzz

@@ -61,7 +61,7 @@ Result<HttpAnswer> answer_in(std::string_view bytes, bool once) {
   return transfer.outcome(curl_easy_perform(easy));
 }
 
-void check_error(const Error& error) {
+void check_http_error(const Error& error) {
   CHECK(error.code.starts_with("http."), "the code is {}", error.code);
   CHECK(is_utf8(error.message), "the message is not text");
 }
@@ -98,7 +98,7 @@ FUZZ_TARGET(http_answers) {
       check_answer_parts(**answer, sent.size());
       check_task_ended(**answer);
     } else {
-      check_error(answer->error());
+      check_http_error(answer->error());
     }
   }
   if (!often || !once) return;

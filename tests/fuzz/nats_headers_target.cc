@@ -10,11 +10,11 @@
 namespace millrace::fuzz {
 namespace {
 
-constexpr std::string_view kVersion = "NATS/1.0\r\n";
+constexpr std::string_view kBlockVersion = "NATS/1.0\r\n";
 
 /// The block that a client sends for these headers.
 std::string block_of(const Headers& headers) {
-  std::string block(kVersion);
+  std::string block(kBlockVersion);
   for (const auto& [name, value] : headers) block += name + ": " + value + "\r\n";
   return block + "\r\n";
 }
