@@ -234,7 +234,12 @@ bool LazyJson::has_member(const std::string& key) const {
 }
 
 std::string LazyJson::string() const {
-  return value_ ? value_->get<std::string>() : string_of_json(*text_);
+  if (value_) return value_->get<std::string>();
+  // A text from outside may have white space around the quotes.
+  const std::string_view text = *text_;
+  const size_t begin = std::min(text.find('"'), text.size());
+  const size_t last = text.rfind('"');
+  return string_of_json(text.substr(begin, last - begin + 1));
 }
 
 size_t LazyJson::size() const {

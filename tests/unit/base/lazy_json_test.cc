@@ -43,6 +43,13 @@ TEST(LazyJson, AcceptsMoreLevelsOfNestingThanJsonFromOutsideMayHave) {
   EXPECT_FALSE(nests_deeper(LazyJson::of_text(deep).value(), 200));
 }
 
+TEST(LazyJson, ReadsAStringOfATextWithWhiteSpaceAroundIt) {
+  EXPECT_EQ(LazyJson::of_checked_text(" \"a\\u0062\"\n").string(), "ab");
+  EXPECT_EQ(LazyJson::of_checked_text("\t\"\" ").string(), "");
+  const std::string large(kLargeJson, 'x');
+  EXPECT_EQ(LazyJson::of_bytes(" \"" + large + "\" ").string(), large);
+}
+
 // Large values. Each operation on a text gives the text that the same operation on the tree gives.
 
 Json big_text() { return std::string(kLargeJson, 'x'); }
