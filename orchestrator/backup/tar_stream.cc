@@ -114,6 +114,14 @@ Result<std::optional<TarStreamReader::Entry>> TarStreamReader::next() {
     return fail("backup.read", fmt::format("entry {} of the tar stream is not a regular file",
                                            excerpt(found.name)));
   }
+  // The bytes of an entry are kept in memory. The holes of a sparse file take no bytes of the
+  // stream.
+  if (archive_entry_sparse_count(entry) > 0) {
+    return fail("backup.read",
+                fmt::format("entry {} of the tar stream is a sparse file; expected the output of "
+                            "`millrace backup -`: pack the folder again without --sparse",
+                            excerpt(found.name)));
+  }
   std::array<char, 65536> some;
   while (true) {
     const la_ssize_t count = archive_read_data(archive_.get(), some.data(), some.size());

@@ -54,8 +54,8 @@ class TarStreamReader {
 
   /// The next regular file; folders are skipped. nullopt: the stream has no more entries, or ends
   /// between two entries. Error `backup.read`: the stream is empty, is no tar archive, is
-  /// compressed, ends within an entry, has an entry that is neither a file nor a folder, or cannot
-  /// be read.
+  /// compressed, ends within an entry, has an entry that is neither a file nor a folder, has a
+  /// sparse file, or cannot be read.
   Result<std::optional<Entry>> next();
 
  private:

@@ -39,6 +39,28 @@ std::string tar_with(const char* name, mode_t type) {
   return bytes.substr(0, used);
 }
 
+/// The bytes of a tar archive with a file whose bytes are in the archive, except for a hole.
+std::string tar_with_a_hole(const char* name, size_t size) {
+  std::string bytes(10'240, '\0');
+  size_t used = 0;
+  archive* const writer = archive_write_new();
+  archive_write_set_format_pax(writer);
+  archive_write_open_memory(writer, bytes.data(), bytes.size(), &used);
+  archive_entry* const entry = archive_entry_new();
+  archive_entry_set_pathname(entry, name);
+  archive_entry_set_filetype(entry, AE_IFREG);
+  archive_entry_set_perm(entry, 0644);
+  archive_entry_set_size(entry, static_cast<la_int64_t>(size));
+  archive_entry_sparse_add_entry(entry, static_cast<la_int64_t>(size - 1), 1);
+  archive_write_header(writer, entry);
+  const std::string content(size, 'x');
+  archive_write_data(writer, content.data(), content.size());
+  archive_entry_free(entry);
+  archive_write_close(writer);
+  archive_write_free(writer);
+  return bytes.substr(0, used);
+}
+
 TEST(TarStream, HasItsEntriesInTheirOrder) {
   const std::vector<std::pair<std::string, std::string>> entries = {
       {"first", "one"},
@@ -54,6 +76,17 @@ TEST(TarStream, HasItsEntriesInTheirOrder) {
     EXPECT_EQ((*entry)->bytes == bytes, true) << name;
   }
   EXPECT_EQ(reader.next().value(), std::nullopt);
+}
+
+TEST(TarStream, IsRefusedIfItHasASparseFile) {
+  const std::string tar = tar_with_a_hole("manifest.json", 1'000'000);
+  ASSERT_LT(tar.size(), 10'000U);
+  std::istringstream in(tar);
+  const auto entry = TarStreamReader(in).next();
+  ASSERT_FALSE(entry);
+  EXPECT_EQ(entry.error().code, "backup.read");
+  EXPECT_THAT(entry.error().message, testing::HasSubstr("entry manifest.json"));
+  EXPECT_THAT(entry.error().message, testing::HasSubstr("sparse file"));
 }
 
 TEST(TarStream, IsRefusedIfItIsCutWithinAnEntry) {
