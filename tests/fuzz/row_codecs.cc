@@ -1,0 +1,186 @@
+#include "tests/fuzz/row_codecs.h"
+
+#include <string>
+
+#include "orchestrator/store/disk/seal.h"
+#include "orchestrator/store/rows/archive_rows.h"
+#include "orchestrator/store/rows/call_rows.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/effect_rows.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/group_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/identity.h"
+#include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/index_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/outbox_rows.h"
+#include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/rate_rows.h"
+#include "orchestrator/store/rows/stream_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
+#include "tests/fuzz/properties.h"
+
+namespace millrace::fuzz {
+namespace {
+
+/// Whether the bytes decode. `encoded` writes a record.
+template <class T, class Encode>
+bool decodes_again(Result<T> (*decoded)(std::string_view), const Encode& encoded,
+                   std::string_view value) {
+  const Result<T> record = decoded(value);
+  if (!record) {
+    check_shown_error(record.error());
+    return false;
+  }
+  const std::string bytes = encoded(*record);
+  const Result<T> again = decoded(bytes);
+  CHECK(again, "a record that was written does not decode: {}", again.error().message);
+  CHECK(encoded(*again) == bytes, "a record that was written is another one: {}",
+        to_hex(std::string_view(bytes).substr(0, 200)));
+  return true;
+}
+
+/// As decodes_again(), for records whose encoder has the name `encode`.
+template <class T>
+bool decodes_again(Result<T> (*decoded)(std::string_view), std::string_view value) {
+  return decodes_again(
+      decoded, [](const T& record) { return encode(record); }, value);
+}
+
+/// Whether the bytes decode, for records without an encoder of their own.
+template <class T>
+bool decodes_once(Result<T> (*decoded)(std::string_view), std::string_view value) {
+  const Result<T> record = decoded(value);
+  if (!record) check_shown_error(record.error());
+  return record.has_value();
+}
+
+std::optional<bool> decodes_as_meta(std::string_view key, std::string_view value) {
+  if (key == "cursor") return decodes_again<Cursor>(decode_cursor, value);
+  if (key == "index") return decodes_again<IndexBuild>(decode_index_build, value);
+  if (key == "store") return decodes_once<StoreIdentity>(decode_store_identity, value);
+  if (key.starts_with("archive/")) return decodes_once<ArchivePosition>(decode_archive, value);
+  if (key.starts_with("stream/")) return decodes_once<int64_t>(decode_stream, value);
+  if (key.starts_with("rate/")) return decodes_again<RateUse>(decode_rate_use, value);
+  if (key.starts_with("purge/")) return decodes_again<PurgeRecord>(decode_purge, value);
+  return std::nullopt;
+}
+
+std::optional<bool> decodes_as_part(std::string_view key, std::string_view value) {
+  constexpr size_t kPartAt = 4 + 16;  // namespace, id, part
+  if (key.size() <= kPartAt) return std::nullopt;
+  switch (static_cast<Part>(key[kPartAt])) {
+    case Part::kHead:
+      return decodes_again<Instance>(decode_head, encode_head, value);
+    case Part::kSlots:
+      return decodes_again<std::vector<std::optional<LazyJson>>>(decode_slots, encode_slots, value);
+    case Part::kCall:
+      return decodes_again<Call>(decode_call, encode_call, value);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<bool> decodes_as_group(std::string_view key, std::string_view value) {
+  if (key.empty()) return std::nullopt;
+  switch (static_cast<GroupRow>(key.front())) {
+    case GroupRow::kCounts:
+      return decodes_again<std::vector<uint32_t>>(decode_counts, encode_counts, value);
+    case GroupRow::kEvent:
+      return decodes_again<GroupedRecord>(decode_grouped, value);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<bool> decodes_as_effects(std::string_view key, std::string_view value) {
+  Result<EffectRow> row = decode_effect_key(key);
+  if (!row) return std::nullopt;
+  if (const Status status = decode_effects(value, *row); !status) {
+    check_shown_error(status.error());
+    return false;
+  }
+  const std::string bytes = encode_effects(*row);
+  Result<EffectRow> again = decode_effect_key(key);
+  CHECK(decode_effects(bytes, *again), "effects that were written do not decode");
+  CHECK(again->effects == row->effects, "effects that were written are other ones");
+  return true;
+}
+
+}  // namespace
+
+std::optional<bool> decodes_as_row(Table table, std::string_view key, std::string_view value) {
+  if (Seal::is_sealed(value)) return std::nullopt;
+  switch (table) {
+    case Table::kMeta:
+      return decodes_as_meta(key, value);
+    case Table::kNamespaces:
+      return decodes_again<NamespaceRecord>(decode_namespace, value);
+    case Table::kWorkflows:
+      return decodes_again<WorkflowRecord>(decode_workflow, value);
+    case Table::kDefinitions:
+      return decodes_again<DefinitionRecord>(decode_definition, value);
+    case Table::kLive:
+    case Table::kEnded:
+      return decodes_as_part(key, value);
+    case Table::kHistory:
+      return decodes_again<HistoryRow>(decode_history, value);
+    case Table::kGroups:
+      return decodes_as_group(key, value);
+    case Table::kDelayed:
+      return decodes_again<DelayedRecord>(decode_delayed, value);
+    case Table::kOutbox:
+      return decodes_again<OutboxRecord>(decode_outbox, value);
+    case Table::kSent:
+      return decodes_again<SentRecord>(decode_sent, value);
+    case Table::kKeptEvents:
+      return decodes_again<KeptEventRecord>(decode_kept_event, value);
+    case Table::kInbox:
+      return decodes_again<InboxRecord>(decode_inbox, value);
+    case Table::kFanout:
+      if (!is_late_match_key(key)) return std::nullopt;
+      return decodes_again<LateMatchRecord>(decode_late_match, value);
+    case Table::kIdempotency:
+      return decodes_again<IdempotencyRecord>(decode_idempotency, value);
+    case Table::kVariables:
+      return decodes_again<Variable>(decode_variable, value);
+    case Table::kSchedules:
+      return decodes_again<ScheduleRecord>(decode_schedule, value);
+    case Table::kTasks:
+      return decodes_again<StartTask>(decode_task, value);
+    case Table::kWebhooks:
+      return decodes_again<WebhookRecord>(decode_webhook, value);
+    case Table::kCounts:
+      return decodes_again<uint64_t>(decode_count, encode_count, value);
+    case Table::kUsage:
+      return decodes_again<Usage>(decode_usage, value);
+    case Table::kEffects:
+      return decodes_as_effects(key, value);
+    case Table::kDedupe:
+    case Table::kSecrets:
+    case Table::kDeadLetters:
+    case Table::kByStatus:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void check_row_key(Table table, std::string_view key) {
+  if (table == Table::kByStatus) {
+    const Result<IndexedInstance> one = decode_by_status_key(key);
+    if (!one) return check_shown_error(one.error());
+    CHECK(by_status_key(one->place, one->id) == key, "a key of by_status has two forms");
+  }
+  if (table == Table::kCounts) {
+    const Result<CountPlace> place = decode_count_key(key);
+    if (!place) return check_shown_error(place.error());
+    CHECK(count_key(*place) == key, "a key of counts has two forms");
+  }
+}
+
+}  // namespace millrace::fuzz
