@@ -36,11 +36,11 @@ void Checker::check_namespaces() {
     if (purged_.contains(record->number)) {
       add(StoreFault::kRowValue, place, fmt::format("a purge erases namespace {}", number));
     }
-    const auto [known, is_first] = spaces_.emplace(record->number, key);
+    const bool is_first = spaces_.emplace(record->number, key).second;
     if (!is_first) {
       add(StoreFault::kNumberTwice, place,
           fmt::format("the namespace has the number {}, which namespace {} also has", number,
-                      known->second));
+                      name_of(record->number)));
     }
     // When millrace starts for the first time, it creates `default` before the store has an engine
     // time.

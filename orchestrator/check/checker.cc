@@ -97,7 +97,7 @@ Result<StoreReport> Checker::run() {
 
 std::string Checker::name_of(NamespaceNumber ns) const {
   const auto found = spaces_.find(ns);
-  if (found != spaces_.end()) return found->second;
+  if (found != spaces_.end()) return printable(found->second);  // the key may be damaged
   return fmt::format("number {}", static_cast<uint32_t>(ns));
 }
 

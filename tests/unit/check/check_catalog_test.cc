@@ -1,3 +1,4 @@
+#include "base/bytes.h"
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "tests/unit/check/check_fixture.h"
@@ -51,6 +52,20 @@ TEST_F(CheckCatalogTest, ReportsAFailedReadAsTheOnlyFinding) {
 }
 
 // Namespaces.
+
+TEST_F(CheckCatalogTest, ShowsTheNameOfANamespaceWithADamagedKeyInAscii) {
+  tx->put(Table::kNamespaces, "d\xff", std::string(*tx->get(Table::kNamespaces, "default")));
+  tx->erase(Table::kNamespaces, "default");
+  tx->put(Table::kWorkflows, rows::ns_prefix(ns).append("plain"), "x");
+  const auto report = check_store(*tx, options);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(is_utf8(dump_json(to_json(*report))));
+  EXPECT_THAT(report->findings, testing::Contains(testing::AllOf(
+                                    testing::Field(&StoreFinding::table, "workflows"),
+                                    testing::Field(&StoreFinding::ns, "d\\xff"),
+                                    testing::Field(&StoreFinding::key, "d\\xff/plain"))));
+  tx->drop();
+}
 
 TEST_F(CheckCatalogTest, ChecksTheKeyNumberAndCreationTimeOfANamespace) {
   expect_among("row.record namespaces/default",
