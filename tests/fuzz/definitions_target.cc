@@ -10,13 +10,14 @@
 // Covers: orchestrator/definition/lint_retries.cc orchestrator/definition/lint_timeouts.cc
 // Covers: orchestrator/definition/never_attributes.cc orchestrator/definition/query_lookalikes.cc
 // Covers: policies/vocabularies.cc matchers/never_matches.cc
-#include <chrono>
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "language/graph.h"
+#include "matchers/code_points.h"
 #include "orchestrator/definition/lint.h"
 #include "tests/fuzz/finding_properties.h"
 #include "tests/fuzz/target.h"
@@ -32,12 +33,30 @@ std::vector<std::optional<Error>> accept_all(std::span<const std::string> texts)
   return std::vector<std::optional<Error>>(texts.size());
 }
 
+/// Whether libyaml reads the text of the value as it is. libyaml accepts some characters only as
+/// escapes, which dump_json() does not write, and no key of more than 1 024 characters.
+bool is_readable_json(const Json& value) {
+  const auto is_readable = [](const std::string& text) {
+    const std::u32string characters = decode_utf8(text);
+    return std::none_of(characters.begin(), characters.end(), [](char32_t c) {
+      return (c >= 0x7f && c < 0xa0) || c == 0xfeff || c == 0xfffe || c == 0xffff;
+    });
+  };
+  if (value.is_string()) return is_readable(value.get_ref<const std::string&>());
+  for (auto item = value.begin(); value.is_structured() && item != value.end(); ++item) {
+    if (value.is_object() && (item.key().size() > 1000 || !is_readable(item.key()))) return false;
+    if (!is_readable_json(*item)) return false;
+  }
+  return true;
+}
+
 /// The definition, written as JSON, is the same workflow.
 void check_as_json(const Node& document, const Workflow& workflow) {
   const Json json = to_json(document);
   const std::string text = dump_json(json);
   // Aliases may make the JSON larger and deeper than the YAML.
   if (text.size() > kMaxDocumentSize || nests_deeper(json, kMaxJsonDepth)) return;
+  if (!is_readable_json(json)) return;
   const Loaded again = load_workflow(text, accept_all, accept_all);
   CHECK(again.workflow != nullptr, "the definition does not load as JSON: {}",
         render_text(again.findings, "json"));
