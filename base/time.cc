@@ -1,5 +1,7 @@
 #include "base/time.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/excerpt.h"
@@ -8,6 +10,10 @@ namespace millrace {
 namespace {
 
 using namespace std::chrono;
+
+/// The bounds of the times that format_rfc3339() can write and that the store can keep.
+constexpr TimePoint kFirstInUtc = sys_days(year(0) / January / 1);
+constexpr TimePoint kLastInUtc = sys_days(year(10'000) / January / 1) - Duration(1);
 
 /// Removes exactly `digits` decimal digits from the front of `text` and returns their value; -1 if
 /// the text does not begin with `digits` digits.
@@ -93,8 +99,9 @@ Result<TimePoint> parse_rfc3339(std::string_view text) {
   const year_month_day date{year(year_number), month(static_cast<unsigned>(month_number)),
                             day(static_cast<unsigned>(day_number))};
   if (!date.ok()) return malformed();
-  return TimePoint(sys_days(date).time_since_epoch() + hours(hour) + minutes(minute) - offset +
-                   seconds(second) + milliseconds(millis));
+  const TimePoint time = sys_days(date) + hours(hour) + minutes(minute) - offset + seconds(second) +
+                         milliseconds(millis);
+  return std::clamp(time, kFirstInUtc, kLastInUtc);
 }
 
 }  // namespace millrace

@@ -16,8 +16,9 @@ using TimePoint = std::chrono::sys_time<Duration>;
 std::string format_rfc3339(TimePoint time);
 
 /// Reads any RFC 3339 date-time (section 5.6). The offset is required; a fraction may have any
-/// length and is cut to the millisecond; second 60 is read as second 0 of the next minute. Error:
-/// `time.malformed`, which quotes the text.
+/// length and is cut to the millisecond; second 60 is read as second 0 of the next minute. A time
+/// that is outside the years 0 to 9999 in UTC becomes the first or the last millisecond of these
+/// years. Error: `time.malformed`, which quotes the text.
 Result<TimePoint> parse_rfc3339(std::string_view text);
 
 /// Milliseconds since the Unix epoch, the form in which times are stored.
