@@ -53,6 +53,11 @@ class Decoder {
     rest_.remove_prefix(sizeof value);
     return value;
   }
+  bool get_boolean() {
+    const auto value = get<uint8_t>();
+    if (value > 1) good_ = false;
+    return value == 1;
+  }
   std::string_view get_text() {
     const auto size = get<uint32_t>();
     if (rest_.size() < size) {
@@ -74,7 +79,7 @@ class Decoder {
 std::optional<Request> decode_evaluate(Decoder& in) {
   EvaluateRequest request;
   request.first = in.get<uint32_t>();
-  request.stop_at_true = in.get<uint8_t>() != 0;
+  request.stop_at_true = in.get_boolean();
   request.now = from_millis(in.get<int64_t>());
   std::vector<std::shared_ptr<const std::string>> inputs;
   for (auto count = in.get<uint32_t>(); in.good() && count > 0; --count) {
@@ -198,7 +203,7 @@ std::optional<Reply> decode_reply(std::string_view body) {
   Decoder in(body);
   Reply reply;
   reply.kind = in.get<Reply::Kind>();
-  reply.last = in.get<uint8_t>() != 0;
+  reply.last = in.get_boolean();
   reply.text = in.get_text();
   reply.took = in.get<uint32_t>();
   if (!in.finished() || reply.kind > Reply::Kind::kCompiled) return std::nullopt;

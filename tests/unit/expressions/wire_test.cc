@@ -78,6 +78,9 @@ TEST(Wire, RefusesMessagesThatAreTruncatedTooLongOrOfAnUnknownKind) {
   std::string of_no_kind(body(reply));
   of_no_kind[0] = '\x09';
   EXPECT_FALSE(decode_reply(of_no_kind));
+  std::string neither_last_nor_not(body(reply));
+  neither_last_nor_not[1] = '\x02';
+  EXPECT_FALSE(decode_reply(neither_last_nor_not));
 }
 
 TEST(Wire, ReadsMessagesThatArriveByteByByteAndNoticesABrokenStream) {
