@@ -5,10 +5,13 @@
 
 #include "cloudevents/http_binding.h"
 #include "cloudevents/json_format.h"
+#include "tests/fuzz/event_mutator.h"
 #include "tests/fuzz/event_properties.h"
 #include "tests/fuzz/target.h"
 
 namespace millrace::fuzz {
+
+FUZZ_MUTATOR(cloudevents_batch, mutate_batch);
 
 FUZZ_TARGET(cloudevents_batch) {
   // The limits are low, so that a short input exceeds them.

@@ -9,11 +9,14 @@
 #include "cloudevents/http_binding.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/media_type.h"
+#include "tests/fuzz/event_mutator.h"
 #include "tests/fuzz/event_properties.h"
 #include "tests/fuzz/headed_input.h"
 #include "tests/fuzz/target.h"
 
 namespace millrace::fuzz {
+
+FUZZ_MUTATOR(cloudevents_http_structured, mutate_event);
 
 FUZZ_TARGET(cloudevents_http_structured) {
   std::string_view body = bytes;

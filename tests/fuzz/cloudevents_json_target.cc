@@ -10,10 +10,13 @@
 #include "cloudevents/json_format.h"
 #include "cloudevents/nats_binding.h"
 #include "cloudevents/plain_event.h"
+#include "tests/fuzz/event_mutator.h"
 #include "tests/fuzz/event_properties.h"
 #include "tests/fuzz/target.h"
 
 namespace millrace::fuzz {
+
+FUZZ_MUTATOR(cloudevents_json, mutate_event);
 
 FUZZ_TARGET(cloudevents_json) {
   const Result<Event> event = decode_json_event(bytes);

@@ -14,10 +14,13 @@
 #include "cloudevents/nats_binding.h"
 #include "cloudevents/plain_event.h"
 #include "cloudevents/subject.h"
+#include "tests/fuzz/event_mutator.h"
 #include "tests/fuzz/event_properties.h"
 #include "tests/fuzz/target.h"
 
 namespace millrace::fuzz {
+
+FUZZ_MUTATOR(cloudevents_nats, mutate_event);
 
 FUZZ_TARGET(cloudevents_nats) {
   NatsMessage message{.subject = event_subject("default", "t")};
