@@ -138,7 +138,10 @@ Resolved resolve_tagged(std::string_view text, std::string_view tag) {
     return broken(unknown_tag(tag));
   }
   Resolved resolved = resolve_plain(text);
-  if (wanted == Kind::kFloat && resolved.kind == Kind::kInt) return resolve_float(text);
+  if (wanted == Kind::kFloat && resolved.kind == Kind::kInt) {
+    if (is_integer(text)) return resolve_float(text);
+    return {Kind::kFloat, resolved.value.get<double>(), {}};  // 0o17, 0x1f
+  }
   if (resolved.kind != wanted && resolved.kind != Kind::kBroken) {
     return broken(fmt::format("{} is not a valid !!{}", in_quotes(text), name));
   }

@@ -122,6 +122,8 @@ TEST(Document, TakesTheKindFromATagOfTheCoreSchema) {
   EXPECT_EQ(value("[!!str 1, ! 1, !!int '1', !!float 1, !!bool \"true\", !!null '']"),
             Json({"1", "1", 1, 1.0, true, nullptr}));
   EXPECT_EQ(read("[!!float 1]").items[0].kind, NodeKind::kFloat);
+  EXPECT_EQ(read("[!!float 0o17]").items[0].scalar, Json(15.0));
+  EXPECT_EQ(read("[!!float 0x1f]").items[0].scalar, Json(31.0));
   EXPECT_EQ(value("!!map {a: !!seq [1]}"), Json({{"a", {1}}}));
   EXPECT_EQ(problems("a: !!int x\nb: !!binary aGk=\nc: !mine {}\nd: !!seq {}\ne: !!map 1\n"
                      "f: !!str [1]\n!mine g: 1"),
