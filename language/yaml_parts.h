@@ -1,5 +1,6 @@
 // The parse events of a YAML text as one flat list, from which document.cc builds the tree.
-// yaml_parts.cc is the only source that includes yaml.h (libyaml, a C library). Pure.
+// yaml_parts.cc is the only source of the program that includes yaml.h (libyaml, a C library).
+// Pure.
 #pragma once
 
 #include <cstddef>
