@@ -59,7 +59,7 @@ FUZZ_TARGET(call_targets) {
   check_url(std::string(bytes));
   check_subjects(bytes);
   const Status image = check_image_name(bytes);
-  if (!image) return check_shown_error(image.error());
+  if (!image) return check_shown_error(image.error(), 4 * 4096);
   CHECK(is_printable_ascii(bytes) && bytes.size() <= 512 && !bytes.starts_with('-'),
         "{} is the name of an image", excerpt(bytes));
 }

@@ -18,6 +18,9 @@
 namespace millrace::fuzz {
 namespace {
 
+/// The place in the settings that a message names may have names of any length.
+constexpr size_t kMostMessageBytes = 262'144;
+
 void check_retention(const RetentionSettings& retention) {
   for (const InstanceStatus status : {InstanceStatus::kComplete, InstanceStatus::kFailed}) {
     const RetentionRule* const rule = retention.rule_of("order", status);
@@ -40,7 +43,7 @@ void check_shown_settings(const Json& json) {
   CHECK(shown_settings(shown) == shown, "settings that are shown twice are masked twice");
   Json sent = shown;
   if (const Status restored = restore_urls(sent, json); !restored) {
-    check_shown_error(restored.error());
+    check_shown_error(restored.error(), kMostMessageBytes);
     return;
   }
   CHECK(shown_settings(sent) == shown, "settings that were sent back are shown otherwise");
@@ -61,16 +64,16 @@ FUZZ_TARGET(settings) {
         excerpt(bytes));
   for (const Status& status : {settings ? Status() : Status(tl::unexpected(settings.error())),
                                settings ? check_targets(*settings, RequestSubjects{}) : Status()}) {
-    if (!status) check_shown_error(status.error());
+    if (!status) check_shown_error(status.error(), kMostMessageBytes);
   }
   if (settings) check_retention(settings->retention);
   if (const Result<QuotaLimits> quotas = parse_quotas(*json); !quotas) {
-    check_shown_error(quotas.error());
+    check_shown_error(quotas.error(), kMostMessageBytes);
   }
   if (const Result<RetentionSettings> retention = parse_retention(*json)) {
     check_retention(*retention);
   } else {
-    check_shown_error(retention.error());
+    check_shown_error(retention.error(), kMostMessageBytes);
   }
 }
 

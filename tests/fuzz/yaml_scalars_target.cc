@@ -50,6 +50,12 @@ FUZZ_TARGET(yaml_scalars) {
   check_resolved(resolve_tagged(text, tag), text);
   CHECK(resolve_tagged(text, "tag:yaml.org,2002:str").kind == Node::Kind::kString,
         "{} is no string with the tag of one", excerpt(text));
+  const Resolved number = resolve_tagged(text, "tag:yaml.org,2002:float");
+  const bool is_number = plain.kind == Node::Kind::kInt || plain.kind == Node::Kind::kFloat;
+  CHECK(is_number == (number.kind == Node::Kind::kFloat),
+        "{} is a number only with or without a tag", excerpt(text));
+  CHECK(!is_number || is_same_value(number.value, plain.value), "{} is another number with a tag",
+        excerpt(text));
 
   // A JSON number, boolean or null is the same value as a plain scalar.
   if (const Result<Json> json = parse_json(text);
