@@ -1,5 +1,7 @@
 // The parts of a backup: the first byte chooses a chunk (c), a manifest (m) or a tar stream (t),
-// the rest is its bytes. Covers: orchestrator/backup/chunk.cc orchestrator/backup/manifest.cc
+// the rest is its bytes.
+//
+// Covers: orchestrator/backup/chunk.cc orchestrator/backup/manifest.cc
 // Covers: orchestrator/backup/tar_stream.cc orchestrator/store/disk/write_set.cc base/codec.cc
 #include <sstream>
 #include <string>

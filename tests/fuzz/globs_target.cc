@@ -1,6 +1,7 @@
 // Globs: the first line is the pattern, the rest the text. The result must be that of a matcher
-// that fills a table, in which each cell follows from the definition of `*` and `?`. Covers:
-// matchers/glob.cc matchers/code_points.cc
+// that fills a table, in which each cell follows from the definition of `*` and `?`.
+//
+// Covers: matchers/glob.cc matchers/code_points.cc
 #include <vector>
 
 #include "matchers/code_points.h"

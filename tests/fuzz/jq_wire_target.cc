@@ -1,6 +1,8 @@
 // Messages between millrace and its jq workers. A jq worker runs untrusted jq programs, so any
 // bytes may come from one. The first byte is the size of the first piece in which the stream
-// arrives. Covers: expressions/workers/wire.cc
+// arrives.
+//
+// Covers: expressions/workers/wire.cc
 #include <algorithm>
 #include <cstdint>
 #include <optional>

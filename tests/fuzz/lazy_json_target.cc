@@ -1,7 +1,9 @@
 // A JSON value as text and as a tree: dividing a value and joining its parts gives the value again,
 // and the functions that read only its text give the results of the same functions on its tree. A
 // string of more than kLargeJson bytes is added to the value, so that the text stays without a
-// tree. Covers: base/lazy_json.cc base/json_scan.cc base/bytes.cc
+// tree.
+//
+// Covers: base/lazy_json.cc base/json_scan.cc base/bytes.cc
 #include <map>
 #include <vector>
 

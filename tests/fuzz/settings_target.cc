@@ -1,10 +1,12 @@
 // Settings of a namespace as JSON: they are parsed, their targets are checked, and they are shown
 // and sent back with the parts of URLs masked.
-// Covers: orchestrator/definition/namespace_settings.cc orchestrator/definition/quota_settings.cc
-// Covers: orchestrator/definition/retention_settings.cc orchestrator/definition/shown_settings.cc
-// Covers: orchestrator/definition/settings_targets.cc model/service_url.cc
-// model/request_subjects.cc Covers: policies/action_policy.cc policies/retry_policy.cc
-// policies/timeout_policy.cc
+//
+// Covers: orchestrator/definition/namespace_settings.cc
+// Covers: orchestrator/definition/quota_settings.cc
+// Covers: orchestrator/definition/retention_settings.cc
+// Covers: orchestrator/definition/shown_settings.cc orchestrator/definition/settings_targets.cc
+// Covers: model/service_url.cc model/request_subjects.cc policies/action_policy.cc
+// Covers: policies/retry_policy.cc policies/timeout_policy.cc
 #include <string>
 
 #include "model/request_subjects.h"

@@ -1,8 +1,9 @@
 // The bytes of data.mdb, whose pages are checked before LMDB reads them: the check reads only pages
 // of the file, each at most once, and ends. tests/unit/store/disk/page_check_test.cc checks that
-// LMDB can read the files that have no finding. Covers: orchestrator/store/disk/page_check.cc
-// orchestrator/store/disk/page_file.cc Covers: orchestrator/store/disk/page_layout.cc
-// orchestrator/store/disk/page_walk.cc
+// LMDB can read the files that have no finding.
+//
+// Covers: orchestrator/store/disk/page_check.cc orchestrator/store/disk/page_file.cc
+// Covers: orchestrator/store/disk/page_layout.cc orchestrator/store/disk/page_walk.cc
 #include <filesystem>
 #include <fstream>
 #include <string>
