@@ -97,6 +97,9 @@ class MemoryBroker : public Publisher {
   const std::vector<Stored>& others() const { return others_; }
 
   bool connected() const { return connected_; }
+  int64_t created() const { return created_; }  ///< as Cursor::stream_created
+  uint64_t first_sequence() const;              ///< the oldest message in the event stream
+  uint64_t last_sequence() const { return next_sequence_ - 1; }
 
  private:
   enum class Phase { kOnTheWay, kArrived };
@@ -121,8 +124,6 @@ class MemoryBroker : public Publisher {
   bool move_publishes();
   bool deliver(size_t most);
   StreamOpened open();
-  uint64_t last_sequence() const { return next_sequence_ - 1; }
-  uint64_t first_sequence() const;
 
   const Clock& clock_;
   const Duration duplicate_window_;

@@ -45,15 +45,13 @@ Result<std::unique_ptr<PullConsumer>> PullConsumer::open(Connection& connection,
   return consumer;
 }
 
-Result<std::unique_ptr<PullConsumer>> PullConsumer::open_headers(Connection& connection,
-                                                                 const StreamSettings& wanted,
-                                                                 const StreamInfo& stream,
-                                                                 const ResumePoint& from,
-                                                                 const PullSettings& settings) {
+Result<std::unique_ptr<PullConsumer>> PullConsumer::open_range(
+    Connection& connection, const StreamSettings& wanted, const StreamInfo& stream,
+    const ResumePoint& from, bool headers_only, const PullSettings& settings) {
   std::unique_ptr<PullConsumer> consumer(new PullConsumer(connection, settings));
   consumer->inbox_ = connection.make_inbox();
   consumer->messages_ = TRY(poll_inbox(connection, consumer->inbox_));
-  TRY(consumer->create(wanted, stream, from, true));
+  TRY(consumer->create(wanted, stream, from, headers_only));
   return consumer;
 }
 

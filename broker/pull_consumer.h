@@ -32,13 +32,11 @@ class PullConsumer {
                                                     const StreamInfo& stream, const Cursor& cursor,
                                                     const PullSettings& settings);
 
-  /// Creates a consumer for the headers of the messages of the stream from `from` on; the messages
-  /// come without their data. `from.loss` is not used. Errors: those of Connection::api.
-  static Result<std::unique_ptr<PullConsumer>> open_headers(Connection& connection,
-                                                            const StreamSettings& wanted,
-                                                            const StreamInfo& stream,
-                                                            const ResumePoint& from,
-                                                            const PullSettings& settings);
+  /// Creates a consumer for the messages of the stream from `from` on; with `headers_only`, the
+  /// messages come without their data. `from.loss` is not used. Errors: those of Connection::api.
+  static Result<std::unique_ptr<PullConsumer>> open_range(
+      Connection& connection, const StreamSettings& wanted, const StreamInfo& stream,
+      const ResumePoint& from, bool headers_only, const PullSettings& settings);
 
   /// Creates the only consumer of a work queue, under the name `name`. The consumer starts with the
   /// oldest message and has at most `unacknowledged` messages delivered without an acknowledgement.
@@ -55,9 +53,9 @@ class PullConsumer {
   PullConsumer(const PullConsumer&) = delete;
   PullConsumer& operator=(const PullConsumer&) = delete;
 
-  /// The stream as it was when the consumer was created; not for open_headers().
+  /// The stream as it was when the consumer was created; not for open_range().
   const StreamInfo& stream() const { return stream_; }
-  /// The position after which the consumer started; for open_headers() only its sequence.
+  /// The position after which the consumer started; for open_range() only its sequence.
   const Cursor& start() const { return start_; }
   /// The loss that was found when the consumer was created.
   const std::optional<BrokerLoss>& loss() const { return loss_; }

@@ -25,7 +25,7 @@ constexpr size_t kMostSpent = 256;
 class HeaderReader {
  public:
   HeaderReader(Connection& connection, const HeaderRange& range, const std::function<bool()>& stops,
-               const std::function<bool(const StoredHeaders&)>& see)
+               const std::function<bool(StoredHeaders)>& see)
       : connection_(connection), range_(range), stops_(stops), see_(see) {}
 
   Status run() {
@@ -45,13 +45,13 @@ class HeaderReader {
  private:
   Status read_with_consumer();
   Status fetch_next();
-  void add(uint64_t sequence, NatsMessage message, uint64_t following);
+  Status add_delivered(NatsMsgHandle delivered, const DeliveryNumbers& numbers);
+  void add(StoredHeaders stored);
 
   Connection& connection_;
   const HeaderRange& range_;
   const std::function<bool()>& stops_;
-  const std::function<bool(const StoredHeaders&)>& see_;
-  const PullSettings settings_;
+  const std::function<bool(StoredHeaders)>& see_;
   uint64_t next_ = 0;  ///< all messages before this sequence are read; 0: nothing is known yet
   bool done_ = false;
   std::vector<NatsMsgHandle> spent_;
@@ -60,27 +60,23 @@ class HeaderReader {
 /// Reads with one consumer until all is read or the consumer ends.
 Status HeaderReader::read_with_consumer() {
   using Got = PullConsumer::Got;
-  ResumePoint from{.sequence = std::max<uint64_t>(next_, 1)};
+  ResumePoint from{.sequence = std::max<uint64_t>(next_ == 0 ? range_.first : next_, 1)};
   if (next_ == 0) from.since = range_.since;
-  const auto consumer =
-      TRY(PullConsumer::open_headers(connection_, range_.stream, range_.info, from, settings_));
+  const auto consumer = TRY(PullConsumer::open_range(connection_, range_.stream, range_.info, from,
+                                                     !range_.whole, range_.pull));
   next_ = std::max(next_, consumer->start().sequence + 1);
   if (consumer->started_at_the_end()) TRY(fetch_next());
   while (!done_) {
     if (stops_()) {
       return fail("broker.unreachable",
-                  fmt::format("reading the headers of stream {} was interrupted at message {}",
+                  fmt::format("reading the messages of stream {} was interrupted at message {}",
                               range_.stream.name, next_));
     }
     NatsMsgHandle message;
     DeliveryNumbers numbers;
     switch (consumer->next(true, message, numbers)) {
       case Got::kMessage: {
-        NatsMessage plain;
-        read_message(message.get(), plain);
-        spent_.push_back(std::move(message));
-        if (spent_.size() >= kMostSpent) spent_.clear();
-        add(numbers.stream_sequence, std::move(plain), numbers.pending);
+        TRY(add_delivered(std::move(message), numbers));
         if (!done_ && numbers.pending == 0) TRY(fetch_next());
         break;
       }
@@ -108,7 +104,7 @@ Status HeaderReader::fetch_next() {
   Result<StoredMessage> stored = fetch_stored(
       connection_, range_.stream.name, {{"seq", next_}, {"next_by_subj", range_.stream.subjects}});
   if (stored) {
-    add(stored->sequence, std::move(stored->message), 0);
+    add({stored->sequence, stored->stamped, std::move(stored->message), 0});
     return {};
   }
   if (stored.error().code != "broker.not_found") return tl::unexpected(std::move(stored).error());
@@ -116,13 +112,35 @@ Status HeaderReader::fetch_next() {
   return {};
 }
 
+/// Adds a message of the consumer. nats.c loses the order of headers, and bytes of some headers, so
+/// a message with headers that must be whole is fetched again if nats.c may have misread it.
+Status HeaderReader::add_delivered(NatsMsgHandle delivered, const DeliveryNumbers& numbers) {
+  StoredHeaders stored{.sequence = numbers.stream_sequence,
+                       .stamped = numbers.stamped,
+                       .message = {},
+                       .following = numbers.pending};
+  const bool sure = read_message(delivered.get(), stored.message);
+  spent_.push_back(std::move(delivered));
+  if (spent_.size() >= kMostSpent) spent_.clear();
+  if (!sure && range_.whole && stored.sequence >= next_) {
+    Result<StoredMessage> again =
+        fetch_stored(connection_, range_.stream.name, {{"seq", stored.sequence}});
+    if (!again && again.error().code != "broker.not_found") {
+      return tl::unexpected(std::move(again).error());
+    }
+    if (again) stored.message = std::move(again->message);
+  }
+  add(std::move(stored));
+  return {};
+}
+
 /// A message that was fetched without a consumer may be delivered afterwards: it is not new then.
-void HeaderReader::add(uint64_t sequence, NatsMessage message, uint64_t following) {
-  if (sequence < next_) return;
-  next_ = sequence + 1;
-  done_ = sequence >= range_.last;
-  if (sequence > range_.last) return;
-  const bool goes_on = see_({sequence, std::move(message), following});
+void HeaderReader::add(StoredHeaders stored) {
+  if (stored.sequence < next_) return;
+  next_ = stored.sequence + 1;
+  done_ = stored.sequence >= range_.last;
+  if (stored.sequence > range_.last) return;
+  const bool goes_on = see_(std::move(stored));
   done_ = done_ || !goes_on;
 }
 
@@ -130,7 +148,7 @@ void HeaderReader::add(uint64_t sequence, NatsMessage message, uint64_t followin
 
 Status each_header(Connection& connection, const HeaderRange& range,
                    const std::function<bool()>& stops,
-                   const std::function<bool(const StoredHeaders&)>& see) {
+                   const std::function<bool(StoredHeaders)>& see) {
   return HeaderReader(connection, range, stops, see).run();
 }
 

@@ -21,7 +21,7 @@ inline constexpr size_t kMostStoredBytes = size_t{1} << 20;
 
 /// A message of the event stream as it is stored. The message may be no valid event.
 struct StoredEvent {
-  std::string ns;         ///< name of the namespace, from the subject
+  std::string ns;         ///< namespace in the subject; empty: the subject names none
   uint64_t sequence = 0;  ///< its place in the stream, from 1
   TimePoint stamped;      ///< when the broker stored it
   NatsMessage message;
