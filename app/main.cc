@@ -10,6 +10,7 @@
 #include "app/jq_check.h"
 #include "app/restore.h"
 #include "app/serve.h"
+#include "app/signals.h"
 #include "app/store_info.h"
 #include "app/test.h"
 #include "app/verify.h"
@@ -21,6 +22,12 @@ namespace {
 std::optional<std::string> environment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+/// From the first call on, Ctrl-C ends a verb only between its requests.
+bool pause_unless_interrupted(millrace::Duration time) {
+  static const millrace::EndSignals signals;
+  return !signals.wait_for(time);
 }
 
 }  // namespace
@@ -37,7 +44,8 @@ int main(int argc, char** argv) {
                                   return std::chrono::time_point_cast<millrace::Duration>(
                                       std::chrono::system_clock::now());
                                 },
-                            .err_is_terminal = isatty(STDERR_FILENO) == 1};
+                            .err_is_terminal = isatty(STDERR_FILENO) == 1,
+                            .pause = pause_unless_interrupted};
   const millrace::ProgramVerbs program{.load = millrace::lint_definition,
                                        .serve = millrace::run_serve,
                                        .dev = millrace::run_dev,

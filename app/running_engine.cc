@@ -136,6 +136,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
                  {.engine = {.dedupe = {.time = process_.settings.bounds.dedupe_window,
                                         .events = process_.settings.bounds.dedupe_events},
                              .request_subjects = request_subjects(process_.settings)}}),
+      stored_events_(*process_.reading, process_.settings.streams),
       service_(service_parts()),
       workers_(std::make_unique<TaskQueue>(
           *process_.working, intake_,
@@ -244,6 +245,7 @@ LocalService::Parts RunningEngine::service_parts() {
       .processor = processor_,
       .queries = queries_,
       .publisher = *process_.publisher,
+      .stored_events = stored_events_,
       .metrics = process_.metrics,
       .losses = process_.losses,
       .reads_events = [this] { return reads_events(); },

@@ -12,6 +12,7 @@
 #include "broker/dead_letter_queue.h"
 #include "broker/event_stream.h"
 #include "broker/restored_publisher.h"
+#include "broker/stored_events.h"
 #include "broker/stream_owner.h"
 #include "broker/task_queue.h"
 #include "functions/container.h"
@@ -80,6 +81,7 @@ class RunningEngine {
   Intake intake_;
   ArchiveThread archive_;
   Processor processor_;
+  JetStreamStoredEvents stored_events_;
   LocalService service_;
   std::unique_ptr<TaskQueue> workers_;
   HttpServices services_;

@@ -2,6 +2,7 @@
 // thread starts, so that all threads inherit the blocked signals.
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <initializer_list>
 
@@ -28,6 +29,14 @@ class EndSignals {
     sigset_t came{};
     sigpending(&came);
     return sigismember(&came, SIGINT) == 1 || sigismember(&came, SIGTERM) == 1;
+  }
+
+  /// Waits for one of the blocked signals; returns false if none came within `at_most`.
+  bool wait_for(std::chrono::milliseconds at_most) const {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(at_most);
+    const timespec time{.tv_sec = seconds.count(),
+                        .tv_nsec = std::chrono::nanoseconds(at_most - seconds).count()};
+    return sigtimedwait(&signals_, nullptr, &time) > 0;
   }
 
   /// Waits for one of the blocked signals and returns its number.

@@ -1,4 +1,4 @@
-// `millrace event`: publishes CloudEvents.
+// `millrace event`: publishes CloudEvents. event_desk_verbs.cc has the verbs for stored events.
 #include <optional>
 #include <string>
 #include <vector>
@@ -92,7 +92,7 @@ Ended send_event(Session& session, const SendOptions& options) {
 }  // namespace
 
 void add_event_verbs(CommandLine& commands) {
-  CommandLine event = commands.noun("event", "Publish CloudEvents");
+  CommandLine event = commands.noun("event", "Publish CloudEvents, and see what became of them");
   auto [send, options] = event.asking<SendOptions>(
       "send", "Publishes a CloudEvent to the namespace",
       "millrace event send --type order.placed --source shop --data '{\"id\":7}'\n  "
@@ -110,6 +110,7 @@ void add_event_verbs(CommandLine& commands) {
       "-f,--file", options.file,
       "A complete CloudEvent in JSON, or an array of CloudEvents; excludes the other options",
       "FILE|-");
+  add_event_desk_verbs(event);
 }
 
 }  // namespace millrace

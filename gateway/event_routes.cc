@@ -1,12 +1,15 @@
 // POST /v1/ns/{ns}/events accepts CloudEvents; OPTIONS answers the webhook handshake (CloudEvents
-// HTTP webhook specification 1.0.2, section 4).
+// HTTP webhook specification 1.0.2, section 4); GET lists the stored events or shows one.
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "cloudevents/http_binding.h"
 #include "gateway/parameters.h"
 #include "gateway/problem.h"
 #include "gateway/routes.h"
+#include "language/findings.h"
 
 namespace millrace {
 namespace {
@@ -47,6 +50,28 @@ Status shake_hands(const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
+Result<EventListFilter> event_filter_of(const Request& request) {
+  EventListFilter filter{.limit = TRY(limit_parameter(request)),
+                         .before = TRY(number_parameter(request, "before")).value_or(0),
+                         .after = TRY(number_parameter(request, "after")),
+                         .type = text_parameter(request, "type"),
+                         .source = text_parameter(request, "source"),
+                         .id = text_parameter(request, "id"),
+                         .since = TRY(time_parameter(request, "since")),
+                         .until = TRY(time_parameter(request, "until"))};
+  if (const auto cursor = TRY(number_parameter(request, "cursor"))) {
+    (filter.after ? *filter.after : filter.before) = *cursor;
+  }
+  const std::string effect = text_parameter(request, "effect");
+  if (!effect.empty() && effect != "with" && effect != "without") {
+    return fail(
+        "request.parameter",
+        fmt::format("effect: {} is not valid; expected with or without", in_quotes(effect)));
+  }
+  if (!effect.empty()) filter.effect = effect == "with";
+  return filter;
+}
+
 }  // namespace
 
 void add_event_routes(Router& router, Service& service, const RequestLimits& limits) {
@@ -58,6 +83,22 @@ void add_event_routes(Router& router, Service& service, const RequestLimits& lim
        .handler = [&service, events = limits.events](const std::shared_ptr<Exchange>& exchange) {
          return take_events(service, events, exchange);
        }});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/events",
+              .query = {"limit", "cursor", "before", "after", "type", "source", "id", "since",
+                        "until", "effect"},
+              .lane = Lane::kBroker,
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                return service.event_desk().list(ns, TRY(event_filter_of(request)));
+              })});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/events/{sequence}",
+              .lane = Lane::kBroker,
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                return service.event_desk().get(ns, TRY(sequence_of(request)));
+              })});
   router.add({.method = "OPTIONS",
               .path = "/v1/ns/{ns}/events",
               .lane = Lane::kInPlace,

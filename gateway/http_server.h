@@ -43,7 +43,7 @@ struct TransportLimits {
   LaneLimits commands{.threads = 2, .waiting = 256};
   LaneLimits events{.threads = 2, .waiting = 256};
   LaneLimits definitions{.threads = 2, .waiting = 64, .running_per_client = 1};
-  LaneLimits broker{.threads = 1, .waiting = 64};
+  LaneLimits broker{.threads = 2, .waiting = 64};
   Duration first_byte = std::chrono::seconds(10);  ///< from the accept to the first byte
   Duration idle = std::chrono::seconds(75);        ///< of a connection between two requests
   Duration header = std::chrono::seconds(10);  ///< from a request's first byte to its headers' end

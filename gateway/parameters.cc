@@ -15,6 +15,15 @@ const std::string& part(const Request& request, std::string_view name) {
   return request.parts.find(name)->second;
 }
 
+/// The number that the whole text is; nullopt: it is none.
+std::optional<uint64_t> whole_number(const std::string& text) {
+  uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || parsed != end || text.empty()) return std::nullopt;
+  return number;
+}
+
 }  // namespace
 
 Result<std::string> namespace_of(const Request& request) {
@@ -66,6 +75,14 @@ Result<std::string> secret_of(const Request& request) {
           in_quotes(name)));
 }
 
+Result<uint64_t> sequence_of(const Request& request) {
+  const std::string& text = part(request, "sequence");
+  if (const std::optional<uint64_t> number = whole_number(text)) return *number;
+  return fail(
+      "event.not_found",
+      fmt::format("{} is not the sequence of an event; expected a number", in_quotes(text)));
+}
+
 std::string text_parameter(const Request& request, std::string_view name) {
   const auto found = request.query.find(name);
   return found == request.query.end() ? std::string() : found->second;
@@ -79,6 +96,21 @@ Result<bool> flag_parameter(const Request& request, std::string_view name) {
   if (text == "0" || text == "false") return false;
   return fail("request.parameter", fmt::format("{}: {} is not valid; expected 1, true, 0 or false",
                                                name, in_quotes(text)));
+}
+
+Result<std::optional<uint64_t>> number_parameter(const Request& request, std::string_view name) {
+  const std::string text = text_parameter(request, name);
+  if (text.empty()) return std::optional<uint64_t>();
+  if (const std::optional<uint64_t> number = whole_number(text)) return number;
+  return fail("request.parameter", fmt::format("{}: {} is not a number", name, in_quotes(text)));
+}
+
+Result<std::optional<TimePoint>> time_parameter(const Request& request, std::string_view name) {
+  const std::string text = text_parameter(request, name);
+  if (text.empty()) return std::optional<TimePoint>();
+  Result<TimePoint> time = parse_rfc3339(text);
+  if (!time) return fail_in(std::string(name), std::move(time.error()));
+  return std::optional<TimePoint>(*time);
 }
 
 Result<PageRequest> page_of(const Request& request) {

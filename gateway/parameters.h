@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "gateway/exchange.h"
 #include "orchestrator/service/service.h"
 
@@ -33,11 +36,22 @@ Result<std::string> variable_key_of(const Request& request);
 /// The `{secret}` of the path: an identifier.
 Result<std::string> secret_of(const Request& request);
 
+/// The `{sequence}` of the path: the sequence of a message in a stream. No message has one that is
+/// not a number, so for such a text the error is `event.not_found`.
+Result<uint64_t> sequence_of(const Request& request);
+
 /// The text of a query parameter; empty if it is not given.
 std::string text_parameter(const Request& request, std::string_view name);
 
 /// A query parameter that is `1` or `true`, `0` or `false`; false if it is not given.
 Result<bool> flag_parameter(const Request& request, std::string_view name);
+
+/// A query parameter that is a number; nullopt if it is not given or empty.
+Result<std::optional<uint64_t>> number_parameter(const Request& request, std::string_view name);
+
+/// A query parameter that is a time (RFC 3339); nullopt if it is not given or empty. Error
+/// `time.*`.
+Result<std::optional<TimePoint>> time_parameter(const Request& request, std::string_view name);
 
 /// The parameters `limit` (default: 1000) and `cursor` of a list in the order of names.
 Result<PageRequest> page_of(const Request& request);

@@ -53,6 +53,7 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"millrace.quota.eventsPerSecond", 429},
     {"millrace.quota.", 403},
     {"definition.", 422},
+    {"event.not_found", 404},
     {"event.too_large", 413},
     {"event.batch_too_large", 413},
     {"event.unsupported_format", 415},

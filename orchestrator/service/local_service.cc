@@ -56,7 +56,10 @@ class Gathering {
 LocalService::LocalService(Parts parts)
     : parts_(std::move(parts)),
       backups_(parts_.environment, parts_.clock, parts_.info.value("version", "")),
-      admission_(parts_.clock) {}
+      admission_(parts_.clock),
+      event_desk_({.environment = parts_.environment,
+                   .clock = parts_.clock,
+                   .events = parts_.stored_events}) {}
 
 LocalService::~LocalService() {
   stopping_ = true;

@@ -18,6 +18,7 @@
 #include "orchestrator/service/broker_losses.h"
 #include "orchestrator/service/definition_deadline.h"
 #include "orchestrator/service/event_admission.h"
+#include "orchestrator/service/local_event_desk.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/service.h"
 
@@ -33,6 +34,7 @@ class LocalService final : public Service {
     Processor& processor;
     Queries& queries;
     Publisher& publisher;
+    StoredEvents& stored_events;
     Metrics& metrics;
     const BrokerLosses& losses;
     std::function<Status()> reads_events;  ///< ok, or why the event stream is not being read
@@ -82,6 +84,8 @@ class LocalService final : public Service {
   Result<Json> secrets(std::string_view ns, size_t limit, std::string_view cursor) override;
   Result<Json> dead_letters(std::string_view ns, size_t limit, std::string_view cursor) override;
 
+  EventDesk& event_desk() override { return event_desk_; }
+
   void verify(Done done) override;
   void begin_backup(const CallerMark& caller, Done done) override;
   Result<std::optional<std::string>> backup_chunk(std::string_view id, uint64_t number,
@@ -105,6 +109,7 @@ class LocalService final : public Service {
   Parts parts_;
   Backups backups_;
   EventAdmission admission_;
+  LocalEventDesk event_desk_;
   std::mutex verify_lock_;
   std::thread verifying_;  ///< guarded by verify_lock_; a check may take minutes
   std::atomic<bool> verifies_ = false;

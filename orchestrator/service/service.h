@@ -18,6 +18,7 @@
 #include "model/instance.h"
 #include "orchestrator/batch/command.h"
 #include "orchestrator/definition/loader.h"
+#include "orchestrator/service/event_desk.h"
 
 namespace millrace {
 
@@ -145,6 +146,9 @@ class Service {
   /// {"items":[{"id","reason","detail","time","subject","size","data"}],"next"}; read from the
   /// broker. The namespace need not exist if there are dead letters under its name.
   virtual Result<Json> dead_letters(std::string_view ns, size_t limit, std::string_view cursor) = 0;
+
+  /// The stored events of the event stream.
+  virtual EventDesk& event_desk() = 0;
 
   /// Checks every row of the store at the last commit; returns a StoreReport as JSON
   /// (orchestrator/check). Takes about a second for each 100 000 rows. Error `busy` if a check is

@@ -95,7 +95,8 @@ CommandOutput CliTest::run(std::vector<std::string> arguments, const std::string
                     const auto found = env_.find(name);
                     return found == env_.end() ? std::nullopt : std::optional(found->second);
                   },
-                  .now = [] { return from_millis(1630497600000 + 300'000); }};
+                  .now = [] { return from_millis(1630497600000 + 300'000); },
+                  .pause = [this](Duration) { return pauses_-- > 0; }};
   const ProgramVerbs program{.load = load,
                              .serve = serve,
                              .dev = dev,

@@ -61,6 +61,7 @@ class CliTest : public testing::Test {
   std::filesystem::path folder_;
   std::map<std::string, std::string> env_;
   bool terminal_ = true;
+  int pauses_ = 0;  ///< after how many pauses of a verb the user presses Ctrl-C
 
   // The options with which each verb of the program was last called.
   static inline ServeOptions served_;

@@ -87,6 +87,8 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButThree) {
       {"PUT", "/v1/ns/shop", 401},
       {"DELETE", "/v1/ns/shop", 401},
       {"POST", "/v1/ns/default/events", 401},
+      {"GET", "/v1/ns/default/events", 401},
+      {"GET", "/v1/ns/default/events/18", 401},
       {"GET", "/v1/ns/default/workflows", 401},
       {"PUT", "/v1/ns/default/workflows/order", 401},
       {"POST", "/v1/ns/default/workflows/order/start", 401},

@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "orchestrator/service/service.h"
+#include "tests/unit/gateway/fake_event_desk.h"
 
 namespace millrace {
 
@@ -37,6 +38,7 @@ class FakeService : public Service {
   size_t instance_count = 1;
   size_t group_count = 1;
   std::optional<Error> command_error;
+  FakeEventDesk events;
   std::optional<Error> publish_error;
   Status ready_status;
 
@@ -125,6 +127,7 @@ class FakeService : public Service {
   Result<Variable> variable(const VariablePlace& place, std::string_view key) override;
   Result<Json> secrets(std::string_view ns, size_t, std::string_view) override;
   std::map<std::string, std::string> known_secrets();
+  EventDesk& event_desk() override { return events; }
   Result<Json> dead_letters(std::string_view, size_t, std::string_view cursor) override;
   Status ready() override { return ready_status; }
   Json info() override { return {{"version", "test"}}; }

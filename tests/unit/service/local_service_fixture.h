@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "broker/memory_stored_events.h"
 #include "orchestrator/service/local_service.h"
 #include "tests/simulation/world.h"
 #include "tests/unit/service/definitions.h"
@@ -71,6 +72,7 @@ states:
             .processor = processor,
             .queries = world.queries(),
             .publisher = publisher,
+            .stored_events = stored_events,
             .metrics = metrics,
             .losses = losses,
             .reads_events = state("reader"),
@@ -146,6 +148,7 @@ states:
   std::function<bool()> on_read;  ///< called on the thread of each read; true: the read fails
   World world;
   HoldingPublisher publisher;
+  MemoryStoredEvents stored_events{world.broker};
   Metrics metrics;
   BrokerLosses losses{world.clock, metrics};
   std::string_view failing;  ///< the part that reports an error

@@ -1,0 +1,172 @@
+// The verbs of `millrace event` for stored events: list, get and tail.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/command_line.h"
+#include "cli/pages.h"
+#include "cli/quantity.h"
+
+namespace millrace {
+namespace {
+
+/// Which events a list shows; as the parameters of the request.
+struct EventFilterOptions {
+  std::string type;
+  std::string source;
+  std::string id;
+  std::string since;
+  std::string until;
+  bool with_effect = false;
+  bool without_effect = false;
+};
+
+struct EventListOptions {
+  EventFilterOptions filter;
+  PageOptions page;
+};
+
+struct EventGetOptions {
+  std::string sequence;
+};
+
+struct EventTailOptions {
+  EventFilterOptions filter;
+  std::string count;
+};
+
+/// How often `event tail` asks for new events.
+constexpr Duration kTailInterval{1'000};
+/// How many of the newest events `event tail` shows first.
+constexpr const char* kTailFirst = "10";
+
+void add_event_filter(Verb& verb, EventFilterOptions& filter) {
+  verb.option("--type", filter.type, "Only events whose type fits", "GLOB");
+  verb.option("--source", filter.source, "Only events whose source fits", "GLOB");
+  verb.option("--id", filter.id, "Only events with this id");
+  verb.option("--since", filter.since, "Only events that were stored then or later", "TIME");
+  verb.option("--until", filter.until, "Only events that were stored before", "TIME");
+  verb.flag("--with-effect", filter.with_effect,
+            "Only events that started or woke an instance, or wait in a group");
+  verb.flag("--without-effect", filter.without_effect, "Only the other events");
+}
+
+Fallible<ApiCall> list_call(Session& session, const EventFilterOptions& filter) {
+  if (filter.with_effect && filter.without_effect) {
+    return wrong_usage("--with-effect excludes --without-effect");
+  }
+  ApiCall call{.path = session.path({"events"})};
+  call.query = {{"type", filter.type},
+                {"source", filter.source},
+                {"id", filter.id},
+                {"since", filter.since},
+                {"until", filter.until}};
+  if (filter.with_effect) call.query.emplace_back("effect", "with");
+  if (filter.without_effect) call.query.emplace_back("effect", "without");
+  return call;
+}
+
+/// What became of an event: `started 0190…, woke 0190…, and 3 more`.
+std::string effects_text(const Json& event) {
+  if (!event.value("applied", true)) return "not applied yet";
+  std::string text;
+  const Json effects = event.value("effects", Json::array());
+  for (const Json& effect : effects) {
+    if (!text.empty()) text += ", ";
+    text += effect.value("what", "");
+    for (const char* const of : {"instance", "workflow"}) {
+      if (effect.contains(of)) text += " " + effect.value(of, "");
+    }
+  }
+  const size_t count = event.value("effectCount", size_t{0});
+  if (count > effects.size()) text += fmt::format(", and {} more", count - effects.size());
+  return text.empty() ? "-" : text;
+}
+
+std::vector<Column> event_columns(TimePoint now) {
+  return {field("SEQUENCE", "sequence"), age("AGE", "time", now), field("TYPE", "type"),
+          field("SOURCE", "source"),     field("ID", "id"),       Column{"EFFECTS", effects_text}};
+}
+
+Ended list_events(Session& session, const EventListOptions& options) {
+  return show_pages(session, TRY(list_call(session, options.filter)), options.page,
+                    event_columns(session.console.now()), "sequence");
+}
+
+Ended get_event(Session& session, const EventGetOptions& options) {
+  const Reply reply =
+      TRY(session.client.send({.path = session.path({"events", options.sequence})}));
+  session.output.item(reply.body, "sequence", {"event"});
+  return ExitCode::kOk;
+}
+
+/// Prints an event as one line.
+void print_line(Session& session, const Json& event) {
+  std::ostream& out = session.console.out;
+  if (session.output.format() == Format::kTable) {
+    out << fmt::format("{}  {}  {}  {}  {}  {}\n", event.value("time", ""),
+                       event.value("sequence", uint64_t{0}), harmless(event.value("type", "-")),
+                       harmless(event.value("source", "-")), harmless(event.value("id", "-")),
+                       effects_text(event));
+  } else if (session.output.format() == Format::kName) {
+    out << event.value("sequence", uint64_t{0}) << "\n";
+  } else {
+    out << dump_json(event) << "\n";
+  }
+  out.flush();
+}
+
+Ended tail_events(Session& session, const EventTailOptions& options) {
+  const uint64_t most =
+      options.count.empty() ? UINT64_MAX : TRY(read_number("count", options.count));
+  ApiCall call = TRY(list_call(session, options.filter));
+  call.query.emplace_back("limit", kTailFirst);
+  Reply reply = TRY(session.client.send(call));
+  std::string after = std::to_string(reply.body.value("newest", uint64_t{0}));
+  Json items = reply.body.value("items", Json::array());
+  std::reverse(items.begin(), items.end());
+  call.query.back().second = "250";
+  call.query.emplace_back("after", "");
+  uint64_t shown = 0;
+  while (true) {
+    for (const Json& event : items) {
+      if (shown++ == most) return ExitCode::kOk;
+      print_line(session, event);
+    }
+    if (shown >= most) return ExitCode::kOk;
+    const bool more = after != std::to_string(reply.body.value("newest", uint64_t{0}));
+    if (!more && !session.console.pause(kTailInterval)) return ExitCode::kInterrupted;
+    call.query.back().second = after;
+    reply = TRY(session.client.send(call));
+    items = reply.body.value("items", Json::array());
+    if (reply.body["next"].is_string()) after = reply.body["next"].get<std::string>();
+  }
+}
+
+}  // namespace
+
+void add_event_desk_verbs(CommandLine& event) {
+  auto [list, listing] = event.asking<EventListOptions>(
+      "list", "Lists the stored events, newest first, and what became of each",
+      "millrace event list --type 'order.*' --without-effect\n  "
+      "millrace event list --since 2026-11-26T10:00:00Z",
+      list_events);
+  add_event_filter(list, listing.filter);
+  add_page(list, listing.page);
+
+  auto [get, one] = event.asking<EventGetOptions>(
+      "get", "Shows one stored event, its data, and what became of it", "millrace event get 18",
+      get_event);
+  get.option("SEQUENCE", one.sequence, "The sequence of the event, from `event list`").required();
+
+  auto [tail, tailing] = event.asking<EventTailOptions>(
+      "tail", "Prints the newest events, and new ones as they come, until Ctrl-C",
+      "millrace event tail --type order.placed --count 2", tail_events);
+  add_event_filter(tail, tailing.filter);
+  tail.option("--count", tailing.count, "End after so many events", "N");
+}
+
+}  // namespace millrace

@@ -1,0 +1,60 @@
+// EventDesk: what the gateway may request about the events of the event stream that are stored. Any
+// thread. Each call may wait for the broker for some seconds, so it belongs in a lane of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace millrace {
+
+/// Which events a list shows. An empty text fits every event.
+struct EventListFilter {
+  size_t limit = 50;
+  uint64_t before = 0;            ///< only events with lower sequences; 0: all
+  std::optional<uint64_t> after;  ///< only events with higher sequences, and the oldest first
+  std::string type;               ///< a glob
+  std::string source;             ///< a glob
+  std::string id;
+  std::optional<TimePoint> since;  ///< stored then or later
+  std::optional<TimePoint> until;  ///< stored before
+  std::optional<bool> effect;      ///< whether the event had an effect on an instance or a group
+};
+
+class EventDesk {
+ public:
+  virtual ~EventDesk() = default;
+
+  /// {"items":[{"sequence","time","id","type","source","subject"?,"attributes":{…},"size",
+  /// "applied","effects":[{"what","instance"|"workflow"?}],"effectCount"}],"complete","looked",
+  /// "newest","next"}, newest first. `time` is when the broker stored the event, `attributes` are
+  /// the other context attributes, `size` is in bytes. `applied` is false until the engine has
+  /// applied the event. A message that is not an event has {"error":{"code","msg"}} in place of its
+  /// attributes. At most kMostEventsLooked messages are looked at; `complete` is true if the list
+  /// ends because no further event fits. `newest` is the newest sequence of the stream. `next`
+  /// becomes `before` of the next page; with `after` it becomes the next `after`, and is never
+  /// null. Errors: `namespace.not_found`, and those of StoredEvents.
+  virtual Result<Json> list(std::string_view ns, const EventListFilter& filter) = 0;
+
+  /// One event: the members of an item of list(), with "event", the event in the JSON format,
+  /// "position":{"stream","sequence"}, and "replayof" if the event replays another one. A message
+  /// that is not an event has "headers":[[name,value]…], "data" and "encoding" instead. Error
+  /// `event.not_found`.
+  virtual Result<Json> get(std::string_view ns, uint64_t sequence) = 0;
+};
+
+/// How many stored messages one request looks at.
+inline constexpr size_t kMostEventsLooked = 1'000;
+
+/// How many effects of an event are shown.
+inline constexpr size_t kMostEffectsShown = 20;
+
+}  // namespace millrace

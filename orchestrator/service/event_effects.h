@@ -1,0 +1,51 @@
+// EventEffects: what became of the events of one namespace, in the JSON form of queries. For one
+// query, on one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "model/cursor.h"
+#include "model/instance.h"
+#include "orchestrator/store/rows/effect_rows.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+class EventEffects {
+ public:
+  /// Of the events in the stream that was created at that time (StreamSpan::created). `view`
+  /// outlives the object.
+  static Result<EventEffects> make(const View& view, NamespaceNumber ns, int64_t created);
+
+  /// The number of the stream among those of the store; 0: the store has applied nothing of it.
+  uint32_t stream() const { return stream_; }
+  /// Whether the store has applied the event with that sequence.
+  bool is_applied(uint64_t sequence) const { return sequence <= applied_; }
+
+  Result<std::vector<EventEffect>> of(uint64_t sequence) const;
+
+  /// Adds "applied", "effects" (at most kMostEffectsShown) and "effectCount" to the item.
+  Status add_to(Json& item, uint64_t sequence, const std::vector<EventEffect>& effects);
+
+ private:
+  EventEffects(const View& view, NamespaceNumber ns) : view_(&view), ns_(ns) {}
+
+  Result<std::string> name_of(WorkflowNumber workflow);
+
+  const View* view_;
+  NamespaceNumber ns_{};
+  uint32_t stream_ = 0;
+  uint64_t applied_ = 0;
+  std::optional<std::map<WorkflowNumber, std::string>> names_;  ///< read when they are needed
+};
+
+/// Whether one of these is an effect on an instance or a group.
+bool has_effect(const std::vector<EventEffect>& effects);
+
+}  // namespace millrace

@@ -1,0 +1,217 @@
+#include "orchestrator/service/local_event_desk.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/excerpt.h"
+#include "cloudevents/encoded_event.h"
+#include "cloudevents/json_format.h"
+#include "matchers/glob.h"
+#include "orchestrator/service/event_effects.h"
+#include "orchestrator/service/shapes.h"
+#include "orchestrator/service/walk_back.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+namespace {
+
+/// After this time a request reads no further window of the stream.
+constexpr Duration kListTime{2'000};
+
+Result<NamespaceRecord> record_of(const View& view, std::string_view ns) {
+  if (is_identifier(ns)) {
+    if (auto record = TRY(read_namespace(view, ns))) return *std::move(record);
+  }
+  return fail("namespace.not_found", fmt::format("no namespace is named \"{}\"", excerpt(ns)));
+}
+
+Json attribute_json(const AttributeValue& value) {
+  return std::visit([](const auto& one) { return Json(one); }, value);
+}
+
+/// {"id","type","source","subject"?,"attributes":{…}}
+Json attributes_item(const Event& event) {
+  Json others = Json::object();
+  if (event.time) others["time"] = *event.time;
+  if (event.datacontenttype) others["datacontenttype"] = *event.datacontenttype;
+  if (event.dataschema) others["dataschema"] = *event.dataschema;
+  for (const auto& [name, value] : event.extensions) others[name] = attribute_json(value);
+  Json item = {{"id", event.id}, {"type", event.type}, {"source", event.source}};
+  if (event.subject) item["subject"] = *event.subject;
+  item["attributes"] = std::move(others);
+  return item;
+}
+
+bool glob_fits(const std::string& glob, const std::string& text) {
+  return glob.empty() || glob_matches(glob, text);
+}
+
+}  // namespace
+
+/// A page of a list while it is made.
+struct LocalEventDesk::Page {
+  std::string_view ns;
+  const EventListFilter& filter;
+  std::optional<TimePoint> since;
+  StreamSpan span;
+  EventEffects effects;
+  Json items = Json::array();
+  bool is_complete = false;
+  size_t looked = 0;
+  Json next = nullptr;
+  Status failed = {};  ///< of a read of the store
+
+  bool is_full() const { return items.size() >= filter.limit; }
+  /// Adds the event, if the filter fits.
+  void add(StoredEvent& stored);
+
+ private:
+  Status add_checked(StoredEvent& stored);
+};
+
+void LocalEventDesk::Page::add(StoredEvent& stored) {
+  if (failed) failed = add_checked(stored);
+}
+
+Status LocalEventDesk::Page::add_checked(StoredEvent& stored) {
+  if (filter.until && stored.stamped >= *filter.until) return {};
+  Json item = {{"sequence", stored.sequence}, {"time", format_rfc3339(stored.stamped)}};
+  const size_t size = stored.message.data.size();
+  if (const Result<EncodedEvent> encoded = EncodedEvent::take(stored.message)) {
+    const Event event = encoded->attributes().event();
+    if (!glob_fits(filter.type, event.type) || !glob_fits(filter.source, event.source)) return {};
+    if (!filter.id.empty() && filter.id != event.id) return {};
+    item.update(attributes_item(event));
+  } else {
+    if (!filter.type.empty() || !filter.source.empty() || !filter.id.empty()) return {};
+    item["error"] = to_json(encoded.error());
+  }
+  const std::vector<EventEffect> found = TRY(effects.of(stored.sequence));
+  if (filter.effect && *filter.effect != has_effect(found)) return {};
+  item["size"] = size;
+  TRY(effects.add_to(item, stored.sequence, found));
+  items.push_back(std::move(item));
+  return {};
+}
+
+Result<Json> LocalEventDesk::list(std::string_view ns, const EventListFilter& filter) {
+  const StreamSpan span = TRY(parts_.events.span());
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const NamespaceRecord record = TRY(record_of(view, ns));
+  Page page{.ns = ns,
+            .filter = filter,
+            .since = std::max(filter.since.value_or(record.created_at), record.created_at),
+            .span = span,
+            .effects = TRY(EventEffects::make(view, record.number, span.created))};
+  TRY(filter.after ? list_forwards(page) : list_backwards(page));
+  TRY(page.failed);
+  return Json{{"items", std::move(page.items)},
+              {"complete", page.is_complete},
+              {"looked", page.looked},
+              {"newest", span.last},
+              {"next", std::move(page.next)}};
+}
+
+Status LocalEventDesk::list_backwards(Page& page) {
+  const EventListFilter& filter = page.filter;
+  BackwardRange range{.first = page.span.first,
+                      .last = page.span.last,
+                      .most = kMostEventsLooked,
+                      .window = std::max<size_t>(filter.limit, 64)};
+  if (filter.before > 0) range.last = std::min(range.last, filter.before - 1);
+  if (filter.until) {
+    const StoredEvents::Page later = TRY(parts_.events.read({.ns = std::string(page.ns),
+                                                             .first = page.span.first,
+                                                             .since = filter.until,
+                                                             .last = range.last,
+                                                             .limit = 1}));
+    if (!later.events.empty()) range.last = later.events.front().sequence - 1;
+  }
+  const TimePoint began = parts_.clock.now();
+  range.is_late = [&] { return parts_.clock.now() - began >= kListTime; };
+  bool is_before_since = false;
+  const BackwardEnd end = TRY(walk_back(
+      range,
+      [&](uint64_t first, uint64_t last) {
+        return parts_.events.read({.ns = std::string(page.ns), .first = first, .last = last});
+      },
+      [&](StoredEvent& stored) {
+        is_before_since = stored.stamped < *page.since;
+        if (!is_before_since) page.add(stored);
+        return !is_before_since && page.failed && !page.is_full();
+      }));
+  page.looked = end.looked;
+  page.is_complete = is_before_since || end.before == 0;
+  if (!page.is_complete) page.next = std::to_string(end.before);
+  return {};
+}
+
+Status LocalEventDesk::list_forwards(Page& page) {
+  const EventListFilter& filter = page.filter;
+  // A stream that was created again has lower sequences.
+  uint64_t last = std::min(*filter.after, page.span.last);
+  const uint64_t end = filter.before > 0 ? filter.before - 1 : page.span.last;
+  page.is_complete = true;
+  if (end > last) {
+    StoredEvents::Page read = TRY(parts_.events.read({.ns = std::string(page.ns),
+                                                      .first = last + 1,
+                                                      .since = page.since,
+                                                      .last = end,
+                                                      .limit = kMostEventsLooked}));
+    page.is_complete = read.next == 0;
+    for (StoredEvent& stored : read.events) {
+      if (page.is_full()) page.is_complete = false;
+      if (!page.is_complete && page.is_full()) break;
+      ++page.looked;
+      last = stored.sequence;
+      page.add(stored);
+    }
+    if (page.is_complete) last = end;
+  }
+  page.next = std::to_string(last);
+  return {};
+}
+
+Result<StoredEvent> LocalEventDesk::event_of(std::string_view ns, const NamespaceRecord& record,
+                                             uint64_t sequence) {
+  StoredEvent stored = TRY(parts_.events.get(sequence));
+  if (stored.ns == ns && stored.stamped >= record.created_at) return stored;
+  return fail("event.not_found",
+              fmt::format("message {} of the event stream is not an event of namespace \"{}\"",
+                          sequence, ns));
+}
+
+Result<Json> LocalEventDesk::get(std::string_view ns, uint64_t sequence) {
+  const StreamSpan span = TRY(parts_.events.span());
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const NamespaceRecord record = TRY(record_of(view, ns));
+  StoredEvent stored = TRY(event_of(ns, record, sequence));
+  EventEffects effects = TRY(EventEffects::make(view, record.number, span.created));
+  Json item = {{"sequence", sequence},
+               {"time", format_rfc3339(stored.stamped)},
+               {"size", stored.message.data.size()},
+               {"position", {{"stream", effects.stream()}, {"sequence", sequence}}}};
+  const Result<Event> event = decode_nats(stored.message);
+  if (event) {
+    item.update(attributes_item(*event));
+    item["event"] = event_to_json(*event);
+    const auto replayed = event->extensions.find("replayof");
+    if (replayed != event->extensions.end()) item["replayof"] = attribute_json(replayed->second);
+  } else {
+    item["error"] = to_json(event.error());
+    Json headers = Json::array();
+    for (const auto& [name, value] : stored.message.headers) headers.push_back({name, value});
+    item["headers"] = std::move(headers);
+    const bool is_text = is_utf8(stored.message.data);
+    item["data"] = is_text ? stored.message.data : base64_encode(stored.message.data);
+    item["encoding"] = is_text ? "utf-8" : "base64";
+  }
+  TRY(effects.add_to(item, sequence, TRY(effects.of(sequence))));
+  return item;
+}
+
+}  // namespace millrace

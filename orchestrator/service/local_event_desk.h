@@ -1,0 +1,42 @@
+// LocalEventDesk: the EventDesk of the millrace in this process. Reads the stored events from the
+// broker, and what became of them from the last commit. Any thread.
+#pragma once
+
+#include <string_view>
+
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/stored_events.h"
+#include "orchestrator/service/event_desk.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+class LocalEventDesk final : public EventDesk {
+ public:
+  /// All parts outlive the object.
+  struct Parts {
+    Environment& environment;
+    const Clock& clock;
+    StoredEvents& events;
+  };
+
+  explicit LocalEventDesk(const Parts& parts) : parts_(parts) {}
+
+  Result<Json> list(std::string_view ns, const EventListFilter& filter) override;
+  Result<Json> get(std::string_view ns, uint64_t sequence) override;
+
+ private:
+  struct Page;
+
+  Status list_backwards(Page& page);
+  Status list_forwards(Page& page);
+  /// The event of the namespace. An event that is older than the namespace is one of an earlier
+  /// namespace with its name. Error `event.not_found`.
+  Result<StoredEvent> event_of(std::string_view ns, const NamespaceRecord& record,
+                               uint64_t sequence);
+
+  const Parts parts_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,73 @@
+// The routes of stored events: lists with their filters, and one event.
+#include <gtest/gtest.h>
+
+#include "tests/unit/gateway/api_fixture.h"
+
+namespace millrace {
+namespace {
+
+class EventDeskRoutes : public ApiTest {
+ protected:
+  const std::string events_ = "/v1/ns/default/events";
+};
+
+TEST_F(EventDeskRoutes, ListAndShowEvents) {
+  const HttpReply list = call("GET", events_);
+  ASSERT_EQ(list.status, 200) << list.body;
+  const Json page = list.json();
+  ASSERT_EQ(page["items"].size(), 2U);
+  EXPECT_EQ(page["items"][0]["sequence"], 18);
+  EXPECT_EQ(page["items"][0]["effects"][0]["instance"], FakeService::kInstance);
+  EXPECT_EQ(page["next"], nullptr);
+
+  const HttpReply one = call("GET", events_ + "/18");
+  ASSERT_EQ(one.status, 200) << one.body;
+  EXPECT_EQ(one.json()["event"]["data"], (Json{{"total", 7}}));
+}
+
+TEST_F(EventDeskRoutes, PassOnEachFilter) {
+  const std::string query =
+      "?limit=7&before=90&type=order.*&source=shop&id=e-1&since=2021-09-01T12:00:00Z"
+      "&until=2021-09-01T13:00:00Z&effect=without";
+  ASSERT_EQ(call("GET", events_ + query).status, 200);
+  const EventListFilter filter = service_.events.last_filter();
+  EXPECT_EQ(filter.limit, 7U);
+  EXPECT_EQ(filter.before, 90U);
+  EXPECT_FALSE(filter.after);
+  EXPECT_EQ(filter.type, "order.*");
+  EXPECT_EQ(filter.source, "shop");
+  EXPECT_EQ(filter.id, "e-1");
+  EXPECT_EQ(filter.since, parse_rfc3339("2021-09-01T12:00:00Z").value());
+  EXPECT_EQ(filter.until, parse_rfc3339("2021-09-01T13:00:00Z").value());
+  EXPECT_EQ(filter.effect, false);
+
+  ASSERT_EQ(call("GET", events_ + "?cursor=12&effect=with").status, 200);
+  EXPECT_EQ(service_.events.last_filter().before, 12U) << "the cursor is `next` of the page before";
+  EXPECT_EQ(service_.events.last_filter().effect, true);
+  ASSERT_EQ(call("GET", events_ + "?after=0").status, 200);
+  EXPECT_EQ(service_.events.last_filter().after, 0U);
+  ASSERT_EQ(call("GET", events_).status, 200);
+  EXPECT_EQ(service_.events.last_filter().effect, std::nullopt);
+  EXPECT_EQ(service_.events.last_filter().limit, 50U);
+}
+
+TEST_F(EventDeskRoutes, RefuseWrongParameters) {
+  const Row rows[] = {
+      {"GET", events_ + "?limit=0", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?limit=1001", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?before=x", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?after=-1", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?cursor=1x", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?since=noon", {}, "", 400, "time.malformed"},
+      {"GET", events_ + "?effect=maybe", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?colour=red", {}, "", 400, "request.unknown_parameter"},
+      {"GET", events_ + "/17", {}, "", 404, "event.not_found"},
+      {"GET", events_ + "/last", {}, "", 404, "event.not_found"},
+      {"GET", "/v1/ns/nowhere/events", {}, "", 404, "namespace.not_found"},
+      {"GET", "/v1/ns/nowhere/events/18", {}, "", 404, "namespace.not_found"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,72 @@
+#include "tests/unit/gateway/fake_event_desk.h"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+Json shown_event(uint64_t sequence) {
+  Json effects = Json::array();
+  if (sequence == 18) {
+    effects.push_back({{"what", "started"}, {"instance", "0190b5a4-7c1e-7f2a-8000-0123456789ab"}});
+  }
+  return {{"sequence", sequence},
+          {"time", "2021-09-01T12:00:00.000Z"},
+          {"id", fmt::format("e-{}", sequence)},
+          {"type", "order.placed"},
+          {"source", "shop"},
+          {"attributes", {{"orderid", "o-1"}}},
+          {"size", 120},
+          {"applied", true},
+          {"effects", effects},
+          {"effectCount", effects.size()}};
+}
+
+tl::unexpected<Error> no_namespace() {
+  return fail("namespace.not_found", "no namespace has this name");
+}
+
+}  // namespace
+
+Result<Json> FakeEventDesk::list(std::string_view ns, const EventListFilter& filter) {
+  if (ns != "default") return no_namespace();
+  const std::lock_guard lock(mutex_);
+  filter_ = filter;
+  Json items = Json::array();
+  Json next = nullptr;
+  if (filter.after) {
+    for (uint64_t i = std::max<uint64_t>(*filter.after + 1, 17); i <= 18; ++i) {
+      items.push_back(shown_event(i));
+    }
+    next = "18";
+  } else {
+    for (uint64_t i = 18; i >= 17; --i) {
+      if (items.size() < filter.limit) items.push_back(shown_event(i));
+    }
+  }
+  return Json{{"items", std::move(items)},
+              {"complete", true},
+              {"looked", 2},
+              {"newest", 18},
+              {"next", std::move(next)}};
+}
+
+Result<Json> FakeEventDesk::get(std::string_view ns, uint64_t sequence) {
+  if (ns != "default") return no_namespace();
+  if (sequence != 18) return fail("event.not_found", "no such event");
+  Json event = shown_event(sequence);
+  event["event"] = {{"specversion", "1.0"}, {"id", "e-18"},     {"type", "order.placed"},
+                    {"source", "shop"},     {"orderid", "o-1"}, {"data", {{"total", 7}}}};
+  event["position"] = {{"stream", 1}, {"sequence", sequence}};
+  return event;
+}
+
+EventListFilter FakeEventDesk::last_filter() {
+  const std::lock_guard lock(mutex_);
+  return filter_;
+}
+
+}  // namespace millrace

@@ -1,0 +1,203 @@
+// LocalEventDesk: lists of stored events with their effects, and one event, on a broker in memory.
+#include "orchestrator/service/local_event_desk.h"
+
+#include <gtest/gtest.h>
+
+#include "broker/memory_stored_events.h"
+#include "cloudevents/subject.h"
+#include "orchestrator/store/rows/effect_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/stream_rows.h"
+#include "tests/unit/support/catalog_store.h"
+
+namespace millrace {
+namespace {
+
+using Sequences = std::vector<uint64_t>;
+
+class DeskClock final : public Clock {
+ public:
+  TimePoint now() const override { return time; }
+  TimePoint time = from_millis(1'700'000'000'000);
+};
+
+class LocalEventDeskTest : public CatalogStoreTest {
+ protected:
+  /// Stores an event a second after the one before.
+  void store(const std::string& type, const std::string& id, const std::string& space = "default",
+             const std::string& more = "") {
+    clock.time += std::chrono::seconds(1);
+    broker.inject({event_subject(space, type),
+                   {},
+                   R"({"specversion":"1.0","id":")" + id + R"(","source":"/shop","type":")" + type +
+                       "\"" + more + "}"});
+  }
+  /// Writes the effects of the event, as the engine does when it has applied the stream up to it.
+  void apply_event(uint64_t sequence, std::vector<EventEffect> effects) {
+    const int64_t created = broker.created();
+    const uint32_t stream = number_stream(*tx, created).value();
+    EffectRow row{.at = {.stream = stream, .sequence = sequence}, .number = sequence};
+    for (const EventEffect& effect : effects) row.effects.push_back({row.at, effect});
+    if (!effects.empty()) write_effects(*tx, row);
+    write_cursor(*tx, {.stream_created = created, .sequence = sequence, .stamped = clock.time});
+    commit();
+  }
+  Json list(const EventListFilter& filter, std::string_view space = "default") {
+    const Result<Json> page = desk().list(space, filter);
+    EXPECT_TRUE(page) << page.error().message;
+    return page.value_or(Json::object());
+  }
+  static Sequences sequences(const Json& page) {
+    Sequences found;
+    for (const Json& item : page["items"]) found.push_back(item["sequence"]);
+    return found;
+  }
+  LocalEventDesk desk() { return LocalEventDesk({*environment, clock, events}); }
+
+  DeskClock clock;
+  MemoryBroker broker{clock};
+  MemoryStoredEvents events{broker};
+};
+
+TEST_F(LocalEventDeskTest, ListsEventsNewestFirstWithTheirEffects) {
+  const WorkflowNumber pairs = apply("id: pairs\nstates: [{id: one, type: noop}]\n");
+  store("paid", "1", "default", R"(,"subject":"s","time":"2021-09-01T12:00:00Z","orderid":"o-1")");
+  store("paid", "2", "other");
+  store("packed", "3");
+  store("paid", "4");
+  apply_event(1, {{.kind = EventEffect::Kind::kStarted, .instance = numbered_id(7)},
+                  {.kind = EventEffect::Kind::kGrouped, .workflow = pairs}});
+  apply_event(3, {});
+  const Json page = list({});
+  EXPECT_EQ(sequences(page), (Sequences{4, 3, 1}));
+  EXPECT_EQ(page["complete"], true);
+  EXPECT_EQ(page["looked"], 3);
+  EXPECT_EQ(page["newest"], 4);
+  EXPECT_EQ(page["next"], nullptr);
+  EXPECT_EQ(page["items"][0]["applied"], false);
+  EXPECT_EQ(page["items"][1]["applied"], true);
+  EXPECT_EQ(page["items"][1]["effects"], Json::array());
+  const Json first = page["items"][2];
+  EXPECT_EQ(first["id"], "1");
+  EXPECT_EQ(first["type"], "paid");
+  EXPECT_EQ(first["source"], "/shop");
+  EXPECT_EQ(first["subject"], "s");
+  EXPECT_EQ(first["attributes"], (Json{{"time", "2021-09-01T12:00:00Z"}, {"orderid", "o-1"}}));
+  EXPECT_EQ(first["time"], format_rfc3339(from_millis(1'700'000'001'000)));
+  EXPECT_EQ(first["effectCount"], 2);
+  EXPECT_EQ(first["effects"], (Json{{{"what", "started"}, {"instance", to_string(numbered_id(7))}},
+                                    {{"what", "grouped"}, {"workflow", "pairs"}}}));
+}
+
+TEST_F(LocalEventDeskTest, ShowsSomeOfManyEffectsAndTheirNumber) {
+  store("paid", "1");
+  apply_event(1, std::vector<EventEffect>(
+                     30, {.kind = EventEffect::Kind::kWoken, .instance = numbered_id(1)}));
+  const Json item = list({})["items"][0];
+  EXPECT_EQ(item["effects"].size(), kMostEffectsShown);
+  EXPECT_EQ(item["effectCount"], 30);
+}
+
+TEST_F(LocalEventDeskTest, AppliesEachFilter) {
+  store("paid", "1");
+  store("packed", "2");
+  store("paid", "3");
+  store("shipped", "4");
+  apply_event(2, {{.kind = EventEffect::Kind::kWoken, .instance = numbered_id(1)}});
+  apply_event(3, {{.kind = EventEffect::Kind::kDuplicate}});
+  apply_event(4, {});
+  const TimePoint second = from_millis(1'700'000'002'000);
+  const TimePoint fourth = from_millis(1'700'000'004'000);
+  EXPECT_EQ(sequences(list({.type = "pa*"})), (Sequences{3, 2, 1}));
+  EXPECT_EQ(sequences(list({.source = "/other"})), Sequences());
+  EXPECT_EQ(sequences(list({.source = "/s*"})), (Sequences{4, 3, 2, 1}));
+  EXPECT_EQ(sequences(list({.id = "3"})), (Sequences{3}));
+  EXPECT_EQ(sequences(list({.since = second})), (Sequences{4, 3, 2}));
+  EXPECT_EQ(list({.since = second})["complete"], true);
+  EXPECT_EQ(sequences(list({.until = fourth})), (Sequences{3, 2, 1}));
+  EXPECT_EQ(sequences(list({.since = second, .until = fourth})), (Sequences{3, 2}));
+  EXPECT_EQ(sequences(list({.effect = true})), (Sequences{2}));
+  EXPECT_EQ(sequences(list({.effect = false})), (Sequences{4, 3, 1}));
+  EXPECT_EQ(sequences(list({.before = 3})), (Sequences{2, 1}));
+}
+
+TEST_F(LocalEventDeskTest, ContinuesAListInPages) {
+  for (int i = 1; i <= 5; ++i) store("paid", std::to_string(i));
+  const Json first = list({.limit = 2});
+  EXPECT_EQ(sequences(first), (Sequences{5, 4}));
+  EXPECT_EQ(first["complete"], false);
+  EXPECT_EQ(first["next"], "4");
+  EXPECT_EQ(sequences(list({.limit = 2, .before = 4})), (Sequences{3, 2}));
+  EXPECT_EQ(list({.limit = 2, .before = 2})["next"], nullptr);
+}
+
+TEST_F(LocalEventDeskTest, LooksAtABoundedNumberOfEvents) {
+  for (size_t i = 0; i < kMostEventsLooked + 5; ++i) store("paid", "1");
+  const Json page = list({.type = "none"});
+  EXPECT_EQ(page["looked"], kMostEventsLooked);
+  EXPECT_EQ(page["complete"], false);
+  EXPECT_EQ(page["next"], "6");
+  EXPECT_EQ(list({.before = 6, .type = "none"})["complete"], true);
+}
+
+TEST_F(LocalEventDeskTest, ListsWhatCameAfterAnEvent) {
+  for (int i = 1; i <= 4; ++i) store(i % 2 == 0 ? "even" : "odd", std::to_string(i));
+  const Json two = list({.limit = 2, .after = 1});
+  EXPECT_EQ(sequences(two), (Sequences{2, 3}));
+  EXPECT_EQ(two["complete"], false);
+  EXPECT_EQ(two["next"], "3");
+  const Json even = list({.after = 0, .type = "even"});
+  EXPECT_EQ(sequences(even), (Sequences{2, 4}));
+  EXPECT_EQ(even["complete"], true);
+  EXPECT_EQ(even["next"], "4");
+  EXPECT_EQ(list({.after = 4})["next"], "4");
+  EXPECT_EQ(list({.after = 90})["next"], "4") << "the stream was created again";
+}
+
+TEST_F(LocalEventDeskTest, ShowsOneEvent) {
+  store("paid", "1", "default", R"(,"replayof":"0","data":{"total":7})");
+  apply_event(1, {{.kind = EventEffect::Kind::kStarted, .instance = numbered_id(7)}});
+  const Result<Json> event = desk().get("default", 1);
+  ASSERT_TRUE(event) << event.error().message;
+  EXPECT_EQ((*event)["event"]["data"], (Json{{"total", 7}}));
+  EXPECT_EQ((*event)["event"]["id"], "1");
+  EXPECT_EQ((*event)["replayof"], "0");
+  EXPECT_EQ((*event)["position"], (Json{{"stream", 1}, {"sequence", 1}}));
+  EXPECT_EQ((*event)["effects"][0]["what"], "started");
+  EXPECT_EQ(desk().get("default", 2).error().code, "event.not_found");
+}
+
+TEST_F(LocalEventDeskTest, ShowsAMessageThatIsNotAnEvent) {
+  broker.inject({"millrace.events.default.t", {{"a", "b"}}, "\xff"});
+  const Result<Json> event = desk().get("default", 1);
+  ASSERT_TRUE(event) << event.error().message;
+  EXPECT_TRUE((*event)["error"]["code"].get<std::string>().starts_with("event.")) << *event;
+  EXPECT_EQ((*event)["headers"], Json::array({Json::array({"a", "b"})}));
+  EXPECT_EQ((*event)["data"], "/w==");
+  EXPECT_EQ((*event)["encoding"], "base64");
+  EXPECT_EQ(sequences(list({})), (Sequences{1}));
+  EXPECT_EQ(sequences(list({.type = "*"})), Sequences());
+}
+
+TEST_F(LocalEventDeskTest, ShowsNoEventsOfOtherNamespaces) {
+  store("paid", "1", "other");
+  EXPECT_EQ(desk().get("default", 1).error().code, "event.not_found");
+  EXPECT_EQ(desk().get("other", 1).error().code, "namespace.not_found");
+  EXPECT_EQ(desk().list("other", {}).error().code, "namespace.not_found");
+  // The namespace was created at `now`: what is older belongs to an earlier one with its name.
+  clock.time = now - std::chrono::seconds(10);
+  store("paid", "2");
+  clock.time = now;
+  store("paid", "3");
+  EXPECT_EQ(sequences(list({})), (Sequences{3}));
+  EXPECT_EQ(desk().get("default", 2).error().code, "event.not_found");
+}
+
+TEST_F(LocalEventDeskTest, FailsWithoutTheBroker) {
+  broker.disconnect();
+  EXPECT_EQ(desk().list("default", {}).error().code, "broker.unreachable");
+  EXPECT_EQ(desk().get("default", 1).error().code, "broker.unreachable");
+}
+
+}  // namespace
+}  // namespace millrace
