@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "broker/dead_letters.h"
 #include "broker/streams.h"
 #include "functions/user_namespace.h"
 #include "model/request_subjects.h"
@@ -137,6 +136,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
                                         .events = process_.settings.bounds.dedupe_events},
                              .request_subjects = request_subjects(process_.settings)}}),
       stored_events_(*process_.reading, process_.settings.streams),
+      stored_letters_(*process_.reading, *process_.working, process_.settings.streams),
       service_(service_parts()),
       workers_(std::make_unique<TaskQueue>(
           *process_.working, intake_,
@@ -246,6 +246,8 @@ LocalService::Parts RunningEngine::service_parts() {
       .queries = queries_,
       .publisher = *process_.publisher,
       .stored_events = stored_events_,
+      .stored_letters = stored_letters_,
+      .stream_prefix = process_.settings.streams.prefix,
       .metrics = process_.metrics,
       .losses = process_.losses,
       .reads_events = [this] { return reads_events(); },
@@ -258,12 +260,6 @@ LocalService::Parts RunningEngine::service_parts() {
       .check_schemas =
           [this](auto schemas, Duration at_most) {
             return process_.jq->check_schemas(schemas, at_most);
-          },
-      .dead_letters =
-          [this](std::string_view ns, const std::optional<NamespaceIdentity>& identity,
-                 size_t limit, std::string_view cursor) {
-            return list_dead_letters(*process_.reading, process_.settings.streams.prefix, ns,
-                                     identity, limit, cursor);
           },
       .info = describe(process_.settings)};
 }

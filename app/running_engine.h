@@ -13,6 +13,7 @@
 #include "broker/event_stream.h"
 #include "broker/restored_publisher.h"
 #include "broker/stored_events.h"
+#include "broker/stored_letters.h"
 #include "broker/stream_owner.h"
 #include "broker/task_queue.h"
 #include "functions/container.h"
@@ -82,6 +83,7 @@ class RunningEngine {
   ArchiveThread archive_;
   Processor processor_;
   JetStreamStoredEvents stored_events_;
+  JetStreamStoredLetters stored_letters_;
   LocalService service_;
   std::unique_ptr<TaskQueue> workers_;
   HttpServices services_;

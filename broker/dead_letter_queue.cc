@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "broker/dead_letters.h"
 #include "broker/json_fields.h"
+#include "broker/stored_letters.h"
 #include "broker/stored_message.h"
 #include "broker/streams.h"
 

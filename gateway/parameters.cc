@@ -15,7 +15,8 @@ const std::string& part(const Request& request, std::string_view name) {
   return request.parts.find(name)->second;
 }
 
-/// The number that the whole text is; nullopt: it is none.
+}  // namespace
+
 std::optional<uint64_t> whole_number(const std::string& text) {
   uint64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -23,8 +24,6 @@ std::optional<uint64_t> whole_number(const std::string& text) {
   if (error != std::errc() || parsed != end || text.empty()) return std::nullopt;
   return number;
 }
-
-}  // namespace
 
 Result<std::string> namespace_of(const Request& request) {
   const std::string& name = part(request, "ns");

@@ -1,5 +1,5 @@
 // The routes of the server as a whole (/livez, /readyz, /v1/info, /v1/verify, /metrics), and the
-// listeners, groups and dead letters of a namespace.
+// listeners and groups of a namespace.
 #include <utility>
 
 #include "gateway/parameters.h"
@@ -80,17 +80,6 @@ void add_system_routes(Router& router, Service& service,
                 const std::string ns = TRY(namespace_of(request));
                 const size_t limit = TRY(limit_parameter(request));
                 return service.groups(ns, limit, text_parameter(request, "cursor"));
-              })});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/dlq",
-              .query = {"limit", "cursor"},
-              .lane = Lane::kBroker,
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                // Not namespace_of(): the subject of an event may contain a text that is not a
-                // valid name of a namespace.
-                const std::string& ns = request.parts.at("ns");
-                const size_t limit = TRY(limit_parameter(request));
-                return service.dead_letters(ns, limit, text_parameter(request, "cursor"));
               })});
 }
 

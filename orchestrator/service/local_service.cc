@@ -1,6 +1,7 @@
 #include "orchestrator/service/local_service.h"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -59,7 +60,13 @@ LocalService::LocalService(Parts parts)
       admission_(parts_.clock),
       event_desk_({.environment = parts_.environment,
                    .clock = parts_.clock,
-                   .events = parts_.stored_events}) {}
+                   .events = parts_.stored_events}),
+      letter_desk_({.environment = parts_.environment,
+                    .clock = parts_.clock,
+                    .letters = parts_.stored_letters,
+                    .publisher = parts_.publisher,
+                    .prefix = parts_.stream_prefix,
+                    .admit = std::bind_front(&LocalService::admit_events, this)}) {}
 
 LocalService::~LocalService() {
   stopping_ = true;
@@ -116,9 +123,6 @@ void LocalService::publish_events(std::string ns, std::vector<Event> events,
     return done(tl::unexpected(known.error()));
   }
   if (events.empty()) return done(Accepted{});
-  if (const Status taken = parts_.intake.takes_new_work(); !taken) {
-    return done(tl::unexpected(taken.error()));
-  }
   if (const Status admitted = admit_events(ns, events.size()); !admitted) {
     return done(tl::unexpected(admitted.error()));
   }
@@ -142,6 +146,7 @@ Status LocalService::check_namespace(std::string_view ns) {
 }
 
 Status LocalService::admit_events(std::string_view ns, size_t count) {
+  TRY(parts_.intake.takes_new_work());
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const auto record = TRY(read_namespace(view, ns));
   if (!record) return {};  // deleted meanwhile: the engine makes the events dead letters
@@ -300,22 +305,6 @@ Result<Variable> LocalService::variable(const VariablePlace& place, std::string_
 
 Result<Json> LocalService::secrets(std::string_view ns, size_t limit, std::string_view cursor) {
   return read([&](const View& view) { return parts_.queries.secrets(view, ns, limit, cursor); });
-}
-
-Result<Json> LocalService::dead_letters(std::string_view ns, size_t limit,
-                                        std::string_view cursor) {
-  std::optional<NamespaceIdentity> identity;
-  if (is_identifier(ns)) {
-    const Snapshot view = TRY(Snapshot::take(parts_.environment));
-    if (const auto record = TRY(read_namespace(view, ns))) {
-      identity = {.number = record->number, .created_at = record->created_at};
-    }
-  }
-  Json letters = TRY(parts_.dead_letters(ns, identity, limit, cursor));
-  // An event for a namespace that does not exist becomes a dead letter under the name of that
-  // namespace.
-  if (letters.at("items").empty() && cursor.empty()) TRY(check_namespace(ns));
-  return letters;
 }
 
 }  // namespace millrace

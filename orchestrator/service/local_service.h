@@ -19,6 +19,7 @@
 #include "orchestrator/service/definition_deadline.h"
 #include "orchestrator/service/event_admission.h"
 #include "orchestrator/service/local_event_desk.h"
+#include "orchestrator/service/local_letter_desk.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/service.h"
 
@@ -35,6 +36,8 @@ class LocalService final : public Service {
     Queries& queries;
     Publisher& publisher;
     StoredEvents& stored_events;
+    StoredLetters& stored_letters;
+    std::string stream_prefix;
     Metrics& metrics;
     const BrokerLosses& losses;
     std::function<Status()> reads_events;  ///< ok, or why the event stream is not being read
@@ -44,12 +47,6 @@ class LocalService final : public Service {
     std::function<PartLevels()> levels;  ///< does not set reads_events, sends_events and runs_tasks
     TimedCheck check_programs;
     TimedCheck check_schemas;
-    /// Reads the dead letters of a namespace from the broker; `identity` is the identity of the
-    /// namespace with this name; nullopt if no namespace has this name.
-    std::function<Result<Json>(std::string_view ns,
-                               const std::optional<NamespaceIdentity>& identity, size_t limit,
-                               std::string_view cursor)>
-        dead_letters;
     Json info;  ///< the answer of info(), without the parts that change
   };
 
@@ -82,9 +79,9 @@ class LocalService final : public Service {
                          std::string_view cursor) override;
   Result<Variable> variable(const VariablePlace& place, std::string_view key) override;
   Result<Json> secrets(std::string_view ns, size_t limit, std::string_view cursor) override;
-  Result<Json> dead_letters(std::string_view ns, size_t limit, std::string_view cursor) override;
 
   EventDesk& event_desk() override { return event_desk_; }
+  LetterDesk& letter_desk() override { return letter_desk_; }
 
   void verify(Done done) override;
   void begin_backup(const CallerMark& caller, Done done) override;
@@ -101,7 +98,8 @@ class LocalService final : public Service {
   Result<Json> read(const std::function<Result<Json>(const View& view)>& query);
 
   Status check_namespace(std::string_view ns);
-  /// Whether `count` events of the namespace may be published now.
+  /// Whether `count` events of the namespace may be published now: the engine takes new work, and
+  /// the quota of the namespace permits it.
   Status admit_events(std::string_view ns, size_t count);
 
   Result<Json> check_rows();
@@ -110,6 +108,7 @@ class LocalService final : public Service {
   Backups backups_;
   EventAdmission admission_;
   LocalEventDesk event_desk_;
+  LocalLetterDesk letter_desk_;
   std::mutex verify_lock_;
   std::thread verifying_;  ///< guarded by verify_lock_; a check may take minutes
   std::atomic<bool> verifies_ = false;

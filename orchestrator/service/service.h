@@ -19,6 +19,7 @@
 #include "orchestrator/batch/command.h"
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/service/event_desk.h"
+#include "orchestrator/service/letter_desk.h"
 
 namespace millrace {
 
@@ -143,12 +144,10 @@ class Service {
   virtual Result<Variable> variable(const VariablePlace& place, std::string_view key) = 0;
   /// {"items":[{"name"}],"next"}, by name; the cursor is the name of the last item.
   virtual Result<Json> secrets(std::string_view ns, size_t limit, std::string_view cursor) = 0;
-  /// {"items":[{"id","reason","detail","time","subject","size","data"}],"next"}; read from the
-  /// broker. The namespace need not exist if there are dead letters under its name.
-  virtual Result<Json> dead_letters(std::string_view ns, size_t limit, std::string_view cursor) = 0;
-
   /// The stored events of the event stream.
   virtual EventDesk& event_desk() = 0;
+  /// The dead letters in the dead-letter queue.
+  virtual LetterDesk& letter_desk() = 0;
 
   /// Checks every row of the store at the last commit; returns a StoreReport as JSON
   /// (orchestrator/check). Takes about a second for each 100 000 rows. Error `busy` if a check is

@@ -12,7 +12,7 @@
 
 #include "base/check.h"
 #include "broker/dead_letter_queue.h"
-#include "broker/dead_letters.h"
+#include "broker/stored_letters.h"
 #include "broker/streams.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "scenarios/virtual_clock.h"
@@ -48,11 +48,10 @@ class DeadLetterRetentionOnNats : public NatsFixture {
 
   /// The data of the dead letters of the namespace, the oldest first.
   std::vector<std::string> letters_of(std::string_view ns) {
-    const Result<Json> page =
-        list_dead_letters(*connection_, kDefaultPrefix, ns, std::nullopt, 1'000, "");
+    const Result<StoredEvents::Page> page = stored_.read({.ns = std::string(ns)});
     CHECK(page.has_value(), "{}", page.error().message);
     std::vector<std::string> all;
-    for (const Json& item : page->at("items")) all.push_back(item["data"].get<std::string>());
+    for (const StoredEvent& letter : page->events) all.push_back(letter.message.data);
     return all;
   }
 
@@ -70,6 +69,7 @@ class DeadLetterRetentionOnNats : public NatsFixture {
   VirtualClock clock_;
   Metrics metrics_;
   JetStreamDeadLetterQueue queue_{*connection_, {}};
+  JetStreamStoredLetters stored_{*connection_, *connection_, {}};
   DeadLetterRetention retention_{
       *environment_, clock_, queue_, metrics_, {.portion = 7, .portions = 100}};
 };

@@ -1,4 +1,4 @@
-// The verbs of `schedule`, `listener`, `group` and `dlq`, most of which list items.
+// The verbs of `schedule`, `listener` and `group`, most of which list items.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -35,14 +35,6 @@ TEST_F(ListVerbs, ShowsGroups) {
       {{"group", "list", "--limit", "3"},
        "WORKFLOW  CORRELATE        WAITING           EXPIRES\n"
        "ship      {\"order\":\"o-1\"}  paid 1, packed 0  2021-09-01T12:00:00.000Z\n"},
-  });
-}
-
-TEST_F(ListVerbs, ShowsDeadLetters) {
-  expect_outputs({
-      {{"dlq", "list"},
-       "ID  AGE  REASON      SUBJECT                    SIZE  DETAIL\n"
-       "12  5m   event.time  millrace.events.default.x  3     no time\n"},
   });
 }
 

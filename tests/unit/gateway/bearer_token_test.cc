@@ -99,6 +99,8 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButThree) {
       {"GET", "/v1/ns/default/schedules", 401},
       {"GET", "/v1/ns/default/listeners", 401},
       {"GET", "/v1/ns/default/dlq", 401},
+      {"DELETE", "/v1/ns/default/dlq?all=1", 401},
+      {"POST", "/v1/ns/default/dlq/12/replay", 401},
       {"POST", "/v1/lint", 401},
       {"POST", "/v1/backups", 401},
       {"GET", "/v1/backups/backup-1/chunks/1", 401},

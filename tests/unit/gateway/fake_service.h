@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "orchestrator/service/service.h"
 #include "tests/unit/gateway/fake_event_desk.h"
+#include "tests/unit/gateway/fake_letter_desk.h"
 
 namespace millrace {
 
@@ -39,6 +40,7 @@ class FakeService : public Service {
   size_t group_count = 1;
   std::optional<Error> command_error;
   FakeEventDesk events;
+  FakeLetterDesk letters;
   std::optional<Error> publish_error;
   Status ready_status;
 
@@ -128,7 +130,7 @@ class FakeService : public Service {
   Result<Json> secrets(std::string_view ns, size_t, std::string_view) override;
   std::map<std::string, std::string> known_secrets();
   EventDesk& event_desk() override { return events; }
-  Result<Json> dead_letters(std::string_view, size_t, std::string_view cursor) override;
+  LetterDesk& letter_desk() override { return letters; }
   Status ready() override { return ready_status; }
   Json info() override { return {{"version", "test"}}; }
   std::string metrics() override { return "millrace_events_total 3\n"; }

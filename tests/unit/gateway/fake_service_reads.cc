@@ -193,17 +193,4 @@ std::map<std::string, std::string> FakeService::known_secrets() {
   return secrets_;
 }
 
-Result<Json> FakeService::dead_letters(std::string_view, size_t, std::string_view cursor) {
-  if (cursor == "throw") throw std::runtime_error("a library's exception");
-  return Json{{"items",
-               {{{"id", "12"},
-                 {"reason", "event.time"},
-                 {"detail", "no time"},
-                 {"time", "2021-09-01T12:00:00.000Z"},
-                 {"subject", "millrace.events.default.x"},
-                 {"size", 3},
-                 {"data", "AP8Q"}}}},
-              {"next", nullptr}};
-}
-
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// The routes of the server, of schedules, listeners, groups and dead letters.
+// The routes of the server, of schedules, listeners and groups.
 #include <gtest/gtest.h>
 
 #include "tests/unit/gateway/api_fixture.h"
@@ -39,7 +39,7 @@ TEST_F(SystemRoutes, ShowsAndTriggersSchedules) {
             std::string("/v1/ns/default/instances/") + FakeService::kInstance);
 }
 
-TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsDeadLettersAndMetrics) {
+TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsAndMetrics) {
   const Row rows[] = {
       {"GET", "/livez", {}, "", 200, R"({"status":"alive"})"},
       {"GET", "/readyz", {}, "", 200, R"({"status":"ready"})"},
@@ -59,15 +59,6 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsDeadLettersAndMetrics) {
        R"({"items":[{"workflow":"ship","correlate":{"order":"o-1"},
            "entries":[{"type":"paid","waiting":1},{"type":"packed","waiting":0}],
            "expiresAt":"2021-09-01T12:00:00.000Z"}],"next":null,"limit":3})"},
-      {"GET",
-       "/v1/ns/default/dlq",
-       {},
-       "",
-       200,
-       R"({"items":[{"id":"12","reason":"event.time","detail":"no time",
-           "time":"2021-09-01T12:00:00.000Z","subject":"millrace.events.default.x","size":3,
-           "data":"AP8Q"}],"next":null})"},
-      {"GET", "/v1/ns/default/dlq?cursor=throw", {}, "", 500, "internal"},
       {"GET", "/favicon.ico", {}, "", 404, "request.not_found"},
   };
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));

@@ -18,6 +18,7 @@
 #include "orchestrator/service/local_service.h"
 #include "tests/simulation/world.h"
 #include "tests/unit/service/definitions.h"
+#include "tests/unit/service/fake_stored_letters.h"
 
 namespace millrace {
 
@@ -73,6 +74,8 @@ states:
             .queries = world.queries(),
             .publisher = publisher,
             .stored_events = stored_events,
+            .stored_letters = stored_letters,
+            .stream_prefix = "millrace",
             .metrics = metrics,
             .losses = losses,
             .reads_events = state("reader"),
@@ -91,12 +94,6 @@ states:
                 [this](std::span<const std::string> schemas, Duration) {
                   checked.insert(checked.end(), schemas.begin(), schemas.end());
                   return std::vector<std::optional<Error>>(schemas.size());
-                },
-            .dead_letters =
-                [this](std::string_view, const std::optional<NamespaceIdentity>& identity, size_t,
-                       std::string_view) {
-                  asked_for = identity;
-                  return letters;
                 },
             .info = {{"version", "1"}}};
   }
@@ -149,6 +146,7 @@ states:
   World world;
   HoldingPublisher publisher;
   MemoryStoredEvents stored_events{world.broker};
+  FakeStoredLetters stored_letters;
   Metrics metrics;
   BrokerLosses losses{world.clock, metrics};
   std::string_view failing;  ///< the part that reports an error
@@ -156,8 +154,6 @@ states:
   std::vector<Duration> given;  ///< the time of each check of programs
   Duration check_takes{0};      ///< how long a check of programs takes
   std::optional<Error> wrong;   ///< the error that the check reports for each program
-  Result<Json> letters = Json{{"items", Json::array()}};
-  std::optional<NamespaceIdentity> asked_for;
   std::vector<Result<Accepted>> published;
   std::unique_ptr<LocalService> service;
 };

@@ -284,31 +284,17 @@ TEST_F(LocalServiceTest, AnswersQueriesAboutGroupsVariablesAndSecrets) {
                 bytes(queries.variable(view, place, "b")));
 }
 
-// Dead letters.
+// Desks.
 
-TEST_F(LocalServiceTest, AsksForTheDeadLettersOfTheNamespaceThatNowHasTheName) {
-  letters = Json{{"items", {{{"id", 1}}}}};
-  EXPECT_EQ(service->dead_letters("default", 9, ""), letters);
-  ASSERT_TRUE(asked_for);
-  EXPECT_EQ(asked_for->number, NamespaceNumber(1));
-  for (const char* const other : {"none", "no identifier"}) {
-    EXPECT_EQ(service->dead_letters(other, 9, ""), letters)
-        << "the dead letters of that name are listed";
-    EXPECT_FALSE(asked_for) << other;
-  }
-}
-
-TEST_F(LocalServiceTest, ReportsAMissingNamespaceAsNotFoundIfItHasNoDeadLetters) {
-  EXPECT_EQ(service->dead_letters("default", 9, ""), letters);
-  EXPECT_EQ(code_of(service->dead_letters("none", 9, "")), "namespace.not_found");
-  EXPECT_EQ(service->dead_letters("none", 9, "17"), letters) << "an earlier page had dead letters";
-}
-
-TEST_F(LocalServiceTest, PassesOnTheErrorIfDeadLettersOrTheStoreCannotBeRead) {
-  letters = fail("broker.unreachable", "no connection");
-  EXPECT_EQ(code_of(service->dead_letters("none", 9, "")), "broker.unreachable");
-  on_read = [] { return true; };
-  EXPECT_EQ(code_of(service->dead_letters("default", 9, "")), "store.io");
+TEST_F(LocalServiceTest, ReplaysADeadLetterOnlyWhileEventsAreTaken) {
+  const uint64_t id = stored_letters.add("default", R"({"specversion":"1.0","id":"1","type":"t"})");
+  const Event event{.id = "1", .source = "/s", .type = "t"};
+  world.must(
+      CreateNamespace{.name = "default", .settings = Json{{"quotas", {{"eventsPerSecond", 1}}}}});
+  publish(1);
+  const auto refused = service->letter_desk().replay("default", id, event);
+  EXPECT_EQ(code_of(refused), "millrace.quota.eventsPerSecond");
+  EXPECT_EQ(stored_letters.letters.size(), 1U);
 }
 
 // Readiness, info and metrics.

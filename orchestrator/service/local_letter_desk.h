@@ -1,0 +1,54 @@
+// LocalLetterDesk: the LetterDesk of the millrace in this process. Any thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/publisher.h"
+#include "orchestrator/ports/stored_letters.h"
+#include "orchestrator/service/letter_desk.h"
+#include "orchestrator/service/letter_json.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+class LocalLetterDesk final : public LetterDesk {
+ public:
+  /// All parts outlive the object.
+  struct Parts {
+    Environment& environment;
+    const Clock& clock;
+    StoredLetters& letters;
+    Publisher& publisher;
+    std::string prefix;  ///< of the streams
+    /// Whether `count` more events of the namespace may be published now.
+    std::function<Status(std::string_view ns, size_t count)> admit;
+  };
+
+  explicit LocalLetterDesk(Parts parts) : parts_(std::move(parts)) {}
+
+  Result<Json> list(std::string_view ns, const LetterFilter& filter) override;
+  Result<Json> get(std::string_view ns, uint64_t id) override;
+  Result<Json> replay(std::string_view ns, uint64_t id,
+                      const std::optional<Event>& corrected) override;
+  Result<Json> replay_all(std::string_view ns, const std::string& reason, uint64_t from) override;
+  Result<Json> remove(std::string_view ns, uint64_t id) override;
+  Result<Json> remove_all(std::string_view ns, const std::string& reason) override;
+
+ private:
+  /// nullopt: no namespace has the name.
+  Result<std::optional<NamespaceIdentity>> identity_of(std::string_view ns) const;
+  Result<NamespaceIdentity> existing(std::string_view ns) const;
+  /// A dead letter of the namespace that now has the name.
+  Result<StoredEvent> letter_of(std::string_view ns, uint64_t id) const;
+  Result<uint64_t> left(std::string_view ns, const std::string& reason) const;
+  NatsMessage message_of(std::string_view ns, uint64_t id, int64_t created,
+                         const Event& event) const;
+
+  const Parts parts_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,195 @@
+// LocalLetterDesk: lists, replays and deletes dead letters.
+#include "orchestrator/service/local_letter_desk.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/service/fake_stored_letters.h"
+#include "tests/unit/support/catalog_store.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kGood = R"({"specversion":"1.0","id":"1","source":"/s","type":"paid"})";
+constexpr const char* kBad = R"({"specversion":"1.0","id":"1","type":"paid"})";
+
+/// Acknowledges each message at once, or refuses it.
+class AckingPublisher final : public Publisher {
+ public:
+  void publish(NatsMessage message, Done done) override {
+    messages.push_back(std::move(message));
+    if (refuses) return done(fail("broker.unreachable", "not connected"));
+    done(PublishAck{.sequence = 100 + messages.size()});
+  }
+  std::vector<NatsMessage> messages;
+  bool refuses = false;
+};
+
+class StillClock final : public Clock {
+ public:
+  TimePoint now() const override { return from_millis(1'700'000'000'000); }
+};
+
+class LocalLetterDeskTest : public CatalogStoreTest {
+ protected:
+  LocalLetterDesk desk() {
+    return LocalLetterDesk({.environment = *environment,
+                            .clock = clock,
+                            .letters = letters,
+                            .publisher = publisher,
+                            .prefix = "millrace",
+                            .admit = [this](std::string_view, size_t count) -> Status {
+                              admitted += count;
+                              if (!over_quota) return {};
+                              return fail("millrace.quota.eventsPerSecond", "too many");
+                            }});
+  }
+  static std::vector<std::string> ids(const Result<Json>& page) {
+    std::vector<std::string> found;
+    EXPECT_TRUE(page) << page.error().message;
+    if (!page) return found;
+    for (const Json& item : page->at("items")) found.push_back(item["id"]);
+    return found;
+  }
+  using Ids = std::vector<std::string>;
+
+  StillClock clock;
+  FakeStoredLetters letters;
+  AckingPublisher publisher;
+  size_t admitted = 0;
+  bool over_quota = false;
+};
+
+TEST_F(LocalLetterDeskTest, ListsDeadLettersNewestFirstWithTheNumberOfEachReason) {
+  letters.add("default", kBad);
+  letters.add("other", kBad);
+  letters.add("default", "{", "event.malformed_json");
+  letters.add("default", kBad);
+  const Result<Json> page = desk().list("default", {});
+  EXPECT_EQ(ids(page), (Ids{"4", "3", "1"}));
+  EXPECT_EQ((*page)["reasons"], (Json{{{"reason", "event.malformed_json"}, {"count", 1}},
+                                      {{"reason", "event.missing_attribute"}, {"count", 2}}}));
+  EXPECT_EQ((*page)["complete"], true);
+  EXPECT_EQ((*page)["next"], nullptr);
+  EXPECT_EQ(ids(desk().list("default", {.reason = "event.malformed_json"})), Ids{"3"});
+  const Result<Json> first = desk().list("default", {.limit = 2});
+  EXPECT_EQ(ids(first), (Ids{"4", "3"}));
+  EXPECT_EQ((*first)["next"], "3");
+  EXPECT_EQ(ids(desk().list("default", {.limit = 2, .before = 3})), Ids{"1"});
+}
+
+TEST_F(LocalLetterDeskTest, LeavesOutTheDeadLettersOfAnEarlierNamespace) {
+  const uint64_t old = letters.add("default", kBad, "x", {{"Millrace-Namespace", "99"}});
+  letters.add("default", kBad, "x", {{"Millrace-Namespace", "0"}});
+  EXPECT_EQ(ids(desk().list("default", {})), Ids{"2"});
+  EXPECT_EQ(desk().get("default", old).error().code, "dlq.not_found");
+  EXPECT_EQ(desk().replay("default", old, std::nullopt).error().code, "dlq.not_found");
+  EXPECT_EQ(desk().remove("default", old).error().code, "dlq.not_found");
+}
+
+TEST_F(LocalLetterDeskTest, ListsWhatIsUnderTheNameOfNoNamespace) {
+  letters.add("nowhere", kGood, "namespace.not_found");
+  EXPECT_EQ(ids(desk().list("nowhere", {})), Ids{"1"});
+  EXPECT_EQ(desk().list("empty", {}).error().code, "namespace.not_found");
+  EXPECT_EQ(ids(desk().list("default", {})), Ids());
+  EXPECT_EQ(desk().replay("nowhere", 1, std::nullopt).error().code, "namespace.not_found");
+  EXPECT_TRUE(publisher.messages.empty());
+}
+
+TEST_F(LocalLetterDeskTest, ReplaysALetterAsItIsAndDeletesIt) {
+  const uint64_t id = letters.add("default", kGood);
+  const Result<Json> done = desk().replay("default", id, std::nullopt);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(*done, (Json{{"id", "1"}, {"event", "1"}, {"sequence", 101}}));
+  ASSERT_EQ(publisher.messages.size(), 1U);
+  EXPECT_EQ(publisher.messages[0].subject, "millrace.events.default.paid");
+  EXPECT_EQ(admitted, 1U);
+  EXPECT_TRUE(letters.letters.empty());
+  EXPECT_EQ(desk().replay("default", id, std::nullopt).error().code, "dlq.not_found");
+}
+
+TEST_F(LocalLetterDeskTest, ReplaysTheCorrectedEventInPlaceOfTheLetter) {
+  const uint64_t id = letters.add("default", kBad);
+  EXPECT_EQ(desk().replay("default", id, std::nullopt).error().code, "dlq.not_event");
+  const Event corrected{.id = "9", .source = "/fixed", .type = "paid"};
+  const Result<Json> done = desk().replay("default", id, corrected);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ((*done)["event"], "9");
+  EXPECT_NE(publisher.messages[0].data.find("/fixed"), std::string::npos);
+  EXPECT_TRUE(letters.letters.empty());
+}
+
+TEST_F(LocalLetterDeskTest, RefusesACorrectedEventForAMessageThatWasNoEvent) {
+  const uint64_t id = letters.add("default", kGood, "webhook.failed",
+                                  {{"Millrace-Subject", "millrace.lifecycle.default.a.failed"}});
+  const Event corrected{.id = "9", .source = "/fixed", .type = "paid"};
+  EXPECT_EQ(desk().replay("default", id, corrected).error().code, "dlq.not_event");
+  EXPECT_EQ(letters.sequences(), std::vector<uint64_t>{id});
+}
+
+TEST_F(LocalLetterDeskTest, SendsTheSameReplayUnderTheSameMessageId) {
+  const uint64_t id = letters.add("default", kGood);
+  letters.failing_removal = Error{"broker.timeout", "no answer"};
+  EXPECT_EQ(desk().replay("default", id, std::nullopt).error().code, "broker.timeout");
+  EXPECT_EQ(desk().replay("default", id, std::nullopt).error().code, "broker.timeout");
+  const Event corrected{.id = "9", .source = "/fixed", .type = "paid"};
+  EXPECT_EQ(desk().replay("default", id, corrected).error().code, "broker.timeout");
+  ASSERT_EQ(publisher.messages.size(), 3U);
+  const auto message_id = [&](size_t i) {
+    return *find_header(publisher.messages[i].headers, "Nats-Msg-Id");
+  };
+  EXPECT_EQ(message_id(0), message_id(1));
+  EXPECT_NE(message_id(0), message_id(2));
+}
+
+TEST_F(LocalLetterDeskTest, KeepsALetterWhoseEventIsNotInTheStream) {
+  const uint64_t id = letters.add("default", kGood);
+  publisher.refuses = true;
+  EXPECT_EQ(desk().replay("default", id, std::nullopt).error().code, "broker.unreachable");
+  over_quota = true;
+  EXPECT_EQ(desk().replay("default", id, std::nullopt).error().code,
+            "millrace.quota.eventsPerSecond");
+  EXPECT_EQ(publisher.messages.size(), 1U);
+  EXPECT_EQ(letters.sequences(), std::vector<uint64_t>{id});
+}
+
+TEST_F(LocalLetterDeskTest, ReplaysAllOfAReasonInPagesAndReportsWhatIsRefused) {
+  const size_t count = kMostLettersReplayed + 20;
+  for (size_t i = 0; i < count; ++i) letters.add("default", i == 5 ? kBad : kGood, "a");
+  letters.add("default", kGood, "b");
+  const Result<Json> first = desk().replay_all("default", "a", 0);
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ((*first)["done"], kMostLettersReplayed - 1);
+  EXPECT_EQ((*first)["refused"].size(), 1U);
+  EXPECT_EQ((*first)["refused"][0]["id"], "6");
+  EXPECT_EQ((*first)["refused"][0]["code"], "dlq.not_event");
+  EXPECT_EQ((*first)["left"], 21);
+  EXPECT_EQ((*first)["next"], "101");
+  const Result<Json> second = desk().replay_all("default", "a", 101);
+  ASSERT_TRUE(second);
+  EXPECT_EQ((*second)["done"], 20);
+  EXPECT_EQ((*second)["left"], 1);
+  EXPECT_EQ((*second)["next"], nullptr);
+  EXPECT_EQ(letters.sequences(), (std::vector<uint64_t>{6, count + 1}));
+  EXPECT_EQ(admitted, count - 1);
+}
+
+TEST_F(LocalLetterDeskTest, DeletesOneOrAllOfAReason) {
+  for (const char* const reason : {"a", "b", "a", "c"}) letters.add("default", kBad, reason);
+  EXPECT_EQ(desk().remove("default", 4), (Json{{"id", "4"}, {"deleted", true}}));
+  const Json all = {{"done", 2}, {"refused", Json::array()}, {"left", 0}, {"next", nullptr}};
+  EXPECT_EQ(desk().remove_all("default", "a"), all);
+  EXPECT_EQ(letters.sequences(), std::vector<uint64_t>{2});
+  EXPECT_EQ(desk().remove_all("default", "").value()["done"], 1);
+}
+
+TEST_F(LocalLetterDeskTest, PassesOnTheErrorOfTheBroker) {
+  letters.add("default", kGood);
+  letters.failing = Error{"broker.unreachable", "no connection"};
+  EXPECT_EQ(desk().list("default", {}).error().code, "broker.unreachable");
+  EXPECT_EQ(desk().replay("default", 1, std::nullopt).error().code, "broker.unreachable");
+  EXPECT_EQ(desk().replay_all("default", "a", 0).error().code, "broker.unreachable");
+  EXPECT_EQ(desk().remove_all("default", "a").error().code, "broker.unreachable");
+}
+
+}  // namespace
+}  // namespace millrace
