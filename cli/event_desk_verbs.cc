@@ -1,4 +1,4 @@
-// The verbs of `millrace event` for stored events: list, get and tail.
+// The verbs of `millrace event` for stored events: list, get, replay and tail.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -31,6 +31,13 @@ struct EventListOptions {
 
 struct EventGetOptions {
   std::string sequence;
+};
+
+struct EventReplayOptions {
+  std::string sequence;
+  bool same_id = false;
+  std::string to_workflow;
+  std::string to_instance;
 };
 
 struct EventTailOptions {
@@ -103,6 +110,17 @@ Ended get_event(Session& session, const EventGetOptions& options) {
   return ExitCode::kOk;
 }
 
+Ended replay_event(Session& session, const EventReplayOptions& options) {
+  const Reply reply =
+      TRY(session.client.send({.method = "POST",
+                               .path = session.path({"events", options.sequence, "replay"}),
+                               .query = {{"id", options.same_id ? "same" : ""},
+                                         {"workflow", options.to_workflow},
+                                         {"instance", options.to_instance}}}));
+  session.output.item(reply.body, "sequence");
+  return ExitCode::kOk;
+}
+
 /// Prints an event as one line.
 void print_line(Session& session, const Json& event) {
   std::ostream& out = session.console.out;
@@ -161,6 +179,22 @@ void add_event_desk_verbs(CommandLine& event) {
       "get", "Shows one stored event, its data, and what became of it", "millrace event get 18",
       get_event);
   get.option("SEQUENCE", one.sequence, "The sequence of the event, from `event list`").required();
+
+  auto [replay, replayed] = event.asking<EventReplayOptions>(
+      "replay",
+      "Publishes a stored event again, for all listeners or only for one workflow or instance",
+      "millrace event replay 18\n  "
+      "millrace event replay 18 --to-workflow order",
+      replay_event);
+  replay.option("SEQUENCE", replayed.sequence, "The sequence of the event, from `event list`")
+      .required();
+  replay.flag("--same-id", replayed.same_id,
+              "Publish the event under its own id, not under a new one");
+  replay
+      .option("--to-workflow", replayed.to_workflow,
+              "Only this workflow and its instances may take the event", "WORKFLOW")
+      .excludes(replay.option("--to-instance", replayed.to_instance,
+                              "Only this instance may take the event", "INSTANCE"));
 
   auto [tail, tailing] = event.asking<EventTailOptions>(
       "tail", "Prints the newest events, and new ones as they come, until Ctrl-C",

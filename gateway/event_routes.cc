@@ -72,6 +72,34 @@ Result<EventListFilter> event_filter_of(const Request& request) {
   return filter;
 }
 
+Result<EventReplay> replay_in(const Request& request) {
+  EventReplay replay{.sequence = TRY(sequence_of(request))};
+  const std::string id = text_parameter(request, "id");
+  if (!id.empty() && id != "new" && id != "same") {
+    return fail("request.parameter",
+                fmt::format("id: {} is not valid; expected new or same", in_quotes(id)));
+  }
+  replay.same_id = id == "same";
+  replay.target.workflow = text_parameter(request, "workflow");
+  if (const std::string instance = text_parameter(request, "instance"); !instance.empty()) {
+    const Result<InstanceId> parsed = parse_instance_id(instance);
+    if (!parsed) {
+      return fail(
+          "request.parameter",
+          fmt::format("instance: {} is not an instance id; expected a UUID", in_quotes(instance)));
+    }
+    replay.target.instance = *parsed;
+  }
+  return replay;
+}
+
+Status replay_event(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  const std::string ns = TRY(namespace_of(exchange->request()));
+  const EventReplay replay = TRY(replay_in(exchange->request()));
+  exchange->reply(service.event_desk().replay(ns, replay), 202);
+  return {};
+}
+
 }  // namespace
 
 void add_event_routes(Router& router, Service& service, const RequestLimits& limits) {
@@ -99,6 +127,12 @@ void add_event_routes(Router& router, Service& service, const RequestLimits& lim
                 const std::string ns = TRY(namespace_of(request));
                 return service.event_desk().get(ns, TRY(sequence_of(request)));
               })});
+  router.add(
+      {.method = "POST",
+       .path = "/v1/ns/{ns}/events/{sequence}/replay",
+       .query = {"id", "workflow", "instance"},
+       .lane = Lane::kBroker,
+       .handler = [&service](const auto& exchange) { return replay_event(service, exchange); }});
   router.add({.method = "OPTIONS",
               .path = "/v1/ns/{ns}/events",
               .lane = Lane::kInPlace,

@@ -55,6 +55,8 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"millrace.quota.", 403},
     {"definition.", 422},
     {"event.not_found", 404},
+    {"event.id_known", 409},
+    {"event.unreadable", 422},
     {"event.too_large", 413},
     {"event.batch_too_large", 413},
     {"event.unsupported_format", 415},

@@ -9,6 +9,7 @@
 
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
+#include "model/event_target.h"
 #include "model/service_url.h"
 #include "orchestrator/batch/archived_instances.h"
 #include "orchestrator/batch/commands/commands.h"
@@ -336,7 +337,7 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
 Result<bool> Batch::offer(TimePoint now, const EventPosition& position, const Event& event,
                           const InstanceTarget& target, bool kept) {
   LoadedInstance* const loaded = TRY(instances_.load(now, target.ns, target.instance));
-  if (loaded == nullptr) return false;
+  if (loaded == nullptr || !may_take(event, loaded->instance)) return false;
   // While a fan-out is not finished, later events of its namespace are kept events.
   // `target.instance` may have to get the event of the fan-out first: so the instance is offered
   // all its kept events in their order, and `event` is one of these.

@@ -2,7 +2,25 @@
 
 #include <utility>
 
+#include "model/event_target.h"
+
 namespace millrace {
+namespace {
+
+/// Leaves only what the target of the event permits. If the target is a workflow, the instances
+/// stay: their rows show their workflows when they are read (may_take).
+void narrow(std::string_view target, Targets& targets) {
+  std::erase_if(targets.starts,
+                [&](const StartTarget& one) { return !is_target(target, one.workflow); });
+  std::erase_if(targets.undecided_starts,
+                [&](WorkflowNumber workflow) { return !is_target(target, workflow); });
+  std::erase_if(targets.instances,
+                [&](const InstanceTarget& one) { return !may_be_target(target, one.instance); });
+  std::erase_if(targets.undecided_instances,
+                [&](const InstanceId& instance) { return !may_be_target(target, instance); });
+}
+
+}  // namespace
 
 EventRoute route_event(const RouteViews& views, const EventInput& input, size_t most_woken,
                        const MatchBudget& budget) {
@@ -15,6 +33,7 @@ EventRoute route_event(const RouteViews& views, const EventInput& input, size_t 
   route.ns = *ns;
   const Attributes& attributes = input.event.attributes();
   route.targets = views.waiting.match(input.ns, attributes, budget);
+  if (const auto target = attributes.find(kTargetAttribute)) narrow(*target, route.targets);
   route.matched = !route.targets.empty();
   route.is_wanted = views.kept_events.wants(*ns, attributes.type());
   if (!route.matched && !route.is_wanted) return route;

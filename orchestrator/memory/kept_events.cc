@@ -7,6 +7,7 @@
 #include "base/attributes.h"
 #include "base/check.h"
 #include "cloudevents/json_format.h"
+#include "model/event_target.h"
 #include "orchestrator/store/rows/meta_rows.h"
 
 namespace millrace {
@@ -243,7 +244,7 @@ Result<KeptEventSearch> KeptEvents::find(const View& view, const Instance& insta
     if (!is_read && !budget.take_bytes(kept->size)) return search;
     KeptEventMatch match{.after_timers = kept->after_timers};
     match.event = TRY(event_at(view, place, match.position));
-    if (match.event == nullptr) continue;
+    if (match.event == nullptr || !may_take(*match.event, instance)) continue;
     const Attributes attributes(*match.event);
     for (const Listener& listener : instance.listeners) {
       const Decision decision =

@@ -29,6 +29,19 @@ struct EventListFilter {
   std::optional<bool> effect;      ///< whether the event had an effect on an instance or a group
 };
 
+/// What may take a replayed event; neither: each listener that it matches.
+struct ReplayTarget {
+  std::string workflow;
+  std::optional<InstanceId> instance;
+};
+
+/// The replay of one stored event.
+struct EventReplay {
+  uint64_t sequence = 0;
+  bool same_id = false;  ///< publish the event under its own id; otherwise under a new one
+  ReplayTarget target;
+};
+
 class EventDesk {
  public:
   virtual ~EventDesk() = default;
@@ -49,6 +62,12 @@ class EventDesk {
   /// that is not an event has "headers":[[name,value]…], "data" and "encoding" instead. Error
   /// `event.not_found`.
   virtual Result<Json> get(std::string_view ns, uint64_t sequence) = 0;
+
+  /// Publishes a stored event again: {"sequence","id"}, of the new message. With a new id, the
+  /// event has the attribute `replayof`. Errors: `event.not_found`; `event.unreadable` (the message
+  /// is not an event); `event.id_known` (`same_id`, and the event would be a duplicate); those of
+  /// target_text() and replay_of(); `millrace.quota.eventsPerSecond`; `busy`.
+  virtual Result<Json> replay(std::string_view ns, const EventReplay& replay) = 0;
 };
 
 /// How many stored messages one request looks at.

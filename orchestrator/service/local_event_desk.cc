@@ -1,17 +1,23 @@
 #include "orchestrator/service/local_event_desk.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <sodium.h>
 
 #include "base/bytes.h"
 #include "base/excerpt.h"
 #include "cloudevents/encoded_event.h"
 #include "cloudevents/json_format.h"
 #include "matchers/glob.h"
+#include "orchestrator/outgoing/messages.h"
+#include "orchestrator/service/awaited_publish.h"
 #include "orchestrator/service/event_effects.h"
+#include "orchestrator/service/event_replay.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/walk_back.h"
 #include "orchestrator/store/transaction.h"
@@ -44,6 +50,13 @@ Json attributes_item(const Event& event) {
   if (event.subject) item["subject"] = *event.subject;
   item["attributes"] = std::move(others);
   return item;
+}
+
+/// A random id of a replayed event.
+std::string random_event_id() {
+  std::array<uint8_t, 16> id{};
+  randombytes_buf(id.data(), id.size());
+  return "replay-" + to_hex(id);
 }
 
 bool glob_fits(const std::string& glob, const std::string& text) {
@@ -199,7 +212,7 @@ Result<Json> LocalEventDesk::get(std::string_view ns, uint64_t sequence) {
   if (event) {
     item.update(attributes_item(*event));
     item["event"] = event_to_json(*event);
-    const auto replayed = event->extensions.find("replayof");
+    const auto replayed = event->extensions.find(std::string(kReplayAttribute));
     if (replayed != event->extensions.end()) item["replayof"] = attribute_json(replayed->second);
   } else {
     item["error"] = to_json(event.error());
@@ -212,6 +225,43 @@ Result<Json> LocalEventDesk::get(std::string_view ns, uint64_t sequence) {
   }
   TRY(effects.add_to(item, sequence, TRY(effects.of(sequence))));
   return item;
+}
+
+Result<Json> LocalEventDesk::replay(std::string_view ns, const EventReplay& replay) {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const NamespaceRecord record = TRY(record_of(view, ns));
+  const std::string target = TRY(target_text(view, record.number, replay.target));
+  const StoredEvent stored = TRY(event_of(ns, record, replay.sequence));
+  const Result<Event> original = decode_nats(stored.message);
+  if (!original) {
+    return fail(
+        "event.unreadable",
+        fmt::format("message {} is not an event ({}), so it cannot be replayed; publish the "
+                    "corrected event, or replay its dead letter",
+                    replay.sequence, original.error().message));
+  }
+  constexpr std::string_view kUseNewId = "replay it under a new id";
+  if (replay.same_id && TRY(is_known(view, ns, *original))) {
+    return fail(
+        "event.id_known",
+        fmt::format("event {} had an effect within the deduplication window, so it would be "
+                    "a duplicate; {}",
+                    replay.sequence, kUseNewId));
+  }
+  const Event event =
+      TRY(replay_of(*original, replay.same_id ? std::string() : random_event_id(), target));
+  TRY(parts_.admit(ns, 1));
+  const std::string_view key = parts_.environment.seal().message_key();
+  std::vector<NatsMessage> messages = {message_to_publish(key, ns, event)};
+  const PublishAck ack =
+      TRY(std::move(publish_and_wait(parts_.publisher, std::move(messages)).front()));
+  if (ack.duplicate) {
+    return fail("event.id_known",
+                fmt::format("the event stream still has an event with the id of event {} in its "
+                            "duplicate window, and did not store it again; {}",
+                            replay.sequence, kUseNewId));
+  }
+  return Json{{"sequence", ack.sequence}, {"id", event.id}};
 }
 
 }  // namespace millrace

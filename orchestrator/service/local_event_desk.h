@@ -2,9 +2,12 @@
 // broker, and what became of them from the last commit. Any thread.
 #pragma once
 
+#include <functional>
 #include <string_view>
+#include <utility>
 
 #include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/publisher.h"
 #include "orchestrator/ports/stored_events.h"
 #include "orchestrator/service/event_desk.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -19,12 +22,16 @@ class LocalEventDesk final : public EventDesk {
     Environment& environment;
     const Clock& clock;
     StoredEvents& events;
+    Publisher& publisher;
+    /// Whether `count` more events of the namespace may be published now.
+    std::function<Status(std::string_view ns, size_t count)> admit;
   };
 
-  explicit LocalEventDesk(const Parts& parts) : parts_(parts) {}
+  explicit LocalEventDesk(Parts parts) : parts_(std::move(parts)) {}
 
   Result<Json> list(std::string_view ns, const EventListFilter& filter) override;
   Result<Json> get(std::string_view ns, uint64_t sequence) override;
+  Result<Json> replay(std::string_view ns, const EventReplay& replay) override;
 
  private:
   struct Page;

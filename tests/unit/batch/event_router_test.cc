@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/event_target.h"
 #include "tests/unit/batch/batch_part_fixture.h"
 
 namespace millrace {
@@ -130,6 +131,29 @@ TEST_F(EventRouterTest, FansOutAnEventThatMatchesMoreInstancesThanOneBatchMayWak
   define(kGoes);
   EXPECT_FALSE(route(event("go"), "default", 3).fans_out) << "a start wakes no instance";
   EXPECT_TRUE(route(event("go"), "default", 2).fans_out);
+}
+
+TEST_F(EventRouterTest, LeavesOnlyTheTargetOfAReplayedEvent) {
+  wait_for_go(2);
+  const WorkflowNumber goes = define(kGoes).number;
+  const auto route_to = [&](const std::string& target) {
+    Event one = event("go");
+    one.extensions = {{std::string(kTargetAttribute), target}};
+    return route(one);
+  };
+  const EventRoute second = route_to(instance_target(numbered_id(2)));
+  EXPECT_THAT(second.targets.starts, IsEmpty());
+  EXPECT_THAT(second.targets.instances,
+              ElementsAre(testing::Field(&InstanceTarget::instance, numbered_id(2))));
+  const EventRoute start = route_to(workflow_target(goes));
+  EXPECT_THAT(start.targets.starts, ElementsAre(testing::Field(&StartTarget::workflow, goes)));
+  EXPECT_EQ(start.targets.instances.size(), 2U)
+      << "their workflows are compared when they are read";
+  for (const std::string& other : {instance_target(numbered_id(9)), std::string("no target")}) {
+    const EventRoute none = route_to(other);
+    EXPECT_EQ(none.kind, Kind::kUnmatched) << other;
+    EXPECT_FALSE(none.matched) << other;
+  }
 }
 
 TEST_F(EventRouterTest, ReadsOnlyTheCachesAndChangesNothing) {

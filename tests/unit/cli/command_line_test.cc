@@ -62,6 +62,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"event", "send"},
       {"event", "list"},
       {"event", "get"},
+      {"event", "replay"},
       {"event", "tail"},
       {"schedule", "list"},
       {"schedule", "next"},

@@ -45,6 +45,17 @@ TEST_F(EventDeskVerbs, ShowOneEvent) {
   EXPECT_EQ(run({"event", "get"}).code, 2);
 }
 
+TEST_F(EventDeskVerbs, ReplayOneEvent) {
+  expect_outputs({{{"event", "replay", "18"}, "id        replay-1\nsequence  19\n"}});
+  EXPECT_EQ(run({"event", "replay", "18", "--to-workflow", "order", "-o", "name"}).out, "19\n");
+  EXPECT_EQ(service_.events.last_replay().target.workflow, "order");
+  EXPECT_EQ(run({"event", "replay", "18", "--to-instance", kId}).code, 0);
+  EXPECT_EQ(service_.events.last_replay().target.instance, parse_instance_id(kId).value());
+  EXPECT_EQ(run({"event", "replay", "18", "--same-id"}).code, 6);
+  EXPECT_EQ(run({"event", "replay", "17"}).code, 3);
+  EXPECT_EQ(run({"event", "replay", "18", "--to-workflow", "a", "--to-instance", kId}).code, 2);
+}
+
 TEST_F(EventDeskVerbs, PrintEventsAsTheyCome) {
   const CommandOutput two = run({"event", "tail", "--count", "2"});
   EXPECT_EQ(two.code, 0) << two.err;

@@ -51,6 +51,19 @@ TEST_F(EventDeskRoutes, PassOnEachFilter) {
   EXPECT_EQ(service_.events.last_filter().limit, 50U);
 }
 
+TEST_F(EventDeskRoutes, ReplayAnEvent) {
+  const std::string replay = events_ + "/18/replay";
+  const HttpReply all = call("POST", replay);
+  EXPECT_EQ(all.status, 202) << all.body;
+  EXPECT_EQ(all.json(), (Json{{"sequence", 19}, {"id", "replay-1"}}));
+  EXPECT_EQ(service_.events.last_replay().target.workflow, "");
+  ASSERT_EQ(call("POST", replay + "?id=new&workflow=order").status, 202);
+  EXPECT_EQ(service_.events.last_replay().target.workflow, "order");
+  ASSERT_EQ(call("POST", replay + "?instance=" + FakeService::kInstance).status, 202);
+  EXPECT_EQ(service_.events.last_replay().target.instance,
+            parse_instance_id(FakeService::kInstance).value());
+}
+
 TEST_F(EventDeskRoutes, RefuseWrongParameters) {
   const Row rows[] = {
       {"GET", events_ + "?limit=0", {}, "", 400, "request.parameter"},
@@ -63,6 +76,10 @@ TEST_F(EventDeskRoutes, RefuseWrongParameters) {
       {"GET", events_ + "?colour=red", {}, "", 400, "request.unknown_parameter"},
       {"GET", events_ + "/17", {}, "", 404, "event.not_found"},
       {"GET", events_ + "/last", {}, "", 404, "event.not_found"},
+      {"POST", events_ + "/18/replay?id=same", {}, "", 409, "event.id_known"},
+      {"POST", events_ + "/18/replay?id=old", {}, "", 400, "request.parameter"},
+      {"POST", events_ + "/18/replay?instance=x", {}, "", 400, "request.parameter"},
+      {"POST", events_ + "/17/replay", {}, "", 404, "event.not_found"},
       {"GET", "/v1/ns/nowhere/events", {}, "", 404, "namespace.not_found"},
       {"GET", "/v1/ns/nowhere/events/18", {}, "", 404, "namespace.not_found"},
   };

@@ -64,6 +64,20 @@ Result<Json> FakeEventDesk::get(std::string_view ns, uint64_t sequence) {
   return event;
 }
 
+Result<Json> FakeEventDesk::replay(std::string_view ns, const EventReplay& replay) {
+  if (ns != "default") return no_namespace();
+  if (replay.sequence != 18) return fail("event.not_found", "no such event");
+  if (replay.same_id) return fail("event.id_known", "it would be a duplicate");
+  const std::lock_guard lock(mutex_);
+  replay_ = replay;
+  return Json{{"sequence", 19}, {"id", "replay-1"}};
+}
+
+EventReplay FakeEventDesk::last_replay() {
+  const std::lock_guard lock(mutex_);
+  return replay_;
+}
+
 EventListFilter FakeEventDesk::last_filter() {
   const std::lock_guard lock(mutex_);
   return filter_;

@@ -17,11 +17,16 @@ class FakeEventDesk : public EventDesk {
   /// Only event 18 exists.
   Result<Json> get(std::string_view ns, uint64_t sequence) override;
 
+  /// Event 18 has the sequence 19 when it is replayed. Its own id is known.
+  Result<Json> replay(std::string_view ns, const EventReplay& replay) override;
+
   EventListFilter last_filter();
+  EventReplay last_replay();
 
  private:
   std::mutex mutex_;
   EventListFilter filter_;
+  EventReplay replay_;
 };
 
 }  // namespace millrace

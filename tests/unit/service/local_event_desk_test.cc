@@ -5,7 +5,11 @@
 
 #include "broker/memory_stored_events.h"
 #include "cloudevents/subject.h"
+#include "model/event_target.h"
+#include "orchestrator/memory/dedupe.h"
 #include "orchestrator/store/rows/effect_rows.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 #include "tests/unit/support/catalog_store.h"
@@ -52,10 +56,51 @@ class LocalEventDeskTest : public CatalogStoreTest {
     for (const Json& item : page["items"]) found.push_back(item["sequence"]);
     return found;
   }
-  LocalEventDesk desk() { return LocalEventDesk({*environment, clock, events}); }
+  LocalEventDesk desk() {
+    return LocalEventDesk({.environment = *environment,
+                           .clock = clock,
+                           .events = events,
+                           .publisher = publisher,
+                           .admit = [this](std::string_view, size_t) -> Status {
+                             if (!over_quota) return {};
+                             return fail("millrace.quota.eventsPerSecond", "too many");
+                           }});
+  }
+  Event event_at(uint64_t sequence) {
+    return decode_nats(events.get(sequence).value().message).value();
+  }
+  static std::string code(const Result<Json>& result) {
+    return result ? "ok" : result.error().code;
+  }
+  /// An instance of the workflow, live or ended.
+  InstanceId store_instance(WorkflowNumber workflow, uint8_t number, InstanceStatus status) {
+    Instance instance{.id = numbered_id(number), .ns = ns, .revision = {workflow, 1}};
+    instance.started_at = now;
+    instance.status = status;
+    instance.phase = has_ended(status) ? Phase::kEnded : Phase::kWaiting;
+    const std::vector<Call> none;
+    write_instance(*tx, instance, {.input = true, .data = true, .calls = &none});
+    commit();
+    return instance.id;
+  }
+
+  /// Publishes into the broker, and pumps it at once.
+  class PumpingPublisher final : public Publisher {
+   public:
+    explicit PumpingPublisher(MemoryBroker& to) : to_(to) {}
+    void publish(NatsMessage message, Done done) override {
+      to_.publish(std::move(message), std::move(done));
+      to_.pump();
+    }
+
+   private:
+    MemoryBroker& to_;
+  };
 
   DeskClock clock;
   MemoryBroker broker{clock};
+  PumpingPublisher publisher{broker};
+  bool over_quota = false;
   MemoryStoredEvents events{broker};
 };
 
@@ -191,6 +236,75 @@ TEST_F(LocalEventDeskTest, ShowsNoEventsOfOtherNamespaces) {
   store("paid", "3");
   EXPECT_EQ(sequences(list({})), (Sequences{3}));
   EXPECT_EQ(desk().get("default", 2).error().code, "event.not_found");
+}
+
+TEST_F(LocalEventDeskTest, ReplaysAnEventUnderANewId) {
+  store("paid", "1", "default", R"(,"orderid":"o-1","data":{"total":7})");
+  const Result<Json> first = desk().replay("default", {.sequence = 1});
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ((*first)["sequence"], 2);
+  const Event event = event_at(2);
+  EXPECT_EQ(event.id, (*first)["id"].get<std::string>());
+  EXPECT_TRUE(event.id.starts_with("replay-")) << event.id;
+  EXPECT_EQ(event.type, "paid");
+  EXPECT_EQ(event.source, "/shop");
+  EXPECT_EQ(event.data, R"({"total":7})");
+  EXPECT_EQ(event.extensions,
+            (std::map<std::string, AttributeValue>{{"orderid", "o-1"}, {"replayof", "1"}}));
+  const Result<Json> second = desk().replay("default", {.sequence = 1});
+  ASSERT_TRUE(second);
+  EXPECT_EQ((*second)["sequence"], 3) << "each replay has an id of its own";
+}
+
+TEST_F(LocalEventDeskTest, ReplaysAnEventUnderItsIdUnlessTheIdIsKnown) {
+  store("paid", "1");
+  store("paid", "2");
+  write_dedupe(*tx, clock.time, 2, {fingerprint_of("default", event_at(2))});
+  commit();
+  EXPECT_EQ(code(desk().replay("default", {.sequence = 2, .same_id = true})), "event.id_known");
+  const Result<Json> done = desk().replay("default", {.sequence = 1, .same_id = true});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ((*done)["id"], "1");
+  EXPECT_TRUE(event_at(3).extensions.empty());
+  EXPECT_EQ(code(desk().replay("default", {.sequence = 1, .same_id = true})), "event.id_known")
+      << "the duplicate window of the stream has the id";
+}
+
+TEST_F(LocalEventDeskTest, ReplaysForOneWorkflowOrInstanceOnly) {
+  const WorkflowNumber pairs = apply("id: pairs\nstates: [{id: one, type: noop}]\n");
+  const InstanceId live = store_instance(pairs, 1, InstanceStatus::kWaiting);
+  const InstanceId ended = store_instance(pairs, 2, InstanceStatus::kComplete);
+  store("paid", "1");
+  const auto replay = [&](const ReplayTarget& target) {
+    return code(desk().replay("default", {.sequence = 1, .target = target}));
+  };
+  const auto target_at = [&](uint64_t sequence) {
+    return attribute(event_at(sequence), kTargetAttribute).value_or("none");
+  };
+  EXPECT_EQ(replay({.workflow = "pairs"}), "ok");
+  EXPECT_EQ(target_at(2), workflow_target(pairs));
+  EXPECT_EQ(replay({.instance = live}), "ok");
+  EXPECT_EQ(target_at(3), instance_target(live));
+  EXPECT_EQ(replay({.workflow = "none"}), "workflow.not_found");
+  EXPECT_EQ(replay({.instance = numbered_id(9)}), "instance.not_found");
+  EXPECT_EQ(replay({.instance = ended}), "instance.ended");
+  EXPECT_EQ(replay({.workflow = "pairs", .instance = live}), "event.target");
+  ASSERT_TRUE(desk().replay("default", {.sequence = 3}));
+  EXPECT_EQ(target_at(4), "none") << "a replay of a replay has its own target";
+}
+
+TEST_F(LocalEventDeskTest, RefusesAReplay) {
+  store("paid", "1", "other");
+  broker.inject({"millrace.events.default.t", {}, "no event"});
+  store("paid", "3", "default", R"(,"data":")" + std::string(kMaxEventBytes - 100, 'x') + "\"");
+  store("paid", "4");
+  EXPECT_EQ(code(desk().replay("default", {.sequence = 1})), "event.not_found");
+  EXPECT_EQ(code(desk().replay("default", {.sequence = 2})), "event.unreadable");
+  EXPECT_EQ(code(desk().replay("default", {.sequence = 3})), "event.too_large");
+  EXPECT_EQ(code(desk().replay("other", {.sequence = 1})), "namespace.not_found");
+  over_quota = true;
+  EXPECT_EQ(code(desk().replay("default", {.sequence = 4})), "millrace.quota.eventsPerSecond");
+  EXPECT_EQ(broker.events().size(), 4U) << "nothing was published";
 }
 
 TEST_F(LocalEventDeskTest, FailsWithoutTheBroker) {

@@ -1,0 +1,72 @@
+#include "orchestrator/service/event_replay.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/excerpt.h"
+#include "cloudevents/json_format.h"
+#include "cloudevents/limits.h"
+#include "model/event_target.h"
+#include "orchestrator/memory/dedupe.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+
+namespace millrace {
+
+Result<Event> replay_of(const Event& original, const std::string& id, const std::string& target) {
+  Event event = original;
+  event.extensions.erase(std::string(kTargetAttribute));
+  if (!target.empty()) event.extensions[std::string(kTargetAttribute)] = target;
+  if (!id.empty()) {
+    event.extensions[std::string(kReplayAttribute)] = original.id;
+    event.id = id;
+  }
+  if (const size_t size = encode_json_event(event).size(); size > kMaxEventBytes) {
+    return fail("event.too_large",
+                fmt::format("with the attributes of a replay the event has {} bytes, more than {}; "
+                            "publish a smaller event in its place",
+                            size, kMaxEventBytes));
+  }
+  return event;
+}
+
+Result<std::string> target_text(const View& view, NamespaceNumber ns, const ReplayTarget& target) {
+  if (!target.workflow.empty() && target.instance) {
+    return fail("event.target", "name either a workflow or an instance that may take the event");
+  }
+  if (!target.workflow.empty()) {
+    const auto record = TRY(read_workflow(view, ns, target.workflow));
+    if (record) return workflow_target(record->number);
+    return fail("workflow.not_found",
+                fmt::format("no workflow is named \"{}\"", excerpt(target.workflow)));
+  }
+  if (!target.instance) return std::string();
+  const auto head = TRY(read_head_anywhere(view, ns, *target.instance));
+  if (!head) {
+    return fail("instance.not_found",
+                fmt::format("there is no instance {}", to_string(*target.instance)));
+  }
+  if (!has_ended(head->status)) return instance_target(*target.instance);
+  return fail("instance.ended",
+              fmt::format("instance {} has ended, so it can take no event; `rerun` or `restart` "
+                          "starts it again",
+                          to_string(*target.instance)));
+}
+
+Result<bool> is_known(const View& view, std::string_view ns, const Event& event) {
+  const Fingerprint wanted = fingerprint_of(ns, event);
+  bool known = false;
+  TRY(each_dedupe(view, [&](TimePoint, uint64_t, const std::vector<Fingerprint>& events) {
+    known = known || std::find(events.begin(), events.end(), wanted) != events.end();
+  }));
+  if (known) return true;
+  TRY(each_kept_event(view, [&](const KeptEventPlace&, const KeptEventRecord& record) {
+    known = known || record.known_as == wanted;
+  }));
+  return known;
+}
+
+}  // namespace millrace

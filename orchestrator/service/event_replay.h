@@ -1,0 +1,32 @@
+// The event with which a stored event is replayed. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/event.h"
+#include "base/result.h"
+#include "model/instance.h"
+#include "orchestrator/service/event_desk.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+/// The extension attribute of a replayed event that has the id of the original event.
+inline constexpr std::string_view kReplayAttribute = "replayof";
+
+/// The event to publish. An empty `id` leaves the event under its own id, without kReplayAttribute.
+/// `target` is the text of kTargetAttribute (model/event_target.h); empty: none. Error
+/// `event.too_large`: with its new attributes the event is too large.
+Result<Event> replay_of(const Event& original, const std::string& id, const std::string& target);
+
+/// The text of kTargetAttribute for the target in that namespace; empty: no target. Errors:
+/// `workflow.not_found`, `instance.not_found`, `instance.ended`; `event.target` (a workflow and an
+/// instance).
+Result<std::string> target_text(const View& view, NamespaceNumber ns, const ReplayTarget& target);
+
+/// Whether the id of the event is known, so that the event would be a duplicate: it had an effect
+/// within the deduplication window, or it is a kept event. Reads all remembered ids.
+Result<bool> is_known(const View& view, std::string_view ns, const Event& event);
+
+}  // namespace millrace
