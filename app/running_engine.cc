@@ -167,6 +167,7 @@ RunningEngine::~RunningEngine() {
   }
   events_->stop();
   letter_retention_.reset();
+  service_.stop_replays();
   // If another process owns the streams, nothing can be sent.
   const Status owner = owner_.health();
   const bool drains = runs_ && (owner || owner.error().code != kOwnerError);
@@ -278,6 +279,7 @@ void RunningEngine::begin_owning() {
   if (stops_) return;
   events_->start(cursor_, intake_);
   letter_retention_->start();
+  service_.start_replays();
 }
 
 Status RunningEngine::reads_events() const {

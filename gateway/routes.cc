@@ -24,6 +24,7 @@ Router make_router(Service& service, const RequestLimits& limits,
   add_secret_routes(router, service);
   add_system_routes(router, service, std::move(gateway_metrics));
   add_backup_routes(router, service);
+  add_replay_routes(router, service);
   add_letter_routes(router, service, limits);
   return router;
 }

@@ -36,6 +36,7 @@ void add_secret_routes(Router& router, Service& service);
 void add_system_routes(Router& router, Service& service,
                        std::function<std::string()> gateway_metrics);
 void add_backup_routes(Router& router, Service& service);
+void add_replay_routes(Router& router, Service& service);
 void add_letter_routes(Router& router, Service& service, const RequestLimits& limits);
 
 /// A router with all routes. `gateway_metrics`: as in add_system_routes().

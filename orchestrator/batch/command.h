@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "model/instance.h"
 #include "model/variable.h"
+#include "orchestrator/store/rows/replay_rows.h"
 #include "states/workflow.h"
 
 namespace millrace {
@@ -165,11 +166,24 @@ struct DeleteSecret {
   std::string ns;
   std::string name;
 };
-using Command =
-    std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule, CancelInstance,
-                 PauseInstance, ResumeInstance, RetryInstance, RestartInstance, RerunInstance,
-                 DeleteInstance, DeleteInstances, PauseWorkflow, PauseService, CreateNamespace,
-                 DeleteNamespace, PutVariable, DeleteVariable, PutSecret, DeleteSecret>;
+/// How many replays may run in one namespace, and in all; how many ended ones a namespace keeps.
+inline constexpr size_t kMostReplaysOfNamespace = 4;
+inline constexpr size_t kMostReplays = 16;
+inline constexpr size_t kEndedReplaysKept = 20;
+
+/// Writes the row of a replay of a range. Only a running replay changes.
+struct ChangeReplay {
+  enum class Kind : uint8_t { kBegin, kMove, kStop };
+  std::string ns;
+  ReplayId id{};
+  Kind kind{};
+  ReplayRecord record = {};  ///< not used by kStop
+};
+using Command = std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule,
+                             CancelInstance, PauseInstance, ResumeInstance, RetryInstance,
+                             RestartInstance, RerunInstance, DeleteInstance, DeleteInstances,
+                             PauseWorkflow, PauseService, CreateNamespace, DeleteNamespace,
+                             PutVariable, DeleteVariable, PutSecret, DeleteSecret, ChangeReplay>;
 
 /// The name of the namespace that the command is for.
 inline const std::string& namespace_of_command(const Command& command) {

@@ -12,6 +12,7 @@
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/rate_rows.h"
+#include "orchestrator/store/rows/replay_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 
 namespace millrace {
@@ -23,6 +24,7 @@ constexpr std::string_view kPurgeKey = "purge/";
 constexpr std::string_view kRetiredKey = "retired/";
 constexpr std::string_view kStreamKey = "stream/";
 constexpr std::string_view kRateKey = "rate/";
+constexpr std::string_view kReplayKey = "replay/";
 
 /// The end of the year 9999, in ms: the highest valid time.
 constexpr uint64_t kLastMillis = 253'402'300'799'999;
@@ -205,6 +207,8 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     check_stream(place, value);
   } else if (key.starts_with(kRateKey)) {
     check_rate(place, value);
+  } else if (key.starts_with(kReplayKey)) {
+    check_replay(place, value);
   } else if (key.starts_with(kPurgeKey)) {
     check_purge(place, value);
   } else if (key.starts_with(kRetiredKey)) {
@@ -266,6 +270,14 @@ void Checker::check_rate(const Place& place, std::string_view value) {
   note_given(Counter::kNamespace, static_cast<uint32_t>(*ns), place);
   note_minor(1, "rows `rate/` of meta");
   decode(place, value, decode_rate_use);  // its time is the broker's, which may differ
+}
+
+void Checker::check_replay(const Place& place, std::string_view value) {
+  const auto replay = replay_place(place.key);
+  if (!replay) return add(StoreFault::kRowKey, place, "the key is not a namespace and an id");
+  note_given(Counter::kNamespace, static_cast<uint32_t>(replay->ns), place);
+  note_minor(kMinorOfReplays, "rows `replay/` of meta");
+  decode(place, value, decode_replay);
 }
 
 /// Checks that the numbers of the event streams have no gap: a new stream gets the next number, and

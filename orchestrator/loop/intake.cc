@@ -35,7 +35,9 @@ bool makes_room(const Command& command) {
          std::holds_alternative<DeleteWorkflow>(command) ||
          std::holds_alternative<DeleteVariable>(command) ||
          std::holds_alternative<DeleteSecret>(command) ||
-         std::holds_alternative<DeleteNamespace>(command);
+         std::holds_alternative<DeleteNamespace>(command) ||
+         // A replay publishes nothing new under backpressure, but notes what it has published.
+         std::holds_alternative<ChangeReplay>(command);
 }
 
 bool Intake::deliver(std::vector<Delivery> deliveries) {

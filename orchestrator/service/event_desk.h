@@ -42,8 +42,24 @@ struct EventReplay {
   ReplayTarget target;
 };
 
+/// The replay of a range of the event stream, under new ids.
+struct RangeReplay {
+  uint64_t first = 0;  ///< from this sequence on; 0: from the oldest message
+  uint64_t last = 0;   ///< up to this sequence; 0: up to the newest message
+  std::optional<TimePoint> since = std::nullopt;  ///< only events that were stored then or later
+  std::optional<TimePoint> until = std::nullopt;  ///< only events that were stored before
+  std::string type = {};                          ///< a glob; empty: all
+  std::string source = {};                        ///< a glob; empty: all
+  ReplayTarget target = {};
+  uint32_t rate = 1'000;  ///< events a second, at most kMostReplayRate
+  bool is_dry = false;    ///< only count the events that match
+};
+inline constexpr uint32_t kMostReplayRate = 100'000;
+
 class EventDesk {
  public:
+  using Done = std::function<void(Result<Json>)>;  ///< called once, on any thread
+
   virtual ~EventDesk() = default;
 
   /// {"items":[{"sequence","time","id","type","source","subject"?,"attributes":{…},"size",
@@ -68,6 +84,19 @@ class EventDesk {
   /// is not an event); `event.id_known` (`same_id`, and the event would be a duplicate); those of
   /// target_text() and replay_of(); `millrace.quota.eventsPerSecond`; `busy`.
   virtual Result<Json> replay(std::string_view ns, const EventReplay& replay) = 0;
+
+  /// Begins the replay of a range: {"id"}. It continues in the background, also after a restart.
+  /// The range ends with the newest message that the stream has now. Errors: those of
+  /// target_text(); `replay.rate`; `replay.too_many` (kMostReplays, batch/command.h).
+  virtual void begin_replay(std::string_view ns, const RangeReplay& range, Done done) = 0;
+  /// {"items":[…],"next":null}, newest first; the items are those of replay_json()
+  /// (event_replays.h). The newest kEndedReplaysKept ended replays are kept.
+  virtual Result<Json> replays(std::string_view ns) = 0;
+  /// One of these. Error `replay.not_found`.
+  virtual Result<Json> replay_progress(std::string_view ns, const std::string& id) = 0;
+  /// Stops a running replay: {"id","stopped":true}. Events that it has sent stay. Errors
+  /// `replay.not_found`, `replay.ended`.
+  virtual void stop_replay(std::string_view ns, const std::string& id, Done done) = 0;
 };
 
 /// How many stored messages one request looks at.

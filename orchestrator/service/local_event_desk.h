@@ -10,6 +10,7 @@
 #include "orchestrator/ports/publisher.h"
 #include "orchestrator/ports/stored_events.h"
 #include "orchestrator/service/event_desk.h"
+#include "orchestrator/service/event_replays.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/transaction.h"
 
@@ -23,6 +24,7 @@ class LocalEventDesk final : public EventDesk {
     const Clock& clock;
     StoredEvents& events;
     Publisher& publisher;
+    EventReplays& replays;
     /// Whether `count` more events of the namespace may be published now.
     std::function<Status(std::string_view ns, size_t count)> admit;
   };
@@ -32,6 +34,16 @@ class LocalEventDesk final : public EventDesk {
   Result<Json> list(std::string_view ns, const EventListFilter& filter) override;
   Result<Json> get(std::string_view ns, uint64_t sequence) override;
   Result<Json> replay(std::string_view ns, const EventReplay& replay) override;
+  void begin_replay(std::string_view ns, const RangeReplay& range, Done done) override {
+    parts_.replays.begin(ns, range, done);
+  }
+  Result<Json> replays(std::string_view ns) override { return parts_.replays.list(ns); }
+  Result<Json> replay_progress(std::string_view ns, const std::string& id) override {
+    return parts_.replays.get(ns, id);
+  }
+  void stop_replay(std::string_view ns, const std::string& id, Done done) override {
+    parts_.replays.stop(ns, id, done);
+  }
 
  private:
   struct Page;

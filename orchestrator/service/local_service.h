@@ -54,6 +54,11 @@ class LocalService final : public Service {
   /// Stops a running check of the store, and ends a backup.
   ~LocalService() override;
 
+  /// Continues the replays of ranges. To be called once, when this process owns the streams.
+  void start_replays() { replays_.start_thread(); }
+  /// Ends their thread, if it runs. To be called while the engine still answers commands.
+  void stop_replays() { replays_.stop_thread(); }
+
   void command(Command command, Done done) override;
   void wait_for_end(std::string ns, InstanceId id, Duration at_most,
                     std::function<void(Status)> done) override;
@@ -107,6 +112,7 @@ class LocalService final : public Service {
   Parts parts_;
   Backups backups_;
   EventAdmission admission_;
+  EventReplays replays_;
   LocalEventDesk event_desk_;
   LocalLetterDesk letter_desk_;
   std::mutex verify_lock_;

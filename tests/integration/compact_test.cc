@@ -117,7 +117,7 @@ TEST_F(StoreVerbs, RefuseAStoreOfALaterReleaseOrOfAClusterAsBackupAndVerifyDo) {
     const char* key;
     std::string value;
     const char* message;
-  } cases[] = {{"minor", rows::key_of(kStoreMinor + 1), "has format 6.3"},
+  } cases[] = {{"minor", rows::key_of(kStoreMinor + 1), "has format 6.4"},
                {"log", "any", "belongs to a cluster"}};
   const Folder folder;
   const std::string backup = (folder.path() / "backup").string();

@@ -4,6 +4,7 @@
 
 #include "orchestrator/batch/commands/instance_commands.h"
 #include "orchestrator/batch/commands/namespace_commands.h"
+#include "orchestrator/batch/commands/replay_commands.h"
 #include "orchestrator/batch/commands/secret_commands.h"
 #include "orchestrator/batch/commands/variable_commands.h"
 #include "orchestrator/batch/commands/workflow_commands.h"

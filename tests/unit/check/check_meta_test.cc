@@ -2,6 +2,7 @@
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/rate_rows.h"
+#include "orchestrator/store/rows/replay_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 #include "tests/unit/check/check_fixture.h"
@@ -184,6 +185,19 @@ TEST_F(CheckMetaTest, RefusesRowsInATreeThatALaterFormatAdded) {
     older(in);
     in.put(Table::kWebhooks, rows::key_of(uint64_t{1}), "x");
   });
+}
+
+TEST_F(CheckMetaTest, ChecksReplays) {
+  run_instance();
+  const ReplayRecord record{.created_at = now, .last = 5, .rate = 1};
+  const auto replay = [&](NamespaceNumber of) {
+    return [=](Transaction& in) { write_replay(in, {.ns = of, .id = {1}}, record); };
+  };
+  EXPECT_THAT(found_after(replay(ns)), IsEmpty());
+  expect_only("counter.behind meta/replay/", replay(NamespaceNumber(9)));
+  expect_only("row.key meta/replay/", put("replay/x", encode(record)));
+  const std::string key = std::string("replay/\0\0\0\1", 11) + std::string(16, 'i');
+  expect_only("row.record meta/replay/", put(key, "rubbish"));
 }
 
 TEST_F(CheckMetaTest, ChecksTheUseOfARate) {

@@ -56,6 +56,41 @@ TEST_F(EventDeskVerbs, ReplayOneEvent) {
   EXPECT_EQ(run({"event", "replay", "18", "--to-workflow", "a", "--to-instance", kId}).code, 2);
 }
 
+TEST_F(EventDeskVerbs, ReplayARangeAndShowItsResult) {
+  pauses_ = 5;
+  const CommandOutput done =
+      run({"event", "replay", "--since", "2021-09-01T12:00:00Z", "--until", "2021-09-01T13:00:00Z",
+           "--type", "order.*", "--source", "shop", "--last", "90", "--rate", "50", "--to-instance",
+           kId, "--dry-run", "-o", "json"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  const Json replay = Json::parse(done.out);
+  EXPECT_EQ(replay["state"], "done");
+  EXPECT_EQ(replay["sent"], 10);
+  const RangeReplay range = service_.events.last_range();
+  EXPECT_EQ(range.since, parse_rfc3339("2021-09-01T12:00:00Z").value());
+  EXPECT_EQ(range.until, parse_rfc3339("2021-09-01T13:00:00Z").value());
+  EXPECT_EQ(range.type, "order.*");
+  EXPECT_EQ(range.source, "shop");
+  EXPECT_EQ(range.last, 90U);
+  EXPECT_EQ(range.rate, 50U);
+  EXPECT_EQ(range.target.instance, parse_instance_id(kId).value());
+  EXPECT_TRUE(range.is_dry);
+}
+
+TEST_F(EventDeskVerbs, StopTheReplayOfARangeAtAnInterrupt) {
+  const CommandOutput stopped = run({"event", "replay", "--first", "1", "-o", "name"});
+  EXPECT_EQ(stopped.code, 130) << stopped.err;
+  EXPECT_EQ(stopped.out, "r1\n");
+  EXPECT_TRUE(service_.events.is_stopped());
+}
+
+TEST_F(EventDeskVerbs, RefuseAnUnclearReplay) {
+  EXPECT_EQ(run({"event", "replay"}).code, 2);
+  EXPECT_EQ(run({"event", "replay", "18", "--since", "2021-09-01T12:00:00Z"}).code, 2);
+  EXPECT_EQ(run({"event", "replay", "--first", "1", "--same-id"}).code, 2);
+  EXPECT_EQ(run({"event", "replay", "--first", "x"}).code, 2);
+}
+
 TEST_F(EventDeskVerbs, PrintEventsAsTheyCome) {
   const CommandOutput two = run({"event", "tail", "--count", "2"});
   EXPECT_EQ(two.code, 0) << two.err;

@@ -90,6 +90,8 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButThree) {
       {"GET", "/v1/ns/default/events", 401},
       {"GET", "/v1/ns/default/events/18", 401},
       {"POST", "/v1/ns/default/events/18/replay", 401},
+      {"POST", "/v1/ns/default/replays", 401},
+      {"DELETE", "/v1/ns/default/replays/r1", 401},
       {"GET", "/v1/ns/default/workflows", 401},
       {"PUT", "/v1/ns/default/workflows/order", 401},
       {"POST", "/v1/ns/default/workflows/order/start", 401},

@@ -64,6 +64,49 @@ TEST_F(EventDeskRoutes, ReplayAnEvent) {
             parse_instance_id(FakeService::kInstance).value());
 }
 
+TEST_F(EventDeskRoutes, ReplayARange) {
+  const std::string replays = "/v1/ns/default/replays";
+  const HttpReply begun = call("POST", replays, {}, R"({"since":"2021-09-01T12:00:00Z","last":90,
+      "until":"2021-09-01T13:00:00Z","type":"order.*","source":"shop","rate":50,"dryRun":true,
+      "to":{"workflow":"order"}})");
+  EXPECT_EQ(begun.status, 202) << begun.body;
+  EXPECT_EQ(begun.json(), (Json{{"id", "r1"}}));
+  const RangeReplay range = service_.events.last_range();
+  EXPECT_EQ(range.since, parse_rfc3339("2021-09-01T12:00:00Z").value());
+  EXPECT_EQ(range.until, parse_rfc3339("2021-09-01T13:00:00Z").value());
+  EXPECT_EQ(range.first, 0U);
+  EXPECT_EQ(range.last, 90U);
+  EXPECT_EQ(range.type, "order.*");
+  EXPECT_EQ(range.source, "shop");
+  EXPECT_EQ(range.rate, 50U);
+  EXPECT_TRUE(range.is_dry);
+  EXPECT_EQ(range.target.workflow, "order");
+  EXPECT_EQ(call("GET", replays).json()["items"][0]["id"], "r1");
+  EXPECT_EQ(call("GET", replays + "/r1").json()["position"], 10);
+  EXPECT_EQ(call("DELETE", replays + "/r1").json(), (Json{{"id", "r1"}, {"stopped", true}}));
+  EXPECT_EQ(call("GET", replays + "/r1").json()["state"], "stopped");
+  ASSERT_EQ(call("POST", replays, {}, R"({"first":7})").status, 202);
+  EXPECT_EQ(service_.events.last_range().rate, 1'000U);
+
+  const Row rows[] = {
+      {"POST", replays, {}, "{}", 400, "request.parameter"},
+      {"POST", replays, {}, "[]", 400, "request.parameter"},
+      {"POST", replays, {}, "{", 400, "json.malformed"},
+      {"POST", replays, {}, R"({"first":-1})", 400, "request.parameter"},
+      {"POST", replays, {}, R"({"since":"noon"})", 400, "time.malformed"},
+      {"POST", replays, {}, R"({"first":1,"rate":0})", 400, "request.parameter"},
+      {"POST", replays, {}, R"({"first":1,"dryRun":1})", 400, "request.parameter"},
+      {"POST", replays, {}, R"({"first":1,"colour":"red"})", 400, "request.parameter"},
+      {"POST", replays, {}, R"({"first":1,"to":"order"})", 400, "request.parameter"},
+      {"POST", replays, {}, R"({"first":1,"to":{"instance":"x"}})", 400, "request.parameter"},
+      {"POST", replays, {}, R"({"first":1,"to":{"service":"x"}})", 400, "request.parameter"},
+      {"POST", "/v1/ns/nowhere/replays", {}, R"({"first":1})", 404, "namespace.not_found"},
+      {"GET", replays + "/r2", {}, "", 404, "replay.not_found"},
+      {"DELETE", replays + "/r2", {}, "", 404, "replay.not_found"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+}
+
 TEST_F(EventDeskRoutes, RefuseWrongParameters) {
   const Row rows[] = {
       {"GET", events_ + "?limit=0", {}, "", 400, "request.parameter"},

@@ -73,6 +73,65 @@ Result<Json> FakeEventDesk::replay(std::string_view ns, const EventReplay& repla
   return Json{{"sequence", 19}, {"id", "replay-1"}};
 }
 
+Json FakeEventDesk::shown_replay() const {
+  const char* const running = is_stopped_ ? "stopped" : "running";
+  return {{"id", "r1"},
+          {"state", progress_ < 2 ? running : "done"},
+          {"createdAt", "2021-09-01T12:00:00.000Z"},
+          {"first", 1},
+          {"last", 18},
+          {"position", 1 + progress_ * 9},
+          {"matched", progress_ * 5},
+          {"sent", progress_ * 5},
+          {"refused", 0},
+          {"lost", 0}};
+}
+
+void FakeEventDesk::begin_replay(std::string_view ns, const RangeReplay& range, Done done) {
+  if (ns != "default") return done(no_namespace());
+  {
+    const std::lock_guard lock(mutex_);
+    range_ = range;
+    progress_ = 0;
+    is_stopped_ = false;
+  }
+  done(Json{{"id", "r1"}});
+}
+
+Result<Json> FakeEventDesk::replays(std::string_view ns) {
+  if (ns != "default") return no_namespace();
+  const std::lock_guard lock(mutex_);
+  return Json{{"items", Json::array({shown_replay()})}, {"next", nullptr}};
+}
+
+Result<Json> FakeEventDesk::replay_progress(std::string_view ns, const std::string& id) {
+  if (ns != "default") return no_namespace();
+  if (id != "r1") return fail("replay.not_found", "no such replay");
+  const std::lock_guard lock(mutex_);
+  if (progress_ < 2 && !is_stopped_) ++progress_;
+  return shown_replay();
+}
+
+void FakeEventDesk::stop_replay(std::string_view ns, const std::string& id, Done done) {
+  if (ns != "default") return done(no_namespace());
+  if (id != "r1") return done(fail("replay.not_found", "no such replay"));
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+  }
+  done(Json{{"id", id}, {"stopped", true}});
+}
+
+RangeReplay FakeEventDesk::last_range() {
+  const std::lock_guard lock(mutex_);
+  return range_;
+}
+
+bool FakeEventDesk::is_stopped() {
+  const std::lock_guard lock(mutex_);
+  return is_stopped_;
+}
+
 EventReplay FakeEventDesk::last_replay() {
   const std::lock_guard lock(mutex_);
   return replay_;

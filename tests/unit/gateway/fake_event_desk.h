@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,15 @@ class FakeEventDesk : public EventDesk {
   /// Event 18 has the sequence 19 when it is replayed. Its own id is known.
   Result<Json> replay(std::string_view ns, const EventReplay& replay) override;
 
+  /// Begins the replay `r1`, which each call of replay_progress() moves by half.
+  void begin_replay(std::string_view ns, const RangeReplay& range, Done done) override;
+  Result<Json> replays(std::string_view ns) override;
+  Result<Json> replay_progress(std::string_view ns, const std::string& id) override;
+  void stop_replay(std::string_view ns, const std::string& id, Done done) override;
+
+  RangeReplay last_range();
+  bool is_stopped();
+
   EventListFilter last_filter();
   EventReplay last_replay();
 
@@ -27,6 +37,11 @@ class FakeEventDesk : public EventDesk {
   std::mutex mutex_;
   EventListFilter filter_;
   EventReplay replay_;
+  Json shown_replay() const;
+
+  RangeReplay range_;
+  int progress_ = 0;  ///< 0 to 2 halves
+  bool is_stopped_ = false;
 };
 
 }  // namespace millrace

@@ -167,6 +167,7 @@ class FakeService : public Service {
   Result<Json> take(PutSecret& put);
   Result<Json> take(DeleteSecret& remove);
   Result<Json> take(StartInstance& start);
+  Result<Json> take(ChangeReplay&) { return Json::object(); }
 
   void answer_later(std::function<void()> answer);
 

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "broker/memory_stored_events.h"
-#include "cloudevents/subject.h"
 #include "model/event_target.h"
 #include "orchestrator/memory/dedupe.h"
 #include "orchestrator/store/rows/effect_rows.h"
@@ -12,30 +10,15 @@
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
-#include "tests/unit/support/catalog_store.h"
+#include "tests/unit/service/event_desk_fixture.h"
 
 namespace millrace {
 namespace {
 
 using Sequences = std::vector<uint64_t>;
 
-class DeskClock final : public Clock {
- public:
-  TimePoint now() const override { return time; }
-  TimePoint time = from_millis(1'700'000'000'000);
-};
-
-class LocalEventDeskTest : public CatalogStoreTest {
+class LocalEventDeskTest : public EventDeskTest {
  protected:
-  /// Stores an event a second after the one before.
-  void store(const std::string& type, const std::string& id, const std::string& space = "default",
-             const std::string& more = "") {
-    clock.time += std::chrono::seconds(1);
-    broker.inject({event_subject(space, type),
-                   {},
-                   R"({"specversion":"1.0","id":")" + id + R"(","source":"/shop","type":")" + type +
-                       "\"" + more + "}"});
-  }
   /// Writes the effects of the event, as the engine does when it has applied the stream up to it.
   void apply_event(uint64_t sequence, std::vector<EventEffect> effects) {
     const int64_t created = broker.created();
@@ -56,22 +39,6 @@ class LocalEventDeskTest : public CatalogStoreTest {
     for (const Json& item : page["items"]) found.push_back(item["sequence"]);
     return found;
   }
-  LocalEventDesk desk() {
-    return LocalEventDesk({.environment = *environment,
-                           .clock = clock,
-                           .events = events,
-                           .publisher = publisher,
-                           .admit = [this](std::string_view, size_t) -> Status {
-                             if (!over_quota) return {};
-                             return fail("millrace.quota.eventsPerSecond", "too many");
-                           }});
-  }
-  Event event_at(uint64_t sequence) {
-    return decode_nats(events.get(sequence).value().message).value();
-  }
-  static std::string code(const Result<Json>& result) {
-    return result ? "ok" : result.error().code;
-  }
   /// An instance of the workflow, live or ended.
   InstanceId store_instance(WorkflowNumber workflow, uint8_t number, InstanceStatus status) {
     Instance instance{.id = numbered_id(number), .ns = ns, .revision = {workflow, 1}};
@@ -83,25 +50,6 @@ class LocalEventDeskTest : public CatalogStoreTest {
     commit();
     return instance.id;
   }
-
-  /// Publishes into the broker, and pumps it at once.
-  class PumpingPublisher final : public Publisher {
-   public:
-    explicit PumpingPublisher(MemoryBroker& to) : to_(to) {}
-    void publish(NatsMessage message, Done done) override {
-      to_.publish(std::move(message), std::move(done));
-      to_.pump();
-    }
-
-   private:
-    MemoryBroker& to_;
-  };
-
-  DeskClock clock;
-  MemoryBroker broker{clock};
-  PumpingPublisher publisher{broker};
-  bool over_quota = false;
-  MemoryStoredEvents events{broker};
 };
 
 TEST_F(LocalEventDeskTest, ListsEventsNewestFirstWithTheirEffects) {

@@ -31,7 +31,8 @@ std::vector<Command> all_commands(const std::string& ns) {
           PutVariable{.place = {.ns = ns}, .key = "k"},
           DeleteVariable{.place = {.ns = ns}, .key = "k"},
           PutSecret{.ns = ns, .name = "s", .value = "v"},
-          DeleteSecret{.ns = ns, .name = "s"}};
+          DeleteSecret{.ns = ns, .name = "s"},
+          ChangeReplay{.ns = ns}};
 }
 
 TEST(Commands, AreRefusedInAnUnknownNamespace) {

@@ -1,0 +1,92 @@
+#include "orchestrator/batch/commands/replay_commands.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+
+namespace millrace {
+namespace {
+
+using ReplayState = ReplayRecord::State;
+using Replays = std::vector<std::pair<ReplayPlace, ReplayRecord>>;
+
+Result<Replays> all_replays(const CommandContext& context) {
+  Replays all;
+  TRY(each_replay(
+      context.batch.tx,
+      [&](const ReplayPlace& place, const ReplayRecord& record) {
+        all.emplace_back(place, record);
+      },
+      context.batch.damages.noting()));
+  return all;
+}
+
+/// Refuses a further replay if too many run, and erases the oldest ended ones of the namespace.
+Status make_room_for_replay(const CommandContext& context, NamespaceNumber ns) {
+  Replays all = TRY(all_replays(context));
+  size_t running = 0;
+  size_t running_here = 0;
+  for (const auto& [place, record] : all) {
+    if (record.state != ReplayState::kRunning) continue;
+    ++running;
+    running_here += place.ns == ns ? 1 : 0;
+  }
+  if (running_here >= kMostReplaysOfNamespace || running >= kMostReplays) {
+    return fail("replay.too_many",
+                fmt::format("{} replays run in this namespace and {} in all; at most {} and {} may "
+                            "run: wait until one has ended, or stop one",
+                            running_here, running, kMostReplaysOfNamespace, kMostReplays));
+  }
+  std::erase_if(all, [&](const auto& one) {
+    return one.first.ns != ns || one.second.state == ReplayState::kRunning;
+  });
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.second.created_at, a.first) < std::pair(b.second.created_at, b.first);
+  });
+  for (size_t i = 0; i + kEndedReplaysKept <= all.size(); ++i) {
+    erase_replay(context.batch.tx, all[i].first);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Json> run_command(const CommandContext& context, const ChangeReplay& command) {
+  const NamespaceNumber ns = TRY(find_namespace(context, command.ns));
+  Transaction& tx = context.batch.tx;
+  const ReplayPlace place{.ns = ns, .id = command.id};
+  const std::string id = to_hex(command.id);
+  if (command.kind == ChangeReplay::Kind::kBegin) {
+    TRY(make_room_for_replay(context, ns));
+    write_replay(tx, place, command.record);
+    return Json{{"id", id}};
+  }
+  const auto before = TRY(read_replay(tx, place));
+  if (!before) {
+    return fail("replay.not_found",
+                fmt::format("there is no replay {} in namespace \"{}\"", id, command.ns));
+  }
+  if (before->state != ReplayState::kRunning) {
+    return fail("replay.ended", fmt::format("replay {} has ended", id));
+  }
+  ReplayRecord after = command.record;
+  if (command.kind == ChangeReplay::Kind::kStop) {
+    after = *before;
+    after.state = ReplayState::kStopped;
+  }
+  write_replay(tx, place, after);
+  return Json{{"id", id}, {"stopped", after.state == ReplayState::kStopped}};
+}
+
+Status erase_replays(const CommandContext& context, NamespaceNumber ns) {
+  for (const auto& [place, record] : TRY(all_replays(context))) {
+    if (place.ns == ns) erase_replay(context.batch.tx, place);
+  }
+  return {};
+}
+
+}  // namespace millrace

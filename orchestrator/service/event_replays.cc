@@ -1,0 +1,334 @@
+#include "orchestrator/service/event_replays.h"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sodium.h>
+
+#include "base/bytes.h"
+#include "base/excerpt.h"
+#include "matchers/glob.h"
+#include "orchestrator/outgoing/messages.h"
+#include "orchestrator/service/awaited_publish.h"
+#include "orchestrator/service/event_replay.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "os/thread.h"
+
+namespace millrace {
+namespace {
+
+/// How long a replay waits after an error of the broker, or while no further event may be
+/// published.
+constexpr Duration kAfterFailure{1'000};
+/// How many messages one page reads at most: at most a quarter of a second of the rate.
+constexpr size_t kMostInPage = 250;
+constexpr uint64_t kPagesInSecond = 4;
+
+using ReplayStatus = ReplayRecord::State;
+
+std::string_view name_of_state(ReplayStatus state) {
+  switch (state) {
+    case ReplayStatus::kRunning:
+      return "running";
+    case ReplayStatus::kDone:
+      return "done";
+    case ReplayStatus::kStopped:
+      return "stopped";
+    case ReplayStatus::kFailed:
+      return "failed";
+  }
+  return "failed";
+}
+
+tl::unexpected<Error> no_replay(std::string_view ns, const std::string& id) {
+  return fail("replay.not_found",
+              fmt::format("there is no replay \"{}\" in namespace \"{}\"", excerpt(id), ns));
+}
+
+Result<ReplayId> parse_replay_id(std::string_view ns, const std::string& text) {
+  ReplayId id{};
+  const auto digit = [](char c) -> int {
+    if (c >= '0' && c <= '9') return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
+  if (text.size() != 2 * id.size()) return no_replay(ns, text);
+  for (size_t i = 0; i < id.size(); ++i) {
+    const int high = digit(text[2 * i]);
+    const int low = digit(text[2 * i + 1]);
+    if (high < 0 || low < 0) return no_replay(ns, text);
+    id[i] = static_cast<uint8_t>(high * 16 + low);
+  }
+  return id;
+}
+
+Result<NamespaceRecord> namespace_record(const View& view, std::string_view ns) {
+  if (auto record = TRY(read_namespace(view, ns))) return *std::move(record);
+  return fail("namespace.not_found", fmt::format("no namespace is named \"{}\"", excerpt(ns)));
+}
+
+bool has_type_and_source(const ReplayRecord& record, const Event& event) {
+  return (record.type.empty() || glob_matches(record.type, event.type)) &&
+         (record.source.empty() || glob_matches(record.source, event.source));
+}
+
+}  // namespace
+
+Json replay_json(const ReplayId& id, const ReplayRecord& record) {
+  Json json = {{"id", to_hex(id)},
+               {"state", name_of_state(record.state)},
+               {"createdAt", format_rfc3339(record.created_at)},
+               {"dryRun", record.is_dry},
+               {"rate", record.rate},
+               {"first", record.first},
+               {"last", record.last},
+               {"matched", record.matched},
+               {"sent", record.sent},
+               {"refused", record.refused},
+               {"lost", record.lost},
+               {"position", record.next}};
+  if (record.since) json["since"] = format_rfc3339(*record.since);
+  if (record.until) json["until"] = format_rfc3339(*record.until);
+  if (!record.type.empty()) json["type"] = record.type;
+  if (!record.source.empty()) json["source"] = record.source;
+  if (!record.target.empty()) json["to"] = record.target;
+  if (!record.error.code.empty()) {
+    json["error"] = {{"code", record.error.code}, {"msg", record.error.message}};
+  }
+  return json;
+}
+
+void EventReplays::start_thread() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void EventReplays::stop_thread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void EventReplays::run() {
+  name_thread("replays");
+  run_behind_others(kBackgroundNiceness);
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    has_new_ = false;
+    lock.unlock();
+    const std::optional<Duration> wait = turn();
+    lock.lock();
+    const auto wakes = [this] { return stopping_ || has_new_; };
+    if (wait) {
+      changed_.wait_for(lock, *wait, wakes);
+    } else {
+      changed_.wait(lock, wakes);
+    }
+  }
+}
+
+Result<ReplayRecord> EventReplays::prepare(std::string_view ns, const RangeReplay& range) const {
+  const StreamSpan span = TRY(parts_.events.span());
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  if (range.rate == 0 || range.rate > kMostReplayRate) {
+    return fail("replay.rate", fmt::format("the rate is {} events a second; expected 1 to {}",
+                                           range.rate, kMostReplayRate));
+  }
+  ReplayRecord replay{.created_at = parts_.clock.now(),
+                      .stream_created = span.created,
+                      .first = std::max<uint64_t>(range.first, span.first),
+                      .last = range.last == 0 ? span.last : std::min(range.last, span.last),
+                      .since = std::max(range.since.value_or(record.created_at), record.created_at),
+                      .until = range.until,
+                      .type = range.type,
+                      .source = range.source,
+                      .target = TRY(target_text(view, record.number, range.target)),
+                      .rate = range.rate,
+                      .is_dry = range.is_dry};
+  replay.next = replay.first;
+  return replay;
+}
+
+void EventReplays::begin(std::string_view ns, const RangeReplay& range, const Done& done) {
+  Result<ReplayRecord> record = prepare(ns, range);
+  if (!record) return done(tl::unexpected(std::move(record).error()));
+  ChangeReplay begin{
+      .ns = std::string(ns), .kind = ChangeReplay::Kind::kBegin, .record = *std::move(record)};
+  randombytes_buf(begin.id.data(), begin.id.size());
+  parts_.command(std::move(begin), [this, done](Result<Json> answer) {
+    {
+      const std::lock_guard lock(mutex_);
+      has_new_ = true;
+    }
+    changed_.notify_all();
+    done(std::move(answer));
+  });
+}
+
+Result<Json> EventReplays::list(std::string_view ns) const {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  std::vector<std::pair<ReplayId, ReplayRecord>> found;
+  TRY(each_replay(view, [&](const ReplayPlace& place, const ReplayRecord& one) {
+    if (place.ns == record.number) found.emplace_back(place.id, one);
+  }));
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return std::tie(b.second.created_at, b.first) < std::tie(a.second.created_at, a.first);
+  });
+  Json items = Json::array();
+  for (const auto& [id, one] : found) items.push_back(replay_json(id, one));
+  return Json{{"items", std::move(items)}, {"next", nullptr}};
+}
+
+Result<Json> EventReplays::get(std::string_view ns, const std::string& id) const {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  const ReplayId parsed = TRY(parse_replay_id(ns, id));
+  const auto found = TRY(read_replay(view, {.ns = record.number, .id = parsed}));
+  if (!found) return no_replay(ns, id);
+  return replay_json(parsed, *found);
+}
+
+void EventReplays::stop(std::string_view ns, const std::string& id, const Done& done) {
+  const Result<ReplayId> parsed = parse_replay_id(ns, id);
+  if (!parsed) return done(tl::unexpected(parsed.error()));
+  parts_.command(
+      ChangeReplay{.ns = std::string(ns), .id = *parsed, .kind = ChangeReplay::Kind::kStop}, done);
+}
+
+/// The running replays of the store. Damaged rows are left out; the store check names them.
+Result<std::vector<EventReplays::Running>> EventReplays::running() const {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  std::vector<Running> found;
+  TRY(each_replay(
+      view,
+      [&](const ReplayPlace& place, const ReplayRecord& record) {
+        if (record.state == ReplayStatus::kRunning) {
+          found.push_back({.place = place, .record = record, .ns = {}});
+        }
+      },
+      [](const Error&) {}));
+  if (found.empty()) return found;
+  TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
+    for (Running& one : found) {
+      if (one.place.ns == record.number) one.ns = name;
+    }
+  }));
+  std::erase_if(found, [](const Running& one) { return one.ns.empty(); });
+  return found;
+}
+
+/// Among the replays that are due, the one goes on whose namespace has had no turn for longest, and
+/// in the namespace the one that has had none for longest.
+std::optional<Duration> EventReplays::turn() {
+  const Result<std::vector<Running>> replays = running();
+  if (!replays) return kAfterFailure;
+  if (replays->empty()) {
+    paces_.clear();
+    turns_.clear();
+    return std::nullopt;
+  }
+  const TimePoint now = parts_.clock.now();
+  const Running* chosen = nullptr;
+  std::optional<TimePoint> next_due;
+  const auto order = [this](const Running& one) {
+    return std::pair(turns_[one.place.ns], paces_[one.place].turn);
+  };
+  for (const Running& one : *replays) {
+    const TimePoint due = paces_[one.place].due;
+    if (!next_due || due < *next_due) next_due = due;
+    if (due <= now && (chosen == nullptr || order(one) < order(*chosen))) chosen = &one;
+  }
+  if (chosen == nullptr) return *next_due - now;
+  turns_[chosen->place.ns] = paces_[chosen->place].turn = ++last_turn_;
+  const Result<Duration> pause = advance(*chosen);
+  paces_[chosen->place].due = now + pause.value_or(kAfterFailure);
+  return Duration(0);
+}
+
+/// Sends one page, and notes the progress. Returns how long the replay must wait because of its
+/// rate. After an error, the page is sent again.
+Result<Duration> EventReplays::advance(const Running& replay) {
+  size_t sent = 0;
+  const ReplayRecord after = TRY(send_page(replay, sent));
+  TRY(note_progress(replay, after));
+  return Duration(sent * 1'000 / after.rate);
+}
+
+Result<ReplayRecord> EventReplays::send_page(const Running& replay, size_t& sent) {
+  ReplayRecord after = replay.record;
+  const auto end = [&] {
+    after.state = ReplayStatus::kDone;
+    after.next = after.last + 1;
+    return after;
+  };
+  const StreamSpan span = TRY(parts_.events.span());
+  if (span.created != after.stream_created) {
+    after.state = ReplayStatus::kFailed;
+    after.error = {
+        "replay.stream",
+        "the event stream was deleted and created again, so the range does not exist any "
+        "more; begin another replay"};
+    return after;
+  }
+  if (span.first > after.next) {
+    const uint64_t first = std::min(span.first, after.last + 1);
+    after.lost += first - after.next;
+    after.next = first;
+  }
+  if (after.next > after.last) return end();
+  const size_t limit = std::clamp<uint64_t>(after.rate / kPagesInSecond, 1, kMostInPage);
+  StoredEvents::Page page = TRY(parts_.events.read({.ns = replay.ns,
+                                                    .first = after.next,
+                                                    .since = after.since,
+                                                    .last = after.last,
+                                                    .limit = limit}));
+  std::vector<NatsMessage> messages;
+  const std::string_view key = parts_.environment.seal().message_key();
+  for (const StoredEvent& stored : page.events) {
+    if (after.until && stored.stamped >= *after.until) {
+      page.next = 0;  // no later message is in the range
+      break;
+    }
+    const Result<Event> event = decode_nats(stored.message);
+    if (!event || !has_type_and_source(after, *event)) continue;
+    ++after.matched;
+    if (after.is_dry) continue;
+    const Result<Event> copy =
+        replay_of(*event, fmt::format("replay-{}-{}", to_hex(replay.place.id), stored.sequence),
+                  after.target);
+    if (!copy) ++after.refused;
+    if (copy) messages.push_back(message_to_publish(key, replay.ns, *copy));
+  }
+  sent = messages.size();
+  if (sent > 0) TRY(parts_.admit(replay.ns, sent));
+  for (const auto& ack : publish_and_wait(parts_.publisher, std::move(messages))) {
+    if (!ack) return tl::unexpected(ack.error());
+  }
+  after.sent += sent;
+  if (page.next == 0) return end();
+  after.next = page.next;
+  return after;
+}
+
+/// Writes the progress, and waits for the commit.
+Status EventReplays::note_progress(const Running& replay, const ReplayRecord& after) {
+  const auto written = std::make_shared<std::promise<Result<Json>>>();
+  std::future<Result<Json>> answer = written->get_future();
+  parts_.command(ChangeReplay{.ns = replay.ns,
+                              .id = replay.place.id,
+                              .kind = ChangeReplay::Kind::kMove,
+                              .record = after},
+                 [written](Result<Json> result) { written->set_value(std::move(result)); });
+  TRY(answer.get());
+  return {};
+}
+
+}  // namespace millrace

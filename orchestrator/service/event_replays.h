@@ -1,0 +1,107 @@
+// EventReplays: publishes ranges of the event stream again, beside the engine thread. The progress
+// of each replay is a row of the store, which a command writes after its events are in the stream.
+// If the process ends in between, the next process sends the events of one page again, under the
+// same ids: the stream or the engine drops them as duplicates.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "orchestrator/batch/command.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/publisher.h"
+#include "orchestrator/ports/stored_events.h"
+#include "orchestrator/service/event_desk.h"
+#include "orchestrator/store/rows/replay_rows.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+class EventReplays {
+ public:
+  using Done = std::function<void(Result<Json>)>;
+  /// All parts outlive the object.
+  struct Parts {
+    Environment& environment;
+    const Clock& clock;
+    StoredEvents& events;
+    Publisher& publisher;
+    /// Whether `count` more events of the namespace may be published now.
+    std::function<Status(std::string_view ns, size_t count)> admit;
+    /// Passes a command to the engine.
+    std::function<void(Command command, Done done)> command;
+  };
+
+  explicit EventReplays(Parts parts) : parts_(std::move(parts)) {}
+  ~EventReplays() { stop_thread(); }
+  EventReplays(const EventReplays&) = delete;
+  EventReplays& operator=(const EventReplays&) = delete;
+
+  /// Starts the thread, which continues the replays of the store. To be called once, when this
+  /// process owns the streams.
+  void start_thread();
+  /// Ends the thread; waits for the page that it publishes. The replays continue in the next
+  /// process. The engine must still answer commands.
+  void stop_thread();
+
+  // As in EventDesk. `begin` and `stop` are answered by the engine.
+
+  void begin(std::string_view ns, const RangeReplay& range, const Done& done);
+  Result<Json> list(std::string_view ns) const;
+  Result<Json> get(std::string_view ns, const std::string& id) const;
+  void stop(std::string_view ns, const std::string& id, const Done& done);
+
+  /// Publishes one page of the replay whose turn it is, or of none. Returns how long the thread may
+  /// wait before the next turn; nullopt: until a replay begins. Not to be called after
+  /// start_thread().
+  std::optional<Duration> turn();
+
+ private:
+  /// A running replay.
+  struct Running {
+    ReplayPlace place;
+    ReplayRecord record;
+    std::string ns;  ///< the name of the namespace
+  };
+  /// What the thread remembers of a running replay.
+  struct Pace {
+    TimePoint due;      ///< when its next page may be sent
+    uint64_t turn = 0;  ///< the number of its latest turn
+  };
+
+  void run();
+  Result<ReplayRecord> prepare(std::string_view ns, const RangeReplay& range) const;
+  Result<std::vector<Running>> running() const;
+  Result<Duration> advance(const Running& replay);
+  Result<ReplayRecord> send_page(const Running& replay, size_t& sent);
+  Status note_progress(const Running& replay, const ReplayRecord& after);
+
+  const Parts parts_;
+
+  // Only for the thread that calls turn().
+  std::map<ReplayPlace, Pace> paces_;
+  std::map<NamespaceNumber, uint64_t> turns_;  ///< the latest turn of each namespace
+  uint64_t last_turn_ = 0;
+
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  bool has_new_ = false;
+  std::thread thread_;
+};
+
+/// A replay as it is shown: {"id","state","createdAt","dryRun","rate","since"?,"until"?,"first",
+/// "last","type"?,"source"?,"to"?,"matched","sent","refused","lost","position","error"?}.
+Json replay_json(const ReplayId& id, const ReplayRecord& record);
+
+}  // namespace millrace
