@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/bytes.h"
 #include "broker/memory_stored_events.h"
 #include "cloudevents/subject.h"
 #include "orchestrator/service/event_replays.h"
