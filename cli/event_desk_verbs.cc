@@ -152,8 +152,8 @@ Ended replay_range(Session& session, const EventReplayOptions& options) {
   ApiCall begin{.method = "POST", .path = session.path({"replays"})};
   begin.headers = {{"Content-Type", "application/json"}};
   begin.body = dump_json(TRY(range_body(options)));
-  const Reply begun = TRY(session.client.send(begin));
-  const std::string path = session.path({"replays", begun.body.value("id", "")});
+  const Reply started = TRY(session.client.send(begin));
+  const std::string path = session.path({"replays", started.body.value("id", "")});
   Json replay;
   bool is_stopped = false;
   while (true) {

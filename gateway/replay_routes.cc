@@ -108,8 +108,8 @@ Status begin_replay(Service& service, const std::shared_ptr<Exchange>& exchange)
   const std::string ns = TRY(namespace_of(exchange->request()));
   const RangeReplay range = TRY(range_of(exchange->request()));
   service.event_desk().begin_replay(
-      ns, range, exchange->back<Result<Json>>([exchange](const Result<Json>& begun) {
-        exchange->reply(begun, 202);
+      ns, range, exchange->back<Result<Json>>([exchange](const Result<Json>& started) {
+        exchange->reply(started, 202);
       }));
   return {};
 }

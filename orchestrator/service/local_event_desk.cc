@@ -66,7 +66,7 @@ bool glob_fits(const std::string& glob, const std::string& text) {
 }  // namespace
 
 /// A page of a list while it is made.
-struct LocalEventDesk::Page {
+struct EventPage {
   std::string_view ns;
   const EventListFilter& filter;
   std::optional<TimePoint> since;
@@ -86,11 +86,11 @@ struct LocalEventDesk::Page {
   Status add_checked(StoredEvent& stored);
 };
 
-void LocalEventDesk::Page::add(StoredEvent& stored) {
+void EventPage::add(StoredEvent& stored) {
   if (failed) failed = add_checked(stored);
 }
 
-Status LocalEventDesk::Page::add_checked(StoredEvent& stored) {
+Status EventPage::add_checked(StoredEvent& stored) {
   if (filter.until && stored.stamped >= *filter.until) return {};
   Json item = {{"sequence", stored.sequence}, {"time", format_rfc3339(stored.stamped)}};
   const size_t size = stored.message.data.size();
@@ -115,11 +115,11 @@ Result<Json> LocalEventDesk::list(std::string_view ns, const EventListFilter& fi
   const StreamSpan span = TRY(parts_.events.span());
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const NamespaceRecord record = TRY(record_of(view, ns));
-  Page page{.ns = ns,
-            .filter = filter,
-            .since = std::max(filter.since.value_or(record.created_at), record.created_at),
-            .span = span,
-            .effects = TRY(EventEffects::make(view, record.number, span.created))};
+  EventPage page{.ns = ns,
+                 .filter = filter,
+                 .since = std::max(filter.since.value_or(record.created_at), record.created_at),
+                 .span = span,
+                 .effects = TRY(EventEffects::make(view, record.number, span.created))};
   TRY(filter.after ? list_forwards(page) : list_backwards(page));
   TRY(page.failed);
   return Json{{"items", std::move(page.items)},
@@ -129,7 +129,7 @@ Result<Json> LocalEventDesk::list(std::string_view ns, const EventListFilter& fi
               {"next", std::move(page.next)}};
 }
 
-Status LocalEventDesk::list_backwards(Page& page) {
+Status LocalEventDesk::list_backwards(EventPage& page) {
   const EventListFilter& filter = page.filter;
   BackwardRange range{.first = page.span.first,
                       .last = page.span.last,
@@ -163,7 +163,7 @@ Status LocalEventDesk::list_backwards(Page& page) {
   return {};
 }
 
-Status LocalEventDesk::list_forwards(Page& page) {
+Status LocalEventDesk::list_forwards(EventPage& page) {
   const EventListFilter& filter = page.filter;
   // A stream that was created again has lower sequences.
   uint64_t last = std::min(*filter.after, page.span.last);

@@ -16,6 +16,8 @@
 
 namespace millrace {
 
+struct EventPage;  // in local_event_desk.cc
+
 class LocalEventDesk final : public EventDesk {
  public:
   /// All parts outlive the object.
@@ -46,10 +48,8 @@ class LocalEventDesk final : public EventDesk {
   }
 
  private:
-  struct Page;
-
-  Status list_backwards(Page& page);
-  Status list_forwards(Page& page);
+  Status list_backwards(EventPage& page);
+  Status list_forwards(EventPage& page);
   /// The event of the namespace. An event that is older than the namespace is one of an earlier
   /// namespace with its name. Error `event.not_found`.
   Result<StoredEvent> event_of(std::string_view ns, const NamespaceRecord& record,

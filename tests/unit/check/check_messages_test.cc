@@ -5,7 +5,6 @@
 #include "orchestrator/store/rows/idempotency_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/rows/rate_rows.h"
-#include "orchestrator/store/rows/replay_rows.h"
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
@@ -490,12 +489,6 @@ TEST_F(CheckMessagesTest, RequiresTheMinorNumberOfEachKindOfRow) {
           });
     }
   }
-  expect_among(
-      "the minor number is 2, but the store has rows `replay/` of meta, expected at least 3",
-      [&](Transaction& in) {
-        write_replay(in, {.ns = ns, .id = {1}}, {.created_at = now, .rate = 1});
-        in.put(Table::kMeta, "minor", rows::key_of(uint64_t{2}));
-      });
   // A store with an instance has the sizes.
   expect_only("the minor number is 1, but the store has sizes of counted rows, expected at least 2",
               [](Transaction& in) { in.put(Table::kMeta, "minor", rows::key_of(uint64_t{1})); });

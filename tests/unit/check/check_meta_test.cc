@@ -198,6 +198,12 @@ TEST_F(CheckMetaTest, ChecksReplays) {
   expect_only("row.key meta/replay/", put("replay/x", encode(record)));
   const std::string key = std::string("replay/\0\0\0\1", 11) + std::string(16, 'i');
   expect_only("row.record meta/replay/", put(key, "rubbish"));
+  expect_only(
+      "the minor number is 2, but the store has rows `replay/` of meta, expected at least 3",
+      [&](Transaction& in) {
+        replay(ns)(in);
+        in.put(Table::kMeta, "minor", rows::key_of(uint64_t{2}));
+      });
 }
 
 TEST_F(CheckMetaTest, ChecksTheUseOfARate) {

@@ -66,11 +66,11 @@ TEST_F(EventDeskRoutes, ReplayAnEvent) {
 
 TEST_F(EventDeskRoutes, ReplayARange) {
   const std::string replays = "/v1/ns/default/replays";
-  const HttpReply begun = call("POST", replays, {}, R"({"since":"2021-09-01T12:00:00Z","last":90,
+  const HttpReply started = call("POST", replays, {}, R"({"since":"2021-09-01T12:00:00Z","last":90,
       "until":"2021-09-01T13:00:00Z","type":"order.*","source":"shop","rate":50,"dryRun":true,
       "to":{"workflow":"order"}})");
-  EXPECT_EQ(begun.status, 202) << begun.body;
-  EXPECT_EQ(begun.json(), (Json{{"id", "r1"}}));
+  EXPECT_EQ(started.status, 202) << started.body;
+  EXPECT_EQ(started.json(), (Json{{"id", "r1"}}));
   const RangeReplay range = service_.events.last_range();
   EXPECT_EQ(range.since, parse_rfc3339("2021-09-01T12:00:00Z").value());
   EXPECT_EQ(range.until, parse_rfc3339("2021-09-01T13:00:00Z").value());

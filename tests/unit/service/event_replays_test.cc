@@ -17,15 +17,15 @@ class EventReplaysTest : public EventDeskTest {
   /// Begins a replay; returns its id.
   std::string begin(const RangeReplay& range, const std::string& space = "default") {
     std::string id;
-    replays.begin(space, range, [&](const Result<Json>& begun) {
-      EXPECT_TRUE(begun) << begun.error().message;
-      if (begun) id = begun->at("id").get<std::string>();
+    replays.begin(space, range, [&](const Result<Json>& started) {
+      EXPECT_TRUE(started) << started.error().message;
+      if (started) id = started->at("id").get<std::string>();
     });
     return id;
   }
   std::string refusal(const RangeReplay& range, const std::string& space = "default") {
     std::string found;
-    replays.begin(space, range, [&](const Result<Json>& begun) { found = code(begun); });
+    replays.begin(space, range, [&](const Result<Json>& started) { found = code(started); });
     return found;
   }
   /// Makes turns until no replay runs, and moves the clock as the turns ask for.
