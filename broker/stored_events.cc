@@ -63,7 +63,7 @@ Result<StoredEvents::Page> read_range(Connection& connection, const StreamSettin
   const auto is_late = [&] { return std::chrono::steady_clock::now() >= until; };
   size_t bytes = 0;
   const Status done = each_header(connection, read, is_late, [&](StoredHeaders stored) {
-    // The broker finds the first message by its own time, which may be a fraction earlier.
+    // Should the broker begin earlier, these messages are still not in the range.
     if (range.since && broker_time(stored.stamped) < *range.since) return true;
     bytes += bytes_of(stored.message);
     page.events.push_back({.ns = {},
