@@ -18,8 +18,8 @@ TEST_F(DlqVerbs, ListDeadLetters) {
       {{"dlq", "list", "--limit", "1", "-o", "name"}, "12\n"},
   });
   ASSERT_EQ(run({"dlq", "list", "--reason", "event.time", "--cursor", "40"}).code, 0);
-  EXPECT_EQ(service_.letters.last_filter().reason, "event.time");
-  EXPECT_EQ(service_.letters.last_filter().before, 40U);
+  EXPECT_EQ(service_.dead_letters.last_filter().reason, "event.time");
+  EXPECT_EQ(service_.dead_letters.last_filter().before, 40U);
 }
 
 TEST_F(DlqVerbs, ShowADeadLetter) {
@@ -38,10 +38,10 @@ TEST_F(DlqVerbs, ReplayOneAsItIsOrCorrected) {
   const std::string event =
       file("event.json", R"({"specversion":"1.0","id":"8","source":"s","type":"t"})");
   EXPECT_EQ(run({"dlq", "replay", "11", "-f", event, "-o", "name"}).out, "11\n");
-  ASSERT_TRUE(service_.letters.last_corrected());
-  EXPECT_EQ(service_.letters.last_corrected()->id, "8");
+  ASSERT_TRUE(service_.dead_letters.last_corrected());
+  EXPECT_EQ(service_.dead_letters.last_corrected()->id, "8");
   EXPECT_EQ(run({"dlq", "replay", "12"}).out, "event     e-1\nid        12\nsequence  19\n");
-  EXPECT_FALSE(service_.letters.last_corrected());
+  EXPECT_FALSE(service_.dead_letters.last_corrected());
 }
 
 TEST_F(DlqVerbs, ReplayAllOfAReason) {
@@ -53,20 +53,20 @@ TEST_F(DlqVerbs, ReplayAllOfAReason) {
   EXPECT_EQ(answer["left"], 1);
   ASSERT_EQ(answer["refused"].size(), 1U);
   EXPECT_EQ(answer["refused"][0]["id"], "11");
-  EXPECT_EQ(service_.letters.last_reason(), "event.time");
+  EXPECT_EQ(service_.dead_letters.last_reason(), "event.time");
 }
 
 TEST_F(DlqVerbs, EndAReplayOfManyAtAnInterrupt) {
   EXPECT_EQ(run({"dlq", "replay", "--all"}).code, 130);
-  EXPECT_EQ(service_.letters.ids().size(), 2U) << "only the first page was asked for";
+  EXPECT_EQ(service_.dead_letters.ids().size(), 2U) << "only the first page was asked for";
 }
 
 TEST_F(DlqVerbs, DropOneOrAll) {
   EXPECT_EQ(run({"dlq", "drop", "12", "-o", "name"}).out, "12\n");
-  EXPECT_EQ(service_.letters.ids(), std::set<uint64_t>{11});
+  EXPECT_EQ(service_.dead_letters.ids(), std::set<uint64_t>{11});
   EXPECT_EQ(run({"dlq", "drop", "--reason", "event.time", "-o", "name"}).out, "1\n");
-  EXPECT_EQ(service_.letters.last_reason(), "event.time");
-  EXPECT_TRUE(service_.letters.ids().empty());
+  EXPECT_EQ(service_.dead_letters.last_reason(), "event.time");
+  EXPECT_TRUE(service_.dead_letters.ids().empty());
 }
 
 TEST_F(DlqVerbs, RefuseAnUnclearChoice) {
@@ -78,7 +78,7 @@ TEST_F(DlqVerbs, RefuseAnUnclearChoice) {
       {"dlq", "replay", "--reason", "a", "-f", "event.json"},
   };
   for (const auto& row : rows) EXPECT_EQ(run(row).code, 2) << row.back();
-  EXPECT_EQ(service_.letters.ids().size(), 2U);
+  EXPECT_EQ(service_.dead_letters.ids().size(), 2U);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST_F(EventDeskVerbs, ListEvents) {
                  "--limit", "3", "--cursor", "9"})
                 .code,
             0);
-  const EventListFilter filter = service_.events.last_filter();
+  const EventListFilter filter = service_.stored_events.last_filter();
   EXPECT_EQ(filter.type, "order.*");
   EXPECT_EQ(filter.source, "shop");
   EXPECT_EQ(filter.id, "7");
@@ -32,7 +32,7 @@ TEST_F(EventDeskVerbs, ListEvents) {
   EXPECT_EQ(filter.limit, 3U);
   EXPECT_EQ(filter.before, 9U);
   ASSERT_EQ(run({"event", "list", "--without-effect"}).code, 0);
-  EXPECT_EQ(service_.events.last_filter().effect, false);
+  EXPECT_EQ(service_.stored_events.last_filter().effect, false);
   EXPECT_EQ(run({"event", "list", "--without-effect", "--with-effect"}).code, 2);
 }
 
@@ -48,9 +48,9 @@ TEST_F(EventDeskVerbs, ShowOneEvent) {
 TEST_F(EventDeskVerbs, ReplayOneEvent) {
   expect_outputs({{{"event", "replay", "18"}, "id        replay-1\nsequence  19\n"}});
   EXPECT_EQ(run({"event", "replay", "18", "--to-workflow", "order", "-o", "name"}).out, "19\n");
-  EXPECT_EQ(service_.events.last_replay().target.workflow, "order");
+  EXPECT_EQ(service_.stored_events.last_replay().target.workflow, "order");
   EXPECT_EQ(run({"event", "replay", "18", "--to-instance", kId}).code, 0);
-  EXPECT_EQ(service_.events.last_replay().target.instance, parse_instance_id(kId).value());
+  EXPECT_EQ(service_.stored_events.last_replay().target.instance, parse_instance_id(kId).value());
   EXPECT_EQ(run({"event", "replay", "18", "--same-id"}).code, 6);
   EXPECT_EQ(run({"event", "replay", "17"}).code, 3);
   EXPECT_EQ(run({"event", "replay", "18", "--to-workflow", "a", "--to-instance", kId}).code, 2);
@@ -66,7 +66,7 @@ TEST_F(EventDeskVerbs, ReplayARangeAndShowItsResult) {
   const Json replay = Json::parse(done.out);
   EXPECT_EQ(replay["state"], "done");
   EXPECT_EQ(replay["sent"], 10);
-  const RangeReplay range = service_.events.last_range();
+  const RangeReplay range = service_.stored_events.last_range();
   EXPECT_EQ(range.since, parse_rfc3339("2021-09-01T12:00:00Z").value());
   EXPECT_EQ(range.until, parse_rfc3339("2021-09-01T13:00:00Z").value());
   EXPECT_EQ(range.type, "order.*");
@@ -81,7 +81,7 @@ TEST_F(EventDeskVerbs, StopTheReplayOfARangeAtAnInterrupt) {
   const CommandOutput stopped = run({"event", "replay", "--first", "1", "-o", "name"});
   EXPECT_EQ(stopped.code, 130) << stopped.err;
   EXPECT_EQ(stopped.out, "r1\n");
-  EXPECT_TRUE(service_.events.is_stopped());
+  EXPECT_TRUE(service_.stored_events.is_stopped());
 }
 
 TEST_F(EventDeskVerbs, RefuseAnUnclearReplay) {
@@ -108,7 +108,7 @@ TEST_F(EventDeskVerbs, EndAtAnInterrupt) {
   EXPECT_EQ(ended.code, 130) << ended.err;
   EXPECT_EQ(ended.out, "17\n18\n") << "each event is printed once";
   EXPECT_EQ(pauses_, -1);
-  const EventListFilter filter = service_.events.last_filter();
+  const EventListFilter filter = service_.stored_events.last_filter();
   EXPECT_EQ(filter.after, 18U);
   EXPECT_EQ(filter.type, "order.*");
 }

@@ -30,7 +30,7 @@ TEST_F(EventDeskRoutes, PassOnEachFilter) {
       "?limit=7&before=90&type=order.*&source=shop&id=e-1&since=2021-09-01T12:00:00Z"
       "&until=2021-09-01T13:00:00Z&effect=without";
   ASSERT_EQ(call("GET", events_ + query).status, 200);
-  const EventListFilter filter = service_.events.last_filter();
+  const EventListFilter filter = service_.stored_events.last_filter();
   EXPECT_EQ(filter.limit, 7U);
   EXPECT_EQ(filter.before, 90U);
   EXPECT_FALSE(filter.after);
@@ -42,13 +42,14 @@ TEST_F(EventDeskRoutes, PassOnEachFilter) {
   EXPECT_EQ(filter.effect, false);
 
   ASSERT_EQ(call("GET", events_ + "?cursor=12&effect=with").status, 200);
-  EXPECT_EQ(service_.events.last_filter().before, 12U) << "the cursor is `next` of the page before";
-  EXPECT_EQ(service_.events.last_filter().effect, true);
+  EXPECT_EQ(service_.stored_events.last_filter().before, 12U)
+      << "the cursor is `next` of the page before";
+  EXPECT_EQ(service_.stored_events.last_filter().effect, true);
   ASSERT_EQ(call("GET", events_ + "?after=0").status, 200);
-  EXPECT_EQ(service_.events.last_filter().after, 0U);
+  EXPECT_EQ(service_.stored_events.last_filter().after, 0U);
   ASSERT_EQ(call("GET", events_).status, 200);
-  EXPECT_EQ(service_.events.last_filter().effect, std::nullopt);
-  EXPECT_EQ(service_.events.last_filter().limit, 50U);
+  EXPECT_EQ(service_.stored_events.last_filter().effect, std::nullopt);
+  EXPECT_EQ(service_.stored_events.last_filter().limit, 50U);
 }
 
 TEST_F(EventDeskRoutes, ReplayAnEvent) {
@@ -56,11 +57,11 @@ TEST_F(EventDeskRoutes, ReplayAnEvent) {
   const HttpReply all = call("POST", replay);
   EXPECT_EQ(all.status, 202) << all.body;
   EXPECT_EQ(all.json(), (Json{{"sequence", 19}, {"id", "replay-1"}}));
-  EXPECT_EQ(service_.events.last_replay().target.workflow, "");
+  EXPECT_EQ(service_.stored_events.last_replay().target.workflow, "");
   ASSERT_EQ(call("POST", replay + "?id=new&workflow=order").status, 202);
-  EXPECT_EQ(service_.events.last_replay().target.workflow, "order");
+  EXPECT_EQ(service_.stored_events.last_replay().target.workflow, "order");
   ASSERT_EQ(call("POST", replay + "?instance=" + FakeService::kInstance).status, 202);
-  EXPECT_EQ(service_.events.last_replay().target.instance,
+  EXPECT_EQ(service_.stored_events.last_replay().target.instance,
             parse_instance_id(FakeService::kInstance).value());
 }
 
@@ -71,7 +72,7 @@ TEST_F(EventDeskRoutes, ReplayARange) {
       "to":{"workflow":"order"}})");
   EXPECT_EQ(started.status, 202) << started.body;
   EXPECT_EQ(started.json(), (Json{{"id", "r1"}}));
-  const RangeReplay range = service_.events.last_range();
+  const RangeReplay range = service_.stored_events.last_range();
   EXPECT_EQ(range.since, parse_rfc3339("2021-09-01T12:00:00Z").value());
   EXPECT_EQ(range.until, parse_rfc3339("2021-09-01T13:00:00Z").value());
   EXPECT_EQ(range.first, 0U);
@@ -86,7 +87,7 @@ TEST_F(EventDeskRoutes, ReplayARange) {
   EXPECT_EQ(call("DELETE", replays + "/r1").json(), (Json{{"id", "r1"}, {"stopped", true}}));
   EXPECT_EQ(call("GET", replays + "/r1").json()["state"], "stopped");
   ASSERT_EQ(call("POST", replays, {}, R"({"first":7})").status, 202);
-  EXPECT_EQ(service_.events.last_range().rate, 1'000U);
+  EXPECT_EQ(service_.stored_events.last_range().rate, 1'000U);
 
   const Row rows[] = {
       {"POST", replays, {}, "{}", 400, "request.parameter"},

@@ -39,8 +39,8 @@ class FakeService : public Service {
   size_t instance_count = 1;
   size_t group_count = 1;
   std::optional<Error> command_error;
-  FakeEventDesk events;
-  FakeLetterDesk letters;
+  FakeEventDesk stored_events;
+  FakeLetterDesk dead_letters;
   std::optional<Error> publish_error;
   Status ready_status;
 
@@ -129,8 +129,8 @@ class FakeService : public Service {
   Result<Variable> variable(const VariablePlace& place, std::string_view key) override;
   Result<Json> secrets(std::string_view ns, size_t, std::string_view) override;
   std::map<std::string, std::string> known_secrets();
-  EventDesk& event_desk() override { return events; }
-  LetterDesk& letter_desk() override { return letters; }
+  EventDesk& event_desk() override { return stored_events; }
+  LetterDesk& letter_desk() override { return dead_letters; }
   Status ready() override { return ready_status; }
   Json info() override { return {{"version", "test"}}; }
   std::string metrics() override { return "millrace_events_total 3\n"; }

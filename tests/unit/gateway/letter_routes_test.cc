@@ -18,10 +18,10 @@ TEST_F(LetterRoutes, ListAndShowDeadLetters) {
   ASSERT_EQ(page["items"].size(), 1U);
   EXPECT_EQ(page["items"][0]["id"], "12");
   EXPECT_EQ(page["reasons"], (Json{{{"reason", "event.time"}, {"count", 2}}}));
-  EXPECT_EQ(service_.letters.last_filter().before, 40U);
-  EXPECT_EQ(service_.letters.last_filter().reason, "event.time");
+  EXPECT_EQ(service_.dead_letters.last_filter().before, 40U);
+  EXPECT_EQ(service_.dead_letters.last_filter().reason, "event.time");
   ASSERT_EQ(call("GET", dlq_ + "?cursor=12").status, 200);
-  EXPECT_EQ(service_.letters.last_filter().before, 12U);
+  EXPECT_EQ(service_.dead_letters.last_filter().before, 12U);
 
   const HttpReply one = call("GET", dlq_ + "/12");
   ASSERT_EQ(one.status, 200) << one.body;
@@ -32,15 +32,15 @@ TEST_F(LetterRoutes, ReplayOneAsItIsOrCorrected) {
   const HttpReply cut = call("POST", dlq_ + "/11/replay");
   EXPECT_EQ(cut.status, 422) << cut.body;
   EXPECT_EQ(cut.code(), "dlq.truncated");
-  EXPECT_FALSE(service_.letters.last_corrected());
+  EXPECT_FALSE(service_.dead_letters.last_corrected());
   const HttpReply corrected =
       call("POST", dlq_ + "/11/replay", {{"Content-Type", kStructured}}, kEvent);
   EXPECT_EQ(corrected.status, 200) << corrected.body;
   EXPECT_EQ(corrected.json(), (Json{{"id", "11"}, {"event", "e-1"}, {"sequence", 19}}));
-  ASSERT_TRUE(service_.letters.last_corrected());
-  EXPECT_EQ(service_.letters.last_corrected()->type, "order.placed");
+  ASSERT_TRUE(service_.dead_letters.last_corrected());
+  EXPECT_EQ(service_.dead_letters.last_corrected()->type, "order.placed");
   EXPECT_EQ(call("POST", dlq_ + "/12/replay").status, 200);
-  EXPECT_FALSE(service_.letters.last_corrected());
+  EXPECT_FALSE(service_.dead_letters.last_corrected());
   EXPECT_EQ(call("POST", dlq_ + "/12/replay").code(), "dlq.not_found");
 }
 
@@ -50,7 +50,7 @@ TEST_F(LetterRoutes, ReplayAllOfAReasonInPages) {
   EXPECT_EQ(first.json()["done"], 0);
   EXPECT_EQ(first.json()["refused"][0]["id"], "11");
   EXPECT_EQ(first.json()["next"], "12");
-  EXPECT_EQ(service_.letters.last_reason(), "event.time");
+  EXPECT_EQ(service_.dead_letters.last_reason(), "event.time");
   const HttpReply second = call("POST", dlq_ + "/replay?reason=event.time&cursor=12");
   EXPECT_EQ(second.json()["done"], 1);
   EXPECT_EQ(second.json()["left"], 1);
@@ -59,12 +59,12 @@ TEST_F(LetterRoutes, ReplayAllOfAReasonInPages) {
 
 TEST_F(LetterRoutes, DeleteOneOrAll) {
   EXPECT_EQ(call("DELETE", dlq_ + "/12").json(), (Json{{"id", "12"}, {"deleted", true}}));
-  EXPECT_EQ(service_.letters.ids(), std::set<uint64_t>{11});
+  EXPECT_EQ(service_.dead_letters.ids(), std::set<uint64_t>{11});
   const HttpReply all = call("DELETE", dlq_ + "?all=1");
   EXPECT_EQ(all.status, 200) << all.body;
   EXPECT_EQ(all.json()["done"], 1);
-  EXPECT_EQ(service_.letters.last_reason(), "");
-  EXPECT_TRUE(service_.letters.ids().empty());
+  EXPECT_EQ(service_.dead_letters.last_reason(), "");
+  EXPECT_TRUE(service_.dead_letters.ids().empty());
 }
 
 TEST_F(LetterRoutes, RefuseWrongRequests) {
@@ -85,7 +85,7 @@ TEST_F(LetterRoutes, RefuseWrongRequests) {
       {"POST", dlq_ + "/12/replay", batch, "[]", 400, "request.parameter"},
   };
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
-  EXPECT_EQ(service_.letters.ids().size(), 2U);
+  EXPECT_EQ(service_.dead_letters.ids().size(), 2U);
 }
 
 }  // namespace
