@@ -17,7 +17,7 @@ StoredEvent stored_event(const MemoryBroker::Stored& stored) {
           .message = stored.message};
 }
 
-size_t message_bytes(const NatsMessage& message) {
+size_t bytes_in(const NatsMessage& message) {
   size_t bytes = message.subject.size() + message.data.size();
   for (const auto& [name, value] : message.headers) bytes += name.size() + value.size();
   return bytes;
@@ -60,7 +60,7 @@ Result<StoredEvents::Page> MemoryStoredEvents::read(const Range& range) {
       page.next = stored.sequence;
       break;
     }
-    bytes += message_bytes(stored.message);
+    bytes += bytes_in(stored.message);
     page.events.push_back(stored_event(stored));
   }
   return page;
