@@ -53,15 +53,30 @@ Status get_chunk(Service& service, const std::shared_ptr<Exchange>& exchange) {
 }  // namespace
 
 void add_backup_routes(Router& router, Service& service) {
-  router.add({.method = "POST", .path = "/v1/backups", .handler = [&service](const auto& exchange) {
-                return begin_backup(service, exchange);
-              }});
+  router.add(
+      {.method = "POST",
+       .path = "/v1/backups",
+       .operation = "beginBackup",
+       .summary = "Begins a backup of the store.",
+       .answer = "Backup",
+       .answer_status = 201,
+       .errors = {"backup.ending", "backup.abandoned"},
+       .handler = [&service](const auto& exchange) { return begin_backup(service, exchange); }});
   router.add(
       {.method = "GET",
        .path = "/v1/backups/{backup}/chunks/{number}",
+       .operation = "getBackupChunk",
+       .summary = "Reads a chunk of a backup; after the last chunk the status is 204.",
+       .answer = "BackupChunk",
+       .further_answers = {{kNoContent, ""}},
+       .errors = {"backup.not_found", "backup.chunk"},
        .handler = [&service](const auto& exchange) { return get_chunk(service, exchange); }});
   router.add({.method = "DELETE",
               .path = "/v1/backups/{backup}",
+              .operation = "endBackup",
+              .summary = "Ends a backup.",
+              .answer = "BackupEnded",
+              .errors = {"backup.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 return service.end_backup(request.parts.at("backup"));
               })});

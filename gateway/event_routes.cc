@@ -106,6 +106,12 @@ void add_event_routes(Router& router, Service& service, const RequestLimits& lim
   router.add(
       {.method = "POST",
        .path = "/v1/ns/{ns}/events",
+       .operation = "publishEvents",
+       .summary = "Publishes one event or a batch of events.",
+       .body = "Events",
+       .answer = "EventsAccepted",
+       .answer_status = 202,
+       .errors = {"namespace.not_found", "event.", "broker.", "millrace.quota.eventsPerSecond"},
        .max_body = limits.batch_bytes,
        .lane = Lane::kEvent,
        .handler = [&service, events = limits.events](const std::shared_ptr<Exchange>& exchange) {
@@ -135,6 +141,9 @@ void add_event_routes(Router& router, Service& service, const RequestLimits& lim
        .handler = [&service](const auto& exchange) { return replay_event(service, exchange); }});
   router.add({.method = "OPTIONS",
               .path = "/v1/ns/{ns}/events",
+              .operation = "greetWebhookSender",
+              .summary = "Answers the handshake of a sender of webhooks.",
+              .headers = {"WebHook-Request-Origin"},
               .lane = Lane::kInPlace,
               .open = true,
               .handler = shake_hands});

@@ -231,19 +231,62 @@ Handler commanding_all(Service& service) {
   };
 }
 
+/// A command on one instance, or on all instances that the query selects.
+struct InstanceVerb {
+  std::string name;
+  std::string does;                ///< the beginning of the summaries
+  std::vector<std::string> query;  ///< the parameters of this command
+  std::string answer;              ///< the schema of the answer of the command on one instance
+  std::vector<std::string> errors;
+};
+
+template <class T>
+void add_verb(Router& router, Service& service, const InstanceVerb& verb) {
+  std::vector<std::string> errors = verb.errors;
+  errors.insert(errors.end(), {"namespace.not_found", "instance.not_found"});
+  router.add({.method = "POST",
+              .path = fmt::format("/v1/ns/{{ns}}/instances/{{instance}}/{}", verb.name),
+              .operation = verb.name + "Instance",
+              .summary = verb.does + " an instance.",
+              .query = verb.query,
+              .answer = verb.answer,
+              .errors = std::move(errors),
+              .handler = commanding<T>(service)});
+  std::vector<std::string> query = verb.query;
+  query.insert(query.end(), {"workflow", "status", "since", "all", "limit", "cursor"});
+  router.add(
+      {.method = "POST",
+       .path = fmt::format("/v1/ns/{{ns}}/instances/{}", verb.name),
+       .operation = verb.name + "Instances",
+       .summary = verb.does + " each instance that the query selects.",
+       .query = std::move(query),
+       .answer = "InstancesChanged",
+       .errors = {"namespace.not_found", "workflow.not_found", "time.malformed", "id.malformed"},
+       .handler = commanding_all<T>(service)});
+}
+
 }  // namespace
 
 void add_instance_routes(Router& router, Service& service) {
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/instances",
-              .query = {"workflow", "status", "since", "limit", "cursor"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const InstanceFilter filter = TRY(filter_of(request));
-                return service.instances(ns, filter);
-              })});
+  router.add(
+      {.method = "GET",
+       .path = "/v1/ns/{ns}/instances",
+       .operation = "listInstances",
+       .summary = "Lists instances, newest first.",
+       .query = {"workflow", "status", "since", "limit", "cursor"},
+       .answer = "Instances",
+       .errors = {"namespace.not_found", "workflow.not_found", "time.malformed", "id.malformed"},
+       .handler = reading([&service](const Request& request) -> Result<Json> {
+         const std::string ns = TRY(namespace_of(request));
+         const InstanceFilter filter = TRY(filter_of(request));
+         return service.instances(ns, filter);
+       })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}",
+              .operation = "getInstance",
+              .summary = "Shows an instance.",
+              .answer = "Instance",
+              .errors = {"namespace.not_found", "instance.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const InstanceId id = TRY(instance_of(request));
@@ -251,34 +294,49 @@ void add_instance_routes(Router& router, Service& service) {
               })});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}/instances/{instance}",
+              .operation = "deleteInstance",
+              .summary = "Deletes an ended instance.",
               .query = {"damaged"},
+              .answer = "InstanceDeleted",
+              .errors = {"namespace.not_found", "instance.not_found", "instance.living"},
               .handler = commanding<DeleteInstance>(service)});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/instances/delete",
+              .operation = "deleteInstances",
+              .summary = "Deletes the ended instances that the body selects, after the answer.",
+              .body = "InstanceSelection",
+              .answer = "InstancesDeleting",
+              .errors = {"namespace.not_found", "workflow.not_found", "json.", "time.malformed"},
               .max_body = kMaxSelectionBytes,
               .handler = [&service](const auto& exchange) {
                 return delete_instances(service, exchange);
               }});
-  const auto add_verb = [&]<class T>(const char* verb, std::vector<std::string> query, T) {
-    router.add({.method = "POST",
-                .path = fmt::format("/v1/ns/{{ns}}/instances/{{instance}}/{}", verb),
-                .query = query,
-                .handler = commanding<T>(service)});
-    query.insert(query.end(), {"workflow", "status", "since", "all", "limit", "cursor"});
-    router.add({.method = "POST",
-                .path = fmt::format("/v1/ns/{{ns}}/instances/{}", verb),
-                .query = std::move(query),
-                .handler = commanding_all<T>(service)});
-  };
-  add_verb("cancel", {"now"}, CancelInstance{});
-  add_verb("pause", {}, PauseInstance{});
-  add_verb("resume", {}, ResumeInstance{});
-  add_verb("retry", {"extend"}, RetryInstance{});
-  add_verb("restart", {}, RestartInstance{});
-  add_verb("rerun", {"from"}, RerunInstance{});
+  add_verb<CancelInstance>(router, service,
+                           {"cancel", "Cancels", {"now"}, "InstanceCancelled", {"instance.ended"}});
+  add_verb<PauseInstance>(router, service,
+                          {"pause", "Pauses", {}, "InstancePaused", {"instance.ended"}});
+  add_verb<ResumeInstance>(router, service,
+                           {"resume", "Resumes", {}, "InstanceResumed", {"instance.ended"}});
+  const std::vector<std::string> not_again = {
+      "instance.living",    "instance.not_failed", "instance.no_data", "instance.no_state",
+      "workflow.not_found", "direktiv.mutex",      "millrace.quota."};
+  std::vector<std::string> no_retry = not_again;
+  no_retry.emplace_back("instance.deadline_passed");
+  add_verb<RetryInstance>(
+      router, service,
+      {"retry", "Tries the failed state again in", {"extend"}, "InstanceRun", no_retry});
+  add_verb<RestartInstance>(router, service,
+                            {"restart", "Starts a new run of", {}, "InstanceRun", not_again});
+  add_verb<RerunInstance>(
+      router, service,
+      {"rerun", "Starts a new run from a named state of", {"from"}, "InstanceRun", not_again});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}/history",
+              .operation = "getHistory",
+              .summary = "Lists the records of the history of an instance, oldest first.",
               .query = {"limit", "cursor", "order", "data"},
+              .answer = "History",
+              .errors = {"namespace.not_found", "instance.not_found", "cursor.malformed"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const InstanceId id = TRY(instance_of(request));

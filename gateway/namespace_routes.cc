@@ -56,29 +56,54 @@ Handler pausing_service(Service& service, bool paused) {
 void add_namespace_routes(Router& router, Service& service) {
   router.add({.method = "GET",
               .path = "/v1/ns",
+              .operation = "listNamespaces",
+              .summary = "Lists the namespaces by name.",
               .query = {"limit", "cursor"},
+              .answer = "Namespaces",
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const PageRequest page = TRY(page_of(request));
                 return service.namespaces(page);
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}",
+              .operation = "getNamespace",
+              .summary = "Shows a namespace with its settings and quotas.",
+              .answer = "Namespace",
+              .errors = {"namespace.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 return service.one_namespace(TRY(namespace_of(request)));
               })});
   router.add({.method = "PUT",
               .path = "/v1/ns/{ns}",
+              .operation = "putNamespace",
+              .summary = "Creates a namespace, or replaces its settings.",
+              .body = "NamespaceSettings",
+              .answer = "NamespaceCreated",
+              .further_answers = {{201, "NamespaceCreated"}},
+              .errors = {"settings.invalid", "json."},
               .max_body = kMaxSettingsBytes,
               .handler = [&service](const auto& exchange) { return create(service, exchange); }});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/functions/{service}/pause",
+              .operation = "pauseService",
+              .summary = "Pauses a service: its calls wait.",
+              .answer = "ServicePaused",
+              .errors = {"namespace.not_found", "function.not_found", "settings.invalid"},
               .handler = pausing_service(service, true)});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/functions/{service}/resume",
+              .operation = "resumeService",
+              .summary = "Resumes a service: its waiting calls are made.",
+              .answer = "ServicePaused",
+              .errors = {"namespace.not_found", "function.not_found", "settings.invalid"},
               .handler = pausing_service(service, false)});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}",
+              .operation = "deleteNamespace",
+              .summary = "Deletes a namespace with everything in it.",
               .query = {"cancel", "leftovers"},
+              .answer = "NamespaceDeleted",
+              .errors = {"namespace.not_found", "namespace.not_empty", "leftovers."},
               .handler = [&service](const auto& exchange) {
                 return remove_namespace(service, exchange);
               }});

@@ -32,11 +32,28 @@ enum class Lane {
   kBroker,      ///< may wait for the broker
 };
 
+/// A further answer of a route, besides Route::answer.
+struct FurtherAnswer {
+  unsigned status;
+  std::string answer;  ///< the name of a schema (api_schemas.h); empty: no body
+};
+
+/// A route and its description, from which the OpenAPI document is made (openapi.h).
 struct Route {
   std::string method;
-  std::string path;                ///< such as `/v1/ns/{ns}/workflows/{workflow}`
-  std::vector<std::string> query;  ///< names of the parameters that are allowed
-  size_t max_body = 0;             ///< the largest body, in bytes
+  std::string path;       ///< such as `/v1/ns/{ns}/workflows/{workflow}`
+  std::string operation;  ///< the name of the operation, such as `listInstances`; no other has it
+  std::string summary;    ///< one sentence
+  std::vector<std::string> query;    ///< names of the parameters that are allowed
+  std::vector<std::string> headers;  ///< names of the request headers that the handler reads
+  std::string body;                  ///< the name of the body's schema; empty: no body
+  std::string answer;                ///< the name of the answer's schema; empty: no body
+  unsigned answer_status = 200;
+  std::vector<FurtherAnswer> further_answers;
+  /// The codes of errors that the route answers besides those of any route (openapi.h). An entry
+  /// that ends with `.` stands for all codes of the error table with this prefix.
+  std::vector<std::string> errors;
+  size_t max_body = 0;  ///< the largest body, in bytes
   Lane lane = Lane::kByMethod;
   bool open = false;  ///< the route needs no token
   Handler handler;
@@ -46,6 +63,9 @@ class Router {
  public:
   /// Adds a route; its lane is no longer kByMethod afterwards.
   void add(Route route);
+
+  /// All routes, in the order in which they were added.
+  const std::vector<Route>& routes() const { return routes_; }
 
   struct Found {
     const Route* route = nullptr;

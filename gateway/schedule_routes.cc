@@ -32,7 +32,11 @@ Status trigger(Service& service, const std::shared_ptr<Exchange>& exchange) {
 void add_schedule_routes(Router& router, Service& service) {
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/schedules",
+              .operation = "listSchedules",
+              .summary = "Lists the workflows that have a schedule, by id.",
               .query = {"limit", "cursor"},
+              .answer = "Schedules",
+              .errors = {"namespace.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const PageRequest page = TRY(page_of(request));
@@ -40,6 +44,10 @@ void add_schedule_routes(Router& router, Service& service) {
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/schedules/{workflow}",
+              .operation = "getSchedule",
+              .summary = "Shows the schedule of a workflow and its next ticks.",
+              .answer = "Schedule",
+              .errors = {"namespace.not_found", "workflow.not_found", "schedule.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const std::string id = TRY(workflow_of(request));
@@ -47,6 +55,12 @@ void add_schedule_routes(Router& router, Service& service) {
               })});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/schedules/{workflow}/trigger",
+              .operation = "triggerSchedule",
+              .summary = "Starts an instance now, as a tick of the schedule does.",
+              .answer = "InstanceStarted",
+              .answer_status = 201,
+              .errors = {"namespace.not_found", "workflow.not_found", "schedule.not_found",
+                         "direktiv.mutex", "millrace.quota."},
               .handler = [&service](const auto& exchange) { return trigger(service, exchange); }});
 }
 

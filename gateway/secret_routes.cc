@@ -43,7 +43,11 @@ Status remove_secret(Service& service, const std::shared_ptr<Exchange>& exchange
 void add_secret_routes(Router& router, Service& service) {
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/secrets",
+              .operation = "listSecrets",
+              .summary = "Lists the names of the secrets.",
               .query = {"limit", "cursor"},
+              .answer = "Secrets",
+              .errors = {"namespace.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const size_t limit = TRY(limit_parameter(request));
@@ -58,11 +62,21 @@ void add_secret_routes(Router& router, Service& service) {
   router.add(
       {.method = "PUT",
        .path = "/v1/ns/{ns}/secrets/{secret}",
+       .operation = "putSecret",
+       .summary = "Sets the value of a secret.",
+       .body = "SecretBytes",
+       .answer = "SecretStored",
+       .further_answers = {{201, "SecretStored"}},
+       .errors = {"namespace.not_found", "secret.not_text", "millrace.quota."},
        .max_body = kMaxSecretBytes,
        .handler = [&service](const auto& exchange) { return put_secret(service, exchange); }});
   router.add(
       {.method = "DELETE",
        .path = "/v1/ns/{ns}/secrets/{secret}",
+       .operation = "deleteSecret",
+       .summary = "Deletes a secret.",
+       .answer = "SecretDeleted",
+       .errors = {"namespace.not_found", "secret.not_found", "secret.in_use"},
        .handler = [&service](const auto& exchange) { return remove_secret(service, exchange); }});
 }
 

@@ -44,30 +44,53 @@ Status verify(Service& service, const std::shared_ptr<Exchange>& exchange) {
 
 void add_system_routes(Router& router, Service& service,
                        std::function<std::string()> gateway_metrics) {
-  router.add(
-      {.method = "GET", .path = "/livez", .lane = Lane::kInPlace, .open = true, .handler = alive});
+  router.add({.method = "GET",
+              .path = "/livez",
+              .operation = "getLiveness",
+              .summary = "Answers 200 if the process runs.",
+              .answer = "Alive",
+              .lane = Lane::kInPlace,
+              .open = true,
+              .handler = alive});
   router.add(
       {.method = "GET",
        .path = "/readyz",
+       .operation = "getReadiness",
+       .summary = "Answers 200 if millrace can process its work, otherwise 503 with the reason.",
+       .answer = "Ready",
+       .further_answers = {{503, "Problem"}},
        .lane = Lane::kProbe,
        .open = true,
        .handler = [&service](const auto& exchange) { return readiness(service, exchange); }});
   router.add(
       {.method = "GET",
        .path = "/v1/info",
+       .operation = "getInfo",
+       .summary = "Shows the version, the settings and the figures of the server.",
+       .answer = "ServerInfo",
        .handler = reading([&service](const Request&) -> Result<Json> { return service.info(); })});
-  router.add({.method = "GET", .path = "/v1/verify", .handler = [&service](const auto& exchange) {
-                return verify(service, exchange);
-              }});
+  router.add({.method = "GET",
+              .path = "/v1/verify",
+              .operation = "verifyStore",
+              .summary = "Checks all rows of the store; may take minutes.",
+              .answer = "StoreReport",
+              .handler = [&service](const auto& exchange) { return verify(service, exchange); }});
   router.add({.method = "GET",
               .path = "/metrics",
+              .operation = "getMetrics",
+              .summary = "Shows the metrics for Prometheus.",
+              .answer = "Metrics",
               .lane = Lane::kProbe,
               .handler = [&service, own = std::move(gateway_metrics)](const auto& exchange) {
                 return metrics(service, own, exchange);
               }});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/listeners",
+              .operation = "listListeners",
+              .summary = "Lists the listeners of starts, and of instances that wait for events.",
               .query = {"limit", "cursor"},
+              .answer = "Listeners",
+              .errors = {"namespace.not_found", "id.malformed"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const size_t limit = TRY(limit_parameter(request));
@@ -75,7 +98,11 @@ void add_system_routes(Router& router, Service& service,
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/groups",
+              .operation = "listEventGroups",
+              .summary = "Lists the groups of eventsAnd starts that are not complete.",
               .query = {"limit", "cursor"},
+              .answer = "EventGroups",
+              .errors = {"namespace.not_found", "cursor.malformed"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const size_t limit = TRY(limit_parameter(request));

@@ -1,6 +1,9 @@
 // The routes /v1/ns/{ns}/variables and below, also under a workflow and under an instance. Values
 // are raw bytes with their content type; lists are JSON.
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,6 +18,20 @@ namespace {
 constexpr size_t kMaxContentType = 255;
 
 constexpr const char* kAnyBytes = "application/octet-stream";
+
+/// Whose variables a group of routes is about.
+struct VariableScopePath {
+  std::string_view path;
+  std::string_view name;       ///< the middle of the names of the operations
+  std::string_view what;       ///< in summaries
+  std::string_view not_found;  ///< the error if the owner does not exist, besides the namespace
+};
+
+constexpr VariableScopePath kScopes[] = {
+    {"/v1/ns/{ns}", "", "a namespace", ""},
+    {"/v1/ns/{ns}/workflows/{workflow}", "Workflow", "a workflow", "workflow.not_found"},
+    {"/v1/ns/{ns}/instances/{instance}", "Instance", "an instance", "instance.not_found"},
+};
 
 Result<std::string> content_type_of(const Request& request) {
   const std::string* const type = find_header(request.headers, "Content-Type");
@@ -71,11 +88,23 @@ Status remove_variable(Service& service, const std::shared_ptr<Exchange>& exchan
 }  // namespace
 
 void add_variable_routes(Router& router, Service& service, const RequestLimits& limits) {
-  for (const std::string owner :
-       {"/v1/ns/{ns}", "/v1/ns/{ns}/workflows/{workflow}", "/v1/ns/{ns}/instances/{instance}"}) {
+  for (const VariableScopePath& scope : kScopes) {
+    const std::string owner(scope.path);
+    const auto operation = [&](std::string_view verb, std::string_view noun) {
+      return fmt::format("{}{}{}", verb, scope.name, noun);
+    };
+    const auto errors = [&](std::vector<std::string> further) {
+      further.emplace_back("namespace.not_found");
+      if (!scope.not_found.empty()) further.emplace_back(scope.not_found);
+      return further;
+    };
     router.add({.method = "GET",
                 .path = owner + "/variables",
+                .operation = operation("list", "Variables"),
+                .summary = fmt::format("Lists the variables of {} by key.", scope.what),
                 .query = {"limit", "cursor"},
+                .answer = "Variables",
+                .errors = errors({}),
                 .handler = reading([&service](const Request& request) -> Result<Json> {
                   const VariablePlace place = TRY(variable_place_of(request));
                   const size_t limit = TRY(limit_parameter(request));
@@ -88,15 +117,30 @@ void add_variable_routes(Router& router, Service& service, const RequestLimits& 
                   return service.variables(place, limit, cursor);
                 })});
     const std::string one = owner + "/variables/{key}";
-    router.add({.method = "GET", .path = one, .handler = [&service](const auto& exchange) {
-                  return get(service, exchange);
-                }});
+    router.add({.method = "GET",
+                .path = one,
+                .operation = operation("get", "Variable"),
+                .summary = fmt::format("Reads the bytes of a variable of {}.", scope.what),
+                .answer = "VariableBytes",
+                .errors = errors({"variable.not_found", "variable.sealed"}),
+                .handler = [&service](const auto& exchange) { return get(service, exchange); }});
     router.add(
         {.method = "PUT",
          .path = one,
+         .operation = operation("put", "Variable"),
+         .summary = fmt::format("Sets a variable of {} with its content type.", scope.what),
+         .body = "VariableBytes",
+         .answer = "VariableStored",
+         .errors = errors({"request.content_type", "millrace.quota."}),
          .max_body = limits.variable_bytes,
          .handler = [&service](const auto& exchange) { return put_variable(service, exchange); }});
-    router.add({.method = "DELETE", .path = one, .handler = [&service](const auto& exchange) {
+    router.add({.method = "DELETE",
+                .path = one,
+                .operation = operation("delete", "Variable"),
+                .summary = fmt::format("Deletes a variable of {}.", scope.what),
+                .answer = "VariableDeleted",
+                .errors = errors({"variable.not_found"}),
+                .handler = [&service](const auto& exchange) {
                   return remove_variable(service, exchange);
                 }});
   }

@@ -111,13 +111,25 @@ Handler pausing_workflow(Service& service, bool paused) {
 void add_workflow_routes(Router& router, Service& service, const RequestLimits& limits) {
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/workflows/{workflow}/pause",
+              .operation = "pauseWorkflow",
+              .summary = "Pauses a workflow and its live instances.",
+              .answer = "WorkflowPaused",
+              .errors = {"namespace.not_found", "workflow.not_found"},
               .handler = pausing_workflow(service, true)});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/workflows/{workflow}/resume",
+              .operation = "resumeWorkflow",
+              .summary = "Resumes a workflow and its paused instances.",
+              .answer = "WorkflowPaused",
+              .errors = {"namespace.not_found", "workflow.not_found"},
               .handler = pausing_workflow(service, false)});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows",
+              .operation = "listWorkflows",
+              .summary = "Lists the workflows by id.",
               .query = {"limit", "cursor"},
+              .answer = "Workflows",
+              .errors = {"namespace.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const PageRequest page = TRY(page_of(request));
@@ -125,25 +137,45 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}",
+              .operation = "getWorkflow",
+              .summary = "Shows a workflow with the text of its newest revision.",
+              .answer = "Workflow",
+              .errors = {"namespace.not_found", "workflow.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const std::string id = TRY(workflow_of(request));
                 return service.workflow(ns, id);
               })});
-  router.add({.method = "PUT",
-              .path = "/v1/ns/{ns}/workflows/{workflow}",
-              .query = {"dry_run"},
-              .max_body = limits.definition_bytes,
-              .lane = Lane::kDefinition,
-              .handler = [&service](const auto& exchange) { return apply(service, exchange); }});
+  router.add(
+      {.method = "PUT",
+       .path = "/v1/ns/{ns}/workflows/{workflow}",
+       .operation = "applyWorkflow",
+       .summary = "Applies a definition: makes a revision of the workflow if the text has changed.",
+       .query = {"dry_run"},
+       .body = "Definition",
+       .answer = "WorkflowApplied",
+       .errors = {"namespace.not_found", "definition.refused", "workflow.id_mismatch",
+                  "millrace.quota."},
+       .max_body = limits.definition_bytes,
+       .lane = Lane::kDefinition,
+       .handler = [&service](const auto& exchange) { return apply(service, exchange); }});
   router.add(
       {.method = "DELETE",
        .path = "/v1/ns/{ns}/workflows/{workflow}",
+       .operation = "deleteWorkflow",
+       .summary = "Deletes a workflow.",
        .query = {"cancel", "leftovers"},
+       .answer = "WorkflowDeleted",
+       .errors = {"namespace.not_found", "workflow.not_found", "workflow.has_instances",
+                  "leftovers."},
        .handler = [&service](const auto& exchange) { return remove_workflow(service, exchange); }});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}/revisions",
+              .operation = "listRevisions",
+              .summary = "Lists the revisions of a workflow with their texts, newest first.",
               .query = {"limit", "cursor"},
+              .answer = "Revisions",
+              .errors = {"namespace.not_found", "workflow.not_found", "cursor.malformed"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const std::string id = TRY(workflow_of(request));
@@ -152,6 +184,11 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
               })});
   router.add({.method = "POST",
               .path = "/v1/lint",
+              .operation = "lintDefinition",
+              .summary = "Checks a definition.",
+              .body = "Definition",
+              .answer = "Findings",
+              .errors = {"definition.refused"},
               .max_body = limits.definition_bytes,
               .lane = Lane::kDefinition,
               .handler = [&service](const auto& exchange) { return lint(service, exchange); }});

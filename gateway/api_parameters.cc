@@ -1,0 +1,80 @@
+#include "gateway/api_parameters.h"
+
+#include <vector>
+
+#include "gateway/schema_parts.h"
+
+namespace millrace {
+namespace {
+
+/// The table, sorted by place and name.
+std::vector<ApiParameter> make_parameters() {
+  using namespace schema;
+  using enum ParameterPlace;
+  const Json length = text();
+  const Json yes_or_no = word({"1", "true", "0", "false"});
+  return {
+      {kPath, "backup", "The id of the backup.", text()},
+      {kPath, "instance", "The id of the instance.", instance_id()},
+      {kPath, "key", "The key of the variable.", text()},
+      {kPath, "ns", "The name of the namespace.", text()},
+      {kPath, "number", "The number of the chunk, from 1.", whole("", 1)},
+      {kPath, "secret", "The name of the secret.", text()},
+      {kPath, "service", "The name of the service.", text()},
+      {kPath, "workflow", "The id of the workflow.", text()},
+
+      {kQuery, "all", "Selects all instances of the namespace.", yes_or_no},
+      {kQuery, "cancel", "Cancels live instances first.", yes_or_no},
+      {kQuery, "cursor", "The `next` of the page before.", text()},
+      {kQuery, "damaged", "Also deletes an instance whose rows are damaged.", yes_or_no},
+      {kQuery, "data", "Whether the records have the data of the instance; default: 1.", yes_or_no},
+      {kQuery, "dry_run", "Checks the definition, and changes nothing.", yes_or_no},
+      {kQuery, "executionTimeout", "The execution timeout of this instance.", length},
+      {kQuery, "extend", "Retries although the execution timeout has expired.", yes_or_no},
+      {kQuery, "from", "The id of the state in which the run begins.", text()},
+      {kQuery, "leftovers", "The last part of the path is the number of a leftover.", yes_or_no},
+      {kQuery, "limit", "The number of items of a page, from 1 to 1000.", whole("", 1)},
+      {kQuery, "now", "Cancels without waiting for the end of tasks.", yes_or_no},
+      {kQuery, "order", "The order of the records; default: oldest.", word({"oldest", "newest"})},
+      {kQuery, "runTimeout", "The timeout of each run of this instance.", length},
+      {kQuery, "since", "Selects instances that started at this time or later.", instant()},
+      {kQuery, "status", "Selects instances with this status.",
+       word({"pending", "running", "waiting", "paused", "complete", "failed", "cancelled",
+             "timedout"})},
+      {kQuery, "taskTimeout", "The timeout of the jq programs of this instance.", length},
+      {kQuery, "wait", "How long to wait for the end of the instance, at most an hour.", length},
+      {kQuery, "workflow", "Selects instances of the workflow with this id.", text()},
+
+      {kHeader, "Idempotency-Key", "A second start with the same key starts no instance.", text()},
+      {kHeader, "Millrace-Retry", "The retry policy of this instance, as JSON.", text()},
+      {kHeader, "WebHook-Request-Origin", "The sender of webhooks.", text()},
+  };
+}
+
+}  // namespace
+
+const ApiParameter* find_parameter(ParameterPlace place, std::string_view name,
+                                   std::string_view operation) {
+  static const std::vector<ApiParameter> all = make_parameters();
+  const ApiParameter* found = nullptr;
+  for (const ApiParameter& one : all) {
+    if (one.place != place || one.name != name) continue;
+    if (one.operation == operation) return &one;
+    if (one.operation.empty()) found = &one;
+  }
+  return found;
+}
+
+std::string_view to_string(ParameterPlace place) {
+  switch (place) {
+    case ParameterPlace::kPath:
+      return "path";
+    case ParameterPlace::kQuery:
+      return "query";
+    case ParameterPlace::kHeader:
+      return "header";
+  }
+  return "";
+}
+
+}  // namespace millrace

@@ -1,0 +1,115 @@
+#include "gateway/schema_parts.h"
+
+namespace millrace::schema {
+namespace {
+
+Json typed(const char* type, std::string_view description) {
+  Json made = {{"type", type}};
+  if (!description.empty()) made["description"] = description;
+  return made;
+}
+
+Json described(Json made, std::string_view description) {
+  if (!description.empty()) made["description"] = description;
+  return made;
+}
+
+/// Adds the members to a schema of an object.
+void add_members(Json& made, const std::initializer_list<Member>& members) {
+  for (const auto& [name, member] : members) {
+    const bool is_optional = name.ends_with('?');
+    const std::string key = is_optional ? name.substr(0, name.size() - 1) : name;
+    made["properties"][key] = member;
+    if (!is_optional) made["required"].push_back(key);
+  }
+}
+
+}  // namespace
+
+Json text(std::string_view description) { return typed("string", description); }
+
+Json instant(std::string_view description) {
+  Json made = typed("string", description);
+  made["format"] = "date-time";
+  return made;
+}
+
+Json whole(std::string_view description, int least) {
+  Json made = typed("integer", description);
+  made["minimum"] = least;
+  return made;
+}
+
+Json number(std::string_view description) { return typed("number", description); }
+
+Json flag(std::string_view description) { return typed("boolean", description); }
+
+Json any(std::string_view description) { return described(Json::object(), description); }
+
+Json exactly(const Json& value, std::string_view description) {
+  Json made = typed(value.is_boolean() ? "boolean" : "string", description);
+  made["enum"] = Json::array({value});
+  return made;
+}
+
+Json word(std::initializer_list<std::string_view> words, std::string_view description) {
+  Json made = typed("string", description);
+  made["enum"] = Json::array();
+  for (const std::string_view one : words) made["enum"].push_back(one);
+  return made;
+}
+
+Json ref(std::string_view name) { return {{"$ref", "#/components/schemas/" + std::string(name)}}; }
+
+Json list(Json elements, std::string_view description) {
+  Json made = typed("array", description);
+  made["items"] = std::move(elements);
+  return made;
+}
+
+Json object(const std::initializer_list<Member>& members) {
+  Json made = open_object(members);
+  made["additionalProperties"] = false;
+  return made;
+}
+
+Json open_object(const std::initializer_list<Member>& members) {
+  Json made = typed("object", "");
+  made["properties"] = Json::object();
+  add_members(made, members);
+  return made;
+}
+
+Json map(Json values, std::string_view description) {
+  Json made = typed("object", description);
+  made["additionalProperties"] = std::move(values);
+  return made;
+}
+
+Json or_null(const Json& other) {
+  return {{"anyOf", Json::array({other, Json{{"type", "null"}}})}};
+}
+
+Json either(std::initializer_list<Json> schemas, std::string_view description) {
+  Json made = Json::object();
+  for (const Json& one : schemas) made["anyOf"].push_back(one);
+  return described(std::move(made), description);
+}
+
+Json page(Json elements) {
+  return object({{"items", list(std::move(elements))},
+                 {"next", or_null(text("The cursor of the next page; null: this is the last."))}});
+}
+
+Json extended(Json base, const std::initializer_list<Member>& members) {
+  add_members(base, members);
+  return base;
+}
+
+Json instance_id(std::string_view description) {
+  Json made = text(description);
+  made["format"] = "uuid";
+  return made;
+}
+
+}  // namespace millrace::schema

@@ -1,0 +1,82 @@
+// Schemas of the server itself: its state, its settings and figures, the check of its store.
+#include "gateway/api_schemas.h"
+#include "gateway/schema_parts.h"
+
+namespace millrace {
+namespace {
+
+Json retention_info() {
+  using namespace schema;
+  const Json passes =
+      object({{"running", flag()}, {"lastPassEnded?", instant()}, {"nextPass?", instant()}});
+  return object({
+      {"instances", passes},
+      {"deadLetters", passes},
+      {"namespaces", list(open_object({{"namespace", text()}}))},
+  });
+}
+
+Json server_info() {
+  using namespace schema;
+  const Json loss = object({{"time", instant()},
+                            {"kind", text()},
+                            {"first", whole("The first message that was lost.")},
+                            {"last", whole("The last message that was lost.")},
+                            {"detail", text()}});
+  return object({
+      {"version", text("The release of millrace.")},
+      {"data?", text("The data folder.")},
+      {"nats?", any("The addresses of the NATS servers.")},
+      {"natsInboxPrefix?", text()},
+      {"requestSubjects?", list(text())},
+      {"streams?", open_object({{"prefix", text()}, {"replicas", whole("", 1)}})},
+      {"limits?", map(whole(), "The limits by name.")},
+      {"broker?", object({{"reading", flag("Whether events are read.")},
+                          {"waitingFor?", text("Why no events are read.")},
+                          {"losses", list(loss, "The latest losses of the broker.")}})},
+      {"damagedRows?", object({{"count", whole("", 1)}, {"items", list(any())}})},
+      {"unreadableSettings?",
+       list(object({{"namespace", text()}, {"error", text("Why they do not apply.")}}))},
+      {"retention?", retention_info()},
+      {"engine?", object({{"longestUnitSeconds", number()}, {"longestUnitKind", text()}})},
+      {"store?", open_object({{"dataBytes", whole()}, {"usedBytes", whole()}})},
+  });
+}
+
+Json store_report() {
+  using namespace schema;
+  const Json finding = object({
+      {"code", text("The stable code of the finding; docs/store-check.md lists all codes.")},
+      {"table", text()},
+      {"key", text()},
+      {"found", text()},
+      {"expected", text()},
+      {"action", text("What to do.")},
+      {"namespace?", text()},
+      {"instance?", instance_id()},
+  });
+  return object({
+      {"sound", flag("Whether the check found nothing.")},
+      {"items", list(finding)},
+      {"codes", map(whole(), "How many findings have each code.")},
+      {"rows", map(whole(), "How many rows were read of each table.")},
+      {"unreadable", whole("How many rows could not be read.")},
+      {"indexCompared", flag("Whether the index was compared with the instances.")},
+  });
+}
+
+}  // namespace
+
+void add_system_schemas(ApiSchemas& all) {
+  using namespace schema;
+  all["Alive"].schema = object({{"status", exactly("alive")}});
+  all["Ready"].schema = object({{"status", exactly("ready")}});
+  all["Metrics"].media = {{"text/plain", {{"schema", text("Prometheus text format 0.0.4.")}}}};
+  all["ServerInfo"].schema = server_info();
+  all["StoreReport"].schema = store_report();
+  all["OpenApi"].schema = open_object({{"openapi", text("The version of OpenAPI.")},
+                                       {"info", open_object({})},
+                                       {"paths", open_object({})}});
+}
+
+}  // namespace millrace
