@@ -7,78 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "language/error_table.h"
+
 namespace millrace {
 namespace {
-
-struct Row {
-  std::string_view code;  ///< a code; with `.` at its end: all codes with this prefix
-  unsigned status;
-};
-
-// The first entry that matches a code decides its status.
-constexpr auto kStatuses = std::to_array<Row>({
-    {"request.not_found", 404},
-    {"request.method_not_allowed", 405},
-    {"request.body_too_large", 413},
-    {"request.headers_too_large", 431},
-    {"request.content_encoding", 415},
-    {"request.host", 421},
-    {"request.origin", 403},
-    {"request.", 400},
-    {"token.", 401},
-    {"namespace.not_found", 404},
-    {"namespace.not_empty", 409},
-    {"leftovers.none", 404},
-    {"leftovers.in_use", 409},
-    {"workflow.not_found", 404},
-    {"workflow.has_instances", 409},
-    {"workflow.id_mismatch", 422},
-    {"variable.not_found", 404},
-    {"variable.sealed", 403},
-    {"secret.not_found", 404},
-    {"secret.not_text", 422},
-    {"secret.in_use", 409},
-    {"instance.not_found", 404},
-    {"instance.ended", 409},
-    {"instance.", 409},
-    {"settings.", 422},
-    {"function.not_found", 404},
-    {"backup.not_found", 404},
-    {"backup.chunk", 409},
-    {"backup.ending", 503},
-    {"dlq.not_found", 404},
-    {"dlq.", 422},
-    {"replay.not_found", 404},
-    {"replay.ended", 409},
-    {"replay.too_many", 429},
-    {"replay.", 400},
-    {"schedule.not_found", 404},
-    {"start.conflict", 409},
-    {"direktiv.mutex", 409},
-    {"millrace.quota.eventsPerSecond", 429},
-    {"millrace.quota.", 403},
-    {"definition.", 422},
-    {"event.not_found", 404},
-    {"event.id_known", 409},
-    {"event.unreadable", 422},
-    {"event.too_large", 413},
-    {"event.batch_too_large", 413},
-    {"event.unsupported_format", 415},
-    {"event.", 400},
-    {"json.", 400},
-    {"id.", 400},
-    {"cursor.", 400},
-    {"time.", 400},
-    {"duration.", 400},
-    {"retry.", 400},
-    {"wait.timeout", 504},
-    {"busy", 503},
-    {"starting", 503},
-    {"stopping", 503},
-    {"broker.too_large", 413},
-    {"broker.", 503},
-    {"store.full", 503},
-});
 
 struct Title {
   unsigned status;
@@ -106,12 +38,8 @@ constexpr auto kTitles = std::to_array<Title>({
 }  // namespace
 
 unsigned status_of(std::string_view code) {
-  const auto* const found =
-      std::find_if(kStatuses.begin(), kStatuses.end(), [&](const Row& candidate) {
-        return candidate.code.back() == '.' ? code.starts_with(candidate.code)
-                                            : code == candidate.code;
-      });
-  return found == kStatuses.end() ? 500 : found->status;
+  const ErrorEntry* const found = find_error(code);
+  return found == nullptr || found->status == 0 ? 500 : found->status;
 }
 
 std::string_view title_of(unsigned status) {

@@ -1,5 +1,5 @@
-// Converts errors to responses in application/problem+json (RFC 7807), with the only table that
-// maps error codes to HTTP statuses. Pure; for any thread.
+// Converts errors to responses in application/problem+json (RFC 7807). The error table
+// (language/error_table.h) has the HTTP status of each code. Pure; for any thread.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// The HTTP status of an error code; 500 for a code that is not in the table.
+/// The HTTP status of an error code; 500 for a code that has none in the error table.
 unsigned status_of(std::string_view code);
 
 /// The reason phrase of a status, such as "Not Found".

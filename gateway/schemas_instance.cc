@@ -36,7 +36,7 @@ Json instance_call() {
       object({{"code", text()}, {"message", text()}, {"at", instant("When it happened.")}});
   return object({
       {"status", word({"queued", "scheduled", "running", "retrying", "complete", "failed"})},
-      {"attempt", whole("The number of the latest attempt; 0: none has begun.")},
+      {"attempt", whole("The number of the latest attempt; 0: none yet.")},
       {"task?", instance_id("The action id of the latest attempt of a function.")},
       {"instance?", instance_id("The instance of the latest attempt of a subflow.")},
       {"nextRetryAt?", instant("When the next attempt begins.")},

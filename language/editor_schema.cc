@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "language/error_codes.h"
+#include "language/error_table.h"
 #include "language/grammar.h"
 
 namespace millrace {
@@ -159,7 +159,7 @@ std::string_view mend_of(const KeyRule& key, const Mapping& mapping) {
 /// prefix of the closed set must be one of that set, unless `allowed` matches the text.
 Json error_code(const char* form, const char* message, const std::string& allowed = "") {
   Json codes = Json::array();
-  for (const ErrorCode& one : error_codes()) codes.push_back(one.code);
+  for (const ErrorEntry& one : instance_errors()) codes.push_back(one.code);
   return {{"type", "string"},
           {"allOf",
            {{{"pattern", form}, {"errorMessage", message}},

@@ -70,7 +70,7 @@ Command command_of(Verb verb, const InstanceId& instance, const std::string& sta
   return RerunInstance{ns, instance, state};
 }
 
-/// The Reply that stands for the HTTP status by which gateway/problem.cc would answer the error.
+/// The Reply that stands for the HTTP status with which the gateway would answer the error.
 Reply reply_of(const Result<Json>& answer) {
   if (answer) return Reply::kAccepted;
   const std::string& code = answer.error().code;
