@@ -16,6 +16,7 @@
 #include "app/verify.h"
 #include "cli/app.h"
 #include "expressions/workers/worker.h"
+#include "gateway/routes.h"
 
 namespace {
 
@@ -47,6 +48,7 @@ int main(int argc, char** argv) {
                             .err_is_terminal = isatty(STDERR_FILENO) == 1,
                             .pause = pause_unless_interrupted};
   const millrace::ProgramVerbs program{.load = millrace::lint_definition,
+                                       .api = millrace::api_document,
                                        .serve = millrace::run_serve,
                                        .dev = millrace::run_dev,
                                        .test = millrace::test_workflows,

@@ -1,4 +1,5 @@
-// The verbs for the workflow language: explain, schema, lint and graph. They need no server.
+// The verbs for the workflow language and the API that need no server: explain, schema, openapi,
+// lint and graph.
 #include <string>
 #include <vector>
 
@@ -95,6 +96,13 @@ void add_language_verbs(CommandLine& commands, const ProgramVerbs& program) {
   explain.option("key", key, "A key, a path of keys, a state type or a mapping", "KEY").required();
   commands.local("schema", "Prints a JSON Schema of definitions, for editors",
                  "millrace schema > millrace.schema.json", print_schema);
+  if (program.api != nullptr) {
+    commands.local("openapi", "Prints the OpenAPI document of the HTTP API",
+                   "millrace openapi > millrace.openapi.json", [api = program.api](Shell& shell) {
+                     shell.console().out << api().dump(2) << "\n";
+                     return Ended(ExitCode::kOk);
+                   });
+  }
   if (program.load == nullptr) return;
   add_lint(commands, program.load);
   add_graph(commands, program.load);

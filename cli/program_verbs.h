@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "cli/console.h"
 #include "cli/output.h"
 #include "cli/serve_options.h"
@@ -62,6 +63,7 @@ struct CompactOptions {
 /// A verb whose function is null does not exist.
 struct ProgramVerbs {
   LoadDefinition load = nullptr;  ///< for `lint` and `graph`
+  Json (*api)() = nullptr;        ///< the OpenAPI document, for `openapi`
   int (*serve)(const ServeOptions&) = nullptr;
   int (*dev)(const DevOptions&) = nullptr;
   Ended (*test)(Console&, const TestOptions&) = nullptr;

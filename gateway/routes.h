@@ -38,10 +38,15 @@ void add_system_routes(Router& router, Service& service,
 void add_backup_routes(Router& router, Service& service);
 void add_replay_routes(Router& router, Service& service);
 void add_letter_routes(Router& router, Service& service, const RequestLimits& limits);
+/// Adds the route of the OpenAPI document, which describes the routes that the router has then.
+void add_openapi_route(Router& router);
 
 /// A router with all routes. `gateway_metrics`: as in add_system_routes().
 Router make_router(Service& service, const RequestLimits& limits,
                    std::function<std::string()> gateway_metrics);
+
+/// The OpenAPI document of all routes; needs no service.
+Json api_document();
 
 /// A handler that answers with the result of `read` and status 200, or with its error.
 Handler reading(std::function<Result<Json>(const Request&)> read);

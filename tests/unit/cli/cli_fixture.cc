@@ -9,6 +9,7 @@
 
 #include "cli/app.h"
 #include "gateway/http_server.h"
+#include "gateway/routes.h"
 #include "tests/unit/gateway/fake_service.h"
 #include "tests/unit/gateway/patient_limits.h"
 
@@ -98,6 +99,7 @@ CommandOutput CliTest::run(std::vector<std::string> arguments, const std::string
                   .now = [] { return from_millis(1630497600000 + 300'000); },
                   .pause = [this](Duration) { return pauses_-- > 0; }};
   const ProgramVerbs program{.load = load,
+                             .api = api_document,
                              .serve = serve,
                              .dev = dev,
                              .test = test,

@@ -41,6 +41,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"graph"},
       {"explain"},
       {"schema"},
+      {"openapi"},
       {"test"},
       {"run"},
       {"verify"},

@@ -1,4 +1,4 @@
-// The verbs `explain`, `schema`, `lint` and `graph`.
+// The verbs `explain`, `schema`, `openapi`, `lint` and `graph`.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -89,6 +89,15 @@ TEST_F(LanguageVerbs, PrintsASchemaForEditors) {
   const CommandOutput printed = run({"schema"});
   EXPECT_EQ(printed.code, 0);
   EXPECT_EQ(Json::parse(printed.out).at("$schema"), "http://json-schema.org/draft-07/schema#");
+}
+
+TEST_F(LanguageVerbs, PrintsTheDescriptionOfTheApiWithoutAServer) {
+  env_["MILLRACE_URL"] = "http://127.0.0.1:1";
+  const CommandOutput printed = run({"openapi"});
+  EXPECT_EQ(printed.code, 0);
+  const Json document = Json::parse(printed.out);
+  EXPECT_EQ(document.at("openapi"), "3.1.0");
+  EXPECT_EQ(document.at("paths").at("/v1/ns").at("get").at("operationId"), "listNamespaces");
 }
 
 TEST_F(LanguageVerbs, LintsWithoutAServer) {

@@ -69,7 +69,7 @@ TEST_F(BearerTokenTest, RefusesAnotherTokenWithoutRepeatingIt) {
   }
 }
 
-TEST_F(BearerTokenTest, IsRequiredByAllRoutesButThree) {
+TEST_F(BearerTokenTest, IsRequiredByAllRoutesButFour) {
   struct Row {
     const char* method;
     const char* target;
@@ -79,6 +79,7 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButThree) {
       {"GET", "/livez", 200},
       {"GET", "/readyz", 200},
       {"HEAD", "/readyz", 200},
+      {"GET", "/v1/openapi.json", 200},
       {"OPTIONS", "/v1/ns/default/events", 200},
       {"GET", "/metrics", 401},
       {"GET", "/v1/info", 401},

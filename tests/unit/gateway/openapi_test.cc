@@ -1,0 +1,104 @@
+// The OpenAPI document: it has each route, its references lead to something, and a server and the
+// command line give the same document.
+#include "gateway/openapi.h"
+
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "language/error_table.h"
+#include "tests/unit/gateway/api_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+
+/// Expects that each reference in `part` leads to something in the document.
+void expect_references(const Json& document, const Json& part) {
+  if (part.is_object() && part.contains("$ref")) {
+    const auto to = part.at("$ref").get<std::string>();
+    EXPECT_TRUE(document.contains(Json::json_pointer(to.substr(1)))) << to;
+  }
+  if (!part.is_structured()) return;
+  for (const Json& one : part) expect_references(document, one);
+}
+
+TEST(OpenApi, HasEachRouteWithItsParametersBodiesAndAnswers) {
+  const Json document = api_document();
+  expect_references(document, document);
+  size_t operations = 0;
+  for (const Json& path : document.at("paths")) operations += path.size();
+  FakeService service;
+  const Router router = make_router(service, {}, [] { return std::string(); });
+  EXPECT_EQ(operations, router.routes().size());
+
+  const Json& start = document.at("paths").at("/v1/ns/{ns}/workflows/{workflow}/start").at("post");
+  EXPECT_EQ(start.at("operationId"), "startInstance");
+  EXPECT_EQ(start.at("tags"), Json::array({"workflows"}));
+  std::set<std::string> parameters;
+  for (const Json& one : start.at("parameters")) {
+    parameters.insert(one.at("in").get<std::string>() + " " + one.at("name").get<std::string>());
+    EXPECT_EQ(one.at("required"), one.at("in") == "path");
+  }
+  EXPECT_THAT(parameters, ElementsAre("header Idempotency-Key", "header Millrace-Retry", "path ns",
+                                      "path workflow", "query executionTimeout", "query runTimeout",
+                                      "query taskTimeout", "query wait"));
+  std::set<std::string> statuses;
+  for (const auto& [status, answer] : start.at("responses").items()) statuses.insert(status);
+  EXPECT_THAT(statuses,
+              ElementsAre("200", "201", "202", "400", "403", "404", "409", "429", "default"));
+  EXPECT_TRUE(start.at("requestBody").at("content").contains("application/json"));
+}
+
+TEST(OpenApi, ListsTheCodesOfTheErrorsOfACall) {
+  const Json document = api_document();
+  const Json& paths = document.at("paths");
+  const Json& start = paths.at("/v1/ns/{ns}/workflows/{workflow}/start").at("post");
+  const Json& conflict = start.at("responses").at("409");
+  const Json& problem = conflict.at("content").at("application/problem+json").at("schema");
+  EXPECT_EQ(problem.at("allOf").at(1).at("properties").at("code").at("enum"),
+            Json::array({"direktiv.mutex", "start.conflict"}));
+  for (const std::string_view code : common_errors()) {
+    EXPECT_NE(find_error(code), nullptr) << code;
+  }
+  FakeService service;
+  const Router router = make_router(service, {}, [] { return std::string(); });
+  for (const Route& route : router.routes()) {
+    for (const std::string& entry : route.errors) {
+      EXPECT_EQ(common_errors().count(entry), 0U) << route.operation << ": any route has " << entry;
+    }
+    EXPECT_GE(own_errors(route).size(), route.errors.size())
+        << route.operation << ": a prefix stands for no code";
+    for (const std::string_view code : own_errors(route)) {
+      const ErrorEntry* const found = find_error(code);
+      EXPECT_TRUE(found != nullptr && found->status != 0)
+          << route.operation << ": " << code << " has no HTTP status in the error table";
+    }
+  }
+}
+
+TEST(OpenApi, NeedsATokenForEveryCallButTheOpenOnes) {
+  const Json document = api_document();
+  EXPECT_TRUE(document.at("security").at(0).contains("bearer"));
+  std::set<std::string> open;
+  for (const Json& path : document.at("paths")) {
+    for (const Json& operation : path) {
+      if (operation.contains("security")) open.insert(operation.at("operationId"));
+    }
+  }
+  EXPECT_THAT(open, ElementsAre("getLiveness", "getOpenApi", "getReadiness", "greetWebhookSender"));
+}
+
+class OpenApiRoute : public ApiTest {};
+
+TEST_F(OpenApiRoute, AnswersWithTheDocumentThatTheCommandLinePrints) {
+  const HttpReply reply = call("GET", "/v1/openapi.json");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.header("Content-Type"), "application/json");
+  EXPECT_EQ(reply.json(), api_document());
+}
+
+}  // namespace
+}  // namespace millrace
