@@ -6,16 +6,35 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <mutex>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "tests/support/answer_check.h"
 #include "tests/support/file_bytes.h"
 #include "tests/support/store_check.h"
 
 namespace millrace {
 namespace {
+
+/// Holds an answer against the OpenAPI document, which the first server that answers gives. Answers
+/// of an earlier release, which has no such document, are not checked.
+std::string fault_of_answer(uint16_t port, std::string_view method, std::string_view target,
+                            const HttpReply& reply) {
+  static std::mutex lock;
+  static std::unique_ptr<AnswerCheck> check;
+  const std::lock_guard guard(lock);
+  if (reply.status == 0) return "";
+  if (!check) {
+    const HttpReply document = request(port, "GET", "/v1/openapi.json");
+    if (document.status != 200) return "";
+    check = std::make_unique<AnswerCheck>(document.json());
+  }
+  return check->fault_of(method, target, reply);
+}
 
 std::string full_path(std::string_view path) {
   if (path.starts_with('/')) return std::string(path);
@@ -116,7 +135,11 @@ void MillraceServer::stop() {
 
 HttpReply MillraceServer::ask(std::string_view method, std::string_view path, std::string_view body,
                               const Headers& headers) const {
-  return request(port_, method, full_path(path), headers, body);
+  const std::string target = full_path(path);
+  HttpReply reply = request(port_, method, target, headers, body);
+  EXPECT_EQ(fault_of_answer(port_, method, target, reply), "")
+      << method << " " << target << " → " << reply.status << " " << reply.body;
+  return reply;
 }
 
 Json MillraceServer::get(std::string_view path) const {

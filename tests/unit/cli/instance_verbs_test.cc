@@ -77,16 +77,15 @@ TEST_F(InstanceVerbs, ShowsAnInstanceWithTheDeepestDataThatIsAccepted) {
 TEST_F(InstanceVerbs, ShowsAnInstanceItsHistoryAndTheOutcomesOfCommands) {
   expect_outputs({
       {{"instance", "get", kId},
-       "id         0190b5a4-7c1e-7f2a-8000-0123456789ab\nrevision   1\n"
+       "attempt    0\nid         0190b5a4-7c1e-7f2a-8000-0123456789ab\nrevision   1\n"
        "startedAt  2021-09-01T12:00:00.000Z\nstate      wait\nstatus     waiting\n"
-       "workflow   order\n\ninput:\n{}\n"},
+       "workflow   order\n\ninput:\n{}\n\ndata:\n{}\n"},
       {{"instance", "history", kId},
        "TIME                      KIND     STATE  DETAIL\n"
        "2021-09-01T12:00:00.000Z  started  -      {\"by\":\"call\",\"revision\":1}\n"},
       {{"instance", "history", kId, "--newest", "--limit", "1", "-o", "name"}, "started\n"},
       {{"instance", "cancel", kId}, "cancelled  true\nid         " + std::string(kId) + "\n"},
-      {{"instance", "rerun", kId, "--from", "pay"},
-       "from  pay\nid    " + std::string(kId) + "\nrun   2\n"},
+      {{"instance", "rerun", kId, "--from", "pay"}, "id   " + std::string(kId) + "\nrun  2\n"},
       {{"instance", "retry", "--workflow", "order"}, "done     1\nrefused  0\n"},
       {{"instance", "delete", kId}, "deleted  true\nid       " + std::string(kId) + "\n"},
   });

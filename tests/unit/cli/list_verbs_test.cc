@@ -26,7 +26,7 @@ TEST_F(ListVerbs, ShowsListeners) {
   expect_outputs({
       {{"listener", "list", "--limit", "3"},
        "KIND   WORKFLOW  INSTANCE  STATE  TYPE          CONTEXT\n"
-       "start  order     -         -      order.placed  {\"source\":\"shop\"}\n"},
+       "start  order     -         -      order.placed  {\"source\":{\"equals\":\"shop\"}}\n"},
   });
 }
 

@@ -22,7 +22,6 @@ TEST_F(OutputTest, ShowsAListInEveryFormat) {
   "items": [
     {
       "id": "0190b5a4-7c1e-7f2a-8000-0123456789ab",
-      "input": {},
       "revision": 1,
       "startedAt": "2021-09-01T12:00:00.000Z",
       "state": "wait",
@@ -38,14 +37,13 @@ TEST_F(OutputTest, ShowsAListInEveryFormat) {
        "INSTANCE                              WORKFLOW  STATUS   STATE  STARTED  ENDED\n"
        "0190b5a4-7c1e-7f2a-8000-0123456789ab  order     waiting  wait   5m       -\n"},
       {"json", json.c_str()},
-      {"jsonl", R"({"id":"0190b5a4-7c1e-7f2a-8000-0123456789ab","input":{},"revision":1,)"
+      {"jsonl", R"({"id":"0190b5a4-7c1e-7f2a-8000-0123456789ab","revision":1,)"
                 R"("startedAt":"2021-09-01T12:00:00.000Z","state":"wait","status":"waiting",)"
                 R"("workflow":"order"})"
                 "\n"},
       {"yaml",
        "items:\n"
        "  - id: \"0190b5a4-7c1e-7f2a-8000-0123456789ab\"\n"
-       "    input: {}\n"
        "    revision: 1\n"
        "    startedAt: \"2021-09-01T12:00:00.000Z\"\n"
        "    state: wait\n"

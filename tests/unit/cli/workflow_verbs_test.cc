@@ -22,10 +22,12 @@ TEST_F(WorkflowVerbs, AppliesFilesAndPrintsTheOutcome) {
   EXPECT_EQ(run({"workflow", "list"}).out,
             "WORKFLOW  REVISION  START    PAUSED  UPDATED\n"
             "order     2         default  -       5m\n");
-  EXPECT_EQ(run({"workflow", "get", "order"}).out,
-            "id        order\npaused    false\nrevision  2\nstart     default\n"
-            "states    [\"wait\"]\n\n"
-            "definition:\nid: order\n# new\n");
+  EXPECT_EQ(
+      run({"workflow", "get", "order"}).out,
+      "description  -\nid           order\nname         -\npaused       false\n"
+      "revision     2\nstart        default\nstates       [{\"id\":\"wait\",\"type\":\"noop\"}]\n"
+      "updatedAt    2021-09-01T12:00:00.000Z\nversion      -\n\n"
+      "definition:\nid: order\n# new\n");
   EXPECT_EQ(run({"workflow", "delete", "order"}).out, "cancelled  0\nid         order\n");
   EXPECT_EQ(run({"workflow", "get", "order"}).code, 3);
 }

@@ -1,4 +1,5 @@
-// ApiTest: the routes over a real socket, with a service in memory.
+// ApiTest: the routes over a real socket, with a service in memory. Each answer is held against the
+// OpenAPI document.
 #pragma once
 
 #include <memory>
@@ -8,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "gateway/http_server.h"
+#include "gateway/routes.h"
+#include "tests/support/answer_check.h"
 #include "tests/unit/gateway/fake_service.h"
 #include "tests/unit/gateway/patient_limits.h"
 #include "tests/unit/gateway/raw_client.h"
@@ -29,9 +32,13 @@ class ApiTest : public testing::Test {
     server_ = std::move(*started);
   }
 
+  /// Sends a request. An answer that the OpenAPI document does not describe fails the test.
   HttpReply call(std::string_view method, std::string_view target, const Headers& headers = {},
                  std::string_view body = "") {
-    return request(server_->port(), method, target, headers, body);
+    HttpReply reply = request(server_->port(), method, target, headers, body);
+    EXPECT_EQ(answer_check_.fault_of(method, target, reply), "")
+        << method << " " << target << " → " << reply.status << " " << reply.body;
+    return reply;
   }
 
   void put_order() {
@@ -42,6 +49,7 @@ class ApiTest : public testing::Test {
   /// server.
   FakeService service_;
   std::unique_ptr<HttpServer> server_;
+  AnswerCheck answer_check_{api_document()};
 };
 
 /// A call and its expected answer.

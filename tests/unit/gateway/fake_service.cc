@@ -13,10 +13,18 @@ Json FakeService::instance_json(const std::string& id, const std::string& status
                    {"status", status},
                    {"state", "wait"},
                    {"startedAt", "2021-09-01T12:00:00.000Z"},
-                   {"input", Json::object()}};
+                   {"input", Json::object()},
+                   {"data", Json::object()},
+                   {"attempt", 0}};
   if (status == "complete") instance["output"] = {{"total", 7}};
   if (status == "failed") instance["error"] = {{"code", "order.lost"}, {"msg", "it is lost"}};
   return instance;
+}
+
+Json FakeService::instance_head(const std::string& id) {
+  Json head = instance_json(id, "waiting");
+  for (const char* const member : {"input", "data", "attempt"}) head.erase(member);
+  return head;
 }
 
 void FakeService::end_at_once(const std::string& status) {
@@ -103,6 +111,21 @@ HistoryFilter FakeService::last_history_filter() {
 DeleteInstances FakeService::last_deletion() {
   const std::lock_guard lock(mutex_);
   return deletion_;
+}
+
+RetryInstance FakeService::last_retry() {
+  const std::lock_guard lock(mutex_);
+  return retry_;
+}
+
+RerunInstance FakeService::last_rerun() {
+  const std::lock_guard lock(mutex_);
+  return rerun_;
+}
+
+size_t FakeService::last_limit() {
+  const std::lock_guard lock(mutex_);
+  return limit_;
 }
 
 bool FakeService::has_workflow(const std::string& id) {
@@ -218,11 +241,13 @@ Result<Json> FakeService::act(const InstanceId& id, Json answer) {
 }
 
 Result<Json> FakeService::take(RetryInstance& one) {
-  return act(one.instance, {{"run", 1}, {"extend", one.extend}});
+  retry_ = one;
+  return act(one.instance, {{"run", 1}});
 }
 
 Result<Json> FakeService::take(RerunInstance& one) {
-  return act(one.instance, {{"run", 2}, {"from", one.state}});
+  rerun_ = one;
+  return act(one.instance, {{"run", 2}});
 }
 
 Result<Json> FakeService::take(PauseWorkflow& pause) {

@@ -47,6 +47,9 @@ class FakeService : public Service {
   /// The JSON of a started instance.
   static Json instance_json(const std::string& id, const std::string& status);
 
+  /// The JSON of a waiting instance in a list.
+  static Json instance_head(const std::string& id);
+
   static constexpr const char* kInstance = "0190b5a4-7c1e-7f2a-8000-0123456789ab";
 
   /// From now on each instance has this status, and each wait for its end is answered at once.
@@ -77,6 +80,10 @@ class FakeService : public Service {
   HistoryFilter last_history_filter();
   /// The last deletion by a filter. No instance of the workflow `unused` has ended.
   DeleteInstances last_deletion();
+  RetryInstance last_retry();
+  RerunInstance last_rerun();
+  /// The limit of the last page of listeners or groups.
+  size_t last_limit();
   bool has_workflow(const std::string& id);
 
   /// The result of a store check.
@@ -187,6 +194,9 @@ class FakeService : public Service {
   InstanceFilter filter_;
   HistoryFilter history_filter_;
   DeleteInstances deletion_;
+  RetryInstance retry_;
+  RerunInstance rerun_;
+  size_t limit_ = 0;
   std::set<std::string, std::less<>> spaces_ = {"default"};
   std::map<std::string, std::vector<std::string>, std::less<>> workflows_;
   std::set<std::string, std::less<>> paused_;

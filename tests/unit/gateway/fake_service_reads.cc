@@ -7,13 +7,18 @@
 #include "tests/unit/gateway/fake_service.h"
 
 namespace millrace {
+namespace {
+
+constexpr const char* kMoment = "2021-09-01T12:00:00.000Z";
+
+}  // namespace
 
 Result<Json> FakeService::namespaces(const PageRequest& page) {
   const std::lock_guard lock(mutex_);
   Json items = Json::array();
   auto name = spaces_.upper_bound(page.cursor);
   for (; name != spaces_.end() && items.size() < page.limit; ++name) {
-    items.push_back({{"name", *name}});
+    items.push_back({{"name", *name}, {"createdAt", kMoment}});
   }
   const bool is_last = name == spaces_.end();
   return Json{{"items", items}, {"next", is_last ? Json() : items.back()["name"]}};
@@ -23,6 +28,7 @@ Result<Json> FakeService::one_namespace(std::string_view ns) {
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   return Json{{"name", ns},
+              {"createdAt", kMoment},
               {"quotas",
                {{"instances", {{"limit", 10}, {"used", 3}}},
                 {"eventsPerSecond", {{"limit", "unlimited"}}}}}};
@@ -36,10 +42,11 @@ Result<Json> FakeService::workflows(std::string_view ns, const PageRequest&) {
     items.push_back({{"id", id},
                      {"revision", texts.size()},
                      {"start", "default"},
+                     {"name", ""},
                      {"paused", paused_.contains(id)},
-                     {"updatedAt", "2021-09-01T12:00:00.000Z"}});
+                     {"updatedAt", kMoment}});
   }
-  return Json{{"items", items}};
+  return Json{{"items", items}, {"next", nullptr}};
 }
 
 Result<Json> FakeService::workflow(std::string_view ns, std::string_view id) {
@@ -51,8 +58,12 @@ Result<Json> FakeService::workflow(std::string_view ns, std::string_view id) {
               {"revision", found->second.size()},
               {"definition", found->second.back()},
               {"start", "default"},
+              {"name", ""},
+              {"description", ""},
+              {"version", ""},
               {"paused", paused_.contains(id)},
-              {"states", {"wait"}}};
+              {"updatedAt", kMoment},
+              {"states", Json::array({Json{{"id", "wait"}, {"type", "noop"}}})}};
 }
 
 Result<Json> FakeService::revisions(std::string_view ns, std::string_view id, size_t limit,
@@ -63,7 +74,7 @@ Result<Json> FakeService::revisions(std::string_view ns, std::string_view id, si
   size_t revision = cursor.empty() ? first : std::stoul(std::string(cursor)) - 1;
   Json items = Json::array();
   for (; revision > 0 && items.size() < limit; --revision) {
-    items.push_back({{"revision", revision}});
+    items.push_back({{"revision", revision}, {"createdAt", kMoment}, {"definition", "id: order"}});
   }
   return Json{{"items", std::move(items)},
               {"next", revision > 0 ? Json(std::to_string(revision + 1)) : Json()}};
@@ -74,14 +85,14 @@ Result<Json> FakeService::instances(std::string_view ns, const InstanceFilter& f
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   filter_ = filter;
   if (instance_count == 1) {
-    return Json{{"items", {instance_json(kInstance, "waiting")}}, {"next", nullptr}};
+    return Json{{"items", {instance_head(kInstance)}}, {"next", nullptr}};
   }
   // If there is more than one instance, the ids of the instances and the cursor are numbers.
   const size_t from = filter.cursor.empty() ? 0 : std::stoul(filter.cursor);
   const size_t to = std::min(from + filter.limit, instance_count);
   Json items = Json::array();
   for (size_t i = from; i < to; ++i) {
-    items.push_back(instance_json(std::to_string(i), "waiting"));
+    items.push_back(instance_head(std::to_string(i)));
   }
   return Json{{"items", std::move(items)},
               {"next", to < instance_count ? Json(std::to_string(to)) : Json()}};
@@ -99,7 +110,8 @@ Result<Json> FakeService::history(std::string_view ns, const InstanceId& id,
   const std::lock_guard lock(mutex_);
   history_filter_ = filter;
   return Json{{"items",
-               {{{"time", "2021-09-01T12:00:00.000Z"},
+               {{{"number", 1},
+                 {"time", kMoment},
                  {"kind", "started"},
                  {"state", ""},
                  {"detail", {{"by", "call"}, {"revision", 1}}}}}},
@@ -107,13 +119,14 @@ Result<Json> FakeService::history(std::string_view ns, const InstanceId& id,
 }
 
 Result<Json> FakeService::listeners(std::string_view, size_t limit, std::string_view) {
+  const std::lock_guard lock(mutex_);
+  limit_ = limit;
   return Json{{"items",
                {{{"kind", "start"},
                  {"workflow", "order"},
                  {"type", "order.placed"},
-                 {"context", {{"source", "shop"}}}}}},
-              {"next", nullptr},
-              {"limit", limit}};
+                 {"context", {{"source", {{"equals", "shop"}}}}}}}},
+              {"next", nullptr}};
 }
 
 Result<Json> FakeService::groups(std::string_view, size_t limit, std::string_view cursor) {
@@ -122,20 +135,23 @@ Result<Json> FakeService::groups(std::string_view, size_t limit, std::string_vie
       {"correlate", {{"order", "o-1"}}},
       {"entries", {{{"type", "paid"}, {"waiting", 1}}, {{"type", "packed"}, {"waiting", 0}}}},
       {"expiresAt", "2021-09-01T12:00:00.000Z"}};
+  const std::lock_guard lock(mutex_);
+  limit_ = limit;
   const size_t from = cursor.empty() ? 0 : std::stoul(std::string(cursor));
   const size_t to = std::min(from + limit, group_count);
   return Json{{"items", Json(to - from, group)},
-              {"next", to < group_count ? Json(std::to_string(to)) : Json()},
-              {"limit", limit}};
+              {"next", to < group_count ? Json(std::to_string(to)) : Json()}};
 }
 
 Result<Json> FakeService::schedules(std::string_view ns, const PageRequest&) {
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   return Json{{"items",
                {{{"workflow", "report"},
+                 {"paused", false},
                  {"cron", "CRON_TZ=Europe/Vienna 0 7 * * *"},
                  {"zone", "Europe/Vienna"},
-                 {"nextTick", "2021-09-01T05:00:00.000Z"}}}}};
+                 {"nextTick", "2021-09-01T05:00:00.000Z"}}}},
+              {"next", nullptr}};
 }
 
 Result<Json> FakeService::schedule(std::string_view ns, std::string_view workflow) {

@@ -13,15 +13,16 @@ TEST_F(InstanceRoutes, ShowsAndControlsInstances) {
   const std::string one = all + "/" + FakeService::kInstance;
   const std::string id = FakeService::kInstance;
   const std::string shown = FakeService::instance_json(FakeService::kInstance, "waiting").dump();
+  const std::string head = FakeService::instance_head(FakeService::kInstance).dump();
   const Row rows[] = {
-      {"GET", all, {}, "", 200, R"({"items":[)" + shown + R"(],"next":null})"},
+      {"GET", all, {}, "", 200, R"({"items":[)" + head + R"(],"next":null})"},
       {"GET", one, {}, "", 200, shown},
       {"GET",
        one + "/history",
        {},
        "",
        200,
-       R"({"items":[{"time":"2021-09-01T12:00:00.000Z","kind":"started","state":"",
+       R"({"items":[{"number":1,"time":"2021-09-01T12:00:00.000Z","kind":"started","state":"",
            "detail":{"by":"call","revision":1}}],"next":null})"},
       {"GET", one + "/history?order=sideways", {}, "", 400, "request.parameter"},
       {"GET", one + "/history?data=maybe", {}, "", 400, "request.parameter"},
@@ -29,19 +30,9 @@ TEST_F(InstanceRoutes, ShowsAndControlsInstances) {
       {"POST", one + "/cancel", {}, "", 200, R"({"cancelled":true,"id":")" + id + R"("})"},
       {"POST", one + "/pause", {}, "", 200, R"({"id":")" + id + R"(","paused":true})"},
       {"POST", one + "/resume", {}, "", 200, R"({"id":")" + id + R"(","resumed":true})"},
-      {"POST",
-       one + "/retry?extend=1",
-       {},
-       "",
-       200,
-       R"({"extend":true,"id":")" + id + R"(","run":1})"},
+      {"POST", one + "/retry?extend=1", {}, "", 200, R"({"id":")" + id + R"(","run":1})"},
       {"POST", one + "/restart", {}, "", 200, R"({"id":")" + id + R"(","run":2})"},
-      {"POST",
-       one + "/rerun?from=pay",
-       {},
-       "",
-       200,
-       R"({"from":"pay","id":")" + id + R"(","run":2})"},
+      {"POST", one + "/rerun?from=pay", {}, "", 200, R"({"id":")" + id + R"(","run":2})"},
       {"POST", one + "/rerun", {}, "", 400, "request.parameter"},
       {"POST", one + "/retry?now=1", {}, "", 400, "request.unknown_parameter"},
       {"POST",
@@ -65,6 +56,9 @@ TEST_F(InstanceRoutes, ShowsAndControlsInstances) {
       {"POST", one, {}, "", 405, "request.method_not_allowed"},
   };
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+  EXPECT_EQ(service_.last_rerun().state, "pay");
+  EXPECT_EQ(call("POST", one + "/retry?extend=1").status, 200);
+  EXPECT_TRUE(service_.last_retry().extend);
 }
 
 TEST_F(InstanceRoutes, ReadsTheFilterOfAListFromTheParameters) {

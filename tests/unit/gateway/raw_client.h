@@ -15,6 +15,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "base/json.h"
 #include "cloudevents/headers.h"
 #include "tests/support/patience.h"

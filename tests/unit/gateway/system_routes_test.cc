@@ -16,11 +16,12 @@ TEST_F(SystemRoutes, ReturnsTheReportOfTheStoreCheck) {
 }
 
 TEST_F(SystemRoutes, ShowsAndTriggersSchedules) {
-  const std::string item = R"("workflow":"report","cron":"CRON_TZ=Europe/Vienna 0 7 * * *",
+  const std::string item =
+      R"("workflow":"report","paused":false,"cron":"CRON_TZ=Europe/Vienna 0 7 * * *",
                               "zone":"Europe/Vienna","nextTick":"2021-09-01T05:00:00.000Z")";
   const std::string schedules = "/v1/ns/default/schedules";
   const Row rows[] = {
-      {"GET", schedules, {}, "", 200, "{\"items\":[{" + item + "}]}"},
+      {"GET", schedules, {}, "", 200, "{\"items\":[{" + item + "}],\"next\":null}"},
       {"GET",
        schedules + "/report",
        {},
@@ -50,7 +51,7 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsAndMetrics) {
        "",
        200,
        R"({"items":[{"kind":"start","workflow":"order","type":"order.placed",
-           "context":{"source":"shop"}}],"next":null,"limit":3})"},
+           "context":{"source":{"equals":"shop"}}}],"next":null})"},
       {"GET",
        "/v1/ns/default/groups?limit=3",
        {},
@@ -58,10 +59,16 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsAndMetrics) {
        200,
        R"({"items":[{"workflow":"ship","correlate":{"order":"o-1"},
            "entries":[{"type":"paid","waiting":1},{"type":"packed","waiting":0}],
-           "expiresAt":"2021-09-01T12:00:00.000Z"}],"next":null,"limit":3})"},
+           "expiresAt":"2021-09-01T12:00:00.000Z"}],"next":null})"},
       {"GET", "/favicon.ico", {}, "", 404, "request.not_found"},
   };
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+  for (const char* const list : {"listeners", "groups"}) {
+    EXPECT_EQ(call("GET", fmt::format("/v1/ns/default/{}?limit=7", list)).status, 200);
+    EXPECT_EQ(service_.last_limit(), 7U) << list;
+    EXPECT_EQ(call("GET", fmt::format("/v1/ns/default/{}", list)).status, 200);
+    EXPECT_EQ(service_.last_limit(), 50U) << list;
+  }
   const HttpReply metrics = call("GET", "/metrics");
   EXPECT_EQ(metrics.header("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_TRUE(metrics.body.starts_with("millrace_events_total 3\n")) << metrics.body;

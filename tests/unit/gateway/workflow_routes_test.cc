@@ -8,10 +8,15 @@ namespace {
 
 class WorkflowRoutes : public ApiTest {};
 
+/// The item of a list of namespaces.
+std::string space(const char* name) {
+  return fmt::format(R"({{"name":"{}","createdAt":"2021-09-01T12:00:00.000Z"}})", name);
+}
+
 TEST_F(WorkflowRoutes, ManagesNamespacesAndWorkflows) {
   const std::string order = "/v1/ns/default/workflows/order";
   const Row rows[] = {
-      {"GET", "/v1/ns", {}, "", 200, R"({"items":[{"name":"default"}],"next":null})"},
+      {"GET", "/v1/ns", {}, "", 200, R"({"items":[)" + space("default") + R"(],"next":null})"},
       {"PUT", "/v1/ns/shop", {}, "", 201, R"({"name":"shop","created":true})"},
       {"PUT", "/v1/ns/shop", {}, "", 200, R"({"name":"shop","created":false})"},
       {"GET",
@@ -19,11 +24,21 @@ TEST_F(WorkflowRoutes, ManagesNamespacesAndWorkflows) {
        {},
        "",
        200,
-       R"({"name":"shop","quotas":{"instances":{"limit":10,"used":3},
+       R"({"name":"shop","createdAt":"2021-09-01T12:00:00.000Z","quotas":{"instances":{"limit":10,"used":3},
            "eventsPerSecond":{"limit":"unlimited"}}})"},
       {"GET", "/v1/ns/none", {}, "", 404, "namespace.not_found"},
-      {"GET", "/v1/ns?limit=1", {}, "", 200, R"({"items":[{"name":"default"}],"next":"default"})"},
-      {"GET", "/v1/ns?cursor=default", {}, "", 200, R"({"items":[{"name":"shop"}],"next":null})"},
+      {"GET",
+       "/v1/ns?limit=1",
+       {},
+       "",
+       200,
+       R"({"items":[)" + space("default") + R"(],"next":"default"})"},
+      {"GET",
+       "/v1/ns?cursor=default",
+       {},
+       "",
+       200,
+       R"({"items":[)" + space("shop") + R"(],"next":null})"},
       {"PUT", "/v1/ns/a.b", {}, "", 400, "request.identifier"},
       {"PUT", "/v1/ns/shop", {}, std::string(70'000, ' '), 413, "request.body_too_large"},
       {"PUT", "/v1/ns/shop", {}, "{", 400, "json.malformed"},
@@ -57,15 +72,22 @@ TEST_F(WorkflowRoutes, ManagesNamespacesAndWorkflows) {
        "",
        200,
        R"({"id":"order","revision":1,"definition":"id: order\nstates: []\n","start":"default",
-           "paused":false,"states":["wait"]})"},
+           "paused":false,"name":"","description":"","version":"",
+           "updatedAt":"2021-09-01T12:00:00.000Z","states":[{"id":"wait","type":"noop"}]})"},
       {"GET",
        "/v1/ns/default/workflows",
        {},
        "",
        200,
-       R"({"items":[{"id":"order","paused":false,"revision":1,"start":"default",
-           "updatedAt":"2021-09-01T12:00:00.000Z"}]})"},
-      {"GET", order + "/revisions", {}, "", 200, R"({"items":[{"revision":1}],"next":null})"},
+       R"({"items":[{"id":"order","name":"","paused":false,"revision":1,"start":"default",
+           "updatedAt":"2021-09-01T12:00:00.000Z"}],"next":null})"},
+      {"GET",
+       order + "/revisions",
+       {},
+       "",
+       200,
+       R"({"items":[{"revision":1,"createdAt":"2021-09-01T12:00:00.000Z",
+           "definition":"id: order"}],"next":null})"},
       {"GET", order + "/revisions?limit=0", {}, "", 400, "request.parameter"},
       {"POST", order + "/start", {}, "", 201, R"({"id":"0190b5a4-7c1e-7f2a-8000-0123456789ab"})"},
       {"DELETE", order, {}, "", 409, "workflow.has_instances"},
