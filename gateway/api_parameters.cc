@@ -1,7 +1,5 @@
 #include "gateway/api_parameters.h"
 
-#include <vector>
-
 #include "gateway/schema_parts.h"
 
 namespace millrace {
@@ -53,11 +51,15 @@ std::vector<ApiParameter> make_parameters() {
 
 }  // namespace
 
+const std::vector<ApiParameter>& api_parameters() {
+  static const std::vector<ApiParameter> all = make_parameters();
+  return all;
+}
+
 const ApiParameter* find_parameter(ParameterPlace place, std::string_view name,
                                    std::string_view operation) {
-  static const std::vector<ApiParameter> all = make_parameters();
   const ApiParameter* found = nullptr;
-  for (const ApiParameter& one : all) {
+  for (const ApiParameter& one : api_parameters()) {
     if (one.place != place || one.name != name) continue;
     if (one.operation == operation) return &one;
     if (one.operation.empty()) found = &one;

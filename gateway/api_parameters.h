@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 
@@ -21,6 +22,9 @@ struct ApiParameter {
   /// other operations.
   std::string_view operation = "";
 };
+
+/// The whole table.
+const std::vector<ApiParameter>& api_parameters();
 
 /// The description of a parameter of an operation; nullptr: the table does not have the parameter.
 const ApiParameter* find_parameter(ParameterPlace place, std::string_view name,

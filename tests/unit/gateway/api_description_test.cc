@@ -71,17 +71,23 @@ TEST_F(ApiDescription, NamesAndSummarizesEachRoute) {
   }
 }
 
-TEST_F(ApiDescription, DescribesEachParameter) {
+TEST_F(ApiDescription, DescribesEachParameterAndNoOther) {
   using enum ParameterPlace;
+  std::set<const ApiParameter*> used;
   for (const Route& route : router_.routes()) {
     const auto expect_described = [&](ParameterPlace place, const std::string& name) {
-      EXPECT_NE(find_parameter(place, name, route.operation), nullptr)
-          << route.operation << ": add the " << to_string(place) << " parameter `" << name
-          << "` to gateway/api_parameters.cc";
+      const ApiParameter* const found = find_parameter(place, name, route.operation);
+      used.insert(found);
+      EXPECT_NE(found, nullptr) << route.operation << ": add the " << to_string(place)
+                                << " parameter `" << name << "` to gateway/api_parameters.cc";
     };
     for (const std::string& name : placeholders_of(route.path)) expect_described(kPath, name);
     for (const std::string& name : route.query) expect_described(kQuery, name);
     for (const std::string& name : route.headers) expect_described(kHeader, name);
+  }
+  for (const ApiParameter& one : api_parameters()) {
+    EXPECT_TRUE(used.contains(&one)) << "no route has the parameter " << one.name;
+    EXPECT_TRUE(one.description.ends_with('.')) << one.name;
   }
 }
 
