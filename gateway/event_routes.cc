@@ -119,8 +119,12 @@ void add_event_routes(Router& router, Service& service, const RequestLimits& lim
        }});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/events",
+              .operation = "listEvents",
+              .summary = "Lists the stored events and what became of each, newest first.",
               .query = {"limit", "cursor", "before", "after", "type", "source", "id", "since",
                         "until", "effect"},
+              .answer = "StoredEvents",
+              .errors = {"namespace.not_found", "time.malformed", "broker."},
               .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
@@ -128,6 +132,10 @@ void add_event_routes(Router& router, Service& service, const RequestLimits& lim
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/events/{sequence}",
+              .operation = "getEvent",
+              .summary = "Shows a stored event and what became of it.",
+              .answer = "StoredEvent",
+              .errors = {"namespace.not_found", "event.not_found", "broker."},
               .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
@@ -136,7 +144,14 @@ void add_event_routes(Router& router, Service& service, const RequestLimits& lim
   router.add(
       {.method = "POST",
        .path = "/v1/ns/{ns}/events/{sequence}/replay",
+       .operation = "replayEvent",
+       .summary = "Publishes a stored event again.",
        .query = {"id", "workflow", "instance"},
+       .answer = "EventReplayed",
+       .answer_status = 202,
+       .errors = {"namespace.not_found", "event.not_found", "event.unreadable", "event.id_known",
+                  "event.target", "event.too_large", "workflow.not_found", "instance.not_found",
+                  "instance.ended", "millrace.quota.eventsPerSecond", "broker."},
        .lane = Lane::kBroker,
        .handler = [&service](const auto& exchange) { return replay_event(service, exchange); }});
   router.add({.method = "OPTIONS",

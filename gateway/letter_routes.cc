@@ -52,7 +52,11 @@ Result<std::optional<Event>> corrected_event(const Request& request, const Event
 void add_letter_routes(Router& router, Service& service, const RequestLimits& limits) {
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/dlq",
+              .operation = "listDeadLetters",
+              .summary = "Lists the dead letters, newest first, and counts those of each reason.",
               .query = {"limit", "cursor", "before", "reason"},
+              .answer = "DeadLetters",
+              .errors = {"namespace.not_found", "broker."},
               .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 LetterFilter filter{.limit = TRY(limit_parameter(request)),
@@ -64,35 +68,58 @@ void add_letter_routes(Router& router, Service& service, const RequestLimits& li
               })});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}/dlq",
+              .operation = "deleteDeadLetters",
+              .summary = "Deletes the dead letters of a reason, or of all reasons.",
               .query = {"reason", "all"},
+              .answer = "DeadLettersDone",
+              .errors = {"namespace.not_found", "broker."},
               .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string reason = TRY(reason_of(request));
                 return service.letter_desk().remove_all(name_in(request), reason);
               })});
-  router.add({.method = "POST",
-              .path = "/v1/ns/{ns}/dlq/replay",
-              .query = {"reason", "all", "cursor"},
-              .lane = Lane::kBroker,
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string reason = TRY(reason_of(request));
-                const auto from = TRY(number_parameter(request, "cursor"));
-                return service.letter_desk().replay_all(name_in(request), reason, from.value_or(0));
-              })});
+  router.add(
+      {.method = "POST",
+       .path = "/v1/ns/{ns}/dlq/replay",
+       .operation = "replayDeadLetters",
+       .summary = "Publishes the events of dead letters again, the oldest first; 100 at most.",
+       .query = {"reason", "all", "cursor"},
+       .answer = "DeadLettersDone",
+       .errors = {"namespace.not_found", "millrace.quota.eventsPerSecond", "broker."},
+       .lane = Lane::kBroker,
+       .handler = reading([&service](const Request& request) -> Result<Json> {
+         const std::string reason = TRY(reason_of(request));
+         const auto from = TRY(number_parameter(request, "cursor"));
+         return service.letter_desk().replay_all(name_in(request), reason, from.value_or(0));
+       })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/dlq/{letter}",
+              .operation = "getDeadLetter",
+              .summary = "Shows a dead letter with all of its data and headers.",
+              .answer = "WholeDeadLetter",
+              .errors = {"namespace.not_found", "dlq.not_found", "broker."},
               .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 return service.letter_desk().get(name_in(request), TRY(letter_id_of(request)));
               })});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}/dlq/{letter}",
+              .operation = "deleteDeadLetter",
+              .summary = "Deletes a dead letter.",
+              .answer = "DeadLetterDeleted",
+              .errors = {"namespace.not_found", "dlq.not_found", "broker."},
               .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 return service.letter_desk().remove(name_in(request), TRY(letter_id_of(request)));
               })});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/dlq/{letter}/replay",
+              .operation = "replayDeadLetter",
+              .summary = "Publishes the event of a dead letter again, or a corrected event.",
+              .body = "CorrectedEvent",
+              .answer = "DeadLetterReplayed",
+              .errors = {"namespace.not_found", "dlq.", "event.", "millrace.quota.eventsPerSecond",
+                         "broker."},
               .max_body = limits.batch_bytes,
               .lane = Lane::kBroker,
               .handler = reading(

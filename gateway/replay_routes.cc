@@ -129,16 +129,32 @@ void add_replay_routes(Router& router, Service& service) {
   router.add(
       {.method = "POST",
        .path = "/v1/ns/{ns}/replays",
+       .operation = "beginReplay",
+       .summary = "Begins the replay of a range of the event stream, in the background.",
+       .body = "ReplayRange",
+       .answer = "ReplayBegun",
+       .answer_status = 202,
+       .errors = {"namespace.not_found", "json.", "time.malformed", "event.target",
+                  "workflow.not_found", "instance.not_found", "instance.ended", "replay.too_many",
+                  "broker."},
        .max_body = kMaxReplayBytes,
        .lane = Lane::kBroker,
        .handler = [&service](const auto& exchange) { return begin_replay(service, exchange); }});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/replays",
+              .operation = "listReplays",
+              .summary = "Lists the replays of ranges and their progress, newest first.",
+              .answer = "Replays",
+              .errors = {"namespace.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 return service.event_desk().replays(TRY(namespace_of(request)));
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/replays/{replay}",
+              .operation = "getReplay",
+              .summary = "Shows a replay and its progress.",
+              .answer = "Replay",
+              .errors = {"namespace.not_found", "replay.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 return service.event_desk().replay_progress(ns, request.parts.at("replay"));
@@ -146,6 +162,10 @@ void add_replay_routes(Router& router, Service& service) {
   router.add(
       {.method = "DELETE",
        .path = "/v1/ns/{ns}/replays/{replay}",
+       .operation = "stopReplay",
+       .summary = "Stops a replay; the events that it has sent stay.",
+       .answer = "ReplayStopped",
+       .errors = {"namespace.not_found", "replay.not_found", "replay.ended"},
        .handler = [&service](const auto& exchange) { return stop_replay(service, exchange); }});
 }
 

@@ -1,8 +1,160 @@
-// Schemas of events, listeners, groups and dead letters.
+// Schemas of events, their replays, listeners, groups and dead letters.
 #include "gateway/api_schemas.h"
 #include "gateway/schema_parts.h"
 
 namespace millrace {
+namespace {
+
+/// An error as a stored record has it.
+Json stored_error() {
+  using namespace schema;
+  return object({{"code", text("An error code.")}, {"msg", text("The message.")}});
+}
+
+/// The headers of a message: [[name, value]…].
+Json message_headers() {
+  using namespace schema;
+  return list(list(text()), "The names and values of the headers of the message.");
+}
+
+/// What a list shows of a stored event. A message that is not an event has `error` in place of its
+/// attributes.
+Json stored_event_head() {
+  using namespace schema;
+  const Json effect = object({
+      {"what", word({"started", "woke", "grouped", "duplicate", "skipped", "uncorrelated", "kept",
+                     "refused", "expired", "closed"})},
+      {"instance?", instance_id("The instance that the event started or woke.")},
+      {"workflow?", text("The id of the workflow; its number if it was deleted.")},
+  });
+  return object({
+      {"sequence", whole("The sequence of the event in the event stream.", 1)},
+      {"time", instant("When the broker stored the event.")},
+      {"id?", text()},
+      {"type?", text()},
+      {"source?", text()},
+      {"subject?", text()},
+      {"attributes?", map(either({text(), number(), flag()}), "The other context attributes.")},
+      {"error?", stored_error()},
+      {"size", whole("The bytes of the message.")},
+      {"applied", flag("Whether the engine has applied the event.")},
+      {"effects", list(effect, "What became of the event; the first 20.")},
+      {"effectCount", whole("How many effects the event had.")},
+  });
+}
+
+void add_stored_event_schemas(ApiSchemas& all) {
+  using namespace schema;
+  all["StoredEventHead"].schema = stored_event_head();
+  all["StoredEvents"].schema =
+      extended(page(ref("StoredEventHead")),
+               {
+                   {"complete", flag("Whether the list ends because no further event fits.")},
+                   {"looked", whole("How many messages of the stream were read.")},
+                   {"newest", whole("The newest sequence of the event stream.")},
+               });
+  all["StoredEvent"].schema = extended(
+      stored_event_head(), {
+                               {"event?", ref("CloudEvent")},
+                               {"position", object({{"stream", whole("The number of the stream.")},
+                                                    {"sequence", whole("", 1)}})},
+                               {"replayof?", any("The id of the event that this one replays.")},
+                               {"headers?", message_headers()},
+                               {"data?", text("The data of a message that is not an event.")},
+                               {"encoding?", word({"utf-8", "base64"}, "The encoding of `data`.")},
+                           });
+  all["EventReplayed"].schema = object({{"sequence", whole("The sequence of the new message.", 1)},
+                                        {"id", text("The id of the replayed event.")}});
+}
+
+void add_replay_schemas(ApiSchemas& all) {
+  using namespace schema;
+  all["ReplayRange"].schema = object({
+      {"first?", whole("The sequence of the first message; either `first` or `since` is needed.")},
+      {"last?", whole("The sequence of the last message; missing or 0: the newest.")},
+      {"since?", instant("Only events that the stream got at this time or later.")},
+      {"until?", instant("Only events that the stream got before this time.")},
+      {"type?", text("A glob for the type of the events.")},
+      {"source?", text("A glob for the source of the events.")},
+      {"to?", object({{"workflow?", text("The id of the only workflow that may take the events.")},
+                      {"instance?", instance_id("The only instance that may take the events.")}})},
+      {"rate?", whole("How many events are sent in a second, at most 100000; missing: 1000.", 1)},
+      {"dryRun?", flag("Whether the events are only counted.")},
+  });
+  all["ReplayBegun"].schema = object({{"id", text("The id of the replay.")}});
+  all["Replay"].schema = object({
+      {"id", text()},
+      {"state", word({"running", "done", "stopped", "failed"})},
+      {"createdAt", instant()},
+      {"dryRun", flag("Whether the events are only counted.")},
+      {"rate", whole("How many events are sent in a second, at most.", 1)},
+      {"since?", instant()},
+      {"until?", instant()},
+      {"first", whole("The sequence of the first message of the range.")},
+      {"last", whole("The sequence of the last message of the range.")},
+      {"type?", text()},
+      {"source?", text()},
+      {"to?", text("The only workflow or instance that may take the events.")},
+      {"matched", whole("How many events of the range matched.")},
+      {"sent", whole("How many events were sent.")},
+      {"refused", whole("How many events would be too large with the attributes of a replay.")},
+      {"lost", whole("How many sequences the stream dropped before they were read.")},
+      {"position", whole("The next sequence.")},
+      {"error?", stored_error()},
+  });
+  all["Replays"].schema = page(ref("Replay"));
+  all["ReplayStopped"].schema = object({{"id", text()}, {"stopped", exactly(true)}});
+}
+
+/// What a list shows of a dead letter.
+Json dead_letter() {
+  using namespace schema;
+  return object({
+      {"id", text("The sequence of the dead letter in its stream.")},
+      {"reason", text("An error code.")},
+      {"detail", text("What was wrong, for people.")},
+      {"time", instant("When the broker stored the dead letter.")},
+      {"subject", text("The subject of the message.")},
+      {"size", whole("The bytes of the whole message.")},
+      {"truncated?", exactly(true, "The queue has only the beginning of the data.")},
+      {"data", text("The message; in a list its beginning.")},
+      {"encoding", word({"utf-8", "base64"}, "The encoding of `data`.")},
+  });
+}
+
+void add_dead_letter_schemas(ApiSchemas& all) {
+  using namespace schema;
+  all["DeadLetter"].schema = dead_letter();
+  const Json reason = object({{"reason", text("An error code.")}, {"count", whole()}});
+  all["DeadLetters"].schema = extended(
+      page(ref("DeadLetter")),
+      {
+          {"reasons", list(reason, "How many dead letters there are of each reason.")},
+          {"complete", flag("Whether the list ends because there is no further dead letter.")},
+      });
+  all["WholeDeadLetter"].schema = extended(dead_letter(), {{"headers", message_headers()}});
+  all["CorrectedEvent"].media = {
+      {"application/cloudevents+json", {{"schema", ref("CloudEvent")}}},
+      {"*/*",
+       {{"schema", any("The data of the event, whose attributes are headers `ce-…`; an empty body: "
+                       "the dead letter is replayed as it is.")}}}};
+  all["DeadLetterReplayed"].schema = object({
+      {"id", text("The id of the dead letter, which no longer exists.")},
+      {"event", text("The id of the event.")},
+      {"sequence", whole("The sequence of the event in the event stream.", 1)},
+  });
+  all["DeadLetterDeleted"].schema = object({{"id", text()}, {"deleted", exactly(true)}});
+  all["DeadLettersDone"].schema = object({
+      {"done", whole("How many dead letters were replayed or deleted.")},
+      {"refused", list(object({{"id", text()},
+                               {"code", text("An error code.")},
+                               {"msg", text("Why the dead letter was not replayed.")}}))},
+      {"left", whole("How many dead letters of the reason there are now.")},
+      {"next", or_null(text("The `cursor` of the next call; null: this was the last."))},
+  });
+}
+
+}  // namespace
 
 void add_event_schemas(ApiSchemas& all) {
   using namespace schema;
@@ -47,17 +199,9 @@ void add_event_schemas(ApiSchemas& all) {
       {"expiresAt?", instant("When the next event of the group expires.")},
   });
   all["EventGroups"].schema = page(ref("EventGroup"));
-  all["DeadLetter"].schema = object({
-      {"id", text("The sequence of the dead letter in its stream.")},
-      {"reason", text("An error code.")},
-      {"detail", text("What was wrong, for people.")},
-      {"time", instant("When the broker stored the dead letter.")},
-      {"subject", text("The subject of the message.")},
-      {"size", whole("The bytes of the whole message.")},
-      {"data", text("The beginning of the message.")},
-      {"encoding", word({"utf-8", "base64"}, "The encoding of `data`.")},
-  });
-  all["DeadLetters"].schema = page(ref("DeadLetter"));
+  add_stored_event_schemas(all);
+  add_replay_schemas(all);
+  add_dead_letter_schemas(all);
 }
 
 }  // namespace millrace

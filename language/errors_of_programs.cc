@@ -93,6 +93,8 @@ constexpr ErrorEntry kProgramErrors[] = {
      "Allow prctl and setrlimit, or use `--core-dumps on`."},
     {"process.start", 0, "A program could not be started.",
      "Look at the message; check the path of the program."},
+    {"replay.stream", 0, "The event stream was created again while a range of it was replayed.",
+     "Begin another replay."},
     {"restore.mount_point", 0, "The folder is a mount point, which a restore cannot replace.",
      "Name a folder within it."},
     {"restore.not_empty", 0, "The folder for the store is not empty.",

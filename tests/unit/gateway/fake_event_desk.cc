@@ -78,6 +78,8 @@ Json FakeEventDesk::shown_replay() const {
   return {{"id", "r1"},
           {"state", progress_ < 2 ? running : "done"},
           {"createdAt", "2021-09-01T12:00:00.000Z"},
+          {"dryRun", false},
+          {"rate", 1000},
           {"first", 1},
           {"last", 18},
           {"position", 1 + progress_ * 9},

@@ -58,7 +58,7 @@ std::vector<ErrorGroup> groups() {
        definition_errors()},
       {"Other errors",
        "The command line prints these errors, a server writes them to its log or shows them in "
-       "`/readyz`, or they are reasons of dead letters.",
+       "`/readyz`, or they are reasons of dead letters or of a replay that failed.",
        program_errors()}};
 }
 
