@@ -77,7 +77,7 @@ class RunningEngine {
   std::atomic<uint64_t> last_ticket_ = 0;
   StartedTasks started_tasks_;
   DefinitionCache definitions_{load_stored};
-  Queries queries_{definitions_, started_tasks_};
+  Queries queries_{definitions_, started_tasks_, process_.clock};
   TaskRouter functions_;
   Intake intake_;
   ArchiveThread archive_;

@@ -6,35 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "gateway/instance_filter.h"
 #include "gateway/parameters.h"
 #include "gateway/routes.h"
 #include "language/findings.h"
 
 namespace millrace {
 namespace {
-
-Result<InstanceFilter> filter_of(const Request& request) {
-  InstanceFilter filter;
-  filter.workflow = text_parameter(request, "workflow");
-  filter.limit = TRY(limit_parameter(request));
-  filter.cursor = text_parameter(request, "cursor");
-  if (const std::string status = text_parameter(request, "status"); !status.empty()) {
-    const std::optional<InstanceStatus> parsed = parse_status(status);
-    if (!parsed) {
-      return fail("request.parameter",
-                  fmt::format("status: {} is not a status; expected pending, running, waiting, "
-                              "paused, complete, failed, cancelled or timedout",
-                              in_quotes(status)));
-    }
-    filter.statuses = {*parsed};
-  }
-  if (const std::string since = text_parameter(request, "since"); !since.empty()) {
-    Result<TimePoint> time = parse_rfc3339(since);
-    if (!time) return fail_in("since", std::move(time.error()));
-    filter.since = *time;
-  }
-  return filter;
-}
 
 Result<HistoryFilter> history_filter_of(const Request& request) {
   HistoryFilter filter;
@@ -196,7 +174,7 @@ template <class T>
 Handler commanding_all(Service& service) {
   return [&service](const std::shared_ptr<Exchange>& exchange) -> Status {
     const Request& request = exchange->request();
-    InstanceFilter filter = TRY(filter_of(request));
+    InstanceFilter filter = TRY(instance_filter_of(request));
     if (filter.workflow.empty() && filter.statuses.empty() && !filter.since &&
         !TRY(flag_parameter(request, "all"))) {
       return fail("request.parameter",
@@ -272,13 +250,14 @@ void add_instance_routes(Router& router, Service& service) {
       {.method = "GET",
        .path = "/v1/ns/{ns}/instances",
        .operation = "listInstances",
-       .summary = "Lists instances, newest first.",
-       .query = {"workflow", "status", "since", "limit", "cursor"},
+       .summary = "Lists instances, newest first unless `order` says otherwise.",
+       .query = {"workflow", "status", "since", "until", "id", "key", "correlation", "parent",
+                 "state", "error", "has", "order", "limit", "cursor"},
        .answer = "Instances",
        .errors = {"namespace.not_found", "workflow.not_found", "time.malformed", "id.malformed"},
        .handler = reading([&service](const Request& request) -> Result<Json> {
          const std::string ns = TRY(namespace_of(request));
-         const InstanceFilter filter = TRY(filter_of(request));
+         const InstanceFilter filter = TRY(instance_filter_of(request));
          return service.instances(ns, filter);
        })});
   router.add({.method = "GET",

@@ -87,7 +87,7 @@ class Stage {
   Metrics metrics_;
   StartedTasks started_tasks_;
   DefinitionCache definitions_{load_stored};
-  Queries queries_{definitions_, started_tasks_};
+  Queries queries_{definitions_, started_tasks_, parts_.clock};
   Intake intake_;
   std::unique_ptr<Environment> environment_;
   std::unique_ptr<Processor> processor_;

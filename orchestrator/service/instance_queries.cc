@@ -1,14 +1,10 @@
-// Queries about instances.
+// Queries about one instance, and its form as an item of a list.
 #include <algorithm>
 
 #include "orchestrator/batch/check_instance.h"
-#include "orchestrator/service/instance_walk.h"
-#include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
-#include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
-#include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "states/state.h"
 
@@ -85,53 +81,6 @@ Result<Json> Queries::head(const View& view, const Instance& instance, Disclosur
   if (instance.history_trimmed > 0) json["historyTrimmed"] = instance.history_trimmed;
   if (instance.caller) json["parent"] = to_string(instance.caller->instance);
   return json;
-}
-
-Result<Json> Queries::instances(const View& view, std::string_view ns,
-                                const InstanceFilter& filter) {
-  const NamespaceNumber number = TRY(find_namespace(view, ns));
-  InstanceSelection selection{.ns = number, .statuses = filter.statuses};
-  if (!filter.workflow.empty()) {
-    selection.workflow = TRY(find_workflow(view, ns, filter.workflow)).number;
-  }
-  if (!filter.cursor.empty()) selection.before = TRY(parse_instance_id(filter.cursor));
-
-  // The walk is in the order of the ids. All instances with an id before `lowest` started too
-  // early; an instance above it may have started before `since`, and those below it after `since`.
-  std::optional<TimePoint> lowest;
-  if (filter.since) {
-    const auto bounds = TRY(read_start_bounds(view, number));
-    if (bounds) lowest = bounds->lowest_for(*filter.since);
-  }
-  Disclosures disclosures(view, ns, number);
-  Page page(filter.limit);
-  Status status;
-  const auto see = [&](const Instance& one) {
-    if (lowest && time_of(one.id) < *lowest) return false;
-    if (filter.since && one.started_at < *filter.since) return true;
-    if (!page.has_room()) return false;
-    Result<Json> json = head(view, one, disclosures);
-    if (json) {
-      page.add(std::move(*json), to_string(one.id), one.error ? one.error->message.size() : 0);
-    } else if (is_damaged_row(json.error())) {
-      page.add(damaged_item(one.id, json.error()), to_string(one.id));
-    } else {
-      status = tl::unexpected(json.error());
-    }
-    return status.has_value();
-  };
-  const auto see_damaged = [&](const InstanceId& id, const Error& error) {
-    if (lowest && time_of(id) < *lowest) return false;
-    // The workflow and the status that the head of the damaged instance had are unknown.
-    if (selection.workflow || !filter.statuses.empty()) return true;
-    if (!page.has_room()) return false;
-    page.add(damaged_item(id, error), to_string(id));
-    return true;
-  };
-  const auto cut = TRY(each_selected(view, selection, see, see_damaged));
-  TRY(std::move(status));
-  if (cut) page.continue_at(to_string(*cut));
-  return std::move(page).json();
 }
 
 Result<Json> Queries::instance(const View& view, std::string_view ns, const InstanceId& id) {

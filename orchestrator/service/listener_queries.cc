@@ -57,7 +57,7 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, size_t li
   // An instance that has ended listens no longer.
   using enum InstanceStatus;
   InstanceSelection selection{.ns = number, .statuses = {kPending, kRunning, kWaiting, kPaused}};
-  if (!is_of_starts) selection.before = TRY(parse_instance_id(cursor));
+  if (!is_of_starts) selection.ids.end_before(TRY(parse_instance_id(cursor)));
   Status status;
   const auto see = [&](const Instance& one) {
     if (one.listeners.empty()) return true;
@@ -79,10 +79,10 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, size_t li
     }
     return true;
   };
-  const auto cut = TRY(
-      each_selected(view, selection, see, [](const InstanceId&, const Error&) { return true; }));
+  const auto see_damaged = [](const InstanceId&, const Error&) { return true; };
+  const WalkEnd end = TRY(each_selected(view, selection, see, see_damaged, bounds_from_now()));
   TRY(std::move(status));
-  if (cut) page.continue_at(to_string(*cut));
+  if (end.cut) page.continue_at(to_string(*end.cut));
   return std::move(page).json();
 }
 

@@ -15,6 +15,7 @@
 #include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/outgoing/started_tasks.h"
 #include "orchestrator/ports/archiver.h"
+#include "orchestrator/ports/clock.h"
 #include "orchestrator/service/disclosure.h"
 #include "orchestrator/service/service.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -22,13 +23,15 @@
 namespace millrace {
 
 class Page;
+struct InstanceSelection;
+struct WalkBounds;
 
 class Queries {
  public:
-  /// Both arguments outlive the Queries. `started` has the tasks that a worker has started, also
-  /// those whose start is not stored.
-  Queries(DefinitionCache& definitions, const StartedTasks& started)
-      : definitions_(definitions), started_(started) {}
+  /// The arguments outlive the Queries. `started` has the tasks that a worker has started, also
+  /// those whose start is not stored. `clock` measures the time of walks, which has a bound.
+  Queries(DefinitionCache& definitions, const StartedTasks& started, const Clock& clock)
+      : definitions_(definitions), started_(started), clock_(clock) {}
 
   /// Error `namespace.not_found` if no namespace has that name.
   Status check_namespace(const View& view, std::string_view ns);
@@ -92,8 +95,27 @@ class Queries {
   /// Adds the variables of the instance to its line of the archive.
   static Status add_variables(const View& view, const Instance& found, Json& line);
 
+  /// Where the instances of a filter are; nullopt: no instance can match it.
+  Result<std::optional<InstanceSelection>> selection_of(const View& view, std::string_view ns,
+                                                        NamespaceNumber number,
+                                                        const InstanceFilter& filter);
+  /// Whether the instance matches the filter, apart from its members `workflow`, `statuses` and
+  /// `id`. Errors: also damaged rows.
+  Result<bool> matches(const View& view, const Instance& one, const InstanceFilter& filter,
+                       Disclosures& disclosures);
+  /// The instances that were started under an idempotency key.
+  struct StartedUnderKey {
+    std::vector<InstanceId> ids;  ///< in the order of the filter
+    bool is_cut = false;          ///< not all workflows were looked at, since there are too many
+  };
+  Result<StartedUnderKey> started_under(const View& view, std::string_view ns,
+                                        NamespaceNumber number, const InstanceFilter& filter);
+  /// The bounds of a walk that begins now.
+  WalkBounds bounds_from_now() const;
+
   DefinitionCache& definitions_;
   const StartedTasks& started_;
+  const Clock& clock_;
 };
 
 }  // namespace millrace

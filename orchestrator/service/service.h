@@ -23,11 +23,27 @@
 
 namespace millrace {
 
-/// Which instances a list shows, newest first.
+/// What an instance may have at the moment. Only live instances have one of these.
+enum class InstanceTrait : uint8_t {
+  kRetrying,  ///< waits for the next attempt of a state, a call or the workflow
+  kCalls,     ///< its state has made calls
+  kDeadline,  ///< a deadline that does not belong to its calls
+};
+
+/// Which instances a list shows. An instance is shown if it matches all members.
 struct InstanceFilter {
   std::string workflow;                  ///< empty: all
   std::vector<InstanceStatus> statuses;  ///< the instance has one of these; empty: any
   std::optional<TimePoint> since;        ///< the instance started then or later
+  std::optional<TimePoint> until;        ///< the instance started before then
+  std::string id;                        ///< the beginning of the id; empty: any
+  std::string key;                       ///< the idempotency key; empty: any
+  std::string correlation;               ///< `correlationid` of the starting event; empty: any
+  std::optional<InstanceId> parent;      ///< the instance whose call started it
+  std::string state;                     ///< the id of its state; empty: any
+  std::string error;                     ///< a glob that the error code matches; empty: any
+  std::vector<InstanceTrait> traits;     ///< the instance has all of these
+  bool oldest_first = false;             ///< in the order of the ids; otherwise against it
   size_t limit = 50;
   std::string cursor;  ///< `next` of the page before; empty: the first page
 };
@@ -118,6 +134,11 @@ class Service {
   /// after about 1 MiB of texts. Error `cursor.malformed`.
   virtual Result<Json> revisions(std::string_view ns, std::string_view id, size_t limit,
                                  std::string_view cursor) = 0;
+  /// {"items":[{"id","workflow","revision","status","state","startedAt",…}],"next","complete",
+  /// "looked"}. `looked`: the number of instances that were read for the page; `complete` is false
+  /// if a bound of this number or of the time ended the page, so that it may lack instances which
+  /// the next page has. Error `id.malformed`: no id begins with filter.id, or the cursor is not an
+  /// id.
   virtual Result<Json> instances(std::string_view ns, const InstanceFilter& filter) = 0;
   virtual Result<Json> instance(std::string_view ns, const InstanceId& id) = 0;
   /// {"items":[{"number","time","kind","state"?,"detail"?,"data"?}],"next"}; a page ends after

@@ -95,24 +95,38 @@ tl::unexpected<Error> missing_call(Table table, std::string_view key, size_t cal
   return missing_row(table, key, fmt::format(", but the head has {} calls", calls));
 }
 
-}  // namespace
-
-/// One scan is several times faster than a lookup of each row.
-Status read_calls(const View& view, Table table, const std::string& prefix,
-                  std::vector<Call>& calls) {
+/// Reads the calls from the index `first` on into `calls`; the head has `count` calls. One scan is
+/// several times faster than a lookup of each row.
+Status fill_calls(const View& view, Table table, const std::string& prefix, size_t count,
+                  size_t first, std::vector<Call>& calls) {
   if (calls.empty()) return {};
   const std::string part = part_key(prefix, Part::kCall);
   size_t next = 0;
-  TRY(walk(view, table, part, {},
+  TRY(walk(view, table, part, first == 0 ? std::string() : call_key(prefix, first),
            [&](std::string_view key, std::string_view value) -> Result<bool> {
              Reader index(key.substr(part.size()));
-             const bool is_next = next < calls.size() && index.u32() == next && index.done();
+             const bool is_next =
+                 next < calls.size() && index.u32() == first + next && index.done();
              if (!is_next) return false;
              calls[next++] = TRY(decode(view, table, key, value, decode_call));
              return true;
            }));
-  if (next < calls.size()) return missing_call(table, call_key(prefix, next), calls.size());
+  if (next < calls.size()) return missing_call(table, call_key(prefix, first + next), count);
   return {};
+}
+
+}  // namespace
+
+Status read_calls(const View& view, Table table, const std::string& prefix,
+                  std::vector<Call>& calls) {
+  return fill_calls(view, table, prefix, calls.size(), 0, calls);
+}
+
+Result<std::vector<Call>> read_calls_from(const View& view, Table table, const std::string& prefix,
+                                          size_t count, size_t first, size_t most) {
+  std::vector<Call> calls(first < count ? std::min(most, count - first) : 0);
+  TRY(fill_calls(view, table, prefix, count, first, calls));
+  return calls;
 }
 
 Status read_call(const View& view, Table table, const std::string& prefix, size_t index,

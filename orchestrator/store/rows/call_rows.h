@@ -23,6 +23,11 @@ Result<Call> decode_call(std::string_view bytes);
 Status read_calls(const View& view, Table table, const std::string& prefix,
                   std::vector<Call>& calls);
 
+/// The calls from the index `first` on, at most `most`, of an instance whose head has `count`
+/// calls. Error: a damaged or missing row.
+Result<std::vector<Call>> read_calls_from(const View& view, Table table, const std::string& prefix,
+                                          size_t count, size_t first, size_t most);
+
 /// Reads the element of `calls` with that index, if there is one.
 Status read_call(const View& view, Table table, const std::string& prefix, size_t index,
                  std::vector<Call>& calls);

@@ -316,55 +316,30 @@ Status each_ended(const View& view, NamespaceNumber ns, const std::optional<Inst
   return each_head(view, Table::kEnded, ns, behind, see, damaged);
 }
 
-namespace {
-
-/// A head that a walk found, or its error.
-struct FoundHead {
-  InstanceId id;
-  Result<Instance> head;
-};
-
-/// Returns the last head of one table before the key `from`, and sets `from` to the key of that
-/// head; nullopt: there is no head before `from`.
-Result<std::optional<FoundHead>> head_before(const View& view, Table table,
-                                             const std::string& prefix, std::string& from) {
-  std::optional<FoundHead> found;
-  const std::string start = from;
-  view.scan(table, prefix, start, Direction::kBackward,
+Result<std::vector<StoredHead>> some_heads(const View& view, Table table, NamespaceNumber ns,
+                                           const IdRange& range, Direction direction, size_t most) {
+  constexpr size_t kMostBytes = size_t{256} << 10;
+  std::vector<StoredHead> heads;
+  if (range.is_empty() || most == 0) return heads;
+  // A backward scan begins before the key of all parts of the instance range.last.
+  const std::string from = direction == Direction::kForward
+                               ? instance_prefix(ns, range.first)
+                               : instance_prefix(ns, range.last).append("\xff");
+  size_t bytes = 0;
+  view.scan(table, ns_prefix(ns), from, direction,
             [&](std::string_view key, std::string_view value) {
-              from.assign(key);
+              Reader reader(key.substr(sizeof(uint32_t)));
+              const InstanceId id{reader.id()};
+              if (!reader.ok()) return true;  // a damaged key
+              if (!range.contains(id)) return false;
               if (!is_head(key)) return true;
-              found = FoundHead{.id = {Reader(key.substr(sizeof(uint32_t))).id()},
-                                .head = head_of(view, table, key, value)};
-              return false;
+              heads.push_back(
+                  {.id = id, .table = table, .key = std::string(key), .value = std::string(value)});
+              bytes += value.size();
+              return heads.size() < most && bytes < kMostBytes;
             });
   TRY(view.status());
-  return found;
-}
-
-}  // namespace
-
-Status each_instance_backward(
-    const View& view, NamespaceNumber ns, const std::optional<InstanceId>& before,
-    const std::function<bool(const Instance& head)>& see,
-    const std::function<bool(const InstanceId& id, const Error&)>& damaged) {
-  const std::string prefix = ns_prefix(ns);
-  std::string from_live = before ? instance_prefix(ns, *before) : std::string();
-  std::string from_ended = from_live;
-  auto live = TRY(head_before(view, Table::kLive, prefix, from_live));
-  auto ended = TRY(head_before(view, Table::kEnded, prefix, from_ended));
-  while (live || ended) {
-    const bool take_live = live && (!ended || live->id > ended->id);
-    const FoundHead& next = take_live ? *live : *ended;
-    if (!next.head && !damaged) return tl::unexpected(next.head.error());
-    if (!(next.head ? see(*next.head) : damaged(next.id, next.head.error()))) return {};
-    if (take_live) {
-      live = TRY(head_before(view, Table::kLive, prefix, from_live));
-    } else {
-      ended = TRY(head_before(view, Table::kEnded, prefix, from_ended));
-    }
-  }
-  return {};
+  return heads;
 }
 
 Result<std::optional<TimePoint>> read_oldest_ended(const View& view, NamespaceNumber ns) {

@@ -10,7 +10,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/id_range.h"
 #include "base/result.h"
 #include "model/instance.h"
 #include "orchestrator/store/rows/damage.h"
@@ -73,14 +75,17 @@ Status each_ended(const View& view, NamespaceNumber ns, const std::optional<Inst
                   const std::function<bool(const Instance& head)>& see,
                   const OnDamage& damaged = nullptr);
 
-/// Visits the heads of live and ended instances of a namespace before `before`, newest first, until
-/// `see` returns false. For a damaged head it calls `damaged` at its place in that order, with the
-/// id and the error; the result of `damaged` has the same meaning as the result of `see`. If
-/// `damaged` is empty, a damaged head ends the walk with its error.
-Status each_instance_backward(
-    const View& view, NamespaceNumber ns, const std::optional<InstanceId>& before,
-    const std::function<bool(const Instance& head)>& see,
-    const std::function<bool(const InstanceId& id, const Error&)>& damaged = nullptr);
+/// The bytes of a head as a scan found them; head_of() decodes them.
+struct StoredHead {
+  InstanceId id;
+  Table table{};
+  std::string key;
+  std::string value;
+};
+/// The first heads of one table in a range of ids of a namespace, in the direction; at most `most`,
+/// and after about 256 KiB no further one. Reads their bytes only, in one scan.
+Result<std::vector<StoredHead>> some_heads(const View& view, Table table, NamespaceNumber ns,
+                                           const IdRange& range, Direction direction, size_t most);
 
 /// The lowest time in the id of an ended instance of a namespace, which is about the time of its
 /// start (start_bounds.h); nullopt: the namespace has no ended instance. Reads one row, after the

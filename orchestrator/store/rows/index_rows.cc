@@ -212,23 +212,28 @@ Status each_by_status(const View& view, NamespaceNumber ns, WorkflowNumber workf
       damaged);
 }
 
-Result<std::optional<InstanceId>> last_by_status(const View& view, NamespaceNumber ns,
-                                                 WorkflowNumber workflow, InstanceStatus status,
-                                                 const std::optional<InstanceId>& before) {
+Result<std::vector<InstanceId>> some_by_status(const View& view, NamespaceNumber ns,
+                                               WorkflowNumber workflow, InstanceStatus status,
+                                               const IdRange& range, Direction direction,
+                                               size_t most) {
+  Result<std::vector<InstanceId>> ids;
+  if (range.is_empty() || most == 0) return ids;
   const std::string prefix = by_status_prefix(ns, workflow, status);
-  const std::string from = before ? prefix + rows::key_of(*before) : std::string();
-  Result<std::optional<InstanceId>> last = std::optional<InstanceId>();
-  view.scan(Table::kByStatus, prefix, from, Direction::kBackward, [&](std::string_view key, auto) {
+  const std::string from = direction == Direction::kForward
+                               ? prefix + rows::key_of(range.first)
+                               : prefix + rows::key_of(range.last) + '\0';
+  view.scan(Table::kByStatus, prefix, from, direction, [&](std::string_view key, auto) {
     const auto found = decode_by_status_key(key);
-    if (found) {
-      last = std::optional(found->id);
-    } else {
-      last = tl::unexpected(found.error());
+    if (!found) {
+      ids = tl::unexpected(found.error());
+      return false;
     }
-    return false;
+    if (!range.contains(found->id)) return false;
+    ids->push_back(found->id);
+    return ids->size() < most;
   });
   TRY(view.status());
-  return last;
+  return ids;
 }
 
 Result<std::optional<IndexedInstance>> first_by_status(const View& view, NamespaceNumber ns,

@@ -14,7 +14,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/id_range.h"
 #include "base/result.h"
 #include "model/instance.h"
 #include "orchestrator/store/rows/damage.h"
@@ -117,11 +119,12 @@ Status each_by_status(const View& view, NamespaceNumber ns, WorkflowNumber workf
                       const std::function<bool(const InstanceId& id)>& see,
                       const OnDamage& damaged = nullptr);
 
-/// The instance of a workflow with that status that has the last id before `before`, or the last id
-/// of all; nullopt: there is none. Error: also a damaged row.
-Result<std::optional<InstanceId>> last_by_status(const View& view, NamespaceNumber ns,
-                                                 WorkflowNumber workflow, InstanceStatus status,
-                                                 const std::optional<InstanceId>& before);
+/// The first instances of a workflow with that status in a range of ids, in the direction; at most
+/// `most`. Error: also a damaged row.
+Result<std::vector<InstanceId>> some_by_status(const View& view, NamespaceNumber ns,
+                                               WorkflowNumber workflow, InstanceStatus status,
+                                               const IdRange& range, Direction direction,
+                                               size_t most);
 
 /// The first instance of a namespace in `by_status`, in the order of workflow, status and id, that
 /// comes after all instances of the workflow with that status; without a status, after those of all

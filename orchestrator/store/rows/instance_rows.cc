@@ -126,6 +126,12 @@ Result<std::optional<Instance>> read_caller(const View& view, NamespaceNumber ns
   return instance;
 }
 
+Result<std::vector<Call>> read_some_calls(const View& view, const Instance& head, size_t first,
+                                          size_t most) {
+  return read_calls_from(view, Table::kLive, instance_prefix(head.ns, head.id), head.calls.size(),
+                         first, most);
+}
+
 Result<LazyJson> read_input(const View& view, const Instance& instance) {
   const std::string prefix = instance_prefix(instance.ns, instance.id);
   const std::string key = part_key(prefix, Part::kInput);

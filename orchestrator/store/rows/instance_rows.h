@@ -32,6 +32,10 @@ Result<std::optional<Instance>> read_live(const View& view, NamespaceNumber ns,
 Result<std::optional<Instance>> read_caller(const View& view, NamespaceNumber ns,
                                             const Caller& call);
 
+/// The calls of the instance with that live head, from the index `first` on, at most `most`.
+Result<std::vector<Call>> read_some_calls(const View& view, const Instance& head, size_t first,
+                                          size_t most);
+
 /// The input of a live instance, which read_live() leaves out.
 Result<LazyJson> read_input(const View& view, const Instance& instance);
 

@@ -75,6 +75,48 @@ TEST_F(InstanceRoutes, ReadsTheFilterOfAListFromTheParameters) {
   EXPECT_EQ(filter.since, from_millis(1630497600000));
 }
 
+TEST_F(InstanceRoutes, ReadsEveryConditionOfAList) {
+  using enum InstanceStatus;
+  const std::string target =
+      std::string(
+          "/v1/ns/default/instances?status=failed,timedout,failed&until=2021-09-01T12:00:00Z"
+          "&id=0190b5a4&key=o-1&correlation=c-1&state=pay&error=payment.*"
+          "&has=retrying,calls,deadline&order=oldest&parent=") +
+      FakeService::kInstance;
+  const HttpReply reply = call("GET", target);
+  EXPECT_EQ(reply.status, 200) << reply.body;
+  const InstanceFilter filter = service_.last_filter();
+  EXPECT_EQ(filter.statuses, (std::vector{kFailed, kTimedOut}));
+  EXPECT_EQ(filter.since, std::nullopt);
+  EXPECT_EQ(filter.until, from_millis(1630497600000));
+  EXPECT_EQ(filter.id, "0190b5a4");
+  EXPECT_EQ(filter.key, "o-1");
+  EXPECT_EQ(filter.correlation, "c-1");
+  EXPECT_EQ(filter.state, "pay");
+  EXPECT_EQ(filter.error, "payment.*");
+  EXPECT_EQ(filter.parent, parse_instance_id(FakeService::kInstance).value());
+  EXPECT_EQ(filter.traits, (std::vector{InstanceTrait::kRetrying, InstanceTrait::kCalls,
+                                        InstanceTrait::kDeadline}));
+  EXPECT_TRUE(filter.oldest_first);
+  EXPECT_EQ(call("GET", "/v1/ns/default/instances?order=newest").status, 200);
+  EXPECT_FALSE(service_.last_filter().oldest_first);
+}
+
+TEST_F(InstanceRoutes, RefusesAConditionThatIsNotValid) {
+  const std::string all = "/v1/ns/default/instances";
+  const Row rows[] = {
+      {"GET", all + "?status=failed,", {}, "", 400, "request.parameter"},
+      {"GET", all + "?status=failed,done", {}, "", 400, "request.parameter"},
+      {"GET", all + "?until=tomorrow", {}, "", 400, "time.malformed"},
+      {"GET", all + "?parent=12", {}, "", 400, "id.malformed"},
+      {"GET", all + "?has=children", {}, "", 400, "request.parameter"},
+      {"GET", all + "?order=sideways", {}, "", 400, "request.parameter"},
+      {"GET", all + "?error=" + std::string(257, '*'), {}, "", 400, "request.parameter"},
+      {"POST", all + "/cancel?all=1&state=pay", {}, "", 400, "request.unknown_parameter"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+}
+
 TEST_F(InstanceRoutes, DeletesTheEndedInstancesThatTheBodySelects) {
   const std::string target = "/v1/ns/default/instances/delete";
   const HttpReply reply = call(

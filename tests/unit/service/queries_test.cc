@@ -77,7 +77,7 @@ TEST_F(QueriesTest, FailOnADamagedRowOfTheNamespace) {
 
 TEST_F(QueriesTest, ReadTheStoreAsTheCommitOfTheirViewLeftIt) {
   DefinitionCache loaded(load_stored);
-  Queries queries(loaded, started);
+  Queries queries(loaded, started, clock);
   const Snapshot before = *Snapshot::take(*environment);
   create_namespace("later");
   EXPECT_FALSE(queries.check_namespace(before, "later"));

@@ -16,6 +16,7 @@
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/row.h"
+#include "scenarios/virtual_clock.h"
 #include "tests/unit/support/catalog_store.h"
 
 namespace millrace {
@@ -80,7 +81,7 @@ class QueryTest : public CatalogStoreTest {
 
   Result<Json> ask(const Ask& query) {
     DefinitionCache loaded(load_stored);
-    Queries queries(loaded, started);
+    Queries queries(loaded, started, clock);
     const Snapshot view = TRY(Snapshot::take(*environment));
     return query(queries, view);
   }
@@ -128,7 +129,7 @@ class QueryTest : public CatalogStoreTest {
     const auto ask_anew = [&] {
       queries.reset();
       loaded.emplace(load_stored);
-      queries.emplace(*loaded, started);
+      queries.emplace(*loaded, started, clock);
       return ask_again();
     };
     const uint64_t reads = fail_each_read(ask_anew, [&] {
@@ -138,6 +139,7 @@ class QueryTest : public CatalogStoreTest {
   }
 
   StartedTasks started;
+  VirtualClock clock;
 };
 
 }  // namespace millrace

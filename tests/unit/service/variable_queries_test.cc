@@ -106,7 +106,7 @@ TEST_F(VariableQueriesTest, ReturnTheBytesOfAVariableWithTheirType) {
   const Variable variable{.content_type = "image/png", .bytes = std::string("\0\xff", 2)};
   set(of_instance(), "picture", variable);
   DefinitionCache loaded(load_stored);
-  Queries queries(loaded, started);
+  Queries queries(loaded, started, clock);
   EXPECT_EQ(queries.variable(*Snapshot::take(*environment), in_instance, "picture"), variable);
 }
 

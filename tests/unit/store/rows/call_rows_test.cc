@@ -187,6 +187,30 @@ TEST_F(CallRowsTest, AreReadAllOrOneByItsIndex) {
   EXPECT_FALSE(read_caller(*tx, instance.ns, {.instance = id(2)}).value());
 }
 
+TEST_F(CallRowsTest, AreReadFromAnIndexOn) {
+  Instance instance{.id = id(1), .ns = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
+  instance.input = Json::object();
+  instance.calls.resize(300);
+  for (size_t i = 0; i < instance.calls.size(); ++i) {
+    instance.calls[i].attempt = static_cast<uint32_t>(i + 1);
+  }
+  const std::vector<Call> none;
+  write_instance(*tx, instance, {.input = true, .calls = &none});
+  const Instance head = *read_live_head(*tx, instance.ns, instance.id).value();
+  const auto attempts = [&](size_t first, size_t most) {
+    std::vector<uint32_t> found;
+    for (const Call& call : read_some_calls(*tx, head, first, most).value()) {
+      found.push_back(call.attempt);
+    }
+    return found;
+  };
+  EXPECT_EQ(attempts(0, 2), (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(attempts(256, 2), (std::vector<uint32_t>{257, 258}));
+  EXPECT_EQ(attempts(298, 9), (std::vector<uint32_t>{299, 300}));
+  EXPECT_TRUE(attempts(300, 9).empty());
+  EXPECT_EQ(attempts(0, 1'000).size(), 300U);
+}
+
 TEST_F(CallRowsTest, AreReportedAsDamagedIfARowBetweenOthersIsMissing) {
   Instance instance{.id = id(1), .ns = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
   instance.input = Json::object();

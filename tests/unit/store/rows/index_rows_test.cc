@@ -68,21 +68,32 @@ TEST_F(IndexRowsTest, HaveEachInstanceUnderItsStatusInTheOrderOfTheIds) {
   EXPECT_FALSE(is_indexed(*tx, one(4, InstanceStatus::kWaiting)));
 }
 
-TEST_F(IndexRowsTest, HaveTheLastInstanceOfAWorkflowAndStatusBeforeAnother) {
+TEST_F(IndexRowsTest, HaveTheInstancesOfAWorkflowAndStatusInARange) {
   using enum InstanceStatus;
   for (const uint8_t last : {5, 1, 9}) changes.add(*tx, one(last, kWaiting));
   changes.add(*tx, one(7, kFailed));
   write();
-  const auto last = [&](InstanceStatus status, std::optional<InstanceId> before) {
-    const auto found = last_by_status(*tx, kShop, kOrders, status, before).value();
-    return found ? int{found->bytes.back()} : 0;
+  const auto some = [&](InstanceStatus status, const IdRange& range, Direction direction,
+                        size_t most = 10) {
+    std::vector<int> found;
+    const auto ids = some_by_status(*tx, kShop, kOrders, status, range, direction, most);
+    for (const InstanceId& instance : ids.value()) found.push_back(instance.bytes.back());
+    return found;
   };
-  EXPECT_EQ(last(kWaiting, {}), 9);
-  EXPECT_EQ(last(kWaiting, id(9)), 5);
-  EXPECT_EQ(last(kWaiting, id(8)), 5);
-  EXPECT_EQ(last(kWaiting, id(1)), 0);
-  EXPECT_EQ(last(kFailed, {}), 7);
-  EXPECT_EQ(last(kComplete, {}), 0);
+  EXPECT_THAT(some(kWaiting, {}, Direction::kForward), ElementsAre(1, 5, 9));
+  EXPECT_THAT(some(kWaiting, {}, Direction::kBackward), ElementsAre(9, 5, 1));
+  EXPECT_THAT(some(kWaiting, {}, Direction::kForward, 2), ElementsAre(1, 5));
+  EXPECT_THAT(some(kWaiting, {}, Direction::kBackward, 2), ElementsAre(9, 5));
+  EXPECT_THAT(some(kWaiting, {}, Direction::kForward, 0), IsEmpty());
+  const IdRange middle{.first = id(2), .last = id(8)};
+  EXPECT_THAT(some(kWaiting, middle, Direction::kForward), ElementsAre(5));
+  EXPECT_THAT(some(kWaiting, middle, Direction::kBackward), ElementsAre(5));
+  const IdRange both{.first = id(1), .last = id(5)};
+  EXPECT_THAT(some(kWaiting, both, Direction::kForward), ElementsAre(1, 5));
+  EXPECT_THAT(some(kWaiting, both, Direction::kBackward), ElementsAre(5, 1));
+  EXPECT_THAT(some(kWaiting, {.first = id(9), .last = id(1)}, Direction::kForward), IsEmpty());
+  EXPECT_THAT(some(kFailed, {}, Direction::kBackward), ElementsAre(7));
+  EXPECT_THAT(some(kComplete, {}, Direction::kBackward), IsEmpty());
 }
 
 TEST_F(IndexRowsTest, HaveTheFirstInstanceBehindThoseOfAWorkflowAndStatus) {

@@ -1,0 +1,113 @@
+#include "gateway/instance_filter.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gateway/parameters.h"
+#include "language/findings.h"
+
+namespace millrace {
+namespace {
+
+/// The longest pattern of error codes; a code has at most half as many characters.
+constexpr size_t kMaxErrorPattern = 256;
+
+tl::unexpected<Error> wrong_filter(std::string_view parameter, std::string_view value,
+                                   std::string_view expected) {
+  return fail("request.parameter", fmt::format("{}: {} is not valid; expected {}", parameter,
+                                               in_quotes(value), expected));
+}
+
+std::optional<InstanceTrait> parse_trait(std::string_view name) {
+  if (name == "retrying") return InstanceTrait::kRetrying;
+  if (name == "calls") return InstanceTrait::kCalls;
+  if (name == "deadline") return InstanceTrait::kDeadline;
+  return std::nullopt;
+}
+
+Result<std::vector<InstanceTrait>> traits_of(const Request& request) {
+  std::vector<InstanceTrait> traits;
+  for (const std::string& name : names_in(text_parameter(request, "has"))) {
+    const auto trait = parse_trait(name);
+    if (!trait) return wrong_filter("has", name, "retrying, calls or deadline");
+    traits.push_back(*trait);
+  }
+  return traits;
+}
+
+/// The time in a parameter; nullopt: it is not given.
+Result<std::optional<TimePoint>> time_in(const Request& request, const char* parameter) {
+  const std::string text = text_parameter(request, parameter);
+  if (text.empty()) return std::optional<TimePoint>();
+  Result<TimePoint> time = parse_rfc3339(text);
+  if (!time) return fail_in(parameter, std::move(time.error()));
+  return std::optional(*time);
+}
+
+}  // namespace
+
+std::vector<std::string> names_in(std::string_view text) {
+  std::vector<std::string> names;
+  if (text.empty()) return names;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    names.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+Result<std::vector<InstanceStatus>> statuses_of(std::string_view text) {
+  std::vector<InstanceStatus> statuses;
+  for (const std::string& name : names_in(text)) {
+    const std::optional<InstanceStatus> status = parse_status(name);
+    if (!status) {
+      return fail("request.parameter",
+                  fmt::format("status: {} is not a status; expected pending, running, waiting, "
+                              "paused, complete, failed, cancelled or timedout, or several of "
+                              "them, separated by commas",
+                              in_quotes(name)));
+    }
+    if (std::find(statuses.begin(), statuses.end(), *status) == statuses.end()) {
+      statuses.push_back(*status);
+    }
+  }
+  return statuses;
+}
+
+Result<InstanceFilter> instance_filter_of(const Request& request) {
+  InstanceFilter filter;
+  filter.workflow = text_parameter(request, "workflow");
+  filter.statuses = TRY(statuses_of(text_parameter(request, "status")));
+  filter.since = TRY(time_in(request, "since"));
+  filter.until = TRY(time_in(request, "until"));
+  filter.id = text_parameter(request, "id");
+  filter.key = text_parameter(request, "key");
+  filter.correlation = text_parameter(request, "correlation");
+  if (const std::string parent = text_parameter(request, "parent"); !parent.empty()) {
+    Result<InstanceId> id = parse_instance_id(parent);
+    if (!id) return fail_in("parent", std::move(id.error()));
+    filter.parent = *id;
+  }
+  filter.state = text_parameter(request, "state");
+  filter.error = text_parameter(request, "error");
+  if (filter.error.size() > kMaxErrorPattern) {
+    return fail("request.parameter",
+                fmt::format("error: the pattern has {} bytes; expected at most {}",
+                            filter.error.size(), kMaxErrorPattern));
+  }
+  filter.traits = TRY(traits_of(request));
+  const std::string order = text_parameter(request, "order");
+  if (!order.empty() && order != "newest" && order != "oldest") {
+    return wrong_filter("order", order, "newest or oldest");
+  }
+  filter.oldest_first = order == "oldest";
+  filter.limit = TRY(limit_parameter(request));
+  filter.cursor = text_parameter(request, "cursor");
+  return filter;
+}
+
+}  // namespace millrace
