@@ -21,10 +21,49 @@ tl::unexpected<Error> wrong_filter(std::string_view parameter, std::string_view 
                                                in_quotes(value), expected));
 }
 
+/// The names in a text, which commas separate; none if the text is empty.
+std::vector<std::string> names_in(std::string_view text) {
+  std::vector<std::string> names;
+  if (text.empty()) return names;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    names.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+/// The statuses with the names in a text.
+Result<std::vector<InstanceStatus>> statuses_of(std::string_view text) {
+  std::vector<InstanceStatus> statuses;
+  for (const std::string& name : names_in(text)) {
+    const std::optional<InstanceStatus> status = parse_status(name);
+    if (!status) {
+      return fail("request.parameter",
+                  fmt::format("status: {} is not a status; expected pending, running, waiting, "
+                              "paused, complete, failed, cancelled or timedout, or several of "
+                              "them, separated by commas",
+                              in_quotes(name)));
+    }
+    if (std::find(statuses.begin(), statuses.end(), *status) == statuses.end()) {
+      statuses.push_back(*status);
+    }
+  }
+  return statuses;
+}
+
 std::optional<InstanceTrait> parse_trait(std::string_view name) {
   if (name == "retrying") return InstanceTrait::kRetrying;
   if (name == "calls") return InstanceTrait::kCalls;
   if (name == "deadline") return InstanceTrait::kDeadline;
+  return std::nullopt;
+}
+
+std::optional<CountField> parse_count_field(std::string_view name) {
+  if (name == "workflow") return CountField::kWorkflow;
+  if (name == "revision") return CountField::kRevision;
+  if (name == "state") return CountField::kState;
+  if (name == "status") return CountField::kStatus;
   return std::nullopt;
 }
 
@@ -49,33 +88,16 @@ Result<std::optional<TimePoint>> time_in(const Request& request, const char* par
 
 }  // namespace
 
-std::vector<std::string> names_in(std::string_view text) {
-  std::vector<std::string> names;
-  if (text.empty()) return names;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    names.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
+Result<CountRequest> count_request_of(const Request& request) {
+  CountRequest counts;
+  counts.workflow = text_parameter(request, "workflow");
+  counts.statuses = TRY(statuses_of(text_parameter(request, "status")));
+  for (const std::string& name : names_in(text_parameter(request, "by"))) {
+    const auto field = parse_count_field(name);
+    if (!field) return wrong_filter("by", name, "workflow, revision, state or status");
+    counts.by.push_back(*field);
   }
-  return names;
-}
-
-Result<std::vector<InstanceStatus>> statuses_of(std::string_view text) {
-  std::vector<InstanceStatus> statuses;
-  for (const std::string& name : names_in(text)) {
-    const std::optional<InstanceStatus> status = parse_status(name);
-    if (!status) {
-      return fail("request.parameter",
-                  fmt::format("status: {} is not a status; expected pending, running, waiting, "
-                              "paused, complete, failed, cancelled or timedout, or several of "
-                              "them, separated by commas",
-                              in_quotes(name)));
-    }
-    if (std::find(statuses.begin(), statuses.end(), *status) == statuses.end()) {
-      statuses.push_back(*status);
-    }
-  }
-  return statuses;
+  return counts;
 }
 
 Result<InstanceFilter> instance_filter_of(const Request& request) {

@@ -13,11 +13,8 @@ namespace millrace {
 /// each names the parameter.
 Result<InstanceFilter> instance_filter_of(const Request& request);
 
-/// The statuses in a text with names that commas separate; none if the text is empty. Error
+/// The request for counts in the query of a request: `by`, `workflow` and `status`. Error
 /// `request.parameter`.
-Result<std::vector<InstanceStatus>> statuses_of(std::string_view text);
-
-/// The names in a text, which commas separate; none if the text is empty.
-std::vector<std::string> names_in(std::string_view text);
+Result<CountRequest> count_request_of(const Request& request);
 
 }  // namespace millrace

@@ -261,6 +261,14 @@ void add_instance_routes(Router& router, Service& service) {
          return service.instances(ns, filter);
        })});
   router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/instances/count",
+              .query = {"by", "workflow", "status"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                const CountRequest counts = TRY(count_request_of(request));
+                return service.instance_counts(ns, counts);
+              })});
+  router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}",
               .operation = "getInstance",
               .summary = "Shows an instance.",

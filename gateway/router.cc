@@ -51,6 +51,17 @@ bool fits(const std::vector<std::string_view>& pattern, const std::vector<std::s
                     });
 }
 
+/// Whether the path `one` is to be preferred to `other`, if a path fits both: it has text where the
+/// other one has the first placeholder that the two do not share.
+bool is_more_literal(std::string_view one, std::string_view other) {
+  const auto pieces = split(one, '/');
+  const auto others = split(other, '/');
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (is_placeholder(pieces[i]) != is_placeholder(others[i])) return is_placeholder(others[i]);
+  }
+  return false;
+}
+
 Status read_query(std::string_view text, const Route& route, Request& request) {
   std::vector<std::string> unknown;
   for (const std::string_view pair : split(text, '&')) {
@@ -113,9 +124,14 @@ std::variant<Router::Found, Response> Router::find(std::string_view method,
   std::vector<std::string> allowed;
   for (const Route& route : routes_) {
     if (!fits(split(route.path, '/'), pieces)) continue;
-    if (route.method == found.request.method) found.route = &route;
-    allowed.push_back(route.method);
-    if (route.method == "GET") allowed.emplace_back("HEAD");
+    if (std::find(allowed.begin(), allowed.end(), route.method) == allowed.end()) {
+      allowed.push_back(route.method);
+      if (route.method == "GET") allowed.emplace_back("HEAD");
+    }
+    if (route.method != found.request.method) continue;
+    if (found.route == nullptr || is_more_literal(route.path, found.route->path)) {
+      found.route = &route;
+    }
   }
   if (allowed.empty()) {
     return problem(

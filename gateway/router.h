@@ -73,11 +73,11 @@ class Router {
     bool head = false;
   };
 
-  /// Finds the route of a request. `target` is the target of the request line: a path or an
-  /// absolute URL. If there is no route or the target is not valid, returns a problem document: 404
-  /// `request.not_found`, 405 `request.method_not_allowed` with the header Allow, 400
-  /// `request.malformed_target`, `request.unknown_parameter` (with the unknown names) or
-  /// `request.parameter`.
+  /// Finds the route of a request; where both a text and a placeholder of a path fit, the text is
+  /// preferred. `target` is the target of the request line: a path or an absolute URL. If there is
+  /// no route or the target is not valid, returns a problem document: 404 `request.not_found`, 405
+  /// `request.method_not_allowed` with the header Allow, 400 `request.malformed_target`,
+  /// `request.unknown_parameter` (with the unknown names) or `request.parameter`.
   std::variant<Found, Response> find(std::string_view method, std::string_view target) const;
 
  private:

@@ -276,6 +276,10 @@ Result<Json> LocalService::instances(std::string_view ns, const InstanceFilter& 
   return read([&](const View& view) { return parts_.queries.instances(view, ns, filter); });
 }
 
+Result<Json> LocalService::instance_counts(std::string_view ns, const CountRequest& request) {
+  return read([&](const View& view) { return parts_.queries.instance_counts(view, ns, request); });
+}
+
 Result<Json> LocalService::instance(std::string_view ns, const InstanceId& id) {
   return read([&](const View& view) { return parts_.queries.instance(view, ns, id); });
 }

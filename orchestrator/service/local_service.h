@@ -75,6 +75,7 @@ class LocalService final : public Service {
   Result<Json> revisions(std::string_view ns, std::string_view id, size_t limit,
                          std::string_view cursor) override;
   Result<Json> instances(std::string_view ns, const InstanceFilter& filter) override;
+  Result<Json> instance_counts(std::string_view ns, const CountRequest& request) override;
   Result<Json> instance(std::string_view ns, const InstanceId& id) override;
   Result<Json> history(std::string_view ns, const InstanceId& id,
                        const HistoryFilter& filter) override;

@@ -46,6 +46,7 @@ class Queries {
   Result<Json> revisions(const View& view, std::string_view ns, std::string_view id, size_t limit,
                          std::string_view cursor);
   Result<Json> instances(const View& view, std::string_view ns, const InstanceFilter& filter);
+  Result<Json> instance_counts(const View& view, std::string_view ns, const CountRequest& request);
   Result<Json> instance(const View& view, std::string_view ns, const InstanceId& id);
   Result<Json> history(const View& view, std::string_view ns, const InstanceId& id,
                        const HistoryFilter& filter);
@@ -110,6 +111,8 @@ class Queries {
   };
   Result<StartedUnderKey> started_under(const View& view, std::string_view ns,
                                         NamespaceNumber number, const InstanceFilter& filter);
+  /// Error `index.incomplete`: the index has no exact counts at the moment.
+  static Status check_counts(const View& view);
   /// The bounds of a walk that begins now.
   WalkBounds bounds_from_now() const;
 

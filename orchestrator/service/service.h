@@ -48,6 +48,16 @@ struct InstanceFilter {
   std::string cursor;  ///< `next` of the page before; empty: the first page
 };
 
+/// What instances that are counted together have in common.
+enum class CountField : uint8_t { kWorkflow, kRevision, kState, kStatus };
+
+/// Which instances are counted, and together with which others.
+struct CountRequest {
+  std::vector<CountField> by;            ///< empty: all in one number
+  std::string workflow;                  ///< empty: of all workflows
+  std::vector<InstanceStatus> statuses;  ///< with one of these; empty: any
+};
+
 /// A page of a list in the order of names.
 struct PageRequest {
   size_t limit = 1000;
@@ -140,6 +150,10 @@ class Service {
   /// the next page has. Error `id.malformed`: no id begins with filter.id, or the cursor is not an
   /// id.
   virtual Result<Json> instances(std::string_view ns, const InstanceFilter& filter) = 0;
+  /// {"items":[{"workflow"?,"revision"?,"state"?,"status"?,"count"}],"asOf"}: the exact numbers of
+  /// instances, by workflow; `state` is null if its definition is damaged. Errors:
+  /// `index.incomplete`, `request.parameter` (the answer would be too large).
+  virtual Result<Json> instance_counts(std::string_view ns, const CountRequest& request) = 0;
   virtual Result<Json> instance(std::string_view ns, const InstanceId& id) = 0;
   /// {"items":[{"number","time","kind","state"?,"detail"?,"data"?}],"next"}; a page ends after
   /// about 1 MiB of details and data. Error `cursor.malformed`.

@@ -256,12 +256,14 @@ Result<std::optional<IndexedInstance>> first_by_status(const View& view, Namespa
 }
 
 Status each_count(const View& view, NamespaceNumber ns,
-                  const std::function<void(const CountPlace& place, uint64_t count)>& see) {
-  return walk(view, Table::kCounts, ns_prefix(ns), {},
+                  const std::optional<WorkflowNumber>& workflow,
+                  const std::function<bool(const CountPlace& place, uint64_t count)>& see) {
+  std::string prefix = ns_prefix(ns);
+  if (workflow) prefix += workflow_prefix(*workflow);
+  return walk(view, Table::kCounts, prefix, {},
               [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(TRY(decode_count_key(key)),
-                    TRY(rows::decode(view, Table::kCounts, key, value, decode_count)));
-                return true;
+                return see(TRY(decode_count_key(key)),
+                           TRY(rows::decode(view, Table::kCounts, key, value, decode_count)));
               });
 }
 

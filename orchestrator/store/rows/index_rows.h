@@ -135,9 +135,11 @@ Result<std::optional<IndexedInstance>> first_by_status(const View& view, Namespa
                                                        std::optional<InstanceStatus> behind,
                                                        const OnDamage& damaged = nullptr);
 
-/// Visits the counts of a namespace.
+/// Visits the counts of a namespace, or of one of its workflows, in the order of their places,
+/// until `see` returns false.
 Status each_count(const View& view, NamespaceNumber ns,
-                  const std::function<void(const CountPlace& place, uint64_t count)>& see);
+                  const std::optional<WorkflowNumber>& workflow,
+                  const std::function<bool(const CountPlace& place, uint64_t count)>& see);
 Result<Usage> read_usage(const View& view, NamespaceNumber ns);
 
 /// The bounds of the starts of the instances of a namespace; nullopt: they are not known, because

@@ -77,6 +77,7 @@ class FakeService : public Service {
   std::optional<Duration> last_wait();
   std::vector<Duration> waits();
   InstanceFilter last_filter();
+  CountRequest last_count_request();
   HistoryFilter last_history_filter();
   /// The last deletion by a filter. No instance of the workflow `unused` has ended.
   DeleteInstances last_deletion();
@@ -121,6 +122,7 @@ class FakeService : public Service {
   Result<Json> revisions(std::string_view ns, std::string_view id, size_t limit,
                          std::string_view cursor) override;
   Result<Json> instances(std::string_view ns, const InstanceFilter& filter) override;
+  Result<Json> instance_counts(std::string_view ns, const CountRequest& request) override;
   Result<Json> instance(std::string_view, const InstanceId& id) override;
   Result<Json> history(std::string_view ns, const InstanceId& id,
                        const HistoryFilter& filter) override;
@@ -192,6 +194,7 @@ class FakeService : public Service {
   std::vector<std::function<void(Status)>> waiters_;
   std::vector<Duration> waits_;
   InstanceFilter filter_;
+  CountRequest count_request_;
   HistoryFilter history_filter_;
   DeleteInstances deletion_;
   RetryInstance retry_;

@@ -117,6 +117,33 @@ TEST_F(InstanceRoutes, RefusesAConditionThatIsNotValid) {
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
 }
 
+TEST_F(InstanceRoutes, CountsInstances) {
+  const std::string target = "/v1/ns/default/instances/count";
+  const Row rows[] = {
+      {"GET",
+       target + "?by=workflow,status&workflow=order&status=waiting,failed",
+       {},
+       "",
+       200,
+       R"({"items":[{"workflow":"order","status":"waiting","count":12},
+                    {"workflow":"order","status":"failed","count":1}],
+           "asOf":"2021-09-01T12:00:00.000Z"})"},
+      {"GET", target + "?by=workflow,colour", {}, "", 400, "request.parameter"},
+      {"GET", target + "?status=done", {}, "", 400, "request.parameter"},
+      {"GET", target + "?limit=7", {}, "", 400, "request.unknown_parameter"},
+      {"GET", "/v1/ns/none/instances/count", {}, "", 404, "namespace.not_found"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target));
+  EXPECT_EQ(call("GET", target + "?by=").status, 200);
+  EXPECT_TRUE(service_.last_count_request().by.empty());
+  EXPECT_EQ(call("GET", target + "?by=revision,state,workflow,status&status=failed").status, 200);
+  const CountRequest request = service_.last_count_request();
+  using enum CountField;
+  EXPECT_EQ(request.by, (std::vector{kRevision, kState, kWorkflow, kStatus}));
+  EXPECT_EQ(request.workflow, "");
+  EXPECT_EQ(request.statuses, std::vector{InstanceStatus::kFailed});
+}
+
 TEST_F(InstanceRoutes, DeletesTheEndedInstancesThatTheBodySelects) {
   const std::string target = "/v1/ns/default/instances/delete";
   const HttpReply reply = call(

@@ -87,6 +87,22 @@ TEST(Router, NamesUnknownParametersAndListsTheKnownOnes) {
             "unknown parameters: \"limits\", \"Q\"; GET /v1/ns/a/workflows accepts limit, q");
 }
 
+TEST(Router, PrefersATextToAPlaceholderWhereBothFit) {
+  for (const bool text_first : {true, false}) {
+    Router router;
+    if (text_first) router.add({.method = "GET", .path = "/v1/instances/count"});
+    router.add({.method = "GET", .path = "/v1/instances/{instance}"});
+    router.add({.method = "DELETE", .path = "/v1/instances/{instance}"});
+    if (!text_first) router.add({.method = "GET", .path = "/v1/instances/count"});
+    const auto found = router.find("GET", "/v1/instances/count");
+    EXPECT_EQ(std::get<Router::Found>(found).route->path, "/v1/instances/count");
+    const auto other = router.find("GET", "/v1/instances/counts");
+    EXPECT_EQ(std::get<Router::Found>(other).route->path, "/v1/instances/{instance}");
+    const auto refused = router.find("PATCH", "/v1/instances/count");
+    EXPECT_EQ(*find_header(std::get<Response>(refused).headers, "Allow"), "GET, HEAD, DELETE");
+  }
+}
+
 TEST(Router, ListsTheMethodsOfAPathInTheAllowHeader) {
   const auto outcome = two_routes().find("DELETE", "/v1/ns/a/workflows/b");
   const std::string* allow = find_header(std::get<Response>(outcome).headers, "Allow");

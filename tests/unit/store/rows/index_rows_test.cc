@@ -43,11 +43,12 @@ class IndexRowsTest : public StoreTest {
     return found;
   }
   /// The counts, as `revision:state:status=count`.
-  std::vector<std::string> counts() {
+  std::vector<std::string> counts(std::optional<WorkflowNumber> workflow = {}, size_t most = 100) {
     std::vector<std::string> found;
-    EXPECT_TRUE(each_count(*tx, kShop, [&](const CountPlace& place, uint64_t count) {
+    EXPECT_TRUE(each_count(*tx, kShop, workflow, [&](const CountPlace& place, uint64_t count) {
       found.push_back(fmt::format("{}:{}:{}={}", place.revision.number, place.state,
                                   to_string(place.status), count));
+      return found.size() < most;
     }));
     return found;
   }
@@ -55,6 +56,21 @@ class IndexRowsTest : public StoreTest {
   IndexChanges changes;
   std::vector<std::string> damage;
 };
+
+TEST_F(IndexRowsTest, HaveTheCountsOfANamespaceAndOfAWorkflow) {
+  using enum InstanceStatus;
+  IndexedInstance other = one(3, kFailed);
+  other.place.revision.workflow = WorkflowNumber(9);
+  changes.add(*tx, one(1, kWaiting, 2));
+  changes.add(*tx, one(2, kWaiting, 2));
+  changes.add(*tx, other);
+  write();
+  EXPECT_THAT(counts(), ElementsAre("2:2:waiting=2", "2:0:failed=1"));
+  EXPECT_THAT(counts(kOrders), ElementsAre("2:2:waiting=2"));
+  EXPECT_THAT(counts(WorkflowNumber(9)), ElementsAre("2:0:failed=1"));
+  EXPECT_THAT(counts(WorkflowNumber(4)), IsEmpty());
+  EXPECT_THAT(counts({}, 1), ElementsAre("2:2:waiting=2"));
+}
 
 TEST_F(IndexRowsTest, HaveEachInstanceUnderItsStatusInTheOrderOfTheIds) {
   for (const uint8_t last : {5, 1, 9}) changes.add(*tx, one(last, InstanceStatus::kWaiting));
