@@ -1,6 +1,7 @@
 #include "gateway/instance_filter.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -77,6 +78,24 @@ Result<std::vector<InstanceTrait>> traits_of(const Request& request) {
   return traits;
 }
 
+/// "newest", "oldest", or empty: it is not given.
+Result<std::string> order_of(const Request& request) {
+  std::string order = text_parameter(request, "order");
+  if (order.empty() || order == "newest" || order == "oldest") return order;
+  return wrong_filter("order", order, "newest or oldest");
+}
+
+/// The number of a record in a parameter; nullopt: it is not given.
+Result<std::optional<uint64_t>> record_number_in(const Request& request, const char* parameter) {
+  const std::string text = text_parameter(request, parameter);
+  if (text.empty()) return std::optional<uint64_t>();
+  uint64_t number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  if (error == std::errc() && end == last) return std::optional(number);
+  return wrong_filter(parameter, text, "the number of a record");
+}
+
 /// The time in a parameter; nullopt: it is not given.
 Result<std::optional<TimePoint>> time_in(const Request& request, const char* parameter) {
   const std::string text = text_parameter(request, parameter);
@@ -87,6 +106,22 @@ Result<std::optional<TimePoint>> time_in(const Request& request, const char* par
 }
 
 }  // namespace
+
+Result<HistoryFilter> history_filter_of(const Request& request) {
+  HistoryFilter filter;
+  filter.limit = TRY(limit_parameter(request, filter.limit));
+  filter.cursor = text_parameter(request, "cursor");
+  if (request.query.contains("data")) filter.data = TRY(flag_parameter(request, "data"));
+  filter.newest_first = TRY(order_of(request)) == "newest";
+  filter.after = TRY(record_number_in(request, "after"));
+  filter.before = TRY(record_number_in(request, "before"));
+  for (const std::string& name : names_in(text_parameter(request, "kind"))) {
+    const auto kind = parse_history_kind(name);
+    if (!kind) return wrong_filter("kind", name, "kinds of records such as entered and raised");
+    filter.kinds.push_back(*kind);
+  }
+  return filter;
+}
 
 Result<CountRequest> count_request_of(const Request& request) {
   CountRequest counts;
@@ -122,11 +157,7 @@ Result<InstanceFilter> instance_filter_of(const Request& request) {
                             filter.error.size(), kMaxErrorPattern));
   }
   filter.traits = TRY(traits_of(request));
-  const std::string order = text_parameter(request, "order");
-  if (!order.empty() && order != "newest" && order != "oldest") {
-    return wrong_filter("order", order, "newest or oldest");
-  }
-  filter.oldest_first = order == "oldest";
+  filter.oldest_first = TRY(order_of(request)) == "oldest";
   filter.limit = TRY(limit_parameter(request));
   filter.cursor = text_parameter(request, "cursor");
   return filter;

@@ -17,4 +17,8 @@ Result<InstanceFilter> instance_filter_of(const Request& request);
 /// `request.parameter`.
 Result<CountRequest> count_request_of(const Request& request);
 
+/// The filter of a history in the query of a request: `limit`, `cursor`, `order`, `data`, `after`,
+/// `before` and `kind`. Error `request.parameter`.
+Result<HistoryFilter> history_filter_of(const Request& request);
+
 }  // namespace millrace

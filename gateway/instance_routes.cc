@@ -14,20 +14,6 @@
 namespace millrace {
 namespace {
 
-Result<HistoryFilter> history_filter_of(const Request& request) {
-  HistoryFilter filter;
-  filter.limit = TRY(limit_parameter(request, filter.limit));
-  filter.cursor = text_parameter(request, "cursor");
-  if (request.query.contains("data")) filter.data = TRY(flag_parameter(request, "data"));
-  const std::string order = text_parameter(request, "order");
-  if (!order.empty() && order != "oldest" && order != "newest") {
-    return fail("request.parameter",
-                fmt::format("order: {} is not valid; expected oldest or newest", in_quotes(order)));
-  }
-  filter.newest_first = order == "newest";
-  return filter;
-}
-
 // read_more() reads those parameters of a command that only this kind of command has.
 
 template <class T>
@@ -318,10 +304,28 @@ void add_instance_routes(Router& router, Service& service) {
       router, service,
       {"rerun", "Starts a new run from a named state of", {"from"}, "InstanceRun", not_again});
   router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/instances/{instance}/calls",
+              .query = {"limit", "cursor"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                const InstanceId id = TRY(instance_of(request));
+                const size_t limit = TRY(limit_parameter(request));
+                return service.instance_calls(ns, id, limit, text_parameter(request, "cursor"));
+              })});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/instances/{instance}/children",
+              .query = {"limit", "cursor"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                const InstanceId id = TRY(instance_of(request));
+                const size_t limit = TRY(limit_parameter(request));
+                return service.instance_children(ns, id, limit, text_parameter(request, "cursor"));
+              })});
+  router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}/history",
               .operation = "getHistory",
               .summary = "Lists the records of the history of an instance, oldest first.",
-              .query = {"limit", "cursor", "order", "data"},
+              .query = {"limit", "cursor", "order", "data", "after", "before", "kind"},
               .answer = "History",
               .errors = {"namespace.not_found", "instance.not_found", "cursor.malformed"},
               .handler = reading([&service](const Request& request) -> Result<Json> {

@@ -43,6 +43,17 @@ Result<std::string> workflow_of(const Request& request) {
                                                 in_quotes(name)));
 }
 
+Result<uint32_t> revision_of(const Request& request) {
+  const std::string& text = part(request, "revision");
+  uint32_t number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  if (error == std::errc() && end == last && number > 0) return number;
+  return fail(
+      "revision.not_found",
+      fmt::format("{} is not the number of a revision; expected a number from 1", in_quotes(text)));
+}
+
 Result<InstanceId> instance_of(const Request& request) {
   const std::string& text = part(request, "instance");
   if (const Result<InstanceId> id = parse_instance_id(text)) return *id;

@@ -23,6 +23,10 @@ Result<std::string> namespace_of(const Request& request);
 /// The `{workflow}` of the path: an identifier.
 Result<std::string> workflow_of(const Request& request);
 
+/// The `{revision}` of the path: the number of a revision. Error `revision.not_found`: no revision
+/// has such a number.
+Result<uint32_t> revision_of(const Request& request);
+
 /// The `{instance}` of the path. No instance has an id that is not a UUID, so for such a text the
 /// error is `instance.not_found`.
 Result<InstanceId> instance_of(const Request& request);

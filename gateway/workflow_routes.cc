@@ -172,15 +172,27 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}/revisions",
               .operation = "listRevisions",
-              .summary = "Lists the revisions of a workflow with their texts, newest first.",
-              .query = {"limit", "cursor"},
+              .summary = "Lists the revisions of a workflow, newest first.",
+              .query = {"limit", "cursor", "texts"},
               .answer = "Revisions",
               .errors = {"namespace.not_found", "workflow.not_found", "cursor.malformed"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const std::string id = TRY(workflow_of(request));
-                const size_t limit = TRY(limit_parameter(request));
-                return service.revisions(ns, id, limit, text_parameter(request, "cursor"));
+                RevisionsRequest page{.cursor = text_parameter(request, "cursor")};
+                page.limit = TRY(limit_parameter(request));
+                if (request.query.contains("texts")) {
+                  page.texts = TRY(flag_parameter(request, "texts"));
+                }
+                return service.revisions(ns, id, page);
+              })});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/workflows/{workflow}/revisions/{revision}",
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                const std::string id = TRY(workflow_of(request));
+                const uint32_t number = TRY(revision_of(request));
+                return service.revision(ns, id, number);
               })});
   router.add({.method = "POST",
               .path = "/v1/lint",

@@ -191,6 +191,8 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Use a parameter that the message lists."},
     {"retry.malformed", 400, "The retry policy is not valid.",
      "Correct the policy as the message says."},
+    {"revision.not_found", 404, "The workflow has no revision of this number.",
+     "Use a number of the list of revisions."},
     {"schedule.not_found", 404, "The workflow has no schedule.",
      "Name a workflow whose start is a schedule."},
     {"secret.in_use", 409, "A webhook of the namespace sends the secret as its token.",

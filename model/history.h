@@ -49,6 +49,8 @@ enum class HistoryKind : uint8_t {
 
 /// The name of the kind in the API: "started", "entered", …
 std::string_view to_string(HistoryKind kind);
+/// Reads the name of a kind; nullopt if no kind has that name.
+std::optional<HistoryKind> parse_history_kind(std::string_view text);
 
 struct HistoryRecord {
   TimePoint time;

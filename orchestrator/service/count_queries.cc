@@ -141,6 +141,21 @@ Result<Json> Queries::instance_counts(const View& view, std::string_view ns,
   return Json{{"items", std::move(list)}, {"asOf", format_rfc3339(clock_.now())}};
 }
 
+Result<Json> Queries::counts_by_status(const View& view, NamespaceNumber ns,
+                                       WorkflowNumber workflow, size_t& rows) {
+  Json counts = Json::object();
+  if (rows == 0) return nullptr;
+  TRY(each_count(view, ns, workflow, [&](const CountPlace& place, uint64_t count) {
+    if (rows == 0) return false;
+    --rows;
+    const std::string status(to_string(place.status));
+    counts[status] = counts.value(status, uint64_t{0}) + count;
+    return true;
+  }));
+  if (rows == 0) return nullptr;
+  return counts;
+}
+
 Status Queries::check_counts(const View& view) {
   const bool is_incomplete = is_index_incomplete(view);
   TRY(view.status());

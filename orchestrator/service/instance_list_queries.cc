@@ -110,10 +110,13 @@ Result<std::optional<InstanceSelection>> Queries::selection_of(const View& view,
     if (bounds && filter.until) selection.ids.end_before(bounds->end_for(*filter.until));
   }
   if (filter.parent) {
-    // The id of a child has the time of its call, which is not before the start of the parent.
+    // The id of a child has the time of its call, at which the parent lived.
     const auto parent = read_head_anywhere(view, number, *filter.parent);
     if (!parent && !is_damaged_row(parent.error())) return tl::unexpected(parent.error());
-    if (parent && *parent) selection.ids.begin_at((*parent)->started_at);
+    if (parent && *parent) {
+      selection.ids.begin_at((*parent)->started_at);
+      if (const auto end = (*parent)->ended_at) selection.ids.end_before(*end + Duration(1));
+    }
   }
   if (!filter.traits.empty() && !keep_live(selection.statuses)) {
     return std::optional<InstanceSelection>();

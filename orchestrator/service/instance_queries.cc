@@ -1,7 +1,8 @@
-// Queries about one instance, and its form as an item of a list.
+// The JSON forms of an instance: as an item of a list, and whole.
 #include <algorithm>
 
 #include "orchestrator/batch/check_instance.h"
+#include "orchestrator/service/call_item.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/store/rows/head_rows.h"
@@ -11,44 +12,11 @@
 namespace millrace {
 namespace {
 
-/// The word for the status of a call. `started`: millrace knows that a worker has started the
-/// attempt.
-std::string_view to_string(Call::Status status, bool started) {
-  switch (status) {
-    case Call::Status::kQueued:
-      return "queued";
-    case Call::Status::kRunning:
-      return started ? "running" : "scheduled";
-    case Call::Status::kBetween:
-      return "retrying";
-    case Call::Status::kDone:
-      return "complete";
-    case Call::Status::kFailed:
-      return "failed";
-  }
-  return "unknown";
-}
-
-Json to_json(const Instance& instance, const StartedTasks& started, Disclosures& disclosures) {
+Json items_of_calls(const Instance& instance, const StartedTasks& started,
+                    Disclosures& disclosures) {
   Json items = Json::array();
   for (const Call& call : instance.calls) {
-    const bool has_started = call.started || started.contains(call.id);
-    Json json{{"status", to_string(call.status, has_started)}, {"attempt", call.attempt}};
-    if (call.attempt > 0) json[call.outside ? "task" : "instance"] = to_string(call.id);
-    if (call.retry_at) json["nextRetryAt"] = format_rfc3339(*call.retry_at);
-    if (const auto& last = call.last_error) {
-      const Error& error = last->error;
-      json["lastError"] = shown_detail({{"code", error.code}, {"message", error.message}},
-                                       disclosures.of(instance.sealed | call.sealed));
-      json["lastError"]["at"] = format_rfc3339(last->at);
-    }
-    for (size_t i = 0; i < kTimeoutKinds; ++i) {
-      if (!call.deadlines[i]) continue;
-      const std::string_view code = error_code(static_cast<TimeoutKind>(i));
-      json["deadlines"][std::string(code.substr(code.rfind('.') + 1))] =
-          format_rfc3339(*call.deadlines[i]);
-    }
-    items.push_back(std::move(json));
+    items.push_back(call_item(call, instance.sealed, started, disclosures));
   }
   return items;
 }
@@ -83,12 +51,6 @@ Result<Json> Queries::head(const View& view, const Instance& instance, Disclosur
   return json;
 }
 
-Result<Json> Queries::instance(const View& view, std::string_view ns, const InstanceId& id) {
-  const Instance found = TRY(find_instance(view, ns, id));
-  Disclosures disclosures(view, ns, found.ns);
-  return whole(view, found, disclosures);
-}
-
 Result<Json> Queries::whole(const View& view, const Instance& found, Disclosures& disclosures) {
   const Disclosure disclosure = disclosures.of(found.sealed);
   Json json = TRY(head(view, found, disclosures));
@@ -96,7 +58,7 @@ Result<Json> Queries::whole(const View& view, const Instance& found, Disclosures
   json["data"] = shown(found.data, disclosure);
   uint32_t attempt = found.attempt;
   if (!found.calls.empty()) {
-    json["calls"] = to_json(found, started_, disclosures);
+    json["calls"] = items_of_calls(found, started_, disclosures);
     std::optional<TimePoint> next_retry;
     std::optional<TimePoint> deadline = first_deadline(found);
     const auto sooner = [](std::optional<TimePoint>& first, const std::optional<TimePoint>& at) {

@@ -266,10 +266,13 @@ Result<Json> LocalService::workflow(std::string_view ns, std::string_view id) {
   return read([&](const View& view) { return parts_.queries.workflow(view, ns, id); });
 }
 
-Result<Json> LocalService::revisions(std::string_view ns, std::string_view id, size_t limit,
-                                     std::string_view cursor) {
-  return read(
-      [&](const View& view) { return parts_.queries.revisions(view, ns, id, limit, cursor); });
+Result<Json> LocalService::revisions(std::string_view ns, std::string_view id,
+                                     const RevisionsRequest& request) {
+  return read([&](const View& view) { return parts_.queries.revisions(view, ns, id, request); });
+}
+
+Result<Json> LocalService::revision(std::string_view ns, std::string_view id, uint32_t number) {
+  return read([&](const View& view) { return parts_.queries.revision(view, ns, id, number); });
 }
 
 Result<Json> LocalService::instances(std::string_view ns, const InstanceFilter& filter) {
@@ -282,6 +285,19 @@ Result<Json> LocalService::instance_counts(std::string_view ns, const CountReque
 
 Result<Json> LocalService::instance(std::string_view ns, const InstanceId& id) {
   return read([&](const View& view) { return parts_.queries.instance(view, ns, id); });
+}
+
+Result<Json> LocalService::instance_calls(std::string_view ns, const InstanceId& id, size_t limit,
+                                          std::string_view cursor) {
+  return read(
+      [&](const View& view) { return parts_.queries.instance_calls(view, ns, id, limit, cursor); });
+}
+
+Result<Json> LocalService::instance_children(std::string_view ns, const InstanceId& id,
+                                             size_t limit, std::string_view cursor) {
+  return read([&](const View& view) {
+    return parts_.queries.instance_children(view, ns, id, limit, cursor);
+  });
 }
 
 Result<Json> LocalService::history(std::string_view ns, const InstanceId& id,

@@ -72,11 +72,16 @@ class LocalService final : public Service {
   Result<Json> schedules(std::string_view ns, const PageRequest& page) override;
   Result<Json> schedule(std::string_view ns, std::string_view workflow) override;
   Result<Json> workflow(std::string_view ns, std::string_view id) override;
-  Result<Json> revisions(std::string_view ns, std::string_view id, size_t limit,
-                         std::string_view cursor) override;
+  Result<Json> revisions(std::string_view ns, std::string_view id,
+                         const RevisionsRequest& request) override;
+  Result<Json> revision(std::string_view ns, std::string_view id, uint32_t number) override;
   Result<Json> instances(std::string_view ns, const InstanceFilter& filter) override;
   Result<Json> instance_counts(std::string_view ns, const CountRequest& request) override;
   Result<Json> instance(std::string_view ns, const InstanceId& id) override;
+  Result<Json> instance_calls(std::string_view ns, const InstanceId& id, size_t limit,
+                              std::string_view cursor) override;
+  Result<Json> instance_children(std::string_view ns, const InstanceId& id, size_t limit,
+                                 std::string_view cursor) override;
   Result<Json> history(std::string_view ns, const InstanceId& id,
                        const HistoryFilter& filter) override;
   Result<Json> listeners(std::string_view ns, size_t limit, std::string_view cursor) override;

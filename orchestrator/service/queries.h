@@ -43,14 +43,20 @@ class Queries {
   Result<Json> unreadable_settings(const View& view);
   Result<Json> workflows(const View& view, std::string_view ns, const PageRequest& request = {});
   Result<Json> workflow(const View& view, std::string_view ns, std::string_view id);
-  Result<Json> revisions(const View& view, std::string_view ns, std::string_view id, size_t limit,
-                         std::string_view cursor);
+  Result<Json> revisions(const View& view, std::string_view ns, std::string_view id,
+                         const RevisionsRequest& request);
+  Result<Json> revision(const View& view, std::string_view ns, std::string_view id,
+                        uint32_t number);
   Result<Json> instances(const View& view, std::string_view ns, const InstanceFilter& filter);
   Result<Json> instance_counts(const View& view, std::string_view ns, const CountRequest& request);
   Result<Json> instance(const View& view, std::string_view ns, const InstanceId& id);
+  Result<Json> instance_calls(const View& view, std::string_view ns, const InstanceId& id,
+                              size_t limit, std::string_view cursor);
+  Result<Json> instance_children(const View& view, std::string_view ns, const InstanceId& id,
+                                 size_t limit, std::string_view cursor);
   Result<Json> history(const View& view, std::string_view ns, const InstanceId& id,
                        const HistoryFilter& filter);
-  /// The line of an ended instance in the archive: the JSON of instance(), with the members
+  /// The line of an ended instance in the archive: the JSON of whole(), with the members
   /// `namespace`, `history` (the items of all pages of history()) and `variables` ([{"key","size",
   /// "contentType","data","encoding"}], see whole_variable() in shapes.h), by key. A variable with
   /// which those of the line would have more than 16 MiB is left out, and counted in
@@ -91,7 +97,8 @@ class Queries {
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
   /// The JSON of an instance as an item of a list.
   Result<Json> head(const View& view, const Instance& instance, Disclosures& disclosures);
-  /// The JSON of instance(), of an instance that was read.
+  /// The JSON of an instance that was read, with its data and calls. instance() adds to it what is
+  /// read for an operator only.
   Result<Json> whole(const View& view, const Instance& found, Disclosures& disclosures);
   /// Adds the variables of the instance to its line of the archive.
   static Status add_variables(const View& view, const Instance& found, Json& line);
@@ -111,6 +118,10 @@ class Queries {
   };
   Result<StartedUnderKey> started_under(const View& view, std::string_view ns,
                                         NamespaceNumber number, const InstanceFilter& filter);
+  /// {status: n} of the instances of a workflow; null if it has more rows of counts than `rows`,
+  /// from which those that were read are subtracted.
+  static Result<Json> counts_by_status(const View& view, NamespaceNumber ns,
+                                       WorkflowNumber workflow, size_t& rows);
   /// Error `index.incomplete`: the index has no exact counts at the moment.
   static Status check_counts(const View& view);
   /// The bounds of a walk that begins now.

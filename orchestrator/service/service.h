@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "model/history.h"
 #include "model/instance.h"
 #include "orchestrator/batch/command.h"
 #include "orchestrator/definition/loader.h"
@@ -64,12 +65,22 @@ struct PageRequest {
   std::string cursor;  ///< `next` of the page before; empty: the first page
 };
 
+/// A page of the revisions of a workflow.
+struct RevisionsRequest {
+  size_t limit = 50;
+  std::string cursor;  ///< `next` of the page before; empty: the first page
+  bool texts = true;   ///< whether the items have the texts of the definitions
+};
+
 /// Which records of a history a page shows.
 struct HistoryFilter {
   size_t limit = 1000;
-  std::string cursor;         ///< `next` of the page before; empty: the first page
-  bool newest_first = false;  ///< otherwise oldest first
-  bool data = true;           ///< whether the items have the data of the records
+  std::string cursor;              ///< `next` of the page before; empty: the first page
+  bool newest_first = false;       ///< otherwise oldest first
+  bool data = true;                ///< whether the items have the data of the records
+  std::optional<uint64_t> after;   ///< only records with a higher number
+  std::optional<uint64_t> before;  ///< only records with a lower number
+  std::vector<HistoryKind> kinds;  ///< only records of these kinds; empty: any
 };
 
 /// The result of publishing events: how many the stream accepted, and how many of them were
@@ -135,15 +146,19 @@ class Service {
   /// "used"?: n}}}; `used` is missing if the quota is one of each instance or of a time, and while
   /// the index of the store is being built.
   virtual Result<Json> one_namespace(std::string_view ns) = 0;
-  /// {"items":[{"id","revision","start": kind,"name","paused","updatedAt"}],"next"}, by id.
+  /// {"items":[{"id","revision","start": kind,"name","paused","updatedAt","counts"?:{status: n},
+  /// "nextTick"?}],"next"}, by id. `counts` is missing while the index is not complete, and for
+  /// workflows for which too many rows of counts would be read.
   virtual Result<Json> workflows(std::string_view ns, const PageRequest& page) = 0;
   /// A workflow as in workflows(), with
   /// {"description","version","states":[{"id","type"}],"definition": the text}.
   virtual Result<Json> workflow(std::string_view ns, std::string_view id) = 0;
-  /// {"items":[{"revision","createdAt","definition": the text}],"next"}, newest first; a page ends
+  /// {"items":[{"revision","createdAt","definition"?: the text}],"next"}, newest first; a page ends
   /// after about 1 MiB of texts. Error `cursor.malformed`.
-  virtual Result<Json> revisions(std::string_view ns, std::string_view id, size_t limit,
-                                 std::string_view cursor) = 0;
+  virtual Result<Json> revisions(std::string_view ns, std::string_view id,
+                                 const RevisionsRequest& request) = 0;
+  /// {"workflow","revision","createdAt","definition": the text}. Error `revision.not_found`.
+  virtual Result<Json> revision(std::string_view ns, std::string_view id, uint32_t number) = 0;
   /// {"items":[{"id","workflow","revision","status","state","startedAt",…}],"next","complete",
   /// "looked"}. `looked`: the number of instances that were read for the page; `complete` is false
   /// if a bound of this number or of the time ended the page, so that it may lack instances which
@@ -154,9 +169,22 @@ class Service {
   /// instances, by workflow; `state` is null if its definition is damaged. Errors:
   /// `index.incomplete`, `request.parameter` (the answer would be too large).
   virtual Result<Json> instance_counts(std::string_view ns, const CountRequest& request) = 0;
+  /// An instance as in instances(), with {"input","data","output"?,"attempt","damage"?,
+  /// "calls"?:[…],"callCounts"?:{status: n},"transitions","key"?,"correlation"?,
+  /// "waits"?:[{"type","context","since"}],"timers"?:[{"kind","at","held"?,"then"?}],
+  /// "startedBy"?: the detail of the first record of the history, if few rows come after it,
+  /// "children"?:{"counts":{status: n},"complete"}: of those that the calls of its state made}.
   virtual Result<Json> instance(std::string_view ns, const InstanceId& id) = 0;
+  /// {"items":[{"index","status","attempt",…}],"next"}: the calls of its state, in their order.
+  /// Error `cursor.malformed`.
+  virtual Result<Json> instance_calls(std::string_view ns, const InstanceId& id, size_t limit,
+                                      std::string_view cursor) = 0;
+  /// The instances that calls of the instance have started, as in instances(), oldest first. Error
+  /// `instance.not_found`.
+  virtual Result<Json> instance_children(std::string_view ns, const InstanceId& id, size_t limit,
+                                         std::string_view cursor) = 0;
   /// {"items":[{"number","time","kind","state"?,"detail"?,"data"?}],"next"}; a page ends after
-  /// about 1 MiB of details and data. Error `cursor.malformed`.
+  /// about 1 MiB of details and data, or 20 000 records of other kinds. Error `cursor.malformed`.
   virtual Result<Json> history(std::string_view ns, const InstanceId& id,
                                const HistoryFilter& filter) = 0;
   /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next"}

@@ -10,6 +10,8 @@
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/index_build.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -17,6 +19,9 @@ namespace {
 
 /// The number of ticks that the query of one schedule returns.
 constexpr size_t kUpcoming = 5;
+
+/// The most rows of counts that are read for one page of workflows.
+constexpr size_t kMostRowsOfCounts = 100'000;
 
 /// Reads the row of a definition. A definition in the cache does not imply that its row still
 /// exists.
@@ -32,6 +37,10 @@ Result<Json> Queries::workflows(const View& view, std::string_view ns, const Pag
   // TRY is not used: with it, g++ 12 warns about freeing the list of a failed result.
   const Result<SomeWorkflows> known = some_workflows(view, ns, request);
   if (!known) return tl::unexpected(known.error());
+  const NamespaceNumber number = TRY(find_namespace(view, ns));
+  const bool has_counts = !is_index_incomplete(view);
+  TRY(view.status());
+  size_t rows_left = kMostRowsOfCounts;
   Page page(request.limit);
   for (const auto& [id, record] : *known) {
     if (!page.has_room()) break;
@@ -44,6 +53,16 @@ Result<Json> Queries::workflows(const View& view, std::string_view ns, const Pag
               {"name", workflow->name},
               {"paused", record.paused},
               {"updatedAt", format_rfc3339(stored.created_at)}};
+    if (has_counts) {
+      Result<Json> counts = counts_by_status(view, number, record.number, rows_left);
+      if (!counts && !is_damaged_row(counts.error())) return counts;
+      if (counts && !counts->is_null()) item["counts"] = *std::move(counts);
+    }
+    if (workflow->start.cron) {
+      const Result<Json> ticks = schedule(view, id, record, 0);
+      if (!ticks && !is_damaged_row(ticks.error())) return ticks;
+      if (ticks) item["nextTick"] = ticks->at("nextTick");
+    }
     page.add(std::move(item), id, stored.text.size());
   }
   return std::move(page).json();
@@ -71,25 +90,39 @@ Result<Json> Queries::workflow(const View& view, std::string_view ns, std::strin
 }
 
 Result<Json> Queries::revisions(const View& view, std::string_view ns, std::string_view id,
-                                size_t limit, std::string_view cursor) {
-  const auto behind = TRY(parse_number_cursor(cursor));
+                                const RevisionsRequest& request) {
+  const auto behind = TRY(parse_number_cursor(request.cursor));
   if (behind && *behind > std::numeric_limits<uint32_t>::max()) return malformed_cursor();
   std::optional<uint32_t> before;
   if (behind) before = static_cast<uint32_t>(*behind);
   const WorkflowRecord record = TRY(find_workflow(view, ns, id));
-  Page page(limit);
+  Page page(request.limit);
   TRY(each_definition(
       view, record.number, before,
       [&](uint32_t number, const DefinitionRecord& stored) {
         if (!page.has_room()) return false;
-        page.add({{"revision", number},
-                  {"createdAt", format_rfc3339(stored.created_at)},
-                  {"definition", stored.text}},
-                 std::to_string(number), stored.text.size());
+        Json item{{"revision", number}, {"createdAt", format_rfc3339(stored.created_at)}};
+        if (request.texts) item["definition"] = stored.text;
+        page.add(std::move(item), std::to_string(number), stored.text.size());
         return true;
       },
       [](const Error&) {}));
   return std::move(page).json();
+}
+
+Result<Json> Queries::revision(const View& view, std::string_view ns, std::string_view id,
+                               uint32_t number) {
+  const WorkflowRecord record = TRY(find_workflow(view, ns, id));
+  const auto stored = TRY(read_definition(view, {record.number, number}));
+  if (!stored) {
+    return fail("revision.not_found",
+                fmt::format("workflow \"{}\" has no revision {}; its newest one is {}", id, number,
+                            record.latest));
+  }
+  return Json{{"workflow", id},
+              {"revision", number},
+              {"createdAt", format_rfc3339(stored->created_at)},
+              {"definition", stored->text}};
 }
 
 Result<Json> Queries::schedule(const View& view, std::string_view id, const WorkflowRecord& record,

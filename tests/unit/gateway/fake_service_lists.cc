@@ -18,4 +18,32 @@ Result<Json> FakeService::instance_counts(std::string_view ns, const CountReques
               {"asOf", "2021-09-01T12:00:00.000Z"}};
 }
 
+Result<Json> FakeService::revision(std::string_view ns, std::string_view id, uint32_t number) {
+  const Result<Json> newest = workflow(ns, id);
+  if (!newest) return newest;
+  if (number > newest->at("revision").get<uint32_t>()) {
+    return fail("revision.not_found", "there is no such revision");
+  }
+  return Json{{"workflow", id}, {"revision", number}, {"definition", newest->at("definition")}};
+}
+
+Result<Json> FakeService::instance_calls(std::string_view ns, const InstanceId& id, size_t limit,
+                                         std::string_view cursor) {
+  const Result<Json> known = instance(ns, id);
+  if (!known) return known;
+  return Json{
+      {"items", {{{"index", 0}, {"status", "retrying"}, {"attempt", 2}, {"task", kInstance}}}},
+      {"next", nullptr},
+      {"asked", {{"limit", limit}, {"cursor", cursor}}}};
+}
+
+Result<Json> FakeService::instance_children(std::string_view ns, const InstanceId& id, size_t limit,
+                                            std::string_view cursor) {
+  const Result<Json> known = instance(ns, id);
+  if (!known) return known;
+  return Json{{"items", {instance_json(kInstance, "complete")}},
+              {"next", nullptr},
+              {"asked", {{"limit", limit}, {"cursor", cursor}}}};
+}
+
 }  // namespace millrace

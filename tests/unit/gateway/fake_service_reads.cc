@@ -66,15 +66,16 @@ Result<Json> FakeService::workflow(std::string_view ns, std::string_view id) {
               {"states", Json::array({Json{{"id", "wait"}, {"type", "noop"}}})}};
 }
 
-Result<Json> FakeService::revisions(std::string_view ns, std::string_view id, size_t limit,
-                                    std::string_view cursor) {
+Result<Json> FakeService::revisions(std::string_view ns, std::string_view id,
+                                    const RevisionsRequest& request) {
   const Result<Json> newest = workflow(ns, id);
   if (!newest) return newest;
   const size_t first = newest->at("revision").get<size_t>();
-  size_t revision = cursor.empty() ? first : std::stoul(std::string(cursor)) - 1;
+  size_t revision = request.cursor.empty() ? first : std::stoul(request.cursor) - 1;
   Json items = Json::array();
-  for (; revision > 0 && items.size() < limit; --revision) {
-    items.push_back({{"revision", revision}, {"createdAt", kMoment}, {"definition", "id: order"}});
+  for (; revision > 0 && items.size() < request.limit; --revision) {
+    items.push_back({{"revision", revision}, {"createdAt", kMoment}});
+    if (request.texts) items.back()["definition"] = "id: order";
   }
   return Json{{"items", std::move(items)},
               {"next", revision > 0 ? Json(std::to_string(revision + 1)) : Json()}};

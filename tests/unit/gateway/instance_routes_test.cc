@@ -117,6 +117,32 @@ TEST_F(InstanceRoutes, RefusesAConditionThatIsNotValid) {
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
 }
 
+TEST_F(InstanceRoutes, ListsTheCallsAndTheChildrenOfAnInstance) {
+  const std::string one = std::string("/v1/ns/default/instances/") + FakeService::kInstance;
+  const std::string child = FakeService::instance_json(FakeService::kInstance, "complete").dump();
+  const Row rows[] = {
+      {"GET",
+       one + "/calls?limit=7&cursor=3",
+       {},
+       "",
+       200,
+       R"({"items":[{"index":0,"status":"retrying","attempt":2,"task":")" +
+           std::string(FakeService::kInstance) +
+           R"("}],"next":null,"asked":{"limit":7,"cursor":"3"}})"},
+      {"GET",
+       one + "/children?limit=7&cursor=3",
+       {},
+       "",
+       200,
+       R"({"items":[)" + child + R"(],"next":null,"asked":{"limit":7,"cursor":"3"}})"},
+      {"GET", one + "/calls?limit=0", {}, "", 400, "request.parameter"},
+      {"GET", one + "/children?order=oldest", {}, "", 400, "request.unknown_parameter"},
+      {"GET", "/v1/ns/default/instances/12/calls", {}, "", 404, "instance.not_found"},
+      {"GET", "/v1/ns/default/instances/12/children", {}, "", 404, "instance.not_found"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target));
+}
+
 TEST_F(InstanceRoutes, CountsInstances) {
   const std::string target = "/v1/ns/default/instances/count";
   const Row rows[] = {
@@ -220,6 +246,15 @@ TEST_F(InstanceRoutes, PassesTheParametersOfAPageOfTheHistory) {
   EXPECT_EQ(filter.cursor, "12");
   EXPECT_TRUE(filter.newest_first);
   EXPECT_FALSE(filter.data);
+  EXPECT_EQ(filter.after, std::nullopt);
+  EXPECT_EQ(call("GET", history + "?after=3&before=9&kind=entered,raised").status, 200);
+  filter = service_.last_history_filter();
+  EXPECT_EQ(filter.after, 3U);
+  EXPECT_EQ(filter.before, 9U);
+  EXPECT_EQ(filter.kinds, (std::vector{HistoryKind::kEntered, HistoryKind::kRaised}));
+  for (const char* const wrong : {"?after=x", "?before=-1", "?kind=entered,left"}) {
+    EXPECT_EQ(call("GET", history + wrong).code(), "request.parameter") << wrong;
+  }
 }
 
 }  // namespace

@@ -115,6 +115,49 @@ TEST_F(HistoryQueriesTest, ListRecordsInPagesOldestOrNewestFirst) {
   EXPECT_EQ(all_pages({.limit = 3, .newest_first = true}), "6 5 4 | 3 2 1 ");
 }
 
+TEST_F(HistoryQueriesTest, ListTheRecordsBetweenTwoNumbers) {
+  store_history({2, 0, 3, 1});
+  EXPECT_EQ(all_pages({.after = 2}), "3 4 5 6 ");
+  EXPECT_EQ(all_pages({.before = 5}), "1 2 3 4 ");
+  EXPECT_EQ(all_pages({.after = 1, .before = 6}), "2 3 4 5 ");
+  EXPECT_EQ(all_pages({.limit = 2, .after = 1, .before = 6}), "2 3 | 4 5 ");
+  EXPECT_EQ(all_pages({.limit = 2, .newest_first = true, .after = 1, .before = 6}), "5 4 | 3 2 ");
+  EXPECT_EQ(all_pages({.newest_first = true, .after = 4}), "6 5 ");
+  EXPECT_EQ(all_pages({.after = 3, .before = 4}), "");
+  EXPECT_EQ(all_pages({.after = 99}), "");
+}
+
+TEST_F(HistoryQueriesTest, ListTheRecordsOfSomeKinds) {
+  Instance instance = waiting_instance(waits, 1);
+  HistoryRow row{.ns = ns, .instance = instance.id};
+  for (const HistoryKind kind : {HistoryKind::kStarted, HistoryKind::kEntered, HistoryKind::kRaised,
+                                 HistoryKind::kEntered}) {
+    row.records.push_back({.time = now, .kind = kind});
+  }
+  write_history(*tx, 1, row);
+  instance.last_history = 1;
+  instance.history_count = 4;
+  store(instance);
+  const auto numbers = [&](const HistoryFilter& filter) {
+    std::vector<int> found;
+    const Json items = answer(history(filter))["items"];
+    for (const Json& item : items) found.push_back(item["number"]);
+    return found;
+  };
+  EXPECT_EQ(numbers({.kinds = {HistoryKind::kEntered}}), (std::vector{2, 4}));
+  EXPECT_EQ(numbers({.kinds = {HistoryKind::kRaised, HistoryKind::kStarted}}), (std::vector{1, 3}));
+  EXPECT_EQ(numbers({.newest_first = true, .kinds = {HistoryKind::kEntered}}), (std::vector{4, 2}));
+  EXPECT_THAT(numbers({.kinds = {HistoryKind::kEnded}}), IsEmpty());
+}
+
+TEST_F(HistoryQueriesTest, EndAPageAfterManyRecordsOfOtherKinds) {
+  store_history({30'000});
+  const Json page = answer(history({.kinds = {HistoryKind::kEnded}}));
+  EXPECT_THAT(page["items"], IsEmpty());
+  EXPECT_EQ(page["next"], "20165");
+  EXPECT_EQ(answer(history({.cursor = "20165", .kinds = {HistoryKind::kEnded}}))["next"], nullptr);
+}
+
 TEST_F(HistoryQueriesTest, EndAPageThatHasManyBytes) {
   store_history({1, 2, 1}, Page::kMostBytes / 2 + 1);
   EXPECT_EQ(all_pages({}), "1 2 | 3 4 ");
@@ -162,7 +205,8 @@ TEST_F(HistoryQueriesTest, ReadNoRowBeforeAPage) {
 TEST_F(HistoryQueriesTest, FailWhenAReadFails) {
   store_history({2, 3});
   for (const HistoryFilter& filter :
-       {HistoryFilter{}, HistoryFilter{.limit = 2, .cursor = "2", .newest_first = true}}) {
+       {HistoryFilter{}, HistoryFilter{.limit = 2, .cursor = "2", .newest_first = true},
+        HistoryFilter{.after = 2, .before = 4}}) {
     expect_each_read_to_count(history(filter));
   }
 }

@@ -273,6 +273,7 @@ TEST_F(InstanceQueriesTest, ShowALiveInstanceWithItsDataAndItsInput) {
   expected["input"] = {{"number", 1}};
   expected["data"] = {{"paid", true}};
   expected["attempt"] = 3;
+  expected["transitions"] = 0;
   EXPECT_EQ(answer(one(1)), expected);
 }
 
@@ -284,6 +285,7 @@ TEST_F(InstanceQueriesTest, ShowAnEndedInstanceWithItsOutput) {
   expected["input"] = {{"number", 1}};
   expected["data"] = expected["output"] = {{"paid", true}};
   expected["attempt"] = 1;
+  expected["transitions"] = 0;
   EXPECT_EQ(answer(one(1)), expected);
 }
 

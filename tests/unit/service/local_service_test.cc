@@ -227,8 +227,10 @@ TEST_F(LocalServiceTest, AnswersQueriesAboutWorkflows) {
                 queries.workflows(view, "default"));
   expect_answer([&] { return service->workflow("default", "waits"); },
                 queries.workflow(view, "default", "waits"));
-  expect_answer([&] { return service->revisions("default", "waits", 9, ""); },
-                queries.revisions(view, "default", "waits", 9, ""));
+  expect_answer([&] { return service->revision("default", "waits", 1); },
+                queries.revision(view, "default", "waits", 1));
+  expect_answer([&] { return service->revisions("default", "waits", {.limit = 9}); },
+                queries.revisions(view, "default", "waits", {.limit = 9}));
   expect_answer([&] { return service->schedules("default", {}); },
                 queries.schedules(view, "default"));
   expect_answer([&] { return service->schedule("default", "ticks"); },
@@ -246,6 +248,12 @@ TEST_F(LocalServiceTest, AnswersQueriesAboutInstances) {
                 queries.instances(view, "default", filter));
   expect_answer([&] { return service->instance("default", id); },
                 queries.instance(view, "default", id));
+  expect_answer([&] { return service->instance_counts("default", {}); },
+                queries.instance_counts(view, "default", {}));
+  expect_answer([&] { return service->instance_calls("default", id, 1, ""); },
+                queries.instance_calls(view, "default", id, 1, ""));
+  expect_answer([&] { return service->instance_children("default", id, 1, ""); },
+                queries.instance_children(view, "default", id, 1, ""));
   expect_answer([&] { return service->history("default", id, {}); },
                 queries.history(view, "default", id, {}));
   expect_answer([&] { return service->listeners("default", 1, ""); },

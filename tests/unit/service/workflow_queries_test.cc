@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/service/page.h"
+#include "orchestrator/store/rows/index_build.h"
 #include "tests/unit/service/query_fixture.h"
 
 namespace millrace {
@@ -62,8 +63,7 @@ states:
     return [=](Queries& queries, const View& view) { return queries.workflow(view, ns, id); };
   }
   static Ask revisions(std::string id, std::string ns = "default") {
-    return
-        [=](Queries& queries, const View& view) { return queries.revisions(view, ns, id, 50, ""); };
+    return [=](Queries& queries, const View& view) { return queries.revisions(view, ns, id, {}); };
   }
   static Ask schedule(std::string id, std::string ns = "default") {
     return [=](Queries& queries, const View& view) { return queries.schedule(view, ns, id); };
@@ -80,9 +80,58 @@ TEST_F(WorkflowQueriesTest, ListTheWorkflowsOfTheNamespaceSortedById) {
   pause(apply("id: alone\nstates:\n- {id: end, type: noop}\n"));
   EXPECT_EQ(answer(list), Json::parse(R"({"items": [
     {"id": "alone", "revision": 1, "start": "default", "name": "", "paused": true,
-     "updatedAt": "2023-11-14T23:13:20.000Z"},
+     "updatedAt": "2023-11-14T23:13:20.000Z", "counts": {}},
     {"id": "order", "revision": 1, "start": "event", "name": "Orders", "paused": false,
-     "updatedAt": "2023-11-14T22:13:20.000Z"}], "next": null})"));
+     "updatedAt": "2023-11-14T22:13:20.000Z", "counts": {}}], "next": null})"));
+}
+
+TEST_F(WorkflowQueriesTest, ListTheNumberOfInstancesAndTheNextTickOfEachWorkflow) {
+  const WorkflowNumber ticks = apply_ticks();
+  store(waiting_instance(order, 1));
+  store(waiting_instance(order, 2));
+  Instance later = waiting_instance(order, 3);
+  later.state = 1;
+  store(later);
+  store(ended(waiting_instance(order, 4), InstanceStatus::kFailed));
+  const auto items = [&] { return answer(list)["items"]; };
+  EXPECT_EQ(items()[0]["counts"], (Json{{"waiting", 3}, {"failed", 1}}));
+  EXPECT_EQ(items()[1]["counts"], Json::object());
+  EXPECT_FALSE(items()[0].contains("nextTick"));
+  EXPECT_EQ(items()[1]["nextTick"], answer(schedule("ticks"))["nextTick"]);
+  drop(Table::kSchedules, rows::workflow_prefix(ticks));
+  EXPECT_FALSE(items()[1].contains("nextTick")) << "its row is missing";
+  damage(Table::kCounts,
+         count_key(
+             {.ns = ns, .revision = {order, 1}, .state = 1, .status = InstanceStatus::kWaiting}));
+  EXPECT_FALSE(items()[0].contains("counts"));
+  EXPECT_TRUE(items()[1].contains("counts"));
+  request_index_build(*tx);
+  commit();
+  EXPECT_FALSE(items()[1].contains("counts")) << "the index is not complete";
+}
+
+TEST_F(WorkflowQueriesTest, ShowARevisionWithItsTextAndListTheOthersWithout) {
+  now += std::chrono::hours(1);
+  apply(kShorter);
+  const auto revision = [](uint32_t number, std::string id = "order") -> Ask {
+    return [=](Queries& queries, const View& view) {
+      return queries.revision(view, "default", id, number);
+    };
+  };
+  EXPECT_EQ(answer(revision(1)), (Json{{"workflow", "order"},
+                                       {"revision", 1},
+                                       {"createdAt", "2023-11-14T22:13:20.000Z"},
+                                       {"definition", kOrder}}));
+  EXPECT_EQ(answer(revision(2))["definition"], kShorter);
+  EXPECT_EQ(outcome(revision(3)), "revision.not_found");
+  EXPECT_EQ(outcome(revision(1, "none")), "workflow.not_found");
+  const Json list_of_all = answer([](Queries& queries, const View& view) {
+    return queries.revisions(view, "default", "order", {.texts = false});
+  });
+  EXPECT_EQ(list_of_all["items"],
+            (Json{{{"revision", 2}, {"createdAt", "2023-11-14T23:13:20.000Z"}},
+                  {{"revision", 1}, {"createdAt", "2023-11-14T22:13:20.000Z"}}}));
+  expect_each_read_to_count(revision(1));
 }
 
 TEST_F(WorkflowQueriesTest, ListWorkflowsInPages) {
@@ -174,7 +223,7 @@ TEST_F(WorkflowQueriesTest, ListRevisionsInPages) {
   apply(kOrder);
   const auto page = [&](size_t limit, const std::string& cursor) {
     const Json found = answer([&](Queries& queries, const View& view) {
-      return queries.revisions(view, "default", "order", limit, cursor);
+      return queries.revisions(view, "default", "order", {.limit = limit, .cursor = cursor});
     });
     std::string text;
     for (const Json& shown : found["items"]) text += shown["revision"].dump() + " ";
@@ -185,7 +234,7 @@ TEST_F(WorkflowQueriesTest, ListRevisionsInPages) {
   EXPECT_EQ(page(3, ""), "3 2 1 null");
   for (const char* const wrong : {"x", "0", "4294967296"}) {
     EXPECT_EQ(outcome([&](Queries& queries, const View& view) {
-                return queries.revisions(view, "default", "order", 2, wrong);
+                return queries.revisions(view, "default", "order", {.limit = 2, .cursor = wrong});
               }),
               "cursor.malformed");
   }
@@ -277,8 +326,8 @@ TEST_F(WorkflowQueriesTest, FailOnAMissingOrDamagedDefinition) {
 }
 
 TEST_F(WorkflowQueriesTest, FailOnAMissingRowOfALoadedDefinition) {
-  Queries with_loaded(definitions,
-                      started);  // with the engine's cache, which has loaded the definition
+  // With the engine's cache, which has loaded the definition.
+  Queries with_loaded(definitions, started, clock);
   drop(Table::kDefinitions, definition_key({order, 1}));
   const Snapshot view = *Snapshot::take(*environment);
   for (const Result<Json>& found :

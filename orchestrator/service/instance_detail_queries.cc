@@ -1,0 +1,183 @@
+// Queries for what one instance waits for, what is due, who started it, its calls and its children.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "orchestrator/batch/commands/not_found.h"
+#include "orchestrator/service/call_item.h"
+#include "orchestrator/service/cursor.h"
+#include "orchestrator/service/page.h"
+#include "orchestrator/service/queries.h"
+#include "orchestrator/service/shapes.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "states/state.h"
+
+namespace millrace {
+namespace {
+
+/// The most rows of a history among which a query looks for the first record.
+constexpr size_t kMostStartRows = 64;
+/// The most children whose heads are read for their counts.
+constexpr size_t kMostCountedChildren = 1'000;
+
+std::string_view to_string(TimerKind kind) {
+  switch (kind) {
+    case TimerKind::kStateTimeout:
+      return "state";
+    case TimerKind::kDelay:
+      return "delay";
+    case TimerKind::kRetry:
+      return "retry";
+    case TimerKind::kInterrupt:
+      return "interrupt";
+    case TimerKind::kKill:
+      return "kill";
+    case TimerKind::kRun:
+      return "run";
+    case TimerKind::kExecution:
+      return "execution";
+    case TimerKind::kCalls:
+      return "calls";
+  }
+  return "unknown";
+}
+
+/// The state that follows when the timeout of the state expires; null: it is not known, because no
+/// `catch` names one or a retry policy may apply.
+Json state_after_timeout(const Workflow& workflow, const StateCommon& common) {
+  if (common.retries) return nullptr;
+  const Catch* const found = find_catch(common, "direktiv.stateTimeout");
+  if (found == nullptr || !found->transition) return nullptr;
+  return workflow.states[*found->transition]->common().id;
+}
+
+Json timers_of(const Instance& instance, const Workflow& workflow) {
+  std::vector<std::pair<Timer, bool>> timers;  // with whether it is held
+  for (const Timer& timer : instance.timers) timers.emplace_back(timer, false);
+  for (const Timer& timer : instance.held_timers) timers.emplace_back(timer, true);
+  std::stable_sort(timers.begin(), timers.end(), [](const auto& one, const auto& other) {
+    return one.first.deadline < other.first.deadline;
+  });
+  Json items = Json::array();
+  for (const auto& [timer, is_held] : timers) {
+    Json item{{"kind", to_string(timer.kind)}, {"at", format_rfc3339(timer.deadline)}};
+    if (is_held) item["held"] = true;
+    if (timer.kind == TimerKind::kStateTimeout) {
+      Json then = state_after_timeout(workflow, workflow.states[instance.state]->common());
+      if (!then.is_null()) item["then"] = std::move(then);
+    }
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+Json waits_of(const Instance& instance, const Disclosure& disclosure) {
+  Json items = Json::array();
+  for (const Listener& listener : instance.listeners) {
+    Json item = to_json(listener.filter, disclosure);
+    item["since"] = format_rfc3339(instance.state_from);
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+/// The detail of the first record; null: it is not kept, or too many rows come after it.
+Result<Json> started_by(const View& view, const Instance& instance, const Disclosure& disclosure) {
+  if (instance.history_trimmed > 0) return nullptr;
+  std::optional<uint64_t> first;
+  size_t looked = 0;
+  TRY(each_history_place(view, instance, [&](const HistoryPlace& place) -> Result<bool> {
+    if (place.first == 1 && place.records > 0) first = place.row;
+    return ++looked < kMostStartRows;
+  }));
+  if (!first) return nullptr;
+  const std::vector<HistoryRecord> records = TRY(read_history_row(view, instance, *first));
+  if (records.empty() || records.front().kind != HistoryKind::kStarted ||
+      records.front().detail.is_null()) {
+    return nullptr;
+  }
+  return shown_detail(records.front().detail.value(), disclosure);
+}
+
+/// {"counts":{status: n},"complete"} of the children that the calls of the state have made; null:
+/// there is none.
+Result<Json> children_of_calls(const View& view, const Instance& instance) {
+  std::map<std::string, size_t, std::less<>> counts;
+  size_t looked = 0;
+  bool is_complete = true;
+  for (const Call& call : instance.calls) {
+    if (call.outside || call.attempt == 0) continue;
+    is_complete = looked < kMostCountedChildren;
+    if (!is_complete) break;
+    ++looked;
+    const auto child = read_head_anywhere(view, instance.ns, call.id);
+    if (!child && !is_damaged_row(child.error())) return tl::unexpected(child.error());
+    // A call whose child does not exist yet, or does no more, is not counted.
+    if (child && !*child) continue;
+    ++counts[std::string(child ? millrace::to_string((*child)->status) : "damaged")];
+  }
+  if (looked == 0) return nullptr;
+  return Json{{"counts", counts}, {"complete", is_complete}};
+}
+
+}  // namespace
+
+Result<Json> Queries::instance(const View& view, std::string_view ns, const InstanceId& id) {
+  const Instance found = TRY(find_instance(view, ns, id));
+  Disclosures disclosures(view, ns, found.ns);
+  const Disclosure disclosure = disclosures.of(found.sealed);
+  Json json = TRY(whole(view, found, disclosures));
+  const auto workflow = TRY(definitions_.find_or_load(view, found.revision));
+  json["transitions"] = found.transitions;
+  if (!found.idempotency_key.empty()) json["key"] = disclosure.over(found.idempotency_key);
+  if (!found.correlation.empty()) json["correlation"] = disclosure.over(found.correlation);
+  if (!found.listeners.empty()) json["waits"] = waits_of(found, disclosure);
+  if (!found.timers.empty() || !found.held_timers.empty()) {
+    json["timers"] = timers_of(found, *workflow);
+  }
+  Result<Json> origin = started_by(view, found, disclosure);
+  if (!origin && !is_damaged_row(origin.error())) return origin;
+  if (origin && !origin->is_null()) json["startedBy"] = *std::move(origin);
+  if (!found.calls.empty()) {
+    std::map<std::string, size_t, std::less<>> counts;
+    for (const Call& call : found.calls) ++counts[std::string(call_status(call, started_))];
+    json["callCounts"] = counts;
+  }
+  Json children = TRY(children_of_calls(view, found));
+  if (!children.is_null()) json["children"] = std::move(children);
+  return json;
+}
+
+Result<Json> Queries::instance_calls(const View& view, std::string_view ns, const InstanceId& id,
+                                     size_t limit, std::string_view cursor) {
+  const size_t first = TRY(parse_number_cursor(cursor)).value_or(0);
+  const NamespaceNumber number = TRY(find_namespace(view, ns));
+  const auto found = TRY(read_head_anywhere(view, number, id));
+  if (!found) return tl::unexpected(no_instance(ns, id));
+  Page page(limit);
+  Disclosures disclosures(view, ns, number);
+  const std::vector<Call> calls = TRY(read_some_calls(view, *found, first, limit + 1));
+  for (size_t i = 0; i < calls.size() && page.has_room(); ++i) {
+    Json item = call_item(calls[i], found->sealed, started_, disclosures);
+    item["index"] = first + i;
+    const auto& last = calls[i].last_error;
+    page.add(std::move(item), std::to_string(first + i + 1), last ? last->error.message.size() : 0);
+  }
+  return std::move(page).json();
+}
+
+Result<Json> Queries::instance_children(const View& view, std::string_view ns, const InstanceId& id,
+                                        size_t limit, std::string_view cursor) {
+  const NamespaceNumber number = TRY(find_namespace(view, ns));
+  if (!TRY(has_rows(view, number, id))) return tl::unexpected(no_instance(ns, id));
+  return instances(
+      view, ns,
+      {.parent = id, .oldest_first = true, .limit = limit, .cursor = std::string(cursor)});
+}
+
+}  // namespace millrace
