@@ -9,8 +9,9 @@
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
+#include "cli/instance_lists.h"
 #include "cli/pages.h"
-#include "policies/duration.h"
+#include "cli/time_flag.h"
 
 namespace millrace {
 namespace {
@@ -20,11 +21,6 @@ struct InstanceFilterFlags {
   std::string workflow;
   std::string status;
   std::string since;  ///< a time in RFC 3339, or how long ago: `2h`
-};
-
-struct InstanceListOptions {
-  InstanceFilterFlags filter;
-  PageOptions page;
 };
 
 struct HistoryOptions {
@@ -52,34 +48,8 @@ struct ControlOptions {
   std::string from;     ///< for `rerun`: the id of the state
 };
 
-/// The value of a flag that names a time, in RFC 3339. A duration is subtracted from `now`. Exit
-/// kUsage: it is neither a time nor a duration without months.
-Fallible<std::string> time_of_flag(std::string_view flag, const std::string& text, TimePoint now) {
-  if (text.empty() || parse_rfc3339(text)) return text;
-  if (const Result<Span> span = Span::parse(text); span && span->months == 0) {
-    return format_rfc3339(now - span->fixed);
-  }
-  return wrong_usage(fmt::format(
-      "{} {}: expected how long ago (2h) or a time (2021-09-01T12:00:00Z)", flag, text));
-}
-
 Fallible<std::string> since_of(const InstanceFilterFlags& filter, TimePoint now) {
   return time_of_flag("--since", filter.since, now);
-}
-
-Ended list_instances(Session& session, const InstanceListOptions& options) {
-  const TimePoint now = session.console.now();
-  const std::string since = TRY(since_of(options.filter, now));
-  return show_pages(
-      session,
-      {.path = session.path({"instances"}),
-       .query = {{"workflow", options.filter.workflow},
-                 {"status", options.filter.status},
-                 {"since", since}}},
-      options.page,
-      {field("INSTANCE", "id"), field("WORKFLOW", "workflow"), field("STATUS", "status"),
-       field("STATE", "state"), age("STARTED", "startedAt", now), age("ENDED", "endedAt", now)},
-      "id");
 }
 
 Ended get_instance(Session& session, const std::string& id) {
@@ -249,19 +219,6 @@ AddedVerb<ControlOptions> add_control(CommandLine& instance, const std::string& 
 }
 
 void add_reading(CommandLine& instance) {
-  auto [list, listed] = instance.asking<InstanceListOptions>(
-      "list", "Lists instances, newest first", "millrace instance list --status failed --since 2h",
-      list_instances);
-  list.option("--workflow", listed.filter.workflow, "Only instances of this workflow", "ID");
-  list.option(
-      "--status", listed.filter.status,
-      "Only instances with this status: pending, running, waiting, paused, complete, failed, "
-      "cancelled or timedout",
-      "STATUS");
-  list.option("--since", listed.filter.since,
-              "Only instances that started after this: a time in RFC 3339, or how long ago (2h)",
-              "WHEN");
-  add_page(list, listed.page);
   auto [get, shown] = instance.asking<std::string>(
       "get", "Shows an instance with its data",
       "millrace instance get 0190b5a4-7c1e-7f2a-8000-0123456789ab -o yaml", get_instance);
@@ -321,7 +278,9 @@ void add_delete(CommandLine& instance) {
 
 void add_instance_verbs(CommandLine& commands) {
   CommandLine instance = commands.noun("instance", "Instances of workflows");
+  add_instance_list(instance);
   add_reading(instance);
+  add_instance_parts(instance);
   add_controls(instance);
   add_delete(instance);
 }

@@ -1,5 +1,7 @@
 #include "cli/pages.h"
 
+#include <chrono>
+#include <ostream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -43,6 +45,26 @@ Ended show_pages(Session& session, ApiCall call, const PageOptions& page,
     if (is_last) return ExitCode::kOk;
     call.query.back().second = std::move(next);
   }
+}
+
+Ended watch_page(Session& session, ApiCall call, const PageOptions& page,
+                 const std::function<std::vector<Column>(TimePoint now)>& columns,
+                 const std::string& name_key) {
+  constexpr std::string_view kClearScreen = "\x1b[H\x1b[2J";
+  Console& console = session.console;
+  const bool redraws = console.out_is_terminal && session.output.format() == Format::kTable;
+  call.query.emplace_back("limit", page.limit);
+  call.query.emplace_back("cursor", page.cursor);
+  Json shown;
+  do {
+    const Reply reply = TRY(session.client.send(call));
+    if (!redraws && reply.body == shown) continue;
+    if (redraws) console.out << kClearScreen;
+    session.output.list(reply.body, columns(console.now()), name_key);
+    console.out << std::flush;
+    shown = reply.body;
+  } while (console.pause(std::chrono::seconds(1)));
+  return ExitCode::kInterrupted;
 }
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
 // Paginated lists, for the verbs that print one. For one thread only.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,5 +28,12 @@ void add_page(Verb& verb, PageOptions& page, std::string_view in_table = "50");
 /// prints the cursor of the next page on standard error.
 Ended show_pages(Session& session, ApiCall call, const PageOptions& page,
                  const std::vector<Column>& columns, const std::string& name_key);
+
+/// Shows one page of a list once a second until Console::pause returns false; on a terminal in
+/// place of the page before, elsewhere only when the page has changed. `columns` makes the columns
+/// for the current time.
+Ended watch_page(Session& session, ApiCall call, const PageOptions& page,
+                 const std::function<std::vector<Column>(TimePoint now)>& columns,
+                 const std::string& name_key);
 
 }  // namespace millrace

@@ -22,6 +22,11 @@ struct ApplyOptions {
   bool dry_run = false;
 };
 
+struct RevisionOptions {
+  std::string workflow;
+  std::string revision;
+};
+
 /// The id of the definition; nullopt if the text does not parse or has no valid id.
 std::optional<std::string> id_of(std::string_view text) {
   Findings findings;
@@ -93,6 +98,13 @@ Ended get_workflow(Session& session, const std::string& id) {
   return ExitCode::kOk;
 }
 
+Ended show_revision(Session& session, const RevisionOptions& options) {
+  const Reply reply = TRY(session.client.send(
+      {.path = session.path({"workflows", options.workflow, "revisions", options.revision})}));
+  session.output.item(reply.body, "revision", {"definition"});
+  return ExitCode::kOk;
+}
+
 Ended delete_workflow(Session& session, const DeleteOptions& options) {
   const Reply reply = TRY(session.client.send({.method = "DELETE",
                                                .path = session.path({"workflows", options.id}),
@@ -131,6 +143,11 @@ void add_workflow_verbs(CommandLine& commands) {
   auto [get, shown] = workflow.asking<std::string>("get", "Shows a workflow and its definition",
                                                    "millrace workflow get order", get_workflow);
   get.option("id", shown, "Id of the workflow", "ID").required();
+  auto [revision, one] = workflow.asking<RevisionOptions>(
+      "revision", "Shows a revision of a workflow with its definition",
+      "millrace workflow revision order 1", show_revision);
+  revision.option("id", one.workflow, "Id of the workflow", "ID").required();
+  revision.option("revision", one.revision, "Number of the revision", "NUMBER").required();
   auto [remove, removed] = workflow.asking<DeleteOptions>(
       "delete", "Deletes a workflow", "millrace workflow delete order --cancel", delete_workflow);
   remove.option("id", removed.id, "Id of the workflow", "ID").required();

@@ -97,7 +97,7 @@ CommandOutput CliTest::run(std::vector<std::string> arguments, const std::string
                     return found == env_.end() ? std::nullopt : std::optional(found->second);
                   },
                   .now = [] { return from_millis(1630497600000 + 300'000); },
-                  .pause = [this](Duration) { return pauses_-- > 0; }};
+                  .pause = pause_};
   const ProgramVerbs program{.load = load,
                              .api = api_document,
                              .serve = serve,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/time.h"
 #include "cli/program_verbs.h"
 #include "tests/support/held_port.h"
 
@@ -62,6 +64,9 @@ class CliTest : public testing::Test {
   std::map<std::string, std::string> env_;
   bool terminal_ = true;
   int pauses_ = 0;  ///< after how many pauses of a verb the user presses Ctrl-C
+  std::function<bool(Duration)> pause_ = [this](Duration) {  ///< Console::pause
+    return pauses_-- > 0;
+  };
 
   // The options with which each verb of the program was last called.
   static inline ServeOptions served_;

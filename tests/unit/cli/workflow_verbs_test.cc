@@ -28,6 +28,10 @@ TEST_F(WorkflowVerbs, AppliesFilesAndPrintsTheOutcome) {
       "revision     2\nstart        default\nstates       [{\"id\":\"wait\",\"type\":\"noop\"}]\n"
       "updatedAt    2021-09-01T12:00:00.000Z\nversion      -\n\n"
       "definition:\nid: order\n# new\n");
+  EXPECT_EQ(run({"workflow", "revision", "order", "2"}).out,
+            "createdAt  2021-09-01T12:00:00.000Z\nrevision   2\nworkflow   order\n\n"
+            "definition:\nid: order\n# new\n");
+  EXPECT_EQ(run({"workflow", "revision", "order", "3"}).code, 3);
   EXPECT_EQ(run({"workflow", "delete", "order"}).out, "cancelled  0\nid         order\n");
   EXPECT_EQ(run({"workflow", "get", "order"}).code, 3);
 }
