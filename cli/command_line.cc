@@ -22,6 +22,7 @@ void add_all_verbs(CommandLine& commands, const ProgramVerbs& program) {
   add_backup_verbs(commands, program);
   add_store_verbs(commands, program);
   add_status_verbs(commands);
+  add_find_verb(commands);
 }
 
 }  // namespace millrace

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/bytes.h"
 #include "gateway/parameters.h"
 #include "language/findings.h"
 
@@ -106,6 +107,30 @@ Result<std::optional<TimePoint>> time_in(const Request& request, const char* par
 }
 
 }  // namespace
+
+Result<ListenerFilter> listener_filter_of(const Request& request) {
+  using Kind = ListenerFilter::Kind;
+  ListenerFilter filter;
+  const std::string kind = text_parameter(request, "kind");
+  if (!kind.empty() && kind != "start" && kind != "instance") {
+    return wrong_filter("kind", kind, "start or instance");
+  }
+  if (!kind.empty()) filter.kind = kind == "start" ? Kind::kStart : Kind::kInstance;
+  filter.type = text_parameter(request, "type");
+  filter.workflow = text_parameter(request, "workflow");
+  filter.attribute = text_parameter(request, "attribute");
+  if (request.query.contains("value")) {
+    filter.value = text_parameter(request, "value");
+    if (filter.attribute.empty()) {
+      return fail("request.parameter",
+                  "value: name the attribute that has this value with ?attribute=");
+    }
+    if (!is_utf8(*filter.value)) return wrong_filter("value", *filter.value, "UTF-8");
+  }
+  filter.limit = TRY(limit_parameter(request));
+  filter.cursor = text_parameter(request, "cursor");
+  return filter;
+}
 
 Result<HistoryFilter> history_filter_of(const Request& request) {
   HistoryFilter filter;

@@ -1,4 +1,4 @@
-// Reads the parameters of a list of instances. Pure.
+// Reads the parameters of lists: of instances, their histories and counts, and listeners. Pure.
 #pragma once
 
 #include "base/result.h"
@@ -16,6 +16,10 @@ Result<InstanceFilter> instance_filter_of(const Request& request);
 /// The request for counts in the query of a request: `by`, `workflow` and `status`. Error
 /// `request.parameter`.
 Result<CountRequest> count_request_of(const Request& request);
+
+/// The filter of a list of listeners in the query of a request: `kind`, `type`, `workflow`,
+/// `attribute`, `value`, `limit` and `cursor`. Error `request.parameter`.
+Result<ListenerFilter> listener_filter_of(const Request& request);
 
 /// The filter of a history in the query of a request: `limit`, `cursor`, `order`, `data`, `after`,
 /// `before` and `kind`. Error `request.parameter`.

@@ -2,6 +2,7 @@
 // listeners and groups of a namespace.
 #include <utility>
 
+#include "gateway/instance_filter.h"
 #include "gateway/parameters.h"
 #include "gateway/problem.h"
 #include "gateway/routes.h"
@@ -88,13 +89,13 @@ void add_system_routes(Router& router, Service& service,
               .path = "/v1/ns/{ns}/listeners",
               .operation = "listListeners",
               .summary = "Lists the listeners of starts, and of instances that wait for events.",
-              .query = {"limit", "cursor"},
+              .query = {"kind", "type", "workflow", "attribute", "value", "limit", "cursor"},
               .answer = "Listeners",
               .errors = {"namespace.not_found", "id.malformed"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
-                const size_t limit = TRY(limit_parameter(request));
-                return service.listeners(ns, limit, text_parameter(request, "cursor"));
+                const ListenerFilter filter = TRY(listener_filter_of(request));
+                return service.listeners(ns, filter);
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/groups",

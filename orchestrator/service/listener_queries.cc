@@ -1,4 +1,7 @@
 // Queries about listeners: of starts and of instances that wait for events.
+#include <algorithm>
+
+#include "matchers/pattern.h"
 #include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
@@ -14,27 +17,58 @@ namespace {
 /// The other cursors are ids of instances.
 constexpr std::string_view kOfStarts = "starts/";
 
+/// Whether the condition holds for a value of its attribute.
+bool holds(const Predicate& predicate, const std::string& value) {
+  if (predicate.kind == Predicate::Kind::kEquals) return predicate.text == value;
+  const auto pattern = Pattern::compile(predicate.text);
+  return pattern && (*pattern)->matches(value);
+}
+
+/// Whether the list shows a listener with that event filter.
+bool is_asked(const ListenerFilter& filter, const EventFilter& event,
+              const Disclosure& disclosure) {
+  if (!filter.type.empty() && event.type != filter.type) return false;
+  if (filter.attribute.empty()) return true;
+  return std::any_of(
+      event.predicates.begin(), event.predicates.end(), [&](const Predicate& predicate) {
+        if (predicate.attribute != filter.attribute) return false;
+        if (!filter.value) return true;
+        // A text that is masked or hidden in an answer is not found by its value either.
+        const bool is_shown =
+            disclosure.shows_all() || disclosure.over(predicate.text) == Json(predicate.text);
+        return is_shown && holds(predicate, *filter.value);
+      });
+}
+
 }  // namespace
 
 /// Adds the listeners of the starts of the workflows behind `behind`. Returns false if others
 /// follow: then the page ends, since many definitions were read for it.
-Result<bool> Queries::add_starts(const View& view, std::string_view ns, std::string_view behind,
+Result<bool> Queries::add_starts(const View& view, std::string_view ns,
+                                 const ListenerFilter& filter, std::string_view behind,
                                  Page& page) {
   const PageRequest request{.cursor = std::string(behind)};
-  // TRY is not used: with it, g++ 12 warns about freeing the list of a failed result.
-  const Result<SomeWorkflows> known = some_workflows(view, ns, request);
-  if (!known) return tl::unexpected(known.error());
+  SomeWorkflows known;
+  if (filter.workflow.empty()) {
+    // TRY is not used: with it, g++ 12 warns about freeing the list of a failed result.
+    Result<SomeWorkflows> some = some_workflows(view, ns, request);
+    if (!some) return tl::unexpected(some.error());
+    known = *std::move(some);
+  } else {
+    known.emplace_back(filter.workflow, TRY(find_workflow(view, ns, filter.workflow)));
+  }
   size_t bytes = 0;
-  for (size_t i = 0; i < known->size(); ++i) {
-    const auto& [id, record] = (*known)[i];
+  for (size_t i = 0; i < known.size(); ++i) {
+    const auto& [id, record] = known[i];
     if (i == request.limit || bytes >= Page::kMostBytes) {
-      page.continue_at(std::string(kOfStarts) + (*known)[i - 1].first);
+      page.continue_at(std::string(kOfStarts) + known[i - 1].first);
       return false;
     }
     const Revision revision{record.number, record.latest};
     bytes += TRY(definition_bytes(view, revision));
     const auto workflow = TRY(definitions_.find_or_load(view, revision));
     for (const StartEvent& event : workflow->start.events) {
+      if (!is_asked(filter, event.filter, false)) continue;
       Json json = to_json(event.filter);
       json["kind"] = "start";
       json["workflow"] = id;
@@ -44,23 +78,40 @@ Result<bool> Queries::add_starts(const View& view, std::string_view ns, std::str
   return true;
 }
 
-Result<Json> Queries::listeners(const View& view, std::string_view ns, size_t limit,
-                                std::string_view cursor) {
+Result<Json> Queries::listeners(const View& view, std::string_view ns,
+                                const ListenerFilter& filter) {
   const NamespaceNumber number = TRY(find_namespace(view, ns));
+  const std::string_view cursor = filter.cursor;
   Disclosures disclosures(view, ns, number);
-  Page page(limit);
+  Page page(filter.limit);
+  WalkEnd end;
+  const auto answered = [&] {
+    if (end.cut) page.continue_at(to_string(*end.cut));
+    Json answer = std::move(page).json();
+    answer["complete"] = !end.cut;
+    answer["looked"] = end.looked;
+    return answer;
+  };
   const bool is_of_starts = cursor.empty() || cursor.starts_with(kOfStarts);
-  if (is_of_starts) {
+  if (is_of_starts && filter.kind != ListenerFilter::Kind::kInstance) {
     const std::string_view behind = cursor.substr(cursor.empty() ? 0 : kOfStarts.size());
-    if (!TRY(add_starts(view, ns, behind, page))) return std::move(page).json();
+    if (!TRY(add_starts(view, ns, filter, behind, page))) return answered();
   }
+  if (filter.kind == ListenerFilter::Kind::kStart) return answered();
   // An instance that has ended listens no longer.
   using enum InstanceStatus;
   InstanceSelection selection{.ns = number, .statuses = {kPending, kRunning, kWaiting, kPaused}};
+  if (!filter.workflow.empty()) {
+    selection.workflow = TRY(find_workflow(view, ns, filter.workflow)).number;
+  }
   if (!is_of_starts) selection.ids.end_before(TRY(parse_instance_id(cursor)));
   Status status;
   const auto see = [&](const Instance& one) {
-    if (one.listeners.empty()) return true;
+    const Disclosure disclosure = disclosures.of(one.sealed);
+    const auto is_listed = [&](const Listener& listener) {
+      return is_asked(filter, listener.filter, disclosure);
+    };
+    if (std::none_of(one.listeners.begin(), one.listeners.end(), is_listed)) return true;
     if (!page.has_room()) return false;
     Result<Json> described = head(view, one, disclosures);
     if (!described && is_damaged_row(described.error())) return true;
@@ -69,7 +120,8 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, size_t li
       return false;
     }
     for (const Listener& listener : one.listeners) {
-      Json json = to_json(listener.filter, disclosures.of(one.sealed));
+      if (!is_listed(listener)) continue;
+      Json json = to_json(listener.filter, disclosure);
       json["kind"] = "instance";
       json["workflow"] = (*described)["workflow"];
       json["instance"] = (*described)["id"];
@@ -80,10 +132,9 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, size_t li
     return true;
   };
   const auto see_damaged = [](const InstanceId&, const Error&) { return true; };
-  const WalkEnd end = TRY(each_selected(view, selection, see, see_damaged, bounds_from_now()));
+  end = TRY(each_selected(view, selection, see, see_damaged, bounds_from_now()));
   TRY(std::move(status));
-  if (end.cut) page.continue_at(to_string(*end.cut));
-  return std::move(page).json();
+  return answered();
 }
 
 }  // namespace millrace

@@ -305,8 +305,8 @@ Result<Json> LocalService::history(std::string_view ns, const InstanceId& id,
   return read([&](const View& view) { return parts_.queries.history(view, ns, id, filter); });
 }
 
-Result<Json> LocalService::listeners(std::string_view ns, size_t limit, std::string_view cursor) {
-  return read([&](const View& view) { return parts_.queries.listeners(view, ns, limit, cursor); });
+Result<Json> LocalService::listeners(std::string_view ns, const ListenerFilter& filter) {
+  return read([&](const View& view) { return parts_.queries.listeners(view, ns, filter); });
 }
 
 Result<Json> LocalService::groups(std::string_view ns, size_t limit, std::string_view cursor) {
@@ -319,6 +319,10 @@ Result<Json> LocalService::schedules(std::string_view ns, const PageRequest& pag
 
 Result<Json> LocalService::schedule(std::string_view ns, std::string_view workflow) {
   return read([&](const View& view) { return parts_.queries.schedule(view, ns, workflow); });
+}
+
+Result<Json> LocalService::find(std::string_view ns, std::string_view text) {
+  return read([&](const View& view) { return parts_.queries.find(view, ns, text); });
 }
 
 Result<Json> LocalService::variables(const VariablePlace& place, size_t limit,

@@ -64,10 +64,10 @@ class Queries {
   /// exist, or has another newest history row than the entry.
   Result<std::optional<std::string>> archive_line(const View& view, std::string_view ns,
                                                   const ArchivePageEntry& entry);
+  Result<Json> find(const View& view, std::string_view ns, std::string_view text);
   Result<Json> schedules(const View& view, std::string_view ns, const PageRequest& request = {});
   Result<Json> schedule(const View& view, std::string_view ns, std::string_view workflow);
-  Result<Json> listeners(const View& view, std::string_view ns, size_t limit,
-                         std::string_view cursor);
+  Result<Json> listeners(const View& view, std::string_view ns, const ListenerFilter& filter);
   Result<Json> groups(const View& view, std::string_view ns, size_t limit, std::string_view cursor);
   Result<Json> variables(const View& view, const VariablePlace& place, size_t limit,
                          std::string_view cursor);
@@ -92,8 +92,8 @@ class Queries {
   /// The schedule of the workflow, with its next `upcoming` ticks; null if it has no schedule.
   Result<Json> schedule(const View& view, std::string_view id, const WorkflowRecord& record,
                         size_t upcoming);
-  Result<bool> add_starts(const View& view, std::string_view ns, std::string_view behind,
-                          Page& page);
+  Result<bool> add_starts(const View& view, std::string_view ns, const ListenerFilter& filter,
+                          std::string_view behind, Page& page);
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
   /// The JSON of an instance as an item of a list.
   Result<Json> head(const View& view, const Instance& instance, Disclosures& disclosures);
@@ -124,6 +124,8 @@ class Queries {
                                        WorkflowNumber workflow, size_t& rows);
   /// Error `index.incomplete`: the index has no exact counts at the moment.
   static Status check_counts(const View& view);
+  /// "WORKFLOW, STATUS" of an instance, or "damaged".
+  Result<std::string> label_of(const View& view, const Result<Instance>& head);
   /// The bounds of a walk that begins now.
   WalkBounds bounds_from_now() const;
 

@@ -65,6 +65,18 @@ struct PageRequest {
   std::string cursor;  ///< `next` of the page before; empty: the first page
 };
 
+/// Which listeners a list shows. A listener is shown if it matches all members.
+struct ListenerFilter {
+  enum class Kind : uint8_t { kAny, kStart, kInstance };
+  Kind kind = Kind::kAny;
+  std::string type;                  ///< the type of the events; empty: any
+  std::string workflow;              ///< empty: all
+  std::string attribute;             ///< it has a condition on this attribute; empty: any
+  std::optional<std::string> value;  ///< that holds for this value (UTF-8) of the attribute
+  size_t limit = 50;
+  std::string cursor;  ///< `next` of the page before; empty: the first page
+};
+
 /// A page of the revisions of a workflow.
 struct RevisionsRequest {
   size_t limit = 50;
@@ -187,8 +199,15 @@ class Service {
   /// about 1 MiB of details and data, or 20 000 records of other kinds. Error `cursor.malformed`.
   virtual Result<Json> history(std::string_view ns, const InstanceId& id,
                                const HistoryFilter& filter) = 0;
-  /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next"}
-  virtual Result<Json> listeners(std::string_view ns, size_t limit, std::string_view cursor) = 0;
+  /// What a text may name: {"items":[{"kind":"instance"|"workflow"|"key"|"event","id","label"}],
+  /// "complete"}, 20 items at most. Of "instance" and "workflow" the text is the beginning of `id`,
+  /// of "key" the idempotency key of the instance `id`, of "event" a sequence. `complete` is false
+  /// if not all instances of a key are listed.
+  virtual Result<Json> find(std::string_view ns, std::string_view text) = 0;
+  /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next",
+  /// "complete","looked"}, of starts, then of live instances, the newest first; `complete` and
+  /// `looked` as in instances(). A condition whose text is masked or hidden holds for no value.
+  virtual Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) = 0;
   /// Groups of eventsAnd starts that are not complete:
   /// {"items":[{"workflow","correlate":{attribute: value},"entries":[{"type","waiting"}],
   /// "expiresAt"?}],"next"}. Error `cursor.malformed`.

@@ -110,7 +110,7 @@ class DamageTrial {
       check_answer("namespaces", queries.namespaces(view));
       check_answer("workflows", queries.workflows(view, ns));
       check_answer("instances", queries.instances(view, ns, {.limit = 100}));
-      check_answer("listeners", queries.listeners(view, ns, 100, ""));
+      check_answer("listeners", queries.listeners(view, ns, {.limit = 100}));
       check_answer("schedules", queries.schedules(view, ns));
       check_answer("groups", queries.groups(view, ns, 100, ""));
       check_answer("variables", queries.variables(view, {.ns = ns}, 100, ""));

@@ -121,7 +121,7 @@ std::vector<std::string> leaks_of(World& world) {
     look("history", queries.history(view, "default", id, {}));
     look("variables", queries.variables(view, {.ns = "default", .instance = id}, 1000, ""));
   }
-  look("listeners", queries.listeners(view, "default", 1000, ""));
+  look("listeners", queries.listeners(view, "default", {.limit = 1000}));
   look("variables", queries.variables(view, {.ns = "default"}, 1000, ""));
   look("secrets", queries.secrets(view, "default", 1000, ""));
   return leaks;

@@ -50,6 +50,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"store", "info"},
       {"store", "compact"},
       {"status"},
+      {"find"},
       {"version"},
       {"workflow", "apply"},
       {"workflow", "list"},

@@ -1,7 +1,8 @@
-// The verbs of `schedule`, `listener` and `group`, most of which list items.
+// The verbs of `schedule`, `listener` and `group`, most of which list items, and `find`.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
+#include "tests/unit/gateway/fake_service.h"
 
 namespace millrace {
 namespace {
@@ -30,12 +31,37 @@ TEST_F(ListVerbs, ShowsListeners) {
   });
 }
 
+TEST_F(ListVerbs, PassesTheConditionsOnListenersToTheServer) {
+  EXPECT_EQ(run({"listener", "list", "--kind", "instance", "--type", "paid", "--workflow", "order",
+                 "--attribute", "orderid", "--value", "o 1"})
+                .code,
+            0);
+  const ListenerFilter filter = service_.last_listener_filter();
+  EXPECT_EQ(filter.kind, ListenerFilter::Kind::kInstance);
+  EXPECT_EQ(filter.type, "paid");
+  EXPECT_EQ(filter.workflow, "order");
+  EXPECT_EQ(filter.attribute, "orderid");
+  EXPECT_EQ(filter.value, "o 1");
+  EXPECT_EQ(run({"listener", "list"}).code, 0);
+  EXPECT_EQ(service_.last_listener_filter().value, std::nullopt);
+  EXPECT_EQ(run({"listener", "list", "--value", "o1"}).code, 1);
+}
+
 TEST_F(ListVerbs, ShowsGroups) {
   expect_outputs({
       {{"group", "list", "--limit", "3"},
        "WORKFLOW  CORRELATE        WAITING           EXPIRES\n"
        "ship      {\"order\":\"o-1\"}  paid 1, packed 0  2021-09-01T12:00:00.000Z\n"},
   });
+}
+
+TEST_F(ListVerbs, ShowsWhatATextNames) {
+  expect_outputs({
+      {{"find", "order"}, "KIND      ID     IS\nworkflow  order  revision 1\n"},
+      {{"find", "a b", "-o", "name"}, "a b\n"},
+  });
+  EXPECT_EQ(run({"find", "nothing"}).code, 3);
+  EXPECT_EQ(run({"find"}).code, 2);
 }
 
 }  // namespace

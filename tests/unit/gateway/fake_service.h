@@ -78,6 +78,7 @@ class FakeService : public Service {
   std::vector<Duration> waits();
   InstanceFilter last_filter();
   CountRequest last_count_request();
+  ListenerFilter last_listener_filter();
   HistoryFilter last_history_filter();
   /// The last deletion by a filter. No instance of the workflow `unused` has ended.
   DeleteInstances last_deletion();
@@ -131,8 +132,10 @@ class FakeService : public Service {
                                  std::string_view cursor) override;
   Result<Json> history(std::string_view ns, const InstanceId& id,
                        const HistoryFilter& filter) override;
-  Result<Json> listeners(std::string_view, size_t limit, std::string_view) override;
+  Result<Json> listeners(std::string_view, const ListenerFilter& filter) override;
   Result<Json> groups(std::string_view, size_t limit, std::string_view cursor) override;
+  /// Nothing is found for the text `nothing`.
+  Result<Json> find(std::string_view ns, std::string_view text) override;
   /// Only the workflow `report` has a schedule.
   Result<Json> schedules(std::string_view ns, const PageRequest& page) override;
   Result<Json> schedule(std::string_view ns, std::string_view workflow) override;
@@ -200,6 +203,7 @@ class FakeService : public Service {
   std::vector<Duration> waits_;
   InstanceFilter filter_;
   CountRequest count_request_;
+  ListenerFilter listener_filter_;
   HistoryFilter history_filter_;
   DeleteInstances deletion_;
   RetryInstance retry_;

@@ -1,4 +1,6 @@
 // The lists and counts of FakeService that its other files do not have.
+#include <utility>
+
 #include "tests/unit/gateway/fake_service.h"
 
 namespace millrace {
@@ -6,6 +8,11 @@ namespace millrace {
 CountRequest FakeService::last_count_request() {
   const std::lock_guard lock(mutex_);
   return count_request_;
+}
+
+ListenerFilter FakeService::last_listener_filter() {
+  const std::lock_guard lock(mutex_);
+  return listener_filter_;
 }
 
 Result<Json> FakeService::instance_counts(std::string_view ns, const CountRequest& request) {
@@ -16,6 +23,16 @@ Result<Json> FakeService::instance_counts(std::string_view ns, const CountReques
                {{{"workflow", "order"}, {"status", "waiting"}, {"count", 12}},
                 {{"workflow", "order"}, {"status", "failed"}, {"count", 1}}}},
               {"asOf", "2021-09-01T12:00:00.000Z"}};
+}
+
+Result<Json> FakeService::find(std::string_view ns, std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  Json items = Json::array();
+  if (text != "nothing") {
+    items.push_back({{"kind", "workflow"}, {"id", text}, {"label", "revision 1"}});
+  }
+  return Json{{"items", std::move(items)}, {"complete", true}};
 }
 
 Result<Json> FakeService::revision(std::string_view ns, std::string_view id, uint32_t number) {

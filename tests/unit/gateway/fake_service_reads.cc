@@ -119,9 +119,10 @@ Result<Json> FakeService::history(std::string_view ns, const InstanceId& id,
               {"next", nullptr}};
 }
 
-Result<Json> FakeService::listeners(std::string_view, size_t limit, std::string_view) {
+Result<Json> FakeService::listeners(std::string_view, const ListenerFilter& filter) {
   const std::lock_guard lock(mutex_);
-  limit_ = limit;
+  listener_filter_ = filter;
+  limit_ = filter.limit;
   return Json{{"items",
                {{{"kind", "start"},
                  {"workflow", "order"},

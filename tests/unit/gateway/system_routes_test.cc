@@ -93,5 +93,24 @@ TEST_F(SystemRoutes, AnswersHeadWithTheHeadersOfGet) {
   EXPECT_EQ(call("HEAD", "/nothing").status, 404);
 }
 
+TEST_F(SystemRoutes, ReadsTheConditionsOnListenersFromTheParameters) {
+  const std::string listeners = "/v1/ns/default/listeners";
+  EXPECT_EQ(call("GET", listeners + "?kind=start&type=paid&workflow=order&attribute=orderid"
+                                    "&value=o+1&limit=7&cursor=c")
+                .status,
+            200);
+  const ListenerFilter filter = service_.last_listener_filter();
+  EXPECT_EQ(filter.kind, ListenerFilter::Kind::kStart);
+  EXPECT_EQ(filter.type, "paid");
+  EXPECT_EQ(filter.workflow, "order");
+  EXPECT_EQ(filter.attribute, "orderid");
+  EXPECT_EQ(filter.value, "o 1");
+  EXPECT_EQ(filter.limit, 7U);
+  EXPECT_EQ(filter.cursor, "c");
+  for (const char* const wrong : {"?kind=timer", "?value=o1", "?attribute=a&value=%ff"}) {
+    EXPECT_EQ(call("GET", listeners + wrong).code(), "request.parameter") << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -39,15 +39,25 @@ states:
   }
   static Ask list(size_t limit, std::string cursor = "", std::string ns = "default") {
     return [=](Queries& queries, const View& view) {
-      return queries.listeners(view, ns, limit, cursor);
+      return queries.listeners(view, ns, {.limit = limit, .cursor = cursor});
     };
   }
   Json items() { return answer(list(100))["items"]; }
   /// The event types of the listeners on each page of that size.
   std::vector<std::vector<std::string>> types(size_t limit) {
     return pages("type", limit, [](auto& queries, auto& view, size_t most, auto cursor) {
-      return queries.listeners(view, "default", most, cursor);
+      return queries.listeners(view, "default", {.limit = most, .cursor = std::string(cursor)});
     });
+  }
+
+  /// The event types of the listeners that a filter shows.
+  std::vector<std::string> types_of(const ListenerFilter& filter) {
+    std::vector<std::string> found;
+    const Json items = answer([&](Queries& queries, const View& view) {
+      return queries.listeners(view, "default", filter);
+    })["items"];
+    for (const Json& item : items) found.push_back(item["type"]);
+    return found;
   }
 
   const WorkflowNumber waits;
@@ -57,7 +67,56 @@ TEST_F(ListenerQueriesTest, ListAListenerForEachEntryOfAStart) {
   apply(kStarts);
   EXPECT_EQ(answer(list(100)), Json::parse(R"({"items": [
     {"kind": "start", "workflow": "starts", "type": "left", "context": {"key": {"pattern": "k1"}}},
-    {"kind": "start", "workflow": "starts", "type": "right", "context": {}}], "next": null})"));
+    {"kind": "start", "workflow": "starts", "type": "right", "context": {}}], "next": null,
+    "complete": true, "looked": 0})"));
+}
+
+TEST_F(ListenerQueriesTest, ListOnlyTheListenersThatAreAskedFor) {
+  using Kind = ListenerFilter::Kind;
+  apply(kStarts);
+  Instance equal = listening(1, {"paid", "gone"});
+  equal.listeners[0].filter.predicates = {
+      {.attribute = "order", .kind = Predicate::Kind::kEquals, .text = "o1"}};
+  store(equal);
+  Instance like = listening(2, {"sent"});
+  like.listeners[0].filter.predicates = {
+      {.attribute = "order", .kind = Predicate::Kind::kPattern, .text = "^o"}};
+  store(like);
+  EXPECT_THAT(types_of({.kind = Kind::kStart}), ElementsAre("left", "right"));
+  EXPECT_THAT(types_of({.kind = Kind::kInstance}), ElementsAre("sent", "paid", "gone"));
+  EXPECT_THAT(types_of({.type = "gone"}), ElementsAre("gone"));
+  EXPECT_THAT(types_of({.type = "right"}), ElementsAre("right"));
+  EXPECT_THAT(types_of({.workflow = "starts"}), ElementsAre("left", "right"));
+  EXPECT_THAT(types_of({.workflow = "waits"}), ElementsAre("sent", "paid", "gone"));
+  EXPECT_THAT(types_of({.attribute = "order"}), ElementsAre("sent", "paid"));
+  EXPECT_THAT(types_of({.attribute = "order", .value = "o1"}), ElementsAre("sent", "paid"));
+  EXPECT_THAT(types_of({.attribute = "order", .value = "o2"}), ElementsAre("sent"));
+  EXPECT_THAT(types_of({.attribute = "order", .value = "p1"}), IsEmpty());
+  EXPECT_THAT(types_of({.attribute = "key", .value = "k1"}), ElementsAre("left"));
+  const ListenerFilter unknown{.workflow = "none"};
+  EXPECT_EQ(outcome([&](Queries& queries, const View& view) {
+              return queries.listeners(view, "default", unknown);
+            }),
+            "workflow.not_found");
+}
+
+TEST_F(ListenerQueriesTest, DoNotFindAHiddenConditionByItsValue) {
+  Instance instance = listening(1, {"paid"});
+  instance.sealed = true;
+  instance.listeners[0].filter.predicates = {
+      {.attribute = "order", .kind = Predicate::Kind::kEquals, .text = "4711"}};
+  store(instance);
+  EXPECT_THAT(types_of({.attribute = "order"}), ElementsAre("paid"));
+  EXPECT_THAT(types_of({.attribute = "order", .value = "4711"}), IsEmpty());
+  EXPECT_THAT(types_of({.attribute = "order", .value = "(sealed)"}), IsEmpty());
+}
+
+TEST_F(ListenerQueriesTest, EndAPageAfterATimeAndContinueBehindIt) {
+  for (const uint8_t number : {1, 2, 3}) store(listening(number, {std::to_string(number)}));
+  clock.let_looks_take(std::chrono::milliseconds(25));
+  EXPECT_THAT(types(100), ElementsAre(ElementsAre("3", "2"), ElementsAre("1")));
+  EXPECT_EQ(answer(list(100))["complete"], false);
+  EXPECT_EQ(answer(list(100))["looked"], 2);
 }
 
 TEST_F(ListenerQueriesTest, ListTheListenersOfTheStartOfTheNewestRevisionOnly) {

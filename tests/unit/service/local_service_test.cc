@@ -248,6 +248,8 @@ TEST_F(LocalServiceTest, AnswersQueriesAboutInstances) {
                 queries.instances(view, "default", filter));
   expect_answer([&] { return service->instance("default", id); },
                 queries.instance(view, "default", id));
+  expect_answer([&] { return service->find("default", "wai"); },
+                queries.find(view, "default", "wai"));
   expect_answer([&] { return service->instance_counts("default", {}); },
                 queries.instance_counts(view, "default", {}));
   expect_answer([&] { return service->instance_calls("default", id, 1, ""); },
@@ -256,11 +258,11 @@ TEST_F(LocalServiceTest, AnswersQueriesAboutInstances) {
                 queries.instance_children(view, "default", id, 1, ""));
   expect_answer([&] { return service->history("default", id, {}); },
                 queries.history(view, "default", id, {}));
-  expect_answer([&] { return service->listeners("default", 1, ""); },
-                queries.listeners(view, "default", 1, ""));
-  const std::string cursor = service->listeners("default", 1, "")->at("next");
-  expect_answer([&] { return service->listeners("default", 1, cursor); },
-                queries.listeners(view, "default", 1, cursor));
+  expect_answer([&] { return service->listeners("default", {.limit = 1}); },
+                queries.listeners(view, "default", {.limit = 1}));
+  const std::string cursor = service->listeners("default", {.limit = 1})->at("next");
+  expect_answer([&] { return service->listeners("default", {.limit = 1, .cursor = cursor}); },
+                queries.listeners(view, "default", {.limit = 1, .cursor = cursor}));
 }
 
 TEST_F(LocalServiceTest, AnswersQueriesAboutGroupsVariablesAndSecrets) {

@@ -1,0 +1,35 @@
+// The route /v1/ns/{ns}/find: what a text may name.
+#include <fmt/format.h>
+
+#include "gateway/parameters.h"
+#include "gateway/routes.h"
+
+namespace millrace {
+namespace {
+
+/// The longest text, in bytes: that of an idempotency key.
+constexpr size_t kMaxFindText = 255;
+
+Result<std::string> find_text_of(const Request& request) {
+  std::string text = text_parameter(request, "q");
+  if (!text.empty() && text.size() <= kMaxFindText) return text;
+  return fail("request.parameter",
+              fmt::format("q: expected 1 to {} bytes: the beginning of an id of an instance or "
+                          "workflow, an idempotency key, or the sequence of an event",
+                          kMaxFindText));
+}
+
+}  // namespace
+
+void add_find_route(Router& router, Service& service) {
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/find",
+              .query = {"q"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                const std::string text = TRY(find_text_of(request));
+                return service.find(ns, text);
+              })});
+}
+
+}  // namespace millrace

@@ -1,0 +1,98 @@
+// The query that finds what a text may name: an instance, a workflow, an idempotency key, an event.
+#include <algorithm>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "orchestrator/service/queries.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
+
+namespace millrace {
+namespace {
+
+// The most items of each kind. Together with one event they are 20.
+constexpr size_t kMostFoundInstances = 8;
+constexpr size_t kMostFoundWorkflows = 6;
+constexpr size_t kMostFoundKeys = 5;
+
+Json found_item(std::string_view kind, std::string id, std::string label) {
+  return {{"kind", kind}, {"id", std::move(id)}, {"label", std::move(label)}};
+}
+
+/// The newest heads of a namespace in a range of ids, live or ended.
+Result<std::vector<StoredHead>> newest_heads(const View& view, NamespaceNumber ns,
+                                             const IdRange& range) {
+  std::vector<StoredHead> heads;
+  for (const Table table : {Table::kLive, Table::kEnded}) {
+    auto some = TRY(some_heads(view, table, ns, range, Direction::kBackward, kMostFoundInstances));
+    std::move(some.begin(), some.end(), std::back_inserter(heads));
+  }
+  std::sort(heads.begin(), heads.end(),
+            [](const StoredHead& one, const StoredHead& other) { return one.id > other.id; });
+  heads.resize(std::min(heads.size(), kMostFoundInstances));
+  return heads;
+}
+
+bool is_event_sequence(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number > 0;
+}
+
+}  // namespace
+
+Result<std::string> Queries::label_of(const View& view, const Result<Instance>& head) {
+  if (!head && !is_damaged_row(head.error())) return tl::unexpected(head.error());
+  if (!head) return "damaged";
+  const auto workflow = definitions_.find_or_load(view, head->revision);
+  if (!workflow && !is_damaged_row(workflow.error())) return tl::unexpected(workflow.error());
+  return fmt::format("{}, {}", workflow ? (*workflow)->id : "damaged", to_string(head->status));
+}
+
+Result<Json> Queries::find(const View& view, std::string_view ns, std::string_view text) {
+  const NamespaceNumber number = TRY(find_namespace(view, ns));
+  Json items = Json::array();
+  if (const Result<IdRange> range = ids_with_prefix(text)) {
+    for (const StoredHead& stored : TRY(newest_heads(view, number, *range))) {
+      const Result<Instance> head = head_of(view, stored.table, stored.key, stored.value);
+      items.push_back(found_item("instance", to_string(stored.id), TRY(label_of(view, head))));
+    }
+  }
+  if (is_identifier(text)) {
+    size_t found = 0;
+    const auto see = [&](std::string_view id, const WorkflowRecord& record) {
+      if (!id.starts_with(text)) return false;
+      items.push_back(
+          found_item("workflow", std::string(id), fmt::format("revision {}", record.latest)));
+      return ++found < kMostFoundWorkflows;
+    };
+    bool continues = true;
+    if (const auto record = TRY(read_workflow(view, number, text))) continues = see(text, *record);
+    if (continues) TRY(each_workflow_behind(view, number, text, see));
+  }
+  const StartedUnderKey started = TRY(started_under(view, ns, number, {.key = std::string(text)}));
+  size_t keys = 0;
+  bool is_complete = !started.is_cut;
+  for (const InstanceId& id : started.ids) {
+    const auto head = read_head_anywhere(view, number, id);
+    if (head && !*head) continue;  // the instance was deleted
+    if (keys == kMostFoundKeys) {
+      is_complete = false;
+      break;
+    }
+    ++keys;
+    const Result<Instance> found =
+        head ? Result<Instance>(**head) : Result<Instance>(tl::unexpected(head.error()));
+    items.push_back(found_item("key", to_string(id), TRY(label_of(view, found))));
+  }
+  if (is_event_sequence(text)) {
+    items.push_back(found_item("event", std::string(text), "sequence of the event stream"));
+  }
+  return Json{{"items", std::move(items)}, {"complete", is_complete}};
+}
+
+}  // namespace millrace
