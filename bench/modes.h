@@ -26,4 +26,8 @@ Result<int> deletions(const ModeArguments& arguments);
 /// Checks nothing: the exit code is 0.
 Result<int> neighbours(const ModeArguments& arguments);
 
+/// The first pages of lists, counts, and pages of filters without an index, on a store with a
+/// million instances. Checks nothing: the exit code is 0.
+Result<int> lists(const ModeArguments& arguments);
+
 }  // namespace millrace
