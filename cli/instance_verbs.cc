@@ -26,6 +26,9 @@ struct InstanceFilterFlags {
 struct HistoryOptions {
   std::string id;
   bool newest = false;  ///< newest first
+  std::string kinds;    ///< names of kinds of records, separated by commas; empty: all
+  std::string after;    ///< the number of a record
+  std::string before;   ///< the number of a record
   PageOptions page;
 };
 
@@ -108,14 +111,17 @@ Ended delete_instance(Session& session, const DeleteInstanceOptions& options) {
 
 Ended show_history(Session& session, const HistoryOptions& options) {
   const bool shows_data = session.output.format() != Format::kTable;
-  return show_pages(
-      session,
-      {.path = session.path({"instances", options.id, "history"}),
-       .query = {{"order", options.newest ? "newest" : ""}, {"data", shows_data ? "" : "0"}}},
-      options.page,
-      {field("TIME", "time"), field("KIND", "kind"), field("STATE", "state"),
-       field("DETAIL", "detail")},
-      "kind");
+  return show_pages(session,
+                    {.path = session.path({"instances", options.id, "history"}),
+                     .query = {{"order", options.newest ? "newest" : ""},
+                               {"data", shows_data ? "" : "0"},
+                               {"kind", options.kinds},
+                               {"after", options.after},
+                               {"before", options.before}}},
+                    options.page,
+                    {field("TIME", "time"), field("KIND", "kind"), field("STATE", "state"),
+                     field("DETAIL", "detail")},
+                    "kind");
 }
 
 /// Page size of a command on several instances.
@@ -228,6 +234,12 @@ void add_reading(CommandLine& instance) {
       "millrace instance history 0190b5a4-7c1e-7f2a-8000-0123456789ab", show_history);
   history.option("id", recorded.id, "Id of the instance", "ID").required();
   history.flag("--newest", recorded.newest, "Show the newest records first");
+  history.option("--kind", recorded.kinds,
+                 "Only records of these kinds, such as entered, raised, called", "KIND[,KIND]");
+  history.option("--after", recorded.after, "Only records with a higher number than this",
+                 "NUMBER");
+  history.option("--before", recorded.before, "Only records with a lower number than this",
+                 "NUMBER");
   add_page(history, recorded.page, "1000");
 }
 

@@ -18,15 +18,15 @@ namespace {
 constexpr std::string_view kOfStarts = "starts/";
 
 /// Whether the condition holds for a value of its attribute.
-bool holds(const Predicate& predicate, const std::string& value) {
+bool predicate_holds(const Predicate& predicate, const std::string& value) {
   if (predicate.kind == Predicate::Kind::kEquals) return predicate.text == value;
   const auto pattern = Pattern::compile(predicate.text);
   return pattern && (*pattern)->matches(value);
 }
 
 /// Whether the list shows a listener with that event filter.
-bool is_asked(const ListenerFilter& filter, const EventFilter& event,
-              const Disclosure& disclosure) {
+bool shows_listener(const ListenerFilter& filter, const EventFilter& event,
+                    const Disclosure& disclosure) {
   if (!filter.type.empty() && event.type != filter.type) return false;
   if (filter.attribute.empty()) return true;
   return std::any_of(
@@ -36,7 +36,7 @@ bool is_asked(const ListenerFilter& filter, const EventFilter& event,
         // A text that is masked or hidden in an answer is not found by its value either.
         const bool is_shown =
             disclosure.shows_all() || disclosure.over(predicate.text) == Json(predicate.text);
-        return is_shown && holds(predicate, *filter.value);
+        return is_shown && predicate_holds(predicate, *filter.value);
       });
 }
 
@@ -68,7 +68,7 @@ Result<bool> Queries::add_starts(const View& view, std::string_view ns,
     bytes += TRY(definition_bytes(view, revision));
     const auto workflow = TRY(definitions_.find_or_load(view, revision));
     for (const StartEvent& event : workflow->start.events) {
-      if (!is_asked(filter, event.filter, false)) continue;
+      if (!shows_listener(filter, event.filter, false)) continue;
       Json json = to_json(event.filter);
       json["kind"] = "start";
       json["workflow"] = id;
@@ -109,7 +109,7 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns,
   const auto see = [&](const Instance& one) {
     const Disclosure disclosure = disclosures.of(one.sealed);
     const auto is_listed = [&](const Listener& listener) {
-      return is_asked(filter, listener.filter, disclosure);
+      return shows_listener(filter, listener.filter, disclosure);
     };
     if (std::none_of(one.listeners.begin(), one.listeners.end(), is_listed)) return true;
     if (!page.has_room()) return false;

@@ -1,4 +1,4 @@
-// The verbs of `instance` that list or count.
+// The verbs of `instance` that list or count, and the conditions of its history.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -83,6 +83,18 @@ TEST_F(InstanceLists, CountInstances) {
   EXPECT_EQ(request.workflow, "order");
   EXPECT_EQ(request.statuses, (std::vector{InstanceStatus::kFailed, InstanceStatus::kWaiting}));
   EXPECT_EQ(run({"instance", "count", "--by", "colour"}).code, 1);
+}
+
+TEST_F(InstanceLists, PassTheConditionsOnTheRecordsOfAHistory) {
+  EXPECT_EQ(
+      run({"instance", "history", kId, "--kind", "entered,raised", "--after", "3", "--before", "9"})
+          .code,
+      0);
+  const HistoryFilter filter = service_.last_history_filter();
+  EXPECT_EQ(filter.kinds, (std::vector{HistoryKind::kEntered, HistoryKind::kRaised}));
+  EXPECT_EQ(filter.after, 3U);
+  EXPECT_EQ(filter.before, 9U);
+  EXPECT_EQ(run({"instance", "history", kId, "--kind", "left"}).code, 1);
 }
 
 TEST_F(InstanceLists, ShowTheCallsAndTheChildrenOfAnInstance) {
