@@ -24,6 +24,9 @@ Ended list_listeners(Session& session, const ListenerOptions& options) {
                          {"type", options.type},
                          {"workflow", options.workflow},
                          {"attribute", options.attribute}}};
+  if (options.value && options.value->empty()) {
+    return wrong_usage("--value: expected the value of the attribute, not an empty text");
+  }
   if (options.value) call.query.emplace_back("value", *options.value);
   return show_pages(
       session, std::move(call), options.page,

@@ -1,6 +1,7 @@
 // Queries for the numbers of instances. They read the counts of the index, and no instance.
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -25,6 +26,11 @@ constexpr size_t kMostCountRows = 200'000;
 constexpr size_t kMostCountItems = 10'000;
 /// The most bytes of definitions that one query loads for the names of states.
 constexpr size_t kMostDefinitionBytes = size_t{4} << 20;
+
+/// The most rows of counts, and bytes of definitions, that are read to find out which statuses the
+/// instances in a state have.
+constexpr size_t kMostStatePlaces = 1'000;
+constexpr size_t kMostStateBytes = size_t{1} << 20;
 
 tl::unexpected<Error> too_many_counts(std::string_view what) {
   return fail("request.parameter",
@@ -139,6 +145,43 @@ Result<Json> Queries::instance_counts(const View& view, std::string_view ns,
   Json list = Json::array();
   for (auto& [name, item] : items) list.push_back(std::move(item));
   return Json{{"items", std::move(list)}, {"asOf", format_rfc3339(clock_.now())}};
+}
+
+Result<std::optional<std::vector<InstanceStatus>>> Queries::statuses_in_state(
+    const View& view, NamespaceNumber ns, const std::optional<WorkflowNumber>& workflow,
+    std::string_view state) {
+  using Statuses = std::vector<InstanceStatus>;
+  const bool is_incomplete = is_index_incomplete(view);
+  TRY(view.status());
+  if (is_incomplete) return std::optional<Statuses>();
+  std::vector<CountPlace> places;
+  const Status counted = each_count(view, ns, workflow, [&](const CountPlace& place, uint64_t) {
+    places.push_back(place);
+    return places.size() <= kMostStatePlaces;
+  });
+  if (!counted && !is_damaged_row(counted.error())) return tl::unexpected(counted.error());
+  if (!counted || places.size() > kMostStatePlaces) return std::optional<Statuses>();
+  Statuses statuses;
+  size_t bytes = 0;
+  std::optional<Revision> loaded;
+  std::shared_ptr<const Workflow> definition;
+  for (const CountPlace& place : places) {
+    if (loaded != place.revision) {
+      bytes += TRY(definition_bytes(view, place.revision));
+      if (bytes > kMostStateBytes) return std::optional<Statuses>();
+      auto found = definitions_.find_or_load(view, place.revision);
+      if (!found && !is_damaged_row(found.error())) return tl::unexpected(found.error());
+      definition = found ? *found : nullptr;
+      loaded = place.revision;
+    }
+    const bool is_in_state = definition && place.state < definition->states.size() &&
+                             definition->states[place.state]->common().id == state;
+    if (!is_in_state) continue;
+    if (std::find(statuses.begin(), statuses.end(), place.status) == statuses.end()) {
+      statuses.push_back(place.status);
+    }
+  }
+  return std::optional(std::move(statuses));
 }
 
 Result<Json> Queries::counts_by_status(const View& view, NamespaceNumber ns,

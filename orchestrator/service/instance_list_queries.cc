@@ -45,6 +45,18 @@ bool keep_live(std::vector<InstanceStatus>& statuses) {
   return !statuses.empty();
 }
 
+/// Leaves only the statuses of the selection that are among `some`. Returns false if none is left.
+bool keep_common(std::vector<InstanceStatus>& statuses, const std::vector<InstanceStatus>& some) {
+  if (statuses.empty()) {
+    statuses = some;
+  } else {
+    std::erase_if(statuses, [&](InstanceStatus status) {
+      return std::find(some.begin(), some.end(), status) == some.end();
+    });
+  }
+  return !statuses.empty();
+}
+
 bool has_timer(const std::vector<Timer>& timers, TimerKind kind) {
   return std::any_of(timers.begin(), timers.end(),
                      [&](const Timer& timer) { return timer.kind == kind; });
@@ -120,6 +132,10 @@ Result<std::optional<InstanceSelection>> Queries::selection_of(const View& view,
   }
   if (!filter.traits.empty() && !keep_live(selection.statuses)) {
     return std::optional<InstanceSelection>();
+  }
+  if (!filter.state.empty()) {
+    const auto some = TRY(statuses_in_state(view, number, selection.workflow, filter.state));
+    if (some && !keep_common(selection.statuses, *some)) return std::optional<InstanceSelection>();
   }
   return std::optional(std::move(selection));
 }

@@ -118,6 +118,12 @@ class Queries {
   };
   Result<StartedUnderKey> started_under(const View& view, std::string_view ns,
                                         NamespaceNumber number, const InstanceFilter& filter);
+  /// The statuses of the instances that are in a state with that id, of one workflow or of all,
+  /// from the counts of the index; nullopt: too much would have to be read, or the index is not
+  /// complete.
+  Result<std::optional<std::vector<InstanceStatus>>> statuses_in_state(
+      const View& view, NamespaceNumber ns, const std::optional<WorkflowNumber>& workflow,
+      std::string_view state);
   /// {status: n} of the instances of a workflow; null if it has more rows of counts than `rows`,
   /// from which those that were read are subtracted.
   static Result<Json> counts_by_status(const View& view, NamespaceNumber ns,

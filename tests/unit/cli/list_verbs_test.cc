@@ -45,6 +45,7 @@ TEST_F(ListVerbs, PassesTheConditionsOnListenersToTheServer) {
   EXPECT_EQ(run({"listener", "list"}).code, 0);
   EXPECT_EQ(service_.last_listener_filter().value, std::nullopt);
   EXPECT_EQ(run({"listener", "list", "--value", "o1"}).code, 1);
+  EXPECT_EQ(run({"listener", "list", "--attribute", "orderid", "--value", ""}).code, 2);
 }
 
 TEST_F(ListVerbs, ShowsGroups) {

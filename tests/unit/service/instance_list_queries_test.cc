@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/index_build.h"
 #include "tests/unit/service/definitions.h"
 #include "tests/unit/service/query_fixture.h"
 
@@ -171,6 +172,18 @@ TEST_F(InstanceListQueriesTest, HaveTheInstancesInAState) {
   EXPECT_THAT(numbers({.state = "second"}), ElementsAre(1));
   EXPECT_THAT(numbers({.workflow = "two-steps", .state = "first"}), ElementsAre(2));
   EXPECT_THAT(numbers({.workflow = "waits", .state = "first"}), IsEmpty());
+  store(ended(waiting_instance(waits, 4), kComplete));
+  EXPECT_THAT(numbers({.state = "wait"}), ElementsAre(4, 3));
+  EXPECT_THAT(numbers({.statuses = {kComplete, kFailed}, .state = "wait"}), ElementsAre(4));
+  EXPECT_EQ(list({.state = "second"})["looked"], 3) << "no complete instance is in this state";
+  EXPECT_EQ(list({.statuses = {kComplete}, .state = "second"})["looked"], 0);
+  EXPECT_EQ(list({.state = "third"})["looked"], 0);
+  damage(Table::kCounts,
+         count_key({.ns = ns, .revision = {waits, 1}, .state = 0, .status = kComplete}));
+  EXPECT_THAT(numbers({.state = "second"}), ElementsAre(1)) << "without the counts";
+  request_index_build(*tx);
+  commit();
+  EXPECT_THAT(numbers({.state = "second"}), ElementsAre(1)) << "without the index";
 }
 
 TEST_F(InstanceListQueriesTest, HaveTheInstancesWhoseErrorCodeMatches) {
