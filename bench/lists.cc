@@ -3,9 +3,12 @@
 // this process, so the times are those of the reads, without HTTP.
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,8 +17,11 @@
 #include "base/check.h"
 #include "bench/arguments.h"
 #include "bench/harness.h"
+#include "bench/http_session.h"
+#include "bench/lifecycles.h"
 #include "bench/modes.h"
 #include "bench/time_summary.h"
+#include "bench/workflows.h"
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -43,6 +49,7 @@ states:
 struct ListPlan {
   size_t instances = 1'000'000;
   size_t requests = 1'000;
+  size_t readers = 0;  ///< not 0: lifecycles are measured beside so many readers of lists instead
 };
 
 /// Whether the instance with that number has failed.
@@ -164,12 +171,82 @@ class ListBench {
   Queries queries_{definitions_, started_, clock_};
 };
 
+/// Threads that ask a server for a list and for counts ten times a second each.
+class ListReaders {
+ public:
+  ListReaders(const std::string& url, size_t count) {
+    for (size_t i = 0; i < count; ++i) threads_.emplace_back([this, url] { read(url); });
+  }
+  ~ListReaders() {
+    stops_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  ListReaders(const ListReaders&) = delete;
+  ListReaders& operator=(const ListReaders&) = delete;
+
+ private:
+  void read(const std::string& url) {
+    HttpSession session(url);
+    while (!stops_) {
+      for (const char* const path : {"/v1/ns/default/instances?status=failed,waiting",
+                                     "/v1/ns/default/instances/count?by=workflow,status"}) {
+        const SessionAnswer answer = session.send("GET", path);
+        CHECK(answer.is_ok(), "{}: status {}", path, answer.status);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+
+  std::atomic<bool> stops_ = false;
+  std::vector<std::thread> threads_;
+};
+
+/// Measures lifecycles alone and beside readers, in turns, on a server with waiting instances.
+void measure_beside(const ListPlan& plan) {
+  constexpr int kPairs = 5;
+  constexpr size_t kCount = 100'000;
+  const Site site;
+  MillraceProcess server(site.folder() / "data", site.broker->url());
+  server.start();
+  server.apply(kLifecycle, "life");
+  run_lifecycles(site, server.pid(),
+                 {.run = "fill", .in_flight = 512, .count = 20'000, .waiting = plan.instances});
+  std::vector<double> ratios;
+  std::vector<double> rates;
+  for (int pair = 0; pair < kPairs; ++pair) {
+    const auto rate = [&](const char* name) {
+      return run_lifecycles(
+                 site, server.pid(),
+                 {.run = fmt::format("{}-{}-", name, pair), .in_flight = 512, .count = kCount})
+          .rate();
+    };
+    const double alone = rate("alone");
+    const ListReaders readers(server.url(), plan.readers);
+    const double beside = rate("beside");
+    rates.push_back(beside);
+    ratios.push_back(beside / alone);
+  }
+  row(fmt::format("lifecycles beside {} readers of lists, {} instances", plan.readers,
+                  plan.instances),
+      fmt::format("{:.0f}/s", percentile(rates, 0.5)),
+      fmt::format("of the rate alone {:.3f} (median of {} pairs)", percentile(ratios, 0.5),
+                  kPairs));
+}
+
 }  // namespace
 
 Result<int> lists(const ModeArguments& arguments) {
   using enum InstanceStatus;
   ListPlan plan;
-  TRY(read_arguments(arguments, {{"INSTANCES", &plan.instances}, {"--requests", &plan.requests}}));
+  TRY(read_arguments(arguments, {{"INSTANCES", &plan.instances},
+                                 {"--requests", &plan.requests},
+                                 {"--beside", &plan.readers}}));
+  if (plan.readers > 0) {
+    row("what", "figure", "comparison");
+    row("---", "---:", "---");
+    measure_beside(plan);
+    return 0;
+  }
   const ScratchFolder folder = make_run_folder();
   auto environment = Environment::open(folder.path() / "data");
   CHECK(environment.has_value(), "{}", environment.error().message);

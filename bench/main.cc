@@ -40,7 +40,7 @@ constexpr Mode kModes[] = {
     {"deletions", "[INSTANCES] [LIFECYCLES]", millrace::deletions},
     {"neighbours", "[SECONDS] [--attack NAME] [--in-flight LIFECYCLES] [--beside PROGRAM]",
      millrace::neighbours},
-    {"lists", "[INSTANCES] [--requests REQUESTS]", millrace::lists},
+    {"lists", "[INSTANCES] [--requests REQUESTS] [--beside READERS]", millrace::lists},
 };
 
 int run_mode(const Mode& mode, const millrace::ModeArguments& arguments) {
