@@ -192,8 +192,7 @@ std::vector<Json> MillraceServer::history(const std::string& id) const {
 }
 
 bool MillraceServer::has_instances(const std::string& query, size_t count) const {
-  return eventually(
-      [&] { return items(fmt::format("instances?limit=1000&{}", query)).size() == count; });
+  return eventually([&] { return instances(query).size() == count; });
 }
 
 std::vector<Json> MillraceServer::instances(const std::string& query) const {
