@@ -42,26 +42,29 @@ bool shows_listener(const ListenerFilter& filter, const EventFilter& event,
 
 }  // namespace
 
+Result<Queries::SomeWorkflows> Queries::asked_workflows(const View& view, std::string_view ns,
+                                                        const ListenerFilter& filter,
+                                                        const PageRequest& request) {
+  if (filter.workflow.empty()) return some_workflows(view, ns, request);
+  SomeWorkflows only;
+  only.emplace_back(filter.workflow, TRY(find_workflow(view, ns, filter.workflow)));
+  return only;
+}
+
 /// Adds the listeners of the starts of the workflows behind `behind`. Returns false if others
 /// follow: then the page ends, since many definitions were read for it.
 Result<bool> Queries::add_starts(const View& view, std::string_view ns,
                                  const ListenerFilter& filter, std::string_view behind,
                                  Page& page) {
   const PageRequest request{.cursor = std::string(behind)};
-  SomeWorkflows known;
-  if (filter.workflow.empty()) {
-    // TRY is not used: with it, g++ 12 warns about freeing the list of a failed result.
-    Result<SomeWorkflows> some = some_workflows(view, ns, request);
-    if (!some) return tl::unexpected(some.error());
-    known = *std::move(some);
-  } else {
-    known.emplace_back(filter.workflow, TRY(find_workflow(view, ns, filter.workflow)));
-  }
+  // TRY is not used: with it, g++ 12 warns about freeing the list of a failed result.
+  const Result<SomeWorkflows> known = asked_workflows(view, ns, filter, request);
+  if (!known) return tl::unexpected(known.error());
   size_t bytes = 0;
-  for (size_t i = 0; i < known.size(); ++i) {
-    const auto& [id, record] = known[i];
+  for (size_t i = 0; i < known->size(); ++i) {
+    const auto& [id, record] = (*known)[i];
     if (i == request.limit || bytes >= Page::kMostBytes) {
-      page.continue_at(std::string(kOfStarts) + known[i - 1].first);
+      page.continue_at(std::string(kOfStarts) + (*known)[i - 1].first);
       return false;
     }
     const Revision revision{record.number, record.latest};

@@ -92,6 +92,9 @@ class Queries {
   /// The schedule of the workflow, with its next `upcoming` ticks; null if it has no schedule.
   Result<Json> schedule(const View& view, std::string_view id, const WorkflowRecord& record,
                         size_t upcoming);
+  /// The workflow of the filter, or some_workflows().
+  Result<SomeWorkflows> asked_workflows(const View& view, std::string_view ns,
+                                        const ListenerFilter& filter, const PageRequest& request);
   Result<bool> add_starts(const View& view, std::string_view ns, const ListenerFilter& filter,
                           std::string_view behind, Page& page);
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
