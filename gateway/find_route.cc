@@ -24,7 +24,11 @@ Result<std::string> find_text_of(const Request& request) {
 void add_find_route(Router& router, Service& service) {
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/find",
+              .operation = "find",
+              .summary = "Finds what a text may name: an instance, a workflow, a key or an event.",
               .query = {"q"},
+              .answer = "Found",
+              .errors = {"namespace.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const std::string text = TRY(find_text_of(request));

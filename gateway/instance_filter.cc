@@ -1,7 +1,6 @@
 #include "gateway/instance_filter.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -86,26 +85,6 @@ Result<std::string> order_of(const Request& request) {
   return wrong_filter("order", order, "newest or oldest");
 }
 
-/// The number of a record in a parameter; nullopt: it is not given.
-Result<std::optional<uint64_t>> record_number_in(const Request& request, const char* parameter) {
-  const std::string text = text_parameter(request, parameter);
-  if (text.empty()) return std::optional<uint64_t>();
-  uint64_t number = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, number);
-  if (error == std::errc() && end == last) return std::optional(number);
-  return wrong_filter(parameter, text, "the number of a record");
-}
-
-/// The time in a parameter; nullopt: it is not given.
-Result<std::optional<TimePoint>> time_in(const Request& request, const char* parameter) {
-  const std::string text = text_parameter(request, parameter);
-  if (text.empty()) return std::optional<TimePoint>();
-  Result<TimePoint> time = parse_rfc3339(text);
-  if (!time) return fail_in(parameter, std::move(time.error()));
-  return std::optional(*time);
-}
-
 }  // namespace
 
 Result<ListenerFilter> listener_filter_of(const Request& request) {
@@ -138,8 +117,8 @@ Result<HistoryFilter> history_filter_of(const Request& request) {
   filter.cursor = text_parameter(request, "cursor");
   if (request.query.contains("data")) filter.data = TRY(flag_parameter(request, "data"));
   filter.newest_first = TRY(order_of(request)) == "newest";
-  filter.after = TRY(record_number_in(request, "after"));
-  filter.before = TRY(record_number_in(request, "before"));
+  filter.after = TRY(number_parameter(request, "after"));
+  filter.before = TRY(number_parameter(request, "before"));
   for (const std::string& name : names_in(text_parameter(request, "kind"))) {
     const auto kind = parse_history_kind(name);
     if (!kind) return wrong_filter("kind", name, "kinds of records such as entered and raised");
@@ -164,8 +143,8 @@ Result<InstanceFilter> instance_filter_of(const Request& request) {
   InstanceFilter filter;
   filter.workflow = text_parameter(request, "workflow");
   filter.statuses = TRY(statuses_of(text_parameter(request, "status")));
-  filter.since = TRY(time_in(request, "since"));
-  filter.until = TRY(time_in(request, "until"));
+  filter.since = TRY(time_parameter(request, "since"));
+  filter.until = TRY(time_parameter(request, "until"));
   filter.id = text_parameter(request, "id");
   filter.key = text_parameter(request, "key");
   filter.correlation = text_parameter(request, "correlation");

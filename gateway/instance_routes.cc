@@ -248,7 +248,11 @@ void add_instance_routes(Router& router, Service& service) {
        })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/count",
+              .operation = "countInstances",
+              .summary = "Counts the instances by workflow, revision, state and status.",
               .query = {"by", "workflow", "status"},
+              .answer = "InstanceCounts",
+              .errors = {"namespace.not_found", "workflow.not_found", "index.incomplete"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const CountRequest counts = TRY(count_request_of(request));
@@ -305,26 +309,35 @@ void add_instance_routes(Router& router, Service& service) {
       {"rerun", "Starts a new run from a named state of", {"from"}, "InstanceRun", not_again});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}/calls",
+              .operation = "listCalls",
+              .summary = "Lists the calls of the state of an instance, in their order.",
               .query = {"limit", "cursor"},
+              .answer = "InstanceCalls",
+              .errors = {"namespace.not_found", "instance.not_found", "cursor.malformed"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const InstanceId id = TRY(instance_of(request));
                 const size_t limit = TRY(limit_parameter(request));
                 return service.instance_calls(ns, id, limit, text_parameter(request, "cursor"));
               })});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/instances/{instance}/children",
-              .query = {"limit", "cursor"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const InstanceId id = TRY(instance_of(request));
-                const size_t limit = TRY(limit_parameter(request));
-                return service.instance_children(ns, id, limit, text_parameter(request, "cursor"));
-              })});
+  router.add(
+      {.method = "GET",
+       .path = "/v1/ns/{ns}/instances/{instance}/children",
+       .operation = "listChildren",
+       .summary = "Lists the instances that calls of an instance have started, oldest first.",
+       .query = {"limit", "cursor"},
+       .answer = "Instances",
+       .errors = {"namespace.not_found", "instance.not_found", "id.malformed"},
+       .handler = reading([&service](const Request& request) -> Result<Json> {
+         const std::string ns = TRY(namespace_of(request));
+         const InstanceId id = TRY(instance_of(request));
+         const size_t limit = TRY(limit_parameter(request));
+         return service.instance_children(ns, id, limit, text_parameter(request, "cursor"));
+       })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}/history",
               .operation = "getHistory",
-              .summary = "Lists the records of the history of an instance, oldest first.",
+              .summary = "Lists the records of the history of an instance.",
               .query = {"limit", "cursor", "order", "data", "after", "before", "kind"},
               .answer = "History",
               .errors = {"namespace.not_found", "instance.not_found", "cursor.malformed"},

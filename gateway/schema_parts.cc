@@ -1,5 +1,8 @@
 #include "gateway/schema_parts.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace millrace::schema {
 namespace {
 
@@ -59,6 +62,13 @@ Json word(std::initializer_list<std::string_view> words, std::string_view descri
   return made;
 }
 
+Json words(std::initializer_list<std::string_view> choices, std::string_view description) {
+  const std::string one = fmt::format("({})", fmt::join(choices, "|"));
+  Json made = typed("string", description);
+  made["pattern"] = fmt::format("^({0}(,{0})*)?$", one);
+  return made;
+}
+
 Json ref(std::string_view name) { return {{"$ref", "#/components/schemas/" + std::string(name)}}; }
 
 Json list(Json elements, std::string_view description) {
@@ -99,6 +109,13 @@ Json either(std::initializer_list<Json> schemas, std::string_view description) {
 Json page(Json elements) {
   return object({{"items", list(std::move(elements))},
                  {"next", or_null(text("The cursor of the next page; null: this is the last."))}});
+}
+
+Json bounded_page(Json elements) {
+  return extended(page(std::move(elements)),
+                  {{"complete", flag("false: a bound ended the page, so the next one may have "
+                                     "items though this one has few.")},
+                   {"looked", whole("How many instances were read for the page.")}});
 }
 
 Json extended(Json base, const std::initializer_list<Member>& members) {

@@ -32,6 +32,8 @@ Json any(std::string_view description = "");
 Json exactly(const Json& value, std::string_view description = "");
 /// One of these texts.
 Json word(std::initializer_list<std::string_view> words, std::string_view description = "");
+/// A text of any number of these words, separated by commas.
+Json words(std::initializer_list<std::string_view> choices, std::string_view description = "");
 /// The schema of this name (api_schemas.h).
 Json ref(std::string_view name);
 /// A list whose elements have this schema.
@@ -48,6 +50,8 @@ Json or_null(const Json& other);
 Json either(std::initializer_list<Json> schemas, std::string_view description = "");
 /// A page of a list: {"items": elements, "next": cursor or null}.
 Json page(Json elements);
+/// A page of a list that a bound may cut: {"items","next","complete","looked"}.
+Json bounded_page(Json elements);
 /// Both schemas: an object of `base`'s members, which must be an object(), with further members.
 Json extended(Json base, const std::initializer_list<Member>& members);
 

@@ -178,19 +178,19 @@ void add_event_schemas(ApiSchemas& all) {
       {"accepted", whole("How many events the stream has.")},
       {"duplicates", whole("How many of them the stream had before.")},
   });
-  const Json context =
+  all["EventContext"].schema =
       map(either({object({{"equals", text()}}), object({{"pattern", text()}})}),
           "What the context attributes of an event must be, by the name of the attribute.");
   all["Listener"].schema = object({
       {"kind", word({"start", "instance"})},
       {"workflow", text("The id of the workflow.")},
       {"type", text("The type of the events.")},
-      {"context", context},
+      {"context", ref("EventContext")},
       {"instance?", instance_id("The instance that waits.")},
       {"state?", text("The state in which the instance waits.")},
       {"deadline?", instant("When the wait ends without an event.")},
   });
-  all["Listeners"].schema = page(ref("Listener"));
+  all["Listeners"].schema = bounded_page(ref("Listener"));
   all["EventGroup"].schema = object({
       {"workflow", text("The id of the workflow.")},
       {"correlate", map(any(), "The attributes that the events of the group share.")},

@@ -29,6 +29,7 @@ Json instance_head() {
   });
 }
 
+/// The members of a call of an instance.
 Json instance_call() {
   using namespace schema;
   const Json deadlines = map(instant(), "The deadlines of the call, by the name of the timeout.");
@@ -60,21 +61,69 @@ Json history_record() {
   });
 }
 
+/// An instance with its data, its calls and what it waits for.
+Json whole_instance() {
+  using namespace schema;
+  const Json wait = object({
+      {"type", text("The type of the events.")},
+      {"context", ref("EventContext")},
+      {"since", instant("When the instance entered its state.")},
+  });
+  const Json timer = object({
+      {"kind", word({"state", "delay", "retry", "interrupt", "kill", "run", "execution", "calls"})},
+      {"at", instant()},
+      {"held?", exactly(true, "The timer stands still, since the instance is paused.")},
+      {"then?", text("The id of the state that follows.")},
+  });
+  const Json children = object({
+      {"counts", map(whole(), "How many of the children have each status.")},
+      {"complete", flag("false: there are more children than were counted.")},
+  });
+  return extended(instance_head(),
+                  {
+                      {"input", any("The input.")},
+                      {"data", any("The data.")},
+                      {"calls?", list(ref("InstanceCall"))},
+                      {"callCounts?", map(whole(), "How many calls have each status.")},
+                      {"attempt", whole("The number of the current attempt.")},
+                      {"output?", any("The data at the end of an ended instance.")},
+                      {"transitions", whole("How many states the instance has entered.")},
+                      {"key?", text("The idempotency key of the start.")},
+                      {"correlation?", text("The correlation of the start.")},
+                      {"waits?", list(wait, "The events for which the instance waits.")},
+                      {"timers?", list(timer, "What time will cause, soonest first.")},
+                      {"startedBy?", any("The detail of the first record of the history.")},
+                      {"children?", children},
+                  });
+}
+
 }  // namespace
 
 void add_instance_schemas(ApiSchemas& all) {
   using namespace schema;
   all["InstanceHead"].schema = instance_head();
-  all["Instances"].schema = page(ref("InstanceHead"));
+  all["Instances"].schema = bounded_page(ref("InstanceHead"));
   all["InstanceCall"].schema = instance_call();
-  all["Instance"].schema =
-      extended(instance_head(), {
-                                    {"input", any("The input.")},
-                                    {"data", any("The data.")},
-                                    {"calls?", list(ref("InstanceCall"))},
-                                    {"attempt", whole("The number of the current attempt.")},
-                                    {"output?", any("The data at the end of an ended instance.")},
-                                });
+  all["Instance"].schema = whole_instance();
+  all["InstanceCalls"].schema =
+      page(extended(instance_call(), {{"index", whole("The place of the call.")}}));
+  const Json count = object({
+      {"workflow?", text("The id of the workflow.")},
+      {"revision?", whole()},
+      {"state?", or_null(text("The id of the state; null: the definition is damaged."))},
+      {"status?", text()},
+      {"count", whole("How many instances there are.")},
+  });
+  all["InstanceCounts"].schema = object({{"items", list(count)}, {"asOf", instant()}});
+  const Json found = object({
+      {"kind", word({"instance", "workflow", "key", "event"})},
+      {"id", text("The id of the instance or workflow, or the sequence of the event.")},
+      {"label", text("What it is, for people.")},
+  });
+  all["Found"].schema = object({
+      {"items", list(found)},
+      {"complete", flag("false: the key has further instances.")},
+  });
   all["HistoryRecord"].schema = history_record();
   all["History"].schema = page(ref("HistoryRecord"));
   all["StartInput"].media = {{"application/json", {{"schema", any("The input of the instance.")}}},

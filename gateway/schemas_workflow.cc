@@ -16,7 +16,11 @@ void add_workflow_schemas(ApiSchemas& all) {
       {"paused", flag()},
       {"updatedAt", instant("When the newest revision was applied.")},
   });
-  all["WorkflowHead"].schema = head;
+  all["WorkflowHead"].schema =
+      extended(head, {
+                         {"counts?", map(whole(), "How many instances have each status.")},
+                         {"nextTick?", instant("The next tick of the schedule.")},
+                     });
   all["Workflows"].schema = page(ref("WorkflowHead"));
   all["Workflow"].schema = extended(
       head,
@@ -29,8 +33,14 @@ void add_workflow_schemas(ApiSchemas& all) {
   all["Revisions"].schema = page(object({
       {"revision", whole("", 1)},
       {"createdAt", instant()},
-      {"definition", text("The text of the revision.")},
+      {"definition?", text("The text of the revision; missing: `texts` was 0.")},
   }));
+  all["Revision"].schema = object({
+      {"workflow", text("The id of the workflow.")},
+      {"revision", whole("", 1)},
+      {"createdAt", instant()},
+      {"definition", text("The text of the revision.")},
+  });
   all["WorkflowApplied"].schema = object({
       {"id", text()},
       {"revision?", whole("The newest revision; missing: `dry_run` was set.", 1)},

@@ -91,7 +91,7 @@ void add_system_routes(Router& router, Service& service,
               .summary = "Lists the listeners of starts, and of instances that wait for events.",
               .query = {"kind", "type", "workflow", "attribute", "value", "limit", "cursor"},
               .answer = "Listeners",
-              .errors = {"namespace.not_found", "id.malformed"},
+              .errors = {"namespace.not_found", "workflow.not_found", "id.malformed"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const ListenerFilter filter = TRY(listener_filter_of(request));

@@ -188,6 +188,10 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}/revisions/{revision}",
+              .operation = "getRevision",
+              .summary = "Shows a revision of a workflow with its text.",
+              .answer = "Revision",
+              .errors = {"namespace.not_found", "workflow.not_found", "revision.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const std::string id = TRY(workflow_of(request));

@@ -77,9 +77,9 @@ TEST_F(InstanceVerbs, ShowsAnInstanceWithTheDeepestDataThatIsAccepted) {
 TEST_F(InstanceVerbs, ShowsAnInstanceItsHistoryAndTheOutcomesOfCommands) {
   expect_outputs({
       {{"instance", "get", kId},
-       "attempt    0\nid         0190b5a4-7c1e-7f2a-8000-0123456789ab\nrevision   1\n"
-       "startedAt  2021-09-01T12:00:00.000Z\nstate      wait\nstatus     waiting\n"
-       "workflow   order\n\ninput:\n{}\n\ndata:\n{}\n"},
+       "attempt      0\nid           0190b5a4-7c1e-7f2a-8000-0123456789ab\nrevision     1\n"
+       "startedAt    2021-09-01T12:00:00.000Z\nstate        wait\nstatus       waiting\n"
+       "transitions  1\nworkflow     order\n\ninput:\n{}\n\ndata:\n{}\n"},
       {{"instance", "history", kId},
        "TIME                      KIND     STATE  DETAIL\n"
        "2021-09-01T12:00:00.000Z  started  -      {\"by\":\"call\",\"revision\":1}\n"},

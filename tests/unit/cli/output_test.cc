@@ -19,6 +19,7 @@ TEST_F(OutputTest, ShowsAListInEveryFormat) {
   };
   const std::string id = kId;
   const std::string json = R"({
+  "complete": true,
   "items": [
     {
       "id": "0190b5a4-7c1e-7f2a-8000-0123456789ab",
@@ -29,6 +30,7 @@ TEST_F(OutputTest, ShowsAListInEveryFormat) {
       "workflow": "order"
     }
   ],
+  "looked": 1,
   "next": null
 }
 )";
@@ -42,6 +44,7 @@ TEST_F(OutputTest, ShowsAListInEveryFormat) {
                 R"("workflow":"order"})"
                 "\n"},
       {"yaml",
+       "complete: true\n"
        "items:\n"
        "  - id: \"0190b5a4-7c1e-7f2a-8000-0123456789ab\"\n"
        "    revision: 1\n"
@@ -49,6 +52,7 @@ TEST_F(OutputTest, ShowsAListInEveryFormat) {
        "    state: wait\n"
        "    status: waiting\n"
        "    workflow: order\n"
+       "looked: 1\n"
        "next: null\n"},
       {"name", "0190b5a4-7c1e-7f2a-8000-0123456789ab\n"},
   };

@@ -15,7 +15,8 @@ Json FakeService::instance_json(const std::string& id, const std::string& status
                    {"startedAt", "2021-09-01T12:00:00.000Z"},
                    {"input", Json::object()},
                    {"data", Json::object()},
-                   {"attempt", 0}};
+                   {"attempt", 0},
+                   {"transitions", 1}};
   if (status == "complete") instance["output"] = {{"total", 7}};
   if (status == "failed") instance["error"] = {{"code", "order.lost"}, {"msg", "it is lost"}};
   return instance;
@@ -23,7 +24,9 @@ Json FakeService::instance_json(const std::string& id, const std::string& status
 
 Json FakeService::instance_head(const std::string& id) {
   Json head = instance_json(id, "waiting");
-  for (const char* const member : {"input", "data", "attempt"}) head.erase(member);
+  for (const char* const member : {"input", "data", "attempt", "transitions"}) {
+    head.erase(member);
+  }
   return head;
 }
 

@@ -86,6 +86,8 @@ class FakeService : public Service {
   RerunInstance last_rerun();
   /// The limit of the last page of listeners or groups.
   size_t last_limit();
+  /// The last page of calls or children.
+  PageRequest last_page();
   bool has_workflow(const std::string& id);
 
   /// The result of a store check.
@@ -209,6 +211,7 @@ class FakeService : public Service {
   RetryInstance retry_;
   RerunInstance rerun_;
   size_t limit_ = 0;
+  PageRequest page_;
   std::set<std::string, std::less<>> spaces_ = {"default"};
   std::map<std::string, std::vector<std::string>, std::less<>> workflows_;
   std::set<std::string, std::less<>> paused_;

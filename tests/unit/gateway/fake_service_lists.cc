@@ -15,6 +15,11 @@ ListenerFilter FakeService::last_listener_filter() {
   return listener_filter_;
 }
 
+PageRequest FakeService::last_page() {
+  const std::lock_guard lock(mutex_);
+  return page_;
+}
+
 Result<Json> FakeService::instance_counts(std::string_view ns, const CountRequest& request) {
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
@@ -41,26 +46,31 @@ Result<Json> FakeService::revision(std::string_view ns, std::string_view id, uin
   if (number > newest->at("revision").get<uint32_t>()) {
     return fail("revision.not_found", "there is no such revision");
   }
-  return Json{{"workflow", id}, {"revision", number}, {"definition", newest->at("definition")}};
+  return Json{{"workflow", id},
+              {"revision", number},
+              {"createdAt", newest->at("updatedAt")},
+              {"definition", newest->at("definition")}};
 }
 
 Result<Json> FakeService::instance_calls(std::string_view ns, const InstanceId& id, size_t limit,
                                          std::string_view cursor) {
   const Result<Json> known = instance(ns, id);
   if (!known) return known;
+  const std::lock_guard lock(mutex_);
+  page_ = {.limit = limit, .cursor = std::string(cursor)};
   return Json{
       {"items", {{{"index", 0}, {"status", "retrying"}, {"attempt", 2}, {"task", kInstance}}}},
-      {"next", nullptr},
-      {"asked", {{"limit", limit}, {"cursor", cursor}}}};
+      {"next", nullptr}};
 }
 
 Result<Json> FakeService::instance_children(std::string_view ns, const InstanceId& id, size_t limit,
                                             std::string_view cursor) {
   const Result<Json> known = instance(ns, id);
   if (!known) return known;
-  return Json{{"items", {instance_json(kInstance, "complete")}},
-              {"next", nullptr},
-              {"asked", {{"limit", limit}, {"cursor", cursor}}}};
+  const std::lock_guard lock(mutex_);
+  page_ = {.limit = limit, .cursor = std::string(cursor)};
+  return Json{
+      {"items", {instance_head(kInstance)}}, {"next", nullptr}, {"complete", true}, {"looked", 1}};
 }
 
 }  // namespace millrace

@@ -86,7 +86,10 @@ Result<Json> FakeService::instances(std::string_view ns, const InstanceFilter& f
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   filter_ = filter;
   if (instance_count == 1) {
-    return Json{{"items", {instance_head(kInstance)}}, {"next", nullptr}};
+    return Json{{"items", {instance_head(kInstance)}},
+                {"next", nullptr},
+                {"complete", true},
+                {"looked", 1}};
   }
   // If there is more than one instance, the ids of the instances and the cursor are numbers.
   const size_t from = filter.cursor.empty() ? 0 : std::stoul(filter.cursor);
@@ -96,6 +99,8 @@ Result<Json> FakeService::instances(std::string_view ns, const InstanceFilter& f
     items.push_back(instance_head(std::to_string(i)));
   }
   return Json{{"items", std::move(items)},
+              {"complete", true},
+              {"looked", to - from},
               {"next", to < instance_count ? Json(std::to_string(to)) : Json()}};
 }
 
@@ -128,7 +133,9 @@ Result<Json> FakeService::listeners(std::string_view, const ListenerFilter& filt
                  {"workflow", "order"},
                  {"type", "order.placed"},
                  {"context", {{"source", {{"equals", "shop"}}}}}}}},
-              {"next", nullptr}};
+              {"next", nullptr},
+              {"complete", true},
+              {"looked", 0}};
 }
 
 Result<Json> FakeService::groups(std::string_view, size_t limit, std::string_view cursor) {

@@ -15,7 +15,12 @@ TEST_F(InstanceRoutes, ShowsAndControlsInstances) {
   const std::string shown = FakeService::instance_json(FakeService::kInstance, "waiting").dump();
   const std::string head = FakeService::instance_head(FakeService::kInstance).dump();
   const Row rows[] = {
-      {"GET", all, {}, "", 200, R"({"items":[)" + head + R"(],"next":null})"},
+      {"GET",
+       all,
+       {},
+       "",
+       200,
+       R"({"items":[)" + head + R"(],"next":null,"complete":true,"looked":1})"},
       {"GET", one, {}, "", 200, shown},
       {"GET",
        one + "/history",
@@ -119,28 +124,34 @@ TEST_F(InstanceRoutes, RefusesAConditionThatIsNotValid) {
 
 TEST_F(InstanceRoutes, ListsTheCallsAndTheChildrenOfAnInstance) {
   const std::string one = std::string("/v1/ns/default/instances/") + FakeService::kInstance;
-  const std::string child = FakeService::instance_json(FakeService::kInstance, "complete").dump();
+  const std::string child = FakeService::instance_head(FakeService::kInstance).dump();
   const Row rows[] = {
       {"GET",
-       one + "/calls?limit=7&cursor=3",
+       one + "/calls",
        {},
        "",
        200,
        R"({"items":[{"index":0,"status":"retrying","attempt":2,"task":")" +
-           std::string(FakeService::kInstance) +
-           R"("}],"next":null,"asked":{"limit":7,"cursor":"3"}})"},
+           std::string(FakeService::kInstance) + R"("}],"next":null})"},
       {"GET",
-       one + "/children?limit=7&cursor=3",
+       one + "/children",
        {},
        "",
        200,
-       R"({"items":[)" + child + R"(],"next":null,"asked":{"limit":7,"cursor":"3"}})"},
+       R"({"items":[)" + child + R"(],"next":null,"complete":true,"looked":1})"},
       {"GET", one + "/calls?limit=0", {}, "", 400, "request.parameter"},
       {"GET", one + "/children?order=oldest", {}, "", 400, "request.unknown_parameter"},
       {"GET", "/v1/ns/default/instances/12/calls", {}, "", 404, "instance.not_found"},
       {"GET", "/v1/ns/default/instances/12/children", {}, "", 404, "instance.not_found"},
   };
   for (const Row& row : rows) expect(row, call(row.method, row.target));
+  for (const char* const list : {"/calls", "/children"}) {
+    EXPECT_EQ(call("GET", one + list).status, 200);
+    EXPECT_EQ(service_.last_page().limit, 50U) << list;
+    EXPECT_EQ(call("GET", one + list + "?limit=7&cursor=3").status, 200);
+    EXPECT_EQ(service_.last_page().limit, 7U) << list;
+    EXPECT_EQ(service_.last_page().cursor, "3") << list;
+  }
 }
 
 TEST_F(InstanceRoutes, CountsInstances) {

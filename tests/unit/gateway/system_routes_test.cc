@@ -51,7 +51,7 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsAndMetrics) {
        "",
        200,
        R"({"items":[{"kind":"start","workflow":"order","type":"order.placed",
-           "context":{"source":{"equals":"shop"}}}],"next":null})"},
+           "context":{"source":{"equals":"shop"}}}],"next":null,"complete":true,"looked":0})"},
       {"GET",
        "/v1/ns/default/groups?limit=3",
        {},
