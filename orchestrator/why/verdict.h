@@ -1,0 +1,61 @@
+// Verdict: why an event had, or did not have, an effect on one listener. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "model/cursor.h"
+#include "orchestrator/why/predicates.h"
+
+namespace millrace {
+
+enum class Verdict : uint8_t {
+  kWoke,         ///< woke the instance, or would wake it
+  kStarted,      ///< started an instance, or would start one
+  kFilled,       ///< filled one entry of the instance's eventAnd state; other entries still wait
+  kGrouped,      ///< waits in a group of the eventsAnd start for events of its other entries
+  kPredicate,    ///< a predicate does not hold
+  kBefore,       ///< was applied before the listener began to listen
+  kAfter,        ///< was applied after the wait had ended
+  kUnread,       ///< is not applied yet, or not yet for this listener
+  kDuplicate,    ///< an event with this source and id had an effect before
+  kPaused,       ///< was taken by a paused instance, which continues when it is resumed
+  kSkipped,      ///< the workflow is singular and has a live instance
+  kCorrelation,  ///< lacks an attribute of the correlation of the eventsAnd start
+  kLifespan,     ///< its lifespan in a group ended, or its group was closed
+  kLimit,        ///< a pattern reached its limit, which counts as no match
+  kDead,         ///< became a dead letter
+};
+
+/// The name of the verdict in the API: "woke", "started", …
+std::string_view to_string(Verdict verdict);
+
+/// Whether the verdict says that the event had an effect on the listener, or would have one.
+bool is_effect(Verdict verdict);
+
+/// What is known about a listener and an event besides the predicates.
+struct Circumstances {
+  /// The position of the event; nullopt: the event is a test event, which is not sent.
+  std::optional<EventPosition> event;
+  EventPosition applied;  ///< the newest applied event
+  /// Of an instance: the newest event that it cannot have waited for.
+  std::optional<EventPosition> listens_from;
+  bool is_start = false;           ///< the listener is that of a start
+  bool is_newer = false;           ///< of a start: its definition was applied after the event came
+  bool is_paused = false;          ///< the instance is paused
+  bool is_duplicate = false;       ///< the source and id of the event are known from another one
+  bool needs_others = false;       ///< other entries of the start or the state wait for events
+  bool lacks_correlation = false;  ///< of a start: the event lacks an attribute of `correlate`
+  bool is_skipped = false;         ///< of a start: singular, and an instance is live
+  std::optional<Verdict> effect;   ///< what the event had done here, as stored
+};
+
+/// The verdict on the listener. What is stored decides first, then the predicates, then the time.
+Verdict decide_verdict(const FilterResult& result, const Circumstances& about);
+
+/// The order in which verdicts are shown: effects first, then listeners for which all predicates
+/// hold, then those with the fewest predicates that do not hold, those with more hints first.
+bool is_nearer(Verdict a, const FilterResult& a_result, Verdict b, const FilterResult& b_result);
+
+}  // namespace millrace
