@@ -8,30 +8,12 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "matchers/listener_keys.h"
 
 namespace millrace {
 namespace {
 
 using Kind = PackedPredicate::Kind;
-
-void join(std::string_view first, std::string_view second, std::string& key) {
-  key.assign(first);
-  key.push_back('\0');
-  key.append(second);
-}
-
-/// A hash seed that separates equal bytes of different buckets or attributes.
-uint64_t seed_of(uint32_t bucket, uint32_t attribute) {
-  return (static_cast<uint64_t>(bucket) << 32 | attribute) * 0x9e3779b97f4a7c15;
-}
-
-uint32_t hash_of_value(uint32_t bucket, uint32_t attribute, std::string_view value) {
-  return HashIndex::hash_of(value, seed_of(bucket, attribute));
-}
-
-uint32_t hash_of_gram(uint32_t bucket, uint32_t attribute, std::string_view gram) {
-  return HashIndex::hash_of(gram, ~seed_of(bucket, attribute));
-}
 
 uint32_t hash_of_pattern(uint32_t bucket, uint32_t pattern) {
   return HashIndex::hash_of({}, seed_of(bucket, pattern) + 1);
@@ -69,19 +51,6 @@ bool holds_of(const PackedPredicate& predicate, std::string_view value) {
       return value.ends_with(predicate.value);
     default:
       return value.find(predicate.value) != std::string_view::npos;
-  }
-}
-
-/// Whether the predicate holds for the value because its text stands at offset `begin`.
-bool holds_at(const PackedPredicate& text, std::string_view value, size_t begin) {
-  if (!value.substr(begin).starts_with(text.value)) return false;
-  switch (text.kind) {
-    case Kind::kPrefix:
-      return begin == 0;
-    case Kind::kSuffix:
-      return begin + text.value.size() == value.size();
-    default:
-      return true;
   }
 }
 

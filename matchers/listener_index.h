@@ -46,6 +46,22 @@ class ListenerIndex final : public Matcher {
   void match_within(std::string_view ns, const Attributes& event, MatchBudget budget,
                     std::vector<uint64_t>& targets, std::vector<uint64_t>& undecided);
 
+  /// The value of an attribute that a listener may ask for.
+  struct Probe {
+    std::string attribute;
+    std::string value;
+
+    auto operator<=>(const Probe&) const = default;
+  };
+  /// Appends the targets of the listeners of the type that are filed under an equality or a plain
+  /// text which holds for the value of the probe, whatever their other predicates are; of those
+  /// with the same key, the newest first. A target may be appended more than once. Takes a step
+  /// from `steps` for each target and each look-up, and ends when no step is left.
+  void find_filed(std::string_view ns, std::string_view type, const Probe& probe, size_t& steps,
+                  std::vector<uint64_t>& targets) const;
+  /// The number of listeners of the type.
+  size_t count(std::string_view ns, std::string_view type) const;
+
   /// The number of listeners, and the number of different regular expressions that they share.
   size_t size() const { return listeners_.size(); }
   size_t pattern_count() const { return patterns_.size(); }

@@ -114,6 +114,29 @@ void Intake::wait_for_end(EndWaiter waiter) {
   work_came_.notify_one();
 }
 
+void Intake::ask(IndexQuestion question) {
+  std::unique_lock guard(lock_);
+  if (!closed_ && questions_.size() < limits_.waiting_questions) {
+    questions_.push_back(std::move(question));
+    work_came_.notify_one();
+    return;
+  }
+  const Error refused =
+      closed_
+          ? stopping()
+          : Error{"busy", "too many questions about listeners are waiting; try again in a second"};
+  guard.unlock();
+  question.refuse(refused);
+}
+
+std::optional<IndexQuestion> Intake::next_question() {
+  const std::lock_guard guard(lock_);
+  if (questions_.empty()) return std::nullopt;
+  IndexQuestion first = std::move(questions_.front());
+  questions_.pop_front();
+  return first;
+}
+
 void Intake::put(EvaluatedInput input) {
   crash_point(CrashPoint::kEvaluated);
   const std::lock_guard guard(lock_);
@@ -197,6 +220,9 @@ std::vector<Refuse> Intake::abandoned() {
     left.emplace_back(
         [done = std::move(waiter.done)](const Error& why) { done(tl::unexpected(why)); });
   }
+  for (IndexQuestion& question : std::exchange(questions_, {})) {
+    left.push_back(std::move(question.refuse));
+  }
   return left;
 }
 
@@ -253,8 +279,8 @@ bool Intake::has_inputs() const {
 bool Intake::has_steps() const { return (!deliveries_.empty() && !refusal_) || lanes_.size() > 0; }
 
 bool Intake::has_work() const {
-  return has_steps() || !lanes_.webhook_results.empty() || !lanes_.waiters.empty() ||
-         !lanes_.stream_changes.empty() || !lanes_.archived.empty() ||
+  return has_steps() || !questions_.empty() || !lanes_.webhook_results.empty() ||
+         !lanes_.waiters.empty() || !lanes_.stream_changes.empty() || !lanes_.archived.empty() ||
          lanes_.acks.size() >= kManyAcks;
 }
 

@@ -30,6 +30,7 @@ struct IntakeLimits {
   size_t waiting_commands = 1024;    ///< command() answers `busy` while so many commands wait
   /// deliver() blocks while deliveries with so many bytes wait.
   size_t waiting_bytes = size_t{32} << 20;
+  size_t waiting_questions = 16;  ///< ask() answers `busy` while so many questions wait
   /// A batch with events of so many bytes gets no further one.
   size_t batch_bytes = size_t{16} << 20;
 };
@@ -60,6 +61,9 @@ class Intake final : public DeliverySink, public TaskSink {
   /// Calls `waiter.done` once: when the instance has ended or does not exist, or with error
   /// `wait.timeout` or `stopping`.
   void wait_for_end(EndWaiter waiter);
+  /// Asks the engine thread, which answers one question between two batches. The question is
+  /// refused with `busy` while too many others wait, and with `stopping`.
+  void ask(IndexQuestion question);
   /// Adds a report of a task (TaskSink).
   void report(TaskReport report, std::function<void()> stored) override;
   void put(EvaluatedInput input);
@@ -96,6 +100,8 @@ class Intake final : public DeliverySink, public TaskSink {
   /// Takes all waiting inputs. Of the events, gather() takes only as many as still fit into `work`,
   /// and none while new work must wait.
   void gather(Work& work);
+  /// The question that has waited longest; nullopt: none waits.
+  std::optional<IndexQuestion> next_question();
   bool has_deliveries() const;
   /// Whether gather() would take an event, a command, a result or a report.
   bool has_inputs() const;
@@ -126,6 +132,7 @@ class Intake final : public DeliverySink, public TaskSink {
   size_t bytes_ = 0;  ///< of deliveries_
   Work lanes_;        ///< all inputs except deliveries
   uint64_t openings_ = 0;
+  std::deque<IndexQuestion> questions_;
   std::map<uint64_t, Done> asked_;
   uint64_t last_request_ = 0;
   std::optional<Error> refusal_;

@@ -29,8 +29,7 @@ constexpr size_t kContinuesInATurn = 512;
 /// The processor time of a turn is read, which is a system call, if the turn took so long.
 constexpr WorkTime kLongTurn = std::chrono::milliseconds(2);
 
-/// Acknowledgements of the broker do not justify a commit of their own: they wait for the next
-/// commit, for at most this time, unless many of them wait.
+/// How long acknowledgements of the broker wait for the next commit, unless many of them wait.
 constexpr Duration kAckDelay{20};
 
 /// Keeps the first error in `done`, prefixed with the operation that failed.
@@ -312,6 +311,7 @@ Work Processor::take_work() {
   }
   const size_t evaluated = work.evaluated.size();
   intake_.gather(work);
+  if (const auto question = intake_.next_question()) question->answer(engine_.waiting);
   evaluating_ -= load_of(std::span(work.evaluated).subspan(evaluated));
   return work;
 }

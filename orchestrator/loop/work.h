@@ -16,6 +16,15 @@
 
 namespace millrace {
 
+class WaitIndex;
+
+/// A question about the wait index, which only the engine thread may read. One of the functions is
+/// called once: `answer` on the engine thread, where it may take 200 µs, or `refuse`.
+struct IndexQuestion {
+  std::function<void(const WaitIndex& index)> answer;
+  std::function<void(const Error& why)> refuse;
+};
+
 /// A caller that waits for the end of an instance.
 struct EndWaiter {
   std::string ns;

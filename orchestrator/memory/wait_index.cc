@@ -245,6 +245,25 @@ Targets WaitIndex::match(std::string_view ns_name, const Attributes& event,
   return targets;
 }
 
+NearListeners WaitIndex::near(std::string_view ns_name, std::string_view type,
+                              const std::vector<ListenerIndex::Probe>& probes, size_t steps) const {
+  NearListeners near{.of = index_->count(ns_name, type)};
+  std::vector<uint64_t> targets;
+  for (const ListenerIndex::Probe& probe : probes) {
+    if (steps > 0) --steps;
+    index_->find_filed(ns_name, type, probe, steps, targets);
+  }
+  near.is_complete = steps > 0 || probes.empty();
+  for (const uint64_t one : targets) {
+    if ((one & kInstanceBit) == 0) continue;
+    near.instances.push_back(waiters_[one >> kEntryBits & kOwnerMask].id);
+  }
+  std::sort(near.instances.begin(), near.instances.end());
+  near.instances.erase(std::unique(near.instances.begin(), near.instances.end()),
+                       near.instances.end());
+  return near;
+}
+
 WaitIndex::TimerOwner WaitIndex::owner_of(TimerKey key) const {
   const uint64_t number = number_of(key);
   switch (kind_of(key)) {

@@ -55,6 +55,13 @@ struct Targets {
   }
 };
 
+/// The listeners that an event of some type may nearly match.
+struct NearListeners {
+  size_t of = 0;                      ///< the listeners of the type in the namespace
+  std::vector<InstanceId> instances;  ///< waiting instances that the probes found, each once
+  bool is_complete = true;            ///< the steps were enough for all probes
+};
+
 class WaitIndex {
  public:
   explicit WaitIndex(const BatchCount& batches) : changes_(batches) {}
@@ -104,6 +111,11 @@ class WaitIndex {
   /// The starts and instances that the event matches, as far as `budget` suffices to decide it.
   Targets match(std::string_view ns_name, const Attributes& event,
                 const MatchBudget& budget = {}) const;
+
+  /// The waiting instances that listen for the type and are filed under one of these values
+  /// (ListenerIndex::find_filed), with at most `steps` steps.
+  NearListeners near(std::string_view ns_name, std::string_view type,
+                     const std::vector<ListenerIndex::Probe>& probes, size_t steps) const;
 
   /// Appends timers with a deadline <= now to `due`: at most `most`, in the order (deadline,
   /// owner). If more are due, they wait in queues, and those of different namespaces come in turns

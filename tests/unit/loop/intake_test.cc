@@ -267,5 +267,25 @@ TEST(Intake, RegardsDeletionsAndCancellationsAsCommandsThatFreeSpace) {
   EXPECT_FALSE(makes_room(PauseInstance{}));
 }
 
+TEST_F(IntakeTest, HandsQuestionsToTheEngineOneByOneUpToALimit) {
+  std::vector<std::string> refused;
+  const auto ask = [&](const std::string& name) {
+    intake.ask({.answer = [](const WaitIndex&) {},
+                .refuse = [&refused,
+                           name](const Error& why) { refused.push_back(name + ": " + why.code); }});
+  };
+  EXPECT_FALSE(intake.next_question());
+  for (int i = 0; i < 16; ++i) ask("question");
+  ask("another");
+  EXPECT_THAT(refused, ElementsAre("another: busy"));
+  EXPECT_TRUE(intake.next_question());
+  EXPECT_TRUE(gather().empty()) << "a question is no work of a batch";
+  intake.close();
+  ask("late");
+  EXPECT_THAT(refused, ElementsAre("another: busy", "late: stopping"));
+  for (const Refuse& refuse : intake.abandoned()) refuse({"stopping", ""});
+  EXPECT_THAT(refused, SizeIs(2 + 15));
+}
+
 }  // namespace
 }  // namespace millrace

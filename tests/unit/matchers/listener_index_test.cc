@@ -255,5 +255,65 @@ TEST(ListenerIndex, FindsListenersAfterManyWereAddedAndRemoved) {
   }
 }
 
+/// The targets that a probe finds, with enough steps, each once.
+FoundTargets filed(const ListenerIndex& index, const std::string& attribute,
+                   const std::string& value, size_t steps = 1'000) {
+  FoundTargets targets;
+  index.find_filed("default", "order.paid", {attribute, value}, steps, targets);
+  std::sort(targets.begin(), targets.end());
+  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+  return targets;
+}
+
+TEST(ListenerIndex, FindsListenersByOneValueWhateverTheirOtherPredicatesAre) {
+  ListenerIndex index;
+  const auto add = [&](uint64_t target, std::vector<Predicate> predicates,
+                       std::string type = "order.paid") {
+    ASSERT_TRUE(index.add("default", {std::move(type), std::move(predicates)}, target));
+  };
+  add(1, {equals("customer", "c7"), pattern("source", "^shop[0-9]")});
+  add(2, {equals("customer", "c7")});
+  add(3, {equals("customer", "C7")});
+  add(4, {pattern("customer", "c7")});
+  add(5, {pattern("customer", "^c")});
+  add(6, {pattern("customer", "-eu$")});
+  add(7, {pattern("customer", "^c[0-9]+$")});
+  add(8, {});
+  add(9, {equals("customer", "c7")}, "order.sent");
+  EXPECT_THAT(filed(index, "customer", "c7"), ElementsAre(1, 2, 4, 5));
+  EXPECT_THAT(filed(index, "customer", "C7"), ElementsAre(3));
+  EXPECT_THAT(filed(index, "customer", "c8-eu"), ElementsAre(5, 6));
+  EXPECT_THAT(filed(index, "customer", "c7-c7"), ElementsAre(4, 5));
+  EXPECT_THAT(filed(index, "customer", ""), IsEmpty());
+  EXPECT_THAT(filed(index, "region", "c7"), IsEmpty());
+  EXPECT_EQ(index.count("default", "order.paid"), 8U);
+  EXPECT_EQ(index.count("default", "order.sent"), 1U);
+  EXPECT_EQ(index.count("default", "order.lost"), 0U);
+  EXPECT_EQ(index.count("other", "order.paid"), 0U);
+}
+
+TEST(ListenerIndex, FindsTheNewestListenersWithinTheSteps) {
+  ListenerIndex index;
+  for (uint64_t target = 1; target <= 9; ++target) {
+    ASSERT_TRUE(index.add("default", {"order.paid", {equals("customer", "c7")}}, target));
+  }
+  EXPECT_THAT(filed(index, "customer", "c7", 3), ElementsAre(7, 8, 9));
+  EXPECT_THAT(filed(index, "customer", "c7", 0), IsEmpty());
+}
+
+TEST(ListenerIndex, TakesAStepForEachTextThatItLooksAt) {
+  ListenerIndex index;
+  for (uint64_t target = 0; target < 50; ++target) {
+    ASSERT_TRUE(index.add(
+        "default", {"order.paid", {pattern("customer", fmt::format("^c{:02}", target))}}, target));
+  }
+  FoundTargets targets;
+  size_t steps = 20;
+  index.find_filed("default", "order.paid", {"customer", std::string(1'000, 'c')}, steps, targets);
+  EXPECT_EQ(steps, 0U);
+  EXPECT_THAT(targets, IsEmpty());
+  EXPECT_THAT(filed(index, "customer", "c49"), ElementsAre(49));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -286,5 +286,25 @@ TEST(WaitIndex, ReturnsTheOwnersOfUndecidedListenersApart) {
   EXPECT_TRUE(waiting.match("default", event("u")).empty());
 }
 
+TEST(WaitIndex, FindsWaitingInstancesByOneValue) {
+  BatchCount batches;
+  WaitIndex waiting(batches);
+  ASSERT_TRUE(waiting.set_start("default", WorkflowNumber(1), {{.filter = in_region("t", "eu")}}));
+  ASSERT_TRUE(
+      waiting.update("default", waiter(7, {{0, in_region("t", "eu")}, {1, in_region("t", "eu")}})));
+  ASSERT_TRUE(waiting.update("default", waiter(2, {{0, in_region("t", "eu")}})));
+  ASSERT_TRUE(waiting.update("default", waiter(3, {{0, in_region("t", "EU")}})));
+  ASSERT_TRUE(waiting.update("default", waiter(4, {{0, type("u")}})));
+  const NearListeners near = waiting.near("default", "t", {{"region", "eu"}}, 100);
+  EXPECT_THAT(near.instances, ElementsAre(id(2), id(7)));
+  EXPECT_EQ(near.of, 5U) << "the listeners of the type, whatever they ask for";
+  EXPECT_TRUE(near.is_complete);
+  EXPECT_THAT(waiting.near("default", "t", {{"region", "eu"}, {"region", "EU"}}, 100).instances,
+              ElementsAre(id(2), id(3), id(7)));
+  EXPECT_FALSE(waiting.near("default", "t", {{"region", "eu"}, {"region", "EU"}}, 3).is_complete);
+  EXPECT_EQ(waiting.near("default", "v", {{"region", "eu"}}, 100).of, 0U);
+  EXPECT_TRUE(waiting.near("default", "t", {}, 0).is_complete);
+}
+
 }  // namespace
 }  // namespace millrace
