@@ -244,6 +244,7 @@ LocalService::Parts RunningEngine::service_parts() {
       .clock = process_.clock,
       .intake = intake_,
       .processor = processor_,
+      .definitions = definitions_,
       .queries = queries_,
       .publisher = *process_.publisher,
       .stored_events = stored_events_,

@@ -15,6 +15,7 @@ Router make_router(Service& service, const RequestLimits& limits,
                    std::function<std::string()> gateway_metrics) {
   Router router;
   add_event_routes(router, service, limits);
+  add_why_routes(router, service, limits);
   add_namespace_routes(router, service);
   add_workflow_routes(router, service, limits);
   add_start_route(router, service, limits);

@@ -25,6 +25,7 @@ struct RequestLimits {
 };
 
 void add_event_routes(Router& router, Service& service, const RequestLimits& limits);
+void add_why_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_workflow_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_start_route(Router& router, Service& service, const RequestLimits& limits);
 void add_instance_routes(Router& router, Service& service);

@@ -75,7 +75,16 @@ LocalService::LocalService(Parts parts)
                     .letters = parts_.stored_letters,
                     .publisher = parts_.publisher,
                     .prefix = parts_.stream_prefix,
-                    .admit = std::bind_front(&LocalService::admit_events, this)}) {}
+                    .admit = std::bind_front(&LocalService::admit_events, this)}),
+      why_desk_({.environment = parts_.environment,
+                 .clock = parts_.clock,
+                 .definitions = parts_.definitions,
+                 .events = parts_.stored_events,
+                 .ask_index =
+                     [this](const std::function<void(const WaitIndex& index)>& question) {
+                       return ask_index(parts_.intake, kIndexPatience, question);
+                     },
+                 .reads_events = parts_.reads_events}) {}
 
 LocalService::~LocalService() {
   stopping_ = true;

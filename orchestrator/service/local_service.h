@@ -20,6 +20,7 @@
 #include "orchestrator/service/event_admission.h"
 #include "orchestrator/service/local_event_desk.h"
 #include "orchestrator/service/local_letter_desk.h"
+#include "orchestrator/service/local_why_desk.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/service.h"
 
@@ -33,6 +34,7 @@ class LocalService final : public Service {
     const Clock& clock;
     Intake& intake;
     Processor& processor;
+    DefinitionCache& definitions;
     Queries& queries;
     Publisher& publisher;
     StoredEvents& stored_events;
@@ -94,6 +96,7 @@ class LocalService final : public Service {
 
   EventDesk& event_desk() override { return event_desk_; }
   LetterDesk& letter_desk() override { return letter_desk_; }
+  WhyDesk& why_desk() override { return why_desk_; }
 
   void verify(Done done) override;
   void begin_backup(const CallerMark& caller, Done done) override;
@@ -122,6 +125,7 @@ class LocalService final : public Service {
   EventReplays replays_;
   LocalEventDesk event_desk_;
   LocalLetterDesk letter_desk_;
+  LocalWhyDesk why_desk_;
   std::mutex verify_lock_;
   std::thread verifying_;  ///< guarded by verify_lock_; a check may take minutes
   std::atomic<bool> verifies_ = false;

@@ -21,6 +21,7 @@
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/service/event_desk.h"
 #include "orchestrator/service/letter_desk.h"
+#include "orchestrator/service/why_desk.h"
 
 namespace millrace {
 
@@ -231,6 +232,8 @@ class Service {
   virtual EventDesk& event_desk() = 0;
   /// The dead letters in the dead-letter queue.
   virtual LetterDesk& letter_desk() = 0;
+  /// Why events had an effect, or none.
+  virtual WhyDesk& why_desk() = 0;
 
   /// Checks every row of the store at the last commit; returns a StoreReport as JSON
   /// (orchestrator/check). Takes about a second for each 100 000 rows. Error `busy` if a check is

@@ -17,6 +17,7 @@
 #include "orchestrator/service/service.h"
 #include "tests/unit/gateway/fake_event_desk.h"
 #include "tests/unit/gateway/fake_letter_desk.h"
+#include "tests/unit/gateway/fake_why_desk.h"
 
 namespace millrace {
 
@@ -41,6 +42,7 @@ class FakeService : public Service {
   std::optional<Error> command_error;
   FakeEventDesk stored_events;
   FakeLetterDesk dead_letters;
+  FakeWhyDesk whys;
   std::optional<Error> publish_error;
   Status ready_status;
 
@@ -150,6 +152,7 @@ class FakeService : public Service {
   std::map<std::string, std::string> known_secrets();
   EventDesk& event_desk() override { return stored_events; }
   LetterDesk& letter_desk() override { return dead_letters; }
+  WhyDesk& why_desk() override { return whys; }
   Status ready() override { return ready_status; }
   Json info() override { return {{"version", "test"}}; }
   std::string metrics() override { return "millrace_events_total 3\n"; }

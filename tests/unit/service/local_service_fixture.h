@@ -71,6 +71,7 @@ states:
             .clock = world.clock,
             .intake = world.intake(),
             .processor = processor,
+            .definitions = definitions,
             .queries = world.queries(),
             .publisher = publisher,
             .stored_events = stored_events,
@@ -147,6 +148,7 @@ states:
   HoldingPublisher publisher;
   MemoryStoredEvents stored_events{world.broker};
   FakeStoredLetters stored_letters;
+  DefinitionCache definitions{load_stored};
   Metrics metrics;
   BrokerLosses losses{world.clock, metrics};
   std::string_view failing;  ///< the part that reports an error

@@ -1,0 +1,91 @@
+// Why an event had an effect or none: GET …/events/{sequence}/why, POST …/events/try for an event
+// that is not sent, and GET …/instances/{instance}/why.
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cloudevents/http_binding.h"
+#include "gateway/parameters.h"
+#include "gateway/routes.h"
+
+namespace millrace {
+namespace {
+
+/// How many listeners, or events, an answer shows if the request does not say.
+constexpr size_t kShownByDefault = 20;
+/// The most listeners, or events, that an answer shows.
+constexpr size_t kMostShown = 100;
+
+Result<size_t> shown_of(const Request& request) {
+  const size_t limit = TRY(limit_parameter(request, kShownByDefault));
+  if (limit <= kMostShown) return limit;
+  return fail("request.parameter", fmt::format("limit: {} is too large; expected a number from 1 "
+                                               "to {}",
+                                               limit, kMostShown));
+}
+
+Result<WhyFilter> why_filter_of(const Request& request) {
+  WhyFilter filter{.attribute = text_parameter(request, "attribute"),
+                   .value = text_parameter(request, "value"),
+                   .limit = TRY(shown_of(request))};
+  if (filter.attribute.empty() != filter.value.empty()) {
+    return fail("request.parameter",
+                "attribute and value: give both, the attribute and the value that a listener asks "
+                "for, or neither");
+  }
+  const std::string instance = text_parameter(request, "instance");
+  if (instance.empty()) return filter;
+  const Result<InstanceId> id = parse_instance_id(instance);
+  if (!id) return fail("request.parameter", "instance: " + id.error().message);
+  filter.instance = *id;
+  return filter;
+}
+
+/// The one event of the request.
+Result<Event> event_of_body(const Request& request, const EventLimits& limits) {
+  std::vector<Event> events = TRY(decode_http(request.headers, request.body, limits));
+  if (events.size() == 1) return std::move(events.front());
+  return fail("request.parameter",
+              fmt::format("the body has {} events; try one event at a time", events.size()));
+}
+
+}  // namespace
+
+void add_why_routes(Router& router, Service& service, const RequestLimits& limits) {
+  const std::vector<std::string> parameters = {"instance", "attribute", "value", "limit"};
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/events/{sequence}/why",
+              .query = parameters,
+              .lane = Lane::kBroker,
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                const uint64_t sequence = TRY(sequence_of(request));
+                return service.why_desk().of_event(ns, sequence, TRY(why_filter_of(request)));
+              })});
+  router.add({.method = "POST",
+              .path = "/v1/ns/{ns}/events/try",
+              .query = parameters,
+              .max_body = limits.batch_bytes,
+              .lane = Lane::kBroker,
+              .handler = reading(
+                  [&service, events = limits.events](const Request& request) -> Result<Json> {
+                    const std::string ns = TRY(namespace_of(request));
+                    const WhyFilter filter = TRY(why_filter_of(request));
+                    return service.why_desk().of_test_event(ns, TRY(event_of_body(request, events)),
+                                                            filter);
+                  })});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/instances/{instance}/why",
+              .query = {"event", "limit"},
+              .lane = Lane::kBroker,
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                const InstanceId id = TRY(instance_of(request));
+                const auto event = TRY(number_parameter(request, "event"));
+                return service.why_desk().of_instance(ns, id, event,
+                                                      {.limit = TRY(shown_of(request))});
+              })});
+}
+
+}  // namespace millrace

@@ -1,0 +1,53 @@
+#include "orchestrator/service/index_questions.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+/// Shared by the caller and the engine thread, which may answer when the caller has given up.
+struct PendingQuestion {
+  std::mutex lock;
+  std::condition_variable answered;
+  /// Null once the question has run or the caller has given up. The question may refer to the
+  /// caller's variables, so it runs under the lock.
+  const std::function<void(const WaitIndex& index)>* question = nullptr;  ///< guarded by `lock`
+  std::optional<Status> outcome;                                          ///< guarded by `lock`
+};
+
+}  // namespace
+
+Status ask_index(Intake& intake, std::chrono::milliseconds at_most,
+                 const std::function<void(const WaitIndex& index)>& question) {
+  const auto pending = std::make_shared<PendingQuestion>();
+  pending->question = &question;
+  intake.ask({.answer =
+                  [pending](const WaitIndex& index) {
+                    const std::lock_guard guard(pending->lock);
+                    if (pending->question == nullptr) return;
+                    (*pending->question)(index);
+                    pending->question = nullptr;
+                    pending->outcome = Status();
+                    pending->answered.notify_one();
+                  },
+              .refuse =
+                  [pending](const Error& why) {
+                    const std::lock_guard guard(pending->lock);
+                    pending->question = nullptr;
+                    pending->outcome = tl::unexpected(why);
+                    pending->answered.notify_one();
+                  }});
+  std::unique_lock guard(pending->lock);
+  pending->answered.wait_for(guard, at_most, [&] { return pending->outcome.has_value(); });
+  pending->question = nullptr;
+  if (pending->outcome) return *pending->outcome;
+  return fail("busy", fmt::format("the engine thread has not answered within {} ms; try again",
+                                  at_most.count()));
+}
+
+}  // namespace millrace

@@ -1,0 +1,23 @@
+// Questions about the wait index, which the engine thread answers. Any thread except the engine
+// thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "base/result.h"
+#include "orchestrator/loop/intake.h"
+#include "orchestrator/memory/wait_index.h"
+
+namespace millrace {
+
+/// Runs the question on the engine thread, and returns when it has run. After an error it has not
+/// run and will not run.
+using AskIndex = std::function<Status(const std::function<void(const WaitIndex& index)>& question)>;
+
+/// Asks through the intake and waits for `at_most`. Errors: `busy`, also if the engine thread did
+/// not answer in that time; `stopping`.
+Status ask_index(Intake& intake, std::chrono::milliseconds at_most,
+                 const std::function<void(const WaitIndex& index)>& question);
+
+}  // namespace millrace

@@ -1,0 +1,140 @@
+#include "orchestrator/service/judged_listener.h"
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+std::string in_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) {
+    list += fmt::format("{}`{}`", list.empty() ? "" : ", ", name);
+  }
+  return list;
+}
+
+std::string predicates_say(const FilterResult& result) {
+  const size_t all = result.predicates.size();
+  if (all == 1) return "its predicate does not hold for the event";
+  return fmt::format("{} of its {} predicates {} not hold for the event", result.failing(), all,
+                     result.failing() == 1 ? "does" : "do");
+}
+
+std::string before_says(const JudgedListener& one, const EventStanding& event) {
+  if (one.is_start) {
+    return fmt::format(
+        "the event came before the definition with this start was applied{}; send the event again",
+        one.since ? " at " + format_rfc3339(*one.since) : "");
+  }
+  std::string began;
+  if (one.listens_from && event.position && one.listens_from->stream == event.position->stream) {
+    began = fmt::format(": the instance waits for events after #{}, and this one is #{}",
+                        one.listens_from->sequence, event.position->sequence);
+  }
+  return fmt::format(
+      "the event came before the wait began{}; send the event again, or start the instance earlier",
+      began);
+}
+
+std::string unread_says(const EventStanding& event) {
+  if (event.position && *event.position <= event.applied) {
+    return "the event matches, and the turn of this listener has not come yet; ask again";
+  }
+  std::string behind;
+  if (event.position && event.position->stream == event.applied.stream) {
+    const uint64_t others = event.position->sequence - event.applied.sequence - 1;
+    behind =
+        fmt::format("; at most {} {} before it", others, others == 1 ? "event is" : "events are");
+  }
+  const std::string why = event.held_up.empty() ? "" : "; reading is held up: " + event.held_up;
+  return fmt::format("the event is in the stream and not applied yet{}{}", behind, why);
+}
+
+}  // namespace
+
+std::string says(const JudgedListener& one, const EventStanding& event) {
+  const bool is_test = !event.position;
+  switch (one.verdict) {
+    case Verdict::kWoke:
+      return is_test ? "the event would wake the instance" : "the event woke the instance";
+    case Verdict::kStarted:
+      return is_test ? "the event would start an instance" : "the event started the instance";
+    case Verdict::kFilled:
+      return fmt::format("the event {} one entry of the state, which then waits for {}",
+                         is_test ? "would fill" : "filled", in_list(one.waits_for));
+    case Verdict::kGrouped:
+      if (!one.note.empty()) return one.note;
+      return fmt::format("the event {} in a group{}{}", is_test ? "would wait" : "waits",
+                         one.waits_for.empty() ? "" : " for ", in_list(one.waits_for));
+    case Verdict::kPredicate:
+      return one.note.empty() ? predicates_say(one.result) : one.note;
+    case Verdict::kBefore:
+      return one.note.empty() ? before_says(one, event) : one.note;
+    case Verdict::kAfter:
+      return one.note;
+    case Verdict::kUnread:
+      return unread_says(event);
+    case Verdict::kDuplicate:
+      return "an event with this source and id had an effect before; give the event another id";
+    case Verdict::kPaused:
+      return fmt::format(
+          "the instance {} the event, and continues when it is resumed: `millrace instance resume`",
+          is_test ? "would take" : "took");
+    case Verdict::kSkipped:
+      return "the workflow is singular and has a live instance, so the start is skipped";
+    case Verdict::kCorrelation:
+      return fmt::format(
+          "the event lacks an attribute by which the events of a group are found: {}",
+          in_list(one.lacks));
+    case Verdict::kLifespan:
+      return "the event has left its group before the events of the other entries came: its "
+             "lifespan ended, or the start was changed";
+    case Verdict::kLimit:
+      return "a pattern reached its limit of steps for the value, which counts as no match; make "
+             "the pattern simpler";
+    case Verdict::kDead:
+      return "the event became a dead letter; `millrace dlq list` shows the reason";
+  }
+  return "";
+}
+
+Json to_json(const PredicateResult& one, const Disclosure& disclosure) {
+  const bool is_equality = one.predicate.kind == Predicate::Kind::kEquals;
+  Json asks = disclosure.over(one.predicate.text);
+  const bool is_shown = !disclosure.hides() && asks == Json(one.predicate.text);
+  Json json{{"attribute", one.predicate.attribute},
+            {"kind", is_equality ? "equals" : "pattern"},
+            {"asks", std::move(asks)},
+            {"got", one.got ? Json(*one.got) : Json()},
+            {"holds", one.holds}};
+  if (one.hint && is_shown) {
+    json["hint"] = to_string(one.hint->kind);
+    json["says"] = sentence_of(*one.hint, one.predicate.attribute);
+  }
+  return json;
+}
+
+Json verdict_json(const JudgedListener& one, const EventStanding& event,
+                  const Disclosure& disclosure) {
+  Json predicates = Json::array();
+  for (const PredicateResult& predicate : one.result.predicates) {
+    predicates.push_back(to_json(predicate, disclosure));
+  }
+  Json json{{"verdict", to_string(one.verdict)},
+            {"says", says(one, event)},
+            {"predicates", std::move(predicates)}};
+  if (!one.waits_for.empty()) json["waitsFor"] = one.waits_for;
+  return json;
+}
+
+Json to_json(const JudgedListener& one, const EventStanding& event, const Disclosure& disclosure) {
+  Json json = verdict_json(one, event, disclosure);
+  json["kind"] = one.is_start ? "start" : "instance";
+  json["workflow"] = one.workflow;
+  if (one.instance) json["instance"] = to_string(*one.instance);
+  if (!one.state.empty()) json["state"] = one.state;
+  if (one.since) json["since"] = format_rfc3339(*one.since);
+  return json;
+}
+
+}  // namespace millrace

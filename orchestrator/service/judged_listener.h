@@ -1,0 +1,62 @@
+// JudgedListener: one listener, the verdict on it for one event, and the JSON form of both. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/json.h"
+#include "base/time.h"
+#include "model/cursor.h"
+#include "model/sealing.h"
+#include "orchestrator/service/disclosure.h"
+#include "orchestrator/why/predicates.h"
+#include "orchestrator/why/verdict.h"
+
+namespace millrace {
+
+/// How an event stands to the store.
+struct EventStanding {
+  /// nullopt: the event is a test event. An event of a stream that the store does not know has the
+  /// number after that of the newest stream.
+  std::optional<EventPosition> position;
+  TimePoint stamped;      ///< when the broker stored the event
+  EventPosition applied;  ///< the newest applied event
+  std::string held_up;    ///< why events are not applied; empty: they are
+  bool is_duplicate = false;
+};
+
+struct JudgedListener {
+  bool is_start = false;
+  std::string workflow;
+  std::optional<InstanceId> instance;  ///< of a start: the instance that it started
+  std::string state;                   ///< of an instance
+  std::optional<TimePoint> since;      ///< of an instance: when it entered the state; of a start:
+                                       ///< when its definition was applied
+  std::optional<EventPosition> listens_from;  ///< of an instance
+  Sealing sealed;
+  Verdict verdict = Verdict::kPredicate;
+  FilterResult result;
+  std::vector<std::string> waits_for;  ///< of kFilled and kGrouped: the types that still miss
+  std::vector<std::string> lacks;      ///< of kCorrelation: the attributes that the event lacks
+  std::string note;                    ///< says what the verdict alone does not; may be empty
+};
+
+/// What the verdict means, and what to do, as sentences. Has no value of the event or a predicate.
+std::string says(const JudgedListener& one, const EventStanding& event);
+
+/// {"attribute","kind","asks","got","holds","hint"?,"says"?}: what is asked is disclosed, and a
+/// predicate of which something is hidden has no hint.
+Json to_json(const PredicateResult& one, const Disclosure& disclosure);
+
+/// The members that describe the verdict: "verdict", "says", "predicates" and "waitsFor"?.
+Json verdict_json(const JudgedListener& one, const EventStanding& event,
+                  const Disclosure& disclosure);
+
+/// verdict_json() with the members that describe the listener: "kind", "workflow", "instance"?,
+/// "state"?, "since"?.
+Json to_json(const JudgedListener& one, const EventStanding& event, const Disclosure& disclosure);
+
+}  // namespace millrace

@@ -1,0 +1,454 @@
+#include "orchestrator/service/listener_judging.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/similar_names.h"
+#include "matchers/correlation.h"
+#include "orchestrator/service/instance_walk.h"
+#include "orchestrator/service/past_waits.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/group_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+
+namespace millrace {
+namespace {
+
+/// How many listeners get hints; the others have more predicates that do not hold.
+constexpr size_t kMostHinted = 200;
+
+/// How many heads are read between two looks at the clock.
+constexpr size_t kHeadsBetweenLooks = 64;
+
+const std::vector<InstanceStatus>& statuses_of_live() {
+  static const std::vector<InstanceStatus> statuses = {
+      InstanceStatus::kPending, InstanceStatus::kRunning, InstanceStatus::kWaiting,
+      InstanceStatus::kPaused};
+  return statuses;
+}
+
+bool skip_damaged_head(const InstanceId&, const Error&) { return true; }
+
+/// What the other listeners have in common, so that they can be counted.
+std::string common_of(const JudgedListener& one) {
+  switch (one.verdict) {
+    case Verdict::kPredicate:
+      return one.result.failing() > 0 ? excluded_by(one.result) : one.note;
+    case Verdict::kBefore:
+      return "the event came before the wait began";
+    case Verdict::kUnread:
+      return "the event is not applied yet";
+    default:
+      return fmt::format("verdict {}", to_string(one.verdict));
+  }
+}
+
+/// The definition of a revision; null: its row is damaged.
+Result<std::shared_ptr<const Workflow>> definition_of(const ListenerJudging::Place& place,
+                                                      Revision revision) {
+  auto workflow = place.definitions.find_or_load(place.view, revision);
+  if (!workflow && is_damaged_row(workflow.error())) return std::shared_ptr<const Workflow>();
+  return workflow;
+}
+
+bool sort_nearest(const JudgedListener& a, const JudgedListener& b) {
+  return is_nearer(a.verdict, a.result, b.verdict, b.result);
+}
+
+}  // namespace
+
+/// The circumstances that are the same for all listeners.
+Circumstances ListenerJudging::circumstances() const {
+  return {.event = standing_.position,
+          .applied = standing_.applied,
+          .is_duplicate = standing_.is_duplicate};
+}
+
+/// Sorts the effects of the event by whom they concern. A later effect on a workflow replaces an
+/// earlier one: an event waits in a group first, and leaves it later.
+Status ListenerJudging::note_effects() {
+  if (std::exchange(has_effects_, true)) return {};
+  size_t started = 0;
+  for (const EventEffect& effect : effects_) {
+    switch (effect.kind) {
+      case EventEffect::Kind::kWoken:
+        if (woken_.size() < bounds_.effects) woken_.insert(effect.instance);
+        break;
+      case EventEffect::Kind::kStarted: {
+        if (++started > bounds_.effects) break;
+        const auto head = read_head_anywhere(place_.view, place_.ns, effect.instance);
+        if (!head && !is_damaged_row(head.error())) return tl::unexpected(head.error());
+        if (head && *head) {
+          on_workflows_[(*head)->revision.workflow] = {Verdict::kStarted, effect.instance};
+        }
+        break;
+      }
+      case EventEffect::Kind::kGrouped:
+        on_workflows_[effect.workflow] = {Verdict::kGrouped, std::nullopt};
+        break;
+      case EventEffect::Kind::kSkipped:
+        on_workflows_[effect.workflow] = {Verdict::kSkipped, std::nullopt};
+        break;
+      case EventEffect::Kind::kUncorrelated:
+        on_workflows_[effect.workflow] = {Verdict::kCorrelation, std::nullopt};
+        break;
+      case EventEffect::Kind::kExpired:
+      case EventEffect::Kind::kClosed:
+        on_workflows_[effect.workflow] = {Verdict::kLifespan, std::nullopt};
+        break;
+      default:
+        break;
+    }
+  }
+  return {};
+}
+
+Status ListenerJudging::judge_starts() {
+  TRY(note_effects());
+  std::vector<std::pair<std::string, WorkflowRecord>> workflows;
+  TRY(each_workflow_behind(place_.view, place_.ns, "",
+                           [&](std::string_view id, const WorkflowRecord& record) {
+                             is_complete_ = workflows.size() < bounds_.workflows;
+                             if (is_complete_) workflows.emplace_back(id, record);
+                             return is_complete_;
+                           }));
+  const std::string_view type = event_.attributes.type();
+  size_t bytes = 0;
+  for (const auto& [id, record] : workflows) {
+    const Revision revision{record.number, record.latest};
+    bytes += TRY(definition_bytes(place_.view, revision));
+    if (bytes > bounds_.definition_bytes) {
+      is_complete_ = false;
+      break;
+    }
+    const auto workflow = TRY(definition_of(place_, revision));
+    if (workflow == nullptr) continue;
+    for (const StartEvent& one : workflow->start.events) types_.insert(one.filter.type);
+    bool waits = false;
+    for (const auto& state : workflow->states) {
+      for (std::string& awaited : state->awaited_types()) {
+        waits = waits || awaited == type;
+        types_.insert(std::move(awaited));
+      }
+    }
+    if (waits) waiting_in_.push_back(record.number);
+    TRY(judge_start(id, record, *workflow));
+  }
+  return {};
+}
+
+Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& record,
+                                    const Workflow& workflow) {
+  const Start& start = workflow.start;
+  std::optional<size_t> entry;
+  JudgedListener one{.is_start = true, .workflow = std::string(id)};
+  for (size_t i = 0; i < start.events.size(); ++i) {
+    const EventFilter& filter = start.events[i].filter;
+    if (filter.type != event_.attributes.type()) continue;
+    ++looked_;
+    FilterResult result = judge(filter, event_, patterns_);
+    if (entry && result.failing() >= one.result.failing()) continue;
+    entry = i;
+    one.result = std::move(result);
+  }
+  if (!entry) return {};
+  Circumstances about = circumstances();
+  about.is_start = true;
+  const auto definition = TRY(read_definition(place_.view, {record.number, record.latest}));
+  if (definition) one.since = definition->created_at;
+  about.is_newer = definition && definition->created_at > standing_.stamped;
+  if (const auto known = on_workflows_.find(record.number); known != on_workflows_.end()) {
+    about.effect = known->second.verdict;
+    one.instance = known->second.instance;
+  }
+  if (start.kind == Start::Kind::kEventsAnd && one.result.failing() == 0) {
+    TRY(describe_group(record, start, *entry, one, about));
+  }
+  if (workflow.singular && !standing_.position) {
+    const InstanceSelection live{
+        .ns = place_.ns, .workflow = record.number, .statuses = statuses_of_live()};
+    TRY(each_selected(place_.view, live,
+                      [&](const Instance&) {
+                        about.is_skipped = true;
+                        return false;
+                      },
+                      skip_damaged_head, {.heads = 1}));
+  }
+  one.verdict = decide_verdict(one.result, about);
+  if (one.verdict != Verdict::kGrouped) one.waits_for.clear();
+  judged_.push_back(std::move(one));
+  return {};
+}
+
+/// Describes the group of the event: for which entries it waits, as if the event were in it.
+Status ListenerJudging::describe_group(const WorkflowRecord& record, const Start& start,
+                                       size_t entry, JudgedListener& one, Circumstances& about) {
+  for (const std::string& name : start.correlate) {
+    if (!event_.attributes.find(name)) one.lacks.push_back(name);
+  }
+  const auto key = correlation_key(event_.attributes, start.correlate);
+  about.lacks_correlation = !key;
+  if (!key) return {};
+  const Fingerprint group = record.groups_from == 0
+                                ? fingerprint({*key})
+                                : fingerprint({*key, std::to_string(record.groups_from)});
+  const auto counts = read_counts(place_.view, record.number, group);
+  if (!counts && !is_damaged_row(counts.error())) return tl::unexpected(counts.error());
+  std::vector<uint32_t> waiting(start.events.size(), 0);
+  if (counts && *counts && (*counts)->size() == waiting.size()) waiting = **counts;
+  const bool is_gone = standing_.position && counts && !*counts;
+  if (!standing_.position) ++waiting[entry];
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    if (waiting[i] == 0) one.waits_for.push_back(start.events[i].filter.type);
+  }
+  about.needs_others = !one.waits_for.empty();
+  if (is_gone) {
+    one.waits_for.clear();
+    one.note = "the event waited in a group, which has started an instance since";
+  }
+  return {};
+}
+
+Status ListenerJudging::judge_woken() {
+  for (const InstanceId& id : woken_) {
+    if (seen_.contains(id)) continue;
+    const auto head = read_head_anywhere(place_.view, place_.ns, id);
+    if (!head && !is_damaged_row(head.error())) return tl::unexpected(head.error());
+    if (head && *head) TRY(add_woken(**head));
+  }
+  return {};
+}
+
+/// Adds an instance that the event has woken.
+Status ListenerJudging::add_woken(const Instance& head) {
+  const auto workflow = TRY(definition_of(place_, head.revision));
+  if (workflow == nullptr || head.state >= workflow->states.size()) return {};
+  seen_.insert(head.id);
+  JudgedListener one{.workflow = workflow->id,
+                     .instance = head.id,
+                     .state = workflow->states[head.state]->common().id,
+                     .since = head.state_from,
+                     .listens_from = head.listen_from.event,
+                     .sealed = head.sealed,
+                     .verdict = Verdict::kWoke};
+  if (TRY(is_filled(head))) {
+    one.verdict = Verdict::kFilled;
+    for (const Listener& other : head.listeners) one.waits_for.push_back(other.filter.type);
+  } else if (head.paused) {
+    one.verdict = Verdict::kPaused;
+  }
+  judged_.push_back(std::move(one));
+  return {};
+}
+
+/// Whether the event, which has woken the instance, has filled an entry of its eventAnd state.
+Result<bool> ListenerJudging::is_filled(const Instance& head) {
+  const auto workflow = TRY(definition_of(place_, head.revision));
+  if (workflow == nullptr || head.listeners.empty()) return false;
+  const Waits waits = workflow->states[head.state]->waits();
+  if (!waits.keeps_events || head.listeners.size() >= waits.events) return false;
+  const auto whole = TRY(read_instance(place_.view, place_.ns, head.id));
+  if (!whole) return false;
+  const auto entered = TRY(entered_after(place_.view, *whole));
+  return entered && standing_.position && *entered < *standing_.position;
+}
+
+Status ListenerJudging::judge_asked(const Instance& instance) {
+  TRY(note_effects());
+  if (seen_.contains(instance.id)) return {};
+  if (woken_.contains(instance.id)) return add_woken(instance);
+  const auto started = on_workflows_.find(instance.revision.workflow);
+  if (started != on_workflows_.end() && started->second.instance == instance.id) {
+    seen_.insert(instance.id);
+    const auto definition = TRY(definition_of(place_, instance.revision));
+    judged_.push_back({.workflow = definition == nullptr ? "" : definition->id,
+                       .instance = instance.id,
+                       .sealed = instance.sealed,
+                       .verdict = Verdict::kStarted});
+    return {};
+  }
+  TRY(add_waiting(instance));
+  if (seen_.contains(instance.id)) return {};
+  const auto workflow = TRY(definition_of(place_, instance.revision));
+  if (workflow == nullptr || instance.state >= workflow->states.size()) {
+    return fail("store.damaged_row", "the definition of the instance cannot be read");
+  }
+  return add_not_listening(instance, *workflow);
+}
+
+Status ListenerJudging::judge_found(const std::vector<InstanceId>& ids) {
+  for (const InstanceId& id : ids) {
+    const auto head = read_live_head(place_.view, place_.ns, id);
+    if (!head && !is_damaged_row(head.error())) return tl::unexpected(head.error());
+    if (head && *head) TRY(add_waiting(**head));
+  }
+  return {};
+}
+
+/// Adds the instance if it listens for the type of the event and is not judged yet.
+Status ListenerJudging::add_waiting(const Instance& head) {
+  if (seen_.contains(head.id)) return {};
+  const Listener* best = nullptr;
+  JudgedListener one{.instance = head.id,
+                     .since = head.state_from,
+                     .listens_from = head.listen_from.event,
+                     .sealed = head.sealed};
+  for (const Listener& listener : head.listeners) {
+    if (listener.filter.type != event_.attributes.type()) continue;
+    ++looked_;
+    FilterResult result = judge(listener.filter, event_, patterns_);
+    if (best != nullptr && result.failing() >= one.result.failing()) continue;
+    best = &listener;
+    one.result = std::move(result);
+  }
+  if (best == nullptr) return {};
+  const auto workflow = TRY(definition_of(place_, head.revision));
+  if (workflow == nullptr || head.state >= workflow->states.size()) return {};
+  seen_.insert(head.id);
+  one.workflow = workflow->id;
+  one.state = workflow->states[head.state]->common().id;
+  Circumstances about = circumstances();
+  about.listens_from = head.listen_from.event;
+  about.is_paused = head.paused;
+  about.needs_others =
+      workflow->states[head.state]->waits().keeps_events && head.listeners.size() > 1;
+  one.verdict = decide_verdict(one.result, about);
+  if (one.verdict == Verdict::kFilled) {
+    for (const Listener& other : head.listeners) {
+      if (&other != best) one.waits_for.push_back(other.filter.type);
+    }
+  }
+  judged_.push_back(std::move(one));
+  return {};
+}
+
+/// Adds an instance that does not listen for the type of the event: its history shows whether it
+/// did.
+Status ListenerJudging::add_not_listening(const Instance& instance, const Workflow& workflow) {
+  const std::string type(event_.attributes.type());
+  seen_.insert(instance.id);
+  JudgedListener one{.workflow = workflow.id,
+                     .instance = instance.id,
+                     .state = workflow.states[instance.state]->common().id,
+                     .since = instance.state_from,
+                     .listens_from = instance.listen_from.event,
+                     .sealed = instance.sealed};
+  const auto& position = standing_.position;
+  const std::vector<PastWait> waits = TRY(past_waits(place_.view, instance, workflow, type));
+  const auto at = std::find_if(waits.rbegin(), waits.rend(), [&](const PastWait& wait) {
+    return !position || *position > wait.from;
+  });
+  std::string waiting_state;
+  for (const auto& state : workflow.states) {
+    if (waiting_state.empty() && awaits(*state, type)) waiting_state = state->common().id;
+  }
+  if (position && *position > standing_.applied && !waiting_state.empty()) {
+    one.verdict = Verdict::kUnread;
+  } else if (at != waits.rend() && (!position || *position > at->until)) {
+    one.verdict = Verdict::kAfter;
+    one.state = at->state;
+    one.since = at->entered;
+    one.note = fmt::format("the wait for this type in the state `{}` ended before the event came",
+                           at->state);
+    if (at->ended) one.note += fmt::format(", at {}", format_rfc3339(*at->ended));
+    if (!at->ended_by.empty()) one.note += fmt::format(": {}", at->ended_by);
+  } else if (at != waits.rend()) {
+    one.verdict = standing_.is_duplicate ? Verdict::kDuplicate : Verdict::kPredicate;
+    one.state = at->state;
+    one.since = at->entered;
+    one.note = fmt::format(
+        "the instance waited for this type in the state `{}` when the event came, and the event "
+        "did "
+        "not fit what it asked for; that is no longer stored",
+        at->state);
+  } else if (!waits.empty()) {
+    one.verdict = Verdict::kBefore;
+    one.state = waits.front().state;
+    one.since = waits.front().entered;
+    one.listens_from = waits.front().from;
+  } else if (!waiting_state.empty()) {
+    one.verdict = Verdict::kBefore;
+    const std::string_view stands = has_ended(instance.status)
+                                        ? "the instance has ended, and has not been"
+                                        : "the instance is not";
+    one.note = fmt::format(
+        "{} in a state that waits for this type, such as `{}`; send the event when an instance is",
+        stands, waiting_state);
+  } else {
+    std::vector<std::string> awaited;
+    for (const Listener& listener : instance.listeners) awaited.push_back(listener.filter.type);
+    for (const auto& state : workflow.states) {
+      for (std::string& other : state->awaited_types()) awaited.push_back(std::move(other));
+    }
+    one.note = "no state of the workflow waits for events of this type";
+    if (!awaited.empty()) {
+      const std::vector<std::string_view> names(awaited.begin(), awaited.end());
+      const Predicate is_type{"type", Predicate::Kind::kEquals,
+                              nearest_name(type, names).value_or(awaited.front())};
+      one.result.predicates.push_back({.predicate = is_type, .got = type});
+    }
+  }
+  judged_.push_back(std::move(one));
+  return {};
+}
+
+/// Judges a head that a walk has found. Returns whether the walk may go on.
+bool ListenerJudging::walks_on(const Instance& head) {
+  walk_status_ = add_waiting(head);
+  if (!walk_status_) return false;
+  const bool looks_at_clock = ++looked_heads_ % kHeadsBetweenLooks == 0;
+  const bool is_late = looks_at_clock && place_.clock.elapsed() >= walk_ends_;
+  if (is_late || seen_.size() >= bounds_.listeners || looked_heads_ >= bounds_.heads) {
+    is_complete_ = false;
+  }
+  return is_complete_;
+}
+
+Status ListenerJudging::judge_others(const std::optional<size_t>& of) {
+  walk_ends_ = place_.clock.elapsed() + std::chrono::duration_cast<Duration>(bounds_.walk);
+  const bool was_complete = is_complete_;
+  is_complete_ = true;
+  const auto walk = [&](std::optional<WorkflowNumber> workflow) -> Status {
+    const InstanceSelection selection{
+        .ns = place_.ns, .workflow = workflow, .statuses = statuses_of_live()};
+    const size_t heads = bounds_.heads - std::min(bounds_.heads, looked_heads_);
+    const auto cut = TRY(each_selected(place_.view, selection,
+                                       [&](const Instance& head) { return walks_on(head); },
+                                       skip_damaged_head, {.heads = heads}));
+    if (cut) is_complete_ = false;
+    return std::move(walk_status_);
+  };
+  const auto has_all = [&] { return of && looked_ >= *of; };
+  // Workflows that wait for the type come first: among many instances, few may wait for it.
+  for (const WorkflowNumber workflow : waiting_in_) {
+    if (is_complete_ && !has_all()) TRY(walk(workflow));
+  }
+  if (is_complete_ && !has_all()) TRY(walk(std::nullopt));
+  is_complete_ = was_complete && (is_complete_ || has_all());
+  return {};
+}
+
+ListenerJudging::Nearest ListenerJudging::nearest(size_t limit) {
+  std::stable_sort(judged_.begin(), judged_.end(), sort_nearest);
+  const auto hinted =
+      judged_.begin() + static_cast<ptrdiff_t>(std::min(kMostHinted, judged_.size()));
+  for (auto one = judged_.begin(); one != hinted; ++one) {
+    add_hints(one->result, event_, patterns_);
+  }
+  std::stable_sort(judged_.begin(), hinted, sort_nearest);
+  Nearest nearest;
+  for (JudgedListener& one : judged_) {
+    if (nearest.listeners.size() < limit) {
+      nearest.listeners.push_back(std::move(one));
+    } else {
+      ++nearest.others[common_of(one)];
+    }
+  }
+  judged_.clear();
+  return nearest;
+}
+
+}  // namespace millrace

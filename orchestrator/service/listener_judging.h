@@ -1,0 +1,119 @@
+// ListenerJudging: judges the listeners of one namespace against one event, as of one view, and
+// finds the nearest of them. For one answer, on one thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "orchestrator/memory/definition_cache.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/service/judged_listener.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/effect_rows.h"
+#include "orchestrator/store/transaction.h"
+#include "orchestrator/why/judged_event.h"
+#include "states/workflow.h"
+
+namespace millrace {
+
+/// The bounds of one answer.
+struct JudgingBounds {
+  size_t workflows = 1'000;                   ///< whose definitions are read
+  size_t definition_bytes = size_t{8} << 20;  ///< of these definitions
+  size_t listeners = 1'000;                   ///< of instances, that are judged
+  size_t heads = 20'000;                      ///< of instances, that are read
+  size_t effects = 100;                       ///< on instances, that are looked up
+  std::chrono::milliseconds walk{50};         ///< for reading the heads
+};
+
+class ListenerJudging {
+ public:
+  /// Where the listeners are. All outlive the ListenerJudging.
+  struct Place {
+    const View& view;
+    NamespaceNumber ns{};
+    DefinitionCache& definitions;
+    const Clock& clock;
+  };
+
+  /// `event` and `effects`, which are those of the event, outlive the ListenerJudging.
+  ListenerJudging(const Place& place, const JudgedEvent& event, const EventStanding& standing,
+                  const std::vector<EventEffect>& effects, const JudgingBounds& bounds = {})
+      : place_(place), event_(event), standing_(standing), effects_(effects), bounds_(bounds) {}
+
+  // In this order.
+
+  /// Judges the starts of all workflows.
+  Status judge_starts();
+  /// Judges the instances that the event has woken.
+  Status judge_woken();
+  /// Judges an instance, whether it listens for the type of the event or not; may be called first.
+  /// `instance` must be complete, with its input.
+  Status judge_asked(const Instance& instance);
+  /// Judges those of the instances that listen for the type.
+  Status judge_found(const std::vector<InstanceId>& ids);
+  /// Judges the newest of the other instances that listen for the type. `of`: how many listeners
+  /// have the type; nullopt: that is not known.
+  Status judge_others(const std::optional<size_t>& of);
+
+  /// How many listeners of the type were judged.
+  size_t looked() const { return looked_; }
+  /// Whether no bound has cut the look.
+  bool is_complete() const { return is_complete_; }
+  /// The types of the starts of the namespace, and those that states may wait for.
+  const std::set<std::string>& types() const { return types_; }
+
+  struct Nearest {
+    std::vector<JudgedListener> listeners;  ///< the nearest first
+    std::map<std::string, size_t> others;   ///< what excludes the others, and how many of them
+  };
+  /// The nearest listeners, with hints.
+  Nearest nearest(size_t limit);
+
+ private:
+  struct OnWorkflow {
+    Verdict verdict{};
+    std::optional<InstanceId> instance;
+  };
+
+  Status note_effects();
+  Circumstances circumstances() const;
+  Status judge_start(std::string_view id, const WorkflowRecord& record, const Workflow& workflow);
+  Status describe_group(const WorkflowRecord& record, const Start& start, size_t entry,
+                        JudgedListener& one, Circumstances& about);
+  Status add_waiting(const Instance& head);
+  Status add_not_listening(const Instance& instance, const Workflow& workflow);
+  Status add_woken(const Instance& head);
+  Result<bool> is_filled(const Instance& head);
+  bool walks_on(const Instance& head);
+
+  const Place place_;
+  const JudgedEvent& event_;
+  const EventStanding standing_;
+  const std::vector<EventEffect>& effects_;
+  const JudgingBounds bounds_;
+
+  JudgedPatterns patterns_;
+  std::vector<JudgedListener> judged_;
+  std::set<InstanceId> seen_;                          ///< instances that were judged
+  std::set<InstanceId> woken_;                         ///< by the event
+  std::map<WorkflowNumber, OnWorkflow> on_workflows_;  ///< effects of the event
+  std::vector<WorkflowNumber> waiting_in_;  ///< workflows with a state that waits for the type
+  std::set<std::string> types_;
+  size_t looked_ = 0;
+  size_t looked_heads_ = 0;
+  bool is_complete_ = true;
+  Duration walk_ends_{};
+  Status walk_status_;
+  bool has_effects_ = false;  ///< the effects of the event are noted
+};
+
+}  // namespace millrace

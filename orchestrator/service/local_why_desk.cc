@@ -1,0 +1,400 @@
+#include "orchestrator/service/local_why_desk.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/excerpt.h"
+#include "base/similar_names.h"
+#include "cloudevents/nats_binding.h"
+#include "orchestrator/batch/commands/not_found.h"
+#include "orchestrator/service/event_effects.h"
+#include "orchestrator/service/shapes.h"
+#include "orchestrator/service/walk_back.h"
+#include "orchestrator/service/why_probes.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/stream_rows.h"
+
+namespace millrace {
+namespace {
+
+/// The steps of one question to the engine thread, which takes about a tenth of a microsecond for
+/// each.
+constexpr size_t kIndexSteps = 2'000;
+
+/// How many events are judged for an instance, and for how long.
+constexpr size_t kMostEventsOfAnInstance = 200;
+constexpr Duration kInstanceTime{200};
+
+/// How many other namespaces are looked at: for listeners in memory, for events in the stream.
+constexpr size_t kMostNamespaces = 100;
+constexpr size_t kMostNamespacesRead = 5;
+
+Result<NamespaceRecord> namespace_record(const View& view, std::string_view ns) {
+  if (is_identifier(ns)) {
+    if (auto record = TRY(read_namespace(view, ns))) return *std::move(record);
+  }
+  return fail("namespace.not_found", fmt::format("no namespace is named \"{}\"", excerpt(ns)));
+}
+
+Result<Instance> whole_instance(const View& view, std::string_view ns, NamespaceNumber number,
+                                const InstanceId& id) {
+  auto found = TRY(read_instance(view, number, id));
+  if (!found) return tl::unexpected(no_instance(ns, id));
+  return *std::move(found);
+}
+
+Json json_of_event(const Event& event) {
+  return {{"id", event.id}, {"type", event.type}, {"source", event.source}};
+}
+
+Json place_json(const StoredEvent& stored) {
+  return {{"sequence", stored.sequence}, {"time", format_rfc3339(stored.stamped)}};
+}
+
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  for (char& letter : small) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return small;
+}
+
+/// The types that the instance listens for; without a listener, those for which a state of its
+/// workflow may listen. Each occurs once.
+std::vector<std::string> awaited_by(const Instance& instance, const Workflow& workflow) {
+  std::set<std::string> types;
+  for (const Listener& listener : instance.listeners) types.insert(listener.filter.type);
+  if (types.empty()) {
+    for (const auto& state : workflow.states) {
+      for (std::string& type : state->awaited_types()) types.insert(std::move(type));
+    }
+  }
+  return {types.begin(), types.end()};
+}
+
+/// {"id","workflow","status","state","since","waits":[…],"arrived"?}
+Json instance_json(const Instance& instance, const Workflow& workflow,
+                   const Disclosure& disclosure) {
+  Json json{{"id", to_string(instance.id)},
+            {"workflow", workflow.id},
+            {"status", to_string(instance.status)},
+            {"since", format_rfc3339(instance.ended_at.value_or(instance.state_from))},
+            {"waits", Json::array()}};
+  std::set<size_t> entries;
+  for (const Listener& listener : instance.listeners) {
+    entries.insert(listener.entry);
+    json["waits"].push_back(to_json(listener.filter, disclosure));
+  }
+  if (instance.state >= workflow.states.size()) return json;
+  const State& state = *workflow.states[instance.state];
+  json["state"] = state.common().id;
+  if (!state.waits().keeps_events || entries.empty()) return json;
+  json["arrived"] = Json::array();
+  const std::vector<std::string> types = state.awaited_types();
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (!entries.contains(i)) json["arrived"].push_back(types[i]);
+  }
+  return json;
+}
+
+bool has_type(const std::vector<std::string>& small_types, const StoredEvent& stored) {
+  const Result<Event> event = decode_nats(stored.message);
+  if (!event) return false;
+  const std::string type = in_small_letters(event->type);
+  return std::find(small_types.begin(), small_types.end(), type) != small_types.end();
+}
+
+std::vector<std::string> all_in_small_letters(const std::vector<std::string>& types) {
+  std::vector<std::string> result;
+  for (const std::string& type : types) result.push_back(in_small_letters(type));
+  return result;
+}
+
+}  // namespace
+
+/// What is judged, and as of which view.
+struct LocalWhyDesk::Judged {
+  const Snapshot& view;
+  std::string_view ns;
+  NamespaceNumber number{};
+  const JudgedEvent& event;
+  EventStanding standing;
+  std::vector<EventEffect> effects;
+};
+
+Result<LocalWhyDesk::Found> LocalWhyDesk::find_event(std::string_view ns, uint64_t sequence,
+                                                     const WhyFilter& filter) {
+  const Snapshot view = TRY(snapshot());
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  const StreamSpan span = TRY(parts_.events.span());
+  Found found{.stored = TRY(parts_.events.get(sequence)), .stream_created = span.created};
+  if (found.stored.ns == ns && found.stored.stamped >= record.created_at) return found;
+  std::string place;
+  if (filter.shows_others && found.stored.ns != ns) {
+    place = fmt::format("; it is one of namespace \"{}\"", found.stored.ns);
+  }
+  return fail("event.not_found",
+              fmt::format("message {} of the event stream is not an event of namespace \"{}\"{}",
+                          sequence, ns, place));
+}
+
+Result<EventStanding> LocalWhyDesk::standing_of(const View& view, const Found* found) const {
+  const Cursor cursor = TRY(read_cursor(view));
+  EventStanding standing;
+  standing.applied = {TRY(find_stream(view, cursor.stream_created)), cursor.sequence};
+  if (const Status reads = parts_.reads_events(); !reads) standing.held_up = reads.error().message;
+  if (found == nullptr) return standing;
+  const uint32_t stream = TRY(find_stream(view, found->stream_created));
+  // The store has applied nothing of a stream that it does not know.
+  const uint32_t number = stream == 0 ? standing.applied.stream + 1 : stream;
+  standing.position = EventPosition{number, found->stored.sequence};
+  standing.stamped = found->stored.stamped;
+  return standing;
+}
+
+Result<NearListeners> LocalWhyDesk::ask_near(std::string_view ns, const JudgedEvent& event,
+                                             const WhyFilter& filter) const {
+  const std::vector<ListenerIndex::Probe> probes = probes_of(event, filter);
+  NearListeners near;
+  TRY(parts_.ask_index([&](const WaitIndex& index) {
+    near = index.near(ns, event.attributes.type(), probes, kIndexSteps);
+  }));
+  return near;
+}
+
+Result<Json> LocalWhyDesk::of_event(std::string_view ns, uint64_t sequence,
+                                    const WhyFilter& filter) {
+  const Found found = TRY(find_event(ns, sequence, filter));
+  Result<Event> decoded = decode_nats(found.stored.message);
+  Json answer{{"event", place_json(found.stored)}};
+  if (!decoded) {
+    answer["error"] = to_json(decoded.error());
+    answer["near"] = answer["others"] = Json::array();
+    answer["looked"] = 0;
+    answer["complete"] = true;
+  }
+  std::optional<JudgedEvent> event;
+  Result<NearListeners> near = NearListeners();
+  if (decoded) {
+    answer["event"].update(json_of_event(*decoded));
+    event.emplace(*std::move(decoded));
+    near = ask_near(ns, *event, filter);
+  }
+  const Snapshot view = TRY(snapshot());
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  EventEffects known = TRY(EventEffects::make(view, record.number, found.stream_created));
+  std::vector<EventEffect> effects = TRY(known.of(sequence));
+  TRY(known.add_to(answer, sequence, effects));
+  EventStanding standing = TRY(standing_of(view, &found));
+  answer["asOf"] = {{"commit", view.commit()}, {"cursor", standing.applied.sequence}};
+  if (!event) return answer;
+  standing.is_duplicate = std::any_of(
+      effects.begin(), effects.end(),
+      [](const EventEffect& effect) { return effect.kind == EventEffect::Kind::kDuplicate; });
+  TRY(judge_all({view, ns, record.number, *event, std::move(standing), std::move(effects)}, near,
+                filter, answer));
+  return answer;
+}
+
+Result<Json> LocalWhyDesk::of_test_event(std::string_view ns, Event given,
+                                         const WhyFilter& filter) {
+  const JudgedEvent event(std::move(given));
+  const Result<NearListeners> near = ask_near(ns, event, filter);
+  const Snapshot view = TRY(snapshot());
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  EventStanding standing = TRY(standing_of(view, nullptr));
+  Json answer{{"event", json_of_event(event.event)},
+              {"asOf", {{"commit", view.commit()}, {"cursor", standing.applied.sequence}}}};
+  TRY(judge_all({view, ns, record.number, event, std::move(standing), {}}, near, filter, answer));
+  return answer;
+}
+
+Status LocalWhyDesk::judge_all(const Judged& judged, const Result<NearListeners>& near,
+                               const WhyFilter& filter, Json& answer) const {
+  const View& view = judged.view;
+  const std::string type(judged.event.attributes.type());
+  ListenerJudging judging({view, judged.number, parts_.definitions, parts_.clock}, judged.event,
+                          judged.standing, judged.effects, parts_.bounds);
+  TRY(judging.judge_starts());
+  TRY(judging.judge_woken());
+  if (filter.instance) {
+    const Instance asked = TRY(whole_instance(view, judged.ns, judged.number, *filter.instance));
+    TRY(judging.judge_asked(asked));
+  }
+  if (near) TRY(judging.judge_found(near->instances));
+  TRY(judging.judge_others(near ? std::optional(near->of) : std::nullopt));
+  answer["looked"] = judging.looked();
+  if (near) answer["of"] = std::max(near->of, judging.looked());
+  answer["complete"] = judging.is_complete();
+  const bool is_listened_for = judging.looked() > 0 || (near && near->of > 0);
+  ListenerJudging::Nearest nearest = judging.nearest(filter.limit);
+  Disclosures disclosures(view, judged.ns, judged.number);
+  answer["near"] = answer["others"] = Json::array();
+  for (const JudgedListener& one : nearest.listeners) {
+    answer["near"].push_back(to_json(one, judged.standing, disclosures.of(one.sealed)));
+  }
+  for (const auto& [what, count] : nearest.others) {
+    answer["others"].push_back({{"what", what}, {"count", count}});
+  }
+  if (is_listened_for) return {};
+  const std::vector<std::string_view> types(judging.types().begin(), judging.types().end());
+  auto similar = judging.types().contains(type) ? std::nullopt : nearest_name(type, types);
+  if (similar) {
+    answer["similarTypes"] = Json::array({*std::move(similar)});
+  }
+  if (!filter.shows_others) return {};
+  Json elsewhere = listening_elsewhere(view, judged.ns, type);
+  if (!elsewhere.empty()) answer["elsewhere"] = std::move(elsewhere);
+  return {};
+}
+
+Json LocalWhyDesk::listening_elsewhere(const View& view, std::string_view ns,
+                                       std::string_view type) const {
+  std::vector<std::string> names;
+  Json found = Json::array();
+  const Status read =
+      each_namespace_behind(view, "", [&](std::string_view name, const NamespaceRecord&) {
+        if (name != ns) names.emplace_back(name);
+        return names.size() < kMostNamespaces;
+      });
+  if (!read) return found;
+  // Without an answer of the engine thread the hint is missing, and nothing else.
+  static_cast<void>(parts_.ask_index([&](const WaitIndex& index) {
+    for (const std::string& name : names) {
+      if (index.near(name, type, {}, 0).of > 0) found.push_back(name);
+    }
+  }));
+  return found;
+}
+
+Result<LocalWhyDesk::Newest> LocalWhyDesk::find_newest(std::string_view ns, TimePoint since,
+                                                       const std::vector<std::string>& types) {
+  const StreamSpan span = TRY(parts_.events.span());
+  const std::vector<std::string> wanted = all_in_small_letters(types);
+  const Duration end = parts_.clock.elapsed() + kInstanceTime;
+  const BackwardRange range{.first = span.first,
+                            .last = span.last,
+                            .most = kMostStoredEvents,
+                            .window = kMostEventsOfAnInstance,
+                            .is_late = [&] { return parts_.clock.elapsed() >= end; }};
+  Newest newest;
+  bool is_too_old = false;
+  const BackwardEnd walked = TRY(walk_back(
+      range,
+      [&](uint64_t first, uint64_t last) {
+        return parts_.events.read({.ns = std::string(ns), .first = first, .last = last});
+      },
+      [&](StoredEvent& stored) {
+        is_too_old = stored.stamped < since;
+        if (is_too_old) return false;
+        if (has_type(wanted, stored)) newest.events.push_back({std::move(stored), span.created});
+        return newest.events.size() < kMostEventsOfAnInstance;
+      }));
+  newest.looked = walked.looked;
+  newest.is_complete = is_too_old || walked.before == 0;
+  return newest;
+}
+
+Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id,
+                                       const std::optional<uint64_t>& sequence,
+                                       const WhyFilter& filter) {
+  Newest newest;
+  std::vector<std::string> types;
+  {
+    const Snapshot view = TRY(snapshot());
+    const NamespaceRecord record = TRY(namespace_record(view, ns));
+    const Instance instance = TRY(whole_instance(view, ns, record.number, id));
+    const auto workflow = TRY(parts_.definitions.find_or_load(view, instance.revision));
+    types = awaited_by(instance, *workflow);
+    if (!sequence && !types.empty()) newest = TRY(find_newest(ns, record.created_at, types));
+  }
+  if (sequence) {
+    newest.events.push_back(TRY(find_event(ns, *sequence, filter)));
+    newest.looked = 1;
+  }
+  const Snapshot view = TRY(snapshot());
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  const Instance instance = TRY(whole_instance(view, ns, record.number, id));
+  const auto workflow = TRY(parts_.definitions.find_or_load(view, instance.revision));
+  Disclosures disclosures(view, ns, record.number);
+  const Disclosure disclosure = disclosures.of(instance.sealed);
+
+  struct Shown {
+    JudgedListener judged;
+    Json json;
+  };
+  std::vector<Shown> shown;
+  const Duration end = parts_.clock.elapsed() + kInstanceTime;
+  for (const Found& found : newest.events) {
+    if (parts_.clock.elapsed() >= end) {
+      newest.is_complete = false;
+      break;
+    }
+    Result<Event> decoded = decode_nats(found.stored.message);
+    if (!decoded) {
+      if (sequence)
+        return fail(decoded.error().code, "the event is malformed: " + decoded.error().message);
+      continue;
+    }
+    const JudgedEvent event(*std::move(decoded));
+    const EventEffects known = TRY(EventEffects::make(view, record.number, found.stream_created));
+    const std::vector<EventEffect> effects = TRY(known.of(found.stored.sequence));
+    EventStanding standing = TRY(standing_of(view, &found));
+    for (const EventEffect& effect : effects) {
+      if (effect.kind == EventEffect::Kind::kDuplicate) standing.is_duplicate = true;
+    }
+    ListenerJudging judging({view, record.number, parts_.definitions, parts_.clock}, event,
+                            standing, effects, parts_.bounds);
+    TRY(judging.judge_asked(instance));
+    auto nearest = judging.nearest(1);
+    if (nearest.listeners.empty()) continue;
+    Json json = place_json(found.stored);
+    json.update(json_of_event(event.event));
+    json.update(verdict_json(nearest.listeners.front(), standing, disclosure));
+    shown.push_back({std::move(nearest.listeners.front()), std::move(json)});
+  }
+  std::stable_sort(shown.begin(), shown.end(), [](const Shown& a, const Shown& b) {
+    return is_nearer(a.judged.verdict, a.judged.result, b.judged.verdict, b.judged.result);
+  });
+  const EventStanding standing = TRY(standing_of(view, nullptr));
+  Json answer{{"instance", instance_json(instance, *workflow, disclosure)},
+              {"asOf", {{"commit", view.commit()}, {"cursor", standing.applied.sequence}}},
+              {"looked", newest.looked},
+              {"complete", newest.is_complete},
+              {"events", Json::array()}};
+  for (Shown& one : shown) {
+    if (answer["events"].size() < filter.limit) answer["events"].push_back(std::move(one.json));
+  }
+  if (shown.empty() && !types.empty() && filter.shows_others) {
+    Json elsewhere = TRY(sent_elsewhere(view, ns, types));
+    if (!elsewhere.empty()) answer["elsewhere"] = std::move(elsewhere);
+  }
+  return answer;
+}
+
+Result<Json> LocalWhyDesk::sent_elsewhere(const View& view, std::string_view ns,
+                                          const std::vector<std::string>& types) {
+  std::vector<std::string> names;
+  TRY(each_namespace_behind(view, "", [&](std::string_view name, const NamespaceRecord&) {
+    if (name != ns) names.emplace_back(name);
+    return names.size() < kMostNamespacesRead;
+  }));
+  const StreamSpan span = TRY(parts_.events.span());
+  const std::vector<std::string> wanted = all_in_small_letters(types);
+  Json found = Json::array();
+  for (const std::string& name : names) {
+    const uint64_t first =
+        std::max(span.first, span.last - std::min<uint64_t>(span.last, kMostStoredEvents));
+    const StoredEvents::Page page = TRY(parts_.events.read(
+        {.ns = name, .first = first, .last = span.last, .limit = kMostEventsOfAnInstance}));
+    const bool has_one =
+        std::any_of(page.events.begin(), page.events.end(),
+                    [&](const StoredEvent& stored) { return has_type(wanted, stored); });
+    if (has_one) found.push_back(name);
+  }
+  return found;
+}
+
+}  // namespace millrace

@@ -1,0 +1,83 @@
+// LocalWhyDesk: the WhyDesk of the millrace in this process. Reads events from the broker, asks the
+// engine thread which instances listen for a value, and judges on a snapshot that it takes
+// afterwards. Any thread except the engine thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "orchestrator/memory/definition_cache.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/stored_events.h"
+#include "orchestrator/service/index_questions.h"
+#include "orchestrator/service/judged_listener.h"
+#include "orchestrator/service/listener_judging.h"
+#include "orchestrator/service/why_desk.h"
+#include "orchestrator/store/disk/environment.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+class LocalWhyDesk final : public WhyDesk {
+ public:
+  /// All parts outlive the object.
+  struct Parts {
+    Environment& environment;
+    const Clock& clock;
+    DefinitionCache& definitions;
+    StoredEvents& events;
+    AskIndex ask_index;
+    std::function<Status()> reads_events;  ///< ok, or why the event stream is not being read
+    JudgingBounds bounds = {};
+  };
+
+  explicit LocalWhyDesk(Parts parts) : parts_(std::move(parts)) {}
+
+  Result<Json> of_event(std::string_view ns, uint64_t sequence, const WhyFilter& filter) override;
+  Result<Json> of_test_event(std::string_view ns, Event event, const WhyFilter& filter) override;
+  Result<Json> of_instance(std::string_view ns, const InstanceId& id,
+                           const std::optional<uint64_t>& sequence,
+                           const WhyFilter& filter) override;
+
+ private:
+  /// An event as the stream has it, and which stream that is.
+  struct Found {
+    StoredEvent stored;
+    int64_t stream_created = 0;
+  };
+  /// The events that are judged for an instance, newest first.
+  struct Newest {
+    std::vector<Found> events;
+    size_t looked = 0;        ///< messages that were read
+    bool is_complete = true;  ///< the namespace has no older messages in the stream
+  };
+  struct Judged;
+
+  Result<Snapshot> snapshot() const { return Snapshot::take(parts_.environment); }
+  /// The event. Error `event.not_found`, also for an event of another namespace, or of an earlier
+  /// namespace with this name.
+  Result<Found> find_event(std::string_view ns, uint64_t sequence, const WhyFilter& filter);
+  /// The newest events of these types, apart from upper and lower case.
+  Result<Newest> find_newest(std::string_view ns, TimePoint since,
+                             const std::vector<std::string>& types);
+  /// How the event stands to the store; nullopt: a test event.
+  Result<EventStanding> standing_of(const View& view, const Found* found) const;
+  Result<NearListeners> ask_near(std::string_view ns, const JudgedEvent& event,
+                                 const WhyFilter& filter) const;
+  /// Judges the listeners and adds what was found to `answer`.
+  Status judge_all(const Judged& judged, const Result<NearListeners>& near, const WhyFilter& filter,
+                   Json& answer) const;
+  /// The other namespaces in which a listener has the type.
+  Json listening_elsewhere(const View& view, std::string_view ns, std::string_view type) const;
+  /// The other namespaces whose newest events have one of the types.
+  Result<Json> sent_elsewhere(const View& view, std::string_view ns,
+                              const std::vector<std::string>& types);
+
+  const Parts parts_;
+};
+
+}  // namespace millrace

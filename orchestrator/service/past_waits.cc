@@ -1,0 +1,103 @@
+#include "orchestrator/service/past_waits.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "orchestrator/store/rows/history_rows.h"
+
+namespace millrace {
+namespace {
+
+/// The most rows of a history that are read for an answer.
+constexpr size_t kMostHistoryRows = 100;
+
+/// The newest records of an instance, oldest first.
+Result<std::vector<HistoryRecord>> newest_records(const View& view, const Instance& instance) {
+  std::vector<uint64_t> rows;
+  TRY(each_history_place(view, instance, [&](const HistoryPlace& place) -> Result<bool> {
+    rows.push_back(place.row);
+    return rows.size() < kMostHistoryRows;
+  }));
+  std::vector<HistoryRecord> all;
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    std::vector<HistoryRecord> records = TRY(read_history_row(view, instance, *row));
+    std::move(records.begin(), records.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+/// What ends a wait, in words; empty: the record ends no wait.
+std::string end_of(const HistoryRecord& record) {
+  switch (record.kind) {
+    case HistoryKind::kWoken:
+      return "an event woke it";
+    case HistoryKind::kRaised: {
+      const Json detail = record.detail.value();
+      const std::string code = detail.is_object() ? detail.value("code", "") : "";
+      if (code == "direktiv.stateTimeout") return "it timed out";
+      return fmt::format("the error {} was raised", code);
+    }
+    case HistoryKind::kCancelled:
+      return "the instance was cancelled";
+    case HistoryKind::kEnded:
+      return "the instance ended";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+bool awaits(const State& state, std::string_view type) {
+  const std::vector<std::string> types = state.awaited_types();
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+Result<std::vector<PastWait>> past_waits(const View& view, const Instance& instance,
+                                         const Workflow& workflow, std::string_view type) {
+  const std::vector<HistoryRecord> records = TRY(newest_records(view, instance));
+  const auto listens_in = [&](const std::string& id) {
+    return std::any_of(workflow.states.begin(), workflow.states.end(), [&](const auto& state) {
+      return state->common().id == id && awaits(*state, type);
+    });
+  };
+  std::vector<PastWait> waits;
+  bool is_open = false;  // the last wait has not ended
+  for (const HistoryRecord& record : records) {
+    if (record.kind == HistoryKind::kEntered) {
+      if (is_open) waits.back().until = record.event;
+      if (is_open && !waits.back().ended) waits.back().ended = record.time;
+      is_open = listens_in(record.state);
+      if (is_open) {
+        waits.push_back({.state = record.state, .from = record.event, .entered = record.time});
+      }
+      continue;
+    }
+    if (!is_open) continue;
+    std::string end = end_of(record);
+    // An eventAnd state is woken several times, and the wait ends with the last of them.
+    const bool is_first =
+        !waits.back().ended || waits.back().ended_by == end_of({.kind = HistoryKind::kWoken});
+    if (end.empty() || !is_first) continue;
+    waits.back().ended = record.time;
+    waits.back().ended_by = std::move(end);
+  }
+  if (is_open) {
+    waits.back().until = instance.listen_from.event;
+    if (!instance.listeners.empty()) waits.back().ended.reset();
+  }
+  return waits;
+}
+
+Result<std::optional<EventPosition>> entered_after(const View& view, const Instance& instance) {
+  const std::vector<HistoryRecord> records = TRY(newest_records(view, instance));
+  const auto entered = std::find_if(
+      records.rbegin(), records.rend(),
+      [](const HistoryRecord& record) { return record.kind == HistoryKind::kEntered; });
+  if (entered == records.rend()) return std::optional<EventPosition>();
+  return std::optional(entered->event);
+}
+
+}  // namespace millrace

@@ -1,0 +1,41 @@
+// Past waits: when an instance has waited for events of a type, as its history records it. The
+// history has the times of a wait and its positions among the events, and not what the instance
+// asked for. Any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/cursor.h"
+#include "model/instance.h"
+#include "orchestrator/store/transaction.h"
+#include "states/workflow.h"
+
+namespace millrace {
+
+struct PastWait {
+  std::string state;
+  EventPosition from;              ///< the newest event that the instance cannot have waited for
+  TimePoint entered;               ///< when the state was entered
+  EventPosition until;             ///< the newest event that was applied when the wait had ended
+  std::optional<TimePoint> ended;  ///< nullopt: the wait has not ended
+  std::string ended_by;            ///< such as "an event woke it", "it timed out"
+};
+
+/// The waits of the instance in states that may listen for the type, oldest first. Reads the newest
+/// 100 rows of its history. `instance` must be complete, with its input.
+Result<std::vector<PastWait>> past_waits(const View& view, const Instance& instance,
+                                         const Workflow& workflow, std::string_view type);
+
+/// The newest event that the instance cannot have waited for in its state, as its history records
+/// the entry of the state; nullopt: the newest 100 rows do not have it.
+Result<std::optional<EventPosition>> entered_after(const View& view, const Instance& instance);
+
+/// Whether the state may listen for events of the type.
+bool awaits(const State& state, std::string_view type);
+
+}  // namespace millrace

@@ -1,0 +1,65 @@
+// WhyDesk: what the gateway may request about why an event had, or did not have, an effect. Any
+// thread. A call may wait for the broker for some seconds, and for the engine thread for
+// kIndexPatience.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/event.h"
+#include "base/ids.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace millrace {
+
+/// Which listeners an answer is about, besides those that are found anyway.
+struct WhyFilter {
+  std::optional<InstanceId> instance;  ///< the instance that the caller expected to be woken
+  std::string attribute;               ///< listeners that ask for this attribute …
+  std::string value;                   ///< … to have this value; without an attribute: not used
+  size_t limit = 20;                   ///< how many listeners are shown
+  bool shows_others = true;            ///< the caller may see the names of other namespaces
+};
+
+/// How long a call waits for the engine thread, which may be applying a batch.
+inline constexpr std::chrono::milliseconds kIndexPatience{500};
+
+class WhyDesk {
+ public:
+  virtual ~WhyDesk() = default;
+
+  /// Why an event of the stream woke or started what it did, and nothing else:
+  /// {"event":{"sequence","time","id","type","source"}, "effects":[{"what","instance"|"workflow"}],
+  /// "effectCount", "asOf":{"commit","cursor"}, "looked", "of"?, "complete",
+  /// "near":[{"kind":"start"|"instance","workflow","instance"?,"state"?,"since"?,"verdict","says",
+  /// "predicates":[{"attribute","kind":"equals"|"pattern","asks","got","holds","hint"?,"says"?}],
+  /// "waitsFor"?}], "others":[{"what","count"}], "similarTypes"?, "elsewhere"?}, the nearest
+  /// listeners first. `looked` listeners of about `of` were judged; `of` is missing if the engine
+  /// thread did not answer in time. `complete` is false if a bound has cut the look. A message that
+  /// is not an event has "error":{"code","msg"} and no listeners. Errors: `namespace.not_found`,
+  /// `event.not_found`, `instance.not_found` of WhyFilter::instance, and those of StoredEvents.
+  virtual Result<Json> of_event(std::string_view ns, uint64_t sequence,
+                                const WhyFilter& filter) = 0;
+
+  /// What an event would do, in the form of of_event(), without `sequence`, `time` and `effects`.
+  /// Nothing is sent or stored. Whether an event with its source and id is known is not looked up.
+  virtual Result<Json> of_test_event(std::string_view ns, Event event, const WhyFilter& filter) = 0;
+
+  /// Why an instance was not woken: by the event with that sequence, or by the newest events of the
+  /// types that it waits for. {"instance":{"id","workflow","status","state","since",
+  /// "waits":[{"type","context"}],"arrived"?:[type]}, "asOf":{"commit","cursor"}, "looked",
+  /// "complete", "events":[{"sequence","time","id","type","source","verdict","says",
+  /// "predicates"}], "elsewhere"?}, the nearest events first. `looked` is the number of messages;
+  /// `elsewhere` names namespaces that have an event of such a type, if this one has none. Errors:
+  /// as of_event(), and `instance.not_found`.
+  virtual Result<Json> of_instance(std::string_view ns, const InstanceId& id,
+                                   const std::optional<uint64_t>& sequence,
+                                   const WhyFilter& filter) = 0;
+};
+
+}  // namespace millrace

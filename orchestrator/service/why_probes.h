@@ -1,0 +1,23 @@
+// Why probes: the values by which the wait index is asked for listeners that an event nearly
+// matches, so that a near miss is found however many instances wait. Pure.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "matchers/listener_index.h"
+#include "orchestrator/service/why_desk.h"
+#include "orchestrator/why/judged_event.h"
+
+namespace millrace {
+
+/// The most probes of one answer, and the longest value of a probe, in bytes.
+inline constexpr size_t kMostProbes = 64;
+inline constexpr size_t kMostOfAProbe = 256;
+
+/// The value that the filter names; and for each attribute of the event, and each member of its
+/// data whose name an attribute may have, the value as it is, in lower case, in upper case, without
+/// white space at the ends and without leading zeros. Each probe occurs once.
+std::vector<ListenerIndex::Probe> probes_of(const JudgedEvent& event, const WhyFilter& filter);
+
+}  // namespace millrace

@@ -1,0 +1,113 @@
+#include "tests/unit/gateway/fake_why_desk.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kWaiting = "0190b5a4-7c1e-7f2a-8000-0123456789ab";
+
+Json judged_near() {
+  return Json::parse(R"({"verdict": "predicate",
+    "says": "1 of its 2 predicates does not hold for the event",
+    "predicates": [
+      {"attribute": "source", "kind": "pattern", "asks": "^bank", "got": "bank.eu", "holds": true},
+      {"attribute": "orderid", "kind": "equals", "asks": "o-1742", "got": "O-1742", "holds": false,
+       "hint": "case", "says": "the two differ in upper and lower case only"}]})");
+}
+
+Json why_of(Json event) {
+  Json near = judged_near();
+  near.update({{"kind", "instance"},
+               {"workflow", "order"},
+               {"instance", kWaiting},
+               {"state", "pay"},
+               {"since", "2021-09-01T12:00:00.000Z"}});
+  return {{"event", std::move(event)},
+          {"asOf", {{"commit", 7}, {"cursor", 18}}},
+          {"looked", 2},
+          {"of", 3},
+          {"complete", true},
+          {"near", Json::array({std::move(near)})},
+          {"others", Json::parse(R"([{"what": "`orderid` has another value", "count": 1}])")}};
+}
+
+tl::unexpected<Error> no_such(std::string_view what) {
+  return fail(std::string(what) + ".not_found", "there is none");
+}
+
+}  // namespace
+
+void FakeWhyDesk::keep(const WhyFilter& filter, const std::optional<uint64_t>& sequence) {
+  const std::lock_guard lock(mutex_);
+  filter_ = filter;
+  sequence_ = sequence;
+}
+
+Result<Json> FakeWhyDesk::of_event(std::string_view ns, uint64_t sequence,
+                                   const WhyFilter& filter) {
+  if (ns != "default") return no_such("namespace");
+  keep(filter, sequence);
+  Json event{{"sequence", sequence},
+             {"time", "2021-09-01T12:00:01.000Z"},
+             {"id", "e-1"},
+             {"type", "paid"},
+             {"source", "bank.eu"}};
+  if (sequence == 18) {
+    Json answer = why_of(std::move(event));
+    answer.update({{"effects", Json::array()}, {"effectCount", 0}, {"applied", true}});
+    return answer;
+  }
+  if (sequence != 17) return no_such("event");
+  return Json{{"event", std::move(event)},
+              {"effects", Json::array()},
+              {"effectCount", 0},
+              {"applied", true},
+              {"asOf", {{"commit", 7}, {"cursor", 18}}},
+              {"looked", 0},
+              {"of", 0},
+              {"complete", true},
+              {"near", Json::array()},
+              {"others", Json::array()},
+              {"similarTypes", Json::array({"payd"})},
+              {"elsewhere", Json::array({"shop"})}};
+}
+
+Result<Json> FakeWhyDesk::of_test_event(std::string_view ns, Event event, const WhyFilter& filter) {
+  if (ns != "default") return no_such("namespace");
+  keep(filter, std::nullopt);
+  return why_of({{"id", event.id}, {"type", event.type}, {"source", event.source}});
+}
+
+Result<Json> FakeWhyDesk::of_instance(std::string_view ns, const InstanceId& id,
+                                      const std::optional<uint64_t>& sequence,
+                                      const WhyFilter& filter) {
+  if (ns != "default") return no_such("namespace");
+  if (to_string(id) != kWaiting) return no_such("instance");
+  keep(filter, sequence);
+  Json event{{"sequence", sequence.value_or(18)},
+             {"time", "2021-09-01T12:00:01.000Z"},
+             {"id", "e-1"},
+             {"type", "paid"},
+             {"source", "bank.eu"}};
+  event.update(judged_near());
+  Json instance = Json::parse(R"({"workflow": "order", "status": "waiting", "state": "pay",
+    "since": "2021-09-01T12:00:00.000Z", "arrived": ["packed"],
+    "waits": [{"type": "paid", "context": {"orderid": {"equals": "o-1742"}}}]})");
+  instance["id"] = kWaiting;
+  return Json{{"instance", std::move(instance)},
+              {"asOf", {{"commit", 7}, {"cursor", 18}}},
+              {"looked", 1},
+              {"complete", true},
+              {"events", Json::array({std::move(event)})}};
+}
+
+WhyFilter FakeWhyDesk::last_filter() {
+  const std::lock_guard lock(mutex_);
+  return filter_;
+}
+
+std::optional<uint64_t> FakeWhyDesk::last_sequence() {
+  const std::lock_guard lock(mutex_);
+  return sequence_;
+}
+
+}  // namespace millrace
