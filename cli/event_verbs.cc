@@ -7,6 +7,7 @@
 
 #include "cli/command_line.h"
 #include "cli/source.h"
+#include "cli/why_verbs.h"
 #include "cloudevents/event_check.h"
 #include "cloudevents/json_format.h"
 
@@ -66,20 +67,24 @@ ApiCall whole(std::string text) {
           .body = std::move(text)};
 }
 
-Ended send_event(Session& session, const SendOptions& options) {
-  ApiCall call;
-  std::string id;
-  if (!options.file.empty()) {
-    const bool parts = !options.type.empty() || !options.source.empty() || !options.id.empty() ||
-                       !options.subject.empty() || options.data || !options.attributes.empty();
-    if (parts) return wrong_usage("-f gives the complete event; remove the other options");
-    std::string text = TRY(read_file(session.console, options.file));
-    call = whole(std::move(text));
-  } else {
+/// The call with the event or events of the options; its path and method are not set. `id` gets the
+/// id of the event, if the options give its fields.
+Fallible<ApiCall> call_with_event(Session& session, const SendOptions& options, std::string& id) {
+  if (options.file.empty()) {
     const Event event = TRY(event_of(session.console, options));
     id = event.id;
-    call = whole(encode_json_event(event));
+    return whole(encode_json_event(event));
   }
+  const bool parts = !options.type.empty() || !options.source.empty() || !options.id.empty() ||
+                     !options.subject.empty() || options.data || !options.attributes.empty();
+  if (parts) return wrong_usage("-f gives the complete event; remove the other options");
+  std::string text = TRY(read_file(session.console, options.file));
+  return whole(std::move(text));
+}
+
+Ended send_event(Session& session, const SendOptions& options) {
+  std::string id;
+  ApiCall call = TRY(call_with_event(session, options, id));
   call.method = "POST";
   call.path = session.path({"events"});
   const Reply reply = TRY(session.client.send(call));
@@ -87,6 +92,33 @@ Ended send_event(Session& session, const SendOptions& options) {
   if (!id.empty()) shown["id"] = id;
   session.output.item(shown, "id");
   return ExitCode::kOk;
+}
+
+struct TryOptions {
+  SendOptions event;
+  ExpectedListener expected;
+};
+
+Ended try_event(Session& session, const TryOptions& options) {
+  std::string id;
+  ApiCall call = TRY(call_with_event(session, options.event, id));
+  call.method = "POST";
+  call.path = session.path({"events", "try"});
+  call.query = parameters_of(options.expected);
+  const Reply reply = TRY(session.client.send(call));
+  show_why_of_event(session, reply.body);
+  return ExitCode::kOk;
+}
+
+void add_event_options(Verb& verb, SendOptions& options) {
+  verb.option("--type", options.type, "Context attribute type");
+  verb.option("--source", options.source, "Context attribute source");
+  verb.option("--id", options.id, "Context attribute id (default: a new UUID)");
+  verb.option("--subject", options.subject, "Context attribute subject");
+  verb.option("--data", options.data, "The data", "JSON|@FILE|-");
+  verb.option("--attr", options.attributes, "Another context attribute; may be repeated",
+              "NAME=VALUE")
+      .one_value_each();
 }
 
 }  // namespace
@@ -98,19 +130,23 @@ void add_event_verbs(CommandLine& commands) {
       "millrace event send --type order.placed --source shop --data '{\"id\":7}'\n  "
       "millrace event send -f event.json",
       send_event);
-  send.option("--type", options.type, "Context attribute type");
-  send.option("--source", options.source, "Context attribute source");
-  send.option("--id", options.id, "Context attribute id (default: a new UUID)");
-  send.option("--subject", options.subject, "Context attribute subject");
-  send.option("--data", options.data, "The data", "JSON|@FILE|-");
-  send.option("--attr", options.attributes, "Another context attribute; may be repeated",
-              "NAME=VALUE")
-      .one_value_each();
+  add_event_options(send, options);
   send.option(
       "-f,--file", options.file,
       "A complete CloudEvent in JSON, or an array of CloudEvents; excludes the other options",
       "FILE|-");
+  auto [attempt, tried] = event.asking<TryOptions>(
+      "try", "Shows what a CloudEvent would wake or start, and the nearest misses; sends nothing",
+      "millrace event try --type order.placed --source shop --attr orderid=o-7\n  "
+      "millrace event try -f event.json",
+      try_event);
+  add_event_options(attempt, tried.event);
+  attempt.option("-f,--file", tried.event.file,
+                 "A complete CloudEvent in JSON; excludes the other options of the event",
+                 "FILE|-");
+  add_expected_listener(attempt, tried.expected);
   add_event_desk_verbs(event);
+  add_event_why_verb(event);
 }
 
 }  // namespace millrace

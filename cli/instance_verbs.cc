@@ -12,6 +12,7 @@
 #include "cli/instance_lists.h"
 #include "cli/pages.h"
 #include "cli/time_flag.h"
+#include "cli/why_verbs.h"
 
 namespace millrace {
 namespace {
@@ -293,6 +294,7 @@ void add_instance_verbs(CommandLine& commands) {
   add_instance_list(instance);
   add_reading(instance);
   add_instance_parts(instance);
+  add_instance_why_verb(instance);
   add_controls(instance);
   add_delete(instance);
 }

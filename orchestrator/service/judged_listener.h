@@ -22,10 +22,11 @@ struct EventStanding {
   /// nullopt: the event is a test event. An event of a stream that the store does not know has the
   /// number after that of the newest stream.
   std::optional<EventPosition> position;
-  TimePoint stamped;      ///< when the broker stored the event
-  EventPosition applied;  ///< the newest applied event
-  std::string held_up;    ///< why events are not applied; empty: they are
-  bool is_duplicate = false;
+  TimePoint stamped;          ///< when the broker stored the event
+  EventPosition applied;      ///< the newest applied event
+  std::string held_up;        ///< why events are not applied; empty: they are
+  bool is_duplicate = false;  ///< its source and id are known from another event
+  bool is_dead = false;       ///< it became a dead letter
 };
 
 struct JudgedListener {

@@ -177,6 +177,9 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
                       },
                       skip_damaged_head, {.heads = 1}));
   }
+  if (standing_.is_dead && !about.effect && one.result.failing() == 0) {
+    about.effect = Verdict::kDead;
+  }
   one.verdict = decide_verdict(one.result, about);
   if (one.verdict != Verdict::kGrouped) one.waits_for.clear();
   judged_.push_back(std::move(one));
@@ -315,6 +318,7 @@ Status ListenerJudging::add_waiting(const Instance& head) {
   about.is_paused = head.paused;
   about.needs_others =
       workflow->states[head.state]->waits().keeps_events && head.listeners.size() > 1;
+  if (standing_.is_dead && one.result.failing() == 0) about.effect = Verdict::kDead;
   one.verdict = decide_verdict(one.result, about);
   if (one.verdict == Verdict::kFilled) {
     for (const Listener& other : head.listeners) {

@@ -106,6 +106,14 @@ bool has_type(const std::vector<std::string>& small_types, const StoredEvent& st
   return std::find(small_types.begin(), small_types.end(), type) != small_types.end();
 }
 
+/// Notes the effects that concern no listener in particular.
+void note_effects_of_all(const std::vector<EventEffect>& effects, EventStanding& standing) {
+  for (const EventEffect& effect : effects) {
+    standing.is_duplicate = standing.is_duplicate || effect.kind == EventEffect::Kind::kDuplicate;
+    standing.is_dead = standing.is_dead || effect.kind == EventEffect::Kind::kRefused;
+  }
+}
+
 std::vector<std::string> all_in_small_letters(const std::vector<std::string>& types) {
   std::vector<std::string> result;
   for (const std::string& type : types) result.push_back(in_small_letters(type));
@@ -190,9 +198,7 @@ Result<Json> LocalWhyDesk::of_event(std::string_view ns, uint64_t sequence,
   EventStanding standing = TRY(standing_of(view, &found));
   answer["asOf"] = {{"commit", view.commit()}, {"cursor", standing.applied.sequence}};
   if (!event) return answer;
-  standing.is_duplicate = std::any_of(
-      effects.begin(), effects.end(),
-      [](const EventEffect& effect) { return effect.kind == EventEffect::Kind::kDuplicate; });
+  note_effects_of_all(effects, standing);
   TRY(judge_all({view, ns, record.number, *event, std::move(standing), std::move(effects)}, near,
                 filter, answer));
   return answer;
@@ -342,9 +348,7 @@ Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id
     const EventEffects known = TRY(EventEffects::make(view, record.number, found.stream_created));
     const std::vector<EventEffect> effects = TRY(known.of(found.stored.sequence));
     EventStanding standing = TRY(standing_of(view, &found));
-    for (const EventEffect& effect : effects) {
-      if (effect.kind == EventEffect::Kind::kDuplicate) standing.is_duplicate = true;
-    }
+    note_effects_of_all(effects, standing);
     ListenerJudging judging({view, record.number, parts_.definitions, parts_.clock}, event,
                             standing, effects, parts_.bounds);
     TRY(judging.judge_asked(instance));

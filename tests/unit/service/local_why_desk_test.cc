@@ -236,6 +236,13 @@ TEST_F(LocalWhyDeskTest, ShowADuplicate) {
   EXPECT_THAT(verdicts(of_event(1)), ElementsAre("instance 1 duplicate"));
 }
 
+TEST_F(LocalWhyDeskTest, ShowAnEventThatBecameADeadLetter) {
+  apply(kStart);
+  send();
+  apply_event(1, {{.kind = EventEffect::Kind::kRefused}});
+  EXPECT_THAT(verdicts(of_event(1)), ElementsAre("start shop dead"));
+}
+
 TEST_F(LocalWhyDeskTest, ShowHowAStartMissed) {
   struct Row {
     EventEffect::Kind kind;

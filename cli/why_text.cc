@@ -1,0 +1,209 @@
+#include "cli/why_text.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/output.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kTick = "\u2713";
+constexpr std::string_view kCross = "\u2717";
+
+/// The text of a member; empty if it is missing.
+std::string member_text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return "";
+  return harmless(found->is_string() ? found->get<std::string>() : dump_json(*found));
+}
+
+const Json& member_list(const Json& object, const char* key) {
+  static const Json none = Json::array();
+  const auto found = object.find(key);
+  return found != object.end() && found->is_array() ? *found : none;
+}
+
+/// The texts of a list, with commas between them.
+std::string joined(const Json& list) {
+  std::string text;
+  for (const Json& one : list) {
+    if (!text.empty()) text += ", ";
+    text += harmless(one.is_string() ? one.get<std::string>() : dump_json(one));
+  }
+  return text;
+}
+
+std::string capital(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] ^ 32);
+  return text;
+}
+
+std::string asked_text(const Json& predicate) {
+  const bool is_equality = member_text(predicate, "kind") == "equals";
+  const std::string asks = member_text(predicate, "asks");
+  return is_equality ? fmt::format("is \"{}\"", asks) : fmt::format("matches {}", asks);
+}
+
+/// A line for each predicate: a tick or a cross, the attribute, what is asked, and what the event
+/// has. A hint follows on a line of its own.
+std::string predicate_lines(const Json& predicates) {
+  size_t widest_name = 0;
+  size_t widest_asked = 0;
+  for (const Json& one : predicates) {
+    widest_name = std::max(widest_name, member_text(one, "attribute").size());
+    widest_asked = std::max(widest_asked, asked_text(one).size());
+  }
+  std::string lines;
+  for (const Json& one : predicates) {
+    const bool has_value = one.contains("got") && !one["got"].is_null();
+    const std::string got = has_value ? fmt::format("the event has \"{}\"", member_text(one, "got"))
+                                      : "the event has no such attribute";
+    lines +=
+        fmt::format("     {} {:<{}}  {:<{}}  {}\n", one.value("holds", false) ? kTick : kCross,
+                    member_text(one, "attribute"), widest_name, asked_text(one), widest_asked, got);
+    const std::string hint = member_text(one, "says");
+    if (!hint.empty()) lines += fmt::format("       {}\n", capital(hint));
+  }
+  return lines;
+}
+
+std::string event_line(const Json& event) {
+  std::string line = "Event";
+  if (event.contains("sequence")) line += " #" + member_text(event, "sequence");
+  for (const char* const key : {"type", "source", "id"}) {
+    const std::string text = member_text(event, key);
+    if (!text.empty()) line += fmt::format("  {} {}", key, text);
+  }
+  const std::string time = member_text(event, "time");
+  if (!time.empty()) line += "  stored " + time;
+  return line + "\n";
+}
+
+/// `Instance 0190… of order, state pay, since 10:22`, or `Start of order`.
+std::string listener_title(const Json& one) {
+  const bool is_start = member_text(one, "kind") == "start";
+  const std::string workflow = member_text(one, "workflow");
+  std::string title =
+      is_start ? fmt::format("Start of {}", workflow)
+               : fmt::format("Instance {} of {}", member_text(one, "instance"), workflow);
+  const std::string state = member_text(one, "state");
+  if (!state.empty()) title += ", state " + state;
+  const std::string since = member_text(one, "since");
+  if (!since.empty()) title += fmt::format(", {} {}", is_start ? "applied" : "since", since);
+  if (is_start && one.contains("instance")) title += ", instance " + member_text(one, "instance");
+  return title;
+}
+
+/// The verdict, its sentence and the predicates.
+std::string verdict_lines(const Json& one) {
+  return fmt::format("     {}: {}\n{}", capital(member_text(one, "verdict")),
+                     member_text(one, "says"), predicate_lines(member_list(one, "predicates")));
+}
+
+std::string effects_line(const Json& answer) {
+  if (!answer.contains("effects")) return "Not sent: this is what it would do.\n";
+  if (!answer.value("applied", true)) return "Not applied yet.\n";
+  std::string effects;
+  for (const Json& one : member_list(answer, "effects")) {
+    if (!effects.empty()) effects += ", ";
+    effects += member_text(one, "what");
+    for (const char* const of : {"instance", "workflow"}) {
+      if (one.contains(of)) effects += " " + member_text(one, of);
+    }
+  }
+  return fmt::format("What came of it: {}.\n", effects.empty() ? "nothing" : effects);
+}
+
+/// What to look at if nothing listens for the type.
+std::string nothing_listens(const Json& answer) {
+  std::string text = "No start and no instance of this namespace listens for this type.\n";
+  const std::string similar = joined(member_list(answer, "similarTypes"));
+  if (!similar.empty()) {
+    text += fmt::format("  Workflows listen for a similar type: {}. Correct the type.\n", similar);
+  }
+  const std::string elsewhere = joined(member_list(answer, "elsewhere"));
+  if (!elsewhere.empty()) {
+    text += fmt::format("  Other namespaces listen for this type: {}. Send the event there.\n",
+                        elsewhere);
+  }
+  return text;
+}
+
+std::string looked_line(const Json& answer) {
+  const size_t looked = answer.value("looked", size_t{0});
+  std::string text = fmt::format("Judged {}", looked);
+  if (answer.contains("of")) text += fmt::format(" of {}", answer.value("of", size_t{0}));
+  text += " listeners for this type";
+  if (!answer.value("complete", true)) {
+    text +=
+        "; name the instance that you expected with --instance, or its value with --attribute and "
+        "--value";
+  }
+  return text + ".\n";
+}
+
+}  // namespace
+
+std::string why_of_event_text(const Json& answer) {
+  std::string text = event_line(answer.value("event", Json::object())) + effects_line(answer);
+  if (answer.contains("error")) {
+    return text +
+           fmt::format("The message is not an event: {}\n", member_text(answer["error"], "msg"));
+  }
+  const bool listens = answer.value("looked", size_t{0}) + answer.value("of", size_t{0}) > 0;
+  text += listens ? looked_line(answer) : nothing_listens(answer);
+  size_t number = 0;
+  for (const Json& one : member_list(answer, "near")) {
+    text += fmt::format("\n{:>3}. {}\n{}", ++number, listener_title(one), verdict_lines(one));
+  }
+  const Json& others = member_list(answer, "others");
+  if (!others.empty()) text += "\nThe others:\n";
+  for (const Json& one : others) {
+    text += fmt::format("  {} {}\n", member_text(one, "count"), member_text(one, "what"));
+  }
+  return text;
+}
+
+std::string why_of_instance_text(const Json& answer) {
+  const Json instance = answer.value("instance", Json::object());
+  std::string text =
+      fmt::format("Instance {} of {}: {}, state {}, since {}\n", member_text(instance, "id"),
+                  member_text(instance, "workflow"), member_text(instance, "status"),
+                  member_text(instance, "state"), member_text(instance, "since"));
+  const Json& waits = member_list(instance, "waits");
+  if (waits.empty()) text += "It waits for no event now.\n";
+  for (const Json& one : waits) {
+    text += fmt::format("  waits for {}\n", member_text(one, "type"));
+    for (const auto& [attribute, asks] : one.value("context", Json::object()).items()) {
+      for (const auto& [how, value] : asks.items()) {
+        text += fmt::format("    {} {} {}\n", harmless(attribute),
+                            how == "equals" ? "is" : "matches", harmless(dump_json(value)));
+      }
+    }
+  }
+  for (const Json& one : member_list(instance, "arrived")) {
+    text += fmt::format("  has got {}\n", harmless(one.get<std::string>()));
+  }
+  const Json& events = member_list(answer, "events");
+  if (events.empty()) {
+    text +=
+        fmt::format("Among the newest {} messages of the namespace is no event of these types.\n",
+                    answer.value("looked", size_t{0}));
+    const std::string elsewhere = joined(member_list(answer, "elsewhere"));
+    if (!elsewhere.empty()) {
+      text += fmt::format("  Other namespaces got such events: {}. Send them to this namespace.\n",
+                          elsewhere);
+    }
+  }
+  size_t number = 0;
+  for (const Json& one : events) {
+    text += fmt::format("\n{:>3}. {}{}", ++number, event_line(one), verdict_lines(one));
+  }
+  return text;
+}
+
+}  // namespace millrace

@@ -1,0 +1,17 @@
+// The answers of `event why`, `event try` and `instance why` as text for people: what was asked for
+// and what the event has side by side, the probable mistake, and what to do. Pure.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+
+namespace millrace {
+
+/// The answer about an event: which listeners were near.
+std::string why_of_event_text(const Json& answer);
+
+/// The answer about an instance: which events were near.
+std::string why_of_instance_text(const Json& answer);
+
+}  // namespace millrace

@@ -1,0 +1,104 @@
+// `millrace event why` and `millrace instance why`.
+#include "cli/why_verbs.h"
+
+#include "cli/why_text.h"
+
+namespace millrace {
+namespace {
+
+struct EventWhyOptions {
+  std::string sequence;
+  ExpectedListener expected;
+};
+
+struct InstanceWhyOptions {
+  std::string id;
+  std::string event;
+  std::string limit;
+};
+
+/// In the format name: the sequence of the event, or its id if it was not sent.
+Json named_by_event(Json answer) {
+  const Json& event = answer["event"];
+  answer["name"] = event.contains("sequence") ? event["sequence"] : event["id"];
+  return answer;
+}
+
+Ended explain_event(Session& session, const EventWhyOptions& options) {
+  const Reply reply =
+      TRY(session.client.send({.path = session.path({"events", options.sequence, "why"}),
+                               .query = parameters_of(options.expected)}));
+  show_why_of_event(session, reply.body);
+  return ExitCode::kOk;
+}
+
+Ended explain_instance(Session& session, const InstanceWhyOptions& options) {
+  const Reply reply =
+      TRY(session.client.send({.path = session.path({"instances", options.id, "why"}),
+                               .query = {{"event", options.event}, {"limit", options.limit}}}));
+  if (session.output.format() == Format::kTable) {
+    session.console.out << why_of_instance_text(reply.body);
+  } else if (session.output.format() == Format::kName) {
+    session.output.item(reply.body["instance"], "id");
+  } else {
+    session.output.item(reply.body, "instance");
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_expected_listener(Verb& verb, ExpectedListener& expected) {
+  verb.option("--instance", expected.instance, "The instance that you expected to be woken", "ID");
+  verb.option("--attribute", expected.attribute,
+              "Also show listeners that ask for a value of this attribute; needs --value", "NAME");
+  verb.option("--value", expected.value, "The value for which these listeners ask");
+  verb.option("--limit", expected.limit, "Show so many listeners, 100 at most (default: 20)", "N");
+}
+
+std::vector<std::pair<std::string, std::string>> parameters_of(const ExpectedListener& expected) {
+  return {{"instance", expected.instance},
+          {"attribute", expected.attribute},
+          {"value", expected.value},
+          {"limit", expected.limit}};
+}
+
+void show_why_of_event(Session& session, const Json& answer) {
+  if (session.output.format() == Format::kTable) {
+    session.console.out << why_of_event_text(answer);
+  } else if (session.output.format() == Format::kName) {
+    session.output.item(named_by_event(answer), "name");
+  } else {
+    session.output.item(answer, "event");
+  }
+}
+
+void add_event_why_verb(CommandLine& event) {
+  auto [why, options] = event.asking<EventWhyOptions>(
+      "why", "Shows what an event woke or started, the nearest listeners that it did not, and why",
+      "millrace event why 18\n  "
+      "millrace event why 18 --instance 0190b5a4-7c1e-7f2a-8000-0123456789ab\n  "
+      "millrace event why 18 --attribute orderid --value o-1742",
+      explain_event);
+  why.option("SEQUENCE", options.sequence, "The sequence of the event, from `event list`")
+      .required();
+  add_expected_listener(why, options.expected);
+}
+
+void add_instance_why_verb(CommandLine& instance) {
+  auto [why, options] = instance.asking<InstanceWhyOptions>(
+      "why",
+      "Shows what an instance waits for, the nearest of the newest events, and why they did not "
+      "wake it",
+      "millrace instance why 0190b5a4-7c1e-7f2a-8000-0123456789ab\n  "
+      "millrace instance why 0190b5a4-7c1e-7f2a-8000-0123456789ab --event 18",
+      explain_instance);
+  why.option("id", options.id, "Id of the instance", "ID").required();
+  why.option("--event", options.event,
+             "Only the event with this sequence (default: the newest events of the types that the "
+             "instance waits for)",
+             "SEQUENCE");
+  why.option("--limit", options.limit, "Show so many events, 100 at most (default: 20)", "N");
+}
+
+}  // namespace millrace

@@ -1,0 +1,120 @@
+// The verbs that say why an event had an effect or none.
+#include <gtest/gtest.h>
+
+#include "cli/why_text.h"
+#include "tests/unit/cli/cli_fixture.h"
+#include "tests/unit/gateway/fake_service.h"
+
+namespace millrace {
+namespace {
+
+class WhyVerbs : public CliTest {
+ protected:
+  static constexpr const char* kListener =
+      "  1. Instance 0190b5a4-7c1e-7f2a-8000-0123456789ab of order, state pay, since "
+      "2021-09-01T12:00:00.000Z\n"
+      "     Predicate: 1 of its 2 predicates does not hold for the event\n";
+  static constexpr const char* kPredicates =
+      "     \u2713 source   matches ^bank  the event has \"bank.eu\"\n"
+      "     \u2717 orderid  is \"o-1742\"   the event has \"O-1742\"\n"
+      "       The two differ in upper and lower case only\n";
+  static std::string others() { return "\nThe others:\n  1 `orderid` has another value\n"; }
+};
+
+TEST_F(WhyVerbs, ShowAskedAndActualValuesSideBySide) {
+  const CommandOutput why = run({"event", "why", "18"});
+  EXPECT_EQ(why.code, 0) << why.err;
+  EXPECT_EQ(why.out,
+            "Event #18  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
+            "What came of it: nothing.\n"
+            "Judged 2 of 3 listeners for this type.\n\n" +
+                std::string(kListener) + kPredicates + others());
+  EXPECT_EQ(run({"event", "why", "18", "-o", "name"}).out, "18\n");
+  EXPECT_NE(run({"event", "why", "18", "-o", "json"}).out.find("\"hint\""), std::string::npos);
+  EXPECT_EQ(run({"event", "why", "9"}).code, 3);
+  EXPECT_EQ(run({"event", "why"}).code, 2);
+}
+
+TEST_F(WhyVerbs, PassOnWhatTheUserExpected) {
+  ASSERT_EQ(run({"event", "why", "18", "--instance", FakeService::kInstance, "--attribute",
+                 "orderid", "--value", "o-1742", "--limit", "7"})
+                .code,
+            0);
+  const WhyFilter filter = service_.whys.last_filter();
+  EXPECT_EQ(filter.instance, parse_instance_id(FakeService::kInstance).value());
+  EXPECT_EQ(filter.attribute, "orderid");
+  EXPECT_EQ(filter.value, "o-1742");
+  EXPECT_EQ(filter.limit, 7U);
+}
+
+TEST_F(WhyVerbs, SayWhereToLookIfNothingListens) {
+  EXPECT_EQ(run({"event", "why", "17"}).out,
+            "Event #17  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
+            "What came of it: nothing.\n"
+            "No start and no instance of this namespace listens for this type.\n"
+            "  Workflows listen for a similar type: payd. Correct the type.\n"
+            "  Other namespaces listen for this type: shop. Send the event there.\n");
+}
+
+TEST_F(WhyVerbs, TryAnEventAndSendNothing) {
+  const CommandOutput tried = run({"event", "try", "--type", "paid", "--source", "bank.eu", "--id",
+                                   "e-2", "--attr", "orderid=O-1742", "--limit", "4"});
+  EXPECT_EQ(tried.code, 0) << tried.err;
+  EXPECT_EQ(tried.out,
+            "Event  type paid  source bank.eu  id e-2\n"
+            "Not sent: this is what it would do.\n"
+            "Judged 2 of 3 listeners for this type.\n\n" +
+                std::string(kListener) + kPredicates + others());
+  EXPECT_EQ(service_.whys.last_filter().limit, 4U);
+  const std::string whole = R"({"specversion":"1.0","id":"8","source":"s","type":"t"})";
+  EXPECT_EQ(run({"event", "try", "-f", "-", "-o", "name"}, whole).out, "8\n");
+  EXPECT_EQ(run({"event", "try", "-f", "-", "--type", "t"}, whole).code, 2);
+  EXPECT_EQ(run({"event", "try", "--type", "t"}).code, 2);
+  EXPECT_TRUE(service_.published().empty());
+}
+
+TEST_F(WhyVerbs, ShowWhatAnInstanceWaitsForAndTheNearestEvents) {
+  const CommandOutput why = run({"instance", "why", FakeService::kInstance});
+  EXPECT_EQ(why.code, 0) << why.err;
+  EXPECT_EQ(why.out,
+            "Instance 0190b5a4-7c1e-7f2a-8000-0123456789ab of order: waiting, state pay, since "
+            "2021-09-01T12:00:00.000Z\n"
+            "  waits for paid\n"
+            "    orderid is \"o-1742\"\n"
+            "  has got packed\n\n"
+            "  1. Event #18  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
+            "     Predicate: 1 of its 2 predicates does not hold for the event\n" +
+                std::string(kPredicates));
+  ASSERT_EQ(run({"instance", "why", FakeService::kInstance, "--event", "9"}).code, 0);
+  EXPECT_EQ(service_.whys.last_sequence(), 9U);
+  EXPECT_EQ(run({"instance", "why", FakeService::kInstance, "-o", "name"}).out,
+            std::string(FakeService::kInstance) + "\n");
+}
+
+TEST(WhyText, ShowsNoControlCharacterOfAnEvent) {
+  const std::string text = why_of_event_text(Json::parse(R"({
+    "event": {"type": "a\u001b[2J", "id": "1"}, "looked": 1, "complete": false, "near": [
+    {"kind": "start", "workflow": "w", "verdict": "predicate", "says": "s", "predicates": [
+     {"attribute": "a", "kind": "pattern", "asks": "\u0007", "got": null, "holds": false}]}]})"));
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find('\x07'), std::string::npos);
+  EXPECT_NE(text.find("the event has no such attribute"), std::string::npos) << text;
+  EXPECT_NE(text.find("--instance"), std::string::npos) << text;
+}
+
+TEST(WhyText, ShowsEffectsAndErrors) {
+  EXPECT_EQ(why_of_event_text(Json::parse(R"({"event": {"sequence": 3}, "applied": true,
+    "effects": [{"what": "refused"}, {"what": "woke", "instance": "i"}],
+    "error": {"code": "c", "msg": "no JSON"}})")),
+            "Event #3\nWhat came of it: refused, woke i.\n"
+            "The message is not an event: no JSON\n");
+  EXPECT_EQ(why_of_instance_text(Json::parse(R"({"instance": {"id": "i", "workflow": "w",
+    "status": "complete", "state": "s", "since": "t", "waits": []}, "looked": 7, "events": [],
+    "elsewhere": ["shop"]})")),
+            "Instance i of w: complete, state s, since t\nIt waits for no event now.\n"
+            "Among the newest 7 messages of the namespace is no event of these types.\n"
+            "  Other namespaces got such events: shop. Send them to this namespace.\n");
+}
+
+}  // namespace
+}  // namespace millrace
