@@ -180,6 +180,9 @@ std::string MillraceProcess::request(const std::string& method, const std::strin
   CURL* curl = curl_easy_init();
   curl_easy_setopt(curl, CURLOPT_URL, address.c_str());
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method.c_str());
+  // Without a content type, a body may be an event in the JSON format.
+  curl_slist* const headers = curl_slist_append(nullptr, "Content-Type:");
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
   if (!body.empty()) {
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, static_cast<long>(body.size()));
@@ -190,6 +193,7 @@ std::string MillraceProcess::request(const std::string& method, const std::strin
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, status);
   }
   curl_easy_cleanup(curl);
+  curl_slist_free_all(headers);
   return answer;
 }
 

@@ -20,13 +20,21 @@ struct Benchmark {
   void (*run)();
 };
 constexpr Benchmark kBenchmarks[] = {
-    {"matching", millrace::matching},     {"unmatched", millrace::unmatched},
-    {"store", millrace::store},           {"engine", millrace::engine_path},
-    {"lifecycles", millrace::lifecycles}, {"wheel", millrace::timer_wheel},
-    {"timers", millrace::timers},         {"expressions", millrace::expressions},
-    {"waiting", millrace::waiting},       {"workers", millrace::workers},
-    {"tasks", millrace::tasks},           {"isolation", millrace::isolation},
-    {"crowd", millrace::crowd},           {"beside", millrace::beside},
+    {"matching", millrace::matching},
+    {"unmatched", millrace::unmatched},
+    {"store", millrace::store},
+    {"engine", millrace::engine_path},
+    {"lifecycles", millrace::lifecycles},
+    {"wheel", millrace::timer_wheel},
+    {"timers", millrace::timers},
+    {"expressions", millrace::expressions},
+    {"waiting", millrace::waiting},
+    {"workers", millrace::workers},
+    {"tasks", millrace::tasks},
+    {"isolation", millrace::isolation},
+    {"crowd", millrace::crowd},
+    {"beside", millrace::beside},
+    {"why", millrace::why},
 };
 
 struct Mode {

@@ -18,5 +18,6 @@ void workers();      ///< round trips to a jq worker
 void tasks();        ///< tasks that workers run
 void isolation();    ///< lifecycles beside workflows whose jq programs never end
 void crowd();        ///< one event that wakes 100 000 instances
+void why();          ///< why an event woke nothing, among a million waiting instances
 
 }  // namespace millrace
