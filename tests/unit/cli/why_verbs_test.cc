@@ -16,7 +16,7 @@ class WhyVerbs : public CliTest {
       "     Predicate: 1 of its 2 predicates does not hold for the event\n";
   static constexpr const char* kPredicates =
       "     \u2713 source   matches ^bank  the event has \"bank.eu\"\n"
-      "     \u2717 orderid  is \"o-1742\"   the event has \"O-1742\"\n"
+      "     \u2717 orderid  is \"o-1742\"    the event has \"O-1742\"\n"
       "       The two differ in upper and lower case only\n";
   static std::string others() { return "\nThe others:\n  1 `orderid` has another value\n"; }
 };

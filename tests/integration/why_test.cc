@@ -1,0 +1,142 @@
+// Why nothing happened, as a user of the command line and of HTTP finds out on a running server.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "tests/support/millrace_server.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::string_view kBooking = R"(id: booking
+states:
+  - id: wait
+    type: consumeEvent
+    event:
+      type: paid
+      context:
+        orderid: jq(.order)
+)";
+
+constexpr std::string_view kBoth = R"(id: both
+states:
+  - id: collect
+    type: eventAnd
+    events:
+      - event: {type: paid}
+      - event: {type: packed}
+)";
+
+class Why : public MillraceTest {
+ protected:
+  /// Sends an event with the command line, and waits until it is applied.
+  void send(std::vector<std::string> more, std::string_view type = "paid") {
+    std::vector<std::string> arguments = {"event",           "send",     "--type",
+                                          std::string(type), "--source", "bank.eu"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProcessEnd sent = millrace_.cli(arguments);
+    ASSERT_EQ(sent.code, 0) << sent.errors;
+    ++sequence_;
+    EXPECT_TRUE(eventually([&] { return why_json()["applied"] == true; }));
+  }
+  /// The answer about the event that was sent last.
+  Json why_json() const { return millrace_.get(fmt::format("events/{}/why", sequence_)); }
+  std::string why_text(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), {"-o", "table"});
+    const ProcessEnd end = millrace_.cli(arguments);
+    EXPECT_EQ(end.code, 0) << end.errors;
+    return end.output;
+  }
+  std::string why_last() const { return why_text({"event", "why", std::to_string(sequence_)}); }
+  std::string start_booking() {
+    millrace_.apply(kBooking);
+    const std::string id = millrace_.start_instance("booking", {{"order", "o-42"}});
+    millrace_.instance_once(id, "waiting");
+    return id;
+  }
+
+  uint64_t sequence_ = 0;  ///< of the last event
+};
+
+TEST_F(Why, ShowsACaseErrorInAnAttribute) {
+  const std::string id = start_booking();
+  send({"--attr", "orderid=O-42"});
+  const std::string text = why_last();
+  EXPECT_THAT(text, HasSubstr("What came of it: nothing"));
+  EXPECT_THAT(text, HasSubstr("Instance " + id + " of booking, state wait"));
+  EXPECT_THAT(text, HasSubstr("is \"o-42\""));
+  EXPECT_THAT(text, HasSubstr("the event has \"O-42\""));
+  EXPECT_THAT(text, HasSubstr("The two differ in upper and lower case only"));
+  EXPECT_THAT(why_text({"instance", "why", id}),
+              HasSubstr("The two differ in upper and lower case only"));
+  EXPECT_EQ(why_json()["of"], 1);
+}
+
+TEST_F(Why, ShowsAnIdThatIsInTheDataOnly) {
+  const std::string id = start_booking();
+  send({"--data", R"({"orderId":"o-42"})"});
+  EXPECT_THAT(why_last(), HasSubstr("has a member `orderId`"));
+  EXPECT_THAT(why_text({"instance", "why", id, "--event", "1"}),
+              HasSubstr("has a member `orderId`"));
+}
+
+TEST_F(Why, ShowsAnEventThatCameTooEarly) {
+  send({"--attr", "orderid=o-42"});
+  const std::string id = start_booking();
+  EXPECT_EQ(why_json()["near"][0]["verdict"], "before");
+  EXPECT_THAT(why_text({"instance", "why", id}),
+              HasSubstr("the event came before the wait began: the instance waits for events after "
+                        "#1, and this one is #1"));
+}
+
+TEST_F(Why, ShowsAnEventOfAnotherNamespace) {
+  const std::string id = start_booking();
+  ASSERT_LT(millrace_.ask("PUT", "/v1/ns/other").status, 300);
+  ASSERT_EQ(millrace_
+                .cli({"-n", "other", "event", "send", "--type", "paid", "--source", "bank.eu",
+                      "--attr", "orderid=o-42"})
+                .code,
+            0);
+  EXPECT_TRUE(
+      eventually([&] { return millrace_.get("/v1/ns/other/events/1/why")["applied"] == true; }));
+  EXPECT_THAT(why_text({"instance", "why", id}),
+              HasSubstr("Other namespaces got such events: other"));
+  EXPECT_THAT(why_text({"-n", "other", "event", "why", "1"}),
+              HasSubstr("Other namespaces listen for this type: default"));
+  EXPECT_THAT(millrace_.cli({"event", "why", "1"}).errors, HasSubstr("namespace \"other\""));
+}
+
+TEST_F(Why, ShowsHalfAnEventAnd) {
+  millrace_.apply(kBoth);
+  const std::string id = millrace_.start_instance("both", Json::object());
+  millrace_.instance_once(id, "waiting");
+  send({});
+  EXPECT_EQ(why_json()["near"][0]["verdict"], "filled");
+  EXPECT_THAT(why_last(), HasSubstr("which then waits for `packed`"));
+  const std::string text = why_text({"instance", "why", id});
+  EXPECT_THAT(text, HasSubstr("waits for packed"));
+  EXPECT_THAT(text, HasSubstr("has got paid"));
+}
+
+TEST_F(Why, TriesAnEventAndSendsNothing) {
+  const std::string id = start_booking();
+  const std::vector<std::string> event = {"--type",  "paid",   "--source",
+                                          "bank.eu", "--attr", "orderid=o-42"};
+  std::vector<std::string> tries = {"event", "try"};
+  tries.insert(tries.end(), event.begin(), event.end());
+  EXPECT_THAT(why_text(tries), HasSubstr("the event would wake the instance"));
+  EXPECT_EQ(millrace_.instance(id)["status"], "waiting");
+  EXPECT_EQ(millrace_.get("events")["items"].size(), 0U);
+  send({"--attr", "orderid=o-42"});
+  millrace_.instance_once(id, "complete");
+  EXPECT_EQ(why_json()["near"][0]["verdict"], "woke");
+  EXPECT_THAT(why_last(), HasSubstr("What came of it: woke " + id));
+  send({"--attr", "orderid=o-42"});
+  EXPECT_THAT(why_text({"instance", "why", id}), HasSubstr("After: the wait for this type"));
+  EXPECT_THAT(why_text({"instance", "why", id}), Not(HasSubstr("Before:")));
+}
+
+}  // namespace
+}  // namespace millrace
