@@ -7,6 +7,7 @@
 
 #include "base/similar_names.h"
 #include "matchers/correlation.h"
+#include "model/event_target.h"
 #include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/past_waits.h"
 #include "orchestrator/store/rows/damage.h"
@@ -44,6 +45,13 @@ std::string common_of(const JudgedListener& one) {
     default:
       return fmt::format("verdict {}", to_string(one.verdict));
   }
+}
+
+/// Adds the predicate that an event with another target does not fulfil (model/event_target.h).
+void add_target(std::string_view got, std::string own, FilterResult& result) {
+  result.predicates.push_back(
+      {.predicate = {std::string(kTargetAttribute), Predicate::Kind::kEquals, std::move(own)},
+       .got = std::string(got)});
 }
 
 /// The definition of a revision; null: its row is damaged.
@@ -155,6 +163,10 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
     one.result = std::move(result);
   }
   if (!entry) return {};
+  const auto target = event_.attributes.find(kTargetAttribute);
+  if (target && !is_target(*target, record.number)) {
+    add_target(*target, workflow_target(record.number), one.result);
+  }
   Circumstances about = circumstances();
   about.is_start = true;
   const auto definition = TRY(read_definition(place_.view, {record.number, record.latest}));
@@ -310,6 +322,10 @@ Status ListenerJudging::add_waiting(const Instance& head) {
   if (best == nullptr) return {};
   const auto workflow = TRY(definition_of(place_, head.revision));
   if (workflow == nullptr || head.state >= workflow->states.size()) return {};
+  if (!may_take(event_.event, head)) {
+    const auto target = event_.attributes.find(kTargetAttribute);
+    add_target(target.value_or(""), instance_target(head.id), one.result);
+  }
   seen_.insert(head.id);
   one.workflow = workflow->id;
   one.state = workflow->states[head.state]->common().id;

@@ -8,6 +8,7 @@
 #include "broker/memory_stored_events.h"
 #include "cloudevents/subject.h"
 #include "matchers/correlation.h"
+#include "model/event_target.h"
 #include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -241,6 +242,18 @@ TEST_F(LocalWhyDeskTest, ShowAnEventThatBecameADeadLetter) {
   send();
   apply_event(1, {{.kind = EventEffect::Kind::kRefused}});
   EXPECT_THAT(verdicts(of_event(1)), ElementsAre("start shop dead"));
+}
+
+TEST_F(LocalWhyDeskTest, ShowThatAReplayedEventIsForAnotherTarget) {
+  const WorkflowNumber order = apply(kOrder);
+  apply(kStart);
+  add(waiting(order, 1, "o-1"));
+  add(waiting(order, 2, "o-1"));
+  const Json why =
+      of_test(R"(,"orderid":"o-1","millraceonly":")" + instance_target(numbered_id(2)) + "\"");
+  EXPECT_THAT(verdicts(why),
+              ElementsAre("instance 2 woke", "start shop predicate", "instance 1 predicate"));
+  EXPECT_EQ(why["near"][2]["predicates"][1]["attribute"], "millraceonly");
 }
 
 TEST_F(LocalWhyDeskTest, ShowHowAStartMissed) {
