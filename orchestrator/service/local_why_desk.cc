@@ -31,7 +31,7 @@ constexpr Duration kInstanceTime{200};
 constexpr size_t kMostNamespaces = 100;
 constexpr size_t kMostNamespacesRead = 5;
 
-Result<NamespaceRecord> namespace_record(const View& view, std::string_view ns) {
+Result<NamespaceRecord> found_namespace(const View& view, std::string_view ns) {
   if (is_identifier(ns)) {
     if (auto record = TRY(read_namespace(view, ns))) return *std::move(record);
   }
@@ -135,7 +135,7 @@ struct LocalWhyDesk::Judged {
 Result<LocalWhyDesk::Found> LocalWhyDesk::find_event(std::string_view ns, uint64_t sequence,
                                                      const WhyFilter& filter) {
   const Snapshot view = TRY(snapshot());
-  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  const NamespaceRecord record = TRY(found_namespace(view, ns));
   const StreamSpan span = TRY(parts_.events.span());
   Found found{.stored = TRY(parts_.events.get(sequence)), .stream_created = span.created};
   if (found.stored.ns == ns && found.stored.stamped >= record.created_at) return found;
@@ -191,7 +191,7 @@ Result<Json> LocalWhyDesk::of_event(std::string_view ns, uint64_t sequence,
     near = ask_near(ns, *event, filter);
   }
   const Snapshot view = TRY(snapshot());
-  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  const NamespaceRecord record = TRY(found_namespace(view, ns));
   EventEffects known = TRY(EventEffects::make(view, record.number, found.stream_created));
   std::vector<EventEffect> effects = TRY(known.of(sequence));
   TRY(known.add_to(answer, sequence, effects));
@@ -209,7 +209,7 @@ Result<Json> LocalWhyDesk::of_test_event(std::string_view ns, Event given,
   const JudgedEvent event(std::move(given));
   const Result<NearListeners> near = ask_near(ns, event, filter);
   const Snapshot view = TRY(snapshot());
-  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  const NamespaceRecord record = TRY(found_namespace(view, ns));
   EventStanding standing = TRY(standing_of(view, nullptr));
   Json answer{{"event", json_of_event(event.event)},
               {"asOf", {{"commit", view.commit()}, {"cursor", standing.applied.sequence}}}};
@@ -310,7 +310,7 @@ Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id
   std::vector<std::string> types;
   {
     const Snapshot view = TRY(snapshot());
-    const NamespaceRecord record = TRY(namespace_record(view, ns));
+    const NamespaceRecord record = TRY(found_namespace(view, ns));
     const Instance instance = TRY(whole_instance(view, ns, record.number, id));
     const auto workflow = TRY(parts_.definitions.find_or_load(view, instance.revision));
     types = awaited_by(instance, *workflow);
@@ -321,7 +321,7 @@ Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id
     newest.looked = 1;
   }
   const Snapshot view = TRY(snapshot());
-  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  const NamespaceRecord record = TRY(found_namespace(view, ns));
   const Instance instance = TRY(whole_instance(view, ns, record.number, id));
   const auto workflow = TRY(parts_.definitions.find_or_load(view, instance.revision));
   Disclosures disclosures(view, ns, record.number);
