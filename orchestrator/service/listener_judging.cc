@@ -296,6 +296,10 @@ Status ListenerJudging::judge_asked(const Instance& instance) {
 
 Status ListenerJudging::judge_found(const std::vector<InstanceId>& ids) {
   for (const InstanceId& id : ids) {
+    if (seen_.size() >= bounds_.listeners) {
+      is_complete_ = false;
+      break;
+    }
     const auto head = read_live_head(place_.view, place_.ns, id);
     if (!head && !is_damaged_row(head.error())) return tl::unexpected(head.error());
     if (head && *head) TRY(add_waiting(**head));
@@ -428,8 +432,13 @@ bool ListenerJudging::walks_on(const Instance& head) {
 }
 
 Status ListenerJudging::judge_others(const std::optional<size_t>& of) {
-  walk_ends_ = place_.clock.elapsed() + std::chrono::duration_cast<Duration>(bounds_.walk);
+  const auto has_all = [&] { return of && looked_ >= *of; };
   const bool was_complete = is_complete_;
+  if (seen_.size() >= bounds_.listeners) {
+    is_complete_ = was_complete && has_all();
+    return {};
+  }
+  walk_ends_ = place_.clock.elapsed() + std::chrono::duration_cast<Duration>(bounds_.walk);
   is_complete_ = true;
   const auto walk = [&](std::optional<WorkflowNumber> workflow) -> Status {
     const InstanceSelection selection{
@@ -441,7 +450,6 @@ Status ListenerJudging::judge_others(const std::optional<size_t>& of) {
     if (cut) is_complete_ = false;
     return std::move(walk_status_);
   };
-  const auto has_all = [&] { return of && looked_ >= *of; };
   // Workflows that wait for the type come first: among many instances, few may wait for it.
   for (const WorkflowNumber workflow : waiting_in_) {
     if (is_complete_ && !has_all()) TRY(walk(workflow));

@@ -12,6 +12,7 @@
 #include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 #include "tests/unit/service/query_fixture.h"
 
@@ -442,6 +443,31 @@ TEST_F(LocalWhyDeskTest, HideWhatASealedInstanceAsksFor) {
   EXPECT_EQ(predicate["got"], "O-1");
   EXPECT_EQ(predicate["holds"], false) << "whether it holds is not hidden";
   EXPECT_FALSE(predicate.contains("hint"));
+}
+
+TEST_F(LocalWhyDeskTest, MaskTheValuesOfSecretsInWhatAnInstanceAsksFor) {
+  const WorkflowNumber order = apply(kOrder);
+  write_secret(*tx, ns, "key", "4711-0815");
+  send(R"(,"orderid":"KEY-4711-0815")");
+  apply_event(1);
+  Instance masked = waiting(order, 1, "key-4711-0815");
+  masked.sealed = Sealing::kMasked;
+  add(masked);
+  const Json predicate = of_event(1)["near"][0]["predicates"][0];
+  EXPECT_EQ(predicate["asks"], "key-***");
+  EXPECT_EQ(predicate["holds"], false);
+  EXPECT_FALSE(predicate.contains("hint")) << "a hint would show something of the value";
+}
+
+TEST_F(LocalWhyDeskTest, JudgeSomeOfManyInstancesThatAskForTheValue) {
+  const WorkflowNumber order = apply(kOrder);
+  for (uint8_t i = 1; i <= 5; ++i) add(waiting(order, i, "o-1"));
+  send(R"(,"orderid":"O-1")");
+  apply_event(1);
+  const Json why = shown(desk({.listeners = 2}).of_event("default", 1, {}));
+  EXPECT_EQ(why["looked"], 2);
+  EXPECT_EQ(why["of"], 5);
+  EXPECT_EQ(why["complete"], false);
 }
 
 TEST_F(LocalWhyDeskTest, NameSimilarTypesAndOtherNamespacesIfNothingListens) {
