@@ -132,10 +132,14 @@ struct LocalWhyDesk::Judged {
   std::vector<EventEffect> effects;
 };
 
+Result<NamespaceRecord> LocalWhyDesk::find_namespace(std::string_view ns) const {
+  const Snapshot view = TRY(snapshot());
+  return found_namespace(view, ns);
+}
+
 Result<LocalWhyDesk::Found> LocalWhyDesk::find_event(std::string_view ns, uint64_t sequence,
                                                      const WhyFilter& filter) {
-  const Snapshot view = TRY(snapshot());
-  const NamespaceRecord record = TRY(found_namespace(view, ns));
+  const NamespaceRecord record = TRY(find_namespace(ns));
   const StreamSpan span = TRY(parts_.events.span());
   Found found{.stored = TRY(parts_.events.get(sequence)), .stream_created = span.created};
   if (found.stored.ns == ns && found.stored.stamped >= record.created_at) return found;
@@ -276,7 +280,8 @@ Json LocalWhyDesk::listening_elsewhere(const View& view, std::string_view ns,
 }
 
 Result<LocalWhyDesk::Newest> LocalWhyDesk::find_newest(std::string_view ns, TimePoint since,
-                                                       const std::vector<std::string>& types) {
+                                                       const std::vector<std::string>& types,
+                                                       size_t most) {
   const StreamSpan span = TRY(parts_.events.span());
   const std::vector<std::string> wanted = all_in_small_letters(types);
   const Duration end = parts_.clock.elapsed() + kInstanceTime;
@@ -296,30 +301,46 @@ Result<LocalWhyDesk::Newest> LocalWhyDesk::find_newest(std::string_view ns, Time
         is_too_old = stored.stamped < since;
         if (is_too_old) return false;
         if (has_type(wanted, stored)) newest.events.push_back({std::move(stored), span.created});
-        return newest.events.size() < kMostEventsOfAnInstance;
+        return newest.events.size() < most;
       }));
   newest.looked = walked.looked;
   newest.is_complete = is_too_old || walked.before == 0;
   return newest;
 }
 
+/// The types for which the instance may wait.
+Result<std::vector<std::string>> LocalWhyDesk::find_types(std::string_view ns,
+                                                          const InstanceId& id) const {
+  const Snapshot view = TRY(snapshot());
+  const NamespaceRecord record = TRY(found_namespace(view, ns));
+  const Instance instance = TRY(whole_instance(view, ns, record.number, id));
+  const auto workflow = TRY(parts_.definitions.find_or_load(view, instance.revision));
+  return awaited_by(instance, *workflow);
+}
+
+// No snapshot exists while the broker is asked.
 Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id,
                                        const std::optional<uint64_t>& sequence,
                                        const WhyFilter& filter) {
+  const std::vector<std::string> types = TRY(find_types(ns, id));
   Newest newest;
-  std::vector<std::string> types;
-  {
-    const Snapshot view = TRY(snapshot());
-    const NamespaceRecord record = TRY(found_namespace(view, ns));
-    const Instance instance = TRY(whole_instance(view, ns, record.number, id));
-    const auto workflow = TRY(parts_.definitions.find_or_load(view, instance.revision));
-    types = awaited_by(instance, *workflow);
-    if (!sequence && !types.empty()) newest = TRY(find_newest(ns, record.created_at, types));
-  }
   if (sequence) {
     newest.events.push_back(TRY(find_event(ns, *sequence, filter)));
     newest.looked = 1;
+  } else if (!types.empty()) {
+    const NamespaceRecord record = TRY(find_namespace(ns));
+    newest = TRY(find_newest(ns, record.created_at, types, kMostEventsOfAnInstance));
   }
+  Json answer = TRY(judge_newest(ns, id, newest, filter));
+  if (!answer["events"].empty() || types.empty() || !filter.shows_others) return answer;
+  Json elsewhere = TRY(sent_elsewhere(ns, types));
+  if (!elsewhere.empty()) answer["elsewhere"] = std::move(elsewhere);
+  return answer;
+}
+
+/// Judges the events for the instance.
+Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& id,
+                                        const Newest& newest, const WhyFilter& filter) const {
   const Snapshot view = TRY(snapshot());
   const NamespaceRecord record = TRY(found_namespace(view, ns));
   const Instance instance = TRY(whole_instance(view, ns, record.number, id));
@@ -332,16 +353,20 @@ Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id
     Json json;
   };
   std::vector<Shown> shown;
+  bool is_complete = newest.is_complete;
   const Duration end = parts_.clock.elapsed() + kInstanceTime;
   for (const Found& found : newest.events) {
     if (parts_.clock.elapsed() >= end) {
-      newest.is_complete = false;
+      is_complete = false;
       break;
     }
+    Json json = place_json(found.stored);
     Result<Event> decoded = decode_nats(found.stored.message);
     if (!decoded) {
-      if (sequence)
-        return fail(decoded.error().code, "the event is malformed: " + decoded.error().message);
+      json.update({{"verdict", to_string(Verdict::kDead)},
+                   {"says", "the message is not an event: " + decoded.error().message},
+                   {"predicates", Json::array()}});
+      shown.push_back({{.verdict = Verdict::kDead}, std::move(json)});
       continue;
     }
     const JudgedEvent event(*std::move(decoded));
@@ -354,7 +379,6 @@ Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id
     TRY(judging.judge_asked(instance));
     auto nearest = judging.nearest(1);
     if (nearest.listeners.empty()) continue;
-    Json json = place_json(found.stored);
     json.update(json_of_event(event.event));
     json.update(verdict_json(nearest.listeners.front(), standing, disclosure));
     shown.push_back({std::move(nearest.listeners.front()), std::move(json)});
@@ -366,37 +390,28 @@ Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id
   Json answer{{"instance", instance_json(instance, *workflow, disclosure)},
               {"asOf", {{"commit", view.commit()}, {"cursor", standing.applied.sequence}}},
               {"looked", newest.looked},
-              {"complete", newest.is_complete},
+              {"complete", is_complete},
               {"events", Json::array()}};
   for (Shown& one : shown) {
     if (answer["events"].size() < filter.limit) answer["events"].push_back(std::move(one.json));
   }
-  if (shown.empty() && !types.empty() && filter.shows_others) {
-    Json elsewhere = TRY(sent_elsewhere(view, ns, types));
-    if (!elsewhere.empty()) answer["elsewhere"] = std::move(elsewhere);
-  }
   return answer;
 }
 
-Result<Json> LocalWhyDesk::sent_elsewhere(const View& view, std::string_view ns,
+Result<Json> LocalWhyDesk::sent_elsewhere(std::string_view ns,
                                           const std::vector<std::string>& types) {
   std::vector<std::string> names;
-  TRY(each_namespace_behind(view, "", [&](std::string_view name, const NamespaceRecord&) {
-    if (name != ns) names.emplace_back(name);
-    return names.size() < kMostNamespacesRead;
-  }));
-  const StreamSpan span = TRY(parts_.events.span());
-  const std::vector<std::string> wanted = all_in_small_letters(types);
+  {
+    const Snapshot view = TRY(snapshot());
+    TRY(each_namespace_behind(view, "", [&](std::string_view name, const NamespaceRecord&) {
+      if (name != ns) names.emplace_back(name);
+      return names.size() < kMostNamespacesRead;
+    }));
+  }
   Json found = Json::array();
   for (const std::string& name : names) {
-    const uint64_t first =
-        std::max(span.first, span.last - std::min<uint64_t>(span.last, kMostStoredEvents));
-    const StoredEvents::Page page = TRY(parts_.events.read(
-        {.ns = name, .first = first, .last = span.last, .limit = kMostEventsOfAnInstance}));
-    const bool has_one =
-        std::any_of(page.events.begin(), page.events.end(),
-                    [&](const StoredEvent& stored) { return has_type(wanted, stored); });
-    if (has_one) found.push_back(name);
+    const Newest newest = TRY(find_newest(name, TimePoint(), types, 1));
+    if (!newest.events.empty()) found.push_back(name);
   }
   return found;
 }

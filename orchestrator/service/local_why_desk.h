@@ -58,12 +58,16 @@ class LocalWhyDesk final : public WhyDesk {
   struct Judged;
 
   Result<Snapshot> snapshot() const { return Snapshot::take(parts_.environment); }
+  Result<NamespaceRecord> find_namespace(std::string_view ns) const;
+  Result<std::vector<std::string>> find_types(std::string_view ns, const InstanceId& id) const;
+  Result<Json> judge_newest(std::string_view ns, const InstanceId& id, const Newest& newest,
+                            const WhyFilter& filter) const;
   /// The event. Error `event.not_found`, also for an event of another namespace, or of an earlier
   /// namespace with this name.
   Result<Found> find_event(std::string_view ns, uint64_t sequence, const WhyFilter& filter);
-  /// The newest events of these types, apart from upper and lower case.
+  /// The newest events of these types, apart from upper and lower case; at most `most`.
   Result<Newest> find_newest(std::string_view ns, TimePoint since,
-                             const std::vector<std::string>& types);
+                             const std::vector<std::string>& types, size_t most);
   /// How the event stands to the store; nullopt: a test event.
   Result<EventStanding> standing_of(const View& view, const Found* found) const;
   Result<NearListeners> ask_near(std::string_view ns, const JudgedEvent& event,
@@ -74,8 +78,7 @@ class LocalWhyDesk final : public WhyDesk {
   /// The other namespaces in which a listener has the type.
   Json listening_elsewhere(const View& view, std::string_view ns, std::string_view type) const;
   /// The other namespaces whose newest events have one of the types.
-  Result<Json> sent_elsewhere(const View& view, std::string_view ns,
-                              const std::vector<std::string>& types);
+  Result<Json> sent_elsewhere(std::string_view ns, const std::vector<std::string>& types);
 
   const Parts parts_;
 };

@@ -35,7 +35,7 @@ class WhyDesk {
 
   /// Why an event of the stream woke or started what it did, and nothing else:
   /// {"event":{"sequence","time","id","type","source"}, "effects":[{"what","instance"|"workflow"}],
-  /// "effectCount", "asOf":{"commit","cursor"}, "looked", "of"?, "complete",
+  /// "effectCount", "applied", "asOf":{"commit","cursor"}, "looked", "of"?, "complete",
   /// "near":[{"kind":"start"|"instance","workflow","instance"?,"state"?,"since"?,"verdict","says",
   /// "predicates":[{"attribute","kind":"equals"|"pattern","asks","got","holds","hint"?,"says"?}],
   /// "waitsFor"?}], "others":[{"what","count"}], "similarTypes"?, "elsewhere"?}, the nearest
