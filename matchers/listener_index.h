@@ -50,8 +50,6 @@ class ListenerIndex final : public Matcher {
   struct Probe {
     std::string attribute;
     std::string value;
-
-    auto operator<=>(const Probe&) const = default;
   };
   /// Appends the targets of the listeners of the type that are filed under an equality or a plain
   /// text which holds for the value of the probe, whatever their other predicates are; of those
