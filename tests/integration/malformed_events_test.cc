@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
-#include "broker/dead_letters.h"
+#include "orchestrator/service/letter_json.h"
 #include "tests/support/millrace_server.h"
 
 namespace millrace {
@@ -73,11 +73,12 @@ TEST_F(MalformedEvents, BecomeDeadLettersWhileValidEventsAreApplied) {
   ASSERT_EQ(items.size(), rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {  // in the order of the stream
     SCOPED_TRACE(rows[i].name);
-    EXPECT_EQ(items[i]["reason"], rows[i].code);
-    EXPECT_FALSE(items[i]["detail"].get<std::string>().empty());
-    EXPECT_EQ(items[i]["subject"], "millrace.events.default.t");
-    EXPECT_EQ(items[i]["size"], rows[i].body.size());
-    EXPECT_EQ(bytes_of(items[i]), rows[i].body.substr(0, kDeadLetterPreviewBytes));
+    const Json& item = items[rows.size() - 1 - i];  // the list has the newest first
+    EXPECT_EQ(item["reason"], rows[i].code);
+    EXPECT_FALSE(item["detail"].get<std::string>().empty());
+    EXPECT_EQ(item["subject"], "millrace.events.default.t");
+    EXPECT_EQ(item["size"], rows[i].body.size());
+    EXPECT_EQ(bytes_of(item), rows[i].body.substr(0, kDeadLetterPreviewBytes));
 
     const auto letter = letters->next();
     ASSERT_TRUE(letter);
