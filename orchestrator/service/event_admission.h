@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "model/instance.h"
@@ -15,6 +16,9 @@
 #include "orchestrator/store/rows/catalog_rows.h"
 
 namespace millrace {
+
+/// The code of the error of EventAdmission::take().
+inline constexpr std::string_view kOverRate = "millrace.quota.eventsPerSecond";
 
 class EventAdmission {
  public:

@@ -15,6 +15,7 @@
 #include "matchers/glob.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/awaited_publish.h"
+#include "orchestrator/service/event_admission.h"
 #include "orchestrator/service/event_replay.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "os/thread.h"
@@ -25,9 +26,12 @@ namespace {
 /// How long a replay waits after an error of the broker, or while no further event may be
 /// published.
 constexpr Duration kAfterFailure{1'000};
-/// How many messages one page reads at most: at most a quarter of a second of the rate.
+/// How many events one page publishes at most: at most a quarter of a second of the rate.
 constexpr size_t kMostInPage = 250;
 constexpr uint64_t kPagesInSecond = 4;
+/// How many messages one page reads at least, so that a slow replay passes quickly over the
+/// messages that do not match.
+constexpr size_t kFewestRead = 64;
 
 using ReplayStatus = ReplayRecord::State;
 
@@ -254,47 +258,73 @@ std::optional<Duration> EventReplays::turn() {
 }
 
 /// Sends one page, and notes the progress. Returns how long the replay must wait because of its
-/// rate. After an error, the page is sent again.
+/// rate or the quota. After an error, the page is sent again.
 Result<Duration> EventReplays::advance(const Running& replay) {
-  size_t sent = 0;
-  const ReplayRecord after = TRY(send_page(replay, sent));
+  Duration pause{0};
+  const ReplayRecord after = TRY(send_page(replay, pause));
   TRY(note_progress(replay, after));
-  return Duration(sent * 1'000 / after.rate);
+  return pause;
 }
 
-Result<ReplayRecord> EventReplays::send_page(const Running& replay, size_t& sent) {
-  ReplayRecord after = replay.record;
-  const auto end = [&] {
-    after.state = ReplayStatus::kDone;
-    after.next = after.last + 1;
-    return after;
-  };
+Result<ReplayRecord> EventReplays::send_page(const Running& replay, Duration& pause) {
+  ReplayRecord before = replay.record;
   const StreamSpan span = TRY(parts_.events.span());
-  if (span.created != after.stream_created) {
-    after.state = ReplayStatus::kFailed;
-    after.error = {
+  if (span.created != before.stream_created) {
+    before.state = ReplayStatus::kFailed;
+    before.error = {
         "replay.stream",
         "the event stream was deleted and created again, so the range does not exist any "
         "more; begin another replay"};
-    return after;
+    return before;
   }
-  if (span.first > after.next) {
-    const uint64_t first = std::min(span.first, after.last + 1);
-    after.lost += first - after.next;
-    after.next = first;
+  if (span.first > before.next) {
+    const uint64_t first = std::min(span.first, before.last + 1);
+    before.lost += first - before.next;
+    before.next = first;
   }
-  if (after.next > after.last) return end();
-  const size_t limit = std::clamp<uint64_t>(after.rate / kPagesInSecond, 1, kMostInPage);
-  StoredEvents::Page page = TRY(parts_.events.read({.ns = replay.ns,
-                                                    .first = after.next,
-                                                    .since = after.since,
-                                                    .last = after.last,
-                                                    .limit = limit}));
-  std::vector<NatsMessage> messages;
+  if (before.next > before.last) {
+    before.state = ReplayStatus::kDone;
+    return before;
+  }
+  const size_t most = std::clamp<uint64_t>(before.rate / kPagesInSecond, 1, kMostInPage);
+  const StoredEvents::Page page =
+      TRY(parts_.events.read({.ns = replay.ns,
+                              .first = before.next,
+                              .since = before.since,
+                              .last = before.last,
+                              .limit = before.is_dry ? 0 : std::max(most, kFewestRead)}));
+  Portion portion = portion_of(replay, before, page, most);
+  const size_t wanted = portion.messages.size();
+  TRY(admit(replay, before, page, portion));
+  const size_t admitted = portion.messages.size();
+  ReplayRecord& after = portion.after;
+  for (const auto& ack : publish_and_wait(parts_.publisher, std::move(portion.messages))) {
+    if (ack) {
+      ++after.sent;
+    } else if (ack.error().code == kTooLarge) {
+      ++after.refused;  // the broker will never store it
+    } else {
+      return tl::unexpected(ack.error());
+    }
+  }
+  pause = admitted < wanted ? kAfterFailure : Duration(admitted * 1'000 / after.rate);
+  return after;
+}
+
+/// What the replay publishes of the messages that were read: at most `most` events.
+EventReplays::Portion EventReplays::portion_of(const Running& replay, const ReplayRecord& before,
+                                               const StoredEvents::Page& page, size_t most) const {
+  Portion portion{.after = before, .messages = {}};
+  ReplayRecord& after = portion.after;
+  uint64_t next = page.next;
   const std::string_view key = parts_.environment.seal().message_key();
   for (const StoredEvent& stored : page.events) {
     if (after.until && stored.stamped >= *after.until) {
-      page.next = 0;  // no later message is in the range
+      next = 0;  // no later message is in the range
+      break;
+    }
+    if (portion.messages.size() == most) {
+      next = stored.sequence;
       break;
     }
     const Result<Event> event = decode_nats(stored.message);
@@ -305,17 +335,24 @@ Result<ReplayRecord> EventReplays::send_page(const Running& replay, size_t& sent
         replay_of(*event, fmt::format("replay-{}-{}", to_hex(replay.place.id), stored.sequence),
                   after.target);
     if (!copy) ++after.refused;
-    if (copy) messages.push_back(message_to_publish(key, replay.ns, *copy));
+    if (copy) portion.messages.push_back(message_to_publish(key, replay.ns, *copy));
   }
-  sent = messages.size();
-  if (sent > 0) TRY(parts_.admit(replay.ns, sent));
-  for (const auto& ack : publish_and_wait(parts_.publisher, std::move(messages))) {
-    if (!ack) return tl::unexpected(ack.error());
+  if (next == 0) after.state = ReplayStatus::kDone;
+  after.next = next == 0 ? after.last + 1 : next;
+  return portion;
+}
+
+/// Admits the portion. If the quota of the namespace permits only a part of it now, the portion
+/// becomes that part, so a quota below the size of a page slows a replay down and does not stop it.
+Status EventReplays::admit(const Running& replay, const ReplayRecord& before,
+                           const StoredEvents::Page& page, Portion& portion) const {
+  while (!portion.messages.empty()) {
+    const size_t count = portion.messages.size();
+    Status admitted = parts_.admit(replay.ns, count);
+    if (admitted || count == 1 || admitted.error().code != kOverRate) return admitted;
+    portion = portion_of(replay, before, page, count / 2);
   }
-  after.sent += sent;
-  if (page.next == 0) return end();
-  after.next = page.next;
-  return after;
+  return {};
 }
 
 /// Writes the progress, and waits for the commit.

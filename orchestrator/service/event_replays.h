@@ -79,11 +79,21 @@ class EventReplays {
     uint64_t turn = 0;  ///< the number of its latest turn
   };
 
+  /// The events that one page publishes, and the row when the stream has them.
+  struct Portion {
+    ReplayRecord after;
+    std::vector<NatsMessage> messages;
+  };
+
   void run();
   Result<ReplayRecord> prepare(std::string_view ns, const RangeReplay& range) const;
   Result<std::vector<Running>> running() const;
   Result<Duration> advance(const Running& replay);
-  Result<ReplayRecord> send_page(const Running& replay, size_t& sent);
+  Result<ReplayRecord> send_page(const Running& replay, Duration& pause);
+  Portion portion_of(const Running& replay, const ReplayRecord& before,
+                     const StoredEvents::Page& page, size_t most) const;
+  Status admit(const Running& replay, const ReplayRecord& before, const StoredEvents::Page& page,
+               Portion& portion) const;
   Status note_progress(const Running& replay, const ReplayRecord& after);
 
   const Parts parts_;

@@ -55,8 +55,8 @@ class EventDeskTest : public CatalogStoreTest {
     return result ? "ok" : result.error().code;
   }
   std::function<Status(std::string_view, size_t)> admit() {
-    return [this](std::string_view, size_t) -> Status {
-      if (!over_quota) return {};
+    return [this](std::string_view, size_t count) -> Status {
+      if (!over_quota && count <= most_admitted) return {};
       return fail("millrace.quota.eventsPerSecond", "too many");
     };
   }
@@ -98,6 +98,7 @@ class EventDeskTest : public CatalogStoreTest {
   PumpingPublisher publisher{broker};
   MemoryStoredEvents events{broker};
   bool over_quota = false;
+  size_t most_admitted = 1'000'000;  ///< events at a time
   bool loses_progress = false;  ///< no row of a replay is written
   EventReplays replays{replay_parts()};
 };

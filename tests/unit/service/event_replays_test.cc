@@ -184,6 +184,51 @@ TEST_F(EventReplaysTest, WaitForTheQuotaAndTheBroker) {
   EXPECT_EQ(progress(id)["state"], "done");
 }
 
+TEST_F(EventReplaysTest, SendSmallerPagesUnderASmallQuota) {
+  for (int i = 1; i <= 10; ++i) store("paid", std::to_string(i));
+  most_admitted = 3;  // below the size of a page: 10, 5 and then 2 events are tried
+  const std::string id = begin({.first = 1});
+  ASSERT_EQ(replays.turn(), Duration(0));
+  EXPECT_EQ(replayed(), (Counts{{"1", 1}, {"2", 1}}));
+  EXPECT_EQ(replays.turn(), Duration(1'000)) << "the quota is left to other events for a while";
+  run();
+  EXPECT_EQ(replayed().size(), 10U);
+  for (const auto& [original, count] : replayed()) EXPECT_EQ(count, 1) << original;
+  EXPECT_EQ(progress(id)["matched"], 10);
+  EXPECT_EQ(progress(id)["sent"], 10);
+  EXPECT_EQ(progress(id)["state"], "done");
+}
+
+TEST_F(EventReplaysTest, PassOverAnEventThatIsTooLargeForTheBroker) {
+  store("paid", "1");
+  store("big", "2");
+  store("paid", "3");
+  broker.decide_fates([](const NatsMessage& message) {
+    PublishFate fate;
+    if (message.data.find("\"big\"") != std::string::npos) {
+      fate.refused = Error{std::string(kTooLarge), "too large"};
+    }
+    return fate;
+  });
+  const std::string id = begin({.first = 1});
+  run();
+  EXPECT_EQ(replayed(), (Counts{{"1", 1}, {"3", 1}}));
+  EXPECT_EQ(progress(id)["matched"], 3);
+  EXPECT_EQ(progress(id)["sent"], 2);
+  EXPECT_EQ(progress(id)["refused"], 1);
+  EXPECT_EQ(progress(id)["state"], "done");
+}
+
+TEST_F(EventReplaysTest, PassQuicklyOverEventsThatDoNotMatch) {
+  for (int i = 1; i <= 100; ++i) store("paid", std::to_string(i));
+  store("packed", "101");
+  const TimePoint began = clock.time;
+  begin({.first = 1, .type = "packed", .rate = 4});
+  run(3);  // pages of 64 and 37 messages; then no replay runs
+  EXPECT_EQ(replayed(), (Counts{{"101", 1}}));
+  EXPECT_EQ(clock.time, began);
+}
+
 TEST_F(EventReplaysTest, CountWhatTheStreamHasLost) {
   for (int i = 1; i <= 6; ++i) store("paid", std::to_string(i));
   const std::string id = begin({.first = 1, .last = 5});
