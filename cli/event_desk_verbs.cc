@@ -140,9 +140,11 @@ void show_progress(Console& console, const Json& replay) {
   const uint64_t position = replay.value("position", uint64_t{0});
   const uint64_t all = last >= first ? last - first + 1 : 0;
   const uint64_t percent = all == 0 ? 100 : std::min<uint64_t>(position - first, all) * 100 / all;
-  console.err << fmt::format("\r{} %, {} match, {} sent ", percent,
+  const std::string waits = replay.value("waits", Json::object()).value("code", "");
+  console.err << fmt::format("\r\x1b[K{} %, {} match, {} sent{} ", percent,
                              replay.value("matched", uint64_t{0}),
-                             replay.value("sent", uint64_t{0}))
+                             replay.value("sent", uint64_t{0}),
+                             waits.empty() ? "" : ", waits: " + harmless(waits))
               << std::flush;
 }
 

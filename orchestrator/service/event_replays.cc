@@ -4,6 +4,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -82,7 +83,8 @@ bool has_type_and_source(const ReplayRecord& record, const Event& event) {
 
 }  // namespace
 
-Json replay_json(const ReplayId& id, const ReplayRecord& record) {
+Json replay_json(const ReplayId& id, const ReplayRecord& record,
+                 const std::optional<Error>& hindrance) {
   Json json = {{"id", to_hex(id)},
                {"state", name_of_state(record.state)},
                {"createdAt", format_rfc3339(record.created_at)},
@@ -103,6 +105,7 @@ Json replay_json(const ReplayId& id, const ReplayRecord& record) {
   if (!record.error.code.empty()) {
     json["error"] = {{"code", record.error.code}, {"msg", record.error.message}};
   }
+  if (hindrance) json["waits"] = {{"code", hindrance->code}, {"msg", hindrance->message}};
   return json;
 }
 
@@ -187,7 +190,9 @@ Result<Json> EventReplays::list(std::string_view ns) const {
     return std::tie(b.second.created_at, b.first) < std::tie(a.second.created_at, a.first);
   });
   Json items = Json::array();
-  for (const auto& [id, one] : found) items.push_back(replay_json(id, one));
+  for (const auto& [id, one] : found) {
+    items.push_back(replay_json(id, one, hindrance_of({.ns = record.number, .id = id}, one)));
+  }
   return Json{{"items", std::move(items)}, {"next", nullptr}};
 }
 
@@ -195,9 +200,10 @@ Result<Json> EventReplays::get(std::string_view ns, const std::string& id) const
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const NamespaceRecord record = TRY(namespace_record(view, ns));
   const ReplayId parsed = TRY(parse_replay_id(ns, id));
-  const auto found = TRY(read_replay(view, {.ns = record.number, .id = parsed}));
+  const ReplayPlace place{.ns = record.number, .id = parsed};
+  const auto found = TRY(read_replay(view, place));
   if (!found) return no_replay(ns, id);
-  return replay_json(parsed, *found);
+  return replay_json(parsed, *found, hindrance_of(place, *found));
 }
 
 void EventReplays::stop(std::string_view ns, const std::string& id, const Done& done) {
@@ -234,11 +240,8 @@ Result<std::vector<EventReplays::Running>> EventReplays::running() const {
 std::optional<Duration> EventReplays::turn() {
   const Result<std::vector<Running>> replays = running();
   if (!replays) return kAfterFailure;
-  if (replays->empty()) {
-    paces_.clear();
-    turns_.clear();
-    return std::nullopt;
-  }
+  forget_ended(*replays);
+  if (replays->empty()) return std::nullopt;
   const TimePoint now = parts_.clock.now();
   const Running* chosen = nullptr;
   std::optional<TimePoint> next_due;
@@ -253,8 +256,42 @@ std::optional<Duration> EventReplays::turn() {
   if (chosen == nullptr) return *next_due - now;
   turns_[chosen->place.ns] = paces_[chosen->place].turn = ++last_turn_;
   const Result<Duration> pause = advance(*chosen);
+  note_hindrance(chosen->place, pause);
   paces_[chosen->place].due = now + pause.value_or(kAfterFailure);
   return Duration(0);
+}
+
+/// Forgets what concerns no running replay.
+void EventReplays::forget_ended(const std::vector<Running>& replays) {
+  std::set<ReplayPlace> places;
+  std::set<NamespaceNumber> namespaces;
+  for (const Running& one : replays) {
+    places.insert(one.place);
+    namespaces.insert(one.place.ns);
+  }
+  const auto is_gone = [&](const auto& one) { return !places.contains(one.first); };
+  std::erase_if(paces_, is_gone);
+  std::erase_if(turns_, [&](const auto& one) { return !namespaces.contains(one.first); });
+  const std::lock_guard lock(mutex_);
+  std::erase_if(hindrances_, is_gone);
+}
+
+void EventReplays::note_hindrance(const ReplayPlace& place, const Result<Duration>& page) {
+  const std::lock_guard lock(mutex_);
+  if (page) {
+    hindrances_.erase(place);
+  } else {
+    hindrances_[place] = page.error();
+  }
+}
+
+std::optional<Error> EventReplays::hindrance_of(const ReplayPlace& place,
+                                                const ReplayRecord& record) const {
+  if (record.state != ReplayStatus::kRunning) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const auto found = hindrances_.find(place);
+  if (found == hindrances_.end()) return std::nullopt;
+  return found->second;
 }
 
 /// Sends one page, and notes the progress. Returns how long the replay must wait because of its

@@ -94,6 +94,9 @@ class EventReplays {
                      const StoredEvents::Page& page, size_t most) const;
   Status admit(const Running& replay, const ReplayRecord& before, const StoredEvents::Page& page,
                Portion& portion) const;
+  void note_hindrance(const ReplayPlace& place, const Result<Duration>& page);
+  void forget_ended(const std::vector<Running>& replays);
+  std::optional<Error> hindrance_of(const ReplayPlace& place, const ReplayRecord& record) const;
   Status note_progress(const Running& replay, const ReplayRecord& after);
 
   const Parts parts_;
@@ -103,15 +106,19 @@ class EventReplays {
   std::map<NamespaceNumber, uint64_t> turns_;  ///< the latest turn of each namespace
   uint64_t last_turn_ = 0;
 
-  std::mutex mutex_;  // guards the members below
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
+  std::map<ReplayPlace, Error> hindrances_;  ///< why the latest page of a replay was not sent
   bool stopping_ = false;
   bool has_new_ = false;
   std::thread thread_;
 };
 
 /// A replay as it is shown: {"id","state","createdAt","dryRun","rate","since"?,"until"?,"first",
-/// "last","type"?,"source"?,"to"?,"matched","sent","refused","lost","position","error"?}.
-Json replay_json(const ReplayId& id, const ReplayRecord& record);
+/// "last","type"?,"source"?,"to"?,"matched","sent","refused","lost","position","error"?,"waits"?}.
+/// `error` says why a replay has failed; `waits` says why the latest page of a running one was not
+/// sent. Such a page is tried again each second.
+Json replay_json(const ReplayId& id, const ReplayRecord& record,
+                 const std::optional<Error>& hindrance);
 
 }  // namespace millrace

@@ -173,15 +173,19 @@ TEST_F(EventReplaysTest, WaitForTheQuotaAndTheBroker) {
   ASSERT_EQ(replays.turn(), Duration(0));
   EXPECT_EQ(replays.turn(), Duration(1'000)) << "it is tried again";
   EXPECT_EQ(replayed(), Counts());
+  EXPECT_EQ(progress(id)["waits"]["code"], "millrace.quota.eventsPerSecond");
+  EXPECT_EQ(replays.list("default").value()["items"][0]["waits"]["msg"], "too many");
   over_quota = false;
   broker.disconnect();
   clock.time += std::chrono::seconds(1);
   ASSERT_EQ(replays.turn(), Duration(0));
   EXPECT_EQ(progress(id)["state"], "running");
+  EXPECT_EQ(progress(id)["waits"]["code"], "broker.unreachable");
   broker.reconnect();
   run();
   EXPECT_EQ(replayed(), (Counts{{"1", 1}}));
   EXPECT_EQ(progress(id)["state"], "done");
+  EXPECT_FALSE(progress(id).contains("waits"));
 }
 
 TEST_F(EventReplaysTest, SendSmallerPagesUnderASmallQuota) {
