@@ -8,6 +8,7 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kOfWorkflow = "workflow/";
+constexpr std::string_view kOfInstance = "instance/";
 
 }  // namespace
 
@@ -16,7 +17,14 @@ std::string workflow_target(WorkflowNumber workflow) {
 }
 
 std::string instance_target(const InstanceId& instance) {
-  return "instance/" + to_string(instance);
+  return fmt::format("{}{}", kOfInstance, to_string(instance));
+}
+
+std::optional<InstanceId> target_instance(std::string_view target) {
+  if (!target.starts_with(kOfInstance)) return std::nullopt;
+  const Result<InstanceId> id = parse_instance_id(target.substr(kOfInstance.size()));
+  if (!id) return std::nullopt;
+  return *id;
 }
 
 bool is_target(std::string_view target, WorkflowNumber workflow) {

@@ -3,6 +3,7 @@
 // publisher may set the attribute: it only narrows the effect of the event. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,9 @@ inline constexpr std::string_view kTargetAttribute = "millraceonly";
 /// The texts of the attribute.
 std::string workflow_target(WorkflowNumber workflow);
 std::string instance_target(const InstanceId& instance);
+
+/// The instance that the text names; nullopt: it names none.
+std::optional<InstanceId> target_instance(std::string_view target);
 
 /// Whether an event with that target may start the workflow.
 bool is_target(std::string_view target, WorkflowNumber workflow);

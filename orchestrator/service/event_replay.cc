@@ -15,6 +15,25 @@
 #include "orchestrator/store/rows/head_rows.h"
 
 namespace millrace {
+namespace {
+
+/// Why the instance can take no event; nullopt: it can.
+Result<std::optional<Error>> lost_instance(const View& view, NamespaceNumber ns,
+                                           const InstanceId& instance) {
+  const auto head = TRY(read_head_anywhere(view, ns, instance));
+  if (!head) {
+    return std::optional<Error>(
+        Error{"instance.not_found", fmt::format("there is no instance {}", to_string(instance))});
+  }
+  if (!has_ended(head->status)) return std::optional<Error>();
+  return std::optional<Error>(
+      Error{"instance.ended",
+            fmt::format("instance {} has ended, so it can take no event; `rerun` or `restart` "
+                        "starts it again",
+                        to_string(instance))});
+}
+
+}  // namespace
 
 Result<Event> replay_of(const Event& original, const std::string& id, const std::string& target) {
   Event event = original;
@@ -44,16 +63,23 @@ Result<std::string> target_text(const View& view, NamespaceNumber ns, const Repl
                 fmt::format("no workflow is named \"{}\"", excerpt(target.workflow)));
   }
   if (!target.instance) return std::string();
-  const auto head = TRY(read_head_anywhere(view, ns, *target.instance));
-  if (!head) {
-    return fail("instance.not_found",
-                fmt::format("there is no instance {}", to_string(*target.instance)));
+  if (auto lost = TRY(lost_instance(view, ns, *target.instance))) {
+    return tl::unexpected(*std::move(lost));
   }
-  if (!has_ended(head->status)) return instance_target(*target.instance);
-  return fail("instance.ended",
-              fmt::format("instance {} has ended, so it can take no event; `rerun` or `restart` "
-                          "starts it again",
-                          to_string(*target.instance)));
+  return instance_target(*target.instance);
+}
+
+Result<std::optional<Error>> lost_target(const View& view, NamespaceNumber ns,
+                                         std::string_view target) {
+  if (target.empty()) return std::optional<Error>();
+  if (const auto instance = target_instance(target)) return lost_instance(view, ns, *instance);
+  bool exists = false;
+  TRY(each_workflow(view, ns, [&](std::string_view, const WorkflowRecord& record) {
+    exists = exists || is_target(target, record.number);
+  }));
+  if (exists) return std::optional<Error>();
+  return std::optional<Error>(
+      Error{"workflow.not_found", "the workflow that may take the events was deleted"});
 }
 
 Result<bool> is_known(const View& view, std::string_view ns, const Event& event) {

@@ -1,6 +1,7 @@
 // The event with which a stored event is replayed. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,12 @@ Result<Event> replay_of(const Event& original, const std::string& id, const std:
 /// `workflow.not_found`, `instance.not_found`, `instance.ended`; `event.target` (a workflow and an
 /// instance).
 Result<std::string> target_text(const View& view, NamespaceNumber ns, const ReplayTarget& target);
+
+/// Why nothing can take an event with that text of kTargetAttribute any more: an error
+/// `workflow.not_found`, `instance.not_found` or `instance.ended`; nullopt: the target exists, or
+/// the text is empty. The errors of the result are those of the store.
+Result<std::optional<Error>> lost_target(const View& view, NamespaceNumber ns,
+                                         std::string_view target);
 
 /// Whether the id of the event is known, so that the event would be a duplicate: it had an effect
 /// within the deduplication window, or it is a kept event. Reads all remembered ids.

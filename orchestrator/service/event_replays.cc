@@ -314,6 +314,11 @@ Result<ReplayRecord> EventReplays::send_page(const Running& replay, Duration& pa
         "more; begin another replay"};
     return before;
   }
+  if (auto lost = TRY(target_loss(replay))) {
+    before.state = ReplayStatus::kFailed;
+    before.error = *std::move(lost);
+    return before;
+  }
   if (span.first > before.next) {
     const uint64_t first = std::min(span.first, before.last + 1);
     before.lost += first - before.next;
@@ -346,6 +351,13 @@ Result<ReplayRecord> EventReplays::send_page(const Running& replay, Duration& pa
   }
   pause = admitted < wanted ? kAfterFailure : Duration(admitted * 1'000 / after.rate);
   return after;
+}
+
+/// Why nothing can take the events of the replay any more; nullopt: something can.
+Result<std::optional<Error>> EventReplays::target_loss(const Running& replay) const {
+  if (replay.record.target.empty()) return std::optional<Error>();
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  return lost_target(view, replay.place.ns, replay.record.target);
 }
 
 /// What the replay publishes of the messages that were read: at most `most` events.

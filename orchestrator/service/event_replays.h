@@ -90,6 +90,7 @@ class EventReplays {
   Result<std::vector<Running>> running() const;
   Result<Duration> advance(const Running& replay);
   Result<ReplayRecord> send_page(const Running& replay, Duration& pause);
+  Result<std::optional<Error>> target_loss(const Running& replay) const;
   Portion portion_of(const Running& replay, const ReplayRecord& before,
                      const StoredEvents::Page& page, size_t most) const;
   Status admit(const Running& replay, const ReplayRecord& before, const StoredEvents::Page& page,

@@ -20,6 +20,10 @@ TEST(EventTarget, IsTheWorkflowOrTheInstanceInItsText) {
   EXPECT_FALSE(may_be_target(instance, target_id(2)));
   EXPECT_TRUE(may_be_target(workflow, target_id(2))) << "the id does not show the workflow";
   EXPECT_FALSE(may_be_target("other", target_id(1)));
+  EXPECT_EQ(target_instance(instance), target_id(1));
+  for (const std::string& other : {workflow, std::string("instance/1"), std::string("other")}) {
+    EXPECT_EQ(target_instance(other), std::nullopt) << other;
+  }
 }
 
 TEST(EventTarget, MayBeTakenByItsTargetOnly) {

@@ -15,6 +15,7 @@
 #include "cloudevents/subject.h"
 #include "orchestrator/service/event_replays.h"
 #include "orchestrator/service/local_event_desk.h"
+#include "orchestrator/store/rows/instance_rows.h"
 #include "tests/unit/support/catalog_store.h"
 
 namespace millrace {
@@ -50,6 +51,17 @@ class EventDeskTest : public CatalogStoreTest {
   }
   Event event_at(uint64_t sequence) {
     return decode_nats(events.get(sequence).value().message).value();
+  }
+  /// An instance of the workflow, live or ended.
+  InstanceId store_instance(WorkflowNumber workflow, uint8_t number, InstanceStatus status) {
+    Instance instance{.id = numbered_id(number), .ns = ns, .revision = {workflow, 1}};
+    instance.started_at = now;
+    instance.status = status;
+    instance.phase = has_ended(status) ? Phase::kEnded : Phase::kWaiting;
+    const std::vector<Call> none;
+    write_instance(*tx, instance, {.input = true, .data = true, .calls = &none});
+    commit();
+    return instance.id;
   }
   static std::string code(const Result<Json>& result) {
     return result ? "ok" : result.error().code;
@@ -99,7 +111,7 @@ class EventDeskTest : public CatalogStoreTest {
   MemoryStoredEvents events{broker};
   bool over_quota = false;
   size_t most_admitted = 1'000'000;  ///< events at a time
-  bool loses_progress = false;  ///< no row of a replay is written
+  bool loses_progress = false;       ///< no row of a replay is written
   EventReplays replays{replay_parts()};
 };
 

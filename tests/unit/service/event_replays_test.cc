@@ -122,6 +122,28 @@ TEST_F(EventReplaysTest, SendForTheTargetOnly) {
   EXPECT_EQ(refusal({.first = 1, .target = {.workflow = "none"}}), "workflow.not_found");
 }
 
+TEST_F(EventReplaysTest, FailWhenTheirTargetCanTakeNoEvent) {
+  const WorkflowNumber pairs = apply("id: pairs\nstates: [{id: one, type: noop}]\n");
+  const InstanceId instance = store_instance(pairs, 1, InstanceStatus::kWaiting);
+  for (int i = 1; i <= 4; ++i) store("paid", std::to_string(i));
+  const std::string one = begin({.first = 1, .target = {.instance = instance}, .rate = 4});
+  const std::string all = begin({.first = 1, .target = {.workflow = "pairs"}, .rate = 4});
+  ASSERT_TRUE(replays.turn());
+  ASSERT_TRUE(replays.turn());
+  EXPECT_EQ(replayed(), (Counts{{"1", 2}}));
+  ASSERT_TRUE(erase_parts(*tx, ns, instance));
+  store_instance(pairs, 1, InstanceStatus::kComplete);
+  erase_workflow(*tx, ns, "pairs");
+  commit();
+  run();
+  EXPECT_EQ(replayed(), (Counts{{"1", 2}}));
+  EXPECT_EQ(progress(one)["state"], "failed");
+  EXPECT_EQ(progress(one)["error"]["code"], "instance.ended");
+  EXPECT_EQ(progress(one)["sent"], 1);
+  EXPECT_EQ(progress(all)["state"], "failed");
+  EXPECT_EQ(progress(all)["error"]["code"], "workflow.not_found");
+}
+
 TEST_F(EventReplaysTest, SendThePageAgainIfItsProgressIsLost) {
   for (int i = 1; i <= 40; ++i) store("paid", std::to_string(i));
   const std::string id = begin({.first = 1, .rate = 40});  // pages of 10 events

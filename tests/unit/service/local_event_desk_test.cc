@@ -7,7 +7,6 @@
 #include "orchestrator/memory/dedupe.h"
 #include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/event_rows.h"
-#include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 #include "tests/unit/service/event_desk_fixture.h"
@@ -38,17 +37,6 @@ class LocalEventDeskTest : public EventDeskTest {
     Sequences found;
     for (const Json& item : page["items"]) found.push_back(item["sequence"]);
     return found;
-  }
-  /// An instance of the workflow, live or ended.
-  InstanceId store_instance(WorkflowNumber workflow, uint8_t number, InstanceStatus status) {
-    Instance instance{.id = numbered_id(number), .ns = ns, .revision = {workflow, 1}};
-    instance.started_at = now;
-    instance.status = status;
-    instance.phase = has_ended(status) ? Phase::kEnded : Phase::kWaiting;
-    const std::vector<Call> none;
-    write_instance(*tx, instance, {.input = true, .data = true, .calls = &none});
-    commit();
-    return instance.id;
   }
 };
 
