@@ -11,6 +11,7 @@
 #include "cloudevents/json_format.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/awaited_publish.h"
+#include "orchestrator/service/event_admission.h"
 #include "orchestrator/service/walk_back.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 
@@ -130,35 +131,56 @@ Result<Json> LocalLetterDesk::replay_all(std::string_view ns, const std::string&
                                                            .first = from,
                                                            .last = span.last,
                                                            .limit = kMostLettersReplayed}));
-  Json refused = Json::array();
-  const auto refuse = [&](uint64_t id, const Error& error) {
-    refused.push_back({{"id", std::to_string(id)}, {"code", error.code}, {"msg", error.message}});
-  };
+  std::vector<std::pair<uint64_t, Error>> refused;
   std::vector<uint64_t> ids;
   std::vector<NatsMessage> messages;
   for (const StoredEvent& letter : page.events) {
     if (!is_letter_of(letter, identity)) continue;
     const Result<Event> event = event_of_letter(letter, parts_.prefix);
     if (!event) {
-      refuse(letter.sequence, event.error());
+      refused.emplace_back(letter.sequence, event.error());
       continue;
     }
     ids.push_back(letter.sequence);
     messages.push_back(message_of(ns, letter.sequence, span.created, *event));
   }
-  if (!ids.empty()) TRY(parts_.admit(ns, ids.size()));
+  uint64_t next = page.next;
+  if (const size_t admitted = TRY(admit_some(ns, ids.size())); admitted < ids.size()) {
+    next = ids[admitted];
+    ids.resize(admitted);
+    messages.resize(admitted);
+    std::erase_if(refused, [&](const auto& one) { return one.first > next; });
+  }
   const auto outcomes = publish_and_wait(parts_.publisher, std::move(messages));
   uint64_t done = 0;
+  Status removes;  // after an error, no further request waits for the broker
   for (size_t i = 0; i < ids.size(); ++i) {
-    const Status removed =
-        outcomes[i] ? parts_.letters.remove(ids[i]) : tl::unexpected(outcomes[i].error());
-    if (removed) ++done;
-    if (!removed) refuse(ids[i], removed.error());
+    if (outcomes[i] && removes) removes = parts_.letters.remove(ids[i]);
+    if (outcomes[i] && removes) {
+      ++done;
+    } else {
+      refused.emplace_back(ids[i], outcomes[i] ? removes.error() : outcomes[i].error());
+    }
+  }
+  Json items = Json::array();
+  for (const auto& [id, error] : refused) {
+    items.push_back({{"id", std::to_string(id)}, {"code", error.code}, {"msg", error.message}});
   }
   return Json{{"done", done},
-              {"refused", std::move(refused)},
+              {"refused", std::move(items)},
               {"left", TRY(left(ns, reason))},
-              {"next", page.next == 0 ? Json() : Json(std::to_string(page.next))}};
+              {"next", next == 0 ? Json() : Json(std::to_string(next))}};
+}
+
+/// How many of `count` events the quota of the namespace permits now. Error: it permits none.
+Result<size_t> LocalLetterDesk::admit_some(std::string_view ns, size_t count) const {
+  while (count > 0) {
+    const Status admitted = parts_.admit(ns, count);
+    if (admitted) break;
+    if (count == 1 || admitted.error().code != kOverRate) return tl::unexpected(admitted.error());
+    count /= 2;
+  }
+  return count;
 }
 
 Result<Json> LocalLetterDesk::remove(std::string_view ns, uint64_t id) {

@@ -44,6 +44,7 @@ class LocalLetterDesk final : public LetterDesk {
   Result<NamespaceIdentity> existing(std::string_view ns) const;
   /// A dead letter of the namespace that now has the name.
   Result<StoredEvent> letter_of(std::string_view ns, uint64_t id) const;
+  Result<size_t> admit_some(std::string_view ns, size_t count) const;
   Result<uint64_t> left(std::string_view ns, const std::string& reason) const;
   NatsMessage message_of(std::string_view ns, uint64_t id, int64_t created,
                          const Event& event) const;

@@ -69,6 +69,7 @@ class FakeStoredLetters final : public StoredLetters {
     return page;
   }
   Status remove(uint64_t sequence) override {
+    ++removals;
     if (failing_removal) return tl::unexpected(*failing_removal);
     std::erase_if(letters, [&](const StoredEvent& letter) { return letter.sequence == sequence; });
     return {};
@@ -82,6 +83,7 @@ class FakeStoredLetters final : public StoredLetters {
 
   std::vector<StoredEvent> letters;
   uint64_t last = 0;
+  size_t removals = 0;                                 ///< calls of remove()
   TimePoint stamped = from_millis(1'800'000'000'000);  ///< of the next dead letter
   std::optional<Error> failing;                        ///< the error of span()
   std::optional<Error> failing_removal;                ///< the error of remove()

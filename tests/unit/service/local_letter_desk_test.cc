@@ -38,8 +38,8 @@ class LocalLetterDeskTest : public CatalogStoreTest {
                             .publisher = publisher,
                             .prefix = "millrace",
                             .admit = [this](std::string_view, size_t count) -> Status {
-                              admitted += count;
-                              if (!over_quota) return {};
+                              if (count <= most_admitted) admitted += count;
+                              if (!over_quota && count <= most_admitted) return {};
                               return fail("millrace.quota.eventsPerSecond", "too many");
                             }});
   }
@@ -56,6 +56,7 @@ class LocalLetterDeskTest : public CatalogStoreTest {
   FakeStoredLetters letters;
   AckingPublisher publisher;
   size_t admitted = 0;
+  size_t most_admitted = 1'000'000;  ///< events at a time
   bool over_quota = false;
 };
 
@@ -171,6 +172,31 @@ TEST_F(LocalLetterDeskTest, ReplaysAllOfAReasonInPagesAndReportsWhatIsRefused) {
   EXPECT_EQ((*second)["next"], nullptr);
   EXPECT_EQ(letters.sequences(), (std::vector<uint64_t>{6, count + 1}));
   EXPECT_EQ(admitted, count - 1);
+}
+
+TEST_F(LocalLetterDeskTest, ReplaysAsManyAsASmallQuotaPermits) {
+  for (int i = 1; i <= 10; ++i) letters.add("default", i == 2 || i == 9 ? kBad : kGood, "a");
+  most_admitted = 3;  // 8 events are too many, 4 also; 2 are replayed: those of 1 and 3
+  const Result<Json> first = desk().replay_all("default", "a", 0);
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ((*first)["done"], 2);
+  EXPECT_EQ((*first)["next"], "4");
+  ASSERT_EQ((*first)["refused"].size(), 1U) << "9 is refused by the call that reaches it";
+  EXPECT_EQ((*first)["refused"][0]["id"], "2");
+  EXPECT_EQ(letters.sequences(), (std::vector<uint64_t>{2, 4, 5, 6, 7, 8, 9, 10}));
+  over_quota = true;
+  EXPECT_EQ(desk().replay_all("default", "a", 4).error().code, "millrace.quota.eventsPerSecond");
+}
+
+TEST_F(LocalLetterDeskTest, RequestsNoFurtherDeletionAfterAnError) {
+  for (int i = 1; i <= 3; ++i) letters.add("default", kGood, "a");
+  letters.failing_removal = Error{"broker.timeout", "no answer"};
+  const Result<Json> answer = desk().replay_all("default", "a", 0);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ((*answer)["done"], 0);
+  EXPECT_EQ((*answer)["refused"].size(), 3U);
+  EXPECT_EQ((*answer)["refused"][2]["code"], "broker.timeout");
+  EXPECT_EQ(letters.removals, 1U);
 }
 
 TEST_F(LocalLetterDeskTest, DeletesOneOrAllOfAReason) {
