@@ -166,10 +166,12 @@ struct DeleteSecret {
   std::string ns;
   std::string name;
 };
-/// How many replays may run in one namespace, and in all; how many ended ones a namespace keeps.
+/// How many replays may run in one namespace, and in all; how many ended ones are kept of a
+/// namespace, and of all.
 inline constexpr size_t kMostReplaysOfNamespace = 4;
 inline constexpr size_t kMostReplays = 16;
 inline constexpr size_t kEndedReplaysKept = 20;
+inline constexpr size_t kAllEndedReplaysKept = 1'000;
 
 /// Writes the row of a replay of a range. Only a running replay changes.
 struct ChangeReplay {

@@ -29,6 +29,7 @@ Error stopping() { return {"stopping", "millrace is stopping; try again"}; }
 }  // namespace
 
 bool makes_room(const Command& command) {
+  const auto* const replay = std::get_if<ChangeReplay>(&command);
   return std::holds_alternative<CancelInstance>(command) ||
          std::holds_alternative<DeleteInstance>(command) ||
          std::holds_alternative<DeleteInstances>(command) ||
@@ -37,7 +38,7 @@ bool makes_room(const Command& command) {
          std::holds_alternative<DeleteSecret>(command) ||
          std::holds_alternative<DeleteNamespace>(command) ||
          // A replay publishes nothing new under backpressure, but notes what it has published.
-         std::holds_alternative<ChangeReplay>(command);
+         (replay != nullptr && replay->kind != ChangeReplay::Kind::kBegin);
 }
 
 bool Intake::deliver(std::vector<Delivery> deliveries) {

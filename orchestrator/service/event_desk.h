@@ -90,7 +90,8 @@ class EventDesk {
   /// target_text(); `replay.rate`; `replay.too_many` (kMostReplays, batch/command.h).
   virtual void begin_replay(std::string_view ns, const RangeReplay& range, Done done) = 0;
   /// {"items":[…],"next":null}, newest first; the items are those of replay_json()
-  /// (event_replays.h). The newest kEndedReplaysKept ended replays are kept.
+  /// (event_replays.h). The newest kEndedReplaysKept ended replays are kept,
+  /// and kAllEndedReplaysKept of all namespaces together.
   virtual Result<Json> replays(std::string_view ns) = 0;
   /// One of these. Error `replay.not_found`.
   virtual Result<Json> replay_progress(std::string_view ns, const std::string& id) = 0;

@@ -25,7 +25,8 @@ Result<Replays> all_replays(const CommandContext& context) {
   return all;
 }
 
-/// Refuses a further replay if too many run, and erases the oldest ended ones of the namespace.
+/// Refuses a further replay if too many run, and erases the oldest ended ones: of the namespace, or
+/// of all namespaces.
 Status make_room_for_replay(const CommandContext& context, NamespaceNumber ns) {
   Replays all = TRY(all_replays(context));
   size_t running = 0;
@@ -41,14 +42,19 @@ Status make_room_for_replay(const CommandContext& context, NamespaceNumber ns) {
                             "run: wait until one has ended, or stop one",
                             running_here, running, kMostReplaysOfNamespace, kMostReplays));
   }
-  std::erase_if(all, [&](const auto& one) {
-    return one.first.ns != ns || one.second.state == ReplayState::kRunning;
-  });
+  std::erase_if(all, [](const auto& one) { return one.second.state == ReplayState::kRunning; });
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
     return std::pair(a.second.created_at, a.first) < std::pair(b.second.created_at, b.first);
   });
-  for (size_t i = 0; i + kEndedReplaysKept <= all.size(); ++i) {
-    erase_replay(context.batch.tx, all[i].first);
+  const auto is_here = [&](const auto& one) { return one.first.ns == ns; };
+  size_t here = static_cast<size_t>(std::count_if(all.begin(), all.end(), is_here));
+  size_t everywhere = all.size();
+  for (const auto& one : all) {
+    const bool one_too_many_here = is_here(one) && here >= kEndedReplaysKept;
+    if (!one_too_many_here && everywhere < kAllEndedReplaysKept) continue;
+    erase_replay(context.batch.tx, one.first);
+    --everywhere;
+    if (is_here(one)) --here;
   }
   return {};
 }

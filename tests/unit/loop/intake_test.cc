@@ -262,6 +262,9 @@ TEST(Intake, RegardsDeletionsAndCancellationsAsCommandsThatFreeSpace) {
   EXPECT_TRUE(makes_room(DeleteVariable{}));
   EXPECT_TRUE(makes_room(DeleteSecret{}));
   EXPECT_TRUE(makes_room(DeleteNamespace{}));
+  EXPECT_TRUE(makes_room(ChangeReplay{.kind = ChangeReplay::Kind::kMove}));
+  EXPECT_TRUE(makes_room(ChangeReplay{.kind = ChangeReplay::Kind::kStop}));
+  EXPECT_FALSE(makes_room(ChangeReplay{.kind = ChangeReplay::Kind::kBegin}));
   EXPECT_FALSE(makes_room(StartInstance{}));
   EXPECT_FALSE(makes_room(PutVariable{}));
   EXPECT_FALSE(makes_room(PauseInstance{}));

@@ -85,6 +85,25 @@ TEST(ReplayCommands, KeepTheNewestEndedReplays) {
   EXPECT_EQ(stored_replay(rig, 6).rate, 10U);
 }
 
+TEST(ReplayCommands, KeepABoundedNumberOfEndedReplaysOfAllNamespaces) {
+  CommandRig rig;
+  const auto place_of = [](uint32_t number) {
+    ReplayPlace place{.ns = NamespaceNumber(100 + number / 20)};
+    place.id[0] = static_cast<uint8_t>(number);
+    place.id[1] = static_cast<uint8_t>(number >> 8);
+    return place;
+  };
+  for (uint32_t i = 0; i < kAllEndedReplaysKept; ++i) {
+    ReplayRecord record{.state = ReplayRecord::State::kDone, .rate = 1};
+    record.created_at = from_millis(1'000'000 + i);
+    write_replay(rig.batch().tx, place_of(i), record);
+  }
+  rig.must(replay_change(1, ReplayKind::kBegin));
+  EXPECT_EQ(count_replays(rig), kAllEndedReplaysKept) << "all but one, and the running one";
+  EXPECT_FALSE(read_replay(rig.batch().tx, place_of(0)).value()) << "the oldest one is erased";
+  EXPECT_TRUE(read_replay(rig.batch().tx, place_of(1)).value());
+}
+
 TEST(ReplayCommands, EraseTheReplaysOfADeletedNamespace) {
   CommandRig rig;
   rig.must(CreateNamespace{.name = "shop"});
