@@ -72,7 +72,7 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrOfACluster) {
     const char* message;
   } cases[] = {
       {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.2"},
-      {"minor", rows::key_of(kStoreMinor + 1), "store.version", "format 6.3"},
+      {"minor", rows::key_of(kStoreMinor + 1), "store.version", "format 6.4"},
       {"log", "any", "store.cluster", "belongs to a cluster"},
   };
   fill();
