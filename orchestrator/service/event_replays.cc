@@ -235,8 +235,8 @@ Result<std::vector<EventReplays::Running>> EventReplays::running() const {
   return found;
 }
 
-/// Among the replays that are due, the one goes on whose namespace has had no turn for longest, and
-/// in the namespace the one that has had none for longest.
+/// Of the replays that are due, the turn is for the namespace whose latest turn is the oldest, and
+/// in the namespace for the replay whose latest turn is the oldest.
 std::optional<Duration> EventReplays::turn() {
   const Result<std::vector<Running>> replays = running();
   if (!replays) return kAfterFailure;

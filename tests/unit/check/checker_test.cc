@@ -71,7 +71,7 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrOfACluster) {
     std::string_view code;
     const char* message;
   } cases[] = {
-      {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.2"},
+      {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.3"},
       {"minor", rows::key_of(kStoreMinor + 1), "store.version", "format 6.4"},
       {"log", "any", "store.cluster", "belongs to a cluster"},
   };
