@@ -47,9 +47,10 @@ class LetterDesk {
                               const std::optional<Event>& corrected) = 0;
 
   /// Replays the next dead letters with that reason as they are, the oldest first, at most
-  /// kMostLettersReplayed, and no more than the quota of the namespace permits now: {"done","refused":[{"id","code","msg"}],"left","next"}. `from` is `next`
-  /// of the call before, at first 0; `next` is null when all dead letters have been tried. `left`
-  /// is the number that the queue then has, with those that were refused. An empty reason: all.
+  /// kMostLettersReplayed, and no more than the quota of the namespace permits now:
+  /// {"done","refused":[{"id","code","msg"}],"left","next"}. `from` is `next` of the call before,
+  /// at first 0; `next` is null when all dead letters have been tried. `left` is the number that
+  /// the queue then has, with those that were refused. An empty reason: all.
   virtual Result<Json> replay_all(std::string_view ns, const std::string& reason,
                                   uint64_t from) = 0;
 
