@@ -248,7 +248,7 @@ Result<bool> Batch::fire_before(TimePoint now, const EventInput& input, const Ev
     const auto is_passed = [&](const Timer& timer) { return timer.deadline <= until; };
     const std::vector<Timer>& timers = loaded->instance.timers;
     if (std::none_of(timers.begin(), timers.end(), is_passed)) continue;
-    if (!fan_outs_.empty()) {  // an event that a fan-out has for the instance comes first
+    if (fan_outs_.has_target(target.ns, target.instance)) {  // the event of the fan-out comes first
       if (TRY(instances_.offer_kept_events(now, *loaded))) fired = true;
       if (batch_.kept_events.undecided().has(target.instance)) continue;
     }
@@ -338,10 +338,11 @@ Result<bool> Batch::offer(TimePoint now, const EventPosition& position, const Ev
                           const InstanceTarget& target, bool kept) {
   LoadedInstance* const loaded = TRY(instances_.load(now, target.ns, target.instance));
   if (loaded == nullptr || !may_take(event, loaded->instance)) return false;
-  // While a fan-out is not finished, later events of its namespace are kept events.
-  // `target.instance` may have to get the event of the fan-out first: so the instance is offered
-  // all its kept events in their order, and `event` is one of these.
-  if (kept && !fan_outs_.empty()) return instances_.offer_kept_events(now, *loaded);
+  // A target that a fan-out has not reached must get the event of the fan-out first: so it is
+  // offered all its kept events in their order, and `event` is one of these.
+  if (kept && fan_outs_.has_target(target.ns, target.instance)) {
+    return instances_.offer_kept_events(now, *loaded);
+  }
   const bool woken = TRY(instances_.step(
       now, *loaded,
       Matched{.event = &event, .entries = target.entries, .position = batch_.listen_from_now()}));

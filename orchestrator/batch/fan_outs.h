@@ -45,6 +45,13 @@ class FanOuts {
   /// is used up.
   Status go_on(TimePoint now, const WorkLane& lane);
 
+  /// Whether the instance is a target that no fan-out has reached: then it must be offered its kept
+  /// events before anything else that comes to it. Any other instance has been offered all of them.
+  bool has_target(NamespaceNumber ns, const InstanceId& instance) const {
+    const auto lane = lanes_.find(ns);
+    return lane != lanes_.end() && lane->second.pending.contains(instance);
+  }
+
   bool empty() const { return lanes_.empty(); }
   /// The number of targets that fan-outs have not reached yet.
   size_t left() const;

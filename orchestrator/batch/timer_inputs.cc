@@ -35,7 +35,7 @@ Status TimerInputs::fire(TimePoint now, TimePoint deadline, const TimerInput::Of
   batch_.crash_note.take_instance({owner.ns, owner.instance});
   LoadedInstance* const loaded = TRY(instances_.load(now, owner.ns, owner.instance));
   if (loaded == nullptr) return {};
-  if (!fan_outs_.empty()) {
+  if (fan_outs_.has_target(owner.ns, owner.instance)) {
     TRY(instances_.offer_kept_events(now, *loaded));
     if (batch_.kept_events.undecided().has(owner.instance)) return {};
   }

@@ -4,14 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/simulation/children.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
 namespace {
 
 using std::chrono::seconds;
+using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
+using testing::SizeIs;
 
 constexpr const char* kBell = R"(
 id: bell
@@ -36,6 +39,12 @@ states:
   event: {type: bell}
   catch: [{error: direktiv.stateTimeout, transition: late}]
 - {id: late, type: noop}
+)";
+
+constexpr const char* kKeyed = R"(
+id: keyed
+states:
+- {id: wait, type: consumeEvent, event: {type: go, context: {key: jq(.key)}}}
 )";
 
 WorldOptions small_batches() {
@@ -88,6 +97,28 @@ TEST(FanOut, LetsOtherEventsThrough) {
   world.step();
   EXPECT_EQ(world.instance(other["id"])["status"], "complete");
   EXPECT_EQ(count(world, "waiting"), 8U);
+}
+
+TEST(FanOut, LetsAnEventThroughToAnInstanceThatItDoesNotConcernWithoutASearch) {
+  // A search through the kept events of these instances would not fit into the budget of a batch.
+  World world(
+      {.processor = {.engine = {.batch = {.woken = 9,
+                                          .woken_later = 2,
+                                          .kept = {.has_long_runs = true, .steps = 100}}}}});
+  world.apply(kBell);
+  world.apply(kKeyed);
+  for (int i = 0; i < 10; ++i) world.start("bell");
+  for (int i = 0; i < 8; ++i) world.start("keyed", Json{{"key", fmt::format("k{}", i)}});
+  world.publish("bell", "1");
+  world.step();
+  for (int i = 0; i < 8; ++i) {
+    const std::string key = fmt::format("k{}", i);
+    world.publish("go", key, nullptr, {{"key", key}});
+  }
+  world.step();
+  EXPECT_THAT(statuses(world, "keyed"), AllOf(SizeIs(8), Each("complete")));
+  EXPECT_EQ(count(world, "bell", "waiting"), 8U);
+  EXPECT_EQ(world.metric("millrace_matches_undecided"), 0);
 }
 
 TEST(FanOut, ContinuesAfterACrashInAnyBatch) {
