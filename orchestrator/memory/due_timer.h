@@ -17,6 +17,7 @@ struct TimerInput {
     NamespaceNumber ns{};
     InstanceId instance;
     TimerKind kind{};
+    WorkflowNumber workflow{};  ///< for the turns of DueQueues
   };
   struct OfDelayedEvent {
     uint64_t number = 0;

@@ -34,7 +34,7 @@ uint64_t kind_of(TimerKey key) { return key >> kNumberBits; }
 uint64_t number_of(TimerKey key) { return key & ((uint64_t{1} << kNumberBits) - 1); }
 
 /// How many due timers leave the wheel in one call: more than a call returns, so that the timers of
-/// all namespaces are soon in their queues.
+/// all workflows are soon in their queues.
 constexpr size_t kQueuedAtOnce = 512;
 
 TimerKey schedule(WorkflowNumber workflow) {
@@ -90,6 +90,7 @@ uint32_t WaitIndex::slot_of(const Instance& head) {
   if (!is_new) return *place;
   free_.pop_back();
   waiters_[slot].ns = head.ns;
+  waiters_[slot].workflow = head.revision.workflow;
   return slot;
 }
 
@@ -276,7 +277,8 @@ WaitIndex::TimerOwner WaitIndex::owner_of(TimerKey key) const {
     default:
       return TimerInput::OfInstance{.ns = waiters_[number].ns,
                                     .instance = waiters_[number].id,
-                                    .kind = TimerKind(kind_of(key) - kInstanceTimer)};
+                                    .kind = TimerKind(kind_of(key) - kInstanceTimer),
+                                    .workflow = waiters_[number].workflow};
   }
 }
 

@@ -118,8 +118,9 @@ class WaitIndex {
                      const std::vector<ListenerIndex::Probe>& probes, size_t steps) const;
 
   /// Appends timers with a deadline <= now to `due`: at most `most`, in the order (deadline,
-  /// owner). If more are due, they wait in queues, and those of different namespaces come in turns
-  /// (due_queues.h); the timers of one namespace come in the order that Wheel::advance() promises.
+  /// owner). If more are due, they wait in queues, and those of different namespaces and workflows
+  /// come in turns (due_queues.h); those of one workflow come in the order that Wheel::advance()
+  /// promises.
   /// A timer in a queue stays there if it is disarmed, and is returned. Returns whether no due
   /// timer is left.
   bool advance(TimePoint now, std::vector<TimerInput>& due, size_t most = Wheel::kAll);
@@ -140,10 +141,11 @@ class WaitIndex {
   struct Waiter {
     InstanceId id;
     NamespaceNumber ns{};
+    WorkflowNumber workflow{};
     ListenerIndex::Handle listener = kNoListener;
     Wheel::Handle timer;
   };
-  static_assert(sizeof(Waiter) == 32);
+  static_assert(sizeof(Waiter) == 36);
   struct More {
     std::vector<ListenerIndex::Handle> listeners;
     std::vector<Wheel::Handle> timers;

@@ -1,4 +1,5 @@
-// DueQueues: the namespaces take turns, and each gives its timers in their order.
+// DueQueues: the namespaces and their workflows take turns, and each workflow gives its timers in
+// their order.
 #include "orchestrator/memory/due_queues.h"
 
 #include <string>
@@ -17,8 +18,9 @@ using testing::IsEmpty;
 class DueQueuesTest : public testing::Test {
  protected:
   /// Puts a timer of an instance.
-  void put(uint32_t ns, int64_t at) {
-    queues.put({from_millis(at), TimerInput::OfInstance{.ns = NamespaceNumber(ns)}});
+  void put(uint32_t ns, int64_t at, uint32_t workflow = 1) {
+    queues.put({from_millis(at), TimerInput::OfInstance{.ns = NamespaceNumber(ns),
+                                                        .workflow = WorkflowNumber(workflow)}});
   }
   /// The timers that are taken, as `namespace at deadline`.
   std::vector<std::string> take(int64_t time, size_t most) {
@@ -46,6 +48,28 @@ TEST_F(DueQueuesTest, LetTheNamespacesTakeTurns) {
   EXPECT_THAT(take(9, 1), ElementsAre("3 at 8")) << "behind the namespace that was last";
   EXPECT_THAT(take(9, 9), ElementsAre("1 at 3", "1 at 4", "1 at 5"));
   EXPECT_THAT(take(9, 9), IsEmpty());
+}
+
+TEST_F(DueQueuesTest, LetTheWorkflowsOfANamespaceTakeTurns) {
+  for (int64_t at = 1; at <= 5; ++at) put(1, at, 10);
+  put(1, 6, 11);
+  put(1, 7, 12);
+  put(1, 9, 12);
+  put(2, 8, 10);
+  EXPECT_THAT(take(9, 4), ElementsAre("1 at 1", "2 at 8", "1 at 6", "1 at 7"))
+      << "a workflow does not wait for those of another one that are due earlier";
+  EXPECT_THAT(take(9, 2), ElementsAre("1 at 2", "1 at 9")) << "behind the workflow that was last";
+  EXPECT_THAT(take(9, 9), ElementsAre("1 at 3", "1 at 4", "1 at 5"));
+}
+
+TEST_F(DueQueuesTest, PassOverAWorkflowWhoseFirstTimerIsNotDue) {
+  put(1, 9, 10);
+  put(1, 5, 11);
+  put(1, 6, 11);
+  EXPECT_EQ(queues.next(), from_millis(5));
+  EXPECT_THAT(take(8, 9), ElementsAre("1 at 5", "1 at 6"));
+  EXPECT_EQ(queues.next(), from_millis(9));
+  EXPECT_THAT(take(9, 9), ElementsAre("1 at 9"));
 }
 
 TEST_F(DueQueuesTest, GiveNoTimerBeforeItsDeadline) {
