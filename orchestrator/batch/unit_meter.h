@@ -2,7 +2,8 @@
 // input, of one instance message, of one target of a fan-out, or one portion of a longer work. The
 // meter says when a unit must end and when a turn must end, so that no work delays other work for
 // long, and it measures what each unit costs. The end of a batch writes the instances that its
-// units have changed; the meter bounds that time as well, by what earlier batches needed for each.
+// units have changed. It is the last unit of the turn, which nothing can end early; so the meter
+// bounds what the units of a turn change, by the time that earlier batches needed for each.
 //
 // The time of a unit or a turn is the processor time of the engine thread. While the thread waits
 // for a processor, nothing is done, so to end the unit or the turn would only add a commit. But the
@@ -74,6 +75,8 @@ class UnitMeter final : public WorkBudget {
     read_ = {turn_began_, turn_processor_};
     turn_bytes_ = 0;
     turn_changes_ = 0;
+    turn_to_write_ = {};
+    for (KindChanges& one : changes_) one.in_turn = 0;
     measures_ = true;
     begin_at(turn_began_);
   }
@@ -90,8 +93,12 @@ class UnitMeter final : public WorkBudget {
   /// Counts an instance that the unit changes first in its batch, so that the end of the batch
   /// writes it.
   void add_change() {
-    ++changes_;
+    KindChanges& of_kind = changes_[static_cast<size_t>(kind_)];
+    const bool is_over = ++of_kind.in_turn > of_kind.most && has_written_;
+    const WorkTime time = is_over ? limits_.unit_time : of_kind.each;
     ++turn_changes_;
+    turn_to_write_ += time;
+    to_write_ += time;
   }
 
   /// Ends the unit and returns its cost. The next unit begins at once, so that work between two
@@ -100,7 +107,7 @@ class UnitMeter final : public WorkBudget {
   UnitCost end() {
     const WorkTime now = clock_.precise();
     const WorkTime elapsed = now - began_;
-    UnitCost cost{.time = elapsed, .to_write = time_to_write(changes_), .bytes = bytes_};
+    UnitCost cost{.time = elapsed, .to_write = to_write_, .bytes = bytes_};
     if (elapsed >= limits_.unit_time || now - read_.at >= kReadEvery) {
       const Reading read{now, clock_.processor_time()};
       cost.time = std::min(elapsed, read.processor - read_.processor);
@@ -118,26 +125,39 @@ class UnitMeter final : public WorkBudget {
   void end_turn() {
     const WorkTime time = end().time;
     if (turn_changes_ == 0) return;
-    const WorkTime each = std::min(time / static_cast<int64_t>(turn_changes_), kLongestWrite);
-    const bool is_first = per_change_ == WorkTime(0);
-    per_change_ = is_first ? each : per_change_ + (each - per_change_) / kPartOfLastTurn;
+    has_written_ = has_written_ || time > WorkTime(0);
+    const WorkTime average = time / static_cast<int64_t>(turn_changes_);
+    // The time of each kind is not measured apart: all of them were as much slower or faster.
+    WorkTime expected{};
+    for (const KindChanges& one : changes_) {
+      expected += one.each_or(average) * static_cast<int64_t>(one.in_turn);
+    }
+    const double factor = expected == WorkTime(0) ? 0
+                                                  : static_cast<double>(time.count()) /
+                                                        static_cast<double>(expected.count());
+    for (KindChanges& one : changes_) {
+      if (one.in_turn == 0) continue;
+      const auto each = static_cast<double>(one.each_or(average).count()) * factor;
+      one.learn(std::min(WorkTime(static_cast<int64_t>(each)), kLongestWrite));
+    }
   }
 
   bool is_spent(size_t bytes = 0) const override {
-    return measures_ && (bytes_ + bytes >= limits_.unit_bytes ||
-                         time_to_write(changes_) >= limits_.unit_time || is_out_of_time());
+    return measures_ && (bytes_ + bytes >= limits_.unit_bytes || to_write_ >= limits_.unit_time ||
+                         is_out_of_time());
   }
 
   /// Whether the turn has used the given share of its bounds, as it was at the end of its last
   /// unit.
   bool is_turn_spent(double share = 1) const {
-    const WorkTime time = std::max(time_of_turn(), time_to_write(turn_changes_));
-    return is_reached(time, turn_bytes_, share);
+    return is_reached({.time = time_of_turn(), .to_write = turn_to_write_, .bytes = turn_bytes_},
+                      share);
   }
 
   /// Whether units that have cost so much together have used the given share of a turn.
   bool is_used(const UnitCost& cost, double share) const {
-    return is_reached(cost.all_time(), cost.bytes, share);
+    return is_reached({.time = cost.all_time(), .to_write = cost.to_write, .bytes = cost.bytes},
+                      share);
   }
 
   /// The end of the last unit, as Clock::precise().
@@ -155,6 +175,28 @@ class UnitMeter final : public WorkBudget {
     WorkTime processor{};  ///< Clock::processor_time()
   };
 
+  /// How many instances the units of one kind may change in the first turn that has such units.
+  /// Their writes may take much longer than those of other kinds, and no turn has measured that
+  /// yet. A later turn may change twice as many as the one before, or nearly as many as it might.
+  static constexpr size_t kFirstChanges = 64;
+  /// The part by which a turn that changes few instances makes that number smaller.
+  static constexpr size_t kPartOfMost = 16;
+
+  /// What is known of the instances that the units of one kind change.
+  struct KindChanges {
+    WorkTime each{};              ///< the time to write one of them; 0: not known
+    size_t in_turn = 0;           ///< how many the current turn has changed so far
+    size_t most = kFirstChanges;  ///< how many it may change before each counts as a whole unit
+
+    WorkTime each_or(WorkTime time) const { return each == WorkTime(0) ? time : each; }
+    /// Takes over the time that a turn needed for each. More time counts sooner than less.
+    void learn(WorkTime time) {
+      const int64_t part = time > each ? kPartOfSlowerTurn : kPartOfFasterTurn;
+      each = each == WorkTime(0) ? time : each + (time - each) / part;
+      most = std::max({kFirstChanges, 2 * in_turn, most - most / kPartOfMost});
+    }
+  };
+
   /// After how much elapsed time the end of a unit reads the processor time again.
   static constexpr WorkTime kReadEvery = std::chrono::microseconds(500);
   /// A unit or a turn ends after so many times its bound in elapsed time, however little processor
@@ -163,19 +205,20 @@ class UnitMeter final : public WorkBudget {
   /// The most time that is expected for one instance, so that a single large one does not make the
   /// next turns small.
   static constexpr WorkTime kLongestWrite = std::chrono::microseconds(200);
-  /// The last turn is this part of the average time for one instance: a fourth.
-  static constexpr int kPartOfLastTurn = 4;
+  /// The last turn is this part of the average time for one instance: a half if it needed more
+  /// time, else a fourth.
+  static constexpr int64_t kPartOfSlowerTurn = 2;
+  static constexpr int64_t kPartOfFasterTurn = 4;
 
-  /// Whether the given share of one of the bounds of a turn is reached.
-  bool is_reached(WorkTime time, size_t bytes, double share) const {
-    return static_cast<double>(time.count()) >=
-               share * static_cast<double>(limits_.turn_time.count()) ||
-           static_cast<double>(bytes) >= share * static_cast<double>(limits_.turn_bytes);
-  }
-
-  /// How long the end of the batch needs to write so many instances.
-  WorkTime time_to_write(size_t changes) const {
-    return per_change_ * static_cast<int64_t>(changes);
+  /// Whether the given share of one of the bounds of a turn is reached. The end of the batch is a
+  /// unit, so what it writes has the bound of a unit.
+  bool is_reached(const UnitCost& cost, double share) const {
+    const auto is_over = [share](auto used, auto bound) {
+      return static_cast<double>(used) >= share * static_cast<double>(bound);
+    };
+    return is_over(cost.time.count(), limits_.turn_time.count()) ||
+           is_over(cost.to_write.count(), limits_.unit_time.count()) ||
+           is_over(cost.bytes, limits_.turn_bytes);
   }
 
   /// Whether the unit has used its time. While the clock says that it has not, the processor time
@@ -204,7 +247,7 @@ class UnitMeter final : public WorkBudget {
     began_ = now;
     look_at_ = now + limits_.unit_time;
     bytes_ = 0;
-    changes_ = 0;
+    to_write_ = {};
     kind_ = UnitKind::kOther;
   }
 
@@ -217,11 +260,13 @@ class UnitMeter final : public WorkBudget {
   /// When is_spent() reads the processor time at the earliest.
   mutable WorkTime look_at_{};
   std::array<UnitTime, kUnitKinds> longest_{};
-  WorkTime per_change_{};  ///< the time that the end of a batch needed for each changed instance
+  std::array<KindChanges, kUnitKinds> changes_{};
+  bool has_written_ = false;  ///< the clock has shown that the end of a batch takes time
   size_t turn_bytes_ = 0;
   size_t turn_changes_ = 0;
+  WorkTime turn_to_write_{};
   size_t bytes_ = 0;
-  size_t changes_ = 0;
+  WorkTime to_write_{};
   UnitKind kind_ = UnitKind::kOther;
   bool measures_ = false;
 };

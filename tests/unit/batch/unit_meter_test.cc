@@ -12,6 +12,28 @@ namespace {
 
 class UnitMeterTest : public testing::Test {
  protected:
+  /// Begins a turn with a unit of that kind that changes so many instances.
+  void begin_turn_of(UnitKind kind, int changes) {
+    meter.begin_turn();
+    meter.set_kind(kind);
+    for (int i = 0; i < changes; ++i) meter.add_change();
+    meter.end();
+  }
+  /// Makes such a turn, whose end needs that time to write the changes.
+  void turn_of(UnitKind kind, int changes, Duration to_write) {
+    begin_turn_of(kind, changes);
+    clock.advance(to_write);
+    meter.end_turn();
+  }
+  /// With how many changes a unit of that kind ends, at most `most`, in a turn that is lost.
+  int changes_in_a_unit(UnitKind kind, int most = 1'000) {
+    meter.begin_turn();
+    meter.set_kind(kind);
+    int changes = 0;
+    for (; changes < most && !meter.is_spent(); ++changes) meter.add_change();
+    return changes;
+  }
+
   VirtualClock clock;
   UnitMeter meter{
       clock,
@@ -161,28 +183,65 @@ TEST_F(UnitMeterTest, MeasuresAUnitWithoutAKindAsOther) {
 }
 
 TEST_F(UnitMeterTest, EndsAUnitOrATurnThatChangesMoreThanTheEndOfItsBatchCanWriteInTime) {
-  // Makes a turn whose end needs that time for its changes.
-  const auto turn_of = [&](int changes, Duration to_write) {
-    meter.begin_turn();
-    for (int i = 0; i < changes; ++i) meter.add_change();
-    EXPECT_FALSE(meter.is_turn_spent());
-    meter.end();
-    clock.advance(to_write);
-    meter.end_turn();
-  };
-  turn_of(1'000, Duration(0));
-  turn_of(10, Duration(1));  // a tenth of a millisecond for each
+  turn_of(UnitKind::kOther, 1'000, Duration(0));
+  turn_of(UnitKind::kOther, 10, Duration(1));  // a tenth of a millisecond for each
   meter.begin_turn();
   for (int i = 0; i < 19; ++i) meter.add_change();
   EXPECT_FALSE(meter.is_spent());
+  EXPECT_TRUE(meter.is_turn_spent(0.9));
+  EXPECT_FALSE(meter.is_turn_spent());
   meter.add_change();
   EXPECT_TRUE(meter.is_spent());
   meter.end();
   EXPECT_FALSE(meter.is_spent());
-  EXPECT_TRUE(meter.is_turn_spent(0.3));
-  EXPECT_FALSE(meter.is_turn_spent(0.5));
-  for (int i = 0; i < 30; ++i) meter.add_change();
+  EXPECT_TRUE(meter.is_turn_spent()) << "the end of the batch is a unit, too";
+}
+
+TEST_F(UnitMeterTest, KnowsHowLongTheEndOfABatchNeedsForTheChangesOfEachKind) {
+  turn_of(UnitKind::kTimer, 10, Duration(1));  // a tenth of a millisecond for each
+  for (int i = 0; i < 5; ++i) turn_of(UnitKind::kEvent, 50, Duration(1));  // a fiftieth
+  EXPECT_EQ(changes_in_a_unit(UnitKind::kEvent), 100);
+  EXPECT_EQ(changes_in_a_unit(UnitKind::kTimer), 20) << "whatever the last turns have changed";
+}
+
+TEST_F(UnitMeterTest, ExpectsMoreTimeSoonerThanLess) {
+  turn_of(UnitKind::kTimer, 50, Duration(1));  // a fiftieth of a millisecond for each
+  turn_of(UnitKind::kTimer, 10, Duration(1));  // a tenth
+  EXPECT_EQ(changes_in_a_unit(UnitKind::kTimer), 34) << "0.06 ms for each";
+  turn_of(UnitKind::kTimer, 50, Duration(1));
+  EXPECT_EQ(changes_in_a_unit(UnitKind::kTimer), 40) << "0.05 ms for each";
+}
+
+TEST_F(UnitMeterTest, LearnsFromATurnThatChangesInstancesByUnitsOfSeveralKinds) {
+  turn_of(UnitKind::kEvent, 20, Duration(1));  // 0.05 ms for each
+  for (int i = 0; i < 8; ++i) {
+    begin_turn_of(UnitKind::kEvent, 20);
+    meter.set_kind(UnitKind::kTimer);
+    for (int change = 0; change < 10; ++change) meter.add_change();
+    meter.end();
+    clock.advance(Duration(2));
+    meter.end_turn();
+  }
+  begin_turn_of(UnitKind::kEvent, 20);
+  meter.set_kind(UnitKind::kTimer);
+  for (int change = 0; change < 9; ++change) meter.add_change();
+  EXPECT_FALSE(meter.is_turn_spent());
+  for (int change = 0; change < 3; ++change) meter.add_change();
+  EXPECT_TRUE(meter.is_turn_spent()) << "as many as the end of a batch writes in 2 ms";
+}
+
+TEST_F(UnitMeterTest, LetsTheUnitsOfAKindChangeFewInstancesBeforeATurnHasMeasuredThem) {
+  turn_of(UnitKind::kTimer, 1'000, Duration(0));
+  EXPECT_EQ(changes_in_a_unit(UnitKind::kTimer, 5'000), 5'000) << "the clock stands still";
+  turn_of(UnitKind::kEvent, 50, Duration(1));
+  EXPECT_EQ(changes_in_a_unit(UnitKind::kReport), 65) << "one more than 64 ends the unit";
   EXPECT_TRUE(meter.is_turn_spent());
+  turn_of(UnitKind::kReport, 40, Duration(0));
+  EXPECT_EQ(changes_in_a_unit(UnitKind::kReport), 81) << "twice as many as in the turn before";
+  turn_of(UnitKind::kReport, 1, Duration(0));
+  EXPECT_EQ(changes_in_a_unit(UnitKind::kReport), 76) << "a sixteenth less than 80";
+  for (int i = 0; i < 20; ++i) turn_of(UnitKind::kReport, 1, Duration(0));
+  EXPECT_EQ(changes_in_a_unit(UnitKind::kReport), 65);
 }
 
 TEST_F(UnitMeterTest, ExpectsALimitedTimeForOneInstance) {
