@@ -157,10 +157,7 @@ std::optional<Duration> Processor::next_wake() const {
     next = std::min(next.value_or(wait), wait);
   };
   const Duration elapsed = engine_.clock.elapsed();
-  if (retry_at_) {
-    sooner(*retry_at_ - elapsed);
-    return next;
-  }
+  if (retry_at_) return std::max(*retry_at_ - elapsed, Duration(0));
   if (resend_at_) {
     sooner(*resend_at_ - elapsed);
   } else if ((fired_ && engine_.tasks.has_due()) || (sends_ && engine_.outbox.has_due())) {
@@ -169,18 +166,20 @@ std::optional<Duration> Processor::next_wake() const {
   const auto waits_until = applier_.waits_until();  // what is left and the unfinished steps wait
   const bool has_left = !left_.empty() || has_queue_ || (!pressure_.is_on() && backlog_.has_steps);
   const bool waits = waits_until && !(has_queue_ && continuing_.has_other_lanes());
+  const bool has_inputs = (left_.has_inputs() && !waits) || (!pressure_.is_on() && relieved_);
+  const Duration rest = has_inputs ? Duration(0) : applier_.rest();
   if (!unfinished_.empty() || (has_left && !waits) || backlog_.has_purges ||
       backlog_.has_archived || backlog_.retention.has_steps || (!pressure_.is_on() && relieved_)) {
-    sooner(Duration(0));
+    sooner(rest);
   } else if (has_left) {
     sooner(std::chrono::ceil<Duration>(*waits_until - engine_.clock.precise()));
   }
-  if (applier_.has_timers_left()) sooner(Duration(0));
+  if (applier_.has_timers_left()) sooner(rest);
   if (const auto deadline = engine_.waiting.next_deadline()) {
-    sooner(*deadline - std::max(time_, engine_.clock.now()));
+    sooner(std::max(*deadline - std::max(time_, engine_.clock.now()), rest));
   }
   for (const auto& at : {backlog_.retention.next_pass, backlog_.archive_retry_at}) {
-    if (at) sooner(*at - std::max(time_, engine_.clock.now()));
+    if (at) sooner(std::max(*at - std::max(time_, engine_.clock.now()), rest));
   }
   if (const auto due = engine_.webhook_outbox.next_due(); due && !resend_at_) {
     sooner(*due - std::max(time_, engine_.clock.now()));
@@ -221,7 +220,8 @@ bool Processor::turn() {
                         .takes_new_work = !pressure_.is_on(),
                         .store_is_full = pressure_.store_is_full(),
                         .checkpoint_rate = parts_.engine.environment.checkpoint_rate(),
-                        .heavy_rate = pressure_.heavy_rate()};
+                        .heavy_rate = pressure_.heavy_rate(),
+                        .store_is_behind = parts_.engine.environment.is_behind()};
   if (state.takes_new_work) relieved_ = false;
   const WorkTime began = engine_.clock.precise();
   Result<BatchOutcome> outcome = commit(applier_.apply(work, left_, state), Limit::kKept);

@@ -46,6 +46,8 @@ struct Work {
   std::vector<EndWaiter> waiters;
 
   bool empty() const;
+  /// Whether it has inputs that step instances, besides those that continue.
+  bool has_inputs() const { return size() > continues.size(); }
   /// The number of inputs for the crash note. Acknowledgements, webhook results, changes of the
   /// stream and archived pages are not counted: they step no instance.
   size_t size() const;

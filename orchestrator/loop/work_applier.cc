@@ -127,9 +127,10 @@ void WorkApplier::begin_turn(Work& work, const TurnState& turn) {
   timers_ = {};
   has_inputs_ = !work.deliveries.empty() || !work.commands.empty() || !work.evaluated.empty() ||
                 !work.tasks.empty();
-  choose_background(work, turn);
+  turns_behind_ = turn.store_is_behind ? turns_behind_ + 1 : 0;
+  if (!waits_for_store()) choose_background(work, turn);
   const bool was_much = engine_.meter.is_used(background_, kShareBeforeRest);
-  rests_ = has_inputs_ && !only_ && !rests_ && was_much;
+  rests_ = waits_for_store() || (has_inputs_ && !only_ && !rests_ && was_much);
   background_ = {};
   ++turn_;
   note_turn(work.continues, turn_);
@@ -256,9 +257,8 @@ bool WorkApplier::waits_for_rate(const FairWork& fair, const Work& left,
                                  const TurnState& turn) const {
   if (!fair.waits_for_rate() || !left.deliveries.empty() || !left.commands.empty()) return false;
   if (!turn.takes_new_work) return true;
-  const std::vector<WorkLane> unfinished = engine_.batch.unfinished();
-  return std::all_of(unfinished.begin(), unfinished.end(),
-                     [&](const WorkLane& lane) { return fair.has(lane); });
+  return std::ranges::all_of(engine_.batch.unfinished(),
+                             [&](const WorkLane& lane) { return fair.has(lane); });
 }
 
 Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {

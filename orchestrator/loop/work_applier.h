@@ -30,7 +30,8 @@ struct TurnState {
   /// The rate at which the store was seen to write checkpoints, in bytes per second; nullopt: none
   /// was written yet.
   std::optional<uint64_t> checkpoint_rate = std::nullopt;
-  uint64_t heavy_rate = 0;  ///< Pressure::heavy_rate()
+  uint64_t heavy_rate = 0;       ///< Pressure::heavy_rate()
+  bool store_is_behind = false;  ///< Environment::is_behind()
 
   /// Whether a pass of the retention has steps left, or the next one is due.
   bool has_pass() const {
@@ -62,6 +63,13 @@ class WorkApplier {
   std::optional<WorkTime> waits_until() const { return waits_until_; }
   /// Whether due timers are left for the next batch.
   bool has_timers_left() const { return has_timers_left_; }
+  /// How long earlier work, timers, purges and the retention should rest before the next turn, if
+  /// that has no inputs; 0: they need not.
+  Duration rest() const {
+    if (!waits_for_store()) return Duration(0);
+    const WorkTime left = engine_.meter.now() + kRestForStore - engine_.clock.precise();
+    return std::max(std::chrono::ceil<Duration>(left), Duration(0));
+  }
 
   /// Whether the event stream is open. Any thread.
   bool reads_events() const { return connected_; }
@@ -100,6 +108,13 @@ class WorkApplier {
   /// If these kinds have together used this share of a turn, they rest in the next turn if it has
   /// inputs, and in the rest of the turn if inputs have come meanwhile.
   static constexpr double kShareBeforeRest = 0.3;
+  /// While the store is behind, they rest in all turns except each of so many, and so long between
+  /// two turns that have no inputs.
+  static constexpr uint64_t kTurnsForStore = 8;
+  static constexpr WorkTime kRestForStore = std::chrono::milliseconds(2);
+  /// Whether this turn does no more of them than it must, because the store is behind: commits
+  /// would soon have to wait for the checkpoint, and all inputs with them.
+  bool waits_for_store() const { return turns_behind_ % kTurnsForStore != 0; }
   /// Whether this turn does more of that kind than it must.
   bool works(Background kind) const {
     if (rests_ || (only_ && *only_ != kind)) return false;
@@ -120,6 +135,7 @@ class WorkApplier {
   /// The only kind that does not wait for a later turn; nullopt: all kinds do, or none does.
   std::optional<Background> only_;
   size_t last_only_ = kBackgrounds - 1;  ///< the number of the kind that was chosen last
+  uint64_t turns_behind_ = 0;      ///< in how many turns up to this one the store has been behind
   bool deletes_archived_ = false;  ///< the last portion of a deletion was of archived instances
   /// By lane with unfinished work: the turn that did a unit of it last, or the first turn that has
   /// seen it.

@@ -240,6 +240,8 @@ Result<StoreSize> Environment::size() const {
 
 std::optional<uint64_t> Environment::checkpoint_rate() const { return overlay_->checkpoint_rate(); }
 
+bool Environment::is_behind() const { return overlay_->is_behind(); }
+
 Status Environment::shrink_journals() { return overlay_->shrink_journals(); }
 
 Status Environment::check_room(uint64_t reserve) {

@@ -127,6 +127,11 @@ class Environment {
   /// rows to measure it. Any thread.
   std::optional<uint64_t> checkpoint_rate() const;
 
+  /// Whether the commits since the begin of the checkpoint under way have written so much more than
+  /// the checkpoint that commits will soon have to wait for it. The caller should write less until
+  /// it has caught up. Call it on the Transaction's thread.
+  bool is_behind() const;
+
   /// Makes a checkpoint, after which the journals have no commit that LMDB lacks, and cuts both
   /// journal files to their headers. Errors: those of checkpoint(). Call it on the Transaction's
   /// thread, between batches.

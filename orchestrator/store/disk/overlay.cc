@@ -238,6 +238,17 @@ Status Overlay::make_way(Limit limit) {
   return {};
 }
 
+/// The bytes that make_way() still permits are half of a memtable then, or fewer.
+bool Overlay::is_behind() const {
+  const auto bytes = static_cast<double>(active_.table->bytes());
+  const auto full = static_cast<double>(options_.checkpoint_bytes);
+  const std::lock_guard lock(mutex_);
+  if (!frozen_ || failure_) return false;
+  const auto applied = static_cast<double>(applied_rows_);
+  const auto rows = static_cast<double>(std::max<uint64_t>(frozen_->load.rows, 1));
+  return bytes >= full / 2 + full * applied / rows;
+}
+
 /// Waits for the end of the checkpoint if the options demand it (simulations). If the checkpoint
 /// fails, the next commit returns its error.
 void Overlay::wait_for_checkpoint() {

@@ -88,6 +88,10 @@ class Overlay {
   /// The memory that these rows use, in bytes, with all their versions. Any thread.
   uint64_t waiting_bytes() const;
 
+  /// Whether commits write more than the checkpoint: see Environment::is_behind(). On the
+  /// Transaction's thread.
+  bool is_behind() const;
+
   /// How fast checkpoints are: see Environment::checkpoint_rate(). Any thread.
   std::optional<uint64_t> checkpoint_rate() const { return rate_.get(); }
 

@@ -108,6 +108,44 @@ TEST_F(OtherWorkTest, DoesOneKindOfOtherWorkInEachTurnThatHasInputs) {
   for (size_t i = 3; i < done.size(); ++i) EXPECT_EQ(done[i], done[i - 3]) << "in turns";
 }
 
+TEST_F(OtherWorkTest, LetsOtherWorkRestInMostTurnsWhileTheStoreIsBehind) {
+  restart({.limits = {.transitions_per_step = 1}});
+  fill_namespace("shop");
+  run(apply_workflow(kGoesOn));
+  catch_up();
+  start("goes-on");
+  const std::vector<ContinueInput> many(200, continues().front());
+  run(DeleteNamespace{.name = "shop"});
+  ASSERT_TRUE(backlog.has_purges);
+  clock.let_looks_take(std::chrono::microseconds(100));
+  /// Runs a turn, and returns the kinds of other work that it has done.
+  const auto run_turn = [&](bool is_behind, bool has_input = true) {
+    TurnState state = turn();
+    state.store_is_behind = is_behind;
+    Work work;
+    work.continues = many;
+    if (has_input) work.deliveries.emplace_back(event("other"));
+    run(std::move(work), state);
+    EXPECT_THAT(rest.deliveries, IsEmpty());
+    std::string kinds;
+    if (rest.continues.size() < many.size()) kinds += "earlier work,";
+    if (outcome.counts.rows_purged > 0) kinds += "purges,";
+    return kinds;
+  };
+  EXPECT_EQ(run_turn(false), "earlier work,");
+  EXPECT_EQ(rig().applier.rest(), Duration(0));
+  std::vector<std::string> done;
+  for (int turns = 1; turns <= 24; ++turns) {
+    SCOPED_TRACE(turns);
+    const std::string kinds = run_turn(true, turns % 2 == 0);
+    if (turns % 8 == 0) done.push_back(kinds);
+    if (turns % 8 != 0) EXPECT_EQ(kinds, "");
+    EXPECT_EQ(rig().applier.rest(), turns % 8 == 0 ? Duration(0) : Duration(2));
+  }
+  EXPECT_THAT(done, testing::ElementsAre("purges,", "earlier work,", "purges,")) << "in turns";
+  EXPECT_EQ(run_turn(false), "earlier work,") << "the store has caught up";
+}
+
 TEST_F(OtherWorkTest, BeginsAPassOfTheRetentionAlsoIfTwoOtherKindsWaitAllTheTime) {
   restart({.limits = {.transitions_per_step = 1}});
   fill_namespace("shop");

@@ -3,7 +3,10 @@
 #include "orchestrator/store/disk/overlay.h"
 
 #include <atomic>
+#include <chrono>
 #include <deque>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -277,6 +280,31 @@ TEST_F(OverlayTest, LimitsTheSizeOfTheJournals) {
   for (const char* const journal : {"journal-0", "journal-1"}) {
     EXPECT_LE(std::filesystem::file_size(folder_.path() / journal), 2 * kCheckpoint + kStep);
   }
+}
+
+TEST_F(OverlayTest, IsBehindIfCommitsWriteMuchMoreThanTheCheckpoint) {
+  std::promise<void> permission;
+  const std::shared_future<void> permitted = permission.get_future().share();
+  // Each look at the clock is a second after the one before; the first one begins the checkpoint.
+  open({.checkpoint_bytes = 10'000,
+        .checkpoint_clock = [permitted, looks = std::make_shared<int>(0)] {
+          permitted.wait();
+          return std::chrono::seconds(++*looks);
+        }});
+  const auto commit = [&](size_t bytes) {
+    tx_->put(Table::kLive, "key", std::string(bytes, 'x'));
+    return tx_->commit();
+  };
+  std::vector<bool> behind;
+  for (const size_t bytes : {12'000, 1'000, 3'000, 3'000}) {
+    EXPECT_TRUE(commit(bytes));
+    behind.push_back(environment_->is_behind());
+  }
+  permission.set_value();
+  EXPECT_THAT(behind, testing::ElementsAre(false, false, false, true))
+      << "half of the bytes with which the next checkpoint begins";
+  ASSERT_TRUE(environment_->checkpoint());
+  EXPECT_FALSE(environment_->is_behind());
 }
 
 TEST_F(OverlayTest, MovesAllRowsIntoLmdbWhenItIsClosed) {
