@@ -1,6 +1,8 @@
 #include "orchestrator/batch/event_router.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "model/event_target.h"
 
@@ -20,6 +22,16 @@ void narrow(std::string_view target, Targets& targets) {
                 [&](const InstanceId& instance) { return !may_be_target(target, instance); });
 }
 
+/// Whether an earlier event is undecided for one of the instances: then it gets this one later,
+/// too.
+bool waits_behind(const RouteViews& views, const EventRoute& route) {
+  if (!views.kept_events.holds_any()) return false;
+  const std::vector<InstanceTarget>& instances = route.targets.instances;
+  return std::any_of(instances.begin(), instances.end(), [&](const InstanceTarget& one) {
+    return views.kept_events.undecided().has(one.instance);
+  });
+}
+
 }  // namespace
 
 EventRoute route_event(const RouteViews& views, const EventInput& input, size_t most_woken,
@@ -35,7 +47,7 @@ EventRoute route_event(const RouteViews& views, const EventInput& input, size_t 
   route.targets = views.waiting.match(input.ns, attributes, budget);
   if (const auto target = attributes.find(kTargetAttribute)) narrow(*target, route.targets);
   route.matched = !route.targets.empty();
-  route.is_wanted = views.kept_events.wants(*ns, attributes.type());
+  route.is_wanted = views.kept_events.wants(*ns, attributes.type()) || waits_behind(views, route);
   if (!route.matched && !route.is_wanted) return route;
   route.per_second = views.catalog.settings(*ns).quotas.of(Quota::kEventsPerSecond);
   route.event = input.event.event();

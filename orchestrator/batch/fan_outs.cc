@@ -1,6 +1,7 @@
 #include "orchestrator/batch/fan_outs.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/check.h"
 
@@ -50,7 +51,9 @@ Status FanOuts::load() {
 Status FanOuts::begin(const std::vector<InstanceTarget>& targets) {
   const uint64_t number = batch_.kept_events.last();
   const NamespaceNumber ns = targets.front().ns;
-  TRY(batch_.kept_events.hold(ns, number));
+  std::set<Revision> revisions;
+  for (const InstanceTarget& target : targets) revisions.insert(target.revision);
+  TRY(batch_.kept_events.hold(ns, number, batch_.catalog.known_types(revisions)));
   Lane& lane = lanes_[ns];
   FanOut& one = lane.add(number);
   for (const InstanceTarget& target : targets) lane.add_target(one, target.instance);

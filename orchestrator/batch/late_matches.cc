@@ -120,14 +120,26 @@ Error LateMatches::refuse(NamespaceNumber ns) {
                   limits_.bytes)};
 }
 
-/// The entry of the kept event with that number, which is made if there is none.
-Result<LateMatches::Late*> LateMatches::hold(NamespaceNumber ns, uint64_t number) {
+/// The types of the later events that undecided instances may need.
+HeldTypes LateMatches::types_of(const std::vector<InstanceId>& instances) const {
+  std::set<Revision> revisions;
+  for (const InstanceId& one : instances) revisions.insert(batch_.waiting.revision_of(one));
+  return batch_.catalog.known_types(revisions);
+}
+
+/// The entry of the kept event with that number, which is made if there is none. `types`: of the
+/// later events that those may need for which it is undecided.
+Result<LateMatches::Late*> LateMatches::hold(NamespaceNumber ns, uint64_t number,
+                                             const HeldTypes& types) {
   const auto lane = lanes_.find(ns);
   if (lane != lanes_.end()) {
     const auto known = lane->second.events.find(number);
-    if (known != lane->second.events.end()) return &known->second;
+    if (known != lane->second.events.end()) {
+      batch_.kept_events.hold_types(ns, types);
+      return &known->second;
+    }
   }
-  TRY(batch_.kept_events.hold(ns, number));
+  TRY(batch_.kept_events.hold(ns, number, types));
   LateLane& held_in = lanes_[ns];
   if (held_in.events.empty()) count(ns, held_in, batch_.kept_events.last());
   ++batch_.late_events;
@@ -148,7 +160,9 @@ Status LateMatches::kept(NamespaceNumber ns, LateMatchRecord targets) {
   Undecided& undecided = batch_.kept_events.undecided();
   for (const WorkflowNumber workflow : targets.starts) undecided.add(workflow);
   for (const InstanceId& instance : targets.instances) undecided.add(instance);
-  Late* const late = TRY(hold(ns, number));
+  // A start is decided by the revision that is the newest one then.
+  const HeldTypes types = targets.starts.empty() ? types_of(targets.instances) : std::nullopt;
+  Late* const late = TRY(hold(ns, number, types));
   late->left = std::move(targets);
   return {};
 }
@@ -156,7 +170,7 @@ Status LateMatches::kept(NamespaceNumber ns, LateMatchRecord targets) {
 Status LateMatches::add_starts(NamespaceNumber ns, const std::vector<WorkflowNumber>& starts,
                                bool is_refused) {
   const uint64_t number = batch_.kept_events.last();
-  Late* const late = TRY(hold(ns, number));
+  Late* const late = TRY(hold(ns, number, std::nullopt));
   late->is_refused = late->is_refused || is_refused;
   std::vector<WorkflowNumber>& all = late->left.starts;
   all.insert(all.end(), starts.begin(), starts.end());
@@ -168,7 +182,7 @@ Status LateMatches::add_starts(NamespaceNumber ns, const std::vector<WorkflowNum
 
 Status LateMatches::take_over() {
   for (const UnfinishedSearch& one : std::exchange(batch_.unfinished, {})) {
-    Late* const late = TRY(hold(one.ns, one.number));
+    Late* const late = TRY(hold(one.ns, one.number, types_of({one.instance})));
     late->left.instances.push_back(one.instance);
     write_late_match(batch_.tx, one.number, late->left);
   }
@@ -344,7 +358,8 @@ Result<std::optional<KeptEventSearch>> LateMatches::look_at(TimePoint now, Names
 /// that was decided.
 Status LateMatches::go_on_at(NamespaceNumber ns, uint64_t number, const InstanceId& id,
                              uint64_t current) {
-  Late* const late = TRY(hold(ns, number));
+  const HeldTypes none_further{std::in_place};  // they are held since the instance is undecided
+  Late* const late = TRY(hold(ns, number, none_further));
   late->left.instances.push_back(id);
   if (number > current) {
     lanes_.at(ns).unwritten.insert(number);

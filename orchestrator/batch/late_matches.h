@@ -106,7 +106,8 @@ class LateMatches {
   };
 
   void count(NamespaceNumber ns, LateLane& lane, uint64_t from);
-  Result<Late*> hold(NamespaceNumber ns, uint64_t number);
+  Result<Late*> hold(NamespaceNumber ns, uint64_t number, const HeldTypes& types);
+  HeldTypes types_of(const std::vector<InstanceId>& instances) const;
   Result<bool> decide_start(TimePoint now, uint64_t number, Late& late, MatchBudget& budget);
   Result<bool> decide_entries(uint64_t number, const Event& event, StartTarget& target,
                               MatchBudget& budget);

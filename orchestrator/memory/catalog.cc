@@ -38,6 +38,18 @@ AwaitedTypes awaited_types(const Workflow& workflow, StateIndex from) {
   return {types.begin(), types.end()};
 }
 
+/// The types for which some state waits.
+AwaitedTypes types_of_all_states(const Workflow& workflow) {
+  std::set<std::string> types;
+  for (const auto& state : workflow.states) {
+    for (std::string& type : state->awaited_types()) types.insert(std::move(type));
+  }
+  return {types.begin(), types.end()};
+}
+
+/// Of how many revisions known_types() collects the types at most: about the work of a millisecond.
+constexpr size_t kRevisionsAtOnce = 512;
+
 }  // namespace
 
 void Catalog::note_change(std::optional<WorkflowNumber> workflow) {
@@ -56,10 +68,11 @@ Result<std::set<WorkflowNumber>> Catalog::undo(const View& view) {
     const WorkflowEntry* const entry = find_workflow(workflow);
     const uint32_t latest = entry != nullptr ? entry->latest : 0;
     definitions_.forget_newer(workflow, latest);
-    std::erase_if(awaited_, [&](const auto& one) {
-      const Revision revision = one.first.first;
+    const auto is_newer = [&](const Revision& revision) {
       return revision.workflow == workflow && revision.number > latest;
-    });
+    };
+    std::erase_if(awaited_, [&](const auto& one) { return is_newer(one.first.first); });
+    std::erase_if(known_types_, [&](const auto& one) { return is_newer(one.first); });
   }
   return changes.workflows;
 }
@@ -181,8 +194,23 @@ Result<std::shared_ptr<const AwaitedTypes>> Catalog::awaited(const View& view, R
         revision, fmt::format("it has {} states, and an instance is in state {} (counted from 0)",
                               workflow->states.size(), state)));
   }
+  if (!known_types_.contains(revision)) {
+    known_types_.emplace(revision, types_of_all_states(*workflow));
+  }
   return awaited_[{revision, state}] =
              std::make_shared<const AwaitedTypes>(awaited_types(*workflow, state));
+}
+
+std::optional<std::set<std::string>> Catalog::known_types(
+    const std::set<Revision>& revisions) const {
+  if (revisions.size() > kRevisionsAtOnce) return std::nullopt;
+  std::set<std::string> types;
+  for (const Revision& revision : revisions) {
+    const auto known = known_types_.find(revision);
+    if (known == known_types_.end()) return std::nullopt;
+    types.insert(known->second.begin(), known->second.end());
+  }
+  return types;
 }
 
 Status Catalog::create_namespace(Transaction& tx, const std::string& name, TimePoint now) {

@@ -75,6 +75,9 @@ class Catalog {
   /// or a later one. Errors as definition().
   Result<std::shared_ptr<const AwaitedTypes>> awaited(const View& view, Revision revision,
                                                       StateIndex state);
+  /// The types of events that instances of these revisions may come to wait for, in whatever states
+  /// they are. nullopt: not known without a read of the store, or of too many revisions.
+  std::optional<std::set<std::string>> known_types(const std::set<Revision>& revisions) const;
 
   Status create_namespace(Transaction& tx, const std::string& name, TimePoint now);
   /// Sets the settings of a namespace. `text` is the JSON that `settings` were parsed from.
@@ -127,6 +130,8 @@ class Catalog {
   std::map<WorkflowNumber, WorkflowEntry> workflows_;
   std::map<std::pair<NamespaceNumber, std::string>, WorkflowNumber, std::less<>> by_id_;
   std::map<std::pair<Revision, StateIndex>, std::shared_ptr<const AwaitedTypes>> awaited_;
+  /// Of all states of each revision of which awaited() was asked.
+  std::map<Revision, AwaitedTypes> known_types_;
 };
 
 }  // namespace millrace

@@ -90,7 +90,12 @@ void KeptEvents::update(const Instance& instance, std::shared_ptr<const AwaitedT
 }
 
 bool KeptEvents::wants(NamespaceNumber ns, std::string_view type) const {
-  if (!held_in_.empty() && held_in_.contains(ns)) return true;
+  if (!held_in_.empty()) {
+    const auto held = held_in_.find(ns);
+    const bool is_wanted =
+        held != held_in_.end() && (held->second.has_all || held->second.types.contains(type));
+    if (is_wanted) return true;
+  }
   return !awaited_.empty() && awaited_.contains(std::pair(ns, std::string(type)));
 }
 
@@ -129,9 +134,10 @@ Result<NamespaceNumber> KeptEvents::hold(uint64_t number) {
   return tl::unexpected(names_no_kept_event(number));
 }
 
-Status KeptEvents::hold(NamespaceNumber ns, uint64_t number) {
+Status KeptEvents::hold(NamespaceNumber ns, uint64_t number, const HeldTypes& types) {
   if (const auto known = held_.find(number); known != held_.end()) {
     ++known->second.holders;
+    hold_types(ns, types);
     return {};
   }
   const KeptQueue& kept = kept_of(ns);
@@ -140,9 +146,16 @@ Status KeptEvents::hold(NamespaceNumber ns, uint64_t number) {
     return tl::unexpected(names_no_kept_event(number));
   }
   froms_[ns].insert(number - 1);
-  ++held_in_[ns];
+  ++held_in_[ns].events;
+  hold_types(ns, types);
   held_.emplace(number, Holding{found->place});
   return {};
+}
+
+void KeptEvents::hold_types(NamespaceNumber ns, const HeldTypes& types) {
+  HeldSpace& space = held_in_.at(ns);
+  space.has_all = space.has_all || !types;
+  if (types) space.types.insert(types->begin(), types->end());
 }
 
 void KeptEvents::let_go(uint64_t number) {
@@ -151,7 +164,7 @@ void KeptEvents::let_go(uint64_t number) {
   if (--found->second.holders > 0) return;
   const NamespaceNumber ns = found->second.place.ns;
   const auto in = held_in_.find(ns);
-  if (--in->second == 0) held_in_.erase(in);
+  if (--in->second.events == 0) held_in_.erase(in);
   held_.erase(found);
   remove_from(ns, number - 1);
 }

@@ -63,6 +63,9 @@ struct HeldEvent {
   TimePoint after_timers;  ///< KeptEventRecord::after_timers
 };
 
+/// Types of events; nullopt: all types.
+using HeldTypes = std::optional<std::set<std::string>>;
+
 /// Whether the instance may start to listen without an event, a timer or a command: it is
 /// evaluating, between two steps, or waiting for its calls. Reads only the head of the instance.
 bool may_come_to_listen(const Instance& instance);
@@ -84,8 +87,8 @@ class KeptEvents {
   /// The number of the newest event of the namespace that is still kept; 0: there is none.
   uint64_t last_of(NamespaceNumber ns) const;
 
-  /// Whether an event of that type must be kept: an instance may come to wait for it, or an earlier
-  /// event of the namespace is held (hold()).
+  /// Whether an event of that type must be kept: an instance may come to wait for it, also one that
+  /// has not got an earlier event which is held (hold()).
   bool wants(NamespaceNumber ns, std::string_view type) const;
 
   /// Whether that event is a kept event. A kept event may still have an effect, so a second copy of
@@ -102,7 +105,12 @@ class KeptEvents {
   /// if there is no kept event with that number.
   Result<NamespaceNumber> hold(uint64_t number);
   /// The same for a kept event of the namespace `ns`, without a search through the namespaces.
-  Status hold(NamespaceNumber ns, uint64_t number);
+  /// `types`: only later events of these types become kept events, because those that have not got
+  /// the held one may come to wait for no others. They stay wanted as long as an event of the
+  /// namespace is held.
+  Status hold(NamespaceNumber ns, uint64_t number, const HeldTypes& types = std::nullopt);
+  /// Adds types for an event of the namespace that is held already.
+  void hold_types(NamespaceNumber ns, const HeldTypes& types);
   void let_go(uint64_t number);
   /// Reads the kept event with that number, which is held. Error: a damaged row.
   Result<HeldEvent> read(const View& view, uint64_t number);
@@ -167,6 +175,12 @@ class KeptEvents {
     std::optional<HeldEvent> event = {};  ///< set once it was read
   };
 
+  struct HeldSpace {
+    size_t events = 0;     ///< the number of held events
+    bool has_all = false;  ///< events of all types are wanted
+    std::set<std::string, std::less<>> types;
+  };
+
   /// The changes of the current batch.
   struct Undo {
     std::optional<uint64_t> last;  ///< the value before the batch; nullopt: the batch kept no event
@@ -191,12 +205,12 @@ class KeptEvents {
   std::map<std::pair<NamespaceNumber, std::string>, size_t> awaited_;
   /// From where pending listeners listen, and what is before held events. No multiset is empty.
   std::map<NamespaceNumber, std::multiset<uint64_t>> froms_;
-  std::map<uint64_t, Holding> held_;           ///< by number
-  std::map<NamespaceNumber, size_t> held_in_;  ///< the number of held events
-  std::map<NamespaceNumber, KeptQueue> kept_;  ///< no queue is empty
-  NamespaceNumber trimmed_{};                  ///< the namespace of which trim() erased events last
-  std::set<Fingerprint> known_;                ///< the fingerprints of all kept events
-  PatternResults results_;                     ///< by the numbers of kept events
+  std::map<uint64_t, Holding> held_;              ///< by number
+  std::map<NamespaceNumber, HeldSpace> held_in_;  ///< those that have held events
+  std::map<NamespaceNumber, KeptQueue> kept_;     ///< no queue is empty
+  NamespaceNumber trimmed_{};    ///< the namespace of which trim() erased events last
+  std::set<Fingerprint> known_;  ///< the fingerprints of all kept events
+  PatternResults results_;       ///< by the numbers of kept events
   uint64_t over_limit_ = 0;
   Undecided undecided_;
 };

@@ -90,7 +90,7 @@ uint32_t WaitIndex::slot_of(const Instance& head) {
   if (!is_new) return *place;
   free_.pop_back();
   waiters_[slot].ns = head.ns;
-  waiters_[slot].workflow = head.revision.workflow;
+  waiters_[slot].revision = head.revision;
   return slot;
 }
 
@@ -205,6 +205,11 @@ bool WaitIndex::listens(const InstanceId& instance) const {
   return found != slots_.end() && waiters_[*found].listener != kNoListener;
 }
 
+Revision WaitIndex::revision_of(const InstanceId& instance) const {
+  const auto found = slots_.find(instance);
+  return found == slots_.end() ? Revision() : waiters_[*found].revision;
+}
+
 Targets WaitIndex::match(std::string_view ns_name, const Attributes& event,
                          const MatchBudget& budget) const {
   index_->match_within(ns_name, event, budget, matched_, undecided_);
@@ -235,7 +240,8 @@ Targets WaitIndex::match(std::string_view ns_name, const Attributes& event,
     } else {
       if (!again) {
         const Waiter& waiter = waiters_[owner & kOwnerMask];
-        targets.instances.push_back({.ns = waiter.ns, .instance = waiter.id});
+        targets.instances.push_back(
+            {.ns = waiter.ns, .instance = waiter.id, .revision = waiter.revision});
       }
       targets.instances.back().entries.push_back(entry);
     }
@@ -278,7 +284,7 @@ WaitIndex::TimerOwner WaitIndex::owner_of(TimerKey key) const {
       return TimerInput::OfInstance{.ns = waiters_[number].ns,
                                     .instance = waiters_[number].id,
                                     .kind = TimerKind(kind_of(key) - kInstanceTimer),
-                                    .workflow = waiters_[number].workflow};
+                                    .workflow = waiters_[number].revision.workflow};
   }
 }
 

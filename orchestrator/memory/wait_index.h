@@ -38,6 +38,7 @@ struct StartTarget {
 struct InstanceTarget {
   NamespaceNumber ns{};
   InstanceId instance;
+  Revision revision;
   std::vector<size_t> entries;
 };
 /// All targets of one event, in a fixed order: starts by number, then instances by id.
@@ -95,6 +96,8 @@ class WaitIndex {
 
   /// Whether the instance listens for events.
   bool listens(const InstanceId& instance) const;
+  /// The revision of a waiting instance; one with the number 0: it does not wait.
+  Revision revision_of(const InstanceId& instance) const;
 
   /// The changes of the current batch: instances whose listeners or timers changed or whose timers
   /// fired, and the workflows, delayed events and grouped events whose timers changed or fired.
@@ -141,11 +144,11 @@ class WaitIndex {
   struct Waiter {
     InstanceId id;
     NamespaceNumber ns{};
-    WorkflowNumber workflow{};
+    Revision revision;
     ListenerIndex::Handle listener = kNoListener;
     Wheel::Handle timer;
   };
-  static_assert(sizeof(Waiter) == 36);
+  static_assert(sizeof(Waiter) == 40);
   struct More {
     std::vector<ListenerIndex::Handle> listeners;
     std::vector<Wheel::Handle> timers;

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/simulation/children.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -16,13 +17,22 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
+using testing::AllOf;
 using testing::Contains;
 using testing::Each;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 constexpr const char* kToneBell = R"(
 id: bell
 states:
 - {id: wait, type: consumeEvent, event: {type: bell, context: {tone: '^(?=high)'}}}
+)";
+
+constexpr const char* kToneKey = R"(
+id: tone-key
+states:
+- {id: wait, type: consumeEvent, event: {type: go, context: {key: jq(.key)}}}
 )";
 
 /// Waits twice, the first time for at most ten seconds, with patterns of its own.
@@ -196,6 +206,30 @@ TEST(LateMatches, EndWithADeadLetterIfTooManyEventsWait) {
   world.publish("bell", "9", 9, {{"tone", std::string("high")}});
   world.run_until_idle();
   for (const Json& instance : world.instances()) EXPECT_EQ(instance["status"], "complete");
+}
+
+TEST(LateMatches, LetEventsThroughThatNoUndecidedInstanceMayWaitFor) {
+  WorldOptions options = small_budget();
+  options.processor.engine.batch.match = {.steps = 0};
+  options.processor.engine.batch.late.events = 3;
+  World world(options);
+  world.apply(kToneBell);
+  world.apply(kToneKey);
+  for (int i = 0; i < 20; ++i) world.start("bell");
+  for (int i = 0; i < 10; ++i) world.start("tone-key", Json{{"key", fmt::format("k{}", i)}});
+  world.publish("bell", "0", 0, {{"tone", std::string("low")}});
+  world.step();
+  EXPECT_EQ(world.metric("millrace_matches_undecided"), 20);
+  for (int i = 0; i < 10; ++i) {
+    const std::string key = fmt::format("k{}", i);
+    world.publish("go", key, nullptr, {{"key", key}});
+  }
+  world.step();
+  EXPECT_THAT(statuses(world, "tone-key"), AllOf(SizeIs(10), Each("complete")));
+  EXPECT_GT(world.metric("millrace_matches_undecided"), 0);
+  world.run_until_idle();
+  EXPECT_THAT(world.dead_letters(), IsEmpty());
+  EXPECT_THAT(statuses(world, "bell"), AllOf(SizeIs(20), Each("waiting")));
 }
 
 }  // namespace

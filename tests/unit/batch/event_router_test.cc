@@ -2,6 +2,9 @@
 // is kept or fans out.
 #include "orchestrator/batch/event_router.h"
 
+#include <set>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -105,6 +108,19 @@ TEST_F(EventRouterTest, KeepsAnEventForAnInstanceThatMayComeToWaitForIt) {
   const NamespaceNumber shop = create_namespace("shop");
   EXPECT_FALSE(kept_events.wants(shop, "shipped"));
   EXPECT_EQ(route(event("shipped"), "shop").kind, Kind::kUnmatched);
+}
+
+TEST_F(EventRouterTest, KeepsAnEventForAnInstanceForWhichAnEarlierOneIsUndecided) {
+  wait_for_go(2);
+  kept_events.keep(*tx, ns, event("other", "1"), fingerprint_of("default", event("other", "1")),
+                   {1, 1});
+  ASSERT_TRUE(kept_events.hold(ns, kept_events.last(), std::set<std::string>()));
+  EXPECT_FALSE(route(event("go", "2")).is_wanted);
+  kept_events.undecided().add(numbered_id(2));
+  const EventRoute found = route(event("go", "2"));
+  EXPECT_TRUE(found.is_wanted);
+  EXPECT_TRUE(found.may_be_late);
+  EXPECT_EQ(route(event("other", "3")).kind, Kind::kUnmatched);
 }
 
 TEST_F(EventRouterTest, FindsADuplicateOfAnEventThatHadAnEffect) {

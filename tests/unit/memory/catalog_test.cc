@@ -2,6 +2,9 @@
 // batch and after a failed read.
 #include "orchestrator/memory/catalog.h"
 
+#include <optional>
+#include <set>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -151,6 +154,22 @@ TEST_F(CatalogTest, KnowsTheEventTypesThatAnInstanceMayStillWaitFor) {
   EXPECT_EQ(beyond.error().code, kDamagedRow);
 }
 
+TEST_F(CatalogTest, KnowsTheEventTypesOfTheRevisionsOfWhichItWasAsked) {
+  const WorkflowNumber orders = apply(text_of("orders"));
+  const WorkflowNumber bills = apply(text_of("bills", "third"));
+  const std::set<Revision> first{Revision{orders, 1}};
+  const std::set<Revision> both{Revision{orders, 1}, Revision{bills, 1}};
+  EXPECT_THAT(catalog.known_types({}), testing::Optional(testing::IsEmpty()));
+  EXPECT_EQ(catalog.known_types(first), std::nullopt);
+  awaited(orders, 1, 1);
+  EXPECT_THAT(catalog.known_types(first), testing::Optional(ElementsAre("first", "second")))
+      << "of all states";
+  EXPECT_EQ(catalog.known_types(both), std::nullopt);
+  awaited(bills, 1, 0);
+  EXPECT_THAT(catalog.known_types(both),
+              testing::Optional(ElementsAre("first", "second", "third")));
+}
+
 TEST_F(CatalogTest, FindsTheServiceThatAFunctionNames) {
   const NamespaceNumber shop = create_namespace("shop");
   set_settings(Json::parse(R"({"services": {"mail": {"url": "http://mail"}}})"));
@@ -284,6 +303,7 @@ TEST_F(CatalogTest, ForgetsTheDefinitionsOfALostBatch) {
   EXPECT_THAT(awaited(orders, 2, 1), ElementsAre("lost"));
   lose_batch();
   EXPECT_FALSE(catalog.definition(*tx, {orders, 2}));
+  EXPECT_EQ(catalog.known_types({Revision{orders, 2}}), std::nullopt);
   apply(text_of("orders", "kept"));
   EXPECT_THAT(awaited(orders, 2, 1), ElementsAre("kept"));
 }

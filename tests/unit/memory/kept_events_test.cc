@@ -1,6 +1,10 @@
 // KeptEvents: events that are stored until no instance can come to wait for them any more.
 #include "orchestrator/memory/kept_events.h"
 
+#include <optional>
+#include <set>
+#include <string>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -235,6 +239,27 @@ TEST_F(KeptEventsTest, KeepsAHeldEventAndAllLaterEventsOfItsNamespace) {
   kept_events->trim(*tx);
   commit_kept_events();
   EXPECT_THAT(rows(), IsEmpty());
+}
+
+TEST_F(KeptEventsTest, WantsOnlyTheTypesForWhichEventsAreHeld) {
+  keep("go", 1);
+  keep("go", 2);
+  EXPECT_TRUE(kept_events->hold(kSpace, 1, std::set<std::string>{"go", "stop"}));
+  EXPECT_TRUE(kept_events->wants(kSpace, "go"));
+  EXPECT_TRUE(kept_events->wants(kSpace, "stop"));
+  EXPECT_FALSE(kept_events->wants(kSpace, "whatever"));
+  EXPECT_TRUE(kept_events->hold(kSpace, 2, std::set<std::string>{"again"}));
+  EXPECT_TRUE(kept_events->wants(kSpace, "again"));
+  kept_events->let_go(1);
+  EXPECT_TRUE(kept_events->wants(kSpace, "stop")) << "an event of the namespace is held";
+  kept_events->hold_types(kSpace, std::nullopt);
+  EXPECT_TRUE(kept_events->wants(kSpace, "whatever"));
+  kept_events->let_go(2);
+  EXPECT_FALSE(kept_events->wants(kSpace, "go"));
+  EXPECT_TRUE(kept_events->hold(kSpace, 2, std::set<std::string>{"go"}));
+  EXPECT_TRUE(kept_events->hold(kSpace, 2, std::set<std::string>{"stop"}));
+  EXPECT_TRUE(kept_events->wants(kSpace, "stop")) << "by a second holder of the event";
+  EXPECT_FALSE(kept_events->wants(kSpace, "whatever"));
 }
 
 TEST_F(KeptEventsTest, RefusesToHoldAnEventThatIsNotKept) {

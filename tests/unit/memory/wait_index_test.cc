@@ -227,6 +227,41 @@ TEST(WaitIndex, KeepsTheDueTimersOverALostBatchThatItDidNotReturn) {
   EXPECT_THAT(due(waiting, 10), ElementsAre("10 delayed 2", "10 delayed 3"));
 }
 
+TEST(WaitIndex, KnowsTheRevisionsOfTheInstancesThatWait) {
+  BatchCount batches;
+  WaitIndex waiting(batches);
+  Instance one = waiter(1, {{0, type("t")}});
+  one.revision = {WorkflowNumber(7), 3};
+  EXPECT_TRUE(waiting.update("default", one));
+  EXPECT_EQ(waiting.revision_of(one.id), one.revision);
+  const Targets targets = waiting.match("default", event("t"));
+  ASSERT_THAT(targets.instances, testing::SizeIs(1));
+  EXPECT_EQ(targets.instances.front().revision, one.revision);
+  one.listeners.clear();
+  EXPECT_TRUE(waiting.update("default", one));
+  EXPECT_EQ(waiting.revision_of(one.id), Revision());
+}
+
+TEST(WaitIndex, ReturnsTheTimersOfWorkflowsInTurnsIfMoreAreDueThanOneCallReturns) {
+  BatchCount batches;
+  WaitIndex waiting(batches);
+  for (uint8_t number = 1; number <= 200; ++number) {
+    Instance many = waiter(number, {}, {delay(10)});
+    many.revision = {WorkflowNumber(1), 1};
+    EXPECT_TRUE(waiting.update("default", many));
+  }
+  Instance other = waiter(250, {}, {delay(20)});
+  other.revision = {WorkflowNumber(2), 1};
+  EXPECT_TRUE(waiting.update("default", other));
+  std::vector<TimerInput> timers;
+  EXPECT_FALSE(waiting.advance(from_millis(20), timers, 4));
+  ASSERT_THAT(timers, testing::SizeIs(4));
+  EXPECT_TRUE(std::any_of(timers.begin(), timers.end(), [&](const TimerInput& timer) {
+    const auto* const of = std::get_if<TimerInput::OfInstance>(&timer.owner);
+    return of != nullptr && of->instance == other.id;
+  })) << "although it is due later than all others";
+}
+
 TEST(WaitIndex, ForgetsDisarmedTimers) {
   BatchCount batches;
   WaitIndex waiting(batches);
