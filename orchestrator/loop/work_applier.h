@@ -4,7 +4,9 @@
 // overtake. Engine thread only, except reads_events().
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
