@@ -75,8 +75,8 @@ std::vector<Scenario> all_scenarios() {
   std::erase_if(steady, [](const AttackKind& kind) {
     return kind.name == "fanouts" || kind.name == "timers";
   });
-  scenarios.push_back({"steady", "loops, patterns, foreach and deletion", std::move(steady),
-                       kAttackerNamespace});
+  scenarios.push_back(
+      {"steady", "loops, patterns, foreach and deletion", std::move(steady), kAttackerNamespace});
   scenarios.push_back({"all", "all at once", attack_kinds(), kAttackerNamespace});
   scenarios.push_back({"same", "all, in the same namespace", attack_kinds(), kVictimNamespace});
   return scenarios;
@@ -91,7 +91,9 @@ struct NeighbourRow {
   std::string engine;                  ///< the same during the attack
   std::string others;                  ///< busiest() of the other threads during the attack
   std::string longest_turn;            ///< during the attack
-  std::vector<std::string> work;       ///< of each attack
+  double commit_waits = 0;        ///< of commits for checkpoints, in seconds, during the attack
+  double events_refused = 0;      ///< dead letters `millrace.match.budget` during the attack
+  std::vector<std::string> work;  ///< of each attack
   std::vector<std::string_view> idle;  ///< attacks for which the server has committed nothing
 };
 
@@ -176,6 +178,8 @@ NeighbourRow measure_row(const Scenario& scenario, size_t in_flight, double seco
   progress.victim_started = measured.beside.started;
   measured.longest_unit = longest_unit(progress.before, progress.after);
   measured.longest_turn = longest_turn_between(progress.before, progress.after);
+  measured.commit_waits = progress.grown("millrace_store_commit_wait_seconds");
+  measured.events_refused = progress.grown("millrace_matches_refused_total");
   for (size_t i = 0; i < attacks.size(); ++i) {
     const double work = work_of(*attacks[i], progress, server);
     measured.work.push_back(fmt::format("{:.0f} {}", work, attacks[i]->units()));
@@ -207,7 +211,7 @@ std::string longest(const std::optional<double>& seconds) {
   return std::isinf(*seconds) ? "more than measured" : fmt::format("{:.2f}", *seconds * 1000);
 }
 
-/// Remarks on a row: what did not end, and attacks that did nothing.
+/// Remarks on a row: what did not end, for what all had to wait, and attacks that did nothing.
 std::string remarks(const NeighbourRow& measured) {
   std::vector<std::string> all;
   if (measured.beside.unfinished > 0) {
@@ -215,6 +219,13 @@ std::string remarks(const NeighbourRow& measured) {
   }
   if (measured.beside.refused > 0) {
     all.push_back(fmt::format("{} commands refused", measured.beside.refused));
+  }
+  if (measured.events_refused > 0) {
+    all.push_back(
+        fmt::format("{:.0f} events refused because of undecided matches", measured.events_refused));
+  }
+  if (measured.commit_waits > 0) {
+    all.push_back(fmt::format("commits waited {:.2f} s for checkpoints", measured.commit_waits));
   }
   if (!measured.idle.empty()) {
     all.push_back(fmt::format("NO WORK was committed for: {}", fmt::join(measured.idle, ", ")));

@@ -295,6 +295,9 @@ struct Metrics::Series {
       "millrace_store_checkpoint_bytes_per_second",
       "How many committed bytes a second checkpoints bring into data.mdb, as measured; 0: not "
       "measured yet.");
+  prometheus::Gauge& commit_waits =
+      gauge("millrace_store_commit_wait_seconds",
+            "How long commits have waited for checkpoints since the store was opened.");
   prometheus::Gauge& oldest_ended =
       gauge("millrace_oldest_ended_instance_start_seconds",
             "Unix time at which the oldest ended instance that the store has was started; 0: the "
@@ -455,6 +458,7 @@ void Metrics::set_store(const StoreFigures& figures) {
   series_->store_waiting_bytes.Set(static_cast<double>(figures.size.waiting_bytes));
   series_->archive_bytes.Set(static_cast<double>(figures.archive_bytes.value_or(0)));
   series_->checkpoint_rate.Set(static_cast<double>(figures.checkpoint_rate.value_or(0)));
+  series_->commit_waits.Set(std::chrono::duration<double>(figures.commit_waits).count());
   series_->oldest_ended.Set(unix_seconds(figures.oldest_ended));
   const std::vector<NamespaceUsage> none;
   const std::vector<NamespaceUsage>& namespaces = figures.namespaces ? *figures.namespaces : none;

@@ -51,7 +51,8 @@ Result<std::vector<NamespaceUsage>> usage_of(const View& view,
 
 Result<StoreFigures> read_figures(const Environment& environment) {
   StoreFigures figures{.size = TRY(environment.size()),
-                       .checkpoint_rate = environment.checkpoint_rate()};
+                       .checkpoint_rate = environment.checkpoint_rate(),
+                       .commit_waits = environment.commit_waits().time};
   figures.archive_bytes = archive_bytes(environment.folder() / kArchiveFolder);
   const Snapshot view = TRY(Snapshot::take(environment));
   TRY(check_known_format(view));

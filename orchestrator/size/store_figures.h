@@ -3,6 +3,7 @@
 // the list of the archive's files, without a scan of the instances. Any thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@ struct NamespaceUsage {
 struct StoreFigures {
   StoreSize size;
   std::optional<uint64_t> checkpoint_rate;  ///< Environment::checkpoint_rate()
+  std::chrono::nanoseconds commit_waits{};  ///< the time of Environment::commit_waits()
   /// Each namespace, in the order of the names. nullopt: the index that counts the instances is not
   /// complete (index_build.h).
   std::optional<std::vector<NamespaceUsage>> namespaces;

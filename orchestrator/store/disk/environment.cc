@@ -242,6 +242,8 @@ std::optional<uint64_t> Environment::checkpoint_rate() const { return overlay_->
 
 bool Environment::is_behind() const { return overlay_->is_behind(); }
 
+CommitWaits Environment::commit_waits() const { return overlay_->commit_waits(); }
+
 Status Environment::shrink_journals() { return overlay_->shrink_journals(); }
 
 Status Environment::check_room(uint64_t reserve) {

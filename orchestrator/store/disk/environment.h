@@ -132,6 +132,10 @@ class Environment {
   /// it has caught up. Call it on the Transaction's thread.
   bool is_behind() const;
 
+  /// How often, and how long, commits had to wait for a checkpoint since the store was opened. Any
+  /// thread.
+  CommitWaits commit_waits() const;
+
   /// Makes a checkpoint, after which the journals have no commit that LMDB lacks, and cuts both
   /// journal files to their headers. Errors: those of checkpoint(). Call it on the Transaction's
   /// thread, between batches.

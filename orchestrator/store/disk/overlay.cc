@@ -226,7 +226,12 @@ Status Overlay::make_way(Limit limit) {
       return over * static_cast<double>(frozen_->load.rows) <
              static_cast<double>(options_.checkpoint_bytes) * static_cast<double>(applied_rows_);
     };
-    changed_.wait(lock, is_in_time);
+    if (!is_in_time()) {
+      ++waits_.commits;
+      const auto began = std::chrono::steady_clock::now();
+      changed_.wait(lock, is_in_time);
+      waits_.time += std::chrono::steady_clock::now() - began;
+    }
     // If the checkpoint lacks space, commits that free space must continue.
     if (failure_ && !(is_full(*failure_) && limit == Limit::kPassed)) {
       return tl::unexpected(*failure_);
@@ -236,6 +241,11 @@ Status Overlay::make_way(Limit limit) {
   TRY(switch_memtable());
   wait_for_checkpoint();
   return {};
+}
+
+CommitWaits Overlay::commit_waits() const {
+  const std::lock_guard lock(mutex_);
+  return waits_;
 }
 
 /// The bytes that make_way() still permits are half of a memtable then, or fewer.

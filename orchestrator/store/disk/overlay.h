@@ -46,6 +46,12 @@ struct OverlayOptions {
   std::function<void(const Error&)> on_failure;
 };
 
+/// How often, and how long, commits had to wait for a checkpoint since the store was opened.
+struct CommitWaits {
+  uint64_t commits = 0;  ///< with one that waits now
+  std::chrono::nanoseconds time{};
+};
+
 class Overlay {
  public:
   /// Reads the journal in `folder` and starts the checkpoint thread. `file` must outlive the
@@ -91,6 +97,9 @@ class Overlay {
   /// Whether commits write more than the checkpoint: see Environment::is_behind(). On the
   /// Transaction's thread.
   bool is_behind() const;
+
+  /// See Environment::commit_waits(). Any thread.
+  CommitWaits commit_waits() const;
 
   /// How fast checkpoints are: see Environment::checkpoint_rate(). Any thread.
   std::optional<uint64_t> checkpoint_rate() const { return rate_.get(); }
@@ -147,6 +156,7 @@ class Overlay {
   uint64_t applied_rows_ = 0;     ///< rows of `frozen_` that are in LMDB
   std::optional<Error> failure_;  ///< the checkpoint's error; clearing it resumes the checkpoint
   LmdbFile::Size size_;           ///< the size of LMDB after the last checkpoint
+  CommitWaits waits_;
   CheckpointRate rate_;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;

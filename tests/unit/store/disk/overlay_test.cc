@@ -307,6 +307,34 @@ TEST_F(OverlayTest, IsBehindIfCommitsWriteMuchMoreThanTheCheckpoint) {
   EXPECT_FALSE(environment_->is_behind());
 }
 
+TEST_F(OverlayTest, MeasuresHowLongCommitsWaitForTheCheckpoint) {
+  std::promise<void> permission;
+  const std::shared_future<void> permitted = permission.get_future().share();
+  open({.checkpoint_bytes = 10'000,
+        .checkpoint_clock = [permitted, looks = std::make_shared<int>(0)] {
+          permitted.wait();
+          return std::chrono::seconds(++*looks);
+        }});
+  const auto commit = [&] {
+    tx_->put(Table::kLive, "key", std::string(12'000, 'x'));
+    return tx_->commit();
+  };
+  EXPECT_TRUE(commit());
+  EXPECT_TRUE(commit()) << "begins the checkpoint, and fills the next memtable";
+  EXPECT_EQ(environment_->commit_waits().commits, 0U);
+  EXPECT_EQ(environment_->commit_waits().time, std::chrono::nanoseconds(0));
+  std::atomic<bool> is_over = false;
+  std::thread permits([&] {
+    while (environment_->commit_waits().commits == 0 && !is_over) std::this_thread::yield();
+    permission.set_value();
+  });
+  EXPECT_TRUE(commit());
+  is_over = true;
+  permits.join();
+  EXPECT_EQ(environment_->commit_waits().commits, 1U);
+  EXPECT_GT(environment_->commit_waits().time, std::chrono::nanoseconds(0));
+}
+
 TEST_F(OverlayTest, MovesAllRowsIntoLmdbWhenItIsClosed) {
   open({});
   tx_->put(Table::kLive, "key", "value");
