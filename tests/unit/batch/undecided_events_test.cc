@@ -243,17 +243,23 @@ TEST_F(UndecidedEventsTest, BecomeOneDeadLetterIfAQuotaRefusesTheirStarts) {
 TEST_F(UndecidedEventsTest, BecomeDeadLettersIfTooManyWait) {
   make_batch({.match = kNoBudget, .late = {.events = 2}});
   define(kBeginsPickily);
+  define("id: ends\nstart: {type: event, event: {type: then}}\nstates: [{id: done, type: noop}]");
   apply("begin", "1");
   apply("go", "2", "yes");
   apply("then", "3");
   EXPECT_EQ(outcome.counts.matches_refused, 0U);
-  apply("begin", "4");
+  EXPECT_EQ(outcome.counts.instances_started, 1U);
+  apply("then", "4");
   EXPECT_EQ(outcome.counts.matches_refused, 1U);
   EXPECT_EQ(outcome.counts.instances_started, 0U) << "a refused event has no effect at all";
   EXPECT_THAT(outbox_subjects(), ElementsAre("millrace.dlq.default.millrace%2Ematch%2Ebudget"));
-  go_on();
-  EXPECT_THAT(stored_live(), IsEmpty()) << "the instance got the two events that waited";
   apply("begin", "5");
+  EXPECT_EQ(outcome.counts.matches_refused, 0U);
+  EXPECT_EQ(outcome.counts.instances_started, 1U) << "the undecided instance needs no such event";
+  go_on();
+  EXPECT_THAT(stored_live(), SizeIs(1)) << "the first instance got the two events that waited";
+  apply("then", "6");
+  EXPECT_EQ(outcome.counts.matches_refused, 0U);
   EXPECT_EQ(outcome.counts.instances_started, 1U);
 }
 
