@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/check.h"
 
@@ -23,7 +24,7 @@ Status FanOuts::load() {
   TRY(each_fan_out(
       batch_.tx, [&](uint64_t number) { numbers.push_back(number); }, damaged));
   for (const uint64_t number : numbers) {
-    const auto ns = batch_.kept_events.hold(number);
+    const auto ns = batch_.kept_events.hold(number, HeldTypes(std::in_place));
     if (!ns) {
       damaged(ns.error());
       continue;
@@ -41,9 +42,17 @@ Status FanOuts::load() {
     if (!batch_.catalog.has_namespace(*ns)) continue;
     const Targets targets =
         batch_.waiting.match(batch_.catalog.name_of(*ns), Attributes(*held.event));
-    for (const InstanceTarget& target : targets.instances) lane.add_target(one, target.instance);
+    std::set<Revision> revisions;
+    for (const InstanceTarget& target : targets.instances) {
+      lane.add_target(one, target.instance);
+      revisions.insert(target.revision);
+    }
     // The match may be undecided now because other instances have come to wait since.
-    for (const InstanceId& instance : targets.undecided_instances) lane.add_target(one, instance);
+    for (const InstanceId& instance : targets.undecided_instances) {
+      lane.add_target(one, instance);
+      revisions.insert(batch_.waiting.revision_of(instance));
+    }
+    batch_.kept_events.hold_types(*ns, batch_.catalog.known_types(revisions));
   }
   return {};
 }

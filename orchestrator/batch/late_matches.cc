@@ -54,7 +54,8 @@ Status LateMatches::load() {
       },
       damaged));
   for (auto& [number, record] : found) {
-    const auto ns = batch_.kept_events.hold(number);
+    const HeldTypes types = record.starts.empty() ? types_of(record.instances) : std::nullopt;
+    const auto ns = batch_.kept_events.hold(number, types);
     if (!ns) {
       damaged(ns.error());
       continue;

@@ -43,6 +43,8 @@ Status load_workflow(EngineState& engine, const WorkflowEntry& entry) {
   const WorkflowNumber number = entry.number;
   const auto workflow = TRY(engine.catalog.definition(engine.tx, {number, entry.latest}));
   TRY(engine.waiting.set_start(engine.catalog.name_of(entry.ns), number, workflow->start.events));
+  // So that Catalog::known_types() knows those of the instances that wait since an earlier process.
+  TRY(engine.catalog.awaited(engine.tx, {number, entry.latest}, workflow->start.state));
   if (!workflow->start.cron) return {};
   const auto row = TRY(read_schedule(engine.tx, number));
   if (!row) {

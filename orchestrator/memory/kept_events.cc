@@ -124,11 +124,11 @@ uint64_t KeptEvents::last_of(NamespaceNumber ns) const {
   return kept.empty() ? 0 : kept.back().place.number;
 }
 
-Result<NamespaceNumber> KeptEvents::hold(uint64_t number) {
+Result<NamespaceNumber> KeptEvents::hold(uint64_t number, const HeldTypes& types) {
   for (const auto& [ns, kept] : kept_) {
     const auto found = from_number(kept, number);
     if (found == kept.end() || found->place.number != number) continue;
-    TRY(hold(ns, number));
+    TRY(hold(ns, number, types));
     return ns;
   }
   return tl::unexpected(names_no_kept_event(number));

@@ -103,11 +103,11 @@ class KeptEvents {
   /// event is not trimmed, and all later events of its namespace become kept events. An event that
   /// is held twice must be let go twice. Returns the namespace. Error: a damaged row of `fanout`,
   /// if there is no kept event with that number.
-  Result<NamespaceNumber> hold(uint64_t number);
-  /// The same for a kept event of the namespace `ns`, without a search through the namespaces.
   /// `types`: only later events of these types become kept events, because those that have not got
   /// the held one may come to wait for no others. They stay wanted as long as an event of the
   /// namespace is held.
+  Result<NamespaceNumber> hold(uint64_t number, const HeldTypes& types = std::nullopt);
+  /// The same for a kept event of the namespace `ns`, without a search through the namespaces.
   Status hold(NamespaceNumber ns, uint64_t number, const HeldTypes& types = std::nullopt);
   /// Adds types for an event of the namespace that is held already.
   void hold_types(NamespaceNumber ns, const HeldTypes& types);

@@ -146,6 +146,22 @@ TEST(FanOut, KeepsOnlyEventsThatItsTargetsMayComeToWaitFor) {
   EXPECT_EQ(world.rows_of("recent"), 2U);
 }
 
+TEST(FanOut, KeepsOnlySuchEventsAlsoAfterARestart) {
+  World world(small_batches());
+  world.apply(kTwoBells);
+  world.apply(kKeyed);
+  for (int i = 0; i < 10; ++i) world.start("two-bells");
+  const std::string keyed = world.start("keyed", Json{{"key", "k"}})["id"];
+  world.publish("bell", "1");
+  world.step();
+  world.restart();
+  world.publish("go", "2", nullptr, {{"key", std::string("k")}});
+  for (int i = 0; i < 3 && world.status(keyed) != "complete"; ++i) world.step();
+  EXPECT_EQ(world.status(keyed), "complete");
+  EXPECT_EQ(world.rows_of("recent"), 1U);
+  EXPECT_GT(world.rows_of("fanout"), 0U);
+}
+
 TEST(FanOut, ContinuesAfterACrashInAnyBatch) {
   for (int batches = 0; batches < 7; ++batches) {
     SCOPED_TRACE(batches);
