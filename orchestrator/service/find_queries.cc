@@ -57,7 +57,8 @@ Result<Json> Queries::find(const View& view, std::string_view ns, std::string_vi
   const NamespaceNumber number = TRY(find_namespace(view, ns));
   Json items = Json::array();
   if (const Result<IdRange> range = ids_with_prefix(text)) {
-    for (const StoredHead& stored : TRY(newest_heads(view, number, *range))) {
+    const std::vector<StoredHead> heads = TRY(newest_heads(view, number, *range));
+    for (const StoredHead& stored : heads) {
       const Result<Instance> head = head_of(view, stored.table, stored.key, stored.value);
       items.push_back(found_item("instance", to_string(stored.id), TRY(label_of(view, head))));
     }

@@ -23,7 +23,8 @@ class FindQueriesTest : public QueryTest {
   /// The items, as "kind id: label".
   std::vector<std::string> found(const std::string& text) {
     std::vector<std::string> items;
-    for (const Json& item : answer(find(text))["items"]) {
+    const Json answered = answer(find(text));
+    for (const Json& item : answered["items"]) {
       items.push_back(fmt::format("{} {}: {}", item["kind"].get<std::string>(),
                                   item["id"].get<std::string>(), item["label"].get<std::string>()));
     }

@@ -41,7 +41,8 @@ states:
   /// The numbers of the listed instances.
   std::vector<int> numbers(const InstanceFilter& filter) {
     std::vector<int> found;
-    for (const Json& item : list(filter)["items"]) {
+    const Json page = list(filter);
+    for (const Json& item : page["items"]) {
       found.push_back(parse_instance_id(item["id"].get<std::string>())->bytes.back());
     }
     return found;

@@ -199,7 +199,8 @@ TEST_F(CallRowsTest, AreReadFromAnIndexOn) {
   const Instance head = *read_live_head(*tx, instance.ns, instance.id).value();
   const auto attempts = [&](size_t first, size_t most) {
     std::vector<uint32_t> found;
-    for (const Call& call : read_some_calls(*tx, head, first, most).value()) {
+    const std::vector<Call> calls = read_some_calls(*tx, head, first, most).value();
+    for (const Call& call : calls) {
       found.push_back(call.attempt);
     }
     return found;

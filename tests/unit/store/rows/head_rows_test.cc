@@ -352,8 +352,8 @@ TEST_F(HeadRowsTest, AreReadInARangeOfIdsInBothDirections) {
   write_live(make(3, NamespaceNumber(2)));
   const auto some = [&](Table table, const IdRange& range, Direction direction, size_t most = 10) {
     std::string seen;
-    for (const StoredHead& stored :
-         some_heads(*tx, table, NamespaceNumber(1), range, direction, most).value()) {
+    const auto heads = some_heads(*tx, table, NamespaceNumber(1), range, direction, most).value();
+    for (const StoredHead& stored : heads) {
       const Result<Instance> head = head_of(*tx, stored.table, stored.key, stored.value);
       EXPECT_TRUE(head);
       if (head) EXPECT_EQ(head->id, stored.id);
