@@ -15,6 +15,10 @@ Json Disclosure::over(Json value) const {
   return masked ? *std::move(masked) : Json(kWithheld);
 }
 
+bool Disclosure::shows(const std::string& text) const {
+  return !hides_ && (masks_ == nullptr || over(text) == Json(text));
+}
+
 Disclosure Disclosures::of(Sealing sealing) {
   if (!sealing.is_masked()) return static_cast<bool>(sealing);
   if (!std::exchange(has_read_, true)) masks_ = read_masks();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/json.h"
@@ -29,6 +30,10 @@ class Disclosure {
   /// The value as it is shown: unchanged, with masks, or kWithheld. kWithheld also if the masks
   /// would take too long.
   Json over(Json value) const;
+
+  /// Whether the text is shown unchanged. A filter that compares values finds only such texts:
+  /// otherwise it would confirm a guess at a text that is masked or hidden.
+  bool shows(const std::string& text) const;
 
  private:
   bool hides_ = false;

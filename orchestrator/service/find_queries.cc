@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
@@ -60,7 +61,8 @@ Result<Json> Queries::find(const View& view, std::string_view ns, std::string_vi
     const std::vector<StoredHead> heads = TRY(newest_heads(view, number, *range));
     for (const StoredHead& stored : heads) {
       const Result<Instance> head = head_of(view, stored.table, stored.key, stored.value);
-      items.push_back(found_item("instance", to_string(stored.id), TRY(label_of(view, head))));
+      const std::string label = TRY(label_of(view, head));
+      items.push_back(found_item("instance", to_string(stored.id), label));
     }
   }
   if (is_identifier(text)) {
@@ -75,20 +77,20 @@ Result<Json> Queries::find(const View& view, std::string_view ns, std::string_vi
     if (const auto record = TRY(read_workflow(view, number, text))) continues = see(text, *record);
     if (continues) TRY(each_workflow_behind(view, number, text, see));
   }
-  const StartedUnderKey started = TRY(started_under(view, ns, number, {.key = std::string(text)}));
+  Disclosures disclosures(view, ns, number);
+  const InstanceFilter by_key{.key = std::string(text)};
+  const StartedUnderKey started =
+      TRY(started_under(view, ns, number, by_key, bounds_from_now(), disclosures));
   size_t keys = 0;
   bool is_complete = !started.is_cut;
   for (const InstanceId& id : started.ids) {
-    const auto head = read_head_anywhere(view, number, id);
-    if (head && !*head) continue;  // the instance was deleted
-    if (keys == kMostFoundKeys) {
+    if (keys++ == kMostFoundKeys) {
       is_complete = false;
       break;
     }
-    ++keys;
-    const Result<Instance> found =
-        head ? Result<Instance>(**head) : Result<Instance>(tl::unexpected(head.error()));
-    items.push_back(found_item("key", to_string(id), TRY(label_of(view, found))));
+    const auto head = TRY(read_head_anywhere(view, number, id));
+    const std::string label = TRY(label_of(view, *head));
+    items.push_back(found_item("key", to_string(id), label));
   }
   if (is_event_sequence(text)) {
     items.push_back(found_item("event", std::string(text), "sequence of the event stream"));

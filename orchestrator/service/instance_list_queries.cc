@@ -149,10 +149,9 @@ Result<bool> Queries::matches(const View& view, const Instance& one, const Insta
   if (!filter.error.empty() && !(one.error && glob_matches(filter.error, one.error->code))) {
     return false;
   }
-  if (!filter.correlation.empty()) {
-    if (one.correlation != filter.correlation) return false;
-    // A text that is masked or hidden in an answer is not found by its value either.
-    if (disclosures.of(one.sealed).over(one.correlation) != Json(one.correlation)) return false;
+  if (!filter.correlation.empty() && (one.correlation != filter.correlation ||
+                                      !disclosures.of(one.sealed).shows(one.correlation))) {
+    return false;
   }
   for (const InstanceTrait trait : filter.traits) {
     if (!TRY(has_trait(view, one, trait))) return false;
@@ -165,7 +164,9 @@ Result<bool> Queries::matches(const View& view, const Instance& one, const Insta
 
 Result<Queries::StartedUnderKey> Queries::started_under(const View& view, std::string_view ns,
                                                         NamespaceNumber number,
-                                                        const InstanceFilter& filter) {
+                                                        const InstanceFilter& filter,
+                                                        const WalkBounds& bounds,
+                                                        Disclosures& disclosures) {
   StartedUnderKey found;
   if (filter.key.size() > kMostKeyBytes) return found;
   SomeWorkflows places;
@@ -179,9 +180,19 @@ Result<Queries::StartedUnderKey> Queries::started_under(const View& view, std::s
   } else {
     places.emplace_back(filter.workflow, TRY(find_workflow(view, ns, filter.workflow)));
   }
-  for (const auto& [id, record] : places) {
-    const auto start = TRY(read_idempotency(view, record.number, filter.key));
-    if (start) found.ids.push_back(start->instance);
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (i > 0 && bounds.is_over && bounds.is_over()) {
+      found.is_cut = true;
+      break;
+    }
+    const auto start = TRY(read_idempotency(view, places[i].second.number, filter.key));
+    if (!start) continue;
+    // Neither the list nor its numbers may tell that an instance has a key which is not shown. Of a
+    // damaged head it is not known whether the key is shown.
+    const auto head = read_head_anywhere(view, number, start->instance);
+    if (!head && !is_damaged_row(head.error())) return tl::unexpected(head.error());
+    const bool is_shown = head && *head && disclosures.of((*head)->sealed).shows(filter.key);
+    if (is_shown) found.ids.push_back(start->instance);
   }
   std::sort(found.ids.begin(), found.ids.end());
   if (!filter.oldest_first) std::reverse(found.ids.begin(), found.ids.end());
@@ -217,14 +228,16 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
     page.add(damaged_item(id, error), to_string(id));
     return true;
   };
+  const WalkBounds bounds = bounds_from_now();
   WalkEnd end;
   bool is_cut = false;
   if (selection && !filter.key.empty()) {
-    const StartedUnderKey started = TRY(started_under(view, ns, number, filter));
-    end = TRY(each_of(view, *selection, started.ids, see, see_damaged, bounds_from_now()));
+    const StartedUnderKey started =
+        TRY(started_under(view, ns, number, filter, bounds, disclosures));
+    end = TRY(each_of(view, *selection, started.ids, see, see_damaged, bounds));
     is_cut = started.is_cut;
   } else if (selection) {
-    end = TRY(each_selected(view, *selection, see, see_damaged, bounds_from_now()));
+    end = TRY(each_selected(view, *selection, see, see_damaged, bounds));
   }
   TRY(std::move(status));
   if (end.cut) page.continue_at(to_string(*end.cut));

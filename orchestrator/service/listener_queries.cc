@@ -33,10 +33,7 @@ bool shows_listener(const ListenerFilter& filter, const EventFilter& event,
       event.predicates.begin(), event.predicates.end(), [&](const Predicate& predicate) {
         if (predicate.attribute != filter.attribute) return false;
         if (!filter.value) return true;
-        // A text that is masked or hidden in an answer is not found by its value either.
-        const bool is_shown =
-            disclosure.shows_all() || disclosure.over(predicate.text) == Json(predicate.text);
-        return is_shown && predicate_holds(predicate, *filter.value);
+        return disclosure.shows(predicate.text) && predicate_holds(predicate, *filter.value);
       });
 }
 

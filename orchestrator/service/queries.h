@@ -114,13 +114,14 @@ class Queries {
   /// `id`. Errors: also damaged rows.
   Result<bool> matches(const View& view, const Instance& one, const InstanceFilter& filter,
                        Disclosures& disclosures);
-  /// The instances that were started under an idempotency key.
+  /// The instances that were started under an idempotency key, which is shown in them.
   struct StartedUnderKey {
     std::vector<InstanceId> ids;  ///< in the order of the filter
-    bool is_cut = false;          ///< not all workflows were looked at, since there are too many
+    bool is_cut = false;  ///< not all workflows were looked at: too many, or too little time
   };
   Result<StartedUnderKey> started_under(const View& view, std::string_view ns,
-                                        NamespaceNumber number, const InstanceFilter& filter);
+                                        NamespaceNumber number, const InstanceFilter& filter,
+                                        const WalkBounds& bounds, Disclosures& disclosures);
   /// The statuses of the instances that are in a state with that id, of one workflow or of all,
   /// from the counts of the index; nullopt: too much would have to be read, or the index is not
   /// complete.

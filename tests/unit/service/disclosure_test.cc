@@ -36,6 +36,15 @@ TEST_F(DisclosureTest, MasksTheSecretsOfTheNamespaceInMaskedDataOnly) {
   EXPECT_FALSE(disclosures.of(Sealing::kMasked).hides());
 }
 
+TEST_F(DisclosureTest, TellsWhichTextsItShowsUnchanged) {
+  put_secret("key", "4711-0815");
+  Disclosures disclosures(*tx, "default", ns);
+  EXPECT_TRUE(disclosures.of(Sealing::kNone).shows("4711-0815"));
+  EXPECT_FALSE(disclosures.of(Sealing::kMasked).shows("order 4711-0815"));
+  EXPECT_TRUE(disclosures.of(Sealing::kMasked).shows("order 12"));
+  EXPECT_FALSE(disclosures.of(Sealing::kHidden).shows("order 12"));
+}
+
 TEST_F(DisclosureTest, MasksValuesThatASecretHadBefore) {
   put_secret("key", "another value");
   ASSERT_TRUE(keep_former_value(*tx, ns, "4711-0815"));

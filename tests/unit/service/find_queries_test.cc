@@ -68,6 +68,9 @@ TEST_F(FindQueriesTest, FindTheInstancesOfAnIdempotencyKey) {
   EXPECT_THAT(found("key 1"), ElementsAre("key " + id(1) + ": waits, waiting"));
   EXPECT_THAT(found("key"), IsEmpty()) << "it is not the whole key";
   EXPECT_THAT(found("key 2"), IsEmpty()) << "its instance does not exist";
+  instance.sealed = true;
+  store(instance);
+  EXPECT_THAT(found("key 1"), IsEmpty()) << "the key is not shown in the instance";
 }
 
 TEST_F(FindQueriesTest, TakeANumberForTheSequenceOfAnEvent) {

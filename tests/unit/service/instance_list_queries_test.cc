@@ -132,6 +132,27 @@ TEST_F(InstanceListQueriesTest, HaveTheInstancesOfAnIdempotencyKey) {
   EXPECT_EQ(list_outcome({.workflow = "none", .key = "o-1"}), "workflow.not_found");
 }
 
+TEST_F(InstanceListQueriesTest, DoNotTellThatASealedInstanceHasAKeyWhichIsNotShown) {
+  give_key(waits, "o-1", 1);
+  Instance instance = waiting_instance(waits, 1);
+  instance.idempotency_key = "o-1";
+  instance.sealed = true;
+  store(instance);
+  const Json hidden = list({.key = "o-1"});
+  EXPECT_EQ(hidden, list({.key = "o-2"})) << "as for a key that no instance has";
+  EXPECT_EQ(hidden["looked"], 0);
+}
+
+TEST_F(InstanceListQueriesTest, EndTheSearchForAKeyAfterATime) {
+  give_key(waits, "o-1", 1);
+  give_key(two_steps, "o-1", 2);
+  clock.let_looks_take(milliseconds(50));
+  const Json page = list({.key = "o-1"});
+  EXPECT_EQ(page["items"].size(), 1U);
+  EXPECT_EQ(page["complete"], false);
+  EXPECT_EQ(page["next"], nullptr);
+}
+
 TEST_F(InstanceListQueriesTest, HaveTheInstancesOfACorrelation) {
   Instance correlated = waiting_instance(waits, 1);
   correlated.correlation = "c-1";
