@@ -355,8 +355,7 @@ TEST_F(HeadRowsTest, AreReadInARangeOfIdsInBothDirections) {
     const auto heads = some_heads(*tx, table, NamespaceNumber(1), range, direction, most).value();
     for (const StoredHead& stored : heads) {
       const Result<Instance> head = head_of(*tx, stored.table, stored.key, stored.value);
-      EXPECT_TRUE(head);
-      if (head) EXPECT_EQ(head->id, stored.id);
+      EXPECT_TRUE(head && head->id == stored.id);
       seen += std::to_string(stored.id.bytes[15]);
     }
     return seen;
