@@ -283,7 +283,7 @@ Result<int> lists(const ModeArguments& arguments) {
     return queries.find(view, "default", id);
   });
   bench.measure_pages("correlation", {.correlation = "c-4711"});
-  bench.measure_pages("status=waiting and state", {.statuses = {kWaiting}, .state = "ship"});
+  bench.measure_pages("status=waiting and error", {.statuses = {kWaiting}, .error = "card.*"});
   bench.measure_pages("has=retrying", {.traits = {InstanceTrait::kRetrying}});
   return 0;
 }
