@@ -20,8 +20,8 @@
 namespace millrace {
 namespace {
 
-/// The most rows of counts that one query reads.
-constexpr size_t kMostCountRows = 200'000;
+/// The most rows of counts, and of workflows for their names, that one query reads.
+constexpr size_t kMostCountRows = 100'000;
 /// The most items of an answer.
 constexpr size_t kMostCountItems = 10'000;
 /// The most bytes of definitions that one query loads for the names of states.
@@ -116,11 +116,21 @@ Result<Json> Queries::instance_counts(const View& view, std::string_view ns,
     if (only) {
       names.emplace(*only, request.workflow);
     } else {
+      for (const auto& [group, count] : groups) names.try_emplace(group.workflow);
+      size_t missing = names.size();
+      size_t looked = 0;
       TRY(each_workflow_behind(view, number, {},
                                [&](std::string_view id, const WorkflowRecord& record) {
-                                 names.emplace(record.number, id);
-                                 return true;
+                                 const auto found = names.find(record.number);
+                                 if (found != names.end()) {
+                                   found->second = id;
+                                   --missing;
+                                 }
+                                 return missing > 0 && ++looked < kMostCountRows;
                                }));
+      if (looked == kMostCountRows) {
+        return too_many_counts(fmt::format("the names of {} workflows or more", kMostCountRows));
+      }
     }
   }
   std::vector<std::pair<std::string, Json>> items;  // by the id of the workflow

@@ -101,6 +101,21 @@ TEST_F(CountQueriesTest, AreNotKnownWhileTheIndexIsNotComplete) {
   EXPECT_EQ(outcome(ask_for({})), "index.incomplete");
 }
 
+TEST_F(CountQueriesTest, FailIfTheAnswerWouldHaveTooManyItems) {
+  constexpr uint32_t kRevisions = 10'001;
+  IndexChanges index;
+  for (uint32_t revision = 1; revision <= kRevisions; ++revision) {
+    IndexedInstance one = indexed(waiting_instance(waits, 1));
+    one.id = make_instance_id(now + std::chrono::milliseconds(revision), {});
+    one.place.revision.number = revision;
+    index.add(*tx, one);
+  }
+  EXPECT_TRUE(index.write(*tx, [](const Error& error) { ADD_FAILURE() << error.message; }));
+  commit();
+  EXPECT_EQ(outcome(ask_for({.by = {kRevision}})), "request.parameter");
+  EXPECT_EQ(items({.by = {kWorkflow}}), (Json{{{"workflow", "waits"}, {"count", kRevisions}}}));
+}
+
 TEST_F(CountQueriesTest, FailForNamesThatDoNotExist) {
   EXPECT_EQ(outcome(ask_for({}, "none")), "namespace.not_found");
   EXPECT_EQ(outcome(ask_for({.workflow = "none"})), "workflow.not_found");
