@@ -71,8 +71,7 @@ class HostileEvents : public testing::Test {
 
   std::vector<Json> inputs(const std::string& workflow) {
     std::vector<Json> all;
-    for (const Json& item :
-         millrace_.items(fmt::format("instances?limit=1000&workflow={}", workflow))) {
+    for (const Json& item : millrace_.instances("workflow=" + workflow)) {
       all.push_back(millrace_.instance(item.at("id")).at("input"));
     }
     return all;

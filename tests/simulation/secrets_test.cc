@@ -119,6 +119,8 @@ std::vector<std::string> leaks_of(World& world) {
     const InstanceId id = parsed_id(one["id"]);
     look("instance", queries.instance(view, "default", id));
     look("history", queries.history(view, "default", id, {}));
+    look("calls", queries.instance_calls(view, "default", id, 1000, ""));
+    look("children", queries.instance_children(view, "default", id, 1000, ""));
     look("variables", queries.variables(view, {.ns = "default", .instance = id}, 1000, ""));
   }
   look("listeners", queries.listeners(view, "default", {.limit = 1000}));

@@ -19,9 +19,12 @@ std::vector<std::string> leaks_of(MillraceServer& millrace, std::string_view val
         "listeners?limit=1000", "variables?limit=1000", "secrets?limit=1000"}) {
     ask(path);
   }
-  for (const Json& instance : millrace.items("instances?limit=1000")) {
+  ask("instances/count?by=workflow,revision,state,status");
+  for (const Json& instance : millrace.instances("")) {
     const std::string path = "instances/" + instance.at("id").get<std::string>();
-    for (const char* const below : {"", "/history", "/variables"}) ask(path + below);
+    for (const char* const below : {"", "/history", "/variables", "/calls", "/children"}) {
+      ask(path + below);
+    }
   }
   return leaks;
 }
