@@ -187,8 +187,8 @@ Result<Queries::StartedUnderKey> Queries::started_under(const View& view, std::s
     }
     const auto start = TRY(read_idempotency(view, places[i].second.number, filter.key));
     if (!start) continue;
-    // Neither the list nor its numbers may tell that an instance has a key which is not shown. Of a
-    // damaged head it is not known whether the key is shown.
+    // Neither the list nor its numbers may confirm a key that is not shown. Of a damaged head it is
+    // not known whether the key is shown.
     const auto head = read_head_anywhere(view, number, start->instance);
     if (!head && !is_damaged_row(head.error())) return tl::unexpected(head.error());
     const bool is_shown = head && *head && disclosures.of((*head)->sealed).shows(filter.key);

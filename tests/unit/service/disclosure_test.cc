@@ -36,7 +36,7 @@ TEST_F(DisclosureTest, MasksTheSecretsOfTheNamespaceInMaskedDataOnly) {
   EXPECT_FALSE(disclosures.of(Sealing::kMasked).hides());
 }
 
-TEST_F(DisclosureTest, TellsWhichTextsItShowsUnchanged) {
+TEST_F(DisclosureTest, KnowsWhichTextsItShowsUnchanged) {
   put_secret("key", "4711-0815");
   Disclosures disclosures(*tx, "default", ns);
   EXPECT_TRUE(disclosures.of(Sealing::kNone).shows("4711-0815"));

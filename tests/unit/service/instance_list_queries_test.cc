@@ -132,7 +132,7 @@ TEST_F(InstanceListQueriesTest, HaveTheInstancesOfAnIdempotencyKey) {
   EXPECT_EQ(list_outcome({.workflow = "none", .key = "o-1"}), "workflow.not_found");
 }
 
-TEST_F(InstanceListQueriesTest, DoNotTellThatASealedInstanceHasAKeyWhichIsNotShown) {
+TEST_F(InstanceListQueriesTest, DoNotConfirmAKeyThatIsNotShown) {
   give_key(waits, "o-1", 1);
   Instance instance = waiting_instance(waits, 1);
   instance.idempotency_key = "o-1";
