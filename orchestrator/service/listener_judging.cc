@@ -444,10 +444,10 @@ Status ListenerJudging::judge_others(const std::optional<size_t>& of) {
     const InstanceSelection selection{
         .ns = place_.ns, .workflow = workflow, .statuses = statuses_of_live()};
     const size_t heads = bounds_.heads - std::min(bounds_.heads, looked_heads_);
-    const auto cut = TRY(each_selected(place_.view, selection,
-                                       [&](const Instance& head) { return walks_on(head); },
-                                       skip_damaged_head, {.heads = heads}));
-    if (cut) is_complete_ = false;
+    const WalkEnd end = TRY(each_selected(place_.view, selection,
+                                          [&](const Instance& head) { return walks_on(head); },
+                                          skip_damaged_head, {.heads = heads}));
+    if (end.cut) is_complete_ = false;
     return std::move(walk_status_);
   };
   // Workflows that wait for the type come first: among many instances, few may wait for it.
