@@ -37,6 +37,7 @@ void add_problem_schemas(ApiSchemas& all);
 void add_schedule_schemas(ApiSchemas& all);
 void add_system_schemas(ApiSchemas& all);
 void add_variable_schemas(ApiSchemas& all);
+void add_why_schemas(ApiSchemas& all);
 void add_workflow_schemas(ApiSchemas& all);
 
 }  // namespace millrace

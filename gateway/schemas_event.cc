@@ -21,12 +21,6 @@ Json message_headers() {
 /// attributes.
 Json stored_event_head() {
   using namespace schema;
-  const Json effect = object({
-      {"what", word({"started", "woke", "grouped", "duplicate", "skipped", "uncorrelated", "kept",
-                     "refused", "expired", "closed"})},
-      {"instance?", instance_id("The instance that the event started or woke.")},
-      {"workflow?", text("The id of the workflow; its number if it was deleted.")},
-  });
   return object({
       {"sequence", whole("The sequence of the event in the event stream.", 1)},
       {"time", instant("When the broker stored the event.")},
@@ -38,13 +32,19 @@ Json stored_event_head() {
       {"error?", stored_error()},
       {"size", whole("The bytes of the message.")},
       {"applied", flag("Whether the engine has applied the event.")},
-      {"effects", list(effect, "What became of the event; the first 20.")},
+      {"effects", list(ref("EventEffect"), "What became of the event; the first 20.")},
       {"effectCount", whole("How many effects the event had.")},
   });
 }
 
 void add_stored_event_schemas(ApiSchemas& all) {
   using namespace schema;
+  all["EventEffect"].schema = object({
+      {"what", word({"started", "woke", "grouped", "duplicate", "skipped", "uncorrelated", "kept",
+                     "refused", "expired", "closed"})},
+      {"instance?", instance_id("The instance that the event started or woke.")},
+      {"workflow?", text("The id of the workflow; its number if it was deleted.")},
+  });
   all["StoredEventHead"].schema = stored_event_head();
   all["StoredEvents"].schema =
       extended(page(ref("StoredEventHead")),

@@ -56,7 +56,11 @@ void add_why_routes(Router& router, Service& service, const RequestLimits& limit
   const std::vector<std::string> parameters = {"instance", "attribute", "value", "limit"};
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/events/{sequence}/why",
+              .operation = "explainEvent",
+              .summary = "Says why a stored event had the effects that it had, and no other.",
               .query = parameters,
+              .answer = "EventWhy",
+              .errors = {"namespace.not_found", "event.not_found", "instance.not_found", "broker."},
               .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
@@ -65,7 +69,12 @@ void add_why_routes(Router& router, Service& service, const RequestLimits& limit
               })});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/events/try",
+              .operation = "tryEvent",
+              .summary = "Says what an event would do; nothing is sent or stored.",
               .query = parameters,
+              .body = "TestEvent",
+              .answer = "EventTried",
+              .errors = {"namespace.not_found", "instance.not_found", "event."},
               .max_body = limits.batch_bytes,
               .lane = Lane::kBroker,
               .handler = reading(
@@ -77,7 +86,11 @@ void add_why_routes(Router& router, Service& service, const RequestLimits& limit
                   })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}/why",
+              .operation = "explainInstance",
+              .summary = "Says why an event, or the newest events, did not wake an instance.",
               .query = {"event", "limit"},
+              .answer = "InstanceWhy",
+              .errors = {"namespace.not_found", "instance.not_found", "event.not_found", "broker."},
               .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));

@@ -1,0 +1,116 @@
+// Schemas of the answers that say why an event had an effect or none.
+#include "gateway/api_schemas.h"
+#include "gateway/schema_parts.h"
+
+namespace millrace {
+namespace {
+
+/// What was decided about one listener and one event.
+Json verdict_members() {
+  using namespace schema;
+  return object({
+      {"verdict",
+       word({"woke", "started", "filled", "grouped", "predicate", "before", "after", "unread",
+             "duplicate", "paused", "skipped", "correlation", "lifespan", "limit", "dead"})},
+      {"says", text("The verdict, for people.")},
+      {"predicates", list(ref("JudgedPredicate"))},
+      {"waitsFor?", list(text(), "The types of events that are still missing.")},
+  });
+}
+
+/// The commit and the event up to which the answer is right.
+Json as_of() {
+  using namespace schema;
+  return object({{"commit", whole("The number of the commit.")},
+                 {"cursor", whole("The sequence of the last applied event.")}});
+}
+
+/// What an answer has about the listeners of an event.
+Json judged_listeners(Json event) {
+  using namespace schema;
+  const Json other = object({{"what", text()}, {"count", whole("How many listeners.")}});
+  return object({
+      {"event", std::move(event)},
+      {"asOf", as_of()},
+      {"looked", whole("How many listeners were judged.")},
+      {"of?", whole("About how many there are; missing: the engine did not answer in time.")},
+      {"complete", flag("false: a bound has ended the look.")},
+      {"near", list(ref("JudgedListener"), "The nearest listeners first.")},
+      {"others", list(other, "Listeners that are not shown, by what does not hold.")},
+      {"similarTypes?", list(text(), "Types of events for which something listens.")},
+      {"elsewhere?", list(text(), "Other namespaces in which something listens for the type.")},
+  });
+}
+
+}  // namespace
+
+void add_why_schemas(ApiSchemas& all) {
+  using namespace schema;
+  all["JudgedPredicate"].schema = object({
+      {"attribute", text("The context attribute.")},
+      {"kind", word({"equals", "pattern"})},
+      {"asks", text("What the listener asks for.")},
+      {"got", or_null(text("What the event has; null: it lacks the attribute."))},
+      {"holds", flag()},
+      {"hint?", word({"case", "space", "zeros", "data", "anchored", "attribute"})},
+      {"says?", text("The hint, for people.")},
+  });
+  all["JudgedListener"].schema =
+      extended(verdict_members(), {
+                                      {"kind", word({"start", "instance"})},
+                                      {"workflow", text("The id of the workflow.")},
+                                      {"instance?", instance_id()},
+                                      {"state?", text("The id of the state.")},
+                                      {"since?", instant("From when on it listens.")},
+                                  });
+  const Json head = object({{"id", text()}, {"type", text()}, {"source", text()}});
+  const Json stored = object({
+      {"sequence", whole("The sequence of the event in the event stream.", 1)},
+      {"time", instant("When the broker stored the event.")},
+      {"id?", text()},
+      {"type?", text()},
+      {"source?", text()},
+  });
+  const Json error = object({{"code", text("An error code.")}, {"msg", text("The message.")}});
+  all["EventWhy"].schema =
+      extended(judged_listeners(stored),
+               {
+                   {"effects", list(ref("EventEffect"), "What became of the event; the first 20.")},
+                   {"effectCount", whole("How many effects the event had.")},
+                   {"applied", flag("Whether the engine has applied the event.")},
+                   {"error?", error},
+               });
+  all["TestEvent"].media = {
+      {"application/cloudevents+json", {{"schema", ref("CloudEvent")}}},
+      {"application/cloudevents-batch+json", {{"schema", list(ref("CloudEvent"))}}},
+      {"*/*", {{"schema", any("The data of the event, whose attributes are headers `ce-…`.")}}}};
+  all["EventTried"].schema = judged_listeners(head);
+  const Json wait = object({{"type", text()}, {"context", ref("EventContext")}});
+  const Json asked = object({
+      {"id", instance_id()},
+      {"workflow", text("The id of the workflow.")},
+      {"status", text()},
+      {"state?", text("The id of the state.")},
+      {"since", instant("When the instance entered its state, or ended.")},
+      {"waits", list(wait, "The events for which it waits.")},
+      {"arrived?", list(text(), "The types of the events that have come.")},
+  });
+  all["InstanceWhy"].schema = object({
+      {"instance", asked},
+      {"asOf", as_of()},
+      {"looked", whole("How many messages of the stream were read.")},
+      {"complete", flag("false: a bound has ended the look.")},
+      {"events", list(extended(verdict_members(),
+                               {
+                                   {"sequence", whole("", 1)},
+                                   {"time", instant()},
+                                   {"id?", text()},
+                                   {"type?", text()},
+                                   {"source?", text()},
+                               }),
+                      "The nearest events first.")},
+      {"elsewhere?", list(text(), "Other namespaces that have an event of such a type.")},
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,179 @@
+// LocalWhyDesk: which listeners and events an answer shows, what it hides, and why an instance
+// waits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/secret_rows.h"
+#include "tests/unit/service/why_desk_fixture.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST_F(LocalWhyDeskTest, FindTheOldestNearMissByItsValueOrItsInstance) {
+  const WorkflowNumber order = apply(kOrder);
+  for (uint8_t i = 1; i <= 9; ++i) add(waiting(order, i, "o-" + std::to_string(i)));
+  send(R"(,"orderid":"x")");
+  apply_event(1);
+  const JudgingBounds few{.listeners = 3};
+  const auto judged = [&](const WhyFilter& filter) {
+    return shown(desk(few).of_event("default", 1, filter));
+  };
+  const Json newest = judged({});
+  EXPECT_THAT(verdicts(newest),
+              ElementsAre("instance 9 predicate", "instance 8 predicate", "instance 7 predicate"));
+  EXPECT_EQ(newest["complete"], false);
+  EXPECT_EQ(newest["looked"], 3);
+  EXPECT_EQ(newest["of"], 9);
+  EXPECT_THAT(verdicts(judged({.instance = numbered_id(1)})).front(), "instance 1 predicate");
+  EXPECT_THAT(verdicts(judged({.attribute = "orderid", .value = "o-1"})).front(),
+              "instance 1 predicate");
+
+  send(R"(,"orderid":"O-1")");
+  apply_event(2);
+  EXPECT_EQ(verdicts(shown(desk(few).of_event("default", 2, {}))).front(), "instance 1 predicate")
+      << "the variants of the values of the event are asked for, too";
+  index_is_busy = true;
+  EXPECT_FALSE(judged({}).contains("of"));
+}
+
+TEST_F(LocalWhyDeskTest, CountTheListenersThatAreNotShown) {
+  const WorkflowNumber order = apply(kOrder);
+  for (uint8_t i = 1; i <= 5; ++i) add(waiting(order, i, "o-" + std::to_string(i)));
+  send(R"(,"orderid":"x")");
+  apply_event(1);
+  const Json why = of_event(1, {.limit = 2});
+  EXPECT_EQ(why["near"].size(), 2U);
+  EXPECT_EQ(why["others"], Json::parse(R"([{"what": "`orderid` has another value", "count": 3}])"));
+}
+
+TEST_F(LocalWhyDeskTest, HideWhatASealedInstanceAsksFor) {
+  const WorkflowNumber order = apply(kOrder);
+  send(R"(,"orderid":"O-1")");
+  apply_event(1);
+  Instance sealed = waiting(order, 1, "o-1");
+  sealed.sealed = true;
+  add(sealed);
+  const Json predicate = of_event(1)["near"][0]["predicates"][0];
+  EXPECT_EQ(predicate["asks"], "(sealed)");
+  EXPECT_EQ(predicate["got"], "O-1");
+  EXPECT_EQ(predicate["holds"], false) << "whether it holds is not hidden";
+  EXPECT_FALSE(predicate.contains("hint"));
+}
+
+TEST_F(LocalWhyDeskTest, MaskTheValuesOfSecretsInWhatAnInstanceAsksFor) {
+  const WorkflowNumber order = apply(kOrder);
+  write_secret(*tx, ns, "key", "4711-0815");
+  send(R"(,"orderid":"KEY-4711-0815")");
+  apply_event(1);
+  Instance masked = waiting(order, 1, "key-4711-0815");
+  masked.sealed = Sealing::kMasked;
+  add(masked);
+  const Json predicate = of_event(1)["near"][0]["predicates"][0];
+  EXPECT_EQ(predicate["asks"], "key-***");
+  EXPECT_EQ(predicate["holds"], false);
+  EXPECT_FALSE(predicate.contains("hint")) << "a hint would show something of the value";
+}
+
+TEST_F(LocalWhyDeskTest, JudgeSomeOfManyInstancesThatAskForTheValue) {
+  const WorkflowNumber order = apply(kOrder);
+  for (uint8_t i = 1; i <= 5; ++i) add(waiting(order, i, "o-1"));
+  send(R"(,"orderid":"O-1")");
+  apply_event(1);
+  const Json why = shown(desk({.listeners = 2}).of_event("default", 1, {}));
+  EXPECT_EQ(why["looked"], 2);
+  EXPECT_EQ(why["of"], 5);
+  EXPECT_EQ(why["complete"], false);
+}
+
+TEST_F(LocalWhyDeskTest, NameSimilarTypesAndOtherNamespacesIfNothingListens) {
+  apply(kOrder);
+  const NamespaceNumber other = create_namespace("other");
+  Instance elsewhere = waiting_instance(WorkflowNumber(1), 9);
+  elsewhere.ns = other;
+  elsewhere.listeners = {{.entry = 0, .filter = {.type = "Paid"}}};
+  ASSERT_TRUE(index.update("other", elsewhere));
+  send("", "Paid");
+  apply_event(1);
+  const Json why = of_event(1);
+  EXPECT_THAT(verdicts(why), IsEmpty());
+  EXPECT_EQ(why["similarTypes"], Json::array({"paid"}));
+  EXPECT_EQ(why["elsewhere"], Json::array({"other"}));
+  EXPECT_FALSE(of_event(1, {.shows_others = false}).contains("elsewhere"));
+}
+
+TEST_F(LocalWhyDeskTest, SayThatAnEventIsOfAnotherNamespace) {
+  create_namespace("other");
+  send("", "paid", "other");
+  const auto answer = desk().of_event("default", 1, {});
+  EXPECT_EQ(code_of(answer), "event.not_found");
+  EXPECT_THAT(answer.error().message, HasSubstr("it is one of namespace \"other\""));
+  const auto hidden = desk().of_event("default", 1, {.shows_others = false});
+  EXPECT_EQ(hidden.error().message.find("other"), std::string::npos) << hidden.error().message;
+}
+
+TEST_F(LocalWhyDeskTest, SayWhyAnInstanceWasNotWoken) {
+  const WorkflowNumber order = apply(kOrder);
+  send(R"(,"orderid":"o-1")");
+  send(R"(,"orderid":"O-1")");
+  send(R"(,"orderid":"x")");
+  send("", "sent");
+  send(R"(,"orderid":"o-1")", "Paid");
+  apply_event(5);
+  add(waiting(order, 1, "o-1", 1));
+  const Json why = of_instance(1);
+  std::string found;
+  for (const Json& event : why["events"]) {
+    found += event["sequence"].dump() + " " + event["verdict"].get<std::string>() + "; ";
+  }
+  EXPECT_EQ(found, "1 before; 5 predicate; 2 predicate; 3 predicate; ");
+  EXPECT_EQ(why["events"][1]["predicates"][0]["attribute"], "type");
+  EXPECT_EQ(why["events"][1]["predicates"][0]["hint"], "case");
+  EXPECT_EQ(why["instance"]["waits"][0]["context"]["orderid"]["equals"], "o-1");
+  EXPECT_EQ(why["looked"], 5);
+  EXPECT_EQ(why["complete"], true);
+  const Json one = of_instance(1, 3);
+  ASSERT_EQ(one["events"].size(), 1U);
+  EXPECT_EQ(one["events"][0]["sequence"], 3);
+  const Json other = of_instance(1, 4);
+  EXPECT_EQ(other["events"][0]["says"], "no state of the workflow waits for events of this type");
+}
+
+TEST_F(LocalWhyDeskTest, NameANamespaceToWhichTheEventWasSentInstead) {
+  const WorkflowNumber order = apply(kOrder);
+  create_namespace("other");
+  send(R"(,"orderid":"o-1")", "paid", "other");
+  apply_event(1);
+  add(waiting(order, 1, "o-1"));
+  const Json why = of_instance(1);
+  EXPECT_EQ(why["events"], Json::array());
+  EXPECT_EQ(why["elsewhere"], Json::array({"other"}));
+}
+
+TEST_F(LocalWhyDeskTest, ShowAMessageThatIsNotAnEvent) {
+  clock.time += seconds(1);
+  broker.inject({event_subject("default", "paid"), {}, "{"});
+  apply_event(1, {{.kind = EventEffect::Kind::kRefused}});
+  const Json why = of_event(1);
+  EXPECT_EQ(why["error"]["code"], "event.malformed_json");
+  EXPECT_THAT(verdicts(why), IsEmpty());
+}
+
+TEST_F(LocalWhyDeskTest, FailForWhatDoesNotExist) {
+  send();
+  EXPECT_EQ(code_of(desk().of_event("none", 1, {})), "namespace.not_found");
+  EXPECT_EQ(code_of(desk().of_event("default", 2, {})), "event.not_found");
+  EXPECT_EQ(code_of(desk().of_event("default", 1, {.instance = numbered_id(1)})),
+            "instance.not_found");
+  EXPECT_EQ(code_of(desk().of_instance("default", numbered_id(1), std::nullopt, {})),
+            "instance.not_found");
+  EXPECT_EQ(code_of(desk().of_instance("none", numbered_id(1), std::nullopt, {})),
+            "namespace.not_found");
+}
+
+}  // namespace
+}  // namespace millrace
