@@ -102,10 +102,13 @@ Json to_json(const PredicateResult& one, const Disclosure& disclosure) {
   const bool is_equality = one.predicate.kind == Predicate::Kind::kEquals;
   Json asks = disclosure.over(one.predicate.text);
   const bool is_shown = !disclosure.hides() && asks == Json(one.predicate.text);
+  // Together with `holds`, the value of the event would show what a mask hides.
+  Json got = one.got ? Json(*one.got) : Json();
+  if (one.got && !disclosure.hides()) got = disclosure.over(std::move(got));
   Json json{{"attribute", one.predicate.attribute},
             {"kind", is_equality ? "equals" : "pattern"},
             {"asks", std::move(asks)},
-            {"got", one.got ? Json(*one.got) : Json()},
+            {"got", std::move(got)},
             {"holds", one.holds}};
   if (one.hint && is_shown) {
     json["hint"] = to_string(one.hint->kind);

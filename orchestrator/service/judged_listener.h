@@ -48,8 +48,8 @@ struct JudgedListener {
 /// What the verdict means, and what to do, as sentences. Has no value of the event or a predicate.
 std::string says(const JudgedListener& one, const EventStanding& event);
 
-/// {"attribute","kind","asks","got","holds","hint"?,"says"?}: what is asked is disclosed, and a
-/// predicate of which something is hidden has no hint.
+/// {"attribute","kind","asks","got","holds","hint"?,"says"?}: what is asked is disclosed, values of
+/// secrets are masked in `got` too, and a predicate of which something is hidden has no hint.
 Json to_json(const PredicateResult& one, const Disclosure& disclosure);
 
 /// The members that describe the verdict: "verdict", "says", "predicates" and "waitsFor"?.

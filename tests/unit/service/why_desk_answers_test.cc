@@ -75,6 +75,7 @@ TEST_F(LocalWhyDeskTest, MaskTheValuesOfSecretsInWhatAnInstanceAsksFor) {
   add(masked);
   const Json predicate = of_event(1)["near"][0]["predicates"][0];
   EXPECT_EQ(predicate["asks"], "key-***");
+  EXPECT_EQ(predicate["got"], "KEY-***") << "a value that fits would show the secret";
   EXPECT_EQ(predicate["holds"], false);
   EXPECT_FALSE(predicate.contains("hint")) << "a hint would show something of the value";
 }
