@@ -13,17 +13,19 @@ std::string in_list(const std::vector<std::string>& names) {
   return list;
 }
 
+/// Names the first predicate that does not hold, and how many others do not.
 std::string predicates_say(const FilterResult& result) {
-  const size_t all = result.predicates.size();
-  if (all == 1) return "its predicate does not hold for the event";
-  return fmt::format("{} of its {} predicates {} not hold for the event", result.failing(), all,
-                     result.failing() == 1 ? "does" : "do");
+  const size_t failing = result.failing();
+  if (failing == 0) return "the event does not fit what is asked for";
+  const std::string others = failing == 1 ? "" : fmt::format(" (and {} more)", failing - 1);
+  return fmt::format("the event does not fit what is asked for: {}{}", excluded_by(result), others);
 }
 
 std::string before_says(const JudgedListener& one, const EventStanding& event) {
   if (one.is_start) {
     return fmt::format(
-        "the event came before the definition with this start was applied{}; send the event again",
+        "the event came before the definition with this start was applied{}; send the event again "
+        "(`millrace event replay`)",
         one.since ? " at " + format_rfc3339(*one.since) : "");
   }
   std::string began;
@@ -32,7 +34,8 @@ std::string before_says(const JudgedListener& one, const EventStanding& event) {
                         one.listens_from->sequence, event.position->sequence);
   }
   return fmt::format(
-      "the event came before the wait began{}; send the event again, or start the instance earlier",
+      "the event came before the wait began{}; send the event again (`millrace event replay`), or "
+      "start the instance earlier",
       began);
 }
 

@@ -7,7 +7,7 @@ constexpr const char* kWaiting = "0190b5a4-7c1e-7f2a-8000-0123456789ab";
 
 Json judged_near() {
   return Json::parse(R"({"verdict": "predicate",
-    "says": "1 of its 2 predicates does not hold for the event",
+    "says": "the event does not fit what is asked for: `orderid` has another value",
     "predicates": [
       {"attribute": "source", "kind": "pattern", "asks": "^bank", "got": "bank.eu", "holds": true},
       {"attribute": "orderid", "kind": "equals", "asks": "o-1742", "got": "O-1742", "holds": false,

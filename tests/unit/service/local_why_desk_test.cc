@@ -30,7 +30,8 @@ TEST_F(LocalWhyDeskTest, ShowAPredicateThatDiffersInCaseWithBothValues) {
      "hint": "case", "says": "the two differ in upper and lower case only"}])"));
   EXPECT_EQ(why["near"][0]["workflow"], "order");
   EXPECT_EQ(why["near"][0]["state"], "pay");
-  EXPECT_EQ(why["near"][0]["says"], "its predicate does not hold for the event");
+  EXPECT_EQ(why["near"][0]["says"],
+            "the event does not fit what is asked for: `orderid` has another value");
   EXPECT_EQ(why["event"]["type"], "paid");
   EXPECT_EQ(why["effects"], Json::array());
   EXPECT_EQ(why["looked"], 2);
@@ -58,7 +59,11 @@ TEST_F(LocalWhyDeskTest, SayThatTheEventCameBeforeTheWait) {
   add(waiting(order, 1, "o-1", 2));
   const Json why = of_event(1);
   EXPECT_THAT(verdicts(why), ElementsAre("instance 1 before"));
-  EXPECT_THAT(why["near"][0]["says"].get<std::string>(), HasSubstr("after #2, and this one is #1"));
+  EXPECT_EQ(
+      why["near"][0]["says"],
+      "the event came before the wait began: the instance waits for events after #2, and this "
+      "one is #1; send the event again (`millrace event replay`), or start the instance "
+      "earlier");
 }
 
 TEST_F(LocalWhyDeskTest, SayThatTheDefinitionIsNewerThanTheEvent) {
