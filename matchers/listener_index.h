@@ -54,7 +54,8 @@ class ListenerIndex final : public Matcher {
   /// Appends the targets of the listeners of the type that are filed under an equality or a plain
   /// text which holds for the value of the probe, whatever their other predicates are; of those
   /// with the same key, the newest first. A target may be appended more than once. Takes a step
-  /// from `steps` for each target and each look-up, and ends when no step is left.
+  /// from `steps` for each target, each look-up and each 64 attributes that listeners of the type
+  /// ask for, and ends when no step is left.
   void find_filed(std::string_view ns, std::string_view type, const Probe& probe, size_t& steps,
                   std::vector<uint64_t>& targets) const;
   /// The number of listeners of the type.

@@ -1,8 +1,16 @@
 // The look-ups of ListenerIndex that need no event.
+#include <algorithm>
+
 #include "matchers/listener_index.h"
 #include "matchers/listener_keys.h"
 
 namespace millrace {
+namespace {
+
+/// How many columns of a bucket are passed in about the time of one read from memory.
+constexpr size_t kColumnsInAStep = 64;
+
+}  // namespace
 
 size_t ListenerIndex::count(std::string_view ns, std::string_view type) const {
   std::string key;
@@ -39,7 +47,9 @@ void ListenerIndex::find_filed(std::string_view ns, std::string_view type, const
       return false;
     };
   };
-  for (const Column& column : buckets_[*bucket].columns) {
+  const std::vector<Column>& columns = buckets_[*bucket].columns;
+  steps -= std::min(steps, columns.size() / kColumnsInAStep);
+  for (const Column& column : columns) {
     if (column.attribute != *attribute) continue;
     for (size_t size = 1; size <= kGram; ++size) {
       if (column.grams[size] == 0) continue;

@@ -315,5 +315,18 @@ TEST(ListenerIndex, TakesAStepForEachTextThatItLooksAt) {
   EXPECT_THAT(filed(index, "customer", "c49"), ElementsAre(49));
 }
 
+TEST(ListenerIndex, TakesStepsForManyAttributesOfAType) {
+  ListenerIndex index;
+  for (uint64_t target = 0; target < 640; ++target) {
+    const std::string attribute = fmt::format("a{}", target);
+    ASSERT_TRUE(index.add("default", {"order.paid", {equals(attribute, "x")}}, target));
+  }
+  FoundTargets targets;
+  size_t steps = 15;
+  index.find_filed("default", "order.paid", {"a639", "y"}, steps, targets);
+  EXPECT_EQ(steps, 5U);
+  EXPECT_THAT(filed(index, "a639", "x"), ElementsAre(639));
+}
+
 }  // namespace
 }  // namespace millrace
