@@ -77,7 +77,7 @@ Fallible<ApiCall> call_with_event(Session& session, const SendOptions& options, 
   }
   const bool parts = !options.type.empty() || !options.source.empty() || !options.id.empty() ||
                      !options.subject.empty() || options.data || !options.attributes.empty();
-  if (parts) return wrong_usage("-f gives the complete event; remove the other options");
+  if (parts) return wrong_usage("the file has the complete event; remove the other options");
   std::string text = TRY(read_file(session.console, options.file));
   return whole(std::move(text));
 }
@@ -138,10 +138,10 @@ void add_event_verbs(CommandLine& commands) {
   auto [attempt, tried] = event.asking<TryOptions>(
       "try", "Shows what a CloudEvent would wake or start, and the nearest misses; sends nothing",
       "millrace event try --type order.placed --source shop --attr orderid=o-7\n  "
-      "millrace event try -f event.json",
+      "millrace event try event.json",
       try_event);
   add_event_options(attempt, tried.event);
-  attempt.option("-f,--file", tried.event.file,
+  attempt.option("-f,--file,FILE", tried.event.file,
                  "A complete CloudEvent in JSON; excludes the other options of the event",
                  "FILE|-");
   add_expected_listener(attempt, tried.expected);

@@ -68,7 +68,10 @@ TEST_F(WhyVerbs, TryAnEventAndSendNothing) {
   EXPECT_EQ(service_.whys.last_filter().limit, 4U);
   const std::string whole = R"({"specversion":"1.0","id":"8","source":"s","type":"t"})";
   EXPECT_EQ(run({"event", "try", "-f", "-", "-o", "name"}, whole).out, "8\n");
+  EXPECT_EQ(run({"event", "try", "-", "-o", "name"}, whole).out, "8\n");
+  EXPECT_EQ(run({"event", "try", "-", "--limit", "4", "-o", "name"}, whole).out, "8\n");
   EXPECT_EQ(run({"event", "try", "-f", "-", "--type", "t"}, whole).code, 2);
+  EXPECT_EQ(run({"event", "try", "-", "--type", "t"}, whole).code, 2);
   EXPECT_EQ(run({"event", "try", "--type", "t"}).code, 2);
   EXPECT_TRUE(service_.published().empty());
 }
