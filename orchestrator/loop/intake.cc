@@ -130,12 +130,21 @@ void Intake::ask(IndexQuestion question) {
   question.refuse(refused);
 }
 
-std::optional<IndexQuestion> Intake::next_question() {
+void Intake::answer_question(const EngineMemory& memory) {
+  IndexQuestion first;
+  {
+    const std::lock_guard guard(lock_);
+    if (questions_.empty()) return;
+    first = std::move(questions_.front());
+    questions_.pop_front();
+    ++answered_questions_;
+  }
+  first.answer(memory);
+}
+
+uint64_t Intake::answered_questions() const {
   const std::lock_guard guard(lock_);
-  if (questions_.empty()) return std::nullopt;
-  IndexQuestion first = std::move(questions_.front());
-  questions_.pop_front();
-  return first;
+  return answered_questions_;
 }
 
 void Intake::put(EvaluatedInput input) {

@@ -64,6 +64,8 @@ class Intake final : public DeliverySink, public TaskSink {
   /// Asks the engine thread, which answers one question between two batches. The question is
   /// refused with `busy` while too many others wait, and with `stopping`.
   void ask(IndexQuestion question);
+  /// How many questions the engine thread has answered.
+  uint64_t answered_questions() const;
   /// Adds a report of a task (TaskSink).
   void report(TaskReport report, std::function<void()> stored) override;
   void put(EvaluatedInput input);
@@ -100,8 +102,8 @@ class Intake final : public DeliverySink, public TaskSink {
   /// Takes all waiting inputs. Of the events, gather() takes only as many as still fit into `work`,
   /// and none while new work must wait.
   void gather(Work& work);
-  /// The question that has waited longest; nullopt: none waits.
-  std::optional<IndexQuestion> next_question();
+  /// Answers the question that has waited longest, if one waits.
+  void answer_question(const EngineMemory& memory);
   bool has_deliveries() const;
   /// Whether gather() would take an event, a command, a result or a report.
   bool has_inputs() const;
@@ -133,6 +135,7 @@ class Intake final : public DeliverySink, public TaskSink {
   Work lanes_;        ///< all inputs except deliveries
   uint64_t openings_ = 0;
   std::deque<IndexQuestion> questions_;
+  uint64_t answered_questions_ = 0;
   std::map<uint64_t, Done> asked_;
   uint64_t last_request_ = 0;
   std::optional<Error> refusal_;

@@ -244,6 +244,9 @@ struct Metrics::Series {
   Followed task_consumers_created_again{
       counter("millrace_task_consumers_created_again_total",
               "Consumers of tasks that another client had deleted and that were created again.")};
+  Followed index_questions{
+      counter("millrace_index_questions_total",
+              "Questions of `why` and `try` about listeners that the engine thread has answered.")};
   prometheus::Gauge& http_running =
       gauge("millrace_http_running", "Outgoing HTTP requests that have a connection.");
   prometheus::Gauge& http_waiting =
@@ -434,6 +437,7 @@ void Metrics::set(const PartLevels& levels) {
   series_->tasks_unsent.Set(static_cast<double>(levels.tasks_unsent));
   series_->answers.set(levels.answers);
   series_->task_consumers_created_again.set(levels.task_consumers_created_again);
+  series_->index_questions.set(levels.index_questions);
   series_->http_running.Set(static_cast<double>(levels.http_running));
   series_->http_waiting.Set(static_cast<double>(levels.http_waiting));
   series_->ns_http_running.set(levels.namespace_http_running);

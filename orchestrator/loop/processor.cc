@@ -311,7 +311,7 @@ Work Processor::take_work() {
   }
   const size_t evaluated = work.evaluated.size();
   intake_.gather(work);
-  if (const auto question = intake_.next_question()) question->answer(engine_.waiting);
+  intake_.answer_question({engine_.waiting, engine_.dedupe, engine_.kept_events});
   evaluating_ -= load_of(std::span(work.evaluated).subspan(evaluated));
   return work;
 }

@@ -16,12 +16,22 @@
 
 namespace millrace {
 
+class Dedupe;
+class KeptEvents;
 class WaitIndex;
 
-/// A question about the wait index, which only the engine thread may read. One of the functions is
-/// called once: `answer` on the engine thread, where it may take 200 µs, or `refuse`.
+/// What a question may read of the memory of the engine thread.
+struct EngineMemory {
+  const WaitIndex& waiting;
+  const Dedupe& dedupe;
+  const KeptEvents& kept_events;
+};
+
+/// A question about listeners, or about ids of events, which only the engine thread knows. One of
+/// the functions is called once: `answer` on the engine thread, where it may take 200 µs, or
+/// `refuse`.
 struct IndexQuestion {
-  std::function<void(const WaitIndex& index)> answer;
+  std::function<void(const EngineMemory& memory)> answer;
   std::function<void(const Error& why)> refuse;
 };
 

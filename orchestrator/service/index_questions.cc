@@ -16,21 +16,21 @@ struct PendingQuestion {
   std::condition_variable answered;
   /// Null once the question has run or the caller has given up. The question may refer to the
   /// caller's variables, so it runs under the lock.
-  const std::function<void(const WaitIndex& index)>* question = nullptr;  ///< guarded by `lock`
-  std::optional<Status> outcome;                                          ///< guarded by `lock`
+  const std::function<void(const EngineMemory& memory)>* question = nullptr;  ///< guarded by `lock`
+  std::optional<Status> outcome;                                              ///< guarded by `lock`
 };
 
 }  // namespace
 
 Status ask_index(Intake& intake, std::chrono::milliseconds at_most,
-                 const std::function<void(const WaitIndex& index)>& question) {
+                 const std::function<void(const EngineMemory& memory)>& question) {
   const auto pending = std::make_shared<PendingQuestion>();
   pending->question = &question;
   intake.ask({.answer =
-                  [pending](const WaitIndex& index) {
+                  [pending](const EngineMemory& memory) {
                     const std::lock_guard guard(pending->lock);
                     if (pending->question == nullptr) return;
-                    (*pending->question)(index);
+                    (*pending->question)(memory);
                     pending->question = nullptr;
                     pending->outcome = Status();
                     pending->answered.notify_one();

@@ -1,5 +1,5 @@
-// Questions about the wait index, which the engine thread answers. Any thread except the engine
-// thread.
+// Questions about listeners and known events, which the engine thread answers. Any thread except
+// the engine thread.
 #pragma once
 
 #include <chrono>
@@ -7,17 +7,18 @@
 
 #include "base/result.h"
 #include "orchestrator/loop/intake.h"
-#include "orchestrator/memory/wait_index.h"
+#include "orchestrator/loop/work.h"
 
 namespace millrace {
 
 /// Runs the question on the engine thread, and returns when it has run. After an error it has not
 /// run and will not run.
-using AskIndex = std::function<Status(const std::function<void(const WaitIndex& index)>& question)>;
+using AskIndex =
+    std::function<Status(const std::function<void(const EngineMemory& memory)>& question)>;
 
 /// Asks through the intake and waits for `at_most`. Errors: `busy`, also if the engine thread did
 /// not answer in that time; `stopping`.
 Status ask_index(Intake& intake, std::chrono::milliseconds at_most,
-                 const std::function<void(const WaitIndex& index)>& question);
+                 const std::function<void(const EngineMemory& memory)>& question);
 
 }  // namespace millrace

@@ -81,7 +81,7 @@ LocalService::LocalService(Parts parts)
                  .definitions = parts_.definitions,
                  .events = parts_.stored_events,
                  .ask_index =
-                     [this](const std::function<void(const WaitIndex& index)>& question) {
+                     [this](const std::function<void(const EngineMemory& memory)>& question) {
                        return ask_index(parts_.intake, kIndexPatience, question);
                      },
                  .reads_events = parts_.reads_events}) {}

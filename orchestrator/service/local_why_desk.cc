@@ -8,6 +8,8 @@
 #include "base/similar_names.h"
 #include "cloudevents/nats_binding.h"
 #include "orchestrator/batch/commands/not_found.h"
+#include "orchestrator/memory/dedupe.h"
+#include "orchestrator/memory/kept_events.h"
 #include "orchestrator/service/event_effects.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/walk_back.h"
@@ -166,14 +168,16 @@ Result<EventStanding> LocalWhyDesk::standing_of(const View& view, const Found* f
   return standing;
 }
 
-Result<NearListeners> LocalWhyDesk::ask_near(std::string_view ns, const JudgedEvent& event,
-                                             const WhyFilter& filter) const {
+Result<LocalWhyDesk::Asked> LocalWhyDesk::ask_about(std::string_view ns, const JudgedEvent& event,
+                                                    const WhyFilter& filter) const {
   const std::vector<ListenerIndex::Probe> probes = probes_of(event, filter);
-  NearListeners near;
-  TRY(parts_.ask_index([&](const WaitIndex& index) {
-    near = index.near(ns, event.attributes.type(), probes, kIndexSteps);
+  const Fingerprint known_as = fingerprint_of(ns, event.event);
+  Asked asked;
+  TRY(parts_.ask_index([&](const EngineMemory& memory) {
+    asked.near = memory.waiting.near(ns, event.attributes.type(), probes, kIndexSteps);
+    asked.is_known = memory.dedupe.seen(known_as) || memory.kept_events.seen(known_as);
   }));
-  return near;
+  return asked;
 }
 
 Result<Json> LocalWhyDesk::of_event(std::string_view ns, uint64_t sequence,
@@ -188,11 +192,11 @@ Result<Json> LocalWhyDesk::of_event(std::string_view ns, uint64_t sequence,
     answer["complete"] = true;
   }
   std::optional<JudgedEvent> event;
-  Result<NearListeners> near = NearListeners();
+  Result<Asked> asked = Asked();
   if (decoded) {
     answer["event"].update(json_of_event(*decoded));
     event.emplace(*std::move(decoded));
-    near = ask_near(ns, *event, filter);
+    asked = ask_about(ns, *event, filter);
   }
   const Snapshot view = TRY(snapshot());
   const NamespaceRecord record = TRY(found_namespace(view, ns));
@@ -203,7 +207,7 @@ Result<Json> LocalWhyDesk::of_event(std::string_view ns, uint64_t sequence,
   answer["asOf"] = {{"commit", view.commit()}, {"cursor", standing.applied.sequence}};
   if (!event) return answer;
   note_effects_of_all(effects, standing);
-  TRY(judge_all({view, ns, record.number, *event, std::move(standing), std::move(effects)}, near,
+  TRY(judge_all({view, ns, record.number, *event, std::move(standing), std::move(effects)}, asked,
                 filter, answer));
   return answer;
 }
@@ -211,34 +215,37 @@ Result<Json> LocalWhyDesk::of_event(std::string_view ns, uint64_t sequence,
 Result<Json> LocalWhyDesk::of_test_event(std::string_view ns, Event given,
                                          const WhyFilter& filter) {
   const JudgedEvent event(std::move(given));
-  const Result<NearListeners> near = ask_near(ns, event, filter);
+  const Result<Asked> asked = ask_about(ns, event, filter);
   const Snapshot view = TRY(snapshot());
   const NamespaceRecord record = TRY(found_namespace(view, ns));
   EventStanding standing = TRY(standing_of(view, nullptr));
   Json answer{{"event", json_of_event(event.event)},
               {"asOf", {{"commit", view.commit()}, {"cursor", standing.applied.sequence}}}};
-  TRY(judge_all({view, ns, record.number, event, std::move(standing), {}}, near, filter, answer));
+  TRY(judge_all({view, ns, record.number, event, std::move(standing), {}}, asked, filter, answer));
   return answer;
 }
 
-Status LocalWhyDesk::judge_all(const Judged& judged, const Result<NearListeners>& near,
+Status LocalWhyDesk::judge_all(const Judged& judged, const Result<Asked>& asked,
                                const WhyFilter& filter, Json& answer) const {
   const View& view = judged.view;
   const std::string type(judged.event.attributes.type());
   ListenerJudging judging({view, judged.number, parts_.definitions, parts_.clock}, judged.event,
+  standing.is_duplicate = asked && asked->is_known;
                           judged.standing, judged.effects, parts_.bounds);
   TRY(judging.judge_starts());
   TRY(judging.judge_woken());
   if (filter.instance) {
-    const Instance asked = TRY(whole_instance(view, judged.ns, judged.number, *filter.instance));
-    TRY(judging.judge_asked(asked));
+    const Instance expected = TRY(whole_instance(view, judged.ns, judged.number, *filter.instance));
+    TRY(judging.judge_asked(expected));
   }
-  if (near) TRY(judging.judge_found(near->instances));
-  TRY(judging.judge_others(near ? std::optional(near->of) : std::nullopt));
+  std::optional<size_t> of;
+  if (asked) of = asked->near.of;
+  if (asked) TRY(judging.judge_found(asked->near.instances));
+  TRY(judging.judge_others(of));
   answer["looked"] = judging.looked();
-  if (near) answer["of"] = std::max(near->of, judging.looked());
+  if (of) answer["of"] = std::max(*of, judging.looked());
   answer["complete"] = judging.is_complete();
-  const bool is_listened_for = judging.looked() > 0 || (near && near->of > 0);
+  const bool is_listened_for = judging.looked() > 0 || of.value_or(0) > 0;
   ListenerJudging::Nearest nearest = judging.nearest(filter.limit);
   Disclosures disclosures(view, judged.ns, judged.number);
   answer["near"] = answer["others"] = Json::array();
@@ -271,9 +278,9 @@ Json LocalWhyDesk::listening_elsewhere(const View& view, std::string_view ns,
       });
   if (!read) return found;
   // Without an answer of the engine thread the hint is missing, and nothing else.
-  static_cast<void>(parts_.ask_index([&](const WaitIndex& index) {
+  static_cast<void>(parts_.ask_index([&](const EngineMemory& memory) {
     for (const std::string& name : names) {
-      if (index.near(name, type, {}, 0).of > 0) found.push_back(name);
+      if (memory.waiting.near(name, type, {}, 0).of > 0) found.push_back(name);
     }
   }));
   return found;

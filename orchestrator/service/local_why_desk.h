@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "orchestrator/memory/definition_cache.h"
+#include "orchestrator/memory/wait_index.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/stored_events.h"
 #include "orchestrator/service/index_questions.h"
@@ -55,6 +56,12 @@ class LocalWhyDesk final : public WhyDesk {
     size_t looked = 0;        ///< messages that were read
     bool is_complete = true;  ///< the namespace has no older messages in the stream
   };
+  /// What the engine thread knows about an event.
+  struct Asked {
+    NearListeners near;
+    bool is_known =
+        false;  ///< an event with its source and id had an effect, or still may have one
+  };
   struct Judged;
 
   Result<Snapshot> snapshot() const { return Snapshot::take(parts_.environment); }
@@ -70,10 +77,10 @@ class LocalWhyDesk final : public WhyDesk {
                              const std::vector<std::string>& types, size_t most);
   /// How the event stands to the store; nullopt: a test event.
   Result<EventStanding> standing_of(const View& view, const Found* found) const;
-  Result<NearListeners> ask_near(std::string_view ns, const JudgedEvent& event,
-                                 const WhyFilter& filter) const;
+  Result<Asked> ask_about(std::string_view ns, const JudgedEvent& event,
+                          const WhyFilter& filter) const;
   /// Judges the listeners and adds what was found to `answer`.
-  Status judge_all(const Judged& judged, const Result<NearListeners>& near, const WhyFilter& filter,
+  Status judge_all(const Judged& judged, const Result<Asked>& asked, const WhyFilter& filter,
                    Json& answer) const;
   /// The other namespaces in which a listener has the type.
   Json listening_elsewhere(const View& view, std::string_view ns, std::string_view type) const;

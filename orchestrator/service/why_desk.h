@@ -47,7 +47,8 @@ class WhyDesk {
                                 const WhyFilter& filter) = 0;
 
   /// What an event would do, in the form of of_event(), without `sequence`, `time` and `effects`.
-  /// Nothing is sent or stored. Whether an event with its source and id is known is not looked up.
+  /// Nothing is sent or stored. An event whose source and id are known is a duplicate, if the
+  /// engine thread answers in time.
   virtual Result<Json> of_test_event(std::string_view ns, Event event, const WhyFilter& filter) = 0;
 
   /// Why an instance was not woken: by the event with that sequence, or by the newest events of the

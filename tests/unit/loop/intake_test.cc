@@ -6,6 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/memory/damages.h"
+#include "orchestrator/memory/dedupe.h"
+#include "orchestrator/memory/kept_events.h"
+#include "orchestrator/memory/wait_index.h"
 #include "orchestrator/outgoing/outbox.h"
 
 namespace millrace {
@@ -271,17 +275,27 @@ TEST(Intake, RegardsDeletionsAndCancellationsAsCommandsThatFreeSpace) {
 }
 
 TEST_F(IntakeTest, HandsQuestionsToTheEngineOneByOneUpToALimit) {
+  const BatchCount batches;
+  Damages damages;
+  const WaitIndex waiting(batches);
+  const Dedupe dedupe({}, batches);
+  const KeptEvents kept_events(damages, batches);
+  const EngineMemory memory{waiting, dedupe, kept_events};
+  size_t answers = 0;
   std::vector<std::string> refused;
   const auto ask = [&](const std::string& name) {
-    intake.ask({.answer = [](const WaitIndex&) {},
+    intake.ask({.answer = [&](const EngineMemory&) { ++answers; },
                 .refuse = [&refused,
                            name](const Error& why) { refused.push_back(name + ": " + why.code); }});
   };
-  EXPECT_FALSE(intake.next_question());
+  intake.answer_question(memory);
+  EXPECT_EQ(answers, 0U) << "none waits";
   for (int i = 0; i < 16; ++i) ask("question");
   ask("another");
   EXPECT_THAT(refused, ElementsAre("another: busy"));
-  EXPECT_TRUE(intake.next_question());
+  intake.answer_question(memory);
+  EXPECT_EQ(answers, 1U);
+  EXPECT_EQ(intake.answered_questions(), 1U);
   EXPECT_TRUE(gather().empty()) << "a question is no work of a batch";
   intake.close();
   ask("late");

@@ -177,12 +177,16 @@ TEST(Metrics, ShowTheLatestValueOfEachGauge) {
 TEST(Metrics, ShowTheTotalsThatOtherPartsOfTheProgramReport) {
   Metrics metrics;
   metrics.set(PartLevels{.reads_events = true, .consumers = 3, .answers = 10});
-  metrics.set(PartLevels{
-      .reads_events = false, .consumers = 5, .answers = 10, .task_consumers_created_again = 2});
+  metrics.set(PartLevels{.reads_events = false,
+                         .consumers = 5,
+                         .answers = 10,
+                         .task_consumers_created_again = 2,
+                         .index_questions = 7});
   EXPECT_TRUE(has_line(metrics, "millrace_reads_events 0"));
   EXPECT_TRUE(has_line(metrics, "millrace_event_consumers_total 5")) << "the parts report totals";
   EXPECT_TRUE(has_line(metrics, "millrace_task_answers_total 10"));
   EXPECT_TRUE(has_line(metrics, "millrace_task_consumers_created_again_total 2"));
+  EXPECT_TRUE(has_line(metrics, "millrace_index_questions_total 7"));
 }
 
 TEST(Metrics, ShowTheOutgoingHttpRequestsOfNamespacesThatHaveSome) {

@@ -153,8 +153,9 @@ TEST(Processor, AnswersAQuestionAboutListenersWithoutABatch) {
   world.start("for-ever");
   world.run_until_idle();
   size_t waiting = 0;
-  world.intake().ask({.answer = [&](const WaitIndex& index) { waiting = index.listeners(); },
-                      .refuse = [](const Error& why) { ADD_FAILURE() << why.message; }});
+  world.intake().ask(
+      {.answer = [&](const EngineMemory& memory) { waiting = memory.waiting.listeners(); },
+       .refuse = [](const Error& why) { ADD_FAILURE() << why.message; }});
   EXPECT_FALSE(world.processor().turn()) << "the question is no work of a batch";
   EXPECT_EQ(waiting, 1U);
 }

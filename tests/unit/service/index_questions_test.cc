@@ -5,47 +5,52 @@
 
 #include <gtest/gtest.h>
 
+#include "orchestrator/memory/damages.h"
+#include "orchestrator/memory/dedupe.h"
+#include "orchestrator/memory/kept_events.h"
+#include "orchestrator/memory/wait_index.h"
+
 namespace millrace {
 namespace {
 
 using std::chrono::milliseconds;
 
-TEST(IndexQuestions, RunOnTheThreadThatTakesThem) {
-  Intake intake;
-  BatchCount batches;
-  WaitIndex index(batches);
+class IndexQuestions : public testing::Test {
+ protected:
+  Intake intake_;
+  Damages damages_;
+  BatchCount batches_;
+  WaitIndex waiting_{batches_};
+  Dedupe dedupe_{{}, batches_};
+  KeptEvents kept_events_{damages_, batches_};
+  const EngineMemory memory_{waiting_, dedupe_, kept_events_};
+};
+
+TEST_F(IndexQuestions, RunOnTheThreadThatTakesThem) {
   size_t listeners = 7;
   auto asked = std::async(std::launch::async, [&] {
-    return ask_index(intake, std::chrono::minutes(5),
-                     [&](const WaitIndex& one) { listeners = one.listeners(); });
+    return ask_index(intake_, std::chrono::minutes(5),
+                     [&](const EngineMemory& memory) { listeners = memory.waiting.listeners(); });
   });
-  ASSERT_TRUE(intake.sleep({.at_most = std::nullopt}));
-  const auto question = intake.next_question();
-  ASSERT_TRUE(question);
-  question->answer(index);
+  ASSERT_TRUE(intake_.sleep({.at_most = std::nullopt}));
+  intake_.answer_question(memory_);
   EXPECT_TRUE(asked.get());
   EXPECT_EQ(listeners, 0U);
 }
 
-TEST(IndexQuestions, DoNotRunWhenTheCallerHasGivenUp) {
-  Intake intake;
-  BatchCount batches;
-  WaitIndex index(batches);
+TEST_F(IndexQuestions, DoNotRunWhenTheCallerHasGivenUp) {
   bool has_run = false;
   const Status asked =
-      ask_index(intake, milliseconds(0), [&](const WaitIndex&) { has_run = true; });
+      ask_index(intake_, milliseconds(0), [&](const EngineMemory&) { has_run = true; });
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().code, "busy");
-  const auto question = intake.next_question();
-  ASSERT_TRUE(question);
-  question->answer(index);
+  intake_.answer_question(memory_);
   EXPECT_FALSE(has_run);
 }
 
-TEST(IndexQuestions, FailWhenTheIntakeIsClosed) {
-  Intake intake;
-  intake.close();
-  const Status asked = ask_index(intake, std::chrono::minutes(5), [](const WaitIndex&) {});
+TEST_F(IndexQuestions, FailWhenTheIntakeIsClosed) {
+  intake_.close();
+  const Status asked = ask_index(intake_, std::chrono::minutes(5), [](const EngineMemory&) {});
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().code, "stopping");
 }

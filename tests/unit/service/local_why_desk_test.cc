@@ -112,6 +112,22 @@ TEST_F(LocalWhyDeskTest, ShowADuplicate) {
   EXPECT_THAT(verdicts(of_event(1)), ElementsAre("instance 1 duplicate"));
 }
 
+TEST_F(LocalWhyDeskTest, SayThatAnEventWithAKnownIdWouldHaveNoEffect) {
+  const WorkflowNumber order = apply(kOrder);
+  apply(kStart);
+  add(waiting(order, 1, "o-1"));
+  EXPECT_THAT(verdicts(of_test(R"(,"orderid":"o-1")")),
+              ElementsAre("start shop started", "instance 1 woke"));
+  dedupe.add(fingerprint_of("default", {.id = "e", .source = "bank.eu"}));
+  EXPECT_THAT(verdicts(of_test(R"(,"orderid":"o-1")")),
+              ElementsAre("start shop duplicate", "instance 1 duplicate"));
+  EXPECT_THAT(verdicts(of_test(R"(,"orderid":"o-2")")),
+              ElementsAre("start shop duplicate", "instance 1 predicate"));
+  index_is_busy = true;
+  EXPECT_THAT(verdicts(of_test(R"(,"orderid":"o-1")")),
+              ElementsAre("start shop started", "instance 1 woke"));
+}
+
 TEST_F(LocalWhyDeskTest, ShowAnEventThatBecameADeadLetter) {
   apply(kStart);
   send();

@@ -13,6 +13,8 @@
 
 #include "broker/memory_stored_events.h"
 #include "cloudevents/subject.h"
+#include "orchestrator/memory/dedupe.h"
+#include "orchestrator/memory/kept_events.h"
 #include "orchestrator/service/local_why_desk.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
@@ -98,7 +100,7 @@ states:
                          .events = events,
                          .ask_index = [this](const auto& question) -> Status {
                            if (index_is_busy) return fail("busy", "no answer");
-                           question(index);
+                           question(EngineMemory{index, dedupe, kept_events});
                            return {};
                          },
                          .reads_events = [this] { return reads; },
@@ -140,6 +142,8 @@ states:
   MemoryBroker broker{clock};
   MemoryStoredEvents events{broker};
   WaitIndex index{batches};
+  Dedupe dedupe{{}, batches};
+  KeptEvents kept_events{damages, batches};
   bool index_is_busy = false;
   Status reads;
 };
