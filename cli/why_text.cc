@@ -193,11 +193,12 @@ std::string why_of_instance_text(const Json& answer) {
     text +=
         fmt::format("Among the newest {} messages of the namespace is no event of these types.\n",
                     answer.value("looked", size_t{0}));
-    const std::string elsewhere = joined(member_list(answer, "elsewhere"));
-    if (!elsewhere.empty()) {
-      text += fmt::format("  Other namespaces got such events: {}. Send them to this namespace.\n",
-                          elsewhere);
-    }
+  }
+  const std::string elsewhere = joined(member_list(answer, "elsewhere"));
+  if (!elsewhere.empty()) {
+    text +=
+        fmt::format("  Other namespaces got events that {}: {}. Send them to this namespace.\n",
+                    events.empty() ? "have these types" : "fit, and this one got none", elsewhere);
   }
   size_t number = 0;
   for (const Json& one : events) {

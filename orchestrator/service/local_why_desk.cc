@@ -108,6 +108,17 @@ bool has_type(const std::vector<std::string>& small_types, const StoredEvent& st
   return std::find(small_types.begin(), small_types.end(), type) != small_types.end();
 }
 
+/// Whether the message is an event that one of the filters matches.
+bool fits_one(const std::vector<EventFilter>& filters, const StoredEvent& stored,
+              JudgedPatterns& patterns) {
+  Result<Event> decoded = decode_nats(stored.message);
+  if (!decoded) return false;
+  const JudgedEvent event(*std::move(decoded));
+  return std::any_of(filters.begin(), filters.end(), [&](const EventFilter& filter) {
+    return filter.type == event.event.type && judge(filter, event, patterns).failing() == 0;
+  });
+}
+
 /// Notes the effects that concern no listener in particular.
 void note_effects_of_all(const std::vector<EventEffect>& effects, EventStanding& standing) {
   for (const EventEffect& effect : effects) {
@@ -219,6 +230,7 @@ Result<Json> LocalWhyDesk::of_test_event(std::string_view ns, Event given,
   const Snapshot view = TRY(snapshot());
   const NamespaceRecord record = TRY(found_namespace(view, ns));
   EventStanding standing = TRY(standing_of(view, nullptr));
+  standing.is_duplicate = asked && asked->is_known;
   Json answer{{"event", json_of_event(event.event)},
               {"asOf", {{"commit", view.commit()}, {"cursor", standing.applied.sequence}}}};
   TRY(judge_all({view, ns, record.number, event, std::move(standing), {}}, asked, filter, answer));
@@ -230,7 +242,6 @@ Status LocalWhyDesk::judge_all(const Judged& judged, const Result<Asked>& asked,
   const View& view = judged.view;
   const std::string type(judged.event.attributes.type());
   ListenerJudging judging({view, judged.number, parts_.definitions, parts_.clock}, judged.event,
-  standing.is_duplicate = asked && asked->is_known;
                           judged.standing, judged.effects, parts_.bounds);
   TRY(judging.judge_starts());
   TRY(judging.judge_woken());
@@ -315,32 +326,36 @@ Result<LocalWhyDesk::Newest> LocalWhyDesk::find_newest(std::string_view ns, Time
   return newest;
 }
 
-/// The types for which the instance may wait.
-Result<std::vector<std::string>> LocalWhyDesk::find_types(std::string_view ns,
-                                                          const InstanceId& id) const {
+Result<LocalWhyDesk::Awaited> LocalWhyDesk::find_awaited(std::string_view ns,
+                                                         const InstanceId& id) const {
   const Snapshot view = TRY(snapshot());
   const NamespaceRecord record = TRY(found_namespace(view, ns));
   const Instance instance = TRY(whole_instance(view, ns, record.number, id));
   const auto workflow = TRY(parts_.definitions.find_or_load(view, instance.revision));
-  return awaited_by(instance, *workflow);
+  Awaited awaited{.types = awaited_by(instance, *workflow), .filters = {}};
+  for (const Listener& listener : instance.listeners) awaited.filters.push_back(listener.filter);
+  return awaited;
 }
 
 // No snapshot exists while the broker is asked.
 Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id,
                                        const std::optional<uint64_t>& sequence,
                                        const WhyFilter& filter) {
-  const std::vector<std::string> types = TRY(find_types(ns, id));
+  const Awaited awaited = TRY(find_awaited(ns, id));
   Newest newest;
   if (sequence) {
     newest.events.push_back(TRY(find_event(ns, *sequence, filter)));
     newest.looked = 1;
-  } else if (!types.empty()) {
+  } else if (!awaited.types.empty()) {
     const NamespaceRecord record = TRY(find_namespace(ns));
-    newest = TRY(find_newest(ns, record.created_at, types, kMostEventsOfAnInstance));
+    newest = TRY(find_newest(ns, record.created_at, awaited.types, kMostEventsOfAnInstance));
   }
   Json answer = TRY(judge_newest(ns, id, newest, filter));
-  if (!answer["events"].empty() || types.empty() || !filter.shows_others) return answer;
-  Json elsewhere = TRY(sent_elsewhere(ns, types));
+  if (sequence || awaited.types.empty() || !filter.shows_others) return answer;
+  const Json& shown = answer["events"];
+  // The nearest come first: if that one does not fit, none does.
+  if (!shown.empty() && shown.front()["verdict"] != to_string(Verdict::kPredicate)) return answer;
+  Json elsewhere = TRY(sent_elsewhere(ns, awaited, !shown.empty()));
   if (!elsewhere.empty()) answer["elsewhere"] = std::move(elsewhere);
   return answer;
 }
@@ -405,8 +420,8 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
   return answer;
 }
 
-Result<Json> LocalWhyDesk::sent_elsewhere(std::string_view ns,
-                                          const std::vector<std::string>& types) {
+Result<Json> LocalWhyDesk::sent_elsewhere(std::string_view ns, const Awaited& awaited,
+                                          bool must_fit) {
   std::vector<std::string> names;
   {
     const Snapshot view = TRY(snapshot());
@@ -415,10 +430,15 @@ Result<Json> LocalWhyDesk::sent_elsewhere(std::string_view ns,
       return names.size() < kMostNamespacesRead;
     }));
   }
+  JudgedPatterns patterns;
   Json found = Json::array();
   for (const std::string& name : names) {
-    const Newest newest = TRY(find_newest(name, TimePoint(), types, 1));
-    if (!newest.events.empty()) found.push_back(name);
+    const size_t most = must_fit ? kMostEventsOfAnInstance : 1;
+    const Newest newest = TRY(find_newest(name, TimePoint(), awaited.types, most));
+    const auto is_meant = [&](const Found& one) {
+      return !must_fit || fits_one(awaited.filters, one.stored, patterns);
+    };
+    if (std::any_of(newest.events.begin(), newest.events.end(), is_meant)) found.push_back(name);
   }
   return found;
 }

@@ -66,7 +66,13 @@ class LocalWhyDesk final : public WhyDesk {
 
   Result<Snapshot> snapshot() const { return Snapshot::take(parts_.environment); }
   Result<NamespaceRecord> find_namespace(std::string_view ns) const;
-  Result<std::vector<std::string>> find_types(std::string_view ns, const InstanceId& id) const;
+  /// What an instance waits for.
+  struct Awaited {
+    std::vector<std::string>
+        types;  ///< for which it listens, or a state of its workflow may listen
+    std::vector<EventFilter> filters;  ///< of its listeners
+  };
+  Result<Awaited> find_awaited(std::string_view ns, const InstanceId& id) const;
   Result<Json> judge_newest(std::string_view ns, const InstanceId& id, const Newest& newest,
                             const WhyFilter& filter) const;
   /// The event. Error `event.not_found`, also for an event of another namespace, or of an earlier
@@ -84,8 +90,9 @@ class LocalWhyDesk final : public WhyDesk {
                    Json& answer) const;
   /// The other namespaces in which a listener has the type.
   Json listening_elsewhere(const View& view, std::string_view ns, std::string_view type) const;
-  /// The other namespaces whose newest events have one of the types.
-  Result<Json> sent_elsewhere(std::string_view ns, const std::vector<std::string>& types);
+  /// The other namespaces of whose newest events one has an awaited type, or, if `must_fit`, fits
+  /// one of the filters.
+  Result<Json> sent_elsewhere(std::string_view ns, const Awaited& awaited, bool must_fit);
 
   const Parts parts_;
 };

@@ -56,8 +56,8 @@ class WhyDesk {
   /// "waits":[{"type","context"}],"arrived"?:[type]}, "asOf":{"commit","cursor"}, "looked",
   /// "complete", "events":[{"sequence","time","id","type","source","verdict","says",
   /// "predicates"}], "elsewhere"?}, the nearest events first. `looked` is the number of messages;
-  /// `elsewhere` names namespaces that have an event of such a type, if this one has none. Errors:
-  /// as of_event(), and `instance.not_found`.
+  /// `elsewhere` names namespaces that have an event of such a type, if this one has none, or an
+  /// event that fits, if none of this one does. Errors: as of_event(), and `instance.not_found`.
   virtual Result<Json> of_instance(std::string_view ns, const InstanceId& id,
                                    const std::optional<uint64_t>& sequence,
                                    const WhyFilter& filter) = 0;

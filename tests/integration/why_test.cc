@@ -29,6 +29,18 @@ states:
       - event: {type: packed}
 )";
 
+constexpr std::string_view kPair = R"(id: pair
+start:
+  type: eventsAnd
+  correlate: [orderid]
+  events:
+    - type: paid
+    - type: packed
+states:
+  - id: end
+    type: noop
+)";
+
 class Why : public MillraceTest {
  protected:
   /// Sends an event with the command line, and waits until it is applied.
@@ -102,7 +114,7 @@ TEST_F(Why, ShowsAnEventOfAnotherNamespace) {
   EXPECT_TRUE(
       eventually([&] { return millrace_.get("/v1/ns/other/events/1/why")["applied"] == true; }));
   EXPECT_THAT(why_text({"instance", "why", id}),
-              HasSubstr("Other namespaces got such events: other"));
+              HasSubstr("Other namespaces got events that have these types: other"));
   EXPECT_THAT(why_text({"-n", "other", "event", "why", "1"}),
               HasSubstr("Other namespaces listen for this type: default"));
   EXPECT_THAT(millrace_.cli({"event", "why", "1"}).errors, HasSubstr("namespace \"other\""));
@@ -118,6 +130,17 @@ TEST_F(Why, ShowsHalfAnEventAnd) {
   const std::string text = why_text({"instance", "why", id});
   EXPECT_THAT(text, HasSubstr("waits for packed"));
   EXPECT_THAT(text, HasSubstr("has got paid"));
+}
+
+TEST_F(Why, ShowsHalfAnEventsAndStart) {
+  millrace_.apply(kPair);
+  send({"--attr", "orderid=o-42"});
+  EXPECT_THAT(why_last(), HasSubstr("Grouped: the event waits in a group for `packed`"));
+  send({"--attr", "orderid=O-42"}, "packed");
+  EXPECT_THAT(why_last(), HasSubstr("Grouped: the event waits in a group for `paid`"));
+  send({}, "packed");
+  EXPECT_THAT(why_last(), HasSubstr("Correlation: the event lacks an attribute by which the events "
+                                    "of a group are found: `orderid`"));
 }
 
 TEST_F(Why, TriesAnEventAndSendsNothing) {

@@ -117,7 +117,15 @@ TEST(WhyText, ShowsEffectsAndErrors) {
     "elsewhere": ["shop"]})")),
             "Instance i of w: complete, state s, since t\nIt waits for no event now.\n"
             "Among the newest 7 messages of the namespace is no event of these types.\n"
-            "  Other namespaces got such events: shop. Send them to this namespace.\n");
+            "  Other namespaces got events that have these types: shop. Send them to this "
+            "namespace.\n");
+  EXPECT_EQ(
+      why_of_instance_text(Json::parse(R"({"instance": {"id": "i", "workflow": "w",
+    "status": "waiting", "state": "s", "since": "t", "waits": [{"type": "paid"}]}, "looked": 7,
+    "events": [{"sequence": 3, "verdict": "predicate", "says": "no"}], "elsewhere": ["shop"]})")),
+      "Instance i of w: waiting, state s, since t\n  waits for paid\n"
+      "  Other namespaces got events that fit, and this one got none: shop. Send them to this "
+      "namespace.\n\n  1. Event #3\n     Predicate: no\n");
 }
 
 }  // namespace

@@ -155,6 +155,24 @@ TEST_F(LocalWhyDeskTest, NameANamespaceToWhichTheEventWasSentInstead) {
   EXPECT_EQ(why["elsewhere"], Json::array({"other"}));
 }
 
+TEST_F(LocalWhyDeskTest, NameANamespaceWhoseEventFitsIfNoneOfThisOneDoes) {
+  const WorkflowNumber order = apply(kOrder);
+  create_namespace("other");
+  send(R"(,"orderid":"o-2")");
+  send(R"(,"orderid":"o-3")", "paid", "other");
+  apply_event(2);
+  add(waiting(order, 1, "o-1"));
+  EXPECT_EQ(of_instance(1)["events"].size(), 1U);
+  EXPECT_FALSE(of_instance(1).contains("elsewhere"))
+      << "events of the other one do not fit, either";
+  send(R"(,"orderid":"o-1")", "paid", "other");
+  apply_event(3);
+  EXPECT_EQ(of_instance(1)["elsewhere"], Json::array({"other"}));
+  EXPECT_FALSE(of_instance(1, 1).contains("elsewhere")) << "the caller asks about one event";
+  send(R"(,"orderid":"o-1")");
+  EXPECT_FALSE(of_instance(1).contains("elsewhere")) << "an event fits";
+}
+
 TEST_F(LocalWhyDeskTest, ShowAMessageThatIsNotAnEvent) {
   clock.time += seconds(1);
   broker.inject({event_subject("default", "paid"), {}, "{"});
