@@ -146,6 +146,15 @@ std::string looked_line(const Json& answer) {
   return text + ".\n";
 }
 
+/// How many events were read for an instance, and how many of them are shown.
+std::string events_line(const Json& answer, size_t shown) {
+  return fmt::format(
+      "The nearest {} of {} events of these types; the newest {} messages of the namespace were "
+      "read{}.\n",
+      shown, answer.value("of", shown), answer.value("looked", size_t{0}),
+      answer.value("complete", true) ? "" : ", and there are older ones");
+}
+
 }  // namespace
 
 std::string why_of_event_text(const Json& answer) {
@@ -190,9 +199,10 @@ std::string why_of_instance_text(const Json& answer) {
   }
   const Json& events = member_list(answer, "events");
   if (events.empty()) {
-    text +=
-        fmt::format("Among the newest {} messages of the namespace is no event of these types.\n",
-                    answer.value("looked", size_t{0}));
+    text += fmt::format(
+        "Among the newest {} messages of the namespace is no event of these types; `millrace "
+        "event list` shows the events.\n",
+        answer.value("looked", size_t{0}));
   }
   const std::string elsewhere = joined(member_list(answer, "elsewhere"));
   if (!elsewhere.empty()) {
@@ -200,6 +210,7 @@ std::string why_of_instance_text(const Json& answer) {
         fmt::format("  Other namespaces got events that {}: {}. Send them to this namespace.\n",
                     events.empty() ? "have these types" : "fit, and this one got none", elsewhere);
   }
+  if (!events.empty() && answer.contains("of")) text += events_line(answer, events.size());
   size_t number = 0;
   for (const Json& one : events) {
     text += fmt::format("\n{:>3}. {}{}", ++number, event_line(one), verdict_lines(one));

@@ -351,6 +351,7 @@ Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id
     newest = TRY(find_newest(ns, record.created_at, awaited.types, kMostEventsOfAnInstance));
   }
   Json answer = TRY(judge_newest(ns, id, newest, filter));
+  if (!sequence) answer["of"] = newest.events.size();
   if (sequence || awaited.types.empty() || !filter.shows_others) return answer;
   const Json& shown = answer["events"];
   // The nearest come first: if that one does not fit, none does.

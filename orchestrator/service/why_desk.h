@@ -54,8 +54,9 @@ class WhyDesk {
   /// Why an instance was not woken: by the event with that sequence, or by the newest events of the
   /// types that it waits for. {"instance":{"id","workflow","status","state","since",
   /// "waits":[{"type","context"}],"arrived"?:[type]}, "asOf":{"commit","cursor"}, "looked",
-  /// "complete", "events":[{"sequence","time","id","type","source","verdict","says",
-  /// "predicates"}], "elsewhere"?}, the nearest events first. `looked` is the number of messages;
+  /// "of"?, "complete", "events":[{"sequence","time","id","type","source","verdict","says",
+  /// "predicates"}], "elsewhere"?}, the nearest events first. `looked` is the number of messages
+  /// that were read, `of` that of the events of those types among them;
   /// `elsewhere` names namespaces that have an event of such a type, if this one has none, or an
   /// event that fits, if none of this one does. Errors: as of_event(), and `instance.not_found`.
   virtual Result<Json> of_instance(std::string_view ns, const InstanceId& id,

@@ -112,20 +112,25 @@ TEST(WhyText, ShowsEffectsAndErrors) {
     "error": {"code": "c", "msg": "no JSON"}})")),
             "Event #3\nWhat came of it: refused, woke i.\n"
             "The message is not an event: no JSON\n");
-  EXPECT_EQ(why_of_instance_text(Json::parse(R"({"instance": {"id": "i", "workflow": "w",
+  EXPECT_EQ(
+      why_of_instance_text(Json::parse(R"({"instance": {"id": "i", "workflow": "w",
     "status": "complete", "state": "s", "since": "t", "waits": []}, "looked": 7, "events": [],
     "elsewhere": ["shop"]})")),
-            "Instance i of w: complete, state s, since t\nIt waits for no event now.\n"
-            "Among the newest 7 messages of the namespace is no event of these types.\n"
-            "  Other namespaces got events that have these types: shop. Send them to this "
-            "namespace.\n");
+      "Instance i of w: complete, state s, since t\nIt waits for no event now.\n"
+      "Among the newest 7 messages of the namespace is no event of these types; `millrace event "
+      "list` shows the events.\n"
+      "  Other namespaces got events that have these types: shop. Send them to this "
+      "namespace.\n");
   EXPECT_EQ(
       why_of_instance_text(Json::parse(R"({"instance": {"id": "i", "workflow": "w",
     "status": "waiting", "state": "s", "since": "t", "waits": [{"type": "paid"}]}, "looked": 7,
-    "events": [{"sequence": 3, "verdict": "predicate", "says": "no"}], "elsewhere": ["shop"]})")),
+    "of": 5, "complete": false, "events": [{"sequence": 3, "verdict": "predicate", "says": "no"}],
+    "elsewhere": ["shop"]})")),
       "Instance i of w: waiting, state s, since t\n  waits for paid\n"
       "  Other namespaces got events that fit, and this one got none: shop. Send them to this "
-      "namespace.\n\n  1. Event #3\n     Predicate: no\n");
+      "namespace.\n"
+      "The nearest 1 of 5 events of these types; the newest 7 messages of the namespace were read, "
+      "and there are older ones.\n\n  1. Event #3\n     Predicate: no\n");
 }
 
 }  // namespace

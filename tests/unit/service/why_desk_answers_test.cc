@@ -137,7 +137,9 @@ TEST_F(LocalWhyDeskTest, SayWhyAnInstanceWasNotWoken) {
   EXPECT_EQ(why["instance"]["waits"][0]["context"]["orderid"]["equals"], "o-1");
   EXPECT_EQ(why["looked"], 5);
   EXPECT_EQ(why["complete"], true);
+  EXPECT_EQ(why["of"], 4);
   const Json one = of_instance(1, 3);
+  EXPECT_FALSE(one.contains("of"));
   ASSERT_EQ(one["events"].size(), 1U);
   EXPECT_EQ(one["events"][0]["sequence"], 3);
   const Json other = of_instance(1, 4);
