@@ -138,8 +138,11 @@ TEST_F(OtherWorkTest, LetsOtherWorkRestInMostTurnsWhileTheStoreIsBehind) {
   for (int turns = 1; turns <= 24; ++turns) {
     SCOPED_TRACE(turns);
     const std::string kinds = run_turn(true, turns % 2 == 0);
-    if (turns % 8 == 0) done.push_back(kinds);
-    if (turns % 8 != 0) EXPECT_EQ(kinds, "");
+    if (turns % 8 == 0) {
+      done.push_back(kinds);
+    } else {
+      EXPECT_EQ(kinds, "");
+    }
     EXPECT_EQ(rig().applier.rest(), turns % 8 == 0 ? Duration(0) : Duration(2));
   }
   EXPECT_THAT(done, testing::ElementsAre("purges,", "earlier work,", "purges,")) << "in turns";
