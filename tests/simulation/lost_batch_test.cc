@@ -72,7 +72,7 @@ std::vector<double> levels(const World& world) {
 /// Runs work of every kind; returns the results of that work.
 std::vector<std::string> live(World& world) {
   world.functions.act("charge", {{.heartbeat = seconds(1), .takes = seconds(20)}});
-  for (const char* const text : {kWaits, kGroups, kTicks, kItem, kCalls, kOrder, kReminds}) {
+  for (const char* const text : {kWaits, kGroups, kTicks, kItem, kCallsItems, kOrder, kReminds}) {
     apply_text(world, text);
   }
   for (int i = 0; i < 3; ++i) world.publish("begin", fmt::format("begin-{}", i), i);

@@ -26,7 +26,7 @@ states:
 - {id: done, type: noop}
 )";
 
-inline constexpr const char* kCalls = R"(
+inline constexpr const char* kCallsItems = R"(
 id: calls
 functions:
 - {id: f, type: subflow, workflow: item}

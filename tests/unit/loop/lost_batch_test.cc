@@ -27,7 +27,8 @@ using testing::Gt;
 using testing::SizeIs;
 using testing::StartsWith;
 
-constexpr const char* kDefinitions[] = {kWaits, kGroups, kTicks, kItem, kCalls, kOrder, kReminds};
+constexpr const char* kDefinitions[] = {kWaits,      kGroups, kTicks,  kItem,
+                                        kCallsItems, kOrder,  kReminds};
 
 constexpr const char* kTypes[] = {"begin", "go", "one", "two", "item", "reminder"};
 
