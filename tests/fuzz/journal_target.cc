@@ -56,7 +56,8 @@ std::string journal_record(uint64_t commit, std::string_view write_set) {
   hashed.raw(place.view());
   hashed.raw(journal_hash(place.view()));
   hashed.raw(write_set);
-  std::string record = journal_hash(hashed.view()) + hashed.take();
+  std::string record = journal_hash(hashed.view());
+  record += hashed.view();
   record.resize((record.size() + 7) / 8 * 8, '\0');
   return record;
 }
