@@ -12,6 +12,7 @@
 
 #include "base/byte_set.h"
 #include "base/check.h"
+#include "base/excerpt.h"
 #include "matchers/ecmascript.h"
 #include "matchers/regex_dialect.h"
 
@@ -136,15 +137,18 @@ uint32_t limit_of(size_t size, uint32_t steps) {
   return std::max(uint32_t{1}, static_cast<uint32_t>(steps * Pattern::kFullSize / size));
 }
 
-/// The pattern as messages show it: cut after its first 60 characters.
+/// The pattern as messages show it: cut after its first 60 characters, on one line. A pattern that
+/// is not UTF-8 may have longer parts without the first byte of a character.
 std::string shown(std::string_view pattern) {
+  constexpr size_t kMostBytes = 60 * 4;
   size_t characters = 0;
   size_t size = 0;
-  for (; size < pattern.size(); ++size) {
+  for (; size < pattern.size() && size < kMostBytes; ++size) {
     const bool begins_one = (static_cast<unsigned char>(pattern[size]) & 0xc0) != 0x80;
     if (begins_one && ++characters > 60) break;
   }
-  return fmt::format("pattern \"{}{}\"", pattern.substr(0, size), size < pattern.size() ? "…" : "");
+  return fmt::format("pattern \"{}{}\"", excerpt(pattern.substr(0, size), size),
+                     size < pattern.size() ? "…" : "");
 }
 
 }  // namespace

@@ -234,6 +234,20 @@ TEST(Pattern, IsShortenedInMessages) {
                 "character");
 }
 
+TEST(Pattern, IsShownInMessagesAsOneLineOfUtf8) {
+  constexpr std::string_view kNotUtf8 = "the pattern is not well-formed UTF-8: encode it as UTF-8";
+  const auto bytes = Pattern::compile("ä\xff\xe4");
+  ASSERT_FALSE(bytes);
+  EXPECT_EQ(bytes.error().message, fmt::format("pattern \"ä??\": {}", kNotUtf8));
+  const auto continuations = Pattern::compile(std::string(1000, '\x80'));
+  ASSERT_FALSE(continuations);
+  EXPECT_EQ(continuations.error().message,
+            fmt::format("pattern \"{}…\": {}", std::string(240, '?'), kNotUtf8));
+  const auto lines = Pattern::compile("a\n(");
+  ASSERT_FALSE(lines);
+  EXPECT_THAT(lines.error().message, HasSubstr("pattern \"a?(\": character 3: "));
+}
+
 // With backtracking each of these patterns would need 2^64 steps or more.
 TEST(Pattern, MatchesNestedRepetitionsInLinearTime) {
   const std::string many = std::string(5000, 'a') + "!";
