@@ -31,7 +31,7 @@ inline void run_behind_others(int niceness) {
 /// with longer slices. Linux 6.12 and later do so; earlier versions have no such slices, and nothing
 /// changes. No effect if the thread already has another policy than the usual one.
 inline void run_promptly() {
-  // struct sched_attr of linux/sched/types.h, which cannot be included together with sched.h.
+  // struct sched_attr of the kernel, whose header cannot be included together with sched.h.
   struct {
     uint32_t size = 0;
     uint32_t policy = 0;
