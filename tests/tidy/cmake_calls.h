@@ -1,5 +1,6 @@
-// CMakeCall: a call of a function in a CMakeLists.txt, `name(argument …)`. Variables and conditions
-// are not evaluated.
+// CMakeCall: a call of a function in a CMakeLists.txt, `name(argument …)`. An argument `${NAME}` is
+// replaced by the values that an earlier `set(NAME …)` of the same text gave to it. Other variables
+// and conditions are not evaluated.
 #pragma once
 
 #include <string>
