@@ -221,6 +221,22 @@ void check_answer(const HttpAnswerText& answer) {
         "the answer is not a problem document: {}", answer.body);
 }
 
+/// The answers to pieces of the bytes are others than those to the whole. They may only lack the
+/// last one, to a malformed head without an end: Beast reads such a head once, and then waits for
+/// its end. If it has one, the answers must be equal.
+void check_head_without_end(std::string_view sent, size_t piece, std::string_view answers,
+                            std::string_view in_pieces) {
+  CHECK(answers.starts_with(in_pieces), "pieces of {} bytes make other answers: {} and {}", piece,
+        in_pieces, answers);
+  const std::vector<HttpAnswerText> missing = split_answers(answers.substr(in_pieces.size()));
+  CHECK(missing.size() == 1 && missing.front().status == 400,
+        "pieces of {} bytes make fewer answers: {} and {}", piece, in_pieces, answers);
+  const std::string ended = std::string(sent) + "\r\n\r\n";
+  const std::string ended_in_pieces = answers_to(echo_router(), ended, piece);
+  CHECK(ended_in_pieces == answers, "pieces of {} bytes make other answers: {} and {}", piece,
+        ended_in_pieces, answers);
+}
+
 // The mutator: changes requests by their lines.
 
 class RequestMutator {
@@ -403,8 +419,7 @@ FUZZ_TARGET(http_requests) {
   const size_t piece = sent.size() > 1024 ? 61 : 1 + sent.size() % 7;
   const std::string in_pieces = answers_to(echo_router(), sent, piece);
   CHECK(handled() == whole, "pieces of {} bytes make other requests", piece);
-  CHECK(in_pieces == answers, "pieces of {} bytes make other answers: {} and {}", piece, in_pieces,
-        answers);
+  if (in_pieces != answers) check_head_without_end(sent, piece, answers, in_pieces);
 
   const std::vector<PlainRequest> plain = plain_requests(sent);
   CHECK(plain.size() <= whole.size(), "request {} is not handled", whole.size());
