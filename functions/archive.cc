@@ -107,16 +107,31 @@ Result<std::optional<ArchiveEntry>> ArchiveReader::next() {
   }
   const int64_t size = archive_entry_size(entry);
   if (size < 0) return bad(fmt::format("entry {} has a negative size", printable(path)));
+  size_ = static_cast<uint64_t>(size);
+  done_ = 0;
   return ArchiveEntry{.path = path,
                       .is_folder = archive_entry_filetype(entry) == AE_IFDIR,
                       .executable = (archive_entry_mode(entry) & kExecutable) != 0,
-                      .size = static_cast<uint64_t>(size)};
+                      .size = size_};
 }
 
+/// archive_read_data() would fill the holes of a sparse file with zeros, also of one without a map
+/// in its header, and the holes take no bytes of the archive. So blocks are read, with their
+/// places.
 Result<std::string_view> ArchiveReader::read() {
-  const la_ssize_t count = archive_read_data(archive_.get(), buffer_.data(), buffer_.size());
-  if (count < 0) return broken();
-  return std::string_view(buffer_.data(), static_cast<size_t>(count));
+  const void* bytes = nullptr;
+  size_t count = 0;
+  la_int64_t at = 0;
+  int code = ARCHIVE_OK;
+  while (code == ARCHIVE_OK && count == 0) {
+    code = archive_read_data_block(archive_.get(), &bytes, &count, &at);
+  }
+  if (code != ARCHIVE_OK && code != ARCHIVE_EOF) return broken();
+  if (at < 0 || static_cast<uint64_t>(at) != done_ || count > size_ - done_) {
+    return bad("it is a sparse file; only regular files and folders are accepted");
+  }
+  done_ += count;
+  return std::string_view(static_cast<const char*>(bytes), count);
 }
 
 ArchiveWriter::ArchiveWriter(size_t most)

@@ -2,7 +2,6 @@
 // access disks. For one thread at a time.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,7 +21,7 @@ struct ArchiveEntry {
   std::string path;  ///< unchanged from the archive
   bool is_folder = false;
   bool executable = false;
-  uint64_t size = 0;  ///< of a file, from the header; the data may be shorter, never longer
+  uint64_t size = 0;  ///< of a file, from the header; read() gives no more bytes
 };
 
 class ArchiveReader {
@@ -36,7 +35,8 @@ class ArchiveReader {
   Result<std::optional<ArchiveEntry>> next();
 
   /// The next bytes of the entry, valid until read() or next() is called again; empty: the entry
-  /// has no more bytes. Error kFunctionFiles.
+  /// has no more bytes. Error kFunctionFiles: the archive is corrupt or truncated, or the entry is
+  /// a sparse file whose header does not say so.
   Result<std::string_view> read();
 
  private:
@@ -45,7 +45,8 @@ class ArchiveReader {
   std::string_view bytes_;
   bool gzip_;
   std::unique_ptr<archive, int (*)(archive*)> archive_;
-  std::array<char, 65536> buffer_{};
+  uint64_t size_ = 0;  ///< of the current entry, from its header
+  uint64_t done_ = 0;  ///< the bytes of the current entry that were read
 };
 
 /// Creates a tar.gz whose bytes depend only on the added entries.

@@ -90,6 +90,16 @@ std::vector<HostileArchive> hostile_archives() {
       {"a block device", TarMaker().header({.name = "disk", .type = '4'}).finish(), "a device"},
       {"a fifo", TarMaker().header({.name = "fifo", .type = '6'}).finish(), "a fifo"},
       {"a sparse file", sparse_tar(), "sparse"},
+      {"a sparse file whose end is a hole",
+       TarMaker().pax("GNU.sparse.realsize", "2000").file("a", "x").finish(),
+       "entry \"a\": it is a sparse file"},
+      {"a sparse file that is larger than its size",
+       TarMaker()
+           .pax("GNU.sparse.major", "1")
+           .pax("GNU.sparse.minor", "0")
+           .file("a", "1\n99999\n1\n" + std::string(512 - 10, '\0') + "x")
+           .finish(),
+       "sparse"},
       {"two files with the same name", TarMaker().file("a", "x").file("a", "y").finish(),
        "another file or folder has this name"},
       {"a folder that becomes a file", TarMaker().folder("a/").file("a", "x").finish(),
