@@ -115,19 +115,24 @@ Result<std::optional<TarStreamReader::Entry>> TarStreamReader::next() {
                                            excerpt(found.name)));
   }
   // The bytes of an entry are kept in memory. The holes of a sparse file take no bytes of the
-  // stream.
-  if (archive_entry_sparse_count(entry) > 0) {
+  // stream, and archive_read_data() would fill them with zeros, also without a map in the header of
+  // the entry. So blocks are read, with their places.
+  const auto is_sparse = [&] {
     return fail("backup.read",
                 fmt::format("entry {} of the tar stream is a sparse file; expected the output of "
                             "`millrace backup -`: pack the folder again without --sparse",
                             excerpt(found.name)));
-  }
-  std::array<char, 65536> some;
+  };
+  if (archive_entry_sparse_count(entry) > 0) return is_sparse();
   while (true) {
-    const la_ssize_t count = archive_read_data(archive_.get(), some.data(), some.size());
-    if (count < 0) return broken();
-    if (count == 0) return found;
-    found.bytes.append(some.data(), static_cast<size_t>(count));
+    const void* bytes = nullptr;
+    size_t count = 0;
+    la_int64_t at = 0;
+    const int code = archive_read_data_block(archive_.get(), &bytes, &count, &at);
+    if (code != ARCHIVE_OK && code != ARCHIVE_EOF) return broken();
+    if (at < 0 || static_cast<size_t>(at) != found.bytes.size()) return is_sparse();
+    if (code == ARCHIVE_EOF) return found;
+    found.bytes.append(static_cast<const char*>(bytes), count);
   }
 }
 

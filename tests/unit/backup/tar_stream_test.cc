@@ -89,6 +89,20 @@ TEST(TarStream, IsRefusedIfItHasASparseFile) {
   EXPECT_THAT(entry.error().message, testing::HasSubstr("sparse file"));
 }
 
+// Without the version of the sparse format in its header, an entry has no map of its holes. Its
+// size is nevertheless that of the file with the holes.
+TEST(TarStream, IsRefusedIfItHasASparseFileWithoutAMap) {
+  std::string tar = tar_with_a_hole("manifest.json", 1'000'000);
+  const size_t at = tar.find("GNU.sparse.major");
+  ASSERT_NE(at, std::string::npos);
+  tar[at] = 'X';
+  std::istringstream in(tar);
+  const auto entry = TarStreamReader(in).next();
+  ASSERT_FALSE(entry);
+  EXPECT_EQ(entry.error().code, "backup.read");
+  EXPECT_THAT(entry.error().message, testing::HasSubstr("sparse file"));
+}
+
 TEST(TarStream, IsRefusedIfItIsCutWithinAnEntry) {
   const std::string whole = tar_of({{"a", std::string(2'000, 'x')}});
   for (const size_t size : {size_t{100}, size_t{600}, size_t{2'000}}) {
