@@ -7,6 +7,8 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 
+#include "base/bytes.h"
+
 namespace millrace {
 namespace {
 
@@ -66,6 +68,8 @@ UrlParts split_url(std::string_view url) {
   return parts;
 }
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
+
 }  // namespace
 
 tl::expected<std::string, std::string> http_origin(const std::string& url) {
@@ -78,7 +82,13 @@ tl::expected<std::string, std::string> http_origin(const std::string& url) {
   if (scheme != "http" && scheme != "https") {
     return tl::unexpected(fmt::format("the URL has the scheme {}; expected http or https", scheme));
   }
-  return fmt::format("{}://{}:{}", scheme, part_of(parsed.get(), CURLUPART_HOST),
+  // libcurl decodes the host: `%7f` in it becomes one byte.
+  const std::string host = part_of(parsed.get(), CURLUPART_HOST);
+  if (!is_utf8(host) || std::any_of(host.begin(), host.end(), is_control)) {
+    return tl::unexpected(
+        std::string("not a valid URL: its host has control characters or is not UTF-8"));
+  }
+  return fmt::format("{}://{}:{}", scheme, host,
                      part_of(parsed.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT));
 }
 

@@ -36,6 +36,9 @@ TEST(ServiceUrl, IsRefusedWithAReasonThatDoesNotQuoteIt) {
       {"secret/x", "not a valid URL"},
       {"ftp://secret/x", "the URL has the scheme ftp; expected http or https"},
       {"secret:x", "not a valid URL"},
+      {"http://secret%7f/", "its host has control characters or is not UTF-8"},
+      {"http://secret%01/", "Bad hostname"},
+      {"http://secret%ff/", "its host has control characters or is not UTF-8"},
   };
   for (const auto& row : rows) {
     const auto origin = http_origin(row.url);
