@@ -169,6 +169,8 @@ Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>&
                                       .webhooks = webhooks,
                                       .evaluate = evaluate,
                                       .make_id = CountedIds(),
+                                      // The disk has no virtual time, so no turn may depend on it.
+                                      .store = {.waits_for_checkpoints = true},
                                       .give_up = [&] {
                                         return std::chrono::steady_clock::now() > give_up_at ||
                                                (limits.interrupted && limits.interrupted());
