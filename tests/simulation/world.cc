@@ -126,7 +126,7 @@ Status World::try_recover() {
   CHECK(!alive());
   outlet_ = std::make_unique<Outlet>(broker);
   options_.store.checkpoints_at_close = false;  // a process that dies makes no checkpoint
-  options_.store.waits_for_checkpoints = true;
+  options_.store.waits_for_checkpoints = waits_for_checkpoints;
   const auto make_id = [this](TimePoint now) {
     // Ids that are made in the same millisecond sort in the order in which they were made, and
     // before the ids that follow from events (event_start_id.h).

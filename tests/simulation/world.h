@@ -178,6 +178,9 @@ class World {
   /// Whether the store is checked at the end of each process. Tests that damage the store set this
   /// to false.
   bool checks_store = true;
+  /// EnvironmentOptions::waits_for_checkpoints of each process. Tests that decide when a checkpoint
+  /// goes on set this to false.
+  bool waits_for_checkpoints = true;
   /// Commits the writes of `change` to the store. No process may be alive.
   void change_store(const std::function<void(Transaction& tx)>& change);
   /// Copies the store to a new folder and continues with the copy. No process may be alive.

@@ -2,7 +2,10 @@
 // tests/simulation show the processing of inputs.
 #include "orchestrator/loop/processor.h"
 
+#include <chrono>
 #include <future>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -98,6 +101,41 @@ TEST(Processor, ContinuesMoreInstancesThanOneTurnGets) {
   size_t complete = 0;
   for (const Json& instance : world.instances()) complete += instance["status"] == "complete";
   EXPECT_EQ(complete, kInstances);
+}
+
+TEST(Processor, LetsAPurgeRestBetweenTwoTurnsWhileTheStoreIsBehind) {
+  World world;
+  world.must(CreateNamespace{.name = "shop"});
+  world.must(PutVariable{.place = {.ns = "shop"}, .key = "k", .value = {.bytes = "1"}});
+  // The checkpoint begins when the test ends.
+  std::promise<void> permission;
+  const std::shared_future<void> permitted = permission.get_future().share();
+  world.waits_for_checkpoints = false;
+  world.options().store.checkpoint_bytes = 300'000;
+  world.options().store.checkpoint_clock = [permitted, looks = std::make_shared<int>(0)] {
+    permitted.wait();
+    return std::chrono::seconds(++*looks);
+  };
+  world.restart();
+  world.run_until_idle();
+  const std::shared_ptr<void> at_end(nullptr, [&](void*) { permission.set_value(); });
+  for (int i = 0; i < 3; ++i) {
+    world.must(PutVariable{.place = {.ns = "default"},
+                           .key = "large",
+                           .value = {.bytes = std::string(200'000, static_cast<char>('a' + i))}});
+  }
+  ASSERT_TRUE(world.environment().is_behind());
+  const Answered deleted = world.command(DeleteNamespace{.name = "shop"});
+  world.step();
+  EXPECT_EQ(answer_code(deleted), "ok");
+  EXPECT_EQ(world.processor().next_wake(), Duration(2));
+  EXPECT_FALSE(world.processor().turn());
+  const Answered created = world.command(CreateNamespace{.name = "other"});
+  EXPECT_TRUE(world.processor().turn());
+  EXPECT_EQ(answer_code(created), "ok") << "an input does not rest";
+  EXPECT_FALSE(world.processor().turn());
+  world.clock.advance(Duration(2));
+  EXPECT_TRUE(world.processor().turn());
 }
 
 TEST(Processor, AnswersAllCallersWhenItStops) {
