@@ -118,7 +118,7 @@ TEST_F(OtherWorkTest, LetsOtherWorkRestInMostTurnsWhileTheStoreIsBehind) {
   run(DeleteNamespace{.name = "shop"});
   ASSERT_TRUE(backlog.has_purges);
   clock.let_looks_take(std::chrono::microseconds(100));
-  /// Runs a turn, and returns the kinds of other work that it has done.
+  // Runs a turn, and returns the kinds of other work that it has done.
   const auto run_turn = [&](bool is_behind, bool has_input = true) {
     TurnState state = turn();
     state.store_is_behind = is_behind;
