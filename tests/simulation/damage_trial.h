@@ -118,7 +118,7 @@ class DamageTrial {
       for (const char* const id : {"pair", "consume", "ticks"}) {
         check_answer("workflow", queries.workflow(view, ns, id));
         check_answer("schedule", queries.schedule(view, ns, id));
-        check_answer("revisions", queries.revisions(view, ns, id, 100, ""));
+        check_answer("revisions", queries.revisions(view, ns, id, {.limit = 100}));
       }
     }
     for (const std::string& id : ids_) {
