@@ -105,6 +105,26 @@ Ended show_revision(Session& session, const RevisionOptions& options) {
   return ExitCode::kOk;
 }
 
+struct GraphOptions {
+  std::string id;
+  std::string revision;
+};
+
+Ended show_graph(Session& session, const GraphOptions& options) {
+  const Reply reply =
+      TRY(session.client.send({.path = session.path({"workflows", options.id, "graph"}),
+                               .query = {{"revision", options.revision}}}));
+  if (session.output.format() != Format::kTable) {
+    session.output.value(reply.body);
+    return ExitCode::kOk;
+  }
+  session.output.list({{"items", reply.body.at("ways")}},
+                      {field("FROM", "from"), field("TO", "to"), field("KIND", "kind"),
+                       field("LABEL", "label"), field("LINE", "line")},
+                      "from");
+  return ExitCode::kOk;
+}
+
 Ended delete_workflow(Session& session, const DeleteOptions& options) {
   const Reply reply = TRY(session.client.send({.method = "DELETE",
                                                .path = session.path({"workflows", options.id}),
@@ -148,6 +168,14 @@ void add_workflow_verbs(CommandLine& commands) {
       "millrace workflow revision order 1", show_revision);
   revision.option("id", one.workflow, "Id of the workflow", "ID").required();
   revision.option("revision", one.revision, "Number of the revision", "NUMBER").required();
+  auto [graph, drawn] = workflow.asking<GraphOptions>(
+      "graph",
+      "Shows the ways between the states of a workflow; `-` under TO is the end of the instance, "
+      "and under FROM any state",
+      "millrace workflow graph order\n  millrace workflow graph order --revision 2 -o json",
+      show_graph);
+  graph.option("id", drawn.id, "Id of the workflow", "ID").required();
+  graph.option("--revision", drawn.revision, "A revision; default: the newest one", "N");
   auto [remove, removed] = workflow.asking<DeleteOptions>(
       "delete", "Deletes a workflow", "millrace workflow delete order --cancel", delete_workflow);
   remove.option("id", removed.id, "Id of the workflow", "ID").required();

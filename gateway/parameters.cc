@@ -1,6 +1,7 @@
 #include "gateway/parameters.h"
 
 #include <charconv>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -121,6 +122,17 @@ Result<std::optional<TimePoint>> time_parameter(const Request& request, std::str
   Result<TimePoint> time = parse_rfc3339(text);
   if (!time) return fail_in(std::string(name), std::move(time.error()));
   return std::optional<TimePoint>(*time);
+}
+
+Result<std::optional<uint32_t>> revision_parameter(const Request& request) {
+  const std::optional<uint64_t> number = TRY(number_parameter(request, "revision"));
+  if (!number) return std::optional<uint32_t>();
+  if (*number >= 1 && *number <= std::numeric_limits<uint32_t>::max()) {
+    return std::optional(static_cast<uint32_t>(*number));
+  }
+  return fail("request.parameter",
+              fmt::format("revision: {} is not the number of a revision; expected a number from 1",
+                          *number));
 }
 
 Result<PageRequest> page_of(const Request& request) {

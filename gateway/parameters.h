@@ -60,6 +60,9 @@ Result<std::optional<uint64_t>> number_parameter(const Request& request, std::st
 /// `time.*`.
 Result<std::optional<TimePoint>> time_parameter(const Request& request, std::string_view name);
 
+/// The parameter `revision`, the number of a revision; nullopt if it is not given or empty.
+Result<std::optional<uint32_t>> revision_parameter(const Request& request);
+
 /// The parameters `limit` (default: 1000) and `cursor` of a list in the order of names.
 Result<PageRequest> page_of(const Request& request);
 

@@ -170,6 +170,15 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
                   "leftovers."},
        .handler = [&service](const auto& exchange) { return remove_workflow(service, exchange); }});
   router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/workflows/{workflow}/graph",
+              .query = {"revision"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                const std::string id = TRY(workflow_of(request));
+                const auto revision = TRY(revision_parameter(request));
+                return service.graph(ns, id, revision);
+              })});
+  router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}/revisions",
               .operation = "listRevisions",
               .summary = "Lists the revisions of a workflow, newest first.",

@@ -1,7 +1,7 @@
 #include "language/graph.h"
 
+#include <algorithm>
 #include <map>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,13 +14,22 @@ namespace {
 /// The maximum number of characters in a label.
 constexpr size_t kLongestLabel = 60;
 
-/// The text as a quoted Mermaid label, on one line.
-std::string label(std::string_view text) {
-  std::string out = "\"";
+/// The first characters of the text.
+std::string cut(std::string_view text) {
   size_t characters = 0;
-  for (const char c : text) {
-    const bool begins_character = (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-    if (begins_character && characters++ == kLongestLabel) return out + "…\"";
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool begins_character = (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80;
+    if (begins_character && characters++ == kLongestLabel) {
+      return std::string(text.substr(0, i)) + "…";
+    }
+  }
+  return std::string(text);
+}
+
+/// The text as a quoted Mermaid label, on one line.
+std::string quoted_label(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : cut(text)) {
     if (c == '"' || c == '#' || c == '<' || c == '>' || c == '&' || c == '`') {
       out += fmt::format("#{};", static_cast<int>(c));
     } else {
@@ -46,26 +55,31 @@ const std::vector<Node>& items_at(const Node& node, std::string_view key) {
   return member == nullptr ? none : member->value.items;
 }
 
+/// The line of the key; that of the mapping if it does not have the key.
+size_t line_at(const Node& node, std::string_view key) {
+  const Member* const member = node.find(key);
+  return member == nullptr ? node.at.line : member->at.line;
+}
+
 /// The type of the event in an entry of `events`, whether or not it is nested under `event`.
 std::string event_type(const Node& entry) {
   const Member* const event = entry.find("event");
   return text_at(event == nullptr ? entry : event->value, "type");
 }
 
-class Graph {
+class GraphMaker {
  public:
-  std::string draw(const Node& document) {
+  WorkflowGraph make(const Node& document) {
     const std::vector<Node>& states = items_at(document, "states");
     for (size_t i = 0; i < states.size(); ++i) numbers_.emplace(text_at(states[i], "id"), i);
-    add_start(document);
+    set_start(document);
     add_failure(document);
     for (size_t i = 0; i < states.size(); ++i) add_state(i, states[i]);
-    if (has_end_) text_ += "  end_(((end)))\n";
-    return text_;
+    return std::move(graph_);
   }
 
  private:
-  void add_start(const Node& document) {
+  void set_start(const Node& document) {
     const Member* const member = document.find("start");
     static const Node none;
     const Node& start = member == nullptr ? none : member->value;
@@ -76,85 +90,171 @@ class Graph {
     }
     for (const Node& entry : items_at(start, "events")) events.push_back(event_type(entry));
     const bool all = state_grammar().kind(type) == state_grammar().kind("eventAnd");
-    std::string why = text_at(start, "cron");
-    if (!events.empty()) why = fmt::format("{}", fmt::join(events, all ? " and " : " or "));
-    text_ += "  start_((start))\n";
-    const std::string first = text_at(start, "state");
-    const auto found = numbers_.find(first);
-    add_way("start_", why, first.empty() || found == numbers_.end() ? "s0" : name(found->second));
+    graph_.start_label = text_at(start, "cron");
+    if (!events.empty()) {
+      graph_.start_label = fmt::format("{}", fmt::join(events, all ? " and " : " or "));
+    }
+    graph_.first = number_of(text_at(start, "state")).value_or(0);
   }
 
   void add_failure(const Node& document) {
     const Member* const member = document.find("on_failure");
     if (member == nullptr) return;
     const bool is_mapping = member->value.kind == Node::Kind::kMapping;
-    const auto found = numbers_.find(is_mapping ? text_at(member->value, "state")
-                                                : text_at(document, "on_failure"));
-    if (found == numbers_.end()) return;
-    if (is_mapping && text_at(member->value, "when") == "any") {
-      text_ += "  failure_((failure))\n";
-      add_way("failure_", "", name(found->second), "-.->");
-      return;
-    }
-    text_ += "  timeout_((timeout))\n";
-    add_way("timeout_", text_at(document, "timeout"), name(found->second), "-.->");
+    const auto to =
+        number_of(is_mapping ? text_at(member->value, "state") : text_at(document, "on_failure"));
+    if (!to) return;
+    graph_.fails_any = is_mapping && text_at(member->value, "when") == "any";
+    graph_.ways.push_back({.to = to,
+                           .kind = WayKind::kOnFailure,
+                           .label = graph_.fails_any ? "" : text_at(document, "timeout"),
+                           .line = member->at.line});
   }
 
-  void add_state(size_t number, const Node& state) {
-    const std::string from = name(number);
-    const std::string type = text_at(state, "type");
-    const std::string caption = label(text_at(state, "id"));
-    text_ += fmt::format("  {}[{}<br/><i>{}</i>\"]\n", from, caption.substr(0, caption.size() - 1),
-                         type);
-    const Mapping& table = kind_of(state, state_grammar());
+  void add_state(size_t number, const Node& node) {
+    const Mapping& table = kind_of(node, state_grammar());
+    GraphState state{
+        .id = text_at(node, "id"), .type = text_at(node, "type"), .line = node.at.line};
+    walk(node, state_grammar(), "", [&](const Place& place) {
+      if (place.rule.kind != KeyRule::Kind::kFunction) return;
+      const std::string& name = place.member.value.text;
+      const bool is_known =
+          std::find(state.calls.begin(), state.calls.end(), name) != state.calls.end();
+      if (!is_known) state.calls.push_back(name);
+    });
+    if (&table == state_grammar().kind("consumeEvent")) state.waits.push_back(event_type(node));
     for (const KeyRule* key : table.keys()) {
       if (key->kind == KeyRule::Kind::kObject && key->list && key->name != "catch") {
-        add_entries(from, *key, state);
+        add_entries(number, *key, node, state);
       }
     }
-    if (table.find("transition") != nullptr) add_way(from, "", target(state, "transition"));
+    graph_.states.push_back(std::move(state));
+    if (table.find("transition") != nullptr) {
+      add_way(number, WayKind::kTransition, "", node, "transition");
+    }
     if (table.find("defaultTransition") != nullptr) {
-      add_way(from, "otherwise", target(state, "defaultTransition"));
+      add_way(number, WayKind::kDefault, "otherwise", node, "defaultTransition");
     }
-    for (const Node& entry : items_at(state, "catch")) {
-      add_way(from, text_at(entry, "error"), target(entry, "transition"), "-.->");
-    }
-  }
-
-  /// Adds the transition of each entry of a list such as `conditions` or `events`.
-  void add_entries(const std::string& from, const KeyRule& key, const Node& state) {
-    if (key.object->find("transition") == nullptr) return;
-    for (const Node& entry : items_at(state, key.name)) {
-      const std::string why =
-          key.object->find("event") != nullptr ? event_type(entry) : text_at(entry, "condition");
-      add_way(from, why, target(entry, "transition"));
+    for (const Node& entry : items_at(node, "catch")) {
+      add_way(number, WayKind::kCatch, text_at(entry, "error"), entry, "transition");
     }
   }
 
-  void add_way(const std::string& from, std::string_view why, const std::string& to,
-               std::string_view arrow = "-->") {
-    text_ += fmt::format("  {} {}{} {}\n", from, arrow,
-                         why.empty() ? "" : fmt::format("|{}|", label(why)), to);
+  /// Adds the events and the transitions of the entries of a list such as `conditions` or `events`.
+  void add_entries(size_t from, const KeyRule& key, const Node& node, GraphState& state) {
+    const bool has_events = key.name == "events";
+    const bool has_ways = key.object->find("transition") != nullptr;
+    for (const Node& entry : items_at(node, key.name)) {
+      if (has_events) state.waits.push_back(event_type(entry));
+      if (!has_ways) continue;
+      add_way(from, has_events ? WayKind::kEvent : WayKind::kCondition,
+              has_events ? event_type(entry) : text_at(entry, "condition"), entry, "transition");
+    }
   }
 
-  std::string target(const Node& mapping, std::string_view key) {
-    const auto found = numbers_.find(text_at(mapping, key));
-    if (found != numbers_.end()) return name(found->second);
-    has_end_ = true;
-    return "end_";
+  void add_way(size_t from, WayKind kind, std::string label, const Node& mapping,
+               std::string_view key) {
+    graph_.ways.push_back({.from = from,
+                           .to = number_of(text_at(mapping, key)),
+                           .kind = kind,
+                           .label = std::move(label),
+                           .line = line_at(mapping, key)});
   }
 
-  /// The Mermaid id of a state. The state's own id may contain characters that Mermaid does not
-  /// allow.
-  static std::string name(size_t number) { return fmt::format("s{}", number); }
+  std::optional<size_t> number_of(const std::string& id) const {
+    const auto found = numbers_.find(id);
+    return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+  }
 
-  std::string text_ = "flowchart TD\n";
+  WorkflowGraph graph_;
   std::map<std::string, size_t> numbers_;
-  bool has_end_ = false;
 };
+
+/// The Mermaid id of a state. The state's own id may contain characters that Mermaid does not
+/// allow.
+std::string mermaid_name(const std::optional<size_t>& number) {
+  return number ? fmt::format("s{}", *number) : "end_";
+}
+
+std::string mermaid_way(std::string_view from, std::string_view label, std::string_view to,
+                        bool is_dotted) {
+  return fmt::format("  {} {}{} {}\n", from, is_dotted ? "-.->" : "-->",
+                     label.empty() ? "" : fmt::format("|{}|", quoted_label(label)), to);
+}
 
 }  // namespace
 
-std::string mermaid_graph(const Node& document) { return Graph().draw(document); }
+std::string_view to_string(WayKind kind) {
+  switch (kind) {
+    case WayKind::kTransition:
+      return "transition";
+    case WayKind::kCondition:
+      return "condition";
+    case WayKind::kEvent:
+      return "event";
+    case WayKind::kDefault:
+      return "default";
+    case WayKind::kCatch:
+      return "catch";
+    case WayKind::kOnFailure:
+      return "on_failure";
+  }
+  return "unknown";
+}
+
+WorkflowGraph workflow_graph(const Node& document) { return GraphMaker().make(document); }
+
+Json to_json(const WorkflowGraph& graph) {
+  Json states = Json::array();
+  for (const GraphState& state : graph.states) {
+    states.push_back({{"id", state.id},
+                      {"type", state.type},
+                      {"line", state.line},
+                      {"waits", state.waits},
+                      {"calls", state.calls}});
+  }
+  const auto id_of = [&](const std::optional<size_t>& number) {
+    return number && *number < graph.states.size() ? Json(graph.states[*number].id) : Json();
+  };
+  Json ways = Json::array();
+  for (const GraphWay& way : graph.ways) {
+    ways.push_back({{"from", id_of(way.from)},
+                    {"to", id_of(way.to)},
+                    {"kind", to_string(way.kind)},
+                    {"label", cut(way.label)},
+                    {"line", way.line}});
+  }
+  return {{"start", {{"state", id_of(graph.first)}, {"label", cut(graph.start_label)}}},
+          {"states", std::move(states)},
+          {"ways", std::move(ways)}};
+}
+
+std::string mermaid_graph(const Node& document) {
+  const WorkflowGraph graph = workflow_graph(document);
+  std::string text = "flowchart TD\n  start_((start))\n";
+  text += mermaid_way("start_", graph.start_label, mermaid_name(graph.first), false);
+  size_t next = 0;
+  for (; next < graph.ways.size() && !graph.ways[next].from; ++next) {
+    const std::string_view cause = graph.fails_any ? "failure" : "timeout";
+    text += fmt::format("  {0}_(({0}))\n", cause);
+    text += mermaid_way(fmt::format("{}_", cause), graph.ways[next].label,
+                        mermaid_name(graph.ways[next].to), true);
+  }
+  bool has_end = false;
+  for (size_t i = 0; i < graph.states.size(); ++i) {
+    const GraphState& state = graph.states[i];
+    const std::string caption = quoted_label(state.id);
+    text += fmt::format("  {}[{}<br/><i>{}</i>\"]\n", mermaid_name(i),
+                        caption.substr(0, caption.size() - 1), state.type);
+    for (; next < graph.ways.size() && graph.ways[next].from == i; ++next) {
+      const GraphWay& way = graph.ways[next];
+      has_end = has_end || !way.to;
+      text += mermaid_way(mermaid_name(i), way.label, mermaid_name(way.to),
+                          way.kind == WayKind::kCatch);
+    }
+  }
+  if (has_end) text += "  end_(((end)))\n";
+  return text;
+}
 
 }  // namespace millrace

@@ -1,12 +1,62 @@
-// A definition as a Mermaid flowchart. The flowchart is made from the parsed text by the grammar's
-// tables, so it shows states of every type and every transition.
+// The graph of a definition: its states and all ways between them, as values, as JSON and as a
+// Mermaid flowchart. The graph is made from the parsed text by the grammar's tables, so it has
+// states of every type and every transition. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/json.h"
 #include "language/document.h"
 
 namespace millrace {
+
+struct GraphState {
+  std::string id;
+  std::string type;
+  size_t line = 0;                 ///< where the state begins, from 1
+  std::vector<std::string> waits;  ///< the types of the events that the state waits for
+  std::vector<std::string> calls;  ///< the functions that the state calls, each once
+};
+
+/// What an instance follows a way for.
+enum class WayKind {
+  kTransition,  ///< the state is done
+  kCondition,   ///< the condition of an entry of `conditions` is true
+  kEvent,       ///< the event of an entry of `events` has arrived
+  kDefault,     ///< no condition is true
+  kCatch,       ///< an entry of `catch` matches the error
+  kOnFailure,   ///< the instance as a whole has timed out or failed
+};
+
+/// `transition`, `condition`, `event`, `default`, `catch` or `on_failure`.
+std::string_view to_string(WayKind kind);
+
+struct GraphWay {
+  std::optional<size_t> from;  ///< the number of a state; nullopt: any state (kOnFailure)
+  std::optional<size_t> to;    ///< the number of a state; nullopt: the instance ends
+  WayKind kind = WayKind::kTransition;
+  std::string label;  ///< the condition, the type of the event or the error codes; may be empty
+  size_t line = 0;    ///< where the way is written, from 1
+};
+
+struct WorkflowGraph {
+  size_t first = 0;                ///< the number of the state in which instances begin
+  std::string start_label;         ///< the types of the start's events, or its schedule
+  bool fails_any = false;          ///< `on_failure` applies to any failure, not only the timeout
+  std::vector<GraphState> states;  ///< in the order of the text
+  std::vector<GraphWay> ways;      ///< those of a state in the order of the text
+};
+
+/// The graph of a document that the loader accepts.
+WorkflowGraph workflow_graph(const Node& document);
+
+/// {"start":{"state","label"},"states":[{"id","type","line","waits","calls"}],
+/// "ways":[{"from","to","kind","label","line"}]}; `from` is null for `on_failure`, `to` is null for
+/// the end of the instance. Labels have 60 characters at most.
+Json to_json(const WorkflowGraph& graph);
 
 /// The flowchart of a document that the loader accepts: the states with their types, the
 /// transitions with their causes (dotted for `catch`), the start and the ends.

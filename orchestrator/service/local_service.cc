@@ -284,6 +284,11 @@ Result<Json> LocalService::revision(std::string_view ns, std::string_view id, ui
   return read([&](const View& view) { return parts_.queries.revision(view, ns, id, number); });
 }
 
+Result<Json> LocalService::graph(std::string_view ns, std::string_view id,
+                                 std::optional<uint32_t> revision) {
+  return read([&](const View& view) { return parts_.queries.graph(view, ns, id, revision); });
+}
+
 Result<Json> LocalService::instances(std::string_view ns, const InstanceFilter& filter) {
   return read([&](const View& view) { return parts_.queries.instances(view, ns, filter); });
 }

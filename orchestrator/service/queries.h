@@ -47,6 +47,8 @@ class Queries {
                          const RevisionsRequest& request);
   Result<Json> revision(const View& view, std::string_view ns, std::string_view id,
                         uint32_t number);
+  Result<Json> graph(const View& view, std::string_view ns, std::string_view id,
+                     std::optional<uint32_t> revision);
   Result<Json> instances(const View& view, std::string_view ns, const InstanceFilter& filter);
   Result<Json> instance_counts(const View& view, std::string_view ns, const CountRequest& request);
   Result<Json> instance(const View& view, std::string_view ns, const InstanceId& id);

@@ -220,6 +220,10 @@ class Service {
   /// One schedule as in schedules(), with {"upcoming":[…]}: its next five ticks. Also error
   /// `schedule.not_found`.
   virtual Result<Json> schedule(std::string_view ns, std::string_view workflow) = 0;
+  /// The graph of a revision, of the newest one without `revision`: {"id","revision"} and the
+  /// members of to_json(WorkflowGraph) (language/graph.h). Error `revision.not_found`.
+  virtual Result<Json> graph(std::string_view ns, std::string_view id,
+                             std::optional<uint32_t> revision) = 0;
   /// {"items":[{"key","size","contentType","sealed"?}],"next"}, by key; the cursor is the key of
   /// the last item.
   virtual Result<Json> variables(const VariablePlace& place, size_t limit,

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "language/graph.h"
 #include "orchestrator/service/cursor.h"
 #include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
@@ -87,6 +88,27 @@ Result<Json> Queries::workflow(const View& view, std::string_view ns, std::strin
               {"paused", record.paused},
               {"updatedAt", format_rfc3339(stored.created_at)},
               {"definition", stored.text}};
+}
+
+Result<Json> Queries::graph(const View& view, std::string_view ns, std::string_view id,
+                            std::optional<uint32_t> revision) {
+  const WorkflowRecord record = TRY(find_workflow(view, ns, id));
+  const uint32_t number = revision.value_or(record.latest);
+  if (number == 0 || number > record.latest) {
+    return fail("revision.not_found",
+                fmt::format("workflow \"{}\" has no revision {}; its newest one is {}", id, number,
+                            record.latest));
+  }
+  const DefinitionRecord stored = TRY(stored_definition(view, {record.number, number}));
+  Findings findings;
+  const std::optional<Node> document = parse_document(stored.text, findings);
+  if (!document) {
+    return tl::unexpected(damaged_definition({record.number, number}, "its text does not parse"));
+  }
+  Json json = to_json(workflow_graph(*document));
+  json["id"] = id;
+  json["revision"] = number;
+  return json;
 }
 
 Result<Json> Queries::revisions(const View& view, std::string_view ns, std::string_view id,

@@ -56,6 +56,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"workflow", "list"},
       {"workflow", "get"},
       {"workflow", "revision"},
+      {"workflow", "graph"},
       {"workflow", "delete"},
       {"instance", "list"},
       {"instance", "count"},

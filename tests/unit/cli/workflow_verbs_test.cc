@@ -36,6 +36,15 @@ TEST_F(WorkflowVerbs, AppliesFilesAndPrintsTheOutcome) {
   EXPECT_EQ(run({"workflow", "get", "order"}).code, 3);
 }
 
+TEST_F(WorkflowVerbs, ShowsTheWaysOfTheGraph) {
+  apply_order();
+  EXPECT_EQ(run({"workflow", "graph", "order"}).out,
+            "FROM  TO  KIND        LABEL  LINE\nwait  -   transition  -      3\n");
+  const Json graph = Json::parse(run({"workflow", "graph", "order", "-o", "json"}).out);
+  EXPECT_EQ(graph["states"][0]["waits"], Json::array({"paid"}));
+  EXPECT_EQ(run({"workflow", "graph", "order", "--revision", "9"}).code, 3);
+}
+
 TEST_F(WorkflowVerbs, ShowsThatAWorkflowIsPaused) {
   apply_order();
   EXPECT_EQ(run({"workflow", "pause", "order"}).code, 0);

@@ -127,6 +127,8 @@ class FakeService : public Service {
   Result<Json> revisions(std::string_view ns, std::string_view id,
                          const RevisionsRequest& request) override;
   Result<Json> revision(std::string_view ns, std::string_view id, uint32_t number) override;
+  Result<Json> graph(std::string_view ns, std::string_view id,
+                     std::optional<uint32_t> revision) override;
   Result<Json> instances(std::string_view ns, const InstanceFilter& filter) override;
   Result<Json> instance_counts(std::string_view ns, const CountRequest& request) override;
   Result<Json> instance(std::string_view, const InstanceId& id) override;

@@ -66,6 +66,26 @@ Result<Json> FakeService::workflow(std::string_view ns, std::string_view id) {
               {"states", Json::array({Json{{"id", "wait"}, {"type", "noop"}}})}};
 }
 
+Result<Json> FakeService::graph(std::string_view ns, std::string_view id,
+                                std::optional<uint32_t> revision) {
+  const Result<Json> newest = workflow(ns, id);
+  if (!newest) return newest;
+  const uint32_t number = revision.value_or(newest->at("revision").get<uint32_t>());
+  if (number > newest->at("revision")) return fail("revision.not_found", "there is none");
+  return Json{
+      {"id", id},
+      {"revision", number},
+      {"start", {{"state", "wait"}, {"label", ""}}},
+      {"states",
+       {{{"id", "wait"},
+         {"type", "consumeEvent"},
+         {"line", 3},
+         {"waits", {"paid"}},
+         {"calls", Json::array()}}}},
+      {"ways",
+       {{{"from", "wait"}, {"to", nullptr}, {"kind", "transition"}, {"label", ""}, {"line", 3}}}}};
+}
+
 Result<Json> FakeService::revisions(std::string_view ns, std::string_view id,
                                     const RevisionsRequest& request) {
   const Result<Json> newest = workflow(ns, id);

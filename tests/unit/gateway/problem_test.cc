@@ -13,6 +13,7 @@ TEST(Problem, HasTheHttpStatusThatFitsItsErrorCode) {
   const Row rows[] = {
       {"namespace.not_found", 404},
       {"workflow.not_found", 404},
+      {"revision.not_found", 404},
       {"instance.not_found", 404},
       {"namespace.not_empty", 409},
       {"workflow.has_instances", 409},

@@ -134,5 +134,77 @@ TEST(Graph, CutsLongLabelsBetweenCharacters) {
   EXPECT_NE(text.find("|\"#34;" + cut.substr(0, 59 * 2) + "…\"|"), std::string::npos) << text;
 }
 
+TEST(Graph, HasStatesAndWaysWithTheirLinesAsJson) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(R"(id: order
+timeout: PT1H
+on_failure: sorry
+start: {type: event, state: pay, event: {type: ordered}}
+functions:
+- {id: charge, type: service}
+states:
+- id: pay
+  type: action
+  action: {function: charge}
+  transition: wait
+- id: wait
+  type: eventXor
+  events:
+  - event: {type: paid}
+    transition: decide
+  - {type: refused}
+- id: decide
+  type: switch
+  conditions:
+  - condition: jq(.ok)
+    transition: pay
+  defaultTransition: sorry
+  catch:
+  - error: "*"
+    transition: sorry
+- {id: sorry, type: noop}
+)",
+                                                      findings);
+  ASSERT_TRUE(document) << render_text(findings, "f");
+  EXPECT_EQ(to_json(workflow_graph(*document)), Json::parse(R"({
+    "start": {"state": "pay", "label": "ordered"},
+    "states": [
+      {"id": "pay", "type": "action", "line": 8, "waits": [], "calls": ["charge"]},
+      {"id": "wait", "type": "eventXor", "line": 12, "waits": ["paid", "refused"], "calls": []},
+      {"id": "decide", "type": "switch", "line": 18, "waits": [], "calls": []},
+      {"id": "sorry", "type": "noop", "line": 27, "waits": [], "calls": []}],
+    "ways": [
+      {"from": null, "to": "sorry", "kind": "on_failure", "label": "PT1H", "line": 3},
+      {"from": "pay", "to": "wait", "kind": "transition", "label": "", "line": 11},
+      {"from": "wait", "to": "decide", "kind": "event", "label": "paid", "line": 16},
+      {"from": "wait", "to": null, "kind": "event", "label": "refused", "line": 17},
+      {"from": "decide", "to": "pay", "kind": "condition", "label": "jq(.ok)", "line": 22
+},
+      {"from": "decide", "to": "sorry", "kind": "default", "label": "otherwise", "line": 23},
+      {"from": "decide", "to": "sorry", "kind": "catch", "label": "*", "line": 26},
+      {"from": "sorry", "to": null, "kind": "transition", "label": "", "line": 27}]
+})"));
+}
+
+TEST(Graph, NamesTheEventsAndFunctionsOfEachStateOnce) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(R"(id: a
+states:
+- {id: one, type: consumeEvent, event: {type: paid}}
+- {id: both, type: eventAnd, events: [{event: {type: x}}, {event: {type: y}}]}
+- {id: send, type: generateEvent, event: {type: sent, source: a}}
+- {id: many, type: parallel, actions: [{function: f}, {function: g}, {function: f}]}
+)",
+                                                      findings);
+  ASSERT_TRUE(document) << render_text(findings, "f");
+  const std::vector<GraphState> states = workflow_graph(*document).states;
+  ASSERT_EQ(states.size(), 4U);
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(states[0].waits, Names{"paid"});
+  EXPECT_EQ(states[1].waits, (Names{"x", "y"}));
+  EXPECT_EQ(states[2].waits, Names{});
+  EXPECT_EQ(states[3].calls, (Names{"f", "g"}));
+}
+
 }  // namespace
 }  // namespace millrace

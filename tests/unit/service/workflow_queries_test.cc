@@ -353,5 +353,27 @@ TEST_F(WorkflowQueriesTest, FailWhenAReadFails) {
   }
 }
 
+TEST_F(WorkflowQueriesTest, ShowTheGraphOfARevision) {
+  apply(kShorter);
+  const auto graph = [](std::optional<uint32_t> revision) -> Ask {
+    return [=](Queries& queries, const View& view) {
+      return queries.graph(view, "default", "order", revision);
+    };
+  };
+  EXPECT_EQ(answer(graph(1)), Json::parse(R"({
+    "id": "order", "revision": 1, "start": {"state": "wait", "label": "ordered"},
+    "states": [
+      {"id": "wait", "type": "consumeEvent", "line": 8, "waits": ["paid"], "calls": []},
+      {"id": "end", "type": "noop", "line": 9, "waits": [], "calls": []}],
+    "ways": [
+      {"from": "wait", "to": "end", "kind": "transition", "label": "", "line": 8},
+      {"from": "end", "to": null, "kind": "transition", "label": "", "line": 9}]})"));
+  const Json newest = answer(graph(std::nullopt));
+  EXPECT_EQ(newest["revision"], 2);
+  EXPECT_EQ(newest["states"].size(), 1U);
+  EXPECT_EQ(outcome(graph(3)), "revision.not_found");
+  expect_each_read_to_count(graph(1));
+}
+
 }  // namespace
 }  // namespace millrace
