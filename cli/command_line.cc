@@ -10,6 +10,7 @@ void add_all_verbs(CommandLine& commands, const ProgramVerbs& program) {
   add_instance_verbs(commands);
   add_function_verbs(commands);
   add_schedule_verbs(commands);
+  add_next_verb(commands);
   add_event_verbs(commands);
   add_listener_verbs(commands);
   add_group_verbs(commands);

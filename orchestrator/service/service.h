@@ -21,6 +21,7 @@
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/service/event_desk.h"
 #include "orchestrator/service/letter_desk.h"
+#include "orchestrator/service/next_filter.h"
 #include "orchestrator/service/why_desk.h"
 
 namespace millrace {
@@ -224,6 +225,11 @@ class Service {
   /// members of to_json(WorkflowGraph) (language/graph.h). Error `revision.not_found`.
   virtual Result<Json> graph(std::string_view ns, std::string_view id,
                              std::optional<uint32_t> revision) = 0;
+  /// What time will cause, soonest first: {"items":[{"at","kind","instance"?,"workflow"?,"state"?,
+  /// "paused"?}],"complete","looked"}. `kind` is a name of kFiringKinds. `complete` is false if the
+  /// namespace has more than the query looks at: then earlier ones may be missing. `looked`: at how
+  /// many instances and events the query has looked.
+  virtual Result<Json> next_firings(std::string_view ns, const NextFilter& filter) = 0;
   /// {"items":[{"key","size","contentType","sealed"?}],"next"}, by key; the cursor is the key of
   /// the last item.
   virtual Result<Json> variables(const VariablePlace& place, size_t limit,

@@ -251,12 +251,21 @@ Result<std::optional<DelayedRecord>> read_delayed(const View& view, uint64_t num
 Status each_delayed(const View& view,
                     const std::function<void(uint64_t number, const DelayedRecord&)>& see,
                     const OnDamage& damaged) {
+  const auto see_all = [&](uint64_t number, const DelayedRecord& record) {
+    see(number, record);
+    return true;
+  };
+  return some_delayed(view, see_all, damaged);
+}
+
+Status some_delayed(const View& view,
+                    const std::function<bool(uint64_t number, const DelayedRecord&)>& see,
+                    const OnDamage& damaged) {
   return walk(
       view, Table::kDelayed, {}, {},
       [&](std::string_view key, std::string_view value) -> Result<bool> {
         const uint64_t number = TRY(numbered(Table::kDelayed, key));
-        see(number, TRY(rows::decode(view, Table::kDelayed, key, value, decode_delayed)));
-        return true;
+        return see(number, TRY(rows::decode(view, Table::kDelayed, key, value, decode_delayed)));
       },
       damaged);
 }

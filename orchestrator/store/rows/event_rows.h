@@ -119,6 +119,10 @@ Result<std::optional<DelayedRecord>> read_delayed(const View& view, uint64_t num
 Status each_delayed(const View& view,
                     const std::function<void(uint64_t number, const DelayedRecord&)>& see,
                     const OnDamage& damaged = nullptr);
+/// Visits the delayed events in the order of their numbers until `see` returns false.
+Status some_delayed(const View& view,
+                    const std::function<bool(uint64_t number, const DelayedRecord&)>& see,
+                    const OnDamage& damaged = nullptr);
 
 // Dedupe: a row for each batch, with the fingerprints of those events that had an effect. The key
 // is the time of the batch's last event and the sequence of that event in the stream.

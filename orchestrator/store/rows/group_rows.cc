@@ -240,6 +240,17 @@ Status each_grouped(const View& view, const std::function<void(const GroupedEven
       damaged);
 }
 
+Status some_grouped(const View& view, WorkflowNumber workflow,
+                    const std::function<bool(const GroupedEvent&)>& see, const OnDamage& damaged) {
+  const std::string prefix = first_byte(GroupRow::kEvent) + workflow_prefix(workflow);
+  return walk(
+      view, Table::kGroups, prefix, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        return see(TRY(grouped_of(view, key, value)));
+      },
+      damaged);
+}
+
 Result<uint64_t> last_grouped(const View& view) {
   return last_number(view, Table::kGroups, std::string(1, first_byte(GroupRow::kNumber)));
 }

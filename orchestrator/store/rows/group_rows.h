@@ -95,6 +95,10 @@ Result<std::optional<GroupedEvent>> read_first_grouped(const View& view, const G
                                                        const OnDamage& damaged = nullptr);
 Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see,
                     const OnDamage& damaged = nullptr);
+/// Visits the waiting events of a workflow, queue by queue, until `see` returns false.
+Status some_grouped(const View& view, WorkflowNumber workflow,
+                    const std::function<bool(const GroupedEvent&)>& see,
+                    const OnDamage& damaged = nullptr);
 /// The highest number of a waiting event; 0: none waits.
 Result<uint64_t> last_grouped(const View& view);
 

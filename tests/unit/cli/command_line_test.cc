@@ -77,6 +77,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"schedule", "list"},
       {"schedule", "next"},
       {"schedule", "trigger"},
+      {"next"},
       {"listener", "list"},
       {"group", "list"},
       {"dlq", "list"},

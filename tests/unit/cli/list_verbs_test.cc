@@ -1,6 +1,7 @@
 // The verbs of `schedule`, `listener` and `group`, most of which list items, and `find`.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "tests/unit/cli/cli_fixture.h"
 #include "tests/unit/gateway/fake_service.h"
 
@@ -21,6 +22,20 @@ TEST_F(ListVerbs, ShowsSchedulesAndTheirTicks) {
       {{"schedule", "trigger", "report"}, "id  " + std::string(kId) + "\n"},
       {{"schedule", "trigger", "report", "-o", "name"}, std::string(kId) + "\n"},
   });
+}
+
+TEST_F(ListVerbs, ShowsWhatWillFire) {
+  const std::string id = kId;
+  expect_outputs({
+      {{"next", "--kind", "stateTimeout", "--limit", "3"},
+       "AT                        KIND          WORKFLOW  STATE  INSTANCE" + std::string(30, ' ') +
+           "PAUSED\n"
+           "2021-09-01T12:00:00.000Z  stateTimeout  order     wait   " +
+           id + "  -\n"},
+      {{"next", "-o", "name"}, id + "\n"},
+  });
+  EXPECT_EQ(run({"next", "--kind", "alarm"}).code, 1);
+  EXPECT_EQ(Json::parse(run({"next", "-o", "json"}).out)["complete"], true);
 }
 
 TEST_F(ListVerbs, ShowsListeners) {

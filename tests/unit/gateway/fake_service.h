@@ -82,6 +82,7 @@ class FakeService : public Service {
   CountRequest last_count_request();
   ListenerFilter last_listener_filter();
   HistoryFilter last_history_filter();
+  NextFilter last_next_filter();
   /// The last deletion by a filter. No instance of the workflow `unused` has ended.
   DeleteInstances last_deletion();
   RetryInstance last_retry();
@@ -145,6 +146,7 @@ class FakeService : public Service {
   /// Only the workflow `report` has a schedule.
   Result<Json> schedules(std::string_view ns, const PageRequest& page) override;
   Result<Json> schedule(std::string_view ns, std::string_view workflow) override;
+  Result<Json> next_firings(std::string_view ns, const NextFilter& filter) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,
                          std::string_view cursor) override;
   /// Stores a variable of the namespace `default` without any check.
@@ -212,6 +214,7 @@ class FakeService : public Service {
   CountRequest count_request_;
   ListenerFilter listener_filter_;
   HistoryFilter history_filter_;
+  NextFilter next_filter_;
   DeleteInstances deletion_;
   RetryInstance retry_;
   RerunInstance rerun_;

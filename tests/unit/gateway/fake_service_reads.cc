@@ -192,6 +192,25 @@ Result<Json> FakeService::schedule(std::string_view ns, std::string_view workflo
   return one;
 }
 
+Result<Json> FakeService::next_firings(std::string_view ns, const NextFilter& filter) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  next_filter_ = filter;
+  return Json{{"items",
+               {{{"at", "2021-09-01T12:00:00.000Z"},
+                 {"kind", "stateTimeout"},
+                 {"instance", kInstance},
+                 {"workflow", "order"},
+                 {"state", "wait"}}}},
+              {"complete", true},
+              {"looked", 1}};
+}
+
+NextFilter FakeService::last_next_filter() {
+  const std::lock_guard lock(mutex_);
+  return next_filter_;
+}
+
 Result<Json> FakeService::variables(const VariablePlace& place, size_t limit,
                                     std::string_view cursor) {
   const std::lock_guard lock(mutex_);

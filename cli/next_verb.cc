@@ -1,0 +1,49 @@
+// `millrace next`: what time will cause.
+#include "cli/command_line.h"
+
+namespace millrace {
+namespace {
+
+struct NextOptions {
+  std::string until;
+  std::string kind;
+  std::string limit;
+};
+
+Ended show_next(Session& session, const NextOptions& options) {
+  const Reply reply = TRY(session.client.send(
+      {.path = session.path({"next"}),
+       .query = {{"until", options.until}, {"kind", options.kind}, {"limit", options.limit}}}));
+  if (session.output.format() != Format::kTable && session.output.format() != Format::kName) {
+    session.output.value(reply.body);
+    return ExitCode::kOk;
+  }
+  session.output.list(
+      reply.body,
+      {field("AT", "at"), field("KIND", "kind"), field("WORKFLOW", "workflow"),
+       field("STATE", "state"), field("INSTANCE", "instance"), flag("PAUSED", "paused")},
+      "instance");
+  if (!reply.body.value("complete", true)) {
+    session.console.err << "there is more than the server looks at in one call; "
+                           "something that fires sooner may be missing\n";
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_next_verb(CommandLine& commands) {
+  auto [next, options] = commands.asking<NextOptions>(
+      "next",
+      "Shows what time will cause, soonest first: timeouts, delays, retries, delayed events, "
+      "lifespans and ticks",
+      "millrace next --kind stateTimeout,tick --limit 20", show_next);
+  next.option("--until", options.until, "Nothing later than this time", "TIME");
+  next.option("--kind", options.kind,
+              "Kinds, separated by commas: stateTimeout, delay, retry, interrupt, kill, "
+              "runTimeout, executionTimeout, call, delayedEvent, lifespan, tick",
+              "KIND");
+  next.option("--limit", options.limit, "How many to show (1 to 1000, default 50)", "N");
+}
+
+}  // namespace millrace

@@ -1,0 +1,60 @@
+// The routes that show the work of a namespace as a whole: what will fire next.
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "gateway/parameters.h"
+#include "gateway/routes.h"
+#include "language/findings.h"
+
+namespace millrace {
+namespace {
+
+/// Reads a list of kinds, separated by commas.
+Result<std::vector<FiringKind>> kinds_of(std::string_view text) {
+  std::vector<FiringKind> kinds;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    const auto* const found = std::find(kFiringKinds.begin(), kFiringKinds.end(), word);
+    if (found == kFiringKinds.end()) {
+      return fail("request.parameter",
+                  fmt::format("kind: {} is not valid; expected one or more of {}, separated by "
+                              "commas",
+                              in_quotes(word), fmt::join(kFiringKinds, ", ")));
+    }
+    const auto kind = static_cast<FiringKind>(found - kFiringKinds.begin());
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  }
+  return kinds;
+}
+
+Result<NextFilter> next_filter_of(const Request& request) {
+  NextFilter filter;
+  filter.limit = TRY(limit_parameter(request, filter.limit));
+  filter.kinds = TRY(kinds_of(text_parameter(request, "kind")));
+  if (const std::string until = text_parameter(request, "until"); !until.empty()) {
+    Result<TimePoint> time = parse_rfc3339(until);
+    if (!time) return fail_in("until", std::move(time.error()));
+    filter.until = *time;
+  }
+  return filter;
+}
+
+}  // namespace
+
+void add_work_routes(Router& router, Service& service) {
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/next",
+              .query = {"until", "kind", "limit"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                const NextFilter filter = TRY(next_filter_of(request));
+                return service.next_firings(ns, filter);
+              })});
+}
+
+}  // namespace millrace

@@ -1,0 +1,43 @@
+// The routes that show the work of a namespace as a whole.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/gateway/api_fixture.h"
+
+namespace millrace {
+namespace {
+
+class WorkRoutes : public ApiTest {};
+
+TEST_F(WorkRoutes, ShowWhatWillFire) {
+  const Row rows[] = {
+      {"GET",
+       "/v1/ns/default/next",
+       {},
+       "",
+       200,
+       R"({"items":[{"at":"2021-09-01T12:00:00.000Z","kind":"stateTimeout",
+           "instance":"0190b5a4-7c1e-7f2a-8000-0123456789ab","workflow":"order","state":"wait"}],
+           "complete":true,"looked":1})"},
+      {"GET", "/v1/ns/none/next", {}, "", 404, "namespace.not_found"},
+      {"GET", "/v1/ns/default/next?until=tomorrow", {}, "", 400, "time.malformed"},
+      {"GET", "/v1/ns/default/next?kind=alarm", {}, "", 400, "request.parameter"},
+      {"GET", "/v1/ns/default/next?limit=0", {}, "", 400, "request.parameter"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+}
+
+TEST_F(WorkRoutes, PassTheFilterOfWhatWillFire) {
+  EXPECT_EQ(
+      call("GET", "/v1/ns/default/next?kind=tick,delay,tick&limit=7&until=2021-09-01T12:00:00Z")
+          .status,
+      200);
+  const NextFilter filter = service_.last_next_filter();
+  EXPECT_THAT(filter.kinds, testing::ElementsAre(FiringKind::kTick, FiringKind::kDelay));
+  EXPECT_EQ(filter.limit, 7U);
+  ASSERT_TRUE(filter.until);
+  EXPECT_EQ(format_rfc3339(*filter.until), "2021-09-01T12:00:00.000Z");
+}
+
+}  // namespace
+}  // namespace millrace

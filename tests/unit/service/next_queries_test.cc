@@ -1,0 +1,129 @@
+// The query of what will fire.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/group_rows.h"
+#include "tests/unit/service/query_fixture.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class NextQueriesTest : public QueryTest {
+ protected:
+  static constexpr const char* kWaits = R"(
+id: waits
+states:
+- {id: wait, type: consumeEvent, event: {type: paid}}
+)";
+
+  NextQueriesTest() : waits(apply(kWaits)) {}
+
+  void store_with_timers(uint8_t number, std::vector<Timer> timers) {
+    Instance instance = waiting_instance(waits, number);
+    instance.timers = std::move(timers);
+    store(std::move(instance));
+  }
+
+  static Ask next(NextFilter filter = {}, std::string name = "default") {
+    return [=](Queries& queries, const View& view) {
+      return queries.next_firings(view, name, filter);
+    };
+  }
+
+  std::vector<std::string> kinds(const NextFilter& filter) {
+    std::vector<std::string> found;
+    for (const Json& item : answer(next(filter))["items"]) found.push_back(item["kind"]);
+    return found;
+  }
+
+  const WorkflowNumber waits;
+};
+
+TEST_F(NextQueriesTest, ShowEverythingSoonestFirst) {
+  store_with_timers(1, {{TimerKind::kStateTimeout, now + seconds(30)},
+                        {TimerKind::kExecution, now + seconds(50)}});
+  store_with_timers(2, {{TimerKind::kDelay, now + seconds(10)}});
+  write_delayed(*tx, 7,
+                {.ns = ns, .instance = numbered_id(2), .at = now + seconds(20), .event = "{}"});
+  write_grouped(*tx, {.queue = {.workflow = waits},
+                      .number = 3,
+                      .record = {.position = {}, .expires = now + seconds(39), .event = "{}"}});
+  const WorkflowNumber ticks = apply(R"(
+id: ticks
+start: {type: scheduled, cron: "* * * * *"}
+states:
+- {id: end, type: noop}
+)");
+  write_schedule(*tx, ticks, {.from = now, .last = std::nullopt});
+  commit();
+  const std::string one = to_string(numbered_id(1));
+  const std::string two = to_string(numbered_id(2));
+  const auto at = [&](int after) { return format_rfc3339(now + seconds(after)); };
+  // `now` is 22:13:20, so the next minute begins 40 s later.
+  EXPECT_EQ(answer(next()), (Json{{"items",
+                                   {{{"at", at(10)},
+                                     {"kind", "delay"},
+                                     {"instance", two},
+                                     {"workflow", "waits"},
+                                     {"state", "wait"}},
+                                    {{"at", at(20)}, {"kind", "delayedEvent"}, {"instance", two}},
+                                    {{"at", at(30)},
+                                     {"kind", "stateTimeout"},
+                                     {"instance", one},
+                                     {"workflow", "waits"},
+                                     {"state", "wait"}},
+                                    {{"at", at(39)}, {"kind", "lifespan"}, {"workflow", "waits"}},
+                                    {{"at", at(40)}, {"kind", "tick"}, {"workflow", "ticks"}},
+                                    {{"at", at(50)},
+                                     {"kind", "executionTimeout"},
+                                     {"instance", one},
+                                     {"workflow", "waits"},
+                                     {"state", "wait"}}}},
+                                  {"complete", true},
+                                  {"looked", 4}}));
+  expect_each_read_to_count(next());
+}
+
+TEST_F(NextQueriesTest, ShowTheKindsAndTheTimesOfTheFilter) {
+  store_with_timers(1, {{TimerKind::kStateTimeout, now + seconds(30)},
+                        {TimerKind::kExecution, now + seconds(50)},
+                        {TimerKind::kCalls, now + seconds(20)}});
+  EXPECT_THAT(kinds({}), ElementsAre("call", "stateTimeout", "executionTimeout"));
+  EXPECT_THAT(kinds({.limit = 1}), ElementsAre("call"));
+  EXPECT_THAT(kinds({.until = now + seconds(30)}), ElementsAre("call", "stateTimeout"));
+  EXPECT_THAT(kinds({.kinds = {FiringKind::kExecutionTimeout}}), ElementsAre("executionTimeout"));
+  EXPECT_THAT(kinds({.kinds = {FiringKind::kTick}}), IsEmpty());
+}
+
+TEST_F(NextQueriesTest, ShowOnlyTheirNamespace) {
+  const NamespaceNumber shop = create_namespace("shop");
+  store_with_timers(1, {{TimerKind::kDelay, now + seconds(10)}});
+  write_delayed(*tx, 7,
+                {.ns = ns, .instance = numbered_id(1), .at = now + seconds(20), .event = "{}"});
+  write_delayed(*tx, 8,
+                {.ns = shop, .instance = numbered_id(9), .at = now + seconds(5), .event = "{}"});
+  commit();
+  EXPECT_THAT(kinds({}), ElementsAre("delay", "delayedEvent"));
+  EXPECT_EQ(answer(next({}, "shop"))["items"].size(), 1U);
+  EXPECT_EQ(outcome(next({}, "none")), "namespace.not_found");
+}
+
+TEST_F(NextQueriesTest, ShowThatAnInstanceIsPaused) {
+  Instance instance = waiting_instance(waits, 1);
+  instance.paused = true;
+  instance.timers = {{TimerKind::kKill, now + seconds(10)}};
+  instance.held_timers = {{TimerKind::kStateTimeout, now + seconds(5)}};
+  store(std::move(instance));
+  const Json items = answer(next())["items"];
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items[0]["kind"], "kill");
+  EXPECT_EQ(items[0]["paused"], true);
+}
+
+}  // namespace
+}  // namespace millrace
