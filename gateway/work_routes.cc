@@ -1,4 +1,5 @@
-// The routes that show the work of a namespace as a whole: what will fire next.
+// The routes that show the work of a namespace as a whole: what will fire
+// next, and its services.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,12 @@ void add_work_routes(Router& router, Service& service) {
                 const std::string ns = TRY(namespace_of(request));
                 const NextFilter filter = TRY(next_filter_of(request));
                 return service.next_firings(ns, filter);
+              })});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/functions",
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                return service.functions(ns);
               })});
 }
 

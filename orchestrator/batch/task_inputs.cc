@@ -57,6 +57,7 @@ bool TaskInputs::is_space(NamespaceNumber ns, std::string_view name) const {
 
 Status TaskInputs::apply_end(TimePoint now, const InstanceId& task, const OpenTask& known,
                              const TaskEnded& ended) {
+  if (!ended.result) batch_.tasks.note_failure(known, ended.result.error(), now);
   if (known.caller) {
     // millrace has asked the runner whether a worker has the task. If a result of the task comes
     // before the runner's answer, a worker had the task, so the call has started.

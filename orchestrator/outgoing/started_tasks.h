@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "model/instance.h"
+#include "orchestrator/outgoing/service_figures.h"
 
 namespace millrace {
 
@@ -28,6 +29,10 @@ class StartedTasks {
     const std::lock_guard lock(mutex_);
     return tasks_.contains(task);
   }
+
+  /// The figures of the services that the tasks are for.
+  ServiceFigures& services() { return services_; }
+  const ServiceFigures& services() const { return services_; }
 
   // The tasks of a namespace that have not ended.
 
@@ -55,6 +60,7 @@ class StartedTasks {
   mutable std::mutex mutex_;
   boost::unordered_flat_set<InstanceId, std::hash<InstanceId>> tasks_;
   std::map<NamespaceNumber, size_t> open_;
+  ServiceFigures services_;
 };
 
 }  // namespace millrace

@@ -28,15 +28,6 @@ constexpr uint64_t kMostWaitingBytes = uint64_t{16} << 20;
 constexpr Duration kLookForMemory{20};
 constexpr size_t kUnsentReleasedTogether = 64;
 
-OpenTask summary_of(const StartTask& task) {
-  return {.ns = task.ns,
-          .caller = task.caller,
-          .by = task.by,
-          .workflow = task.workflow,
-          .heartbeat = task.heartbeat,
-          .sealed = task.sealed};
-}
-
 /// Whether the call of the task was already started.
 Result<bool> has_started(const View& view, const StartTask& task) {
   if (!task.caller) return false;
@@ -85,6 +76,18 @@ Result<FilesOfTask> files_of(const View& view, const StartTask& task) {
 }
 
 }  // namespace
+
+OpenTask TaskDispatch::summary_of(const StartTask& task) {
+  const auto* const service = std::get_if<NamedService>(&task.runs);
+  const std::string& name = service == nullptr ? task.function : service->name;
+  return {.ns = task.ns,
+          .caller = task.caller,
+          .by = task.by,
+          .workflow = task.workflow,
+          .service = started_.services().number_of(task.ns, name),
+          .heartbeat = task.heartbeat,
+          .sealed = task.sealed};
+}
 
 Status TaskDispatch::load(const View& view) {
   tasks_.clear();
@@ -208,7 +211,13 @@ std::optional<Duration> TaskDispatch::heard(const InstanceId& task) {
   if (found->second.heartbeat) listen(task, found->second);
   const auto since = std::exchange(found->second.handed_out_at, std::nullopt);
   if (!since) return std::nullopt;
-  return clock_.elapsed() - *since;
+  const Duration after = clock_.elapsed() - *since;
+  started_.services().started(found->second.service, after);
+  return after;
+}
+
+void TaskDispatch::note_failure(const OpenTask& task, const Error& error, TimePoint at) const {
+  started_.services().failed(task.service, error, static_cast<bool>(task.sealed), at);
 }
 
 /// Sets the heartbeat deadline of a task whose last heartbeat was `ago` before now.

@@ -34,6 +34,7 @@ struct OpenTask {
   std::optional<Caller> caller;  ///< nullopt: no call waits for the task
   InstanceId by;
   WorkflowNumber workflow{};
+  ServiceFigures::Number service = 0;  ///< of the service that it is for
   std::optional<Duration> heartbeat;
   std::optional<Duration> handed_out_at;  ///< as Clock::elapsed(); reset by the first report
   bool has_started = false;               ///< a worker started it, as far as this process knows
@@ -78,6 +79,8 @@ class TaskDispatch {
   /// Notes a heartbeat or another report of the task. For the first report of a task, returns the
   /// time since the task was handed out.
   std::optional<Duration> heard(const InstanceId& task);
+  /// Notes in the figures of its service that an attempt of the task has failed.
+  void note_failure(const OpenTask& task, const Error& error, TimePoint at) const;
   /// How many tasks one call of missed_heartbeats() asks about if nothing else is said.
   static constexpr size_t kHeartbeatsAtOnce = 100;
   /// Returns each task that missed its heartbeat, once. Asks the runner of the task first, because
@@ -125,6 +128,7 @@ class TaskDispatch {
   size_t held() const;
 
  private:
+  OpenTask summary_of(const StartTask& task);
   void listen(const InstanceId& id, OpenTask& task, Duration ago = Duration(0));
   void note(const InstanceId& task);
   void put(const InstanceId& id, OpenTask task);

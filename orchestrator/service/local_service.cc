@@ -339,6 +339,10 @@ Result<Json> LocalService::find(std::string_view ns, std::string_view text) {
   return read([&](const View& view) { return parts_.queries.find(view, ns, text); });
 }
 
+Result<Json> LocalService::functions(std::string_view ns) {
+  return read([&](const View& view) { return parts_.queries.functions(view, ns); });
+}
+
 Result<Json> LocalService::next_firings(std::string_view ns, const NextFilter& filter) {
   return read([&](const View& view) { return parts_.queries.next_firings(view, ns, filter); });
 }

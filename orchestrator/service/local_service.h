@@ -91,6 +91,7 @@ class LocalService final : public Service {
   Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) override;
   Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor) override;
   Result<Json> find(std::string_view ns, std::string_view text) override;
+  Result<Json> functions(std::string_view ns) override;
   Result<Json> next_firings(std::string_view ns, const NextFilter& filter) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,
                          std::string_view cursor) override;

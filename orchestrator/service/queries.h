@@ -71,6 +71,7 @@ class Queries {
   Result<Json> schedule(const View& view, std::string_view ns, std::string_view workflow);
   Result<Json> listeners(const View& view, std::string_view ns, const ListenerFilter& filter);
   Result<Json> groups(const View& view, std::string_view ns, size_t limit, std::string_view cursor);
+  Result<Json> functions(const View& view, std::string_view ns);
   Result<Json> next_firings(const View& view, std::string_view ns, const NextFilter& filter);
   Result<Json> variables(const View& view, const VariablePlace& place, size_t limit,
                          std::string_view cursor);

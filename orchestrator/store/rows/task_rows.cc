@@ -135,6 +135,15 @@ void erase_task(Transaction& tx, const InstanceId& task) {
 
 Status each_task(const View& view, const std::function<void(StartTask task)>& see,
                  const OnDamage& damaged) {
+  const auto see_all = [&](StartTask task, size_t) {
+    see(std::move(task));
+    return true;
+  };
+  return some_tasks(view, see_all, damaged);
+}
+
+Status some_tasks(const View& view, const std::function<bool(StartTask task, size_t bytes)>& see,
+                  const OnDamage& damaged) {
   return walk(
       view, Table::kTasks, {}, {},
       [&](std::string_view key, std::string_view value) -> Result<bool> {
@@ -143,8 +152,7 @@ Status each_task(const View& view, const std::function<void(StartTask task)>& se
           return tl::unexpected(
               damaged_row(Table::kTasks, key, "it is the record of another task"));
         }
-        see(std::move(task));
-        return true;
+        return see(std::move(task), value.size());
       },
       damaged);
 }

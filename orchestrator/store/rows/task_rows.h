@@ -37,6 +37,10 @@ Result<std::optional<StartTask>> read_task(const View& view, const InstanceId& t
 void erase_task(Transaction& tx, const InstanceId& task);
 Status each_task(const View& view, const std::function<void(StartTask task)>& see,
                  const OnDamage& damaged = nullptr);
+/// Visits the tasks in the order of their ids until `see` returns false. `bytes`: the size of the
+/// task's row.
+Status some_tasks(const View& view, const std::function<bool(StartTask task, size_t bytes)>& see,
+                  const OnDamage& damaged = nullptr);
 
 // Inbox: instance messages that a batch left to the next one, in their order.
 

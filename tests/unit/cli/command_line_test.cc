@@ -78,6 +78,8 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"schedule", "next"},
       {"schedule", "trigger"},
       {"next"},
+      {"function", "list"},
+      {"function", "describe"},
       {"listener", "list"},
       {"group", "list"},
       {"dlq", "list"},

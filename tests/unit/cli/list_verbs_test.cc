@@ -38,6 +38,17 @@ TEST_F(ListVerbs, ShowsWhatWillFire) {
   EXPECT_EQ(Json::parse(run({"next", "-o", "json"}).out)["complete"], true);
 }
 
+TEST_F(ListVerbs, ShowsServices) {
+  expect_outputs({
+      {{"function", "list"},
+       "SERVICE  KIND     PAUSED  WAITING  RUNNING  OLDEST  P99 START  LAST ERROR\n"
+       "charge   workers  -       2        1        5m      2.5        card.declined\n"},
+      {{"function", "list", "-o", "name"}, "charge\n"},
+      {{"function", "describe", "charge", "-o", "name"}, "charge\n"},
+  });
+  EXPECT_EQ(run({"function", "describe", "none"}).code, 3);
+}
+
 TEST_F(ListVerbs, ShowsListeners) {
   expect_outputs({
       {{"listener", "list", "--limit", "3"},

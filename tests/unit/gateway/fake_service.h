@@ -146,6 +146,7 @@ class FakeService : public Service {
   /// Only the workflow `report` has a schedule.
   Result<Json> schedules(std::string_view ns, const PageRequest& page) override;
   Result<Json> schedule(std::string_view ns, std::string_view workflow) override;
+  Result<Json> functions(std::string_view ns) override;
   Result<Json> next_firings(std::string_view ns, const NextFilter& filter) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,
                          std::string_view cursor) override;

@@ -192,6 +192,22 @@ Result<Json> FakeService::schedule(std::string_view ns, std::string_view workflo
   return one;
 }
 
+Result<Json> FakeService::functions(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  return Json{{"items",
+               {{{"service", "charge"},
+                 {"target", {{"kind", "workers"}, {"at", "millrace.tasks.default.charge"}}},
+                 {"paused", false},
+                 {"waiting", 2},
+                 {"running", 1},
+                 {"oldest", "2021-09-01T12:00:00.000Z"},
+                 {"scheduleToStart", {{"p50", 0.25}, {"p99", 2.5}}},
+                 {"lastError", {{"code", "card.declined"}, {"at", "2021-09-01T12:00:00.000Z"}}}}}},
+              {"complete", true},
+              {"looked", 3}};
+}
+
 Result<Json> FakeService::next_firings(std::string_view ns, const NextFilter& filter) {
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
