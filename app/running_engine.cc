@@ -257,6 +257,7 @@ LocalService::Parts RunningEngine::service_parts() {
       .runs_tasks = [this] { return workers_->health(); },
       .evaluates = [this] { return evaluates(); },
       .levels = [this] { return levels(); },
+      .evaluate = evaluator(),
       .check_programs = [this](auto programs,
                                Duration at_most) { return process_.jq->check(programs, at_most); },
       .check_schemas =

@@ -106,6 +106,24 @@ Handler pausing_workflow(Service& service, bool paused) {
   };
 }
 
+/// Answers 200 if the body is a valid input of the workflow, and 422 with the paths if it is not.
+Status check_input(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  Request& request = exchange->request();
+  std::string ns = TRY(namespace_of(request));
+  std::string id = TRY(workflow_of(request));
+  std::string input = request.body.empty() ? "{}" : std::move(request.body);
+  TRY(parse_json(input));
+  service.check_input(
+      std::move(ns), std::move(id), std::move(input),
+      exchange->back<Result<Json>>([exchange](const Result<Json>& answer) {
+        if (!answer || answer->at("valid") == true) return exchange->reply(answer);
+        exchange->answer(
+            problem(Error{"input.refused", "the input does not match the schema of the workflow"},
+                    answer->at("errors")));
+      }));
+  return {};
+}
+
 }  // namespace
 
 void add_workflow_routes(Router& router, Service& service, const RequestLimits& limits) {
@@ -178,6 +196,18 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
                 const auto revision = TRY(revision_parameter(request));
                 return service.graph(ns, id, revision);
               })});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/workflows/{workflow}/input",
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                const std::string id = TRY(workflow_of(request));
+                return service.input_schema(ns, id);
+              })});
+  router.add(
+      {.method = "POST",
+       .path = "/v1/ns/{ns}/workflows/{workflow}/input",
+       .max_body = limits.input_bytes,
+       .handler = [&service](const auto& exchange) { return check_input(service, exchange); }});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}/revisions",
               .operation = "listRevisions",

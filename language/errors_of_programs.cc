@@ -80,7 +80,7 @@ constexpr ErrorEntry kProgramErrors[] = {
     {"jq.pool", 0, "The jq workers could not be started.", "Look at the message."},
     {"jq.start", 0, "A jq worker could not be started.",
      "Look at the message; check the limits of processes and memory."},
-    {"jq.unavailable", 0, "No jq worker could be started to check a program.",
+    {"jq.unavailable", 503, "No jq worker could be started to check or try a program.",
      "Look at the log of the server; send the definition again."},
     {"millrace.limits.hops", 0,
      "An event would be the next of too long a chain of events and starts.",

@@ -13,6 +13,7 @@
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/outgoing/messages.h"
+#include "orchestrator/service/input_schema.h"
 #include "orchestrator/service/store_check_options.h"
 #include "orchestrator/size/store_figures.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -84,7 +85,8 @@ LocalService::LocalService(Parts parts)
                      [this](const std::function<void(const EngineMemory& memory)>& question) {
                        return ask_index(parts_.intake, kIndexPatience, question);
                      },
-                 .reads_events = parts_.reads_events}) {}
+                 .reads_events = parts_.reads_events}),
+      trials_(parts_.evaluate, parts_.clock) {}
 
 LocalService::~LocalService() {
   stopping_ = true;
@@ -337,6 +339,37 @@ Result<Json> LocalService::schedule(std::string_view ns, std::string_view workfl
 
 Result<Json> LocalService::find(std::string_view ns, std::string_view text) {
   return read([&](const View& view) { return parts_.queries.find(view, ns, text); });
+}
+
+Result<Json> LocalService::input_schema(std::string_view ns, std::string_view id) {
+  return read([&](const View& view) -> Result<Json> {
+    const auto known = TRY(parts_.queries.input_schema(view, ns, id));
+    if (!known) return Json{{"schema", nullptr}, {"from", nullptr}, {"example", Json::object()}};
+    return Json{
+        {"schema", known->schema}, {"from", known->state}, {"example", example_of(known->schema)}};
+  });
+}
+
+void LocalService::check_input(std::string ns, std::string id, std::string input, Done done) {
+  const auto schema = [&]() -> Result<std::optional<InputSchema>> {
+    const Snapshot view = TRY(Snapshot::take(parts_.environment));
+    return parts_.queries.input_schema(view, ns, id);
+  }();
+  if (!schema) return done(tl::unexpected(schema.error()));
+  if (!*schema) return done(Json{{"valid", true}, {"errors", Json::array()}});
+  trials_.validate(dump_json((*schema)->schema), std::move(input),
+                   [done](const Result<LazyJson>& result) {
+                     if (!result && result.error().code != kSchemaFailed) {
+                       return done(tl::unexpected(result.error()));
+                     }
+                     Json errors = result ? Json::array() : schema_errors(result.error().message);
+                     done(Json{{"valid", result.has_value()}, {"errors", std::move(errors)}});
+                   });
+}
+
+void LocalService::try_expression(ExpressionTrial trial,
+                                  std::function<void(Result<LazyJson>)> done) {
+  trials_.evaluate(trial, std::move(done));
 }
 
 Result<Json> LocalService::functions(std::string_view ns) {

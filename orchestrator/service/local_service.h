@@ -47,6 +47,7 @@ class LocalService final : public Service {
     std::function<Status()> runs_tasks;    ///< ok, or why tasks are not sent or reports not read
     std::function<Status()> evaluates;     ///< ok, or why no jq worker is ready for evaluations
     std::function<PartLevels()> levels;  ///< does not set reads_events, sends_events and runs_tasks
+    Evaluator evaluate;                  ///< for trials; null: there are no jq workers
     TimedCheck check_programs;
     TimedCheck check_schemas;
     Json info;  ///< the answer of info(), without the parts that change
@@ -91,6 +92,9 @@ class LocalService final : public Service {
   Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) override;
   Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor) override;
   Result<Json> find(std::string_view ns, std::string_view text) override;
+  Result<Json> input_schema(std::string_view ns, std::string_view id) override;
+  void check_input(std::string ns, std::string id, std::string input, Done done) override;
+  void try_expression(ExpressionTrial trial, std::function<void(Result<LazyJson>)> done) override;
   Result<Json> functions(std::string_view ns) override;
   Result<Json> next_firings(std::string_view ns, const NextFilter& filter) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,
@@ -130,6 +134,7 @@ class LocalService final : public Service {
   LocalEventDesk event_desk_;
   LocalLetterDesk letter_desk_;
   LocalWhyDesk why_desk_;
+  Trials trials_;
   std::mutex verify_lock_;
   std::thread verifying_;  ///< guarded by verify_lock_; a check may take minutes
   std::atomic<bool> verifies_ = false;

@@ -17,6 +17,7 @@
 #include "orchestrator/ports/archiver.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/service/disclosure.h"
+#include "orchestrator/service/input_schema.h"
 #include "orchestrator/service/service.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 
@@ -71,6 +72,9 @@ class Queries {
   Result<Json> schedule(const View& view, std::string_view ns, std::string_view workflow);
   Result<Json> listeners(const View& view, std::string_view ns, const ListenerFilter& filter);
   Result<Json> groups(const View& view, std::string_view ns, size_t limit, std::string_view cursor);
+  /// nullopt: the newest revision of the workflow does not check its whole input first.
+  Result<std::optional<InputSchema>> input_schema(const View& view, std::string_view ns,
+                                                  std::string_view id);
   Result<Json> functions(const View& view, std::string_view ns);
   Result<Json> next_firings(const View& view, std::string_view ns, const NextFilter& filter);
   Result<Json> variables(const View& view, const VariablePlace& place, size_t limit,

@@ -22,6 +22,7 @@
 #include "orchestrator/service/event_desk.h"
 #include "orchestrator/service/letter_desk.h"
 #include "orchestrator/service/next_filter.h"
+#include "orchestrator/service/trials.h"
 #include "orchestrator/service/why_desk.h"
 
 namespace millrace {
@@ -230,6 +231,15 @@ class Service {
   /// namespace has more than the query looks at: then earlier ones may be missing. `looked`: at how
   /// many instances and events the query has looked.
   virtual Result<Json> next_firings(std::string_view ns, const NextFilter& filter) = 0;
+  /// The schema of a workflow's input (input_schema.h): {"schema","from": id of the state that
+  /// checks it,"example"}; without a schema, all but `example` is null.
+  virtual Result<Json> input_schema(std::string_view ns, std::string_view id) = 0;
+  /// Checks an input, a JSON text, against that schema: {"valid","errors":[{"path","message"}]}.
+  /// Errors: also `busy`, `millrace.timeout.task`, and those of the jq workers.
+  virtual void check_input(std::string ns, std::string id, std::string input, Done done) = 0;
+  /// Evaluates an expression (Trials::evaluate).
+  virtual void try_expression(ExpressionTrial trial,
+                              std::function<void(Result<LazyJson>)> done) = 0;
   /// The services of a namespace and the tasks for them, by name: {"items":[{"service","global"?,
   /// "target","paused","waiting","running","oldest"?,"scheduleToStart"?:{"p50","p99"},
   /// "lastError"?:{"code","message"?,"at"}}],"complete","looked"}. `target`: {"kind":"workers"|

@@ -111,6 +111,19 @@ Result<Json> Queries::graph(const View& view, std::string_view ns, std::string_v
   return json;
 }
 
+Result<std::optional<InputSchema>> Queries::input_schema(const View& view, std::string_view ns,
+                                                         std::string_view id) {
+  const WorkflowRecord record = TRY(find_workflow(view, ns, id));
+  const Revision revision{record.number, record.latest};
+  const DefinitionRecord stored = TRY(stored_definition(view, revision));
+  Findings findings;
+  const std::optional<Node> document = parse_document(stored.text, findings);
+  if (!document) {
+    return tl::unexpected(damaged_definition(revision, "its text does not parse"));
+  }
+  return millrace::input_schema(*document);
+}
+
 Result<Json> Queries::revisions(const View& view, std::string_view ns, std::string_view id,
                                 const RevisionsRequest& request) {
   const auto behind = TRY(parse_number_cursor(request.cursor));

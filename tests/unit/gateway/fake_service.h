@@ -146,6 +146,11 @@ class FakeService : public Service {
   /// Only the workflow `report` has a schedule.
   Result<Json> schedules(std::string_view ns, const PageRequest& page) override;
   Result<Json> schedule(std::string_view ns, std::string_view workflow) override;
+  Result<Json> input_schema(std::string_view ns, std::string_view id) override;
+  /// An input with the member `wrong` is not valid.
+  void check_input(std::string ns, std::string id, std::string input, Done done) override;
+  /// The result is [text, data]. The text `fail` fails.
+  void try_expression(ExpressionTrial trial, std::function<void(Result<LazyJson>)> done) override;
   Result<Json> functions(std::string_view ns) override;
   Result<Json> next_firings(std::string_view ns, const NextFilter& filter) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,

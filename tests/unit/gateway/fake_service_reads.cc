@@ -192,6 +192,30 @@ Result<Json> FakeService::schedule(std::string_view ns, std::string_view workflo
   return one;
 }
 
+Result<Json> FakeService::input_schema(std::string_view ns, std::string_view id) {
+  const Result<Json> known = workflow(ns, id);
+  if (!known) return known;
+  return Json{{"schema", {{"type", "object"}}}, {"from", "check"}, {"example", Json::object()}};
+}
+
+void FakeService::check_input(std::string ns, std::string id, std::string input, Done done) {
+  const Result<Json> known = workflow(ns, id);
+  if (!known) return done(known);
+  const bool valid = input.find("wrong") == std::string::npos;
+  Json errors = Json::array();
+  if (!valid) errors.push_back({{"path", ".wrong"}, {"message", "it is wrong"}});
+  const std::lock_guard lock(mutex_);
+  answer_later([done = std::move(done), answer = Json{{"valid", valid}, {"errors", errors}}] {
+    done(answer);
+  });
+}
+
+void FakeService::try_expression(ExpressionTrial trial,
+                                 std::function<void(Result<LazyJson>)> done) {
+  if (trial.text == "fail") return done(fail("direktiv.jq.badCommand", "it fails"));
+  done(LazyJson(Json::array({trial.text, trial.data.value()})));
+}
+
 Result<Json> FakeService::functions(std::string_view ns) {
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());

@@ -54,11 +54,14 @@ std::vector<ErrorGroup> groups() {
        instance_errors()},
       {"Findings about definitions",
        "`millrace lint`, `millrace test` and the HTTP API report these findings, each with its "
-       "position and a correction. Those that begin with `lint.` are\nwarnings or notes.",
+       "position and a correction. Those that begin with `lint.` are\nwarnings or notes. Those "
+       "with a "
+       "status are also answers to a trial of an expression.",
        definition_errors()},
       {"Other errors",
        "The command line prints these errors, a server writes them to its log or shows them in "
-       "`/readyz`, or they are reasons of dead letters or of a replay that failed.",
+       "`/readyz`, or they are reasons of dead letters or of a replay that failed. Those with a "
+       "status are\nalso answers to a trial of an expression.",
        program_errors()}};
 }
 

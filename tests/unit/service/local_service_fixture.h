@@ -84,6 +84,11 @@ states:
             .runs_tasks = state("tasks"),
             .evaluates = state("workers"),
             .levels = [] { return PartLevels{.consumers = 7, .jq_workers = 3}; },
+            .evaluate =
+                [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
+                  evaluations.push_back(std::move(evaluation));
+                  evaluated.push_back(std::move(done));
+                },
             .check_programs =
                 [this](std::span<const std::string> programs, Duration at_most) {
                   given.push_back(at_most);
@@ -153,6 +158,9 @@ states:
   BrokerLosses losses{world.clock, metrics};
   std::string_view failing;  ///< the part that reports an error
   std::vector<std::string> checked;
+  // The evaluations that the service has asked for, and their callbacks.
+  std::vector<Evaluation> evaluations;
+  std::vector<std::function<void(EvaluationResult)>> evaluated;
   std::vector<Duration> given;  ///< the time of each check of programs
   Duration check_takes{0};      ///< how long a check of programs takes
   std::optional<Error> wrong;   ///< the error that the check reports for each program

@@ -99,6 +99,44 @@ TEST_F(LocalServiceTest, LoadsADefinitionAndChecksItsJqProgramsAndSchemas) {
   EXPECT_THAT(render_text(refused.findings, "a"), HasSubstr("it is no jq"));
 }
 
+TEST_F(LocalServiceTest, ChecksAnInputAgainstTheSchemaOfTheFirstState) {
+  world.apply(
+      "id: strict\nstates:\n- {id: check, type: validate, schema: {type: object, required: "
+      "[a]}}\n");
+  world.apply("id: free\nstates:\n- {id: end, type: noop}\n");
+  EXPECT_EQ(service->input_schema("default", "strict").value(), Json::parse(R"({
+    "schema": {"type": "object", "required": ["a"]}, "from": "check", "example": {"a": null}})"));
+  EXPECT_EQ(service->input_schema("default", "free").value(),
+            Json::parse(R"({"schema": null, "from": null, "example": {}})"));
+  std::vector<std::string> answers;
+  const auto note = [&](const Result<Json>& answer) {
+    answers.push_back(answer ? dump_json(*answer) : answer.error().code);
+  };
+  service->check_input("default", "free", "7", note);
+  service->check_input("default", "none", "7", note);
+  service->check_input("default", "strict", "{}", note);
+  service->check_input("default", "strict", "{}", note);
+  ASSERT_THAT(evaluations, SizeIs(2));
+  EXPECT_EQ(evaluations[0].queries[0].mode, Query::Mode::kSchema);
+  evaluated[0]({fail("direktiv.schema.failed", ".: a is missing")});
+  evaluated[1]({LazyJson(Json(true))});
+  EXPECT_THAT(answers,
+              ElementsAre(R"({"errors":[],"valid":true})", "workflow.not_found",
+                          R"({"errors":[{"message":"a is missing","path":"."}],"valid":false})",
+                          R"({"errors":[],"valid":true})"));
+}
+
+TEST_F(LocalServiceTest, EvaluatesAnExpression) {
+  std::vector<std::string> results;
+  service->try_expression({.text = ".a", .data = Json{{"a", 7}}},
+                          [&](const Result<LazyJson>& result) {
+                            results.push_back(result ? result->text() : result.error().code);
+                          });
+  ASSERT_THAT(evaluations, SizeIs(1));
+  evaluated[0]({LazyJson(Json(7))});
+  EXPECT_THAT(results, ElementsAre("7"));
+}
+
 TEST_F(LocalServiceTest, BoundsTheTimeOfAllChecksOfADefinition) {
   std::string text = "id: a\nstates:\n";
   for (int i = 0; i < 450; ++i) {
