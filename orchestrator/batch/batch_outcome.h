@@ -16,6 +16,7 @@
 #include "orchestrator/batch/batch_counts.h"
 #include "orchestrator/batch/input.h"
 #include "orchestrator/outgoing/outbox.h"
+#include "orchestrator/outgoing/watch_ring.h"
 #include "orchestrator/ports/archiver.h"
 
 namespace millrace {
@@ -36,14 +37,20 @@ struct StoredReport {
 struct InstanceEnd {
   InstanceId instance;
 };
+/// An instance that the batch has written, while changes are watched.
+struct ShowChange {
+  WatchRing* ring;
+  WatchedChange change;
+};
 
 /// An action after the commit; a closed list (loop/after_commit.h): send a message that the batch
 /// put into the outbox; hand out, stop or forget a task; call `stored` of a report; run an
-/// evaluation; write a page of the archive; answer a command; announce the end of an instance; or
-/// continue an instance or a command that was too large for one batch.
+/// evaluation; write a page of the archive; answer a command; announce the end of an instance; put
+/// a changed instance into the watch ring; or continue an instance or a command that was too large
+/// for one batch.
 using AfterCommit =
     std::variant<NumberedMessage, StartTask, StopTask, EndedTask, StoredReport, Evaluate,
-                 ArchivePage, Answer, InstanceEnd, ContinueInput, CommandInput>;
+                 ArchivePage, Answer, InstanceEnd, ShowChange, ContinueInput, CommandInput>;
 
 /// When the retention has work.
 struct RetentionPlan {

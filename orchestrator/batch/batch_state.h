@@ -66,6 +66,7 @@ struct BatchParts {
   std::string id_key;  ///< see Lookup::id_key
   EngineLimits limits;
   RequestSubjects request_subjects = {};  ///< the subjects that new settings may name
+  WatchRing* watch = nullptr;             ///< for changed instances; null: nothing is watched
 };
 
 /// An instance message in the queue (instance_messages.h).

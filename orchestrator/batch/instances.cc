@@ -56,6 +56,15 @@ std::shared_ptr<const std::string> text_of(const std::optional<LazyJson>& json) 
   return json ? json->shared_text() : nullptr;
 }
 
+/// The instance as it is shown to clients that watch.
+WatchedChange watched(const Instance& instance) {
+  return {.instance = instance.id,
+          .ns = instance.ns,
+          .workflow = instance.revision.workflow,
+          .state = static_cast<uint32_t>(instance.state),
+          .status = instance.status};
+}
+
 /// Whether the history is so far over its quota that the instance must end: neither a `catch` nor a
 /// state that makes records without being left may let it grow further.
 bool is_far_over(const EngineLimits& limits) {
@@ -418,6 +427,7 @@ Result<bool> Instances::trim_stored(Instance head, PurgeBudget& budget) {
 }
 
 Status Instances::write() {
+  const bool is_watched = batch_.watch != nullptr && batch_.watch->is_watched();
   for (auto& [id, loaded] : loaded_) {
     if (!loaded.changed && !loaded.is_new) continue;
     Instance& instance = loaded.instance;
@@ -455,6 +465,7 @@ Status Instances::write() {
     } else {
       batch_.index.add(batch_.tx, indexed(instance));
     }
+    if (is_watched) batch_.after_commit(ShowChange{batch_.watch, watched(instance)});
   }
   for (auto& [id, loaded] : loaded_) {
     Instance& instance = loaded.instance;

@@ -51,6 +51,7 @@ struct Perform {
     parts.intake.answer(answer.request, std::move(answer.result));
   }
   void operator()(InstanceEnd& end) const { parts.end_waiters.on_end(end.instance); }
+  void operator()(ShowChange& show) const { show.ring->put(show.change); }
   void operator()(ContinueInput& input) const { next.continues.push_back(input); }
   void operator()(CommandInput& rest) const { next.commands.push_back(std::move(rest)); }
 };

@@ -1,6 +1,6 @@
 // perform: the only place that performs the actions of a batch (AfterCommit, batch_outcome.h) after
 // its commit: send messages, hand out and stop tasks, evaluate expressions, archive instances,
-// answer callers.
+// answer callers, show changed instances.
 // perform() does not read the store: each action holds all the data that the action needs. Engine
 // thread only.
 #pragma once

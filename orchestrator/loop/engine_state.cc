@@ -30,7 +30,8 @@ EngineState::EngineState(EngineParts parts, const EngineOptions& options, Intake
              .make_id = std::move(parts.make_id),
              .id_key = std::move(parts.id_key),
              .limits = options.limits,
-             .request_subjects = options.request_subjects},
+             .request_subjects = options.request_subjects,
+             .watch = parts.watch},
             options.batch),
       timers(waiting, batches) {}
 

@@ -46,6 +46,7 @@ struct EngineParts {
   IdMaker make_id;
   std::string id_key;           ///< Lookup::id_key
   StartedTasks& started_tasks;  ///< kept up to date for queries
+  WatchRing* watch = nullptr;   ///< gets the changed instances; null: nothing is watched
 };
 
 struct EngineState {

@@ -62,6 +62,26 @@ TEST_F(InstancesTest, StartPausedInAPausedWorkflow) {
   EXPECT_EQ(status_of(id), "paused");
 }
 
+TEST_F(InstancesTest, AreShownOnlyWhileTheyAreWatched) {
+  WatchRing ring;
+  batch.watch = &ring;
+  const WorkflowEntry& entry = define(kWaits);
+  start(entry);
+  commit_batch();
+  EXPECT_THAT(actions_of<ShowChange>(outcome), IsEmpty());
+  ring.watch(true);
+  const InstanceId id = start(entry);
+  commit_batch();
+  const std::vector<ShowChange> shown = actions_of<ShowChange>(outcome);
+  ASSERT_THAT(shown, SizeIs(1));
+  EXPECT_EQ(shown[0].ring, &ring);
+  EXPECT_EQ(shown[0].change, (WatchedChange{.instance = id,
+                                            .ns = ns,
+                                            .workflow = entry.number,
+                                            .state = 0,
+                                            .status = InstanceStatus::kWaiting}));
+}
+
 TEST_F(InstancesTest, AreReadOnceInABatch) {
   const InstanceId id = start(define(kWaits));
   commit_batch();

@@ -152,6 +152,13 @@ TEST_F(AfterCommitTest, AnswersTheWaitersForTheEndOfAnInstance) {
   EXPECT_THAT(log, ElementsAre("ended"));
 }
 
+TEST_F(AfterCommitTest, PutsChangedInstancesIntoTheWatchRing) {
+  WatchRing ring;
+  const WatchedChange change{.instance = numbered_id(7), .status = InstanceStatus::kWaiting};
+  rig().perform({ShowChange{&ring, change}});
+  EXPECT_THAT(ring.take().changes, ElementsAre(change));
+}
+
 TEST_F(AfterCommitTest, ReturnsTheInputsForLaterTurnsAndAppliesNone) {
   const FollowingTurns next = rig().perform({ContinueInput{default_ns(), numbered_id(1)},
                                              CommandInput{5, CreateNamespace{.name = "shop"}},
