@@ -231,7 +231,8 @@ ProcessorParts RunningEngine::processor_parts() {
                      .definitions = definitions_,
                      .make_id = InstanceIds(),
                      .id_key = environment_->seal().id_key(),
-                     .started_tasks = started_tasks_},
+                     .started_tasks = started_tasks_,
+                     .watch = &watch_},
           .intake = intake_,
           .evaluate = evaluator(),
           .archive = std::bind_front(&ArchiveThread::write, &archive_),
@@ -252,6 +253,7 @@ LocalService::Parts RunningEngine::service_parts() {
       .stream_prefix = process_.settings.streams.prefix,
       .metrics = process_.metrics,
       .losses = process_.losses,
+      .watch = watch_,
       .reads_events = [this] { return reads_events(); },
       .sends_events = [this] { return process_.publisher->health(); },
       .runs_tasks = [this] { return workers_->health(); },
@@ -264,7 +266,8 @@ LocalService::Parts RunningEngine::service_parts() {
           [this](auto schemas, Duration at_most) {
             return process_.jq->check_schemas(schemas, at_most);
           },
-      .info = describe(process_.settings)};
+      .info = describe(process_.settings),
+      .boot = owner_record_.process.substr(0, 8)};
 }
 
 OwnerSettings RunningEngine::owner_settings() {

@@ -76,6 +76,7 @@ class RunningEngine {
   std::unique_ptr<JetStreamEvents> events_;
   std::atomic<uint64_t> last_ticket_ = 0;
   StartedTasks started_tasks_;
+  WatchRing watch_;
   DefinitionCache definitions_{load_stored};
   Queries queries_{definitions_, started_tasks_, process_.clock};
   TaskRouter functions_;

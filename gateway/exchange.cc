@@ -36,6 +36,23 @@ void Exchange::reply(const Result<Json>& result, unsigned status) {
   answer(result ? json_response(status, *result) : problem(result.error()));
 }
 
+Result<std::shared_ptr<StreamAnswer>> Exchange::stream(Headers headers) {
+  if (!leases_.stream.grow_to(1)) return tl::unexpected(busy("too many streams are open"));
+  auto stream =
+      std::make_shared<StreamAnswer>(std::move(leases_.stream), [self = shared_from_this()] {
+        self->transport_.post([self] { self->transport_.pump_stream(); });
+      });
+  if (answered_.exchange(true)) {
+    stream->close();
+    return stream;
+  }
+  free_body();
+  transport_.post([self = shared_from_this(), headers = std::move(headers), stream] {
+    self->transport_.begin_stream(headers, stream);
+  });
+  return stream;
+}
+
 Status Exchange::expect_long_wait() {
   if (!leases_.wait.grow_to(1)) {
     return tl::unexpected(busy("too many requests wait for the end of an instance or of a check"));

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "cloudevents/headers.h"
 #include "gateway/gateway_budget.h"
+#include "gateway/stream_answer.h"
 
 namespace millrace {
 
@@ -41,19 +42,22 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
   /// The functions of the transport. `post` and `read` may be called on any thread: `post` runs its
   /// argument on the gateway's thread, `read` on a thread of the lane for reads; both drop their
-  /// argument once the server has stopped. `send` and `watch` are called on the gateway's thread.
+  /// argument once the server has stopped. The others are called on the gateway's thread.
   struct Transport {
     std::function<void(std::function<void()>)> post;
     std::function<void(std::function<void()>)> read;
     std::function<void(Response)> send;
     std::function<void()> watch;
+    std::function<void(const Headers&, std::shared_ptr<StreamAnswer>)> begin_stream = {};
+    std::function<void()> pump_stream = {};
     std::weak_ptr<const void> connection = {};  ///< expires when the connection is closed
   };
 
   /// The parts of budgets that the exchange uses while it exists.
   struct Leases {
-    GatewayBudget::Lease body;  ///< bytes of the request's body
-    GatewayBudget::Lease wait;  ///< empty; expect_long_wait() takes one place
+    GatewayBudget::Lease body;         ///< bytes of the request's body
+    GatewayBudget::Lease wait;         ///< empty; expect_long_wait() takes one place
+    GatewayBudget::Lease stream = {};  ///< empty; stream() takes one place
   };
 
   Exchange(Request request, Transport transport, Leases leases)
@@ -71,6 +75,12 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   /// Answers with the value and `status`, or with the error as a problem document.
   void reply(const Result<Json>& result, unsigned status = 200);
+
+  /// Answers with status 200 and these headers, and with bytes that are queued later; the answer
+  /// ends when the stream does, when the client leaves, and when the server stops. May be called
+  /// once, in place of answer(). Error `busy`: all places for streams are taken. A place is free
+  /// again when the stream is destroyed.
+  Result<std::shared_ptr<StreamAnswer>> stream(Headers headers);
 
   /// Announces that the answer may take long. From now on the exchange ends when the caller closes
   /// the connection, and a stop of the server does not wait for the answer. Error `busy`: all

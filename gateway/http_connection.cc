@@ -273,20 +273,33 @@ void HttpConnection::dispatch() {
   const std::weak_ptr<HttpConnection> weak = weak_from_this();
   auto exchange = std::make_shared<Exchange>(
       std::move(request_),
-      Exchange::Transport{.post = host_.post(),
-                          .read = host_.read(),
-                          .send =
-                              [weak, number](Response response) {
-                                if (const auto self = weak.lock()) {
-                                  self->send(number, std::move(response));
-                                }
-                              },
-                          .watch =
-                              [weak, number] {
-                                if (const auto self = weak.lock()) self->watch(number);
-                              },
-                          .connection = weak},
-      Exchange::Leases{.body = std::move(body_bytes_), .wait = host_.wait_lease()});
+      Exchange::Transport{
+          .post = host_.post(),
+          .read = host_.read(),
+          .send =
+              [weak, number](Response response) {
+                if (const auto self = weak.lock()) {
+                  self->send(number, std::move(response));
+                }
+              },
+          .watch =
+              [weak, number] {
+                if (const auto self = weak.lock()) self->watch(number);
+              },
+          .begin_stream =
+              [weak, number](const Headers& headers, std::shared_ptr<StreamAnswer> stream) {
+                const auto self = weak.lock();
+                if (!self) return stream->close();
+                self->begin_stream(number, headers, std::move(stream));
+              },
+          .pump_stream =
+              [weak, number] {
+                if (const auto self = weak.lock()) self->pump_stream(number);
+              },
+          .connection = weak},
+      Exchange::Leases{.body = std::move(body_bytes_),
+                       .wait = host_.wait_lease(),
+                       .stream = host_.stream_lease()});
   exchange_ = exchange;
   host_.dispatch(*route_, exchange);
 }
@@ -301,7 +314,7 @@ void HttpConnection::watch(uint64_t number) {
 }
 
 void HttpConnection::hang_up() {
-  if (doing_ == Doing::kHandling && waits_long_) close();
+  if (doing_ == Doing::kStreaming || (doing_ == Doing::kHandling && waits_long_)) close();
 }
 
 void HttpConnection::send(uint64_t number, Response response) {
@@ -385,6 +398,8 @@ void HttpConnection::stop(bool at_once) {
       keep_alive_ = false;
       return write(
           problem(Error{"stopping", "the server is stopping; retry when it is ready again"}));
+    case Doing::kStreaming:
+      return at_once ? close() : stream_answer_->end(reset_message("stopping"));
     case Doing::kWriting:
     case Doing::kClosed:
       return;
@@ -399,6 +414,7 @@ void HttpConnection::close() {
   stream_.close();
   answer_bytes_.release();
   body_bytes_.release();
+  if (const auto stream = std::exchange(stream_answer_, nullptr)) stream->close();
   if (const auto exchange = exchange_.lock()) exchange->close();
   host_.closed(id_);
 }

@@ -25,6 +25,7 @@
 #include "gateway/http_server.h"
 #include "gateway/request_buffer.h"
 #include "gateway/router.h"
+#include "gateway/stream_answer.h"
 
 namespace millrace {
 
@@ -51,6 +52,8 @@ class ConnectionHost {
   virtual GatewayBudget::Lease byte_lease() const = 0;
   /// A lease of the places for exchanges that wait long, of size 0.
   virtual GatewayBudget::Lease wait_lease() const = 0;
+  /// A lease of the places for streams, of size 0.
+  virtual GatewayBudget::Lease stream_lease() const = 0;
   /// Closes the connection with the oldest slow transfer, so that its bytes are free for the
   /// connection `in_need`. Returns false if there is none, or if it is `in_need` itself.
   virtual bool close_slow_transfer(uint64_t in_need) = 0;
@@ -72,12 +75,12 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   void start() { read_request(); }
 
-  /// The peer has closed the connection: a request that waits long ends.
+  /// The peer has closed the connection: a request that waits long ends, and so does a stream.
   void hang_up();
 
   /// Called when the server stops. Closes the connection if it has no current request. Answers the
   /// current request with 503 `stopping` if its handler has called Exchange::expect_long_wait() or
-  /// if `at_once` is set; otherwise lets the request finish.
+  /// if `at_once` is set; otherwise lets the request finish. A stream gets its last message.
   void stop(bool at_once);
   void close();
 
@@ -98,6 +101,12 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void send(uint64_t number, Response response);
   void write(Response response);
   Response within_budget(Response response);
+  void begin_stream(uint64_t number, const Headers& headers, std::shared_ptr<StreamAnswer> stream);
+  void pump_stream(uint64_t number);
+  void write_stream();
+  void on_stream_written();
+  void await_stream();
+  void end_stream();
   void finish_writing();
   void drain();
 
@@ -114,9 +123,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   const std::string client_;  ///< Request::client
   boost::beast::tcp_stream stream_;
   RequestBuffer buffer_;
-  boost::asio::steady_timer hold_;  ///< until an answer that is held back is sent
+  /// Until an answer that is held back is sent, or a stream gets a comment.
+  boost::asio::steady_timer hold_;
 
-  enum class Doing { kIdle, kReading, kHandling, kWriting, kDraining, kClosed };
+  enum class Doing { kIdle, kReading, kHandling, kWriting, kStreaming, kDraining, kClosed };
   Doing doing_ = Doing::kIdle;
 
   // The state of the current request.
@@ -132,6 +142,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool keep_alive_ = false;
   bool is_trusted_ = false;  ///< the request has the token, or the server has none
   bool waits_long_ = false;
+  std::shared_ptr<StreamAnswer> stream_answer_;  ///< while kStreaming
+  std::string stream_text_;                      ///< the bytes that are being written
+  bool writes_stream_ = false;
 };
 
 }  // namespace millrace

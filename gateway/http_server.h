@@ -32,6 +32,7 @@ struct TransportLimits {
   /// Requests that wait for the end of an instance or of a check of the store; a further one gets
   /// 503.
   size_t long_waits = 768;
+  size_t streams = 128;  ///< answers that go on (StreamAnswer); a further request gets 503
   /// Bytes of all bodies and answers together, without the first 64 KiB of each.
   uint64_t memory_bytes = defaults::kHttpMemory;
   /// Bytes that the system holds of a connection, in each direction. The budget does not count
@@ -49,6 +50,8 @@ struct TransportLimits {
   Duration header = std::chrono::seconds(10);  ///< from a request's first byte to its headers' end
   Duration body = std::chrono::seconds(60);    ///< from the headers' end to the last byte
   Duration write = std::chrono::seconds(60);   ///< for a complete response
+  Duration stream_comment = std::chrono::seconds(15);   ///< without bytes, a stream gets a comment
+  Duration stream_progress = std::chrono::seconds(60);  ///< for each 16 KiB of a stream
   /// A transfer that takes longer is closed if its place or its bytes are needed.
   Duration slow_transfer = std::chrono::seconds(10);
   Duration stop_grace = std::chrono::seconds(5);  ///< for current requests after stop() is called
@@ -94,9 +97,9 @@ class HttpServer {
   void replace_token(BearerToken token);
 
   /// Stops the server: accepts no more connections. Requests whose handler has called
-  /// Exchange::expect_long_wait() get 503 `stopping` at once, other requests only after
-  /// `stop_grace`. Returns when all connections are closed and no thread of the gateway runs; later
-  /// answers of the service are dropped. May be called again.
+  /// Exchange::expect_long_wait() get 503 `stopping` at once, and streams the message `reset`;
+  /// other requests get 503 only after `stop_grace`. Returns when all connections are closed and no
+  /// thread of the gateway runs; later answers of the service are dropped. May be called again.
   void stop();
 
  private:

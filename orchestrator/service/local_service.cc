@@ -86,7 +86,14 @@ LocalService::LocalService(Parts parts)
                        return ask_index(parts_.intake, kIndexPatience, question);
                      },
                  .reads_events = parts_.reads_events}),
-      trials_(parts_.evaluate, parts_.clock) {}
+      trials_(parts_.evaluate, parts_.clock),
+      live_({.environment = parts_.environment,
+             .queries = parts_.queries,
+             .ring = parts_.watch,
+             .clock = parts_.clock,
+             .levels = [this] { return shown_levels(); },
+             .boot = parts_.boot,
+             .version = parts_.info.value("version", "")}) {}
 
 LocalService::~LocalService() {
   stopping_ = true;
@@ -339,6 +346,25 @@ Result<Json> LocalService::schedule(std::string_view ns, std::string_view workfl
 
 Result<Json> LocalService::find(std::string_view ns, std::string_view text) {
   return read([&](const View& view) { return parts_.queries.find(view, ns, text); });
+}
+
+Status LocalService::check_watch(const LiveRequest& request) { return live_.check(request); }
+
+void LocalService::watch(LiveRequest request, std::shared_ptr<LiveSink> sink) {
+  live_.add(std::move(request), std::move(sink));
+}
+
+Json LocalService::shown_levels() const {
+  const PartLevels levels = parts_.levels();
+  return {{"readsEvents", parts_.reads_events().has_value()},
+          {"sendsEvents", parts_.sends_events().has_value()},
+          {"runsTasks", parts_.runs_tasks().has_value()},
+          {"tasksUnsent", levels.tasks_unsent},
+          {"httpRunning", levels.http_running},
+          {"httpWaiting", levels.http_waiting},
+          {"evaluationsWaiting", levels.evaluations_waiting},
+          {"evaluationsRunning", levels.evaluations_running},
+          {"jqWorkers", levels.jq_workers}};
 }
 
 Result<Json> LocalService::input_schema(std::string_view ns, std::string_view id) {

@@ -18,6 +18,7 @@
 #include "orchestrator/service/broker_losses.h"
 #include "orchestrator/service/definition_deadline.h"
 #include "orchestrator/service/event_admission.h"
+#include "orchestrator/service/live_thread.h"
 #include "orchestrator/service/local_event_desk.h"
 #include "orchestrator/service/local_letter_desk.h"
 #include "orchestrator/service/local_why_desk.h"
@@ -42,6 +43,7 @@ class LocalService final : public Service {
     std::string stream_prefix;
     Metrics& metrics;
     const BrokerLosses& losses;
+    WatchRing& watch;
     std::function<Status()> reads_events;  ///< ok, or why the event stream is not being read
     std::function<Status()> sends_events;  ///< ok, or why events cannot be sent
     std::function<Status()> runs_tasks;    ///< ok, or why tasks are not sent or reports not read
@@ -50,7 +52,8 @@ class LocalService final : public Service {
     Evaluator evaluate;                  ///< for trials; null: there are no jq workers
     TimedCheck check_programs;
     TimedCheck check_schemas;
-    Json info;  ///< the answer of info(), without the parts that change
+    Json info;         ///< the answer of info(), without the parts that change
+    std::string boot;  ///< names this process in the ids of live messages
   };
 
   explicit LocalService(Parts parts);
@@ -92,6 +95,8 @@ class LocalService final : public Service {
   Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) override;
   Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor) override;
   Result<Json> find(std::string_view ns, std::string_view text) override;
+  Status check_watch(const LiveRequest& request) override;
+  void watch(LiveRequest request, std::shared_ptr<LiveSink> sink) override;
   Result<Json> input_schema(std::string_view ns, std::string_view id) override;
   void check_input(std::string ns, std::string id, std::string input, Done done) override;
   void try_expression(ExpressionTrial trial, std::function<void(Result<LazyJson>)> done) override;
@@ -126,6 +131,8 @@ class LocalService final : public Service {
   Status admit_events(std::string_view ns, size_t count);
 
   Result<Json> check_rows();
+  /// The gauges of the server, for live messages.
+  Json shown_levels() const;
 
   Parts parts_;
   Backups backups_;
@@ -135,6 +142,7 @@ class LocalService final : public Service {
   LocalLetterDesk letter_desk_;
   LocalWhyDesk why_desk_;
   Trials trials_;
+  LiveThread live_;
   std::mutex verify_lock_;
   std::thread verifying_;  ///< guarded by verify_lock_; a check may take minutes
   std::atomic<bool> verifies_ = false;

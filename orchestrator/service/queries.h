@@ -27,6 +27,17 @@ class Page;
 struct InstanceSelection;
 struct WalkBounds;
 
+/// The namespace and the workflow that a client watches; workflow 0: all of the namespace.
+struct WatchedPlace {
+  NamespaceNumber ns{};
+  WorkflowNumber workflow{};
+
+  bool operator==(const WatchedPlace&) const = default;
+};
+
+/// Numbers of instances, by the id of the workflow and the status.
+using StatusCounts = std::map<std::pair<std::string, std::string>, uint64_t>;
+
 class Queries {
  public:
   /// The arguments outlive the Queries. `started` has the tasks that a worker has started, also
@@ -76,6 +87,18 @@ class Queries {
   Result<std::optional<InputSchema>> input_schema(const View& view, std::string_view ns,
                                                   std::string_view id);
   Result<Json> functions(const View& view, std::string_view ns);
+
+  // For live messages.
+
+  Result<WatchedPlace> watched_place(const View& view, std::string_view ns,
+                                     std::string_view workflow);
+  /// The items of a list for these instances of the namespace; without those that do not exist or
+  /// have damaged rows.
+  Result<Json> heads(const View& view, std::string_view ns, NamespaceNumber number,
+                     const std::vector<InstanceId>& ids);
+  /// Without the instances of deleted workflows.
+  static Result<StatusCounts> status_counts(const View& view, NamespaceNumber ns);
+
   Result<Json> next_firings(const View& view, std::string_view ns, const NextFilter& filter);
   Result<Json> variables(const View& view, const VariablePlace& place, size_t limit,
                          std::string_view cursor);

@@ -21,6 +21,8 @@
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/service/event_desk.h"
 #include "orchestrator/service/letter_desk.h"
+#include "orchestrator/service/live_request.h"
+#include "orchestrator/service/live_sink.h"
 #include "orchestrator/service/next_filter.h"
 #include "orchestrator/service/trials.h"
 #include "orchestrator/service/why_desk.h"
@@ -231,6 +233,10 @@ class Service {
   /// namespace has more than the query looks at: then earlier ones may be missing. `looked`: at how
   /// many instances and events the query has looked.
   virtual Result<Json> next_firings(std::string_view ns, const NextFilter& filter) = 0;
+  /// Whether the namespace, the workflow and the instance of the request exist.
+  virtual Status check_watch(const LiveRequest& request) = 0;
+  /// Sends live messages (LiveHub) to the sink until it is closed. The request was checked.
+  virtual void watch(LiveRequest request, std::shared_ptr<LiveSink> sink) = 0;
   /// The schema of a workflow's input (input_schema.h): {"schema","from": id of the state that
   /// checks it,"example"}; without a schema, all but `example` is null.
   virtual Result<Json> input_schema(std::string_view ns, std::string_view id) = 0;

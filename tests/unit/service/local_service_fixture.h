@@ -79,6 +79,7 @@ states:
             .stream_prefix = "millrace",
             .metrics = metrics,
             .losses = losses,
+            .watch = ring,
             .reads_events = state("reader"),
             .sends_events = state("sender"),
             .runs_tasks = state("tasks"),
@@ -101,7 +102,8 @@ states:
                   checked.insert(checked.end(), schemas.begin(), schemas.end());
                   return std::vector<std::optional<Error>>(schemas.size());
                 },
-            .info = {{"version", "1"}}};
+            .info = {{"version", "1"}},
+            .boot = "b1"};
   }
   void renew() { service = std::make_unique<LocalService>(parts(world.processor())); }
   /// Restarts the process with a changed store.
@@ -158,6 +160,7 @@ states:
   BrokerLosses losses{world.clock, metrics};
   std::string_view failing;  ///< the part that reports an error
   std::vector<std::string> checked;
+  WatchRing ring;
   // The evaluations that the service has asked for, and their callbacks.
   std::vector<Evaluation> evaluations;
   std::vector<std::function<void(EvaluationResult)>> evaluated;

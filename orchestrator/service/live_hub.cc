@@ -1,0 +1,329 @@
+#include "orchestrator/service/live_hub.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+/// The most bytes of records in one message, and of the detail of one record; a client reads a
+/// longer detail by the call for the history.
+constexpr size_t kMostHistoryBytes = size_t{64} << 10;
+constexpr size_t kMostDetailBytes = size_t{16} << 10;
+/// A stream that has more bytes to read gets no further records for now.
+constexpr size_t kMostUnread = size_t{64} << 10;
+constexpr size_t kRecordsAtOnce = 100;
+
+/// Without a change that the ring has named, counts are compared again after so many steps: a
+/// deletion is not in the ring.
+constexpr uint64_t kStepsPerCount = 20;
+
+bool has_error(const Error& error, std::string_view suffix) {
+  return std::string_view(error.code).ends_with(suffix);
+}
+
+/// What the request shows besides the history, as one text.
+std::string key_of_request(const LiveRequest& request) {
+  std::string key = request.ns + "/" + request.workflow;
+  for (const InstanceStatus status : request.statuses) key += fmt::format("/{}", to_string(status));
+  return key;
+}
+
+Json changed_items(const StatusCounts& counts, const std::string& workflow) {
+  Json items = Json::array();
+  for (const auto& [place, count] : counts) {
+    if (workflow.empty() || place.first == workflow) {
+      items.push_back({place.first, place.second, count});
+    }
+  }
+  return items;
+}
+
+/// The record without its detail if that is large.
+Json shortened(Json record) {
+  const auto detail = record.find("detail");
+  if (detail == record.end() || dump_json(*detail).size() <= kMostDetailBytes) return record;
+  record.erase(detail);
+  record["cut"] = true;
+  return record;
+}
+
+}  // namespace
+
+Status LiveHub::check(const LiveRequest& request) {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  TRY(parts_.queries.watched_place(view, request.ns, request.workflow));
+  if (request.history_of) {
+    TRY(parts_.queries.history(view, request.ns, *request.history_of,
+                               {.limit = 1, .cursor = {}, .newest_first = true, .data = false}));
+  }
+  return {};
+}
+
+void LiveHub::add(LiveRequest request, std::shared_ptr<LiveSink> sink) {
+  const Json hello{{"boot", parts_.boot},
+                   {"now", format_rfc3339(parts_.clock.now())},
+                   {"version", parts_.version}};
+  sink->send(std::make_shared<const std::string>(live_message("hello", "", dump_json(hello))));
+  std::string key = key_of_request(request);
+  const std::lock_guard lock(lock_);
+  new_.push_back({.request = std::move(request), .sink = std::move(sink), .key = std::move(key)});
+  parts_.ring.watch(true);
+  is_watched_ = true;
+}
+
+void LiveHub::take_new_streams() {
+  const std::lock_guard lock(lock_);
+  for (Stream& stream : new_) streams_.push_back(std::move(stream));
+  new_.clear();
+}
+
+std::string LiveHub::id() const { return fmt::format("{}-{}", parts_.boot, steps_); }
+
+/// Takes the changes from the ring. Returns whether a history may have records to send.
+bool LiveHub::take_changes() {
+  const bool has_histories = std::any_of(streams_.begin(), streams_.end(), [](const Stream& one) {
+    return one.request.history_of.has_value();
+  });
+  WatchRing::Taken taken = parts_.ring.take();
+  current_.lost += taken.lost;
+  std::set<InstanceId> changed;
+  for (const WatchedChange& change : taken.changes) {
+    current_.changes.insert_or_assign(change.instance, change);
+    if (has_histories) changed.insert(change.instance);
+  }
+  bool has_unread = false;
+  for (Stream& stream : streams_) {
+    if (!stream.request.history_of) continue;
+    if (taken.lost > 0 || changed.contains(*stream.request.history_of)) stream.has_unread = true;
+    has_unread = has_unread || stream.has_unread;
+  }
+  return has_unread;
+}
+
+void LiveHub::tick() {
+  take_new_streams();
+  ++ticks_;
+  const bool has_unread = take_changes();
+  const bool is_step = ticks_ % kTicksPerStep == 0;
+  if (has_unread || is_step) {
+    // If the store cannot be read, the changes are shown in a later tick.
+    if (const auto view = Snapshot::take(parts_.environment)) {
+      for (Stream& stream : streams_) send_history(*view, stream);
+      if (is_step) step(*view);
+    }
+  }
+  if (ticks_ % kTicksPerLevels == 0) send_levels();
+  drop_closed();
+}
+
+void LiveHub::step(const View& view) {
+  current_.number = ++steps_;
+  made_.clear();
+  std::map<std::string, SpaceCounts> spaces;
+  for (Stream& stream : streams_) {
+    const LiveRequest& request = stream.request;
+    const auto place = parts_.queries.watched_place(view, request.ns, request.workflow);
+    const bool is_known = stream.ns != NamespaceNumber(0);
+    const bool is_gone = place ? is_known && *place != WatchedPlace{stream.ns, stream.workflow}
+                               : has_error(place.error(), ".not_found");
+    if (is_gone) stream.sink->end(reset_message("deleted"));
+    if (!place || is_gone) continue;
+    stream.ns = place->ns;
+    stream.workflow = place->workflow;
+    if (stream.is_new && !request.last_id.empty()) {
+      continue_stream(view, stream);
+    } else if (request.instances) {
+      send_instances(view, stream, current_, "instances/" + stream.key);
+    }
+    if (request.counts) send_counts(view, stream, spaces);
+    stream.is_new = false;
+  }
+  for (auto& [ns, counts] : spaces) counts_[ns] = std::move(counts.now);
+  log_step();
+}
+
+/// Shows a client that has come again what it has missed, or says that it must read everything
+/// anew.
+void LiveHub::continue_stream(const View& view, const Stream& stream) {
+  const std::optional<Step> missed = since(stream.request.last_id);
+  if (!missed) {
+    stream.sink->send(reset_message("restart"));
+  } else if (stream.request.instances) {
+    send_instances(view, stream, *missed, "");
+  }
+}
+
+/// The changes since the message with that id, which the current step belongs to; nullopt: they are
+/// not all known.
+std::optional<LiveHub::Step> LiveHub::since(const std::string& last_id) const {
+  const size_t dash = last_id.rfind('-');
+  if (dash == std::string::npos || last_id.compare(0, dash, parts_.boot) != 0) return std::nullopt;
+  uint64_t last = 0;
+  const char* const end = last_id.data() + last_id.size();
+  const auto [stopped, error] = std::from_chars(last_id.data() + dash + 1, end, last);
+  if (error != std::errc() || stopped != end) return std::nullopt;
+  const bool is_known = last < steps_ && last + 1 >= known_from_ && steps_ - last <= kMostSteps;
+  if (!is_known) return std::nullopt;
+  Step missed{.number = steps_};
+  const auto add = [&](const Step& one) {
+    for (const auto& [instance, change] : one.changes) {
+      missed.changes.insert_or_assign(instance, change);
+    }
+    missed.lost += one.lost;
+  };
+  for (const Step& one : log_) {
+    if (one.number > last) add(one);
+  }
+  add(current_);
+  return missed;
+}
+
+void LiveHub::log_step() {
+  if (!current_.changes.empty() || current_.lost > 0) {
+    logged_ += current_.changes.size();
+    log_.push_back(std::move(current_));
+  }
+  current_ = {};
+  while (!log_.empty() &&
+         (logged_ > kMostLoggedChanges || log_.front().number + kMostSteps < steps_)) {
+    known_from_ = log_.front().number + 1;
+    logged_ -= log_.front().changes.size();
+    log_.pop_front();
+  }
+}
+
+std::shared_ptr<const std::string> LiveHub::shared(const std::string& key,
+                                                   const std::function<std::string()>& make) {
+  if (key.empty()) return std::make_shared<const std::string>(make());
+  auto& made = made_[key];
+  if (!made) made = std::make_shared<const std::string>(make());
+  return made;
+}
+
+void LiveHub::send_instances(const View& view, const Stream& stream, const Step& step,
+                             const std::string& key) {
+  const auto text = shared(key, [&]() -> std::string {
+    const auto& statuses = stream.request.statuses;
+    std::vector<InstanceId> ids;
+    for (const auto& [instance, change] : step.changes) {
+      const bool fits =
+          change.ns == stream.ns &&
+          (stream.workflow == WorkflowNumber(0) || change.workflow == stream.workflow) &&
+          (statuses.empty() ||
+           std::find(statuses.begin(), statuses.end(), change.status) != statuses.end());
+      if (fits) ids.push_back(instance);
+    }
+    uint64_t more = step.lost;
+    if (ids.size() > kMostItems) {
+      more += ids.size() - kMostItems;
+      ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(kMostItems));
+    }
+    if (ids.empty() && more == 0) return "";
+    Result<Json> items = parts_.queries.heads(view, stream.request.ns, stream.ns, ids);
+    if (!items) {
+      more += ids.size();
+      items = Json::array();
+    }
+    return live_message("instances", id(),
+                        dump_json({{"items", *std::move(items)}, {"more", more}}));
+  });
+  if (!text->empty()) stream.sink->send(text);
+}
+
+void LiveHub::send_counts(const View& view, const Stream& stream,
+                          std::map<std::string, SpaceCounts>& spaces) {
+  const std::string& ns = stream.request.ns;
+  const bool is_changed = current_.lost > 0 || steps_ % kStepsPerCount == 0 ||
+                          std::any_of(current_.changes.begin(), current_.changes.end(),
+                                      [&](const auto& one) { return one.second.ns == stream.ns; });
+  if (!stream.is_new && !is_changed) return;
+  auto found = spaces.find(ns);
+  if (found == spaces.end()) {
+    auto now = parts_.queries.status_counts(view, stream.ns);
+    if (!now) return;  // the numbers are compared again in a later step
+    SpaceCounts counts{.now = *std::move(now), .changed = {}};
+    const StatusCounts& before = counts_[ns];
+    for (const auto& [place, count] : counts.now) {
+      const auto old = before.find(place);
+      if (old == before.end() || old->second != count) counts.changed.emplace(place, count);
+    }
+    for (const auto& [place, count] : before) {
+      if (!counts.now.contains(place)) counts.changed.emplace(place, 0);
+    }
+    found = spaces.emplace(ns, std::move(counts)).first;
+  }
+  const bool is_new = stream.is_new;
+  const auto text = shared((is_new ? "all/" : "counts/") + stream.key, [&]() -> std::string {
+    Json items =
+        changed_items(is_new ? found->second.now : found->second.changed, stream.request.workflow);
+    if (items.empty() && !is_new) return "";
+    return live_message("counts", id(), dump_json({{"changed", std::move(items)}}));
+  });
+  if (!text->empty()) stream.sink->send(text);
+}
+
+void LiveHub::send_levels() {
+  std::shared_ptr<const std::string> text;
+  for (const Stream& stream : streams_) {
+    if (!stream.request.levels) continue;
+    if (!text) {
+      text = std::make_shared<const std::string>(
+          live_message("levels", id(), dump_json(parts_.levels())));
+    }
+    stream.sink->send(text);
+  }
+}
+
+/// Sends the records of an instance that were not sent, as many as one message has.
+void LiveHub::send_history(const View& view, Stream& stream) {
+  LiveRequest& request = stream.request;
+  if (!request.history_of || !stream.has_unread || stream.sink->queued() > kMostUnread) return;
+  const std::string cursor = request.after > 0 ? std::to_string(request.after) : "";
+  const auto page = parts_.queries.history(
+      view, request.ns, *request.history_of,
+      {.limit = kRecordsAtOnce, .cursor = cursor, .newest_first = false, .data = false});
+  if (!page) {
+    if (has_error(page.error(), ".not_found")) stream.sink->end(reset_message("deleted"));
+    return;  // otherwise the records are read again in the next tick
+  }
+  Json items = Json::array();
+  size_t bytes = 0;
+  bool is_whole = page->at("next").is_null();
+  for (const Json& record : page->at("items")) {
+    if (bytes > kMostHistoryBytes) {
+      is_whole = false;
+      break;
+    }
+    Json item = shortened(record);
+    bytes += dump_json(item).size();
+    request.after = item.at("number").get<uint64_t>();
+    items.push_back(std::move(item));
+  }
+  stream.has_unread = !is_whole;
+  if (items.empty()) return;
+  const Json data{{"instance", to_string(*request.history_of)}, {"items", std::move(items)}};
+  stream.sink->send(
+      std::make_shared<const std::string>(live_message("history", id(), dump_json(data))));
+}
+
+/// Forgets the clients that have left. Some time after the last one, nothing is noted any more.
+void LiveHub::drop_closed() {
+  std::erase_if(streams_, [](const Stream& stream) { return !stream.sink->is_open(); });
+  const std::lock_guard lock(lock_);
+  idle_ticks_ = streams_.empty() && new_.empty() ? idle_ticks_ + 1 : 0;
+  if (idle_ticks_ < kLingerTicks) return;
+  parts_.ring.watch(false);
+  is_watched_ = false;
+  idle_ticks_ = 0;
+  known_from_ = steps_ + 2;  // the changes from now to the next step are not known
+  log_.clear();
+  logged_ = 0;
+  counts_.clear();
+  current_ = {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,128 @@
+// LiveHub: makes the live messages for all clients that watch. It takes the changes of the engine
+// from the watch ring, reads what it shows from the store, and encodes each message once for all
+// clients that want the same. tick() is called by one thread, ten times a second while
+// is_watched(); add() and check() by any thread. It has no clock but the one that names the time in
+// messages.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "orchestrator/outgoing/watch_ring.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/service/live_request.h"
+#include "orchestrator/service/live_sink.h"
+#include "orchestrator/service/queries.h"
+#include "orchestrator/store/disk/environment.h"
+
+namespace millrace {
+
+class LiveHub {
+ public:
+  /// All parts outlive the hub.
+  struct Parts {
+    Environment& environment;
+    Queries& queries;
+    WatchRing& ring;
+    const Clock& clock;
+    std::function<Json()> levels;  ///< the gauges of the server
+    std::string boot;              ///< names this process in the ids of messages
+    std::string version;
+  };
+
+  /// Calls of tick() between two messages of a kind.
+  static constexpr uint64_t kTicksPerStep = 5;     ///< `instances` and `counts`: half a second
+  static constexpr uint64_t kTicksPerLevels = 10;  ///< a second
+  /// For so many calls of tick() after the last client has left, changes are still noted.
+  static constexpr uint64_t kLingerTicks = 300;
+  /// How far back a client can continue: steps, and changed instances in them.
+  static constexpr size_t kMostSteps = 1'000;
+  static constexpr size_t kMostLoggedChanges = 50'000;
+  /// The most instances in one message.
+  static constexpr size_t kMostItems = 50;
+
+  explicit LiveHub(Parts parts) : parts_(std::move(parts)) {}
+
+  /// Whether the namespace, the workflow and the instance of the request exist.
+  Status check(const LiveRequest& request);
+
+  /// The client gets `hello` at once, and then what it has asked for.
+  void add(LiveRequest request, std::shared_ptr<LiveSink> sink);
+
+  void tick();
+
+  /// Whether tick() must be called.
+  bool is_watched() const { return is_watched_; }
+
+ private:
+  struct Stream {
+    LiveRequest request;
+    std::shared_ptr<LiveSink> sink;
+    NamespaceNumber ns{};
+    WorkflowNumber workflow{};  ///< 0: all
+    std::string key;            ///< equal for streams with the same messages
+    bool is_new = true;
+    bool has_unread = true;  ///< the history may have records that were not sent
+  };
+  /// The changed instances of some time; of each only the last change.
+  using Changes = std::map<InstanceId, WatchedChange>;
+  struct Step {
+    uint64_t number = 0;
+    Changes changes;
+    uint64_t lost = 0;
+  };
+  /// The numbers of a namespace, as they are, and those that have changed since they were sent.
+  struct SpaceCounts {
+    StatusCounts now;
+    StatusCounts changed;
+  };
+
+  void take_new_streams();
+  bool take_changes();
+  void step(const View& view);
+  void continue_stream(const View& view, const Stream& stream);
+  void send_levels();
+  void send_history(const View& view, Stream& stream);
+  void send_instances(const View& view, const Stream& stream, const Step& step,
+                      const std::string& key);
+  void send_counts(const View& view, const Stream& stream,
+                   std::map<std::string, SpaceCounts>& spaces);
+  std::optional<Step> since(const std::string& last_id) const;
+  void log_step();
+  void drop_closed();
+  std::string id() const;
+  /// The message, made by `make` unless another stream with that key got it in this step.
+  std::shared_ptr<const std::string> shared(const std::string& key,
+                                            const std::function<std::string()>& make);
+
+  const Parts parts_;
+  std::mutex lock_;
+  std::vector<Stream> new_;  ///< guarded by lock_
+  std::atomic<bool> is_watched_ = false;
+
+  // Used by tick() only.
+  std::vector<Stream> streams_;
+  uint64_t ticks_ = 0;
+  uint64_t steps_ = 0;                          ///< the number of the last step
+  uint64_t known_from_ = 1;                     ///< the first step whose changes are all known
+  uint64_t idle_ticks_ = 0;                     ///< since the last client has left
+  Step current_;                                ///< the changes since the last step
+  std::deque<Step> log_;                        ///< the latest steps that have changes
+  size_t logged_ = 0;                           ///< changes in log_
+  std::map<std::string, StatusCounts> counts_;  ///< by namespace: as they were sent last
+  std::map<std::string, std::shared_ptr<const std::string>> made_;  ///< in this step, by key
+};
+
+}  // namespace millrace

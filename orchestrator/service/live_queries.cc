@@ -1,0 +1,50 @@
+// What live messages show of the store: the place that a client watches, heads of instances, and
+// the numbers of instances by workflow and status.
+#include "orchestrator/service/queries.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/index_rows.h"
+
+namespace millrace {
+
+Result<WatchedPlace> Queries::watched_place(const View& view, std::string_view ns,
+                                            std::string_view workflow) {
+  WatchedPlace place{.ns = TRY(find_namespace(view, ns))};
+  if (!workflow.empty()) place.workflow = TRY(find_workflow(view, ns, workflow)).number;
+  return place;
+}
+
+Result<Json> Queries::heads(const View& view, std::string_view ns, NamespaceNumber number,
+                            const std::vector<InstanceId>& ids) {
+  Disclosures disclosures(view, ns, number);
+  Json items = Json::array();
+  for (const InstanceId& id : ids) {
+    const auto found = read_head_anywhere(view, number, id);
+    if (!found && !is_damaged_row(found.error())) return tl::unexpected(found.error());
+    if (!found || !*found) continue;
+    Result<Json> item = head(view, **found, disclosures);
+    if (!item && !is_damaged_row(item.error())) return item;
+    if (item) items.push_back(std::move(*item));
+  }
+  return items;
+}
+
+Result<StatusCounts> Queries::status_counts(const View& view, NamespaceNumber ns) {
+  std::map<std::pair<WorkflowNumber, InstanceStatus>, uint64_t> numbered;
+  TRY(each_count(view, ns, [&](const CountPlace& place, uint64_t count) {
+    numbered[{place.revision.workflow, place.status}] += count;
+  }));
+  std::map<WorkflowNumber, std::string> names;
+  TRY(each_workflow(view, ns, [&](std::string_view id, const WorkflowRecord& record) {
+    names.emplace(record.number, id);
+  }));
+  StatusCounts counts;
+  for (const auto& [place, count] : numbered) {
+    const auto name = names.find(place.first);
+    if (name == names.end()) continue;  // of a deleted workflow
+    counts[{name->second, std::string(to_string(place.second))}] += count;
+  }
+  return counts;
+}
+
+}  // namespace millrace
