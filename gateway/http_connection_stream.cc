@@ -80,6 +80,8 @@ void HttpConnection::end_stream() {
   stream_answer_.reset();
   hold_.cancel();
   parser_.reset();
+  // The server does not wait for the client. No byte of the client is unread, so it gets the end.
+  if (host_.stopping()) return close();
   host_.does(id_, ConnectionPlaces::Activity::kIdle);
   drain();
 }

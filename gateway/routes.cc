@@ -29,6 +29,7 @@ Router make_router(Service& service, const RequestLimits& limits,
   add_letter_routes(router, service, limits);
   add_find_route(router, service);
   add_language_routes(router, service, limits);
+  add_stream_routes(router, service);
   add_work_routes(router, service);
   add_openapi_route(router);  // the last: it describes the others
   return router;

@@ -41,6 +41,7 @@ void add_replay_routes(Router& router, Service& service);
 void add_letter_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_find_route(Router& router, Service& service);
 void add_language_routes(Router& router, Service& service, const RequestLimits& limits);
+void add_stream_routes(Router& router, Service& service);
 void add_work_routes(Router& router, Service& service);
 /// Adds the route of the OpenAPI document, which describes the routes that the router has then.
 void add_openapi_route(Router& router);

@@ -146,6 +146,11 @@ class FakeService : public Service {
   /// Only the workflow `report` has a schedule.
   Result<Json> schedules(std::string_view ns, const PageRequest& page) override;
   Result<Json> schedule(std::string_view ns, std::string_view workflow) override;
+  Status check_watch(const LiveRequest& request) override;
+  void watch(LiveRequest request, std::shared_ptr<LiveSink> sink) override;
+  /// Returns the sink of the next request to watch, once there is one.
+  std::shared_ptr<LiveSink> await_watcher();
+  LiveRequest last_watch();
   Result<Json> input_schema(std::string_view ns, std::string_view id) override;
   /// An input with the member `wrong` is not valid.
   void check_input(std::string ns, std::string id, std::string input, Done done) override;
@@ -221,6 +226,8 @@ class FakeService : public Service {
   ListenerFilter listener_filter_;
   HistoryFilter history_filter_;
   NextFilter next_filter_;
+  LiveRequest live_request_;
+  std::deque<std::shared_ptr<LiveSink>> watchers_;
   DeleteInstances deletion_;
   RetryInstance retry_;
   RerunInstance rerun_;

@@ -192,6 +192,31 @@ Result<Json> FakeService::schedule(std::string_view ns, std::string_view workflo
   return one;
 }
 
+Status FakeService::check_watch(const LiveRequest& request) {
+  const std::lock_guard lock(mutex_);
+  return check(request.ns);
+}
+
+void FakeService::watch(LiveRequest request, std::shared_ptr<LiveSink> sink) {
+  const std::lock_guard lock(mutex_);
+  live_request_ = std::move(request);
+  watchers_.push_back(std::move(sink));
+  changed_.notify_all();
+}
+
+std::shared_ptr<LiveSink> FakeService::await_watcher() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !watchers_.empty(); });
+  std::shared_ptr<LiveSink> sink = std::move(watchers_.front());
+  watchers_.pop_front();
+  return sink;
+}
+
+LiveRequest FakeService::last_watch() {
+  const std::lock_guard lock(mutex_);
+  return live_request_;
+}
+
 Result<Json> FakeService::input_schema(std::string_view ns, std::string_view id) {
   const Result<Json> known = workflow(ns, id);
   if (!known) return known;

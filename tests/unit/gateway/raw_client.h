@@ -92,6 +92,15 @@ class RawClient {
     return reply;
   }
 
+  /// The next bytes behind what was read; fewer if the peer closes before.
+  std::string read_bytes(size_t count) {
+    while (buffer_.size() < count && receive()) {
+    }
+    const std::string bytes = buffer_.substr(0, count);
+    buffer_.erase(0, bytes.size());
+    return bytes;
+  }
+
   /// Waits until the peer closes; false if a byte comes first.
   bool is_closed() { return buffer_.empty() && !receive(); }
 

@@ -1,0 +1,328 @@
+// LiveHub: which messages clients get, and when. The test calls tick(), so no time passes.
+#include "orchestrator/service/live_hub.h"
+
+#include <sstream>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/history_rows.h"
+#include "scenarios/virtual_clock.h"
+#include "tests/unit/service/query_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// A message of a stream.
+struct Message {
+  std::string event;
+  std::string id;
+  Json data;
+};
+
+/// A client that reads everything at once.
+class RecordingSink final : public LiveSink {
+ public:
+  bool send(std::shared_ptr<const std::string> text) override {
+    if (!open) return false;
+    texts.push_back(std::move(text));
+    return true;
+  }
+  void end(std::shared_ptr<const std::string> text) override {
+    send(std::move(text));
+    open = false;
+  }
+  bool is_open() const override { return open; }
+  size_t queued() const override { return waiting; }
+
+  /// The messages since the last call; all or those with this event.
+  std::vector<Message> take(const std::string& event = "") {
+    std::vector<Message> messages;
+    for (const auto& text : std::exchange(texts, {})) {
+      Message message;
+      std::istringstream lines(*text);
+      for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("event: ")) message.event = line.substr(7);
+        if (line.starts_with("id: ")) message.id = line.substr(4);
+        if (line.starts_with("data: ")) message.data = Json::parse(line.substr(6));
+      }
+      if (event.empty() || message.event == event) messages.push_back(std::move(message));
+    }
+    return messages;
+  }
+
+  bool open = true;
+  size_t waiting = 0;
+  std::vector<std::shared_ptr<const std::string>> texts;
+};
+
+class LiveHubTest : public QueryTest {
+ protected:
+  LiveHubTest() : order(apply("id: order\nstates:\n- {id: wait, type: noop}\n")) {}
+
+  std::shared_ptr<RecordingSink> add(LiveRequest request) {
+    request.ns = request.ns.empty() ? "default" : request.ns;
+    auto sink = std::make_shared<RecordingSink>();
+    hub.add(std::move(request), sink);
+    return sink;
+  }
+  /// Stores an instance and puts it into the ring.
+  void change(uint8_t number, InstanceStatus status = InstanceStatus::kWaiting) {
+    Instance instance = waiting_instance(order, number);
+    if (has_ended(status)) instance = ended(instance, status);
+    store(instance);
+    ring.put({.instance = instance.id, .ns = ns, .workflow = order, .state = 0, .status = status});
+  }
+  void pass(uint64_t ticks) {
+    for (uint64_t i = 0; i < ticks; ++i) hub.tick();
+  }
+  void step() { pass(LiveHub::kTicksPerStep); }
+  static std::vector<std::string> ids(const Message& message) {
+    std::vector<std::string> found;
+    for (const Json& item : message.data.at("items")) found.push_back(item.at("id"));
+    return found;
+  }
+  static std::string id(uint8_t number) { return to_string(numbered_id(number)); }
+
+  const WorkflowNumber order;
+  VirtualClock clock;
+  WatchRing ring;
+  DefinitionCache loaded{load_stored};
+  Queries queries{loaded, started};
+  LiveHub hub{{.environment = *environment,
+               .queries = queries,
+               .ring = ring,
+               .clock = clock,
+               .levels =
+                   [] {
+                     return Json{{"jqWorkers", 2}};
+                   },
+               .boot = "b1",
+               .version = "1.0"}};
+};
+
+TEST_F(LiveHubTest, GreetsAClientAndWatchesTheRing) {
+  EXPECT_FALSE(hub.is_watched());
+  const auto sink = add({.instances = true});
+  EXPECT_TRUE(hub.is_watched());
+  EXPECT_TRUE(ring.is_watched());
+  const auto messages = sink->take();
+  ASSERT_THAT(messages, SizeIs(1));
+  EXPECT_EQ(messages[0].event, "hello");
+  EXPECT_EQ(messages[0].data["boot"], "b1");
+  EXPECT_EQ(messages[0].data["version"], "1.0");
+}
+
+TEST_F(LiveHubTest, ChecksWhatIsWatched) {
+  const auto outcome_of = [&](const LiveRequest& request) {
+    const Status known = hub.check(request);
+    return known ? "known" : known.error().code;
+  };
+  change(1);
+  EXPECT_EQ(outcome_of({.ns = "default"}), "known");
+  EXPECT_EQ(outcome_of({.ns = "none"}), "namespace.not_found");
+  EXPECT_EQ(outcome_of({.ns = "default", .workflow = "order"}), "known");
+  EXPECT_EQ(outcome_of({.ns = "default", .workflow = "none"}), "workflow.not_found");
+  EXPECT_EQ(outcome_of({.ns = "default", .history_of = numbered_id(1)}), "known");
+  EXPECT_EQ(outcome_of({.ns = "default", .history_of = numbered_id(9)}), "instance.not_found");
+}
+
+TEST_F(LiveHubTest, ShowsChangedInstancesOnceInAStep) {
+  const auto all = add({.instances = true});
+  const auto failed = add({.instances = true, .statuses = {InstanceStatus::kFailed}});
+  step();
+  EXPECT_THAT(all->take("instances"), IsEmpty()) << "nothing has changed";
+  change(1);
+  change(2);
+  change(1, InstanceStatus::kFailed);
+  step();
+  const auto shown = all->take("instances");
+  ASSERT_THAT(shown, SizeIs(1));
+  EXPECT_THAT(ids(shown[0]), ElementsAre(id(1), id(2)));
+  EXPECT_EQ(shown[0].data["items"][0]["status"], "failed");
+  EXPECT_EQ(shown[0].data["more"], 0);
+  EXPECT_EQ(shown[0].id, "b1-2");
+  const auto of_failed = failed->take("instances");
+  ASSERT_THAT(of_failed, SizeIs(1));
+  EXPECT_THAT(ids(of_failed[0]), ElementsAre(id(1)));
+  step();
+  EXPECT_THAT(all->take("instances"), IsEmpty());
+}
+
+TEST_F(LiveHubTest, CountsTheInstancesThatAMessageDoesNotShow) {
+  const auto sink = add({.instances = true});
+  step();
+  for (uint8_t i = 1; i <= LiveHub::kMostItems + 3; ++i) change(i);
+  step();
+  const auto shown = sink->take("instances");
+  ASSERT_THAT(shown, SizeIs(1));
+  EXPECT_EQ(shown[0].data["items"].size(), LiveHub::kMostItems);
+  EXPECT_EQ(shown[0].data["more"], 3);
+  for (size_t i = 0; i < WatchRing::kPlaces + 5; ++i) {
+    ring.put({.instance = numbered_id(1), .ns = ns, .workflow = order});
+  }
+  step();
+  const auto overrun = sink->take("instances");
+  ASSERT_THAT(overrun, SizeIs(1));
+  EXPECT_EQ(overrun[0].data["more"], 5) << "the changes that the ring has lost";
+}
+
+TEST_F(LiveHubTest, EncodesAMessageOnceForAllClientsThatWantTheSame) {
+  const auto one = add({.instances = true});
+  const auto two = add({.instances = true});
+  step();
+  one->take();
+  two->take();
+  change(1);
+  step();
+  ASSERT_THAT(one->texts, SizeIs(1));
+  ASSERT_THAT(two->texts, SizeIs(1));
+  EXPECT_EQ(one->texts[0], two->texts[0]) << "they share the bytes";
+}
+
+TEST_F(LiveHubTest, ShowsAllCountsFirstAndThenThoseThatHaveChanged) {
+  change(1);
+  const auto sink = add({.counts = true});
+  step();
+  auto counts = sink->take("counts");
+  ASSERT_THAT(counts, SizeIs(1));
+  EXPECT_EQ(counts[0].data, Json::parse(R"({"changed":[["order","waiting",1]]})"));
+  change(2, InstanceStatus::kFailed);
+  step();
+  counts = sink->take("counts");
+  ASSERT_THAT(counts, SizeIs(1));
+  EXPECT_EQ(counts[0].data, Json::parse(R"({"changed":[["order","failed",1]]})"));
+  change(1, InstanceStatus::kFailed);
+  step();
+  counts = sink->take("counts");
+  ASSERT_THAT(counts, SizeIs(1));
+  EXPECT_EQ(counts[0].data,
+            Json::parse(R"({"changed":[["order","failed",2],["order","waiting",0]]})"));
+  step();
+  EXPECT_THAT(sink->take("counts"), IsEmpty());
+}
+
+TEST_F(LiveHubTest, ShowsLevelsOnceASecond) {
+  const auto sink = add({.levels = true});
+  pass(LiveHub::kTicksPerLevels - 1);
+  EXPECT_THAT(sink->take("levels"), IsEmpty());
+  pass(1);
+  const auto levels = sink->take("levels");
+  ASSERT_THAT(levels, SizeIs(1));
+  EXPECT_EQ(levels[0].data["jqWorkers"], 2);
+}
+
+TEST_F(LiveHubTest, ShowsTheRecordsOfAnInstanceWithoutAGap) {
+  Instance instance = waiting_instance(order, 1);
+  const auto write = [&](size_t records) {
+    std::vector<HistoryRecord> all(records, {.time = now, .kind = HistoryKind::kEntered});
+    const uint64_t row = instance.last_history + 1;
+    instance.history_count += records;
+    instance.history_bytes += write_history(*tx, row,
+                                            {.ns = ns,
+                                             .instance = instance.id,
+                                             .previous = instance.last_history,
+                                             .records = std::move(all)});
+    instance.last_history = row;
+    store(instance);
+    ring.put({.instance = instance.id, .ns = ns, .workflow = order});
+  };
+  write(3);
+  const auto sink = add({.history_of = instance.id, .after = 1});
+  const auto numbers = [&] {
+    std::vector<uint64_t> found;
+    for (const Message& message : sink->take("history")) {
+      EXPECT_EQ(message.data["instance"], id(1));
+      for (const Json& item : message.data["items"]) found.push_back(item["number"]);
+    }
+    return found;
+  };
+  pass(1);
+  EXPECT_THAT(numbers(), ElementsAre(2, 3));
+  pass(1);
+  EXPECT_THAT(numbers(), IsEmpty());
+  write(2);
+  pass(1);
+  EXPECT_THAT(numbers(), ElementsAre(4, 5));
+  sink->waiting = size_t{1} << 20;
+  write(1);
+  pass(1);
+  EXPECT_THAT(numbers(), IsEmpty()) << "the client has much to read";
+  sink->waiting = 0;
+  pass(1);
+  EXPECT_THAT(numbers(), ElementsAre(6));
+}
+
+TEST_F(LiveHubTest, ContinuesForAClientThatComesAgain) {
+  const auto first = add({.instances = true});
+  change(1);
+  step();
+  const std::string last = first->take("instances").at(0).id;
+  first->open = false;
+  change(2);
+  step();
+  change(3);
+  step();
+  const auto again = add({.instances = true, .last_id = last});
+  step();
+  const auto messages = again->take();
+  ASSERT_THAT(messages, SizeIs(2));
+  EXPECT_EQ(messages[0].event, "hello");
+  EXPECT_THAT(ids(messages[1]), ElementsAre(id(2), id(3)));
+}
+
+TEST_F(LiveHubTest, SaysThatAClientMustReadEverythingAnew) {
+  const auto first = add({.instances = true});
+  step();
+  for (const char* const last : {"b0-1", "b1-99", "b1", "b1-x", "nonsense"}) {
+    const auto again = add({.instances = true, .last_id = last});
+    step();
+    const auto resets = again->take("reset");
+    ASSERT_THAT(resets, SizeIs(1)) << last;
+    EXPECT_EQ(resets[0].data["why"], "restart");
+    EXPECT_TRUE(again->open);
+  }
+}
+
+TEST_F(LiveHubTest, StopsWatchingSomeTimeAfterTheLastClientHasLeft) {
+  const auto sink = add({.instances = true});
+  step();
+  sink->open = false;
+  pass(LiveHub::kLingerTicks);
+  EXPECT_TRUE(hub.is_watched()) << "the client left in the first of these ticks";
+  pass(1);
+  EXPECT_FALSE(hub.is_watched());
+  EXPECT_FALSE(ring.is_watched());
+  const auto again = add({.instances = true, .last_id = "b1-1"});
+  EXPECT_TRUE(ring.is_watched());
+  step();
+  EXPECT_THAT(again->take("reset"), SizeIs(1)) << "the changes in between are not known";
+}
+
+TEST_F(LiveHubTest, EndsTheStreamsOfWhatIsDeleted) {
+  change(1);
+  const auto space = add({.counts = true});
+  const auto workflow = add({.instances = true, .workflow = "order"});
+  const auto history = add({.history_of = numbered_id(1)});
+  step();
+  EXPECT_TRUE(space->open && workflow->open && history->open);
+  erase_workflow(*tx, ns, "order");
+  commit();
+  step();
+  EXPECT_TRUE(space->open);
+  EXPECT_FALSE(workflow->open);
+  EXPECT_EQ(workflow->take("reset").at(0).data["why"], "deleted");
+  erase_namespace(*tx, "default");
+  commit();
+  step();
+  EXPECT_FALSE(space->open);
+  EXPECT_FALSE(history->open);
+}
+
+}  // namespace
+}  // namespace millrace
