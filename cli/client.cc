@@ -13,9 +13,24 @@ constexpr long kConnectTimeoutMs = 5000;
 /// Characters that are percent-encoded in a segment of a path and in a query parameter.
 constexpr std::string_view kReserved = "/?#[]@!$&'()*+,;=\"<>\\^`{|}";
 
-size_t append(char* bytes, size_t, size_t count, void* text) {
-  static_cast<std::string*>(text)->append(bytes, count);
-  return count;
+/// What arrives of the body of a response.
+struct Receiver {
+  CURL* curl = nullptr;
+  const std::function<bool(std::string_view bytes)>* see = nullptr;  ///< null: keep all bytes
+  std::string body;
+  bool is_stopped = false;  ///< `see` has returned false
+};
+
+size_t receive(char* bytes, size_t, size_t count, void* receiver) {
+  auto& into = *static_cast<Receiver*>(receiver);
+  long status = 0;
+  curl_easy_getinfo(into.curl, CURLINFO_RESPONSE_CODE, &status);
+  if (into.see == nullptr || status >= 400) {
+    into.body.append(bytes, count);
+    return count;
+  }
+  into.is_stopped = !(*into.see)({bytes, count});
+  return into.is_stopped ? 0 : count;
 }
 
 struct FreeList {
@@ -90,7 +105,15 @@ Fallible<Reply> Client::send(const ApiCall& call) {
                              base_url_, call.path));
 }
 
-Fallible<RawReply> Client::fetch(const ApiCall& call) {
+Fallible<RawReply> Client::fetch(const ApiCall& call) { return perform(call, nullptr); }
+
+Fallible<RawReply> Client::stream(const ApiCall& call,
+                                  const std::function<bool(std::string_view bytes)>& see) {
+  return perform(call, &see);
+}
+
+Fallible<RawReply> Client::perform(const ApiCall& call,
+                                   const std::function<bool(std::string_view bytes)>* see) {
   std::string url = base_url_ + call.path;
   char separator = '?';
   for (const auto& [name, value] : call.query) {
@@ -105,7 +128,7 @@ Fallible<RawReply> Client::fetch(const ApiCall& call) {
 
   CURL* curl = handle_->curl.get();
   curl_easy_reset(curl);
-  std::string body;
+  Receiver receiver{.curl = curl, .see = see, .body = {}};
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call.method.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -113,8 +136,8 @@ Fallible<RawReply> Client::fetch(const ApiCall& call) {
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
   curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(call.timeout.count()));
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, append);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &body);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &receiver);
   if (call.method == "POST" || call.method == "PUT") {
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(call.body.size()));
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, call.body.c_str());
@@ -123,7 +146,7 @@ Fallible<RawReply> Client::fetch(const ApiCall& call) {
   }
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
 
-  if (const CURLcode code = curl_easy_perform(curl); code != CURLE_OK) {
+  if (const CURLcode code = curl_easy_perform(curl); code != CURLE_OK && !receiver.is_stopped) {
     const bool wrong_url = code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
     return give_up(wrong_url ? ExitCode::kUsage : ExitCode::kUnreachable, "client.unreachable",
                    fmt::format("{}: {}{}", base_url_, curl_easy_strerror(code),
@@ -133,8 +156,8 @@ Fallible<RawReply> Client::fetch(const ApiCall& call) {
   }
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-  if (status >= 400) return refused(url, status, body);
-  return RawReply{status, std::move(body)};
+  if (status >= 400) return refused(url, status, receiver.body);
+  return RawReply{status, std::move(receiver.body)};
 }
 
 }  // namespace millrace

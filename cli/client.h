@@ -1,6 +1,7 @@
 // Client: calls the HTTP API of a millrace server. Its functions block. For one thread only.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,11 +55,19 @@ class Client {
   /// Sends the call and returns the bytes of the response. Fails as send() does.
   Fallible<RawReply> fetch(const ApiCall& call);
 
+  /// Sends the call, and passes the bytes of the response to `see` as they arrive, until `see`
+  /// returns false or the server ends the response. Fails as send() does. A timeout of 0: none.
+  Fallible<RawReply> stream(const ApiCall& call,
+                            const std::function<bool(std::string_view bytes)>& see);
+
   /// A path such as `/v1/ns/shop`: each piece is percent-encoded, with a `/` before it.
   static std::string url_path(std::initializer_list<std::string_view> pieces);
 
  private:
   struct Handle;
+
+  Fallible<RawReply> perform(const ApiCall& call,
+                             const std::function<bool(std::string_view bytes)>* see);
 
   std::string base_url_;
   std::string token_;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
+#include "cli/follow_verb.h"
 #include "cli/instance_lists.h"
 #include "cli/pages.h"
 #include "cli/time_flag.h"
@@ -242,6 +243,7 @@ void add_reading(CommandLine& instance) {
   history.option("--before", recorded.before, "Only records with a lower number than this",
                  "NUMBER");
   add_page(history, recorded.page, "1000");
+  add_follow_verb(instance);
 }
 
 void add_controls(CommandLine& instance) {

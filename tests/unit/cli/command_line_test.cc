@@ -65,6 +65,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"instance", "get"},
       {"instance", "history"},
       {"instance", "why"},
+      {"instance", "follow"},
       {"instance", "cancel"},
       {"instance", "delete"},
       {"event", "send"},
