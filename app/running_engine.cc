@@ -160,6 +160,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
 }
 
 RunningEngine::~RunningEngine() {
+  service_.end_live();
   intake_.refuse_deliveries();
   {
     const std::lock_guard lock(owning_);

@@ -11,6 +11,7 @@ void add_all_verbs(CommandLine& commands, const ProgramVerbs& program) {
   add_function_verbs(commands);
   add_schedule_verbs(commands);
   add_next_verb(commands);
+  add_overview_verb(commands);
   add_event_verbs(commands);
   add_listener_verbs(commands);
   add_group_verbs(commands);

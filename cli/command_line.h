@@ -89,6 +89,7 @@ void add_event_verbs(CommandLine& commands);
 /// Adds the verbs for stored events to the noun `event`.
 void add_event_desk_verbs(CommandLine& event);
 void add_next_verb(CommandLine& commands);
+void add_overview_verb(CommandLine& commands);
 void add_listener_verbs(CommandLine& commands);
 void add_group_verbs(CommandLine& commands);
 void add_dlq_verbs(CommandLine& commands);

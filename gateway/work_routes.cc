@@ -1,5 +1,5 @@
 // The routes that show the work of a namespace as a whole: what will fire
-// next, and its services.
+// next, its services, an overview; and the series of the server.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -14,12 +14,20 @@
 namespace millrace {
 namespace {
 
+/// The words of a list that is separated by commas.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    words.emplace_back(text.substr(0, text.find(',')));
+    text.remove_prefix(std::min(text.size(), words.back().size() + 1));
+  }
+  return words;
+}
+
 /// Reads a list of kinds, separated by commas.
 Result<std::vector<FiringKind>> kinds_of(std::string_view text) {
   std::vector<FiringKind> kinds;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
+  for (const std::string& word : words_of(text)) {
     const auto* const found = std::find(kFiringKinds.begin(), kFiringKinds.end(), word);
     if (found == kFiringKinds.end()) {
       return fail("request.parameter",
@@ -37,11 +45,7 @@ Result<NextFilter> next_filter_of(const Request& request) {
   NextFilter filter;
   filter.limit = TRY(limit_parameter(request, filter.limit));
   filter.kinds = TRY(kinds_of(text_parameter(request, "kind")));
-  if (const std::string until = text_parameter(request, "until"); !until.empty()) {
-    Result<TimePoint> time = parse_rfc3339(until);
-    if (!time) return fail_in("until", std::move(time.error()));
-    filter.until = *time;
-  }
+  filter.until = TRY(time_parameter(request, "until"));
   return filter;
 }
 
@@ -61,6 +65,19 @@ void add_work_routes(Router& router, Service& service) {
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 return service.functions(ns);
+              })});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/overview",
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                return service.overview(ns);
+              })});
+  router.add({.method = "GET",
+              .path = "/v1/series",
+              .query = {"names", "since"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const auto since = TRY(time_parameter(request, "since"));
+                return service.series(words_of(text_parameter(request, "names")), since);
               })});
 }
 

@@ -340,6 +340,7 @@ void Metrics::count(const BatchCounts& counts) {
   const auto add = [](prometheus::Counter& counter, uint64_t number) {
     if (number > 0) counter.Increment(static_cast<double>(number));
   };
+  totals_.add(counts);
   add(series_->batches, 1);
   add(series_->events, counts.events);
   add(series_->unmatched, counts.events_unmatched);

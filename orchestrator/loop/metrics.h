@@ -15,6 +15,7 @@
 #include "orchestrator/loop/longest_units.h"
 #include "orchestrator/loop/retention_figures.h"
 #include "orchestrator/loop/turn_times.h"
+#include "orchestrator/loop/work_totals.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/event_stream.h"
 
@@ -121,12 +122,16 @@ class Metrics {
   /// set_next_due() have collected.
   RetentionFigures retention() const;
 
+  /// Sums of what count() was called with.
+  WorkTotals::Sums totals() const { return totals_.sums(); }
+
   /// All metrics in the Prometheus text format 0.0.4.
   std::string text() const;
 
  private:
   struct Series;
   const Clock& clock_;
+  WorkTotals totals_;
   std::unique_ptr<Series> series_;
 };
 

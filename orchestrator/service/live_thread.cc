@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "orchestrator/service/series.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -12,19 +13,19 @@ constexpr std::chrono::milliseconds kTickTime(100);
 
 }  // namespace
 
-LiveThread::LiveThread(LiveHub::Parts parts)
-    : hub_(std::move(parts)), thread_([this] {
+LiveThread::LiveThread(LiveHub::Parts parts, std::function<void()> sample)
+    : hub_(std::move(parts)), sample_(std::move(sample)), thread_([this] {
         name_thread("live");
         run();
       }) {}
 
-LiveThread::~LiveThread() {
+void LiveThread::stop() {
   {
     const std::lock_guard lock(lock_);
     stops_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void LiveThread::add(LiveRequest request, std::shared_ptr<LiveSink> sink) {
@@ -34,15 +35,21 @@ void LiveThread::add(LiveRequest request, std::shared_ptr<LiveSink> sink) {
 }
 
 void LiveThread::run() {
+  auto next_sample = std::chrono::steady_clock::now() + Series::kStep;
   std::unique_lock lock(lock_);
   while (!stops_) {
-    if (hub_.is_watched()) {
-      lock.unlock();
-      hub_.tick();
-      lock.lock();
+    lock.unlock();
+    if (std::chrono::steady_clock::now() >= next_sample) {
+      sample_();
+      next_sample += Series::kStep;
+    }
+    const bool is_watched = hub_.is_watched();
+    if (is_watched) hub_.tick();
+    lock.lock();
+    if (is_watched) {
       changed_.wait_for(lock, kTickTime, [this] { return stops_; });
     } else {
-      changed_.wait(lock, [this] { return stops_ || hub_.is_watched(); });
+      changed_.wait_until(lock, next_sample, [this] { return stops_ || hub_.is_watched(); });
     }
   }
 }

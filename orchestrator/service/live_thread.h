@@ -1,8 +1,9 @@
-// LiveThread: the thread of the live messages. It calls LiveHub::tick() ten times a second while
-// clients watch, and waits otherwise.
+// LiveThread: the thread of the live messages and of the series. It calls LiveHub::tick() ten times
+// a second while clients watch, and samples the series each ten seconds.
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -14,11 +15,14 @@ namespace millrace {
 class LiveThread {
  public:
   /// The parts outlive the object.
-  explicit LiveThread(LiveHub::Parts parts);
-  /// Waits for a running tick.
-  ~LiveThread();
+  /// `sample` is called each Series::kStep.
+  LiveThread(LiveHub::Parts parts, std::function<void()> sample);
+  ~LiveThread() { stop(); }
   LiveThread(const LiveThread&) = delete;
   LiveThread& operator=(const LiveThread&) = delete;
+
+  /// Ends the thread; waits for a running tick. May be called again.
+  void stop();
 
   /// LiveHub::check().
   Status check(const LiveRequest& request) { return hub_.check(request); }
@@ -29,6 +33,7 @@ class LiveThread {
   void run();
 
   LiveHub hub_;
+  const std::function<void()> sample_;
   std::mutex lock_;
   std::condition_variable changed_;
   bool stops_ = false;  ///< guarded by lock_

@@ -93,9 +93,11 @@ LocalService::LocalService(Parts parts)
              .clock = parts_.clock,
              .levels = [this] { return shown_levels(); },
              .boot = parts_.boot,
-             .version = parts_.info.value("version", "")}) {}
+             .version = parts_.info.value("version", "")},
+            [this] { sample_series(); }) {}
 
 LocalService::~LocalService() {
+  end_live();
   stopping_ = true;
   const std::lock_guard lock(verify_lock_);
   if (verifying_.joinable()) verifying_.join();
@@ -396,6 +398,32 @@ void LocalService::check_input(std::string ns, std::string id, std::string input
 void LocalService::try_expression(ExpressionTrial trial,
                                   std::function<void(Result<LazyJson>)> done) {
   trials_.evaluate(trial, std::move(done));
+}
+
+void LocalService::sample_series() {
+  // Before the start of the engine, not all parts exist that the levels come from.
+  if (!parts_.processor.started()) return;
+  const PartLevels levels = parts_.levels();
+  series_.sample(parts_.clock.now(), parts_.metrics.totals(),
+                 {levels.tasks_unsent, levels.http_running, levels.evaluations_waiting,
+                  levels.evaluations_running});
+}
+
+Result<Json> LocalService::series(const std::vector<std::string>& names,
+                                  std::optional<TimePoint> since) {
+  return series_.show(names, since);
+}
+
+Result<Json> LocalService::overview(std::string_view ns) {
+  Json shown = TRY(read([&](const View& view) { return parts_.queries.overview(view, ns); }));
+  shown["levels"] = shown_levels();
+  const Status reads = parts_.reads_events();
+  shown["broker"] = {{"reading", reads.has_value()}, {"losses", parts_.losses.list().size()}};
+  if (!reads) shown["broker"]["waitingFor"] = reads.error().message;
+  if (const Status is_ready = ready(); !is_ready) {
+    shown["attention"].push_back({{"kind", "server"}, {"detail", is_ready.error().message}});
+  }
+  return shown;
 }
 
 Result<Json> LocalService::functions(std::string_view ns) {

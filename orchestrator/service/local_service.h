@@ -23,6 +23,7 @@
 #include "orchestrator/service/local_letter_desk.h"
 #include "orchestrator/service/local_why_desk.h"
 #include "orchestrator/service/queries.h"
+#include "orchestrator/service/series.h"
 #include "orchestrator/service/service.h"
 
 namespace millrace {
@@ -64,6 +65,8 @@ class LocalService final : public Service {
   void start_replays() { replays_.start_thread(); }
   /// Ends their thread, if it runs. To be called while the engine still answers commands.
   void stop_replays() { replays_.stop_thread(); }
+  /// Ends the thread of live messages and series, which uses the functions of the parts.
+  void end_live() { live_.stop(); }
 
   void command(Command command, Done done) override;
   void wait_for_end(std::string ns, InstanceId id, Duration at_most,
@@ -100,6 +103,9 @@ class LocalService final : public Service {
   Result<Json> input_schema(std::string_view ns, std::string_view id) override;
   void check_input(std::string ns, std::string id, std::string input, Done done) override;
   void try_expression(ExpressionTrial trial, std::function<void(Result<LazyJson>)> done) override;
+  Result<Json> overview(std::string_view ns) override;
+  Result<Json> series(const std::vector<std::string>& names,
+                      std::optional<TimePoint> since) override;
   Result<Json> functions(std::string_view ns) override;
   Result<Json> next_firings(std::string_view ns, const NextFilter& filter) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,
@@ -133,6 +139,7 @@ class LocalService final : public Service {
   Result<Json> check_rows();
   /// The gauges of the server, for live messages.
   Json shown_levels() const;
+  void sample_series();
 
   Parts parts_;
   Backups backups_;
@@ -142,6 +149,7 @@ class LocalService final : public Service {
   LocalLetterDesk letter_desk_;
   LocalWhyDesk why_desk_;
   Trials trials_;
+  Series series_;
   LiveThread live_;
   std::mutex verify_lock_;
   std::thread verifying_;  ///< guarded by verify_lock_; a check may take minutes

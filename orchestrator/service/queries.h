@@ -86,6 +86,8 @@ class Queries {
   /// nullopt: the newest revision of the workflow does not check its whole input first.
   Result<std::optional<InputSchema>> input_schema(const View& view, std::string_view ns,
                                                   std::string_view id);
+  /// The members `counts`, `attention` and `asOf`.
+  Result<Json> overview(const View& view, std::string_view ns);
   Result<Json> functions(const View& view, std::string_view ns);
 
   // For live messages.

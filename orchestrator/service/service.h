@@ -233,6 +233,13 @@ class Service {
   /// namespace has more than the query looks at: then earlier ones may be missing. `looked`: at how
   /// many instances and events the query has looked.
   virtual Result<Json> next_firings(std::string_view ns, const NextFilter& filter) = 0;
+  /// {"counts":[[workflow,status,n]…],"attention":[{"kind","workflow"?,"service"?,"count"?,"detail"?}],
+  /// "levels","broker":{"reading","waitingFor"?,"losses"},"asOf"}. Kinds: `failed`, `timedout`,
+  /// `pausedWorkflow`, `pausedService` (20 of each at most), `settings`, `server`.
+  virtual Result<Json> overview(std::string_view ns) = 0;
+  /// See Series::show().
+  virtual Result<Json> series(const std::vector<std::string>& names,
+                              std::optional<TimePoint> since) = 0;
   /// Whether the namespace, the workflow and the instance of the request exist.
   virtual Status check_watch(const LiveRequest& request) = 0;
   /// Sends live messages (LiveHub) to the sink until it is closed. The request was checked.

@@ -79,6 +79,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"schedule", "next"},
       {"schedule", "trigger"},
       {"next"},
+      {"overview"},
       {"function", "list"},
       {"function", "describe"},
       {"listener", "list"},

@@ -38,6 +38,16 @@ TEST_F(ListVerbs, ShowsWhatWillFire) {
   EXPECT_EQ(Json::parse(run({"next", "-o", "json"}).out)["complete"], true);
 }
 
+TEST_F(ListVerbs, ShowsAnOverview) {
+  expect_outputs({
+      {{"overview"},
+       "WORKFLOW  STATUS  INSTANCES\n"
+       "order     failed  3\n"
+       "! failed order: 3\n"},
+  });
+  EXPECT_EQ(Json::parse(run({"overview", "-o", "json"}).out)["levels"]["jqWorkers"], 2);
+}
+
 TEST_F(ListVerbs, ShowsServices) {
   expect_outputs({
       {{"function", "list"},

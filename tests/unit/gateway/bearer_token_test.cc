@@ -115,6 +115,8 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButFour) {
       {"DELETE", "/v1/ns/default/dlq?all=1", 401},
       {"POST", "/v1/ns/default/dlq/12/replay", 401},
       {"GET", "/v1/ns/default/next", 401},
+      {"GET", "/v1/ns/default/overview", 401},
+      {"GET", "/v1/series", 401},
       {"GET", "/v1/ns/default/stream", 401},
       {"GET", "/v1/ns/default/functions", 401},
       {"POST", "/v1/lint", 401},

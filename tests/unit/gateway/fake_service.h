@@ -156,6 +156,10 @@ class FakeService : public Service {
   void check_input(std::string ns, std::string id, std::string input, Done done) override;
   /// The result is [text, data]. The text `fail` fails.
   void try_expression(ExpressionTrial trial, std::function<void(Result<LazyJson>)> done) override;
+  Result<Json> overview(std::string_view ns) override;
+  /// The series `events` exists.
+  Result<Json> series(const std::vector<std::string>& names,
+                      std::optional<TimePoint> since) override;
   Result<Json> functions(std::string_view ns) override;
   Result<Json> next_firings(std::string_view ns, const NextFilter& filter) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,

@@ -241,6 +241,25 @@ void FakeService::try_expression(ExpressionTrial trial,
   done(LazyJson(Json::array({trial.text, trial.data.value()})));
 }
 
+Result<Json> FakeService::overview(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  return Json{
+      {"counts", Json::array({Json::array({"order", "failed", 3})})},
+      {"attention", Json::array({Json{{"kind", "failed"}, {"workflow", "order"}, {"count", 3}}})},
+      {"levels", {{"jqWorkers", 2}}},
+      {"broker", {{"reading", true}, {"losses", 0}}},
+      {"asOf", "2021-09-01T12:00:00.000Z"}};
+}
+
+Result<Json> FakeService::series(const std::vector<std::string>& names,
+                                 std::optional<TimePoint> since) {
+  if (names != std::vector<std::string>{"events"}) return fail("request.parameter", "no series");
+  return Json{{"step", 10},
+              {"from", since ? Json(format_rfc3339(*since)) : Json()},
+              {"series", {{"events", {1, 2}}}}};
+}
+
 Result<Json> FakeService::functions(std::string_view ns) {
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());

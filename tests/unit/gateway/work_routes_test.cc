@@ -45,6 +45,30 @@ TEST_F(WorkRoutes, ShowTheServices) {
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
 }
 
+TEST_F(WorkRoutes, ShowAnOverviewAndSeries) {
+  const Row rows[] = {
+      {"GET",
+       "/v1/ns/default/overview",
+       {},
+       "",
+       200,
+       R"({"counts":[["order","failed",3]],
+           "attention":[{"kind":"failed","workflow":"order","count":3}],
+           "levels":{"jqWorkers":2},"broker":{"reading":true,"losses":0},
+           "asOf":"2021-09-01T12:00:00.000Z"})"},
+      {"GET", "/v1/ns/none/overview", {}, "", 404, "namespace.not_found"},
+      {"GET",
+       "/v1/series?names=events&since=2021-09-01T12:00:00Z",
+       {},
+       "",
+       200,
+       R"({"step":10,"from":"2021-09-01T12:00:00.000Z","series":{"events":[1,2]}})"},
+      {"GET", "/v1/series?names=events,weather", {}, "", 400, "request.parameter"},
+      {"GET", "/v1/series?since=now", {}, "", 400, "time.malformed"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+}
+
 TEST_F(WorkRoutes, PassTheFilterOfWhatWillFire) {
   EXPECT_EQ(
       call("GET", "/v1/ns/default/next?kind=tick,delay,tick&limit=7&until=2021-09-01T12:00:00Z")
