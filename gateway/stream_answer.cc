@@ -55,12 +55,12 @@ std::string StreamAnswer::take(size_t most) {
   std::string taken;
   while (!texts_.empty() && taken.size() < most) {
     const std::string& first = *texts_.front();
-    const size_t part = std::min(first.size() - begun_, most - taken.size());
-    taken.append(first, begun_, part);
-    begun_ += part;
-    if (begun_ < first.size()) continue;
+    const size_t part = std::min(first.size() - first_taken_, most - taken.size());
+    taken.append(first, first_taken_, part);
+    first_taken_ += part;
+    if (first_taken_ < first.size()) continue;
     texts_.pop_front();
-    begun_ = 0;
+    first_taken_ = 0;
   }
   queued_ -= taken.size();
   return taken;
@@ -78,7 +78,7 @@ void StreamAnswer::close() {
     wake = std::exchange(wake_, nullptr);
     texts_.clear();
     queued_ = 0;
-    begun_ = 0;
+    first_taken_ = 0;
   }
 }
 

@@ -47,7 +47,7 @@ class StreamAnswer final : public LiveSink {
   mutable std::mutex lock_;
   std::function<void()> wake_;  ///< guarded by lock_; null: the connection is closed
   std::deque<std::shared_ptr<const std::string>> texts_;  ///< guarded by lock_
-  size_t begun_ = 0;        ///< guarded by lock_; bytes of the first text that were taken
+  size_t first_taken_ = 0;  ///< guarded by lock_; bytes of the first text that were taken
   size_t queued_ = 0;       ///< guarded by lock_
   bool is_ending_ = false;  ///< guarded by lock_
   bool is_woken_ = false;   ///< guarded by lock_; the connection will take bytes

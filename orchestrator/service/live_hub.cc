@@ -104,19 +104,19 @@ bool LiveHub::take_changes() {
   return has_unread;
 }
 
-void LiveHub::tick() {
+void LiveHub::advance() {
   take_new_streams();
-  ++ticks_;
+  ++tenths_;
   const bool has_unread = take_changes();
-  const bool is_step = ticks_ % kTicksPerStep == 0;
+  const bool is_step = tenths_ % kTenthsPerStep == 0;
   if (has_unread || is_step) {
-    // If the store cannot be read, the changes are shown in a later tick.
+    // If the store cannot be read, the changes are shown in a later call.
     if (const auto view = Snapshot::take(parts_.environment)) {
       for (Stream& stream : streams_) send_history(*view, stream);
       if (is_step) step(*view);
     }
   }
-  if (ticks_ % kTicksPerLevels == 0) send_levels();
+  if (tenths_ % kTenthsPerLevels == 0) send_levels();
   drop_closed();
 }
 
@@ -147,7 +147,7 @@ void LiveHub::step(const View& view) {
 }
 
 /// Shows a client that has come again what it has missed, or says that it must read everything
-/// anew.
+/// again.
 void LiveHub::continue_stream(const View& view, const Stream& stream) {
   const std::optional<Step> missed = since(stream.request.last_id);
   if (!missed) {
@@ -288,7 +288,7 @@ void LiveHub::send_history(const View& view, Stream& stream) {
       {.limit = kRecordsAtOnce, .cursor = cursor, .newest_first = false, .data = false});
   if (!page) {
     if (has_error(page.error(), ".not_found")) stream.sink->end(reset_message("deleted"));
-    return;  // otherwise the records are read again in the next tick
+    return;  // otherwise the records are read again in the next call
   }
   Json items = Json::array();
   size_t bytes = 0;
@@ -314,11 +314,11 @@ void LiveHub::send_history(const View& view, Stream& stream) {
 void LiveHub::drop_closed() {
   std::erase_if(streams_, [](const Stream& stream) { return !stream.sink->is_open(); });
   const std::lock_guard lock(lock_);
-  idle_ticks_ = streams_.empty() && new_.empty() ? idle_ticks_ + 1 : 0;
-  if (idle_ticks_ < kLingerTicks) return;
+  idle_tenths_ = streams_.empty() && new_.empty() ? idle_tenths_ + 1 : 0;
+  if (idle_tenths_ < kLingerTenths) return;
   parts_.ring.watch(false);
   is_watched_ = false;
-  idle_ticks_ = 0;
+  idle_tenths_ = 0;
   known_from_ = steps_ + 2;  // the changes from now to the next step are not known
   log_.clear();
   logged_ = 0;

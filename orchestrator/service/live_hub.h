@@ -1,6 +1,6 @@
 // LiveHub: makes the live messages for all clients that watch. It takes the changes of the engine
 // from the watch ring, reads what it shows from the store, and encodes each message once for all
-// clients that want the same. tick() is called by one thread, ten times a second while
+// clients that want the same. advance() is called by one thread, ten times a second while
 // is_watched(); add() and check() by any thread. It has no clock but the one that names the time in
 // messages.
 #pragma once
@@ -42,11 +42,11 @@ class LiveHub {
     std::string version;
   };
 
-  /// Calls of tick() between two messages of a kind.
-  static constexpr uint64_t kTicksPerStep = 5;     ///< `instances` and `counts`: half a second
-  static constexpr uint64_t kTicksPerLevels = 10;  ///< a second
-  /// For so many calls of tick() after the last client has left, changes are still noted.
-  static constexpr uint64_t kLingerTicks = 300;
+  /// Calls of advance() between two messages of a kind.
+  static constexpr uint64_t kTenthsPerStep = 5;     ///< `instances` and `counts`: half a second
+  static constexpr uint64_t kTenthsPerLevels = 10;  ///< a second
+  /// For so many calls of advance() after the last client has left, changes are still noted.
+  static constexpr uint64_t kLingerTenths = 300;
   /// How far back a client can continue: steps, and changed instances in them.
   static constexpr size_t kMostSteps = 1'000;
   static constexpr size_t kMostLoggedChanges = 50'000;
@@ -61,9 +61,9 @@ class LiveHub {
   /// The client gets `hello` at once, and then what it has asked for.
   void add(LiveRequest request, std::shared_ptr<LiveSink> sink);
 
-  void tick();
+  void advance();
 
-  /// Whether tick() must be called.
+  /// Whether advance() must be called.
   bool is_watched() const { return is_watched_; }
 
  private:
@@ -112,12 +112,12 @@ class LiveHub {
   std::vector<Stream> new_;  ///< guarded by lock_
   std::atomic<bool> is_watched_ = false;
 
-  // Used by tick() only.
+  // Used by advance() only.
   std::vector<Stream> streams_;
-  uint64_t ticks_ = 0;
+  uint64_t tenths_ = 0;
   uint64_t steps_ = 0;                          ///< the number of the last step
   uint64_t known_from_ = 1;                     ///< the first step whose changes are all known
-  uint64_t idle_ticks_ = 0;                     ///< since the last client has left
+  uint64_t idle_tenths_ = 0;                    ///< since the last client has left
   Step current_;                                ///< the changes since the last step
   std::deque<Step> log_;                        ///< the latest steps that have changes
   size_t logged_ = 0;                           ///< changes in log_

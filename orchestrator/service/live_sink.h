@@ -29,8 +29,8 @@ inline std::string live_message(const std::string& event, const std::string& id,
          "\n\n";
 }
 
-/// The message that says why a client must read everything anew: `restart`, `overrun`, `deleted` or
-/// `stopping`.
+/// The message that says why a client must read everything again: `restart`, `overrun`, `deleted`
+/// or `stopping`.
 inline std::shared_ptr<const std::string> reset_message(const std::string& why) {
   return std::make_shared<const std::string>(
       live_message("reset", "", R"({"why":")" + why + R"("})"));

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::chrono::milliseconds kTickTime(100);
+constexpr std::chrono::milliseconds kTenth(100);
 
 }  // namespace
 
@@ -44,10 +44,10 @@ void LiveThread::run() {
       next_sample += Series::kStep;
     }
     const bool is_watched = hub_.is_watched();
-    if (is_watched) hub_.tick();
+    if (is_watched) hub_.advance();
     lock.lock();
     if (is_watched) {
-      changed_.wait_for(lock, kTickTime, [this] { return stops_; });
+      changed_.wait_for(lock, kTenth, [this] { return stops_; });
     } else {
       changed_.wait_until(lock, next_sample, [this] { return stops_ || hub_.is_watched(); });
     }

@@ -1,5 +1,5 @@
-// LiveThread: the thread of the live messages and of the series. It calls LiveHub::tick() ten times
-// a second while clients watch, and samples the series each ten seconds.
+// LiveThread: the thread of the live messages and of the series. It calls LiveHub::advance() ten
+// times a second while clients watch, and samples the series each ten seconds.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +21,7 @@ class LiveThread {
   LiveThread(const LiveThread&) = delete;
   LiveThread& operator=(const LiveThread&) = delete;
 
-  /// Ends the thread; waits for a running tick. May be called again.
+  /// Ends the thread; waits for a running call. May be called again.
   void stop();
 
   /// LiveHub::check().

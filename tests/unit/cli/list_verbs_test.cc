@@ -42,7 +42,7 @@ TEST_F(ListVerbs, ShowsAnOverview) {
   expect_outputs({
       {{"overview"},
        "WORKFLOW  STATUS  INSTANCES\n"
-       "order     failed  3\n"
+       "order     \x1b[31mfailed  \x1b[0m3\n"
        "! failed order: 3\n"},
   });
   EXPECT_EQ(Json::parse(run({"overview", "-o", "json"}).out)["levels"]["jqWorkers"], 2);

@@ -1,4 +1,4 @@
-// LiveHub: which messages clients get, and when. The test calls tick(), so no time passes.
+// LiveHub: which messages clients get, and when. The test calls advance(), so no time passes.
 #include "orchestrator/service/live_hub.h"
 
 #include <sstream>
@@ -80,10 +80,10 @@ class LiveHubTest : public QueryTest {
     if (has_ended(status) && live && *live) drop(Table::kLive, head_key(instance));
     ring.put({.instance = instance.id, .ns = ns, .workflow = order, .state = 0, .status = status});
   }
-  void pass(uint64_t ticks) {
-    for (uint64_t i = 0; i < ticks; ++i) hub.tick();
+  void pass(uint64_t tenths) {
+    for (uint64_t i = 0; i < tenths; ++i) hub.advance();
   }
-  void step() { pass(LiveHub::kTicksPerStep); }
+  void step() { pass(LiveHub::kTenthsPerStep); }
   static std::vector<std::string> ids(const Message& message) {
     std::vector<std::string> found;
     for (const Json& item : message.data.at("items")) found.push_back(item.at("id"));
@@ -211,7 +211,7 @@ TEST_F(LiveHubTest, ShowsAllCountsFirstAndThenThoseThatHaveChanged) {
 
 TEST_F(LiveHubTest, ShowsLevelsOnceASecond) {
   const auto sink = add({.levels = true});
-  pass(LiveHub::kTicksPerLevels - 1);
+  pass(LiveHub::kTenthsPerLevels - 1);
   EXPECT_THAT(sink->take("levels"), IsEmpty());
   pass(1);
   const auto levels = sink->take("levels");
@@ -278,7 +278,7 @@ TEST_F(LiveHubTest, ContinuesForAClientThatComesAgain) {
   EXPECT_THAT(ids(messages[1]), ElementsAre(id(2), id(3)));
 }
 
-TEST_F(LiveHubTest, SaysThatAClientMustReadEverythingAnew) {
+TEST_F(LiveHubTest, SaysThatAClientMustReadEverythingAgain) {
   const auto first = add({.instances = true});
   step();
   for (const char* const last : {"b0-1", "b1-99", "b1", "b1-x", "nonsense"}) {
@@ -295,7 +295,7 @@ TEST_F(LiveHubTest, StopsWatchingSomeTimeAfterTheLastClientHasLeft) {
   const auto sink = add({.instances = true});
   step();
   sink->open = false;
-  pass(LiveHub::kLingerTicks - 1);
+  pass(LiveHub::kLingerTenths - 1);
   EXPECT_TRUE(hub.is_watched());
   pass(1);
   EXPECT_FALSE(hub.is_watched());
