@@ -17,6 +17,7 @@ const ApiSchemas& api_schemas() {
     add_system_schemas(made);
     add_variable_schemas(made);
     add_why_schemas(made);
+    add_work_schemas(made);
     add_workflow_schemas(made);
     return made;
   }();

@@ -38,6 +38,7 @@ void add_schedule_schemas(ApiSchemas& all);
 void add_system_schemas(ApiSchemas& all);
 void add_variable_schemas(ApiSchemas& all);
 void add_why_schemas(ApiSchemas& all);
+void add_work_schemas(ApiSchemas& all);
 void add_workflow_schemas(ApiSchemas& all);
 
 }  // namespace millrace

@@ -71,10 +71,19 @@ void add_language_routes(Router& router, Service& service, const RequestLimits& 
   router.add(
       {.method = "POST",
        .path = "/v1/expressions",
+       .operation = "tryExpression",
+       .summary = "Evaluates an expression with some data; nothing changes.",
+       .body = "ExpressionTrial",
+       .answer = "ExpressionResult",
+       .errors = {"json.", "jq.empty", "jq.malformed", "jq.syntax", "jq.too_long", "jq.unbalanced",
+                  "jq.unterminated", "direktiv.jq.", "millrace.jq.memory", "millrace.timeout.task"},
        .max_body = limits.input_bytes,
        .handler = [&service](const auto& exchange) { return try_expression(service, exchange); }});
   router.add({.method = "GET",
               .path = "/v1/schema",
+              .operation = "getDefinitionSchema",
+              .summary = "Shows the JSON Schema of definitions, for editors.",
+              .answer = "DefinitionSchema",
               .handler = reading([](const Request&) -> Result<Json> { return editor_schema(); })});
 }
 

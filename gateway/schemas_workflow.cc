@@ -1,8 +1,60 @@
-// Schemas of workflows and their revisions.
+// Schemas of workflows, their revisions and inputs, and of the workflow language.
 #include "gateway/api_schemas.h"
 #include "gateway/schema_parts.h"
 
 namespace millrace {
+namespace {
+
+Json graph_of_states() {
+  using namespace schema;
+  const Json state = object({
+      {"id", text()},
+      {"type", text("The type of the state.")},
+      {"line", whole("The line where the state begins.")},
+      {"waits", list(text(), "The types of the events for which the state waits.")},
+      {"calls", list(text(), "The functions that the state calls.")},
+  });
+  const Json way = object({
+      {"from", or_null(text("The id of a state; null: any state."))},
+      {"to", or_null(text("The id of a state; null: the instance ends."))},
+      {"kind", word({"transition", "condition", "event", "default", "catch", "on_failure"})},
+      {"label", text("The condition, the type of the event or the error codes; may be empty.")},
+      {"line", whole("The line where the way is written.")},
+  });
+  return object({
+      {"id", text("The id of the workflow.")},
+      {"revision", whole("", 1)},
+      {"start", object({{"state", or_null(text("The id of the first state."))},
+                        {"label", text("The types of the events, or the schedule.")}})},
+      {"states", list(state)},
+      {"ways", list(way)},
+  });
+}
+
+void add_input_schemas(ApiSchemas& all) {
+  using namespace schema;
+  all["InputSchema"].schema = object({
+      {"schema", any("The JSON Schema of the input; null: the first state does not check it.")},
+      {"from", or_null(text("The id of the state that checks the input."))},
+      {"example", any("A value for a form to begin with.")},
+  });
+  all["InputToCheck"].schema = any("The input; no body: an empty object.");
+  all["InputChecked"].schema =
+      object({{"valid", exactly(true)}, {"errors", list(ref("Mistake"), "Empty.")}});
+}
+
+void add_language_schemas(ApiSchemas& all) {
+  using namespace schema;
+  all["ExpressionTrial"].schema = object({
+      {"text", any("The expression, or a value whose strings contain expressions.")},
+      {"as?", word({"query", "value", "template"}, "How it is read; missing: query.")},
+      {"data?", any("The data of the instance; missing: an empty object.")},
+  });
+  all["ExpressionResult"].schema = object({{"result", any()}});
+  all["DefinitionSchema"].schema = open_object({{"$schema", text()}});
+}
+
+}  // namespace
 
 void add_workflow_schemas(ApiSchemas& all) {
   using namespace schema;
@@ -41,6 +93,9 @@ void add_workflow_schemas(ApiSchemas& all) {
       {"createdAt", instant()},
       {"definition", text("The text of the revision.")},
   });
+  all["WorkflowGraph"].schema = graph_of_states();
+  add_input_schemas(all);
+  add_language_schemas(all);
   all["WorkflowApplied"].schema = object({
       {"id", text()},
       {"revision?", whole("The newest revision; missing: `dry_run` was set.", 1)},

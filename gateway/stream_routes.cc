@@ -105,18 +105,29 @@ Status open_stream(Service& service, const std::shared_ptr<Exchange>& exchange, 
 void add_stream_routes(Router& router, Service& service) {
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/stream",
+              .operation = "watchNamespace",
+              .summary = "Streams what changes in a namespace, as server-sent events.",
               .query = {"topics", "workflow", "status", "after"},
+              .headers = {"Last-Event-ID"},
+              .answer = "LiveMessages",
+              .errors = {"namespace.not_found", "workflow.not_found", "instance.not_found"},
               .handler = [&service](const std::shared_ptr<Exchange>& exchange) -> Status {
                 return open_stream(service, exchange, TRY(live_request_of(exchange->request())));
               }});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/instances/{instance}/stream",
-              .query = {"after"},
-              .handler = [&service](const std::shared_ptr<Exchange>& exchange) -> Status {
-                LiveRequest live = TRY(common_request(exchange->request()));
-                live.history_of = TRY(instance_of(exchange->request()));
-                return open_stream(service, exchange, std::move(live));
-              }});
+  router.add(
+      {.method = "GET",
+       .path = "/v1/ns/{ns}/instances/{instance}/stream",
+       .operation = "watchInstance",
+       .summary = "Streams the records of the history of an instance, as server-sent events.",
+       .query = {"after"},
+       .headers = {"Last-Event-ID"},
+       .answer = "LiveMessages",
+       .errors = {"namespace.not_found", "instance.not_found"},
+       .handler = [&service](const std::shared_ptr<Exchange>& exchange) -> Status {
+         LiveRequest live = TRY(common_request(exchange->request()));
+         live.history_of = TRY(instance_of(exchange->request()));
+         return open_stream(service, exchange, std::move(live));
+       }});
 }
 
 }  // namespace millrace

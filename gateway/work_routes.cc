@@ -54,7 +54,11 @@ Result<NextFilter> next_filter_of(const Request& request) {
 void add_work_routes(Router& router, Service& service) {
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/next",
+              .operation = "listFirings",
+              .summary = "Lists what time will cause in a namespace, soonest first.",
               .query = {"until", "kind", "limit"},
+              .answer = "Firings",
+              .errors = {"namespace.not_found", "time.malformed"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const NextFilter filter = TRY(next_filter_of(request));
@@ -62,19 +66,31 @@ void add_work_routes(Router& router, Service& service) {
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/functions",
+              .operation = "listServices",
+              .summary = "Lists the services with their tasks, times to start and latest errors.",
+              .answer = "Services",
+              .errors = {"namespace.not_found", "settings.invalid"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 return service.functions(ns);
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/overview",
+              .operation = "getOverview",
+              .summary = "Counts the instances of a namespace, and names what asks for attention.",
+              .answer = "Overview",
+              .errors = {"namespace.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 return service.overview(ns);
               })});
   router.add({.method = "GET",
               .path = "/v1/series",
+              .operation = "getSeries",
+              .summary = "Shows the work of the last hour of the server, in steps of 10 s.",
               .query = {"names", "since"},
+              .answer = "Series",
+              .errors = {"time.malformed"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const auto since = TRY(time_parameter(request, "since"));
                 return service.series(words_of(text_parameter(request, "names")), since);

@@ -189,7 +189,11 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
        .handler = [&service](const auto& exchange) { return remove_workflow(service, exchange); }});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}/graph",
+              .operation = "getGraph",
+              .summary = "Shows the states of a revision and the ways between them.",
               .query = {"revision"},
+              .answer = "WorkflowGraph",
+              .errors = {"namespace.not_found", "workflow.not_found", "revision.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const std::string id = TRY(workflow_of(request));
@@ -198,6 +202,10 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}/input",
+              .operation = "getInputSchema",
+              .summary = "Shows the JSON Schema of the input of a workflow, with an example.",
+              .answer = "InputSchema",
+              .errors = {"namespace.not_found", "workflow.not_found"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const std::string id = TRY(workflow_of(request));
@@ -206,6 +214,12 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
   router.add(
       {.method = "POST",
        .path = "/v1/ns/{ns}/workflows/{workflow}/input",
+       .operation = "checkInput",
+       .summary = "Checks whether a body is a valid input of a workflow; starts nothing.",
+       .body = "InputToCheck",
+       .answer = "InputChecked",
+       .errors = {"namespace.not_found", "workflow.not_found", "json.", "input.refused",
+                  "direktiv.jq.", "millrace.jq.memory", "millrace.timeout.task"},
        .max_body = limits.input_bytes,
        .handler = [&service](const auto& exchange) { return check_input(service, exchange); }});
   router.add({.method = "GET",

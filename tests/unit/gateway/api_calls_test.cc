@@ -43,7 +43,10 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"GET", "/v1/openapi.json", 200},
       {"GET", "/v1/info", 200},
       {"GET", "/v1/verify", 200},
+      {"GET", "/v1/series?names=events", 200},
       {"POST", "/v1/lint", 200, kOrder},
+      {"POST", "/v1/expressions", 200, R"({"text": "."})"},
+      {"GET", "/v1/schema", 200},
 
       {"POST", "/v1/backups", 201},
       {"GET", "/v1/backups/backup-1/chunks/1", 200},
@@ -60,6 +63,9 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"GET", order, 200},
       {"GET", order + "/revisions", 200},
       {"GET", order + "/revisions/1", 200},
+      {"GET", order + "/graph", 200},
+      {"GET", order + "/input", 200},
+      {"POST", order + "/input", 200, "{}"},
       {"POST", order + "/pause", 200},
       {"POST", order + "/resume", 200},
       {"POST", order + "/start", 201, "{}"},
@@ -69,6 +75,7 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"GET", one, 200},
       {"GET", one + "/history", 200},
       {"GET", one + "/why", 200},
+      {"GET", one + "/stream", 200},
       {"GET", one + "/calls", 200},
       {"GET", one + "/children", 200},
       {"POST", one + "/cancel", 200},
@@ -109,6 +116,10 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"GET", ns + "/schedules", 200},
       {"GET", ns + "/schedules/report", 200},
       {"POST", ns + "/schedules/report/trigger", 201},
+      {"GET", ns + "/next", 200},
+      {"GET", ns + "/overview", 200},
+      {"GET", ns + "/stream?topics=counts", 200},
+      {"GET", ns + "/functions", 200},
       {"POST", ns + "/functions/charge/pause", 200},
       {"POST", ns + "/functions/charge/resume", 200},
 
@@ -117,6 +128,7 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"DELETE", ns + "/secrets/key", 200},
   };
   for (const GoodCall& each : calls) expect_answer(each);
+  for (int stream = 0; stream < 2; ++stream) service_.await_watcher();
   for (const std::string& owner : {ns, order, one}) {
     expect_answer({"PUT", owner + "/variables/rate", 200, "1"});
     expect_answer({"GET", owner + "/variables", 200});

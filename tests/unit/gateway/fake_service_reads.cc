@@ -247,7 +247,16 @@ Result<Json> FakeService::overview(std::string_view ns) {
   return Json{
       {"counts", Json::array({Json::array({"order", "failed", 3})})},
       {"attention", Json::array({Json{{"kind", "failed"}, {"workflow", "order"}, {"count", 3}}})},
-      {"levels", {{"jqWorkers", 2}}},
+      {"levels",
+       {{"readsEvents", true},
+        {"sendsEvents", true},
+        {"runsTasks", true},
+        {"tasksUnsent", 0},
+        {"httpRunning", 0},
+        {"httpWaiting", 0},
+        {"evaluationsWaiting", 0},
+        {"evaluationsRunning", 0},
+        {"jqWorkers", 2}}},
       {"broker", {{"reading", true}, {"losses", 0}}},
       {"asOf", "2021-09-01T12:00:00.000Z"}};
 }

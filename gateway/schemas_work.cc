@@ -1,0 +1,108 @@
+// Schemas of the work of a namespace as a whole, of the series of the server, and of live messages.
+#include "gateway/api_schemas.h"
+#include "gateway/schema_parts.h"
+
+namespace millrace {
+namespace {
+
+Json complete_list(Json elements, std::string_view looked) {
+  using namespace schema;
+  return object({
+      {"items", list(std::move(elements))},
+      {"complete", flag("false: a bound has ended the look.")},
+      {"looked", whole(looked)},
+  });
+}
+
+Json service_item() {
+  using namespace schema;
+  const Json target = object({
+      {"kind", word({"workers", "request", "http", "container"})},
+      {"at", text("The subject, URL or image.")},
+  });
+  const Json start = object({{"p50", number("Seconds.")}, {"p99", number("Seconds.")}});
+  const Json error = object({
+      {"code", text("An error code.")},
+      {"at", instant()},
+      {"message?", text("The message; missing: it may contain a secret.")},
+  });
+  return object({
+      {"service", text("The name of the service.")},
+      {"target", target},
+      {"paused", flag()},
+      {"waiting", whole("How many tasks wait.")},
+      {"running", whole("How many tasks run.")},
+      {"global?", exactly(true, "It is a service of the namespace `default`.")},
+      {"oldest?", instant("Since when the oldest task waits.")},
+      {"scheduleToStart?", start},
+      {"lastError?", error},
+  });
+}
+
+Json server_levels() {
+  using namespace schema;
+  return object({
+      {"readsEvents", flag("Whether events are read.")},
+      {"sendsEvents", flag("Whether events can be sent.")},
+      {"runsTasks", flag("Whether tasks are sent and reports read.")},
+      {"tasksUnsent", whole()},
+      {"httpRunning", whole()},
+      {"httpWaiting", whole()},
+      {"evaluationsWaiting", whole()},
+      {"evaluationsRunning", whole()},
+      {"jqWorkers", whole()},
+  });
+}
+
+Json overview() {
+  using namespace schema;
+  const Json attention = object({
+      {"kind",
+       word({"failed", "timedout", "pausedWorkflow", "pausedService", "settings", "server"})},
+      {"workflow?", text("The id of the workflow.")},
+      {"service?", text("The name of the service.")},
+      {"count?", whole("How many instances.")},
+      {"detail?", text("What is wrong, for people.")},
+  });
+  const Json broker = object({
+      {"reading", flag("Whether events are read.")},
+      {"waitingFor?", text("Why no events are read.")},
+      {"losses", whole("How many losses of the broker are known.")},
+  });
+  return object({
+      {"counts", list(list(either({text(), whole()})),
+                      "The id of a workflow, a status, and how many instances there are.")},
+      {"attention", list(attention)},
+      {"levels", server_levels()},
+      {"broker", broker},
+      {"asOf", instant()},
+  });
+}
+
+}  // namespace
+
+void add_work_schemas(ApiSchemas& all) {
+  using namespace schema;
+  const Json firing = object({
+      {"at", instant()},
+      {"kind", word({"stateTimeout", "delay", "retry", "interrupt", "kill", "runTimeout",
+                     "executionTimeout", "call", "delayedEvent", "lifespan", "tick"})},
+      {"instance?", instance_id()},
+      {"workflow?", text("The id of the workflow.")},
+      {"state?", text("The id of the state.")},
+      {"paused?", exactly(true, "The instance or the workflow is paused.")},
+  });
+  all["Firings"].schema = complete_list(firing, "How many instances and events were read.");
+  all["Services"].schema = complete_list(service_item(), "How many tasks were read.");
+  all["Overview"].schema = overview();
+  all["Series"].schema = object({
+      {"step", whole("The length of a step, in seconds.", 1)},
+      {"from", or_null(instant("When the first step began; null: there is no step."))},
+      {"series", map(list(number()), "The numbers of each step, by the name of the series.")},
+  });
+  all["LiveMessages"].media = {
+      {"text/event-stream",
+       {{"schema", text("Server-sent events with JSON; docs/http.md describes them.")}}}};
+}
+
+}  // namespace millrace
