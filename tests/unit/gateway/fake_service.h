@@ -148,7 +148,8 @@ class FakeService : public Service {
   Result<Json> schedule(std::string_view ns, std::string_view workflow) override;
   Status check_watch(const LiveRequest& request) override;
   void watch(LiveRequest request, std::shared_ptr<LiveSink> sink) override;
-  /// Returns the sink of the next request to watch, once there is one.
+  /// Returns the sink of the next request to watch, once there is one. An exception fails the test
+  /// if none comes within kPatience.
   std::shared_ptr<LiveSink> await_watcher();
   LiveRequest last_watch();
   Result<Json> input_schema(std::string_view ns, std::string_view id) override;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "tests/support/patience.h"
 #include "tests/unit/gateway/fake_service.h"
 
 namespace millrace {
@@ -206,7 +207,9 @@ void FakeService::watch(LiveRequest request, std::shared_ptr<LiveSink> sink) {
 
 std::shared_ptr<LiveSink> FakeService::await_watcher() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !watchers_.empty(); });
+  if (!changed_.wait_for(lock, kPatience, [&] { return !watchers_.empty(); })) {
+    throw std::runtime_error("no request to watch has come");
+  }
   std::shared_ptr<LiveSink> sink = std::move(watchers_.front());
   watchers_.pop_front();
   return sink;

@@ -11,7 +11,8 @@ inline TransportLimits patient_limits(TransportLimits limits = {}) {
   const TransportLimits usual{};
   for (Duration TransportLimits::*const time :
        {&TransportLimits::first_byte, &TransportLimits::idle, &TransportLimits::header,
-        &TransportLimits::body, &TransportLimits::write, &TransportLimits::slow_transfer}) {
+        &TransportLimits::body, &TransportLimits::write, &TransportLimits::slow_transfer,
+        &TransportLimits::stream_comment, &TransportLimits::stream_progress}) {
     if (limits.*time == usual.*time) limits.*time = kPatience;
   }
   return limits;
