@@ -17,8 +17,8 @@ constexpr size_t kMostDetailBytes = size_t{16} << 10;
 constexpr size_t kMostUnread = size_t{64} << 10;
 constexpr size_t kRecordsAtOnce = 100;
 
-/// Without a change that the ring has named, counts are compared again after so many steps: a
-/// deletion is not in the ring.
+/// Without a change that the ring has named, counts are read again after so many steps: the ring
+/// does not name each change of the store, such as the purge of a deleted workflow.
 constexpr uint64_t kStepsPerCount = 20;
 
 bool has_error(const Error& error, std::string_view suffix) {
@@ -123,27 +123,34 @@ void LiveHub::advance() {
 void LiveHub::step(const View& view) {
   current_.number = ++steps_;
   made_.clear();
-  std::map<std::string, SpaceCounts> spaces;
+  for (Stream& stream : streams_) find_place(view, stream);
+  read_counts(view);
   for (Stream& stream : streams_) {
+    if (!stream.is_found) continue;
     const LiveRequest& request = stream.request;
-    const auto place = parts_.queries.watched_place(view, request.ns, request.workflow);
-    const bool is_known = stream.ns != NamespaceNumber(0);
-    const bool is_gone = place ? is_known && *place != WatchedPlace{stream.ns, stream.workflow}
-                               : has_error(place.error(), ".not_found");
-    if (is_gone) stream.sink->end(reset_message("deleted"));
-    if (!place || is_gone) continue;
-    stream.ns = place->ns;
-    stream.workflow = place->workflow;
     if (stream.is_new && !request.last_id.empty()) {
       continue_stream(view, stream);
     } else if (request.instances) {
       send_instances(view, stream, current_, "instances/" + stream.key);
     }
-    if (request.counts) send_counts(view, stream, spaces);
+    if (request.counts) send_counts(stream);
     stream.is_new = false;
   }
-  for (auto& [ns, counts] : spaces) counts_[ns] = std::move(counts.now);
   log_step();
+}
+
+/// Ends the stream if what it shows was deleted.
+void LiveHub::find_place(const View& view, Stream& stream) {
+  const LiveRequest& request = stream.request;
+  const auto place = parts_.queries.watched_place(view, request.ns, request.workflow);
+  const bool is_known = stream.ns != NamespaceNumber(0);
+  const bool is_gone = place ? is_known && *place != WatchedPlace{stream.ns, stream.workflow}
+                             : has_error(place.error(), ".not_found");
+  if (is_gone) stream.sink->end(reset_message("deleted"));
+  stream.is_found = place && !is_gone;
+  if (!stream.is_found) return;
+  stream.ns = place->ns;
+  stream.workflow = place->workflow;
 }
 
 /// Shows a client that has come again what it has missed, or says that it must read everything
@@ -234,33 +241,50 @@ void LiveHub::send_instances(const View& view, const Stream& stream, const Step&
   if (!text->empty()) stream.sink->send(text);
 }
 
-void LiveHub::send_counts(const View& view, const Stream& stream,
-                          std::map<std::string, SpaceCounts>& spaces) {
-  const std::string& ns = stream.request.ns;
-  const bool is_changed = current_.lost > 0 || steps_ % kStepsPerCount == 0 ||
-                          std::any_of(current_.changes.begin(), current_.changes.end(),
-                                      [&](const auto& one) { return one.second.ns == stream.ns; });
-  if (!stream.is_new && !is_changed) return;
-  auto found = spaces.find(ns);
-  if (found == spaces.end()) {
-    auto now = parts_.queries.status_counts(view, stream.ns);
-    if (!now) return;  // the numbers are compared again in a later step
-    SpaceCounts counts{.now = *std::move(now), .changed = {}};
-    const StatusCounts& before = counts_[ns];
-    for (const auto& [place, count] : counts.now) {
-      const auto old = before.find(place);
-      if (old == before.end() || old->second != count) counts.changed.emplace(place, count);
-    }
-    for (const auto& [place, count] : before) {
-      if (!counts.now.contains(place)) counts.changed.emplace(place, 0);
-    }
-    found = spaces.emplace(ns, std::move(counts)).first;
+/// Reads the numbers of the namespaces that streams count: of each once, for all its streams.
+void LiveHub::read_counts(const View& view) {
+  std::set<NamespaceNumber> changed;
+  for (const auto& [instance, change] : current_.changes) changed.insert(change.ns);
+  const bool are_all_due = current_.lost > 0 || steps_ % kStepsPerCount == 0;
+  for (auto& [ns, counts] : counts_) counts.is_watched = false;
+  for (const Stream& stream : streams_) {
+    if (stream.is_found && stream.request.counts) counts_[stream.ns].is_watched = true;
   }
-  const bool is_new = stream.is_new;
-  const auto text = shared((is_new ? "all/" : "counts/") + stream.key, [&]() -> std::string {
-    Json items =
-        changed_items(is_new ? found->second.now : found->second.changed, stream.request.workflow);
-    if (items.empty() && !is_new) return "";
+  std::erase_if(counts_, [](const auto& one) { return !one.second.is_watched; });
+  for (auto& [ns, counts] : counts_) {
+    counts.is_read = false;
+    counts.is_due = counts.is_due || are_all_due || changed.contains(ns);
+    if (counts.is_due && steps_ >= counts.next_step) read_counts_of(view, ns, counts);
+  }
+}
+
+void LiveHub::read_counts_of(const View& view, NamespaceNumber ns, SpaceCounts& counts) {
+  auto found = parts_.queries.status_counts(view, ns);
+  if (!found) return;  // the numbers are read in a later step
+  const StatusCounts before = std::exchange(counts.now, std::move(found->counts));
+  counts.changed.clear();
+  for (const auto& [place, count] : counts.now) {
+    const auto old = before.find(place);
+    if (old == before.end() || old->second != count) counts.changed.emplace(place, count);
+  }
+  for (const auto& [place, count] : before) {
+    if (!counts.now.contains(place)) counts.changed.emplace(place, 0);
+  }
+  counts.is_known = true;
+  counts.is_read = true;
+  counts.is_due = false;
+  counts.next_step = steps_ + 1 + found->rows / parts_.count_rows_per_step;
+}
+
+/// Sends a client all numbers first, and then those that have changed.
+void LiveHub::send_counts(Stream& stream) {
+  const SpaceCounts& counts = counts_.at(stream.ns);
+  const bool sends_all = !stream.has_counts;
+  if (sends_all ? !counts.is_known : !counts.is_read) return;
+  stream.has_counts = true;
+  const auto text = shared((sends_all ? "all/" : "counts/") + stream.key, [&]() -> std::string {
+    Json items = changed_items(sends_all ? counts.now : counts.changed, stream.request.workflow);
+    if (items.empty() && !sends_all) return "";
     return live_message("counts", id(), dump_json({{"changed", std::move(items)}}));
   });
   if (!text->empty()) stream.sink->send(text);

@@ -40,6 +40,9 @@ class LiveHub {
     std::function<Json()> levels;  ///< the gauges of the server
     std::string boot;              ///< names this process in the ids of messages
     std::string version;
+    /// A step reads about so many rows of a namespace for `counts`: the numbers of a namespace with
+    /// more rows are read in every second step, in every third, and so on.
+    size_t count_rows_per_step = 20'000;
   };
 
   /// Calls of advance() between two messages of a kind.
@@ -73,8 +76,10 @@ class LiveHub {
     NamespaceNumber ns{};
     WorkflowNumber workflow{};  ///< 0: all
     std::string key;            ///< equal for streams with the same messages
+    bool is_found = false;      ///< its place exists, in this step
     bool is_new = true;
-    bool has_unread = true;  ///< the history may have records that were not sent
+    bool has_counts = false;  ///< it got all numbers
+    bool has_unread = true;   ///< the history may have records that were not sent
   };
   /// The changed instances of some time; of each only the last change.
   using Changes = std::map<InstanceId, WatchedChange>;
@@ -83,10 +88,15 @@ class LiveHub {
     Changes changes;
     uint64_t lost = 0;
   };
-  /// The numbers of a namespace, as they are, and those that have changed since they were sent.
+  /// The numbers of a namespace.
   struct SpaceCounts {
-    StatusCounts now;
-    StatusCounts changed;
+    StatusCounts now;         ///< as they were read last
+    StatusCounts changed;     ///< those that were different when they were read before
+    bool is_known = false;    ///< they were read
+    bool is_read = false;     ///< in this step
+    bool is_due = true;       ///< instances may have changed since they were read
+    bool is_watched = false;  ///< in this step
+    uint64_t next_step = 0;   ///< the first step that may read them again
   };
 
   void take_new_streams();
@@ -97,8 +107,10 @@ class LiveHub {
   void send_history(const View& view, Stream& stream);
   void send_instances(const View& view, const Stream& stream, const Step& step,
                       const std::string& key);
-  void send_counts(const View& view, const Stream& stream,
-                   std::map<std::string, SpaceCounts>& spaces);
+  void find_place(const View& view, Stream& stream);
+  void read_counts(const View& view);
+  void read_counts_of(const View& view, NamespaceNumber ns, SpaceCounts& counts);
+  void send_counts(Stream& stream);
   std::optional<Step> since(const std::string& last_id) const;
   void log_step();
   void drop_closed();
@@ -115,13 +127,13 @@ class LiveHub {
   // Used by advance() only.
   std::vector<Stream> streams_;
   uint64_t tenths_ = 0;
-  uint64_t steps_ = 0;                          ///< the number of the last step
-  uint64_t known_from_ = 1;                     ///< the first step whose changes are all known
-  uint64_t idle_tenths_ = 0;                    ///< since the last client has left
-  Step current_;                                ///< the changes since the last step
-  std::deque<Step> log_;                        ///< the latest steps that have changes
-  size_t logged_ = 0;                           ///< changes in log_
-  std::map<std::string, StatusCounts> counts_;  ///< by namespace: as they were sent last
+  uint64_t steps_ = 0;                             ///< the number of the last step
+  uint64_t known_from_ = 1;                        ///< the first step whose changes are all known
+  uint64_t idle_tenths_ = 0;                       ///< since the last client has left
+  Step current_;                                   ///< the changes since the last step
+  std::deque<Step> log_;                           ///< the latest steps that have changes
+  size_t logged_ = 0;                              ///< changes in log_
+  std::map<NamespaceNumber, SpaceCounts> counts_;  ///< of the namespaces that a stream counts
   std::map<std::string, std::shared_ptr<const std::string>> made_;  ///< in this step, by key
 };
 

@@ -29,22 +29,24 @@ Result<Json> Queries::heads(const View& view, std::string_view ns, NamespaceNumb
   return items;
 }
 
-Result<StatusCounts> Queries::status_counts(const View& view, NamespaceNumber ns) {
+Result<NamespaceCounts> Queries::status_counts(const View& view, NamespaceNumber ns) {
+  NamespaceCounts found;
   std::map<std::pair<WorkflowNumber, InstanceStatus>, uint64_t> numbered;
   TRY(each_count(view, ns, [&](const CountPlace& place, uint64_t count) {
+    ++found.rows;
     numbered[{place.revision.workflow, place.status}] += count;
   }));
   std::map<WorkflowNumber, std::string> names;
   TRY(each_workflow(view, ns, [&](std::string_view id, const WorkflowRecord& record) {
+    ++found.rows;
     names.emplace(record.number, id);
   }));
-  StatusCounts counts;
   for (const auto& [place, count] : numbered) {
     const auto name = names.find(place.first);
     if (name == names.end()) continue;  // of a deleted workflow
-    counts[{name->second, std::string(to_string(place.second))}] += count;
+    found.counts[{name->second, std::string(to_string(place.second))}] += count;
   }
-  return counts;
+  return found;
 }
 
 }  // namespace millrace

@@ -13,7 +13,7 @@ constexpr size_t kMostOfAKind = 20;
 
 Result<Json> Queries::overview(const View& view, std::string_view ns) {
   const NamespaceRecord record = TRY(find_namespace_record(view, ns));
-  const StatusCounts counts = TRY(status_counts(view, record.number));
+  const StatusCounts counts = TRY(status_counts(view, record.number)).counts;
   Json items = Json::array();
   Json attention = Json::array();
   size_t failing = 0;

@@ -38,6 +38,12 @@ struct WatchedPlace {
 /// Numbers of instances, by the id of the workflow and the status.
 using StatusCounts = std::map<std::pair<std::string, std::string>, uint64_t>;
 
+/// The numbers of a namespace.
+struct NamespaceCounts {
+  StatusCounts counts;
+  size_t rows = 0;  ///< how many rows of the store were read for them
+};
+
 class Queries {
  public:
   /// The arguments outlive the Queries. `started` has the tasks that a worker has started, also
@@ -99,7 +105,7 @@ class Queries {
   Result<Json> heads(const View& view, std::string_view ns, NamespaceNumber number,
                      const std::vector<InstanceId>& ids);
   /// Without the instances of deleted workflows.
-  static Result<StatusCounts> status_counts(const View& view, NamespaceNumber ns);
+  static Result<NamespaceCounts> status_counts(const View& view, NamespaceNumber ns);
 
   Result<Json> next_firings(const View& view, std::string_view ns, const NextFilter& filter);
   Result<Json> variables(const View& view, const VariablePlace& place, size_t limit,

@@ -209,6 +209,54 @@ TEST_F(LiveHubTest, ShowsAllCountsFirstAndThenThoseThatHaveChanged) {
   EXPECT_THAT(sink->take("counts"), IsEmpty());
 }
 
+TEST_F(LiveHubTest, ShowsAChangeToAllClientsWhenAFurtherOneComes) {
+  change(1);
+  const auto first = add({.counts = true});
+  step();
+  first->take();
+  // The ring does not name this change. Without a further client, it would be noticed later.
+  store(waiting_instance(order, 2));
+  const auto second = add({.counts = true});
+  for (int i = 0; i < 20; ++i) step();
+  const std::string two = R"({"changed":[["order","waiting",2]]})";
+  const auto of_first = first->take("counts");
+  ASSERT_THAT(of_first, SizeIs(1));
+  EXPECT_EQ(of_first[0].data, Json::parse(two));
+  EXPECT_EQ(second->take("counts").back().data, Json::parse(two));
+}
+
+TEST_F(LiveHubTest, ReadsTheCountsOfALargeNamespaceLessOften) {
+  // Two rows are read, of the workflow and of its waiting instances: two steps more must pass.
+  LiveHub careful{{.environment = *environment,
+                   .queries = queries,
+                   .ring = ring,
+                   .clock = clock,
+                   .levels = [] { return Json(); },
+                   .boot = "b1",
+                   .version = "1.0",
+                   .count_rows_per_step = 1}};
+  const auto step_careful = [&] {
+    for (uint64_t i = 0; i < LiveHub::kTenthsPerStep; ++i) careful.advance();
+  };
+  change(1);
+  const auto sink = std::make_shared<RecordingSink>();
+  careful.add({.ns = "default", .counts = true}, sink);
+  step_careful();
+  EXPECT_THAT(sink->take("counts"), SizeIs(1));
+  change(2);
+  step_careful();
+  step_careful();
+  EXPECT_THAT(sink->take("counts"), IsEmpty());
+  const auto late = std::make_shared<RecordingSink>();
+  careful.add({.ns = "default", .counts = true}, late);
+  step_careful();
+  for (const auto& client : {sink, late}) {
+    const auto counts = client->take("counts");
+    ASSERT_THAT(counts, SizeIs(1));
+    EXPECT_EQ(counts[0].data, Json::parse(R"({"changed":[["order","waiting",2]]})"));
+  }
+}
+
 TEST_F(LiveHubTest, ShowsLevelsOnceASecond) {
   const auto sink = add({.levels = true});
   pass(LiveHub::kTenthsPerLevels - 1);
