@@ -37,11 +37,13 @@ void Exchange::reply(const Result<Json>& result, unsigned status) {
 }
 
 Result<std::shared_ptr<StreamAnswer>> Exchange::stream(Headers headers) {
-  if (!leases_.stream.grow_to(1)) return tl::unexpected(busy("too many streams are open"));
-  auto stream =
-      std::make_shared<StreamAnswer>(std::move(leases_.stream), [self = shared_from_this()] {
-        self->transport_.post([self] { self->transport_.pump_stream(); });
-      });
+  StreamPlaces::Place place = leases_.streams ? leases_.streams->take(request_.client) : nullptr;
+  if (!place) {
+    return tl::unexpected(busy("too many streams are open, of all clients or of this one"));
+  }
+  auto stream = std::make_shared<StreamAnswer>(std::move(place), [self = shared_from_this()] {
+    self->transport_.post([self] { self->transport_.pump_stream(); });
+  });
   if (answered_.exchange(true)) {
     stream->close();
     return stream;

@@ -15,6 +15,7 @@
 #include "cloudevents/headers.h"
 #include "gateway/gateway_budget.h"
 #include "gateway/stream_answer.h"
+#include "gateway/stream_places.h"
 
 namespace millrace {
 
@@ -55,9 +56,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   /// The parts of budgets that the exchange uses while it exists.
   struct Leases {
-    GatewayBudget::Lease body;         ///< bytes of the request's body
-    GatewayBudget::Lease wait;         ///< empty; expect_long_wait() takes one place
-    GatewayBudget::Lease stream = {};  ///< empty; stream() takes one place
+    GatewayBudget::Lease body;  ///< bytes of the request's body
+    GatewayBudget::Lease wait;  ///< empty; expect_long_wait() takes one place
+    /// stream() takes a place; null: there is none.
+    std::shared_ptr<StreamPlaces> streams = nullptr;
   };
 
   Exchange(Request request, Transport transport, Leases leases)
@@ -78,8 +80,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   /// Answers with status 200 and these headers, and with bytes that are queued later; the answer
   /// ends when the stream does, when the client leaves, and when the server stops. May be called
-  /// once, in place of answer(). Error `busy`: all places for streams are taken. A place is free
-  /// again when the stream is destroyed.
+  /// once, in place of answer(). Error `busy`: the client may have no further stream
+  /// (StreamPlaces). A place is free again when the stream is destroyed.
   Result<std::shared_ptr<StreamAnswer>> stream(Headers headers);
 
   /// Announces that the answer may take long. From now on the exchange ends when the caller closes

@@ -51,6 +51,10 @@ std::string to_prometheus(const GatewayFigures& figures) {
            "HTTP requests that wait for the end of an instance or of a check.", figures.waits);
   text.add("millrace_http_waits_refused_total", "counter",
            "HTTP requests refused because too many waited.", figures.waits_refused);
+  text.add("millrace_http_streams", "gauge", "Open streams of live messages.", figures.streams);
+  text.add("millrace_http_streams_refused_total", "counter",
+           "Requests for streams refused because too many were open, of all clients or of one.",
+           figures.streams_refused);
   text.add("millrace_http_memory_bytes", "gauge",
            "Bytes of bodies and answers of HTTP, beyond the first 64 KiB of each.",
            figures.memory_bytes);

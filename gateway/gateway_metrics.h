@@ -16,6 +16,8 @@ struct GatewayFigures {
   size_t connections = 0;         ///< open
   uint64_t waits = 0;             ///< requests that wait for the end of an instance or of a check
   uint64_t waits_refused = 0;     ///< total
+  size_t streams = 0;             ///< open
+  uint64_t streams_refused = 0;   ///< total
   uint64_t memory_bytes = 0;      ///< of bodies and answers, as the budget counts them
   uint64_t memory_refused = 0;    ///< total: bodies and answers for which no bytes were left
   uint64_t closed_for_other = 0;  ///< total: connections closed to make place or free bytes

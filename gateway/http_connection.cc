@@ -299,7 +299,7 @@ void HttpConnection::dispatch() {
           .connection = weak},
       Exchange::Leases{.body = std::move(body_bytes_),
                        .wait = host_.wait_lease(),
-                       .stream = host_.stream_lease()});
+                       .streams = host_.stream_places()});
   exchange_ = exchange;
   host_.dispatch(*route_, exchange);
 }

@@ -52,8 +52,7 @@ class ConnectionHost {
   virtual GatewayBudget::Lease byte_lease() const = 0;
   /// A lease of the places for exchanges that wait long, of size 0.
   virtual GatewayBudget::Lease wait_lease() const = 0;
-  /// A lease of the places for streams, of size 0.
-  virtual GatewayBudget::Lease stream_lease() const = 0;
+  virtual std::shared_ptr<StreamPlaces> stream_places() const = 0;
   /// Closes the connection with the oldest slow transfer, so that its bytes are free for the
   /// connection `in_need`. Returns false if there is none, or if it is `in_need` itself.
   virtual bool close_slow_transfer(uint64_t in_need) = 0;

@@ -108,7 +108,7 @@ class HttpServer::Impl : public ConnectionHost {
                  .slow_transfer = options_.transport.slow_transfer}),
         bytes_(std::make_shared<GatewayBudget>(options_.transport.memory_bytes)),
         waits_(std::make_shared<GatewayBudget>(options_.transport.long_waits)),
-        streams_(std::make_shared<GatewayBudget>(options_.transport.streams)),
+        streams_(std::make_shared<StreamPlaces>(options_.transport.streams)),
         lanes_(std::make_shared<GatewayLanes>(options_.transport)) {}
 
   Status listen(Descriptor address) {
@@ -183,7 +183,7 @@ class HttpServer::Impl : public ConnectionHost {
 
   GatewayBudget::Lease byte_lease() const override { return GatewayBudget::Lease(bytes_); }
   GatewayBudget::Lease wait_lease() const override { return GatewayBudget::Lease(waits_); }
-  GatewayBudget::Lease stream_lease() const override { return GatewayBudget::Lease(streams_); }
+  std::shared_ptr<StreamPlaces> stream_places() const override { return streams_; }
 
   bool close_slow_transfer(uint64_t in_need) override {
     const auto slow = places_.slow_transfer(steady_now());
@@ -214,6 +214,8 @@ class HttpServer::Impl : public ConnectionHost {
     return {.connections = open_connections_,
             .waits = waits_->used(),
             .waits_refused = waits_->refused(),
+            .streams = streams_->used(),
+            .streams_refused = streams_->refused(),
             .memory_bytes = bytes_->used(),
             .memory_refused = bytes_refused_,
             .closed_for_other = closed_for_others_,
@@ -343,9 +345,9 @@ class HttpServer::Impl : public ConnectionHost {
 
   // Used on any thread.
   const std::shared_ptr<IoQueue> io_queue_ = std::make_shared<IoQueue>(io_);
-  const std::shared_ptr<GatewayBudget> bytes_;    ///< of bodies and answers
-  const std::shared_ptr<GatewayBudget> waits_;    ///< places for exchanges that wait long
-  const std::shared_ptr<GatewayBudget> streams_;  ///< places for streams
+  const std::shared_ptr<GatewayBudget> bytes_;  ///< of bodies and answers
+  const std::shared_ptr<GatewayBudget> waits_;  ///< places for exchanges that wait long
+  const std::shared_ptr<StreamPlaces> streams_;
   /// Callbacks of the service may continue on a lane after the server is destroyed; then the lanes
   /// drop their work.
   const std::shared_ptr<GatewayLanes> lanes_;

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string>
 
-#include "gateway/gateway_budget.h"
+#include "gateway/stream_places.h"
 #include "orchestrator/service/live_sink.h"
 
 namespace millrace {
@@ -22,7 +22,7 @@ class StreamAnswer final : public LiveSink {
 
   /// `place` is free again when the object is destroyed. `wake` lets the connection take bytes; it
   /// is called on any thread.
-  StreamAnswer(GatewayBudget::Lease place, std::function<void()> wake)
+  StreamAnswer(StreamPlaces::Place place, std::function<void()> wake)
       : place_(std::move(place)), wake_(std::move(wake)) {}
 
   bool send(std::shared_ptr<const std::string> text) override;
@@ -43,7 +43,7 @@ class StreamAnswer final : public LiveSink {
   /// The caller holds the lock. Returns whether the connection must be woken.
   bool put(std::shared_ptr<const std::string> text);
 
-  const GatewayBudget::Lease place_;
+  const StreamPlaces::Place place_;
   mutable std::mutex lock_;
   std::function<void()> wake_;  ///< guarded by lock_; null: the connection is closed
   std::deque<std::shared_ptr<const std::string>> texts_;  ///< guarded by lock_

@@ -67,6 +67,16 @@ TEST_F(GatewayMetricsTest, CountWaitsAndRefusedWaits) {
   EXPECT_EQ(value("millrace_http_waits_refused_total"), 1U);
 }
 
+TEST_F(GatewayMetricsTest, CountStreamsAndRefusedStreams) {
+  start({.streams = 1});
+  RawClient client(server_->port());
+  client.send(request_text(server_->port(), "GET", "/v1/ns/default/stream?topics=counts", {}, ""));
+  const auto sink = service_.await_watcher();
+  EXPECT_EQ(value("millrace_http_streams"), 1U);
+  EXPECT_EQ(ask("GET", "/v1/ns/default/stream?topics=counts").status, 503);
+  EXPECT_EQ(value("millrace_http_streams_refused_total"), 1U);
+}
+
 TEST_F(GatewayMetricsTest, CountConnectionsThatAreClosedOrRefusedForOthers) {
   start({.connections = 1, .probe_connections = 1});
   const uint64_t before = value("millrace_http_connections_closed_total");

@@ -13,8 +13,8 @@ std::shared_ptr<const std::string> text(std::string bytes) {
 class StreamAnswerTest : public testing::Test {
  protected:
   int wakes = 0;
-  std::shared_ptr<GatewayBudget> places = std::make_shared<GatewayBudget>(1);
-  StreamAnswer stream{GatewayBudget::Lease(places), [this] { ++wakes; }};
+  std::shared_ptr<StreamPlaces> places = std::make_shared<StreamPlaces>(2);
+  StreamAnswer stream{places->take("a"), [this] { ++wakes; }};
 };
 
 TEST_F(StreamAnswerTest, ReturnsTheBytesInPiecesAndWakesTheConnectionOnce) {
@@ -63,13 +63,11 @@ TEST_F(StreamAnswerTest, TakesNothingOnceItsConnectionIsClosed) {
 }
 
 TEST_F(StreamAnswerTest, FreesItsPlaceWhenItIsDestroyed) {
-  GatewayBudget::Lease lease(places);
-  ASSERT_TRUE(lease.grow_to(1));
   {
-    const StreamAnswer other(std::move(lease), [] {});
-    EXPECT_EQ(places->used(), 1U);
+    const StreamAnswer other(places->take("b"), [] {});
+    EXPECT_EQ(places->used(), 2U);
   }
-  EXPECT_EQ(places->used(), 0U);
+  EXPECT_EQ(places->used(), 1U);
 }
 
 }  // namespace
