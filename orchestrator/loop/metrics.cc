@@ -275,6 +275,8 @@ struct Metrics::Series {
                                        "on a jq worker for slow evaluations.")};
   Followed evaluations_timed_out{
       counter("millrace_evaluations_timed_out_total", "Evaluations that reached their timeout.")};
+  Followed live_changes_lost{counter("millrace_live_changes_lost_total",
+                                     "Changed instances that live messages only count.")};
 
   std::mutex store_lock;  // guards all members below
   prometheus::Gauge& store_data = gauge("millrace_store_data_bytes", "Size of the file data.mdb.");
@@ -451,6 +453,7 @@ void Metrics::set(const PartLevels& levels) {
   series_->jq_worker_start_failures.set(levels.jq_worker_start_failures);
   series_->evaluations_overran.set(levels.evaluations_overran);
   series_->evaluations_timed_out.set(levels.evaluations_timed_out);
+  series_->live_changes_lost.set(levels.live_changes_lost);
 }
 
 void Metrics::set_store(const StoreFigures& figures) {

@@ -75,6 +75,8 @@ struct PartLevels {
   uint64_t jq_worker_start_failures = 0;
   uint64_t evaluations_overran = 0;  ///< evaluations that exceeded their slice on a fast jq worker
   uint64_t evaluations_timed_out = 0;  ///< evaluations and program checks that timed out
+
+  uint64_t live_changes_lost = 0;  ///< changed instances that live messages only count
 };
 
 /// The name of the kind in metric labels and in `/v1/info`.

@@ -75,8 +75,12 @@ class WatchRing {
         ++taken.lost;
       }
     }
+    lost_.fetch_add(taken.lost, std::memory_order_relaxed);
     return taken;
   }
+
+  /// How many changes were overwritten before they were taken, since startup. Any thread.
+  uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
   using Words = std::array<uint64_t, 4>;
@@ -108,6 +112,7 @@ class WatchRing {
   std::unique_ptr<Place[]> places_ = std::make_unique<Place[]>(kPlaces);
   std::atomic<uint64_t> put_ = 0;  ///< the number of changes that were put
   uint64_t taken_ = 0;             ///< used by the taking thread only
+  std::atomic<uint64_t> lost_ = 0;
   std::atomic<bool> watched_ = false;
 };
 

@@ -49,6 +49,9 @@ TEST(WatchRing, CountsTheChangesThatWereOverwritten) {
   ASSERT_THAT(taken.changes, SizeIs(WatchRing::kPlaces));
   EXPECT_EQ(taken.changes.front(), numbered_change(3));
   EXPECT_EQ(taken.changes.back(), numbered_change(WatchRing::kPlaces + 2));
+  for (uint32_t i = 0; i < WatchRing::kPlaces + 2; ++i) ring.put(numbered_change(i));
+  EXPECT_EQ(ring.take().lost, 2U);
+  EXPECT_EQ(ring.lost(), 5U) << "since the start";
 }
 
 TEST(WatchRing, LosesAndMixesNothingUnseenWhileAnotherThreadPuts) {

@@ -466,10 +466,13 @@ TEST_F(LocalServiceTest, KeepsTheGaugesOfTheStoreWhileItCannotBeRead) {
 }
 
 TEST_F(LocalServiceTest, ShowsTheNumbersAndTheReadinessOfItsPartsInTheMetrics) {
+  for (size_t i = 0; i <= WatchRing::kPlaces; ++i) ring.put({});
+  ring.take();
   const std::string text = service->metrics();
-  for (const char* const line : {"\nmillrace_event_consumers_total 7\n",
-                                 "\nmillrace_jq_workers 3\n", "\nmillrace_reads_events 1\n",
-                                 "\nmillrace_sends_events 1\n", "\nmillrace_runs_tasks 1\n"}) {
+  for (const char* const line :
+       {"\nmillrace_live_changes_lost_total 1\n", "\nmillrace_event_consumers_total 7\n",
+        "\nmillrace_jq_workers 3\n", "\nmillrace_reads_events 1\n", "\nmillrace_sends_events 1\n",
+        "\nmillrace_runs_tasks 1\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   const std::pair<const char*, const char*> rows[] = {{"reader", "\nmillrace_reads_events 0\n"},
