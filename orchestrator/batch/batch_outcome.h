@@ -37,7 +37,7 @@ struct StoredReport {
 struct InstanceEnd {
   InstanceId instance;
 };
-/// An instance that the batch has written, while changes are watched.
+/// An instance that the batch has written or deleted, while changes are watched.
 struct ShowChange {
   WatchRing* ring;
   WatchedChange change;

@@ -136,6 +136,17 @@ Result<uint64_t> BatchState::last(Counter counter) {
   return found == counters.end() ? read_counter(tx, counter) : found->second;
 }
 
+void BatchState::show(const Instance& instance, bool is_deleted) {
+  if (watch == nullptr || !watch->is_watched()) return;
+  after_commit(ShowChange{watch,
+                          {.instance = instance.id,
+                           .ns = instance.ns,
+                           .workflow = instance.revision.workflow,
+                           .state = static_cast<uint32_t>(instance.state),
+                           .status = instance.status,
+                           .is_deleted = is_deleted}});
+}
+
 Status BatchState::publish(NamespaceNumber ns, const InstanceId& instance, const Event& event,
                            bool sealed) {
   ++outcome.counts.published;

@@ -140,6 +140,8 @@ struct BatchState : BatchParts {
   /// action after the commit.
   Status stage(const Instance& instance, Effect effect);
   void after_commit(AfterCommit action) { outcome.actions.push_back(std::move(action)); }
+  /// Notes the instance, which the batch writes or deletes, for clients that watch.
+  void show(const Instance& instance, bool is_deleted = false);
 
   /// Puts a generated event into the outbox.
   Status publish(NamespaceNumber ns, const InstanceId& instance, const Event& event, bool sealed);

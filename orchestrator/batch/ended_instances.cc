@@ -39,6 +39,7 @@ Result<bool> delete_ended(BatchState& batch, const Instance& head, DeletionReaso
   budget.erase(static_cast<size_t>(parts) + 1);  // and the row of the index
   const uint64_t row = TRY(purge_history(tx, head.last_history, budget, head.id));
   if (row != 0) left(row);
+  batch.show(head, true);
   ++batch.outcome.counts.deleted[static_cast<size_t>(reason)];
   if (reason == DeletionReason::kRetention) {
     RetentionCounts& counts = batch.outcome.counts.retention[head.ns];

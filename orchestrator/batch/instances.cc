@@ -56,15 +56,6 @@ std::shared_ptr<const std::string> text_of(const std::optional<LazyJson>& json) 
   return json ? json->shared_text() : nullptr;
 }
 
-/// The instance as it is shown to clients that watch.
-WatchedChange watched(const Instance& instance) {
-  return {.instance = instance.id,
-          .ns = instance.ns,
-          .workflow = instance.revision.workflow,
-          .state = static_cast<uint32_t>(instance.state),
-          .status = instance.status};
-}
-
 /// Whether the history is so far over its quota that the instance must end: neither a `catch` nor a
 /// state that makes records without being left may let it grow further.
 bool is_far_over(const EngineLimits& limits) {
@@ -259,6 +250,7 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber ns, const I
     const Instance& head = **read;
     removed.last_history = head.last_history;
     erase_idempotency(batch_.tx, head);
+    batch_.show(head, true);
     if (!has_ended(head.status)) {
       batch_.live.ended(head.ns, head.revision.workflow);
       if (head.caller) {
@@ -465,7 +457,7 @@ Status Instances::write() {
     } else {
       batch_.index.add(batch_.tx, indexed(instance));
     }
-    if (is_watched) batch_.after_commit(ShowChange{batch_.watch, watched(instance)});
+    if (is_watched) batch_.show(instance);
   }
   for (auto& [id, loaded] : loaded_) {
     Instance& instance = loaded.instance;

@@ -16,13 +16,14 @@
 
 namespace millrace {
 
-/// An instance as a commit has left it.
+/// An instance as a commit has left it, or as it was before the commit deleted it.
 struct WatchedChange {
   InstanceId instance;
   NamespaceNumber ns{};
   WorkflowNumber workflow{};
   uint32_t state = 0;
   InstanceStatus status{};
+  bool is_deleted = false;
 
   bool operator==(const WatchedChange&) const = default;
 };
@@ -85,6 +86,7 @@ class WatchRing {
  private:
   using Words = std::array<uint64_t, 4>;
   static constexpr uint64_t kWriting = UINT64_MAX;
+  static constexpr uint64_t kDeleted = uint64_t{1} << 8;
 
   struct Place {
     std::atomic<uint64_t> number = kWriting;  ///< of the change; kWriting: it is being written
@@ -96,7 +98,8 @@ class WatchRing {
     std::memcpy(words.data(), change.instance.bytes.data(), change.instance.bytes.size());
     words[2] =
         uint64_t{static_cast<uint32_t>(change.ns)} << 32 | static_cast<uint32_t>(change.workflow);
-    words[3] = uint64_t{change.state} << 32 | static_cast<uint8_t>(change.status);
+    words[3] = uint64_t{change.state} << 32 | (change.is_deleted ? kDeleted : 0) |
+               static_cast<uint8_t>(change.status);
     return words;
   }
   static WatchedChange unpack(const Words& words) {
@@ -106,6 +109,7 @@ class WatchRing {
     change.workflow = static_cast<WorkflowNumber>(words[2] & UINT32_MAX);
     change.state = static_cast<uint32_t>(words[3] >> 32);
     change.status = static_cast<InstanceStatus>(words[3] & UINT8_MAX);
+    change.is_deleted = (words[3] & kDeleted) != 0;
     return change;
   }
 

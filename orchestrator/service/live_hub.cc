@@ -218,7 +218,7 @@ void LiveHub::send_instances(const View& view, const Stream& stream, const Step&
     std::vector<InstanceId> ids;
     for (const auto& [instance, change] : step.changes) {
       const bool fits =
-          change.ns == stream.ns &&
+          !change.is_deleted && change.ns == stream.ns &&
           (stream.workflow == WorkflowNumber(0) || change.workflow == stream.workflow) &&
           (statuses.empty() ||
            std::find(statuses.begin(), statuses.end(), change.status) != statuses.end());
@@ -235,6 +235,7 @@ void LiveHub::send_instances(const View& view, const Stream& stream, const Step&
       more += ids.size();
       items = Json::array();
     }
+    if (items->empty() && more == 0) return "";  // they were deleted since
     return live_message("instances", id(),
                         dump_json({{"items", *std::move(items)}, {"more", more}}));
   });

@@ -209,6 +209,20 @@ class DeletedInstancesTest : public PurgesTest {
   WorkflowEntry fails;
 };
 
+TEST_F(DeletedInstancesTest, AreShownToClientsThatWatch) {
+  WatchRing ring;
+  batch.watch = &ring;
+  const InstanceId complete = end(done, 1)[0];
+  begin(filter());
+  ring.watch(true);
+  go_on();
+  const std::vector<ShowChange> shown = actions_of<ShowChange>(outcome);
+  ASSERT_EQ(shown.size(), 1U);
+  EXPECT_EQ(shown[0].change.instance, complete);
+  EXPECT_EQ(shown[0].change.workflow, done.number);
+  EXPECT_TRUE(shown[0].change.is_deleted);
+}
+
 TEST_F(DeletedInstancesTest, AreThoseThatTheFilterSelects) {
   const InstanceId complete = end(done, 1)[0];
   const InstanceId failed = end(fails, 1)[0];

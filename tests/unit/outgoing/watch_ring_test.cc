@@ -24,6 +24,7 @@ WatchedChange numbered_change(uint32_t number) {
   change.workflow = WorkflowNumber(~number);
   change.state = number;
   change.status = static_cast<InstanceStatus>(number % 8);
+  change.is_deleted = number % 3 == 0;
   return change;
 }
 

@@ -257,6 +257,33 @@ TEST_F(LiveHubTest, ReadsTheCountsOfALargeNamespaceLessOften) {
   }
 }
 
+TEST_F(LiveHubTest, CountsADeletedInstanceNoMoreAndDoesNotShowIt) {
+  change(1, InstanceStatus::kFailed);
+  change(2);
+  const auto sink = add({.counts = true, .instances = true});
+  const auto history = add({.history_of = numbered_id(1)});
+  step();
+  sink->take();
+  const auto head = read_head_anywhere(*tx, ns, numbered_id(1));
+  ASSERT_TRUE(head && *head);
+  IndexChanges index;
+  index.remove(*tx, indexed(**head));
+  erase_instance(*tx, **head);
+  ASSERT_TRUE(index.write(*tx, [](const Error& error) { ADD_FAILURE() << error.message; }));
+  commit();
+  ring.put({.instance = numbered_id(1),
+            .ns = ns,
+            .workflow = order,
+            .status = InstanceStatus::kFailed,
+            .is_deleted = true});
+  step();
+  const auto messages = sink->take();
+  ASSERT_THAT(messages, SizeIs(1));
+  EXPECT_EQ(messages[0].event, "counts");
+  EXPECT_EQ(messages[0].data, Json::parse(R"({"changed":[["order","failed",0]]})"));
+  EXPECT_FALSE(history->open);
+}
+
 TEST_F(LiveHubTest, ShowsLevelsOnceASecond) {
   const auto sink = add({.levels = true});
   pass(LiveHub::kTenthsPerLevels - 1);
