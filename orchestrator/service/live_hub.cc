@@ -21,6 +21,10 @@ constexpr size_t kRecordsAtOnce = 100;
 /// does not name each change of the store, such as the purge of a deleted workflow.
 constexpr uint64_t kStepsPerCount = 20;
 
+/// A batch that was applied when the first client came has not noted its changes, and may be
+/// committed after the client has read the store. It is committed before so many steps have passed.
+constexpr uint64_t kUnsureSteps = 2;
+
 bool has_error(const Error& error, std::string_view suffix) {
   return std::string_view(error.code).ends_with(suffix);
 }
@@ -72,6 +76,7 @@ void LiveHub::add(LiveRequest request, std::shared_ptr<LiveSink> sink) {
   const std::lock_guard lock(lock_);
   new_.push_back({.request = std::move(request), .sink = std::move(sink), .key = std::move(key)});
   parts_.ring.watch(true);
+  begins_ = begins_ || !is_watched_;
   is_watched_ = true;
 }
 
@@ -79,6 +84,7 @@ void LiveHub::take_new_streams() {
   const std::lock_guard lock(lock_);
   for (Stream& stream : new_) streams_.push_back(std::move(stream));
   new_.clear();
+  if (std::exchange(begins_, false)) unsure_steps_ = kUnsureSteps;
 }
 
 std::string LiveHub::id() const { return fmt::format("{}-{}", parts_.boot, steps_); }
@@ -123,6 +129,7 @@ void LiveHub::advance() {
 void LiveHub::step(const View& view) {
   current_.number = ++steps_;
   made_.clear();
+  count_unnoted_changes();
   for (Stream& stream : streams_) find_place(view, stream);
   read_counts(view);
   for (Stream& stream : streams_) {
@@ -137,6 +144,15 @@ void LiveHub::step(const View& view) {
     stream.is_new = false;
   }
   log_step();
+}
+
+/// Some time after the first client has come, and for histories from time to time, what no change
+/// has named is read again.
+void LiveHub::count_unnoted_changes() {
+  const bool are_unnoted = unsure_steps_ > 0 && --unsure_steps_ == 0;
+  if (are_unnoted) ++current_.lost;
+  if (!are_unnoted && steps_ % kStepsPerCount != 0) return;
+  for (Stream& stream : streams_) stream.has_unread = true;
 }
 
 /// Ends the stream if what it shows was deleted.

@@ -101,6 +101,7 @@ class LiveHub {
 
   void take_new_streams();
   bool take_changes();
+  void count_unnoted_changes();
   void step(const View& view);
   void continue_stream(const View& view, const Stream& stream);
   void send_levels();
@@ -122,12 +123,14 @@ class LiveHub {
   const Parts parts_;
   std::mutex lock_;
   std::vector<Stream> new_;  ///< guarded by lock_
+  bool begins_ = false;      ///< guarded by lock_; the first client has come
   std::atomic<bool> is_watched_ = false;
 
   // Used by advance() only.
   std::vector<Stream> streams_;
   uint64_t tenths_ = 0;
   uint64_t steps_ = 0;                             ///< the number of the last step
+  uint64_t unsure_steps_ = 0;                      ///< see count_unnoted_changes(); 0: none
   uint64_t known_from_ = 1;                        ///< the first step whose changes are all known
   uint64_t idle_tenths_ = 0;                       ///< since the last client has left
   Step current_;                                   ///< the changes since the last step
