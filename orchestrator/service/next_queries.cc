@@ -143,6 +143,15 @@ Status add_lifespans(const View& view, const std::string& id, const WorkflowReco
   return some_grouped(view, record.number, see, kSkipDamaged);
 }
 
+/// The id of the state to which a `catch` leads when a state times out; nullopt: there is none, or
+/// the state may be tried again before.
+std::optional<std::string> after_timeout(const Workflow& workflow, const StateCommon& state) {
+  if (state.retries) return std::nullopt;
+  const Catch* const entry = find_catch(state, "direktiv.stateTimeout");
+  if (entry == nullptr || !entry->transition) return std::nullopt;
+  return workflow.states.at(*entry->transition)->common().id;
+}
+
 }  // namespace
 
 Result<Json> Queries::next_firings(const View& view, std::string_view ns,
@@ -190,7 +199,11 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns,
       const auto workflow = TRY(definitions_.find_or_load(view, firing.revision));
       item["workflow"] = workflow->id;
       if (firing.state < workflow->states.size()) {
-        item["state"] = workflow->states[firing.state]->common().id;
+        const StateCommon& state = workflow->states[firing.state]->common();
+        item["state"] = state.id;
+        const bool is_timeout = firing.kind == FiringKind::kStateTimeout;
+        const auto then = is_timeout ? after_timeout(*workflow, state) : std::nullopt;
+        if (then) item["then"] = *then;
       }
     }
     items.push_back(std::move(item));

@@ -113,6 +113,30 @@ TEST_F(NextQueriesTest, ShowOnlyTheirNamespace) {
   EXPECT_EQ(outcome(next({}, "none")), "namespace.not_found");
 }
 
+TEST_F(NextQueriesTest, ShowTheStateThatFollowsATimeout) {
+  const WorkflowNumber caught = apply(R"(
+id: caught
+states:
+- id: wait
+  type: consumeEvent
+  event: {type: paid}
+  catch:
+  - {error: "direktiv.*", transition: late}
+- {id: late, type: noop}
+)");
+  Instance instance = waiting_instance(caught, 1);
+  instance.timers = {{TimerKind::kStateTimeout, now + seconds(10)},
+                     {TimerKind::kExecution, now + seconds(20)}};
+  store(std::move(instance));
+  store_with_timers(2, {{TimerKind::kStateTimeout, now + seconds(30)}});
+  const Json items = answer(next())["items"];
+  ASSERT_EQ(items.size(), 3U);
+  EXPECT_EQ(items[0]["state"], "wait");
+  EXPECT_EQ(items[0]["then"], "late");
+  EXPECT_FALSE(items[1].contains("then")) << "no \"catch\" sees this timeout";
+  EXPECT_FALSE(items[2].contains("then")) << "the state has no \"catch\"";
+}
+
 TEST_F(NextQueriesTest, ShowThatAnInstanceIsPaused) {
   Instance instance = waiting_instance(waits, 1);
   instance.paused = true;
