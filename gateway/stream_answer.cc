@@ -17,7 +17,7 @@ bool StreamAnswer::send(std::shared_ptr<const std::string> text) {
   {
     const std::lock_guard lock(lock_);
     if (!wake_ || is_ending_) return false;
-    if (queued_ + text->size() > kMostQueued) {
+    if (queued_ >= kMostQueued) {
       is_taken = false;
       is_ending_ = true;
       text = reset_message("overrun");

@@ -17,7 +17,8 @@ namespace millrace {
 
 class StreamAnswer final : public LiveSink {
  public:
-  /// The most bytes that wait.
+  /// If so many bytes wait, a further message ends the stream. One message may be larger: otherwise
+  /// a large one could never be sent.
   static constexpr size_t kMostQueued = size_t{256} << 10;
 
   /// `place` is free again when the object is destroyed. `wake` lets the connection take bytes; it

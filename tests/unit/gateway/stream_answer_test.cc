@@ -52,6 +52,13 @@ TEST_F(StreamAnswerTest, EndsWithAResetIfTheClientDoesNotReadEnough) {
   EXPECT_TRUE(stream.has_ended());
 }
 
+TEST_F(StreamAnswerTest, TakesAMessageThatIsLargerThanItsQueue) {
+  EXPECT_TRUE(stream.send(text("a")));
+  EXPECT_TRUE(stream.send(text(std::string(3 * StreamAnswer::kMostQueued, 'x'))));
+  EXPECT_TRUE(stream.is_open());
+  EXPECT_FALSE(stream.send(text("b")));
+}
+
 TEST_F(StreamAnswerTest, TakesNothingOnceItsConnectionIsClosed) {
   stream.send(text("a"));
   stream.close();
