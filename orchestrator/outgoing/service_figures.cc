@@ -33,7 +33,8 @@ void ServiceFigures::started(Number service, Duration after) {
 void ServiceFigures::failed(Number service, const Error& error, bool is_sealed, TimePoint at) {
   const std::lock_guard lock(mutex_);
   if (service == 0 || service > services_.size()) return;
-  Failure failure{.code = error.code, .message = std::nullopt, .at = at};
+  Failure failure{
+      .code = error.code.substr(0, kMostMessageBytes), .message = std::nullopt, .at = at};
   if (!is_sealed) failure.message = error.message.substr(0, kMostMessageBytes);
   services_[service - 1].last_failure = std::move(failure);
 }

@@ -28,7 +28,7 @@ class ServiceFigures {
   static constexpr size_t kMostServices = 4'096;
   /// The number of latest starts of a service from which its percentiles are computed.
   static constexpr size_t kLatestStarts = 256;
-  /// The length at which the message of an error is cut, in bytes.
+  /// The length at which the code and the message of an error are cut, in bytes.
   static constexpr size_t kMostMessageBytes = 1'024;
 
   /// The service with this name, of the tasks of this namespace.

@@ -53,6 +53,9 @@ TEST(ServiceFigures, HaveTheLatestErrorWithoutDataOfSecrets) {
   ASSERT_TRUE(last);
   EXPECT_EQ(last->code, "card.declined");
   EXPECT_EQ(last->message, std::string(ServiceFigures::kMostMessageBytes, 'x'));
+  figures.failed(charge, {std::string(2'000, 'c'), ""}, false, from_millis(5));
+  EXPECT_EQ(figures.of(kShop, "charge").last_failure->code.size(),
+            ServiceFigures::kMostMessageBytes);
   figures.failed(charge, {"card.lost", "4242"}, true, from_millis(6));
   last = figures.of(kShop, "charge").last_failure;
   ASSERT_TRUE(last);
