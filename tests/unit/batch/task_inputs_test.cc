@@ -128,6 +128,21 @@ TEST_F(TaskInputsTest, RaiseTheErrorOfAFailedTask) {
   EXPECT_THAT(actions_of<EndedTask>(outcome), SizeIs(1));
 }
 
+TEST_F(TaskInputsTest, NoteTheErrorOfAFailedTaskForItsService) {
+  const auto last = [&] { return started.services().of(ns, "charge").last_failure; };
+  call();
+  EXPECT_FALSE(last());
+  take(report_of(TaskEnded{.result = fail("card.declined", "no money")}));
+  ASSERT_TRUE(last());
+  EXPECT_EQ(last()->code, "card.declined");
+  EXPECT_EQ(last()->message, "no money");
+  EXPECT_EQ(last()->at, now);
+  detach(true);
+  take(report_of(TaskEnded{.result = fail("card.lost", "4242")}));
+  EXPECT_EQ(last()->code, "card.lost");
+  EXPECT_EQ(last()->message, std::nullopt) << "it may have data of a secret";
+}
+
 TEST_F(TaskInputsTest, IgnoreAReportOfAnotherNamespace) {
   create_namespace("shop");
   call();

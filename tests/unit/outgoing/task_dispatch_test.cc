@@ -306,6 +306,8 @@ TEST_F(TaskDispatchTest, ReportsHowLongATaskWaitedForItsStart) {
       << "only the first report counts as the start";
   EXPECT_EQ(tasks->heard(numbered_id(9)), std::nullopt) << "no task has that id";
   EXPECT_FALSE(started->contains(numbered_id(9)));
+  EXPECT_EQ(started->services().of(ns, "charges").p50, Duration(seconds(2)))
+      << "the start counts for the service of the task";
   tasks->end(*tx, numbered_id(1));
   EXPECT_FALSE(started->contains(numbered_id(1)));
 }
