@@ -98,6 +98,11 @@ bool LiveHub::take_changes() {
   current_.lost += taken.lost;
   std::set<InstanceId> changed;
   for (const WatchedChange& change : taken.changes) {
+    // So many come only if the store cannot be read for a while.
+    if (current_.changes.size() == kMostLoggedChanges) {
+      current_.lost += current_.changes.size();
+      current_.changes.clear();
+    }
     current_.changes.insert_or_assign(change.instance, change);
     if (has_histories) changed.insert(change.instance);
   }
