@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gateway/stream_answer.h"
 #include "tests/support/patience.h"
 #include "tests/unit/gateway/api_fixture.h"
 
@@ -148,6 +149,22 @@ TEST_F(StreamRoutes, NoticeThatTheClientHasLeft) {
   const auto give_up = std::chrono::steady_clock::now() + kPatience;
   while (sink->is_open() && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
   EXPECT_FALSE(sink->is_open());
+}
+
+TEST_F(StreamRoutes, CloseTheConnectionOfAClientThatDoesNotRead) {
+  restart({.stream_progress = Duration(1)});
+  RawClient client(server_->port());
+  open(client);
+  const auto sink = service_.await_watcher();
+  const auto message = bytes(std::string(StreamAnswer::kMostQueued / 4, 'x'));
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  while (sink->is_open() && std::chrono::steady_clock::now() < give_up) {
+    // The queue is never full, so the stream does not end for that reason.
+    if (sink->queued() < StreamAnswer::kMostQueued / 2) sink->send(message);
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(sink->is_open());
+  EXPECT_EQ(sink->queued(), 0U) << "the connection is closed";
 }
 
 TEST_F(StreamRoutes, SendACommentIfNothingElseComes) {
