@@ -150,7 +150,6 @@ struct Metrics::Series {
   prometheus::Counter& groups_closed =
       counter("millrace_group_events_closed_total",
               "Events that waited in eventsAnd groups which a new revision closed.");
-
   std::array<prometheus::Counter*, 3> losses = [this] {
     std::array<prometheus::Counter*, 3> all{};
     for (size_t i = 0; i < all.size(); ++i) {
@@ -164,14 +163,12 @@ struct Metrics::Series {
   prometheus::Counter& dropped =
       counter("millrace_events_dropped_total",
               "Messages that the event stream dropped before they were read.");
-
   prometheus::Histogram& schedule_to_start =
       prometheus::BuildHistogram()
           .Name("millrace_function_schedule_to_start_seconds")
           .Help("Time from the hand-out of a task to the start of the task by a worker.")
           .Register(registry)
           .Add({}, prometheus::Histogram::BucketBoundaries{0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600});
-
   prometheus::Gauge& tasks = gauge("millrace_tasks", "Tasks that have not ended.");
   prometheus::Gauge& tasks_held =
       gauge("millrace_tasks_held",
@@ -206,7 +203,6 @@ struct Metrics::Series {
   Followed patterns_over_limit{counter("millrace_patterns_over_limit_total",
                                        "How often a pattern on a context attribute reached its "
                                        "limit of steps or memory and therefore did not match.")};
-
   RetentionMetrics retention{registry};
   UnitMetrics units{registry};
 
