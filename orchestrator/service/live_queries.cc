@@ -32,9 +32,10 @@ Result<Json> Queries::heads(const View& view, std::string_view ns, NamespaceNumb
 Result<NamespaceCounts> Queries::status_counts(const View& view, NamespaceNumber ns) {
   NamespaceCounts found;
   std::map<std::pair<WorkflowNumber, InstanceStatus>, uint64_t> numbered;
-  TRY(each_count(view, ns, [&](const CountPlace& place, uint64_t count) {
+  TRY(each_count(view, ns, std::nullopt, [&](const CountPlace& place, uint64_t count) {
     ++found.rows;
     numbered[{place.revision.workflow, place.status}] += count;
+    return true;
   }));
   std::map<WorkflowNumber, std::string> names;
   TRY(each_workflow(view, ns, [&](std::string_view id, const WorkflowRecord& record) {
