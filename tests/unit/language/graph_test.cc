@@ -166,7 +166,7 @@ states:
 )",
                                                       findings);
   ASSERT_TRUE(document) << render_text(findings, "f");
-  EXPECT_EQ(to_json(workflow_graph(*document)), Json::parse(R"({
+  EXPECT_EQ(to_json(workflow_graph(*document)), Json::parse(R"JSON({
     "start": {"state": "pay", "label": "ordered"},
     "states": [
       {"id": "pay", "type": "action", "line": 8, "waits": [], "calls": ["charge"]},
@@ -178,12 +178,11 @@ states:
       {"from": "pay", "to": "wait", "kind": "transition", "label": "", "line": 11},
       {"from": "wait", "to": "decide", "kind": "event", "label": "paid", "line": 16},
       {"from": "wait", "to": null, "kind": "event", "label": "refused", "line": 17},
-      {"from": "decide", "to": "pay", "kind": "condition", "label": "jq(.ok)", "line": 22
-},
+      {"from": "decide", "to": "pay", "kind": "condition", "label": "jq(.ok)", "line": 22},
       {"from": "decide", "to": "sorry", "kind": "default", "label": "otherwise", "line": 23},
       {"from": "decide", "to": "sorry", "kind": "catch", "label": "*", "line": 26},
       {"from": "sorry", "to": null, "kind": "transition", "label": "", "line": 27}]
-})"));
+})JSON"));
 }
 
 TEST(Graph, NamesTheEventsAndFunctionsOfEachStateOnce) {
