@@ -24,7 +24,7 @@ constexpr size_t kMostEventBytes = size_t{4} << 20;
 /// The most workflows at which one query looks, and the most bytes of the definitions of those that
 /// have a schedule.
 constexpr size_t kMostWorkflows = 1'000;
-constexpr size_t kMostDefinitionBytes = size_t{1} << 20;
+constexpr size_t kMostScheduleBytes = size_t{1} << 20;
 
 struct Firing {
   TimePoint at;
@@ -165,7 +165,7 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns,
   size_t definition_sizes = 0;
   for (size_t i = 0; i < known->size(); ++i) {
     const auto& [id, record] = (*known)[i];
-    if (i == kMostWorkflows || definition_sizes >= kMostDefinitionBytes) {
+    if (i == kMostWorkflows || definition_sizes >= kMostScheduleBytes) {
       soonest.cut();
       break;
     }

@@ -12,10 +12,12 @@
 #include <gtest/gtest.h>
 
 #include "broker/memory_stored_events.h"
+#include "cloudevents/nats_binding.h"
 #include "cloudevents/subject.h"
 #include "orchestrator/memory/dedupe.h"
 #include "orchestrator/memory/kept_events.h"
 #include "orchestrator/service/local_why_desk.h"
+#include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 #include "tests/unit/service/query_fixture.h"
