@@ -108,7 +108,7 @@ class LiveHubTest : public QueryTest {
   VirtualClock clock;
   WatchRing ring;
   DefinitionCache loaded{load_stored};
-  Queries queries{loaded, started};
+  Queries queries{loaded, started, clock};
   LiveHub hub{{.environment = *environment,
                .queries = queries,
                .ring = ring,
