@@ -132,7 +132,7 @@ void add_replay_routes(Router& router, Service& service) {
        .operation = "beginReplay",
        .summary = "Begins the replay of a range of the event stream, in the background.",
        .body = "ReplayRange",
-       .answer = "ReplayBegun",
+       .answer = "ReplayStarted",
        .answer_status = 202,
        .errors = {"namespace.not_found", "json.", "time.malformed", "event.target",
                   "workflow.not_found", "instance.not_found", "instance.ended", "replay.too_many",

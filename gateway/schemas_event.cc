@@ -81,7 +81,7 @@ void add_replay_schemas(ApiSchemas& all) {
       {"rate?", whole("How many events are sent in a second, at most 100000; missing: 1000.", 1)},
       {"dryRun?", flag("Whether the events are only counted.")},
   });
-  all["ReplayBegun"].schema = object({{"id", text("The id of the replay.")}});
+  all["ReplayStarted"].schema = object({{"id", text("The id of the replay.")}});
   all["Replay"].schema = object({
       {"id", text()},
       {"state", word({"running", "done", "stopped", "failed"})},
