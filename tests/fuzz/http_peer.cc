@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "gateway/http_connection.h"
 #include "gateway/problem.h"
+#include "gateway/stream_places.h"
 #include "os/descriptor.h"
 
 namespace millrace::fuzz {
@@ -49,6 +50,8 @@ class FuzzedHost : public ConnectionHost {
   }
   GatewayBudget::Lease byte_lease() const override { return GatewayBudget::Lease(bytes_); }
   GatewayBudget::Lease wait_lease() const override { return GatewayBudget::Lease(waits_); }
+  /// There is no place: a stream would keep the connection open.
+  std::shared_ptr<StreamPlaces> stream_places() const override { return streams_; }
   bool close_slow_transfer(uint64_t /*in_need*/) override { return false; }
   void count_refused_bytes() override {}
   void does(uint64_t /*connection*/, ConnectionPlaces::Activity /*activity*/) override {
@@ -66,6 +69,7 @@ class FuzzedHost : public ConnectionHost {
   const std::optional<BearerToken> token_;
   const std::shared_ptr<GatewayBudget> bytes_ = std::make_shared<GatewayBudget>(uint64_t{1} << 20);
   const std::shared_ptr<GatewayBudget> waits_ = std::make_shared<GatewayBudget>(4);
+  const std::shared_ptr<StreamPlaces> streams_ = std::make_shared<StreamPlaces>(0);
   bool is_closed_ = false;
   bool is_watched_ = false;
 };
