@@ -241,6 +241,16 @@ void Intake::set_refusal(const std::optional<Error>& refusal) {
   refusal_ = refusal;
 }
 
+void Intake::set_applied(const Cursor& cursor) {
+  const std::lock_guard guard(lock_);
+  applied_ = cursor;
+}
+
+Cursor Intake::applied() const {
+  const std::lock_guard guard(lock_);
+  return applied_;
+}
+
 void Intake::set_failure(const std::optional<Error>& failure) {
   const std::lock_guard guard(lock_);
   failure_ = failure;

@@ -97,6 +97,11 @@ class Intake final : public DeliverySink, public TaskSink {
 
   /// Sets the reason why new work must wait; nullopt: new work is accepted.
   void set_refusal(const std::optional<Error>& refusal);
+  /// Sets how far the engine has applied the event stream. The effects of these events are on disk;
+  /// the cursor on disk may be behind, because an event without effect makes no commit.
+  void set_applied(const Cursor& cursor);
+  /// What set_applied() has set last. Any thread.
+  Cursor applied() const;
   /// Sets the operation that fails and is retried; nullopt: no operation fails.
   void set_failure(const std::optional<Error>& failure);
   /// Takes all waiting inputs. Of the events, gather() takes only as many as still fit into `work`,
@@ -139,6 +144,7 @@ class Intake final : public DeliverySink, public TaskSink {
   std::map<uint64_t, Done> asked_;
   uint64_t last_request_ = 0;
   std::optional<Error> refusal_;
+  Cursor applied_;
   std::optional<Error> failure_;
   bool closed_ = false;
   bool refuses_deliveries_ = false;

@@ -133,8 +133,6 @@ Status Processor::ready() const {
   return intake_.takes_new_work();
 }
 
-// The loop.
-
 void Processor::run() {
   name_thread("engine");
   run_promptly();
@@ -366,6 +364,7 @@ Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit
 void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome outcome) {
   if (!changes.empty()) sends_ = changes.back().opened.has_value();
   backlog_ = outcome.backlog;
+  intake_.set_applied(engine_.batch.cursor());
   FollowingTurns next = perform({.outbox = engine_.outbox,
                                  .tasks = engine_.tasks,
                                  .evaluate = parts_.evaluate,

@@ -45,10 +45,17 @@ bool is_on_instance(EventEffect::Kind kind) {
 
 }  // namespace
 
-Result<EventEffects> EventEffects::make(const View& view, NamespaceNumber ns, int64_t created) {
+Result<Cursor> applied_in(const View& view, const Cursor& applied) {
+  Cursor cursor = TRY(read_cursor(view));
+  const auto place = [](const Cursor& one) { return std::pair(one.stream_created, one.sequence); };
+  return place(applied) > place(cursor) ? applied : cursor;
+}
+
+Result<EventEffects> EventEffects::make(const View& view, NamespaceNumber ns, int64_t created,
+                                        const Cursor& applied) {
   EventEffects effects(view, ns);
   effects.stream_ = TRY(find_stream(view, created));
-  const Cursor cursor = TRY(read_cursor(view));
+  const Cursor cursor = TRY(applied_in(view, applied));
   if (cursor.stream_created == created) effects.applied_ = cursor.sequence;
   return effects;
 }

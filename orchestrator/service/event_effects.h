@@ -19,9 +19,11 @@ namespace millrace {
 
 class EventEffects {
  public:
-  /// Of the events in the stream that was created at that time (StreamSpan::created). `view`
-  /// outlives the object.
-  static Result<EventEffects> make(const View& view, NamespaceNumber ns, int64_t created);
+  /// Of the events in the stream that was created at that time (StreamSpan::created). `applied`:
+  /// how far the engine had applied the event stream before the view was taken. `view` outlives the
+  /// object.
+  static Result<EventEffects> make(const View& view, NamespaceNumber ns, int64_t created,
+                                   const Cursor& applied);
 
   /// The number of the stream among those of the store; 0: the store has applied nothing of it.
   uint32_t stream() const { return stream_; }
@@ -44,6 +46,10 @@ class EventEffects {
   uint64_t applied_ = 0;
   std::optional<std::map<WorkflowNumber, std::string>> names_;  ///< read when they are needed
 };
+
+/// How far the event stream is applied: the later one of the cursor in the store and `applied`, the
+/// engine's cursor before the view was taken. Batches without effects move only the latter one.
+Result<Cursor> applied_in(const View& view, const Cursor& applied);
 
 /// Whether one of these is an effect on an instance or a group.
 bool has_effect(const std::vector<EventEffect>& effects);

@@ -113,13 +113,14 @@ Status EventPage::add_checked(StoredEvent& stored) {
 
 Result<Json> LocalEventDesk::list(std::string_view ns, const EventListFilter& filter) {
   const StreamSpan span = TRY(parts_.events.span());
+  const Cursor applied = parts_.applied();  // before the snapshot, which has its effects
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const NamespaceRecord record = TRY(record_of(view, ns));
   EventPage page{.ns = ns,
                  .filter = filter,
                  .since = std::max(filter.since.value_or(record.created_at), record.created_at),
                  .span = span,
-                 .effects = TRY(EventEffects::make(view, record.number, span.created))};
+                 .effects = TRY(EventEffects::make(view, record.number, span.created, applied))};
   TRY(filter.after ? list_forwards(page) : list_backwards(page));
   TRY(page.failed);
   return Json{{"items", std::move(page.items)},
@@ -200,10 +201,11 @@ Result<StoredEvent> LocalEventDesk::event_of(std::string_view ns, const Namespac
 
 Result<Json> LocalEventDesk::get(std::string_view ns, uint64_t sequence) {
   const StreamSpan span = TRY(parts_.events.span());
+  const Cursor applied = parts_.applied();  // before the snapshot, which has its effects
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const NamespaceRecord record = TRY(record_of(view, ns));
   StoredEvent stored = TRY(event_of(ns, record, sequence));
-  EventEffects effects = TRY(EventEffects::make(view, record.number, span.created));
+  EventEffects effects = TRY(EventEffects::make(view, record.number, span.created, applied));
   Json item = {{"sequence", sequence},
                {"time", format_rfc3339(stored.stamped)},
                {"size", stored.message.data.size()},

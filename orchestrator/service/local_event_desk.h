@@ -29,6 +29,8 @@ class LocalEventDesk final : public EventDesk {
     EventReplays& replays;
     /// Whether `count` more events of the namespace may be published now.
     std::function<Status(std::string_view ns, size_t count)> admit;
+    /// How far the engine has applied the event stream (Intake::applied()).
+    std::function<Cursor()> applied;
   };
 
   explicit LocalEventDesk(Parts parts) : parts_(std::move(parts)) {}

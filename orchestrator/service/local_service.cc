@@ -70,7 +70,8 @@ LocalService::LocalService(Parts parts)
                    .events = parts_.stored_events,
                    .publisher = parts_.publisher,
                    .replays = replays_,
-                   .admit = std::bind_front(&LocalService::admit_events, this)}),
+                   .admit = std::bind_front(&LocalService::admit_events, this),
+                   .applied = [this] { return parts_.intake.applied(); }}),
       letter_desk_({.environment = parts_.environment,
                     .clock = parts_.clock,
                     .letters = parts_.stored_letters,
@@ -85,7 +86,8 @@ LocalService::LocalService(Parts parts)
                      [this](const std::function<void(const EngineMemory& memory)>& question) {
                        return ask_index(parts_.intake, kIndexPatience, question);
                      },
-                 .reads_events = parts_.reads_events}),
+                 .reads_events = parts_.reads_events,
+                 .applied = [this] { return parts_.intake.applied(); }}),
       trials_(parts_.evaluate, parts_.clock),
       live_({.environment = parts_.environment,
              .queries = parts_.queries,

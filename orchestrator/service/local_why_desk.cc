@@ -165,15 +165,17 @@ Result<LocalWhyDesk::Found> LocalWhyDesk::find_event(std::string_view ns, uint64
                           sequence, ns, place));
 }
 
-Result<EventStanding> LocalWhyDesk::standing_of(const View& view, const Found* found) const {
-  const Cursor cursor = TRY(read_cursor(view));
+Result<EventStanding> LocalWhyDesk::standing_of(const View& view, const Cursor& applied,
+                                                const Found* found) const {
+  const Cursor cursor = TRY(applied_in(view, applied));
   EventStanding standing;
   standing.applied = {TRY(find_stream(view, cursor.stream_created)), cursor.sequence};
   if (const Status reads = parts_.reads_events(); !reads) standing.held_up = reads.error().message;
   if (found == nullptr) return standing;
   const uint32_t stream = TRY(find_stream(view, found->stream_created));
-  // The store has applied nothing of a stream that it does not know.
-  const uint32_t number = stream == 0 ? standing.applied.stream + 1 : stream;
+  // Nothing is applied of a stream that neither the store nor the engine knows.
+  const bool is_known = stream != 0 || found->stream_created == cursor.stream_created;
+  const uint32_t number = is_known ? stream : standing.applied.stream + 1;
   standing.position = EventPosition{number, found->stored.sequence};
   standing.stamped = found->stored.stamped;
   return standing;
@@ -209,12 +211,13 @@ Result<Json> LocalWhyDesk::of_event(std::string_view ns, uint64_t sequence,
     event.emplace(*std::move(decoded));
     asked = ask_about(ns, *event, filter);
   }
+  const Cursor applied = parts_.applied();  // before the snapshot, which has its effects
   const Snapshot view = TRY(snapshot());
   const NamespaceRecord record = TRY(found_namespace(view, ns));
-  EventEffects known = TRY(EventEffects::make(view, record.number, found.stream_created));
+  EventEffects known = TRY(EventEffects::make(view, record.number, found.stream_created, applied));
   std::vector<EventEffect> effects = TRY(known.of(sequence));
   TRY(known.add_to(answer, sequence, effects));
-  EventStanding standing = TRY(standing_of(view, &found));
+  EventStanding standing = TRY(standing_of(view, applied, &found));
   answer["asOf"] = {{"commit", view.commit()}, {"cursor", standing.applied.sequence}};
   if (!event) return answer;
   note_effects_of_all(effects, standing);
@@ -227,9 +230,10 @@ Result<Json> LocalWhyDesk::of_test_event(std::string_view ns, Event given,
                                          const WhyFilter& filter) {
   const JudgedEvent event(std::move(given));
   const Result<Asked> asked = ask_about(ns, event, filter);
+  const Cursor applied = parts_.applied();  // before the snapshot, which has its effects
   const Snapshot view = TRY(snapshot());
   const NamespaceRecord record = TRY(found_namespace(view, ns));
-  EventStanding standing = TRY(standing_of(view, nullptr));
+  EventStanding standing = TRY(standing_of(view, applied, nullptr));
   standing.is_duplicate = asked && asked->is_known;
   Json answer{{"event", json_of_event(event.event)},
               {"asOf", {{"commit", view.commit()}, {"cursor", standing.applied.sequence}}}};
@@ -364,6 +368,7 @@ Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id
 /// Judges the events for the instance.
 Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& id,
                                         const Newest& newest, const WhyFilter& filter) const {
+  const Cursor applied = parts_.applied();  // before the snapshot, which has its effects
   const Snapshot view = TRY(snapshot());
   const NamespaceRecord record = TRY(found_namespace(view, ns));
   const Instance instance = TRY(whole_instance(view, ns, record.number, id));
@@ -393,9 +398,10 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
       continue;
     }
     const JudgedEvent event(*std::move(decoded));
-    const EventEffects known = TRY(EventEffects::make(view, record.number, found.stream_created));
+    const EventEffects known =
+        TRY(EventEffects::make(view, record.number, found.stream_created, applied));
     const std::vector<EventEffect> effects = TRY(known.of(found.stored.sequence));
-    EventStanding standing = TRY(standing_of(view, &found));
+    EventStanding standing = TRY(standing_of(view, applied, &found));
     note_effects_of_all(effects, standing);
     ListenerJudging judging({view, record.number, parts_.definitions, parts_.clock}, event,
                             standing, effects, parts_.bounds);
@@ -409,7 +415,7 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
   std::stable_sort(shown.begin(), shown.end(), [](const Shown& a, const Shown& b) {
     return is_nearer(a.judged.verdict, a.judged.result, b.judged.verdict, b.judged.result);
   });
-  const EventStanding standing = TRY(standing_of(view, nullptr));
+  const EventStanding standing = TRY(standing_of(view, applied, nullptr));
   Json answer{{"instance", instance_json(instance, *workflow, disclosure)},
               {"asOf", {{"commit", view.commit()}, {"cursor", standing.applied.sequence}}},
               {"looked", newest.looked},

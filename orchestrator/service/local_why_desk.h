@@ -33,6 +33,8 @@ class LocalWhyDesk final : public WhyDesk {
     StoredEvents& events;
     AskIndex ask_index;
     std::function<Status()> reads_events;  ///< ok, or why the event stream is not being read
+    /// How far the engine has applied the event stream (Intake::applied()).
+    std::function<Cursor()> applied;
     JudgingBounds bounds = {};
   };
 
@@ -82,7 +84,8 @@ class LocalWhyDesk final : public WhyDesk {
   Result<Newest> find_newest(std::string_view ns, TimePoint since,
                              const std::vector<std::string>& types, size_t most);
   /// How the event stands to the store; nullopt: a test event.
-  Result<EventStanding> standing_of(const View& view, const Found* found) const;
+  Result<EventStanding> standing_of(const View& view, const Cursor& applied,
+                                    const Found* found) const;
   Result<Asked> ask_about(std::string_view ns, const JudgedEvent& event,
                           const WhyFilter& filter) const;
   /// Judges the listeners and adds what was found to `answer`.

@@ -58,6 +58,7 @@ class EventDeskTest : public CatalogStoreTest {
     instance.started_at = now;
     instance.status = status;
     instance.phase = has_ended(status) ? Phase::kEnded : Phase::kWaiting;
+    if (has_ended(status)) instance.ended_at = now;
     const std::vector<Call> none;
     write_instance(*tx, instance, {.input = true, .data = true, .calls = &none});
     commit();
@@ -102,9 +103,11 @@ class EventDeskTest : public CatalogStoreTest {
                            .events = events,
                            .publisher = publisher,
                            .replays = replays,
-                           .admit = admit()});
+                           .admit = admit(),
+                           .applied = [this] { return applied; }});
   }
 
+  Cursor applied;  ///< the engine's, which may be ahead of the one in the store
   DeskClock clock;
   MemoryBroker broker{clock};
   PumpingPublisher publisher{broker};

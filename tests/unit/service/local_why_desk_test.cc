@@ -104,6 +104,19 @@ TEST_F(LocalWhyDeskTest, ShowWhatAnEventHasDone) {
   EXPECT_EQ(why["effectCount"], 2);
 }
 
+TEST_F(LocalWhyDeskTest, KnowThatAnEventWithoutEffectIsApplied) {
+  const WorkflowNumber order = apply(kOrder);
+  send(R"(,"orderid":"O-1")");
+  add(waiting(order, 1, "o-1"));
+  EXPECT_THAT(verdicts(of_event(1)), ElementsAre("instance 1 unread"));
+  // The engine makes no commit for it, so the cursor in the store stays behind.
+  applied = {.stream_created = events.span().value().created, .sequence = 1, .stamped = {}};
+  const Json why = of_event(1);
+  EXPECT_THAT(verdicts(why), ElementsAre("instance 1 predicate"));
+  EXPECT_EQ(why["applied"], true);
+  EXPECT_EQ(why["asOf"]["cursor"], 1);
+}
+
 TEST_F(LocalWhyDeskTest, ShowADuplicate) {
   const WorkflowNumber order = apply(kOrder);
   send(R"(,"orderid":"o-1")");
@@ -114,7 +127,8 @@ TEST_F(LocalWhyDeskTest, ShowADuplicate) {
 
 TEST_F(LocalWhyDeskTest, SayThatAnEventWithAKnownIdWouldHaveNoEffect) {
   const WorkflowNumber order = apply(kOrder);
-  apply(kStart);
+  const WorkflowNumber shop = apply(kStart);
+  ASSERT_TRUE(index.set_start("default", shop, {{.filter = {.type = "paid"}}}));
   add(waiting(order, 1, "o-1"));
   EXPECT_THAT(verdicts(of_test(R"(,"orderid":"o-1")")),
               ElementsAre("start shop started", "instance 1 woke"));

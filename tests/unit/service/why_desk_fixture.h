@@ -106,6 +106,7 @@ states:
                            return {};
                          },
                          .reads_events = [this] { return reads; },
+                         .applied = [this] { return applied; },
                          .bounds = bounds});
   }
   Json of_event(uint64_t sequence, const WhyFilter& filter = {}) {
@@ -146,6 +147,7 @@ states:
   WaitIndex index{batches};
   Dedupe dedupe{{}, batches};
   KeptEvents kept_events{damages, batches};
+  Cursor applied;  ///< the engine's, which may be ahead of the one in the store
   bool index_is_busy = false;
   Status reads;
 };
