@@ -187,7 +187,8 @@ std::string why_of_instance_text(const Json& answer) {
   if (waits.empty()) text += "It waits for no event now.\n";
   for (const Json& one : waits) {
     text += fmt::format("  waits for {}\n", member_text(one, "type"));
-    for (const auto& [attribute, asks] : one.value("context", Json::object()).items()) {
+    const Json context = one.value("context", Json::object());
+    for (const auto& [attribute, asks] : context.items()) {
       for (const auto& [how, value] : asks.items()) {
         text += fmt::format("    {} {} {}\n", harmless(attribute),
                             how == "equals" ? "is" : "matches", harmless(dump_json(value)));
