@@ -69,7 +69,7 @@ TEST_F(Live, RefusesToFollowAnUnknownInstance) {
   const ProcessEnd end =
       millrace_.cli({"instance", "follow", "0190b5a4-7c1e-7f2a-8000-0123456789ab"});
   EXPECT_EQ(end.code, 3);
-  EXPECT_THAT(end.errors, HasSubstr("instance.not_found"));
+  EXPECT_THAT(end.errors, HasSubstr("there is no instance"));
 }
 
 TEST_F(Live, ReportsThatTheFollowedInstanceHasFailed) {

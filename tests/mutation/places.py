@@ -331,7 +331,7 @@ def _returns(source, i, end, guarded):
         value = source.tokens[i + 1]
         edit = (value.start, value.end, f"{MUTANT} ? {other} : {value.text}")
         return [Place(source, "answer", i, f"return {value.text};", f"return {other};", [edit])]
-    is_failure = source.is_at(i + 2, "(") and texts[0] in FAILURES
+    is_failure = source.is_at(i + 2, "(") and texts[:1] != [] and texts[0] in FAILURES
     is_failure = is_failure or texts[:4] == ["tl", "::", "unexpected", "("]
     if is_failure and _continues(source, i, end):
         return [Place(source, "error", i, source.flat(i, end + 1), "(removed)", guarded)]

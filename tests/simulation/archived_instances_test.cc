@@ -80,6 +80,9 @@ TEST_F(ArchiveWorld, HasEachInstanceThatTheRetentionDeletes) {
                                   [&](const Json& one) { return one.at("id") == shown.at("id"); });
   ASSERT_NE(first, archived.end());
   Json expected = shown;
+  // These are computed from other rows for each answer.
+  expected.erase("startedBy");
+  expected.erase("transitions");
   expected["namespace"] = "default";
   expected["history"] = history;
   expected["variables"] = Json::array();

@@ -141,6 +141,7 @@ TEST_F(CommandLineTest, NamesAnUnknownCommand) {
 TEST_F(CommandLineTest, AcceptsTheExamplesOfItsHelp) {
   apply_order();
   service_.end_at_once("complete");
+  service_.end_watches();
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder_);
   for (const char* name : {"order.yaml", "payment.yaml", "workflows/a.yaml"}) {

@@ -2,6 +2,7 @@
 // LocalService it answers on its own thread. The test decides when instances end.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "orchestrator/service/live_sink.h"
 #include "orchestrator/service/service.h"
 #include "tests/unit/gateway/fake_event_desk.h"
 #include "tests/unit/gateway/fake_letter_desk.h"
@@ -152,6 +154,8 @@ class FakeService : public Service {
   /// if none comes within kPatience.
   std::shared_ptr<LiveSink> await_watcher();
   LiveRequest last_watch();
+  /// From now on, each request to watch ends at once, as that of a namespace that is deleted does.
+  void end_watches() { ends_watches_ = true; }
   Result<Json> input_schema(std::string_view ns, std::string_view id) override;
   /// An input with the member `wrong` is not valid.
   void check_input(std::string ns, std::string id, std::string input, Done done) override;
@@ -233,6 +237,7 @@ class FakeService : public Service {
   NextFilter next_filter_;
   LiveRequest live_request_;
   std::deque<std::shared_ptr<LiveSink>> watchers_;
+  std::atomic<bool> ends_watches_ = false;
   DeleteInstances deletion_;
   RetryInstance retry_;
   RerunInstance rerun_;

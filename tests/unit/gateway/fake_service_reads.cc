@@ -199,6 +199,7 @@ Status FakeService::check_watch(const LiveRequest& request) {
 }
 
 void FakeService::watch(LiveRequest request, std::shared_ptr<LiveSink> sink) {
+  if (ends_watches_) return sink->end(reset_message("deleted"));
   const std::lock_guard lock(mutex_);
   live_request_ = std::move(request);
   watchers_.push_back(std::move(sink));

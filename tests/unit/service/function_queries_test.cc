@@ -28,7 +28,9 @@ class FunctionQueriesTest : public QueryTest {
 
 TEST_F(FunctionQueriesTest, ShowServicesWithoutTasks) {
   set_settings(Json::parse(R"({
-    "services": {"ask": {"request": "svc.ask"}, "charge": {}, "mail": {"url": "http://u:p@mail/x"},
+    "services": {"ask": {"request": "svc.ask"},
+                 "charge": {"queue": "millrace.tasks.default.charge"},
+                 "mail": {"url": "http://u:p@mail/x"},
                  "ship": {"queue": "millrace.tasks.default.shipping"}},
     "paused": ["mail"]})"));
   EXPECT_EQ(answer(functions()), Json::parse(R"({

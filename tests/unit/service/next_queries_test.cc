@@ -37,7 +37,8 @@ states:
 
   std::vector<std::string> kinds(const NextFilter& filter) {
     std::vector<std::string> found;
-    for (const Json& item : answer(next(filter))["items"]) found.push_back(item["kind"]);
+    const Json shown = answer(next(filter));
+    for (const Json& item : shown["items"]) found.push_back(item["kind"]);
     return found;
   }
 

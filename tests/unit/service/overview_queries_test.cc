@@ -21,7 +21,8 @@ TEST_F(OverviewQueriesTest, CountsInstancesAndNamesWhatAsksForAttention) {
   store(waiting_instance(order, 1));
   store(ended(waiting_instance(order, 2), InstanceStatus::kFailed));
   store(ended(waiting_instance(order, 3), InstanceStatus::kFailed));
-  set_settings(Json::parse(R"({"services": {"charge": {}}, "paused": ["charge"]})"));
+  set_settings(Json::parse(
+      R"({"services": {"charge": {"queue": "millrace.tasks.default.charge"}}, "paused": ["charge"]})"));
   const Json shown = answer(overview());
   EXPECT_EQ(shown["counts"], Json::parse(R"([["order","failed",2],["order","waiting",1]])"));
   EXPECT_EQ(shown["attention"], Json::parse(R"([
