@@ -62,7 +62,7 @@ class HostileEvents : public testing::Test {
 
   /// Waits for this number of dead letters, and returns the reasons of all.
   std::vector<std::string> letters(size_t count) {
-    const auto listed = [&] { return millrace_.items("dlq?limit=1000"); };
+    const auto listed = [&] { return millrace_.items_of_all_pages("dlq?limit=1000"); };
     EXPECT_TRUE(eventually([&] { return listed().size() >= count; })) << listed().size();
     std::vector<std::string> reasons;
     for (const Json& item : listed()) reasons.push_back(item.at("reason"));

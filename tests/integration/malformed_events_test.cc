@@ -67,7 +67,7 @@ TEST_F(MalformedEvents, BecomeDeadLettersWhileValidEventsAreApplied) {
   client_->flush();
 
   EXPECT_TRUE(millrace_.has_instances("workflow=counter&status=complete", valid));
-  const auto listed = [&] { return millrace_.items("dlq?limit=1000"); };
+  const auto listed = [&] { return millrace_.items_of_all_pages("dlq?limit=1000"); };
   ASSERT_TRUE(eventually([&] { return listed().size() >= rows.size(); }));
   const std::vector<Json> items = listed();
   ASSERT_EQ(items.size(), rows.size());

@@ -152,6 +152,16 @@ std::vector<Json> MillraceServer::items(std::string_view path) const {
   return get(path).at("items").get<std::vector<Json>>();
 }
 
+std::vector<Json> MillraceServer::items_of_all_pages(const std::string& path) const {
+  std::vector<Json> all;
+  Json page = get(path);
+  while (true) {
+    for (Json& item : page.at("items")) all.push_back(std::move(item));
+    if (page.at("next").is_null()) return all;
+    page = get(path + "&cursor=" + page.at("next").get<std::string>());
+  }
+}
+
 Json MillraceServer::apply(std::string_view definition, std::string_view ns) const {
   const size_t at = definition.starts_with("id: ") ? 0 : definition.find("\nid: ") + 1;
   const size_t end = definition.find('\n', at);

@@ -78,6 +78,8 @@ class MillraceServer {
   /// The body of the response, which must have status 200.
   Json get(std::string_view path) const;
   std::vector<Json> items(std::string_view path) const;
+  /// The items of all pages of a list. `path` has a query.
+  std::vector<Json> items_of_all_pages(const std::string& path) const;
 
   /// Applies the definition as a workflow. The workflow's id is read from the text of the
   /// definition.
