@@ -38,8 +38,13 @@ constexpr auto kTitles = std::to_array<Title>({
 }  // namespace
 
 unsigned status_of(std::string_view code) {
+  constexpr unsigned kInternal = 500;
+  constexpr unsigned kUnprocessable = 422;
   const ErrorEntry* const found = find_error(code);
-  return found == nullptr || found->status == 0 ? 500 : found->status;
+  if (found == nullptr) return kInternal;
+  if (found->status != 0) return found->status;
+  // A finding is the answer if a part of a definition stands alone, such as a policy in a header.
+  return code.starts_with("definition.") ? kUnprocessable : kInternal;
 }
 
 std::string_view title_of(unsigned status) {

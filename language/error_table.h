@@ -10,7 +10,8 @@ namespace millrace {
 
 struct ErrorEntry {
   std::string_view code;
-  unsigned status;           ///< the HTTP status of an answer; 0: no answer has this error
+  unsigned status;           ///< the HTTP status of an answer; 0: no answer has this error, except
+                             ///< findings about a part of a definition in a request (422)
   std::string_view meaning;  ///< one sentence
   std::string_view action;   ///< what to do; one sentence
 };

@@ -173,9 +173,8 @@ Result<EventStanding> LocalWhyDesk::standing_of(const View& view, const Cursor& 
   if (const Status reads = parts_.reads_events(); !reads) standing.held_up = reads.error().message;
   if (found == nullptr) return standing;
   const uint32_t stream = TRY(find_stream(view, found->stream_created));
-  // Nothing is applied of a stream that neither the store nor the engine knows.
-  const bool is_known = stream != 0 || found->stream_created == cursor.stream_created;
-  const uint32_t number = is_known ? stream : standing.applied.stream + 1;
+  // The store has applied nothing of a stream that it does not know.
+  const uint32_t number = stream == 0 ? standing.applied.stream + 1 : stream;
   standing.position = EventPosition{number, found->stored.sequence};
   standing.stamped = found->stored.stamped;
   return standing;

@@ -95,8 +95,7 @@ std::vector<HostileArchive> hostile_archives() {
        "entry \"a\": it is a sparse file"},
       {"a sparse file that is larger than its size",
        TarMaker()
-           .pax("GNU.sparse.major", "1")
-           .pax("GNU.sparse.minor", "0")
+           .pax({{"GNU.sparse.major", "1"}, {"GNU.sparse.minor", "0"}})
            .file("a", "1\n99999\n1\n" + std::string(512 - 10, '\0') + "x")
            .finish(),
        "sparse"},

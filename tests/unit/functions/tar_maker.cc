@@ -65,12 +65,20 @@ TarMaker& TarMaker::link(const std::string& name, char type, const std::string& 
 }
 
 TarMaker& TarMaker::pax(std::string_view key, std::string_view value, char type) {
-  // A record begins with its length, which includes the digits of the length.
-  size_t size = key.size() + value.size() + 3;
-  size += std::to_string(size + std::to_string(size).size()).size();
-  const std::string record = fmt::format("{} {}={}\n", size, key, value);
-  header({.name = "pax", .type = type, .size = record.size()});
-  return content(record);
+  return pax({{key, value}}, type);
+}
+
+TarMaker& TarMaker::pax(
+    const std::vector<std::pair<std::string_view, std::string_view>>& keys_and_values, char type) {
+  std::string records;
+  for (const auto& [key, value] : keys_and_values) {
+    // A record begins with its length, which includes the digits of the length.
+    size_t size = key.size() + value.size() + 3;
+    size += std::to_string(size + std::to_string(size).size()).size();
+    records += fmt::format("{} {}={}\n", size, key, value);
+  }
+  header({.name = "pax", .type = type, .size = records.size()});
+  return content(records);
 }
 
 std::string gzip(std::string_view bytes) {

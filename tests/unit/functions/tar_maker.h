@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace millrace {
 
@@ -27,6 +29,9 @@ class TarMaker {
   TarMaker& link(const std::string& name, char type, const std::string& target);
   /// Adds a pax header `key=value`, which applies to the next entry.
   TarMaker& pax(std::string_view key, std::string_view value, char type = 'x');
+  /// The same with several keys: a reader applies only the last pax header before an entry.
+  TarMaker& pax(const std::vector<std::pair<std::string_view, std::string_view>>& keys_and_values,
+                char type = 'x');
 
   /// The archive so far, without the end mark.
   const std::string& open_ended() const { return bytes_; }

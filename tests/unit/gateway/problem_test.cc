@@ -41,6 +41,7 @@ TEST(Problem, HasTheHttpStatusThatFitsItsErrorCode) {
       {"millrace.jq.memory", 422},
       {"millrace.timeout.task", 422},
       {"retry.malformed", 400},
+      {"definition.missing", 422},
       {"an.unknown.code", 500},
       {"events", 500},
   };
