@@ -1,13 +1,13 @@
 // The name and the priority of a thread, as the operating system has them.
 #pragma once
 
+#include <cstdint>
+
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cstdint>
 
 namespace millrace {
 
@@ -27,9 +27,9 @@ inline void run_behind_others(int niceness) {
 }
 
 /// Asks the kernel for short time slices for the calling thread, for work that callers await within
-/// milliseconds: the thread gets no more processor time, but when it wakes up, it interrupts threads
-/// with longer slices. Linux 6.12 and later do so; earlier versions have no such slices, and nothing
-/// changes. No effect if the thread already has another policy than the usual one.
+/// milliseconds: the thread gets no more processor time, but when it wakes up, it interrupts
+/// threads with longer slices. Linux 6.12 and later do so; earlier versions have no such slices,
+/// and nothing changes. No effect if the thread already has another policy than the usual one.
 inline void run_promptly() {
   // struct sched_attr of the kernel, whose header cannot be included together with sched.h.
   struct {

@@ -10,12 +10,11 @@
 #include <utility>
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 #include "base/json.h"
 #include "cloudevents/headers.h"
