@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "matchers/event_filter.h"
+#include "model/consumed_events.h"
 #include "model/cursor.h"
 #include "model/sealing.h"
 #include "policies/timeout_policy.h"
@@ -210,6 +211,8 @@ struct Instance {
   uint32_t hops = 0;
   /// Only kept events after this position are offered to the instance.
   ListenFrom listen_from;
+  /// The events that the instance has taken; empty if its workflow has no state with `lookback`.
+  ConsumedEvents consumed;
   uint64_t history_count = 0;  ///< number of records so far, and number of the next record
   /// The first records of the history that were erased, because the history is trimmed.
   uint64_t history_trimmed = 0;

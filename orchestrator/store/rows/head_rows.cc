@@ -17,8 +17,10 @@ namespace {
 /// Since version 2 heads have `hops`; since 3 the fields of calls and retries; since 4 runs; since
 /// 5 the times from which retry policies count, and whether the failed state's data is stored;
 /// since 6 the attempts of the failed state; since 7 the sizes of rows and history, the event of
-/// `listen_from`, and the flag kOverHistory.
-constexpr uint8_t kHeadVersion = 7;
+/// `listen_from`, and the flag kOverHistory; since 8 the events that the instance has taken. A head
+/// without such events has version 7.
+constexpr uint8_t kHeadVersion = 8;
+constexpr uint8_t kVersionWithoutConsumed = 7;
 
 // The flags of a head. On disk: never renumber.
 constexpr uint8_t kAwaitsRun = 1;
@@ -70,6 +72,27 @@ void put_timers(Writer& writer, const std::vector<Timer>& timers) {
   }
 }
 
+void put_consumed(Writer& writer, const ConsumedEvents& consumed) {
+  writer.varint(consumed.stream);
+  writer.varint(consumed.forgotten);
+  writer.varint(consumed.events.size());
+  for (const ConsumedEvent& event : consumed.events) {
+    writer.varint(event.sequence);
+    writer.id(event.known_as);
+  }
+}
+
+ConsumedEvents get_consumed(Reader& reader) {
+  ConsumedEvents consumed{.stream = get_u32(reader), .forgotten = get_number(reader), .events = {}};
+  const size_t count = reader.count();
+  if (count == 0 || count > ConsumedEvents::kMost || consumed.stream == 0) reader.fail();
+  for (size_t left = reader.ok() ? count : 0; left > 0; --left) {
+    const uint64_t sequence = get_number(reader);
+    consumed.events.push_back({sequence, reader.id()});
+  }
+  return consumed;
+}
+
 std::vector<Timer> get_timers(Reader& reader) {
   std::vector<Timer> timers;
   for (size_t left = reader.count(); left > 0; --left) {
@@ -89,7 +112,8 @@ std::string part_key(std::string prefix, Part part) {
 }
 
 std::string encode_head(const Instance& instance) {
-  Writer writer = begin_record(kHeadVersion);
+  const bool has_consumed = !instance.consumed.empty();
+  Writer writer = begin_record(has_consumed ? kHeadVersion : kVersionWithoutConsumed);
   writer.id(instance.id.bytes);
   writer.varint(static_cast<uint32_t>(instance.ns));
   writer.varint(static_cast<uint32_t>(instance.revision.workflow));
@@ -137,6 +161,7 @@ std::string encode_head(const Instance& instance) {
   writer.varint(instance.history_bytes);
   writer.varint(instance.history_trimmed);
   put_position(writer, instance.listen_from.event);
+  if (has_consumed) put_consumed(writer, instance.consumed);
   return writer.take();
 }
 
@@ -217,6 +242,7 @@ Result<Instance> decode_head(std::string_view bytes) {
     if (instance.history_trimmed > instance.history_count) reader.fail();
     instance.listen_from.event = get_position(reader);
   }
+  if (version >= 8) instance.consumed = get_consumed(reader);
   if (!reader.done()) decoded = tl::unexpected(damaged_record(reader, "instance"));
   return decoded;
 }

@@ -218,6 +218,29 @@ TEST(HeadRows, KeepTheSizesOfTheRowsAndOfTheHistory) {
   EXPECT_FALSE(decode_head(encode_head(head))) << "more records were trimmed than there were";
 }
 
+TEST(HeadRows, KeepTheEventsThatTheInstanceHasTaken) {
+  Instance head{.id = id(1)};
+  const std::string without = encode_head(head);
+  EXPECT_EQ(without[0], 7) << "an earlier release can read the head";
+  EXPECT_TRUE(decode_head(without).value().consumed.empty());
+  head.consumed = {.stream = 2, .forgotten = 5, .events = {{300, id(7).bytes}, {6, id(8).bytes}}};
+  const std::string bytes = encode_head(head);
+  EXPECT_EQ(bytes[0], 8);
+  EXPECT_EQ(decode_head(bytes).value().consumed, head.consumed);
+  expect_whole(bytes, decode_head);
+}
+
+TEST(HeadRows, RefuseTakenEventsThatNoInstanceHas) {
+  Instance head{.id = id(1)};
+  head.consumed = {.stream = 0, .events = {{1, id(7).bytes}}};
+  EXPECT_FALSE(decode_head(encode_head(head))) << "events of no stream";
+  head.consumed.stream = 1;
+  head.consumed.events.resize(ConsumedEvents::kMost);
+  EXPECT_TRUE(decode_head(encode_head(head)));
+  head.consumed.events.resize(ConsumedEvents::kMost + 1);
+  EXPECT_FALSE(decode_head(encode_head(head))) << "too many";
+}
+
 TEST(HeadRows, DecodeOlderVersions) {
   const Instance head{.id = id(1), .step = 9};
   std::string bytes = encode_head(head);

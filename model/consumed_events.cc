@@ -1,0 +1,20 @@
+#include "model/consumed_events.h"
+
+#include <algorithm>
+
+namespace millrace {
+
+void ConsumedEvents::add(const EventPosition& at, const Fingerprint& known_as) {
+  if (at.stream == 0) return;
+  if (at.stream != stream) *this = {.stream = at.stream};
+  if (events.size() >= kMost) {
+    const auto oldest = std::min_element(
+        events.begin(), events.end(),
+        [](const ConsumedEvent& a, const ConsumedEvent& b) { return a.sequence < b.sequence; });
+    forgotten = std::max(forgotten, oldest->sequence);
+    events.erase(oldest);
+  }
+  events.push_back({at.sequence, known_as});
+}
+
+}  // namespace millrace
