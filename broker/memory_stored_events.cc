@@ -32,9 +32,14 @@ Status MemoryStoredEvents::check_connected() const {
 
 Result<StreamSpan> MemoryStoredEvents::span() {
   TRY(check_connected());
-  return StreamSpan{.created = broker_.created(),
-                    .first = broker_.first_sequence(),
-                    .last = broker_.last_sequence()};
+  StreamSpan span{.created = broker_.created(),
+                  .first = broker_.first_sequence(),
+                  .last = broker_.last_sequence()};
+  if (span.first > 1) {
+    const auto& events = broker_.events();
+    span.complete_since = events.empty() ? TimePoint::max() : events.front().stamped + Duration(1);
+  }
+  return span;
 }
 
 Result<StoredEvent> MemoryStoredEvents::get(uint64_t sequence) {

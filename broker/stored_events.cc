@@ -10,6 +10,7 @@
 #include "broker/stored_message.h"
 #include "broker/stream_headers.h"
 #include "cloudevents/subject.h"
+#include "orchestrator/ports/clock.h"
 
 namespace millrace {
 namespace {
@@ -92,8 +93,10 @@ JetStreamStoredEvents::JetStreamStoredEvents(Connection& connection, const Strea
 
 Result<StreamSpan> JetStreamStoredEvents::span() {
   const StreamInfo info = TRY(find_stream(connection_, stream_));
-  return StreamSpan{
-      .created = info.created, .first = info.first_sequence, .last = info.last_sequence};
+  return StreamSpan{.created = info.created,
+                    .first = info.first_sequence,
+                    .last = info.last_sequence,
+                    .complete_since = complete_since(info, SystemClock().now())};
 }
 
 Result<StoredEvent> JetStreamStoredEvents::get(uint64_t sequence) {

@@ -51,6 +51,9 @@ constexpr Duration kTasksKept = std::chrono::days(30);
 /// each task of that time.
 constexpr Duration kTaskKnown = std::chrono::minutes(10);
 
+/// How far the clock of millrace may be behind the clock of the broker.
+constexpr Duration kClockSlack = std::chrono::minutes(1);
+
 /// A stream setting that may differ from the requested one, and the effect of a difference.
 struct Setting {
   const char* key;
@@ -153,6 +156,17 @@ StreamSettings results_stream(const StreamOptions& options) {
                    {.retention = StreamRetention::kWorkQueue, .max_age = kTasksKept});
 }
 
+TimePoint complete_since(const StreamInfo& info, TimePoint now) {
+  if (info.first_sequence <= 1) return TimePoint::min();
+  TimePoint since = TimePoint::max();
+  // Messages of the same millisecond as the oldest one may have been removed.
+  const Result<TimePoint> oldest = parse_rfc3339(info.first_stamped);
+  if (oldest) since = *oldest + Duration(1);
+  if (info.may_be_full) return since;
+  if (info.max_age == Duration(0)) return TimePoint::min();
+  return std::min(since, now - info.max_age + kClockSlack);
+}
+
 Result<int64_t> parse_nanoseconds(std::string_view text) {
   const Result<TimePoint> time = parse_rfc3339(text);
   if (!time) {
@@ -189,8 +203,17 @@ Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settin
   StreamInfo info;
   info.created = TRY(parse_nanoseconds(text_field(answer, "created")));
   info.last_sequence = count_field(state, "last_seq");
-  info.first_sequence = count_field(state, "messages") == 0 ? info.last_sequence + 1
-                                                            : count_field(state, "first_seq");
+  const uint64_t messages = count_field(state, "messages");
+  info.first_sequence = messages == 0 ? info.last_sequence + 1 : count_field(state, "first_seq");
+  if (messages > 0) info.first_stamped = text_field(state, "first_ts");
+  info.max_age = std::chrono::duration_cast<Duration>(
+      std::chrono::nanoseconds(integer_field(config, "max_age")));
+  const auto is_half_full = [&](const char* limit, uint64_t found) {
+    const int64_t most = integer_field(config, limit);
+    return most > 0 && found >= static_cast<uint64_t>(most) / 2;
+  };
+  info.may_be_full =
+      is_half_full("max_msgs", messages) || is_half_full("max_bytes", count_field(state, "bytes"));
   if (const Json& subjects = field(config, "subjects"); subjects.is_array()) {
     for (const Json& subject : subjects) {
       if (subject.is_string()) info.subjects.push_back(subject.get<std::string>());

@@ -54,6 +54,11 @@ struct StreamInfo {
   int64_t created = 0;          ///< when the stream was created, in nanoseconds
   uint64_t first_sequence = 0;  ///< the oldest message; last_sequence + 1 if the stream is empty
   uint64_t last_sequence = 0;
+  std::string first_stamped;  ///< when the oldest message was stored; empty: the stream is empty
+  Duration max_age{0};        ///< 0: no limit
+  /// Whether the stream may have removed messages because of their number or bytes: it has at least
+  /// half as many as it keeps.
+  bool may_be_full = false;
   std::vector<std::string> subjects;
   /// Settings that differ from the requested ones and are tolerated, as sentences for the log: the
   /// key, the found and the requested value, and the effect.
@@ -73,6 +78,10 @@ Result<StreamInfo> ensure_stream(Connection& connection, const StreamSettings& s
 /// Reads the answer to STREAM.INFO or STREAM.CREATE and compares it with the requested settings.
 /// Pure.
 Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settings);
+
+/// The time from which on the stream has all messages that were stored in it, except those that an
+/// operator removed; may be later than it would have to be. Pure.
+TimePoint complete_since(const StreamInfo& info, TimePoint now);
 
 /// Converts an RFC 3339 time, as the broker writes it, into nanoseconds since the epoch. Error
 /// `broker.protocol`: the text is not such a time, or its nanoseconds do not fit into 64 bits.

@@ -32,6 +32,9 @@ struct StreamSpan {
   int64_t created = 0;  ///< which stream it is: nanoseconds, as Cursor::stream_created
   uint64_t first = 0;   ///< the oldest message; last + 1: the stream is empty
   uint64_t last = 0;    ///< the newest message that the stream ever had
+  /// The stream has all messages that were stored at this time or later, except those that an
+  /// operator removed. May be later than it would have to be.
+  TimePoint complete_since = TimePoint::min();
 };
 
 /// Any thread, several at a time. Each call waits for the broker for some seconds at most. Errors:

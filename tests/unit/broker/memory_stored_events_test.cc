@@ -53,12 +53,14 @@ TEST_F(MemoryStoredEventsTest, ReadsRangesInPages) {
 TEST_F(MemoryStoredEventsTest, ReadsOneMessageAndTheSpan) {
   store("a", "one");
   store("a", "two");
+  EXPECT_EQ(events_.span().value().complete_since, TimePoint::min());
   broker_.drop_oldest(1);
   EXPECT_EQ(events_.get(2).value().message.data, "two");
   EXPECT_EQ(events_.get(2).value().ns, "a");
   EXPECT_EQ(events_.get(1).error().code, "event.not_found");
   EXPECT_EQ(events_.span().value().first, 2U);
   EXPECT_EQ(events_.span().value().last, 2U);
+  EXPECT_EQ(events_.span().value().complete_since, clock_.time + Duration(1));
   EXPECT_EQ(events_.span().value().created, to_millis(clock_.time) * 1'000'000);
 }
 

@@ -74,5 +74,68 @@ TEST(Streams, ReadsTimesWhoseNanosecondsFitInto64Bits) {
   }
 }
 
+TEST(Streams, AreCompleteFromATimeOn) {
+  const TimePoint now = from_millis(1'800'000'000'000);
+  const TimePoint oldest = now - std::chrono::hours(2);
+  const Duration slack = std::chrono::minutes(1);
+  const std::string stamped = format_rfc3339(oldest);
+  const struct {
+    std::string meaning;
+    StreamInfo info;
+    TimePoint since;
+  } cases[] = {
+      {"no message was removed",
+       {.first_sequence = 1, .last_sequence = 9, .first_stamped = stamped, .may_be_full = true},
+       TimePoint::min()},
+      {"it is empty, and never had a message", {.first_sequence = 1}, TimePoint::min()},
+      {"only an operator removes messages",
+       {.first_sequence = 3, .last_sequence = 9, .first_stamped = stamped},
+       TimePoint::min()},
+      {"messages become too old",
+       {.first_sequence = 3,
+        .last_sequence = 9,
+        .first_stamped = stamped,
+        .max_age = std::chrono::hours(5)},
+       now - std::chrono::hours(5) + slack},
+      {"the oldest message is older than the limit of age says",
+       {.first_sequence = 3,
+        .last_sequence = 9,
+        .first_stamped = stamped,
+        .max_age = std::chrono::hours(1)},
+       oldest + Duration(1)},
+      {"messages become too many",
+       {.first_sequence = 3,
+        .last_sequence = 9,
+        .first_stamped = stamped,
+        .max_age = std::chrono::hours(5),
+        .may_be_full = true},
+       oldest + Duration(1)},
+      {"all messages were removed, perhaps because they were too many",
+       {.first_sequence = 10, .last_sequence = 9, .may_be_full = true},
+       TimePoint::max()},
+      {"all messages became too old",
+       {.first_sequence = 10, .last_sequence = 9, .max_age = std::chrono::hours(5)},
+       now - std::chrono::hours(5) + slack},
+  };
+  for (const auto& one : cases) EXPECT_EQ(complete_since(one.info, now), one.since) << one.meaning;
+}
+
+TEST(Streams, MayBeFullWithHalfOfWhatTheyKeep) {
+  const auto info = [](const char* changes) {
+    Json json = *parse_json(R"({"created":"2026-11-21T08:20:54Z","config":{
+      "subjects":["millrace.events.>"],"retention":"limits","max_msgs":10,"max_bytes":1000,
+      "max_age":3600000000000},"state":{"messages":4,"bytes":499,"first_seq":4,"last_seq":7,
+      "first_ts":"2026-11-21T08:30:00Z"}})");
+    json.merge_patch(*parse_json(changes));
+    return check_stream(json, events_stream()).value();
+  };
+  EXPECT_FALSE(info("{}").may_be_full);
+  EXPECT_EQ(info("{}").max_age, std::chrono::hours(1));
+  EXPECT_EQ(info("{}").first_stamped, "2026-11-21T08:30:00Z");
+  EXPECT_TRUE(info(R"({"state":{"messages":5}})").may_be_full);
+  EXPECT_TRUE(info(R"({"state":{"bytes":500}})").may_be_full);
+  EXPECT_FALSE(info(R"({"config":{"max_msgs":-1,"max_bytes":-1}})").may_be_full);
+}
+
 }  // namespace
 }  // namespace millrace
