@@ -131,11 +131,12 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       restored_(restored ? publisher_of(*restored) : nullptr),
       events_(std::make_unique<JetStreamEvents>(*process_.reading, stream_settings())),
       archive_(process_.settings.data / kArchiveFolder, archive_lines(*environment_, queries_)),
+      stored_events_(*process_.reading, process_.settings.streams),
+      early_events_(stored_events_, process_.clock),
       processor_(processor_parts(),
                  {.engine = {.dedupe = {.time = process_.settings.bounds.dedupe_window,
                                         .events = process_.settings.bounds.dedupe_events},
                              .request_subjects = request_subjects(process_.settings)}}),
-      stored_events_(*process_.reading, process_.settings.streams),
       stored_letters_(*process_.reading, *process_.working, process_.settings.streams),
       service_(service_parts()),
       workers_(std::make_unique<TaskQueue>(
@@ -236,6 +237,7 @@ ProcessorParts RunningEngine::processor_parts() {
                      .watch = &watch_},
           .intake = intake_,
           .evaluate = evaluator(),
+          .find_early = std::bind_front(&EarlyEventThread::ask, &early_events_),
           .archive = std::bind_front(&ArchiveThread::write, &archive_),
           .metrics = process_.metrics};
 }

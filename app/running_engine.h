@@ -25,6 +25,7 @@
 #include "orchestrator/loop/processor.h"
 #include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/service/dead_letter_retention.h"
+#include "orchestrator/service/early_event_thread.h"
 #include "orchestrator/service/local_service.h"
 #include "orchestrator/store/disk/environment.h"
 
@@ -82,8 +83,9 @@ class RunningEngine {
   TaskRouter functions_;
   Intake intake_;
   ArchiveThread archive_;
-  Processor processor_;
   JetStreamStoredEvents stored_events_;
+  EarlyEventThread early_events_;
+  Processor processor_;
   JetStreamStoredLetters stored_letters_;
   LocalService service_;
   std::unique_ptr<TaskQueue> workers_;

@@ -33,6 +33,11 @@ constexpr KeyRule kConsumedKeys[] = {
                 "plain text.",
      .spellings = {"filters"}},
     kCapture,
+    {.name = "lookback",
+     .kind = Kind::kDuration,
+     .meaning = "The state first gets matching events that came at most this long before it, and "
+                "that the instance has not taken; at most P7D.",
+     .own = true},
 };
 constexpr Mapping kConsumeEventDefinition = {
     .name = "ConsumeEventDefinition",

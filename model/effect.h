@@ -14,6 +14,8 @@
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
 #include "expressions/evaluation.h"
+#include "model/consumed_events.h"
+#include "model/early_events.h"
 #include "model/instance.h"
 #include "model/task.h"
 #include "model/variable.h"
@@ -41,6 +43,24 @@ struct Evaluate {
   uint64_t step = 0;  ///< see evaluation_of()
   std::vector<EvaluationResult> before;
   Evaluation evaluation;
+};
+
+/// Search the event stream for events that came before the instance listens for them. The result
+/// comes back as one EvaluatedInput, with the results in `before`.
+struct LookBack {
+  NamespaceNumber ns{};
+  InstanceId instance;
+  WorkflowNumber workflow{};  ///< of the instance
+  uint64_t step = 0;          ///< see evaluation_of()
+  std::vector<EvaluationResult> before;
+  std::vector<EarlyListener> listeners;  ///< ascending by entry
+  /// Whether each listener takes an event of its own; false: the search ends with the first event.
+  bool fills_each = false;
+  EventPosition until;      ///< the instance listens to the events after this one
+  ConsumedEvents consumed;  ///< what the instance has taken before
+  // Set by BatchState::stage().
+  std::string space = {};      ///< the name of the namespace
+  int64_t stream_created = 0;  ///< Cursor::stream_created; 0: `until` is not in the open stream
 };
 
 /// Start an instance of a workflow: as the subflow of a call that waits for the result, or
@@ -101,7 +121,7 @@ struct ReturnResult {
 /// A message from one instance to another: start, cancel or result.
 using InstanceMessage = std::variant<StartChild, CancelChild, ReturnResult>;
 
-using Effect = std::variant<Publish, SetVariable, Evaluate, StartChild, CancelChild, StartTask,
-                            StopTask, ReturnResult>;
+using Effect = std::variant<Publish, SetVariable, Evaluate, LookBack, StartChild, CancelChild,
+                            StartTask, StopTask, ReturnResult>;
 
 }  // namespace millrace

@@ -38,6 +38,7 @@ Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
                                                             .started_tasks = stage->started_tasks_},
                                                  .intake = stage->intake_,
                                                  .evaluate = given.evaluate,
+                                                 .find_early = stage->early_event_finder(),
                                                  .archive = stage->archiver(),
                                                  .metrics = stage->metrics_},
                                   given.processor);
@@ -59,7 +60,20 @@ Stage::~Stage() { parts_.broker.stop(); }
 bool Stage::step(size_t most) {
   const bool moved = parts_.broker.pump(most);
   const bool reported = parts_.functions.pump(intake_);
-  return processor_->turn() || moved || reported;
+  const bool searched = search_early_events();
+  return processor_->turn() || moved || reported || searched;
+}
+
+EarlyEventFinder Stage::early_event_finder() {
+  return [this](LookBack asked, EarlyEventSearch::Done done) {
+    early_events_.ask(std::move(asked), std::move(done));
+  };
+}
+
+/// Does one portion of the search; a portion that fails, because the broker is away, is repeated in
+/// a later round. Returns whether it did anything.
+bool Stage::search_early_events() {
+  return early_events_.has_work() && early_events_.turn(parts_.clock.elapsed()).has_value();
 }
 
 Status Stage::run_until_idle() {

@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "broker/memory_broker.h"
+#include "broker/memory_stored_events.h"
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/loop/metrics.h"
 #include "orchestrator/loop/processor.h"
+#include "orchestrator/service/early_event_search.h"
 #include "orchestrator/service/queries.h"
 #include "scenarios/acted_functions.h"
 #include "scenarios/virtual_clock.h"
@@ -57,8 +59,9 @@ class Stage {
   Metrics& metrics() { return metrics_; }
   Queries& queries() { return queries_; }
 
-  /// One round: up to `most` messages of the broker that are due, the due reports of functions, and
-  /// one turn of the processor. Returns whether there was any work.
+  /// One round: up to `most` messages of the broker that are due, the due reports of functions, one
+  /// portion of the search for early events, and one turn of the processor. Returns whether there
+  /// was any work.
   bool step(size_t most = 64);
 
   /// Runs rounds until no work is left at the current time. Errors: `stage.restless` (work is left
@@ -82,8 +85,12 @@ class Stage {
  private:
   explicit Stage(StageParts parts);
   Archiver archiver();
+  EarlyEventFinder early_event_finder();
+  bool search_early_events();
 
   StageParts parts_;
+  MemoryStoredEvents stored_events_{parts_.broker};
+  EarlyEventSearch early_events_{stored_events_};
   Metrics metrics_;
   StartedTasks started_tasks_;
   DefinitionCache definitions_{load_stored};

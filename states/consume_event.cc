@@ -15,6 +15,8 @@ class ConsumeEvent final : public State {
   Outcome enter(Visit& visit) const override {
     auto filters = resolve(visit, {&pattern_, 1});
     if (!filters) return std::move(filters).error();
+    if (auto outcome = look_back(visit, {&pattern_, 1}, *filters, false))
+      return *std::move(outcome);
     visit.listen(0, std::move(filters->front()));
     return Wait{};
   }
@@ -26,6 +28,7 @@ class ConsumeEvent final : public State {
 
   Waits waits() const override { return {.events = 1}; }
   std::vector<std::string> awaited_types() const override { return types_of({&pattern_, 1}); }
+  bool looks_back() const override { return any_looks_back({&pattern_, 1}); }
 
  private:
   EventPattern pattern_;

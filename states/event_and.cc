@@ -18,6 +18,7 @@ class EventAnd final : public State {
   Outcome enter(Visit& visit) const override {
     auto filters = resolve(visit, patterns_);
     if (!filters) return std::move(filters).error();
+    if (auto outcome = look_back(visit, patterns_, *filters, true)) return *std::move(outcome);
     visit.slots().assign(patterns_.size(), std::nullopt);
     for (size_t i = 0; i < filters->size(); ++i) visit.listen(i, std::move((*filters)[i]));
     return Wait{};
@@ -45,6 +46,7 @@ class EventAnd final : public State {
 
   Waits waits() const override { return {.events = patterns_.size(), .keeps_events = true}; }
   std::vector<std::string> awaited_types() const override { return types_of(patterns_); }
+  bool looks_back() const override { return any_looks_back(patterns_); }
 
  private:
   std::vector<EventPattern> patterns_;

@@ -1,5 +1,8 @@
 #include "states/event_pattern.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/excerpt.h"
@@ -91,6 +94,24 @@ Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventP
     }
   }
   return filters;
+}
+
+bool any_looks_back(std::span<const EventPattern> patterns) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [](const EventPattern& pattern) { return pattern.lookback.has_value(); });
+}
+
+std::optional<Outcome> look_back(Visit& visit, std::span<const EventPattern> patterns,
+                                 std::span<const EventFilter> filters, bool fills_each) {
+  if (!any_looks_back(patterns)) return std::nullopt;
+  std::vector<EarlyListener> listeners;
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    if (!patterns[i].lookback) continue;
+    listeners.push_back({.entry = static_cast<uint32_t>(i),
+                         .filter = filters[i],
+                         .since = visit.instance().state_from - *patterns[i].lookback});
+  }
+  return visit.look_back(std::move(listeners), fills_each);
 }
 
 LazyJson captured(const Event& event, bool capture) {

@@ -3,12 +3,14 @@
 // EventFilter once, when an instance starts to wait.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/event.h"
 #include "base/lazy_json.h"
+#include "base/time.h"
 #include "expressions/template.h"
 #include "matchers/event_filter.h"
 #include "states/visit.h"
@@ -23,6 +25,8 @@ struct EventPattern {
   std::string type;
   std::vector<Attribute> attributes;
   bool capture = false;  ///< `capture: event`
+  /// How far before the wait the state looks back for an event; nullopt: it does not.
+  std::optional<Duration> lookback = std::nullopt;
 };
 
 /// The event types of the patterns, in order.
@@ -32,6 +36,17 @@ std::vector<std::string> types_of(std::span<const EventPattern> patterns);
 /// consists of one jq(…) is data and is compared for equality. Within a longer string the result of
 /// jq(…) is escaped, so that data cannot change what the pattern matches. Raises direktiv.event.jq.
 Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventPattern> patterns);
+
+/// Whether one of the patterns has a `lookback`.
+bool any_looks_back(std::span<const EventPattern> patterns);
+
+/// Asks for the early events of the patterns that have a `lookback`; `filters` are those of all
+/// patterns. The windows are counted back from the time for which the first attempt of the state
+/// was scheduled. `fills_each` as in LookBack. To be called before the state acts; the engine
+/// offers the events when the state listens. Returns Park until they have come, Raise
+/// millrace.limits.lookback, or nullopt: the state goes on.
+std::optional<Outcome> look_back(Visit& visit, std::span<const EventPattern> patterns,
+                                 std::span<const EventFilter> filters, bool fills_each);
 
 /// The part of an event that is stored: its payload, or with `capture: event` the complete event in
 /// JSON format. Large data of an event stays the text that was received.

@@ -17,6 +17,7 @@ class EventXor final : public State {
   Outcome enter(Visit& visit) const override {
     auto filters = resolve(visit, patterns_);
     if (!filters) return std::move(filters).error();
+    if (auto outcome = look_back(visit, patterns_, *filters, false)) return *std::move(outcome);
     for (size_t i = 0; i < filters->size(); ++i) visit.listen(i, std::move((*filters)[i]));
     return Wait{};
   }
@@ -30,6 +31,7 @@ class EventXor final : public State {
 
   Waits waits() const override { return {.events = patterns_.size()}; }
   std::vector<std::string> awaited_types() const override { return types_of(patterns_); }
+  bool looks_back() const override { return any_looks_back(patterns_); }
 
  private:
   std::vector<EventPattern> patterns_;

@@ -104,6 +104,9 @@ class State {
   /// The types of the events that the state may listen for.
   virtual std::vector<std::string> awaited_types() const { return {}; }
 
+  /// Whether the state may look back at events that came before it listens.
+  virtual bool looks_back() const { return false; }
+
   /// The names of the services that its actions call; a name may occur more than once.
   virtual std::vector<std::string> services() const { return {}; }
 

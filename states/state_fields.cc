@@ -6,6 +6,7 @@
 #include "cloudevents/headers.h"
 #include "cloudevents/media_type.h"
 #include "matchers/pattern.h"
+#include "model/early_events.h"
 #include "states/json_schema.h"
 
 namespace millrace {
@@ -347,6 +348,16 @@ std::string StateFields::event_type() {
   return type;
 }
 
+std::optional<Duration> StateFields::lookback() {
+  const std::optional<Span> span = fields_.duration("lookback");
+  if (!span) return std::nullopt;
+  if (span->months == 0 && span->fixed <= kLongestLookback) return span->fixed;
+  fields_.report("lookback", "definition.value",
+                 fmt::format("lookback is {}; write at most P7D, without months and years",
+                             in_quotes(span->text)));
+  return std::nullopt;
+}
+
 EventPattern StateFields::event_pattern(Jq jq) {
   EventPattern pattern{.type = event_type()};
   AttributeNames names(context_.findings);
@@ -354,6 +365,7 @@ EventPattern StateFields::event_pattern(Jq jq) {
     names.add(member, path);
     pattern.attributes.push_back(context_attribute(member, path, jq));
   });
+  if (fields_.takes("lookback")) pattern.lookback = lookback();
   pattern.capture =
       fields_.one_of<bool>("capture", {{"payload", false}, {"event", true}}).value_or(false);
   return pattern;

@@ -152,6 +152,7 @@ class StateFields {
   EventPattern event_in(std::string_view key, Jq jq);
   EventPattern event_of_entry(Jq jq);
   EventPattern event_pattern(Jq jq);
+  std::optional<Duration> lookback();
   std::string event_type();
   EventPattern::Attribute context_attribute(const Member& member, const std::string& path, Jq jq);
 

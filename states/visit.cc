@@ -79,13 +79,15 @@ const SetVariable* newest(const std::vector<Effect>& effects, const VariableName
 }  // namespace
 
 Visit::Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results,
-             const Lookup& lookup, const std::vector<Effect>& earlier, CallPortion portion)
+             const Lookup& lookup, const std::vector<Effect>& earlier, CallPortion portion,
+             const EarlyEvents* early)
     : instance_(instance),
       now_(now),
       results_(results),
       lookup_(lookup),
       earlier_(earlier),
-      portion_(portion) {}
+      portion_(portion),
+      early_(early) {}
 
 Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation) {
   CHECK(!acted_,
@@ -281,6 +283,23 @@ std::optional<Raise> Visit::put(const std::string& key, LazyJson value) {
   changed_data_ = true;
   instance_.data.set(key, std::move(value));
   return std::nullopt;
+}
+
+std::optional<Outcome> Visit::look_back(std::vector<EarlyListener> listeners, bool fills_each) {
+  CHECK(!acted_, "a state looked back after it had acted; expected the look back first");
+  if (early_ != nullptr && !*early_) return raise(early_->error());
+  // No event came before the instance listens if none was applied by then.
+  if (early_ != nullptr || instance_.listen_from.event.sequence == 0) return std::nullopt;
+  effects_.emplace_back(LookBack{.ns = instance_.ns,
+                                 .instance = instance_.id,
+                                 .workflow = instance_.revision.workflow,
+                                 .step = evaluation_of(instance_),
+                                 .before = {results_.begin(), results_.end()},
+                                 .listeners = std::move(listeners),
+                                 .fills_each = fills_each,
+                                 .until = instance_.listen_from.event,
+                                 .consumed = instance_.consumed});
+  return Outcome(Park{});
 }
 
 void Visit::listen(size_t entry, EventFilter filter) {

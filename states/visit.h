@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "expressions/evaluation.h"
 #include "expressions/template.h"
+#include "model/early_events.h"
 #include "model/effect.h"
 #include "model/history.h"
 #include "model/instance.h"
@@ -49,8 +50,11 @@ class Visit {
   /// `results` are the results of the evaluations that this step has requested so far, in order.
   /// `earlier` are the effects that the engine has already collected for the same stimulus; a
   /// variable that `earlier` sets hides the value in `lookup`.
+  /// `early` are the early events that the step has asked for; null: it has not asked, or they have
+  /// not come.
   Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results,
-        const Lookup& lookup, const std::vector<Effect>& earlier, CallPortion portion = {});
+        const Lookup& lookup, const std::vector<Effect>& earlier, CallPortion portion = {},
+        const EarlyEvents* early = nullptr);
 
   TimePoint now() const { return now_; }
   const Instance& instance() const { return instance_; }
@@ -90,6 +94,10 @@ class Visit {
   /// Adds or replaces a key of the data. Raise direktiv.jq.notObject if the data is not an object,
   /// millrace.limits.data if it would be nested deeper than kMaxJsonDepth.
   std::optional<Raise> put(const std::string& key, LazyJson value);
+
+  /// Asks for early events. Returns Park until they have come, and then nullopt: the engine offers
+  /// them when the state listens. Raise millrace.limits.lookback if not all of them can be found.
+  std::optional<Outcome> look_back(std::vector<EarlyListener> listeners, bool fills_each);
 
   /// Adds a listener. An event that matches `filter` is passed to State::take with this `entry`.
   void listen(size_t entry, EventFilter filter);
@@ -209,6 +217,7 @@ class Visit {
   const Lookup& lookup_;
   const std::vector<Effect>& earlier_;
   const CallPortion portion_;
+  const EarlyEvents* const early_;
   size_t results_used_ = 0;
   bool acted_ = false;
   bool changed_data_ = false;

@@ -322,7 +322,7 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
     for (; next != instances.end() && !(kept && batch_.meter.is_spent()); ++next) {
       // If an earlier event is undecided for the instance, it gets this one later, as a kept event.
       if (route.may_be_late && batch_.kept_events.undecided().has(next->instance)) continue;
-      had_effect |= TRY(offer(now, position, route.event, *next, kept));
+      had_effect |= TRY(offer(now, position, route, *next, kept));
       ++woken_;
     }
   }
@@ -334,18 +334,18 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
   return {};
 }
 
-Result<bool> Batch::offer(TimePoint now, const EventPosition& position, const Event& event,
+Result<bool> Batch::offer(TimePoint now, const EventPosition& position, const EventRoute& route,
                           const InstanceTarget& target, bool kept) {
   LoadedInstance* const loaded = TRY(instances_.load(now, target.ns, target.instance));
-  if (loaded == nullptr || !may_take(event, loaded->instance)) return false;
+  if (loaded == nullptr || !may_take(route.event, loaded->instance)) return false;
   // A target that a fan-out has not reached must get the event of the fan-out first: so it is
-  // offered all its kept events in their order, and `event` is one of these.
+  // offered all its kept events in their order, and this event is one of these.
   if (kept && fan_outs_.has_target(target.ns, target.instance)) {
     return instances_.offer_kept_events(now, *loaded);
   }
   const bool woken = TRY(instances_.step(
       now, *loaded,
-      Matched{.event = &event, .entries = target.entries, .position = batch_.listen_from_now()}));
+      Matched{&route.event, target.entries, batch_.listen_from_now(), route.known_as}));
   if (!woken) return false;
   ++batch_.outcome.counts.instances_woken;
   batch_.note_effect(position, {.kind = EventEffect::Kind::kWoken, .instance = target.instance});
@@ -370,7 +370,8 @@ Status Batch::apply_input(TimePoint now, const EvaluatedInput& input) {
   batch_.crash_note.take_instance({input.ns, input.instance});
   LoadedInstance* const loaded = TRY(instances_.load(now, input.ns, input.instance));
   if (loaded == nullptr) return {};
-  TRY(instances_.step(now, *loaded, EvaluationDone{.step = input.step, .results = input.results}));
+  const EarlyEvents* const early = input.early ? &*input.early : nullptr;
+  TRY(instances_.step(now, *loaded, EvaluationDone{input.step, input.results, early}));
   return {};
 }
 

@@ -156,7 +156,7 @@ class Batch {
 
   /// Offers the event to a waiting instance. Returns whether the event woke the instance. `kept`:
   /// the event is also stored as a kept event.
-  Result<bool> offer(TimePoint now, const EventPosition& position, const Event& event,
+  Result<bool> offer(TimePoint now, const EventPosition& position, const EventRoute& route,
                      const InstanceTarget& target, bool kept);
   void begin_limits();
   Status write_effects();

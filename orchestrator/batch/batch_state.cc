@@ -62,6 +62,12 @@ struct Stage {
     batch.after_commit(std::move(evaluate));
     return {};
   }
+  Status operator()(LookBack& asked) const {
+    asked.space = batch.catalog.name_of(asked.ns);
+    if (asked.until.stream == batch.stream) asked.stream_created = batch.cursor.stream_created;
+    batch.after_commit(std::move(asked));
+    return {};
+  }
   Status operator()(StartChild& message) const { return queue(std::move(message)); }
   Status operator()(CancelChild& message) const { return queue(message); }
   Status operator()(ReturnResult& message) const { return queue(std::move(message)); }

@@ -165,9 +165,12 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
     TRY(refuse(entry.ns, heads, events, *over));
     return true;
   }
-  const InstanceId id = TRY(instances_.start_by(
-      now, last, entry, workflow,
-      start_by_events(entry.latest, workflow.start.events, events, last.event)));
+  StartSpec spec = start_by_events(entry.latest, workflow.start.events, events, last.event);
+  for (size_t i = 0; workflow.looks_back && i < heads.size(); ++i) {
+    spec.consumed.add(heads[i].record.position,
+                      fingerprint_of(batch_.catalog.name_of(entry.ns), events[i]));
+  }
+  const InstanceId id = TRY(instances_.start_by(now, last, entry, workflow, std::move(spec)));
   batch_.note_effect(last.position, {.kind = EventEffect::Kind::kStarted, .instance = id});
   return true;
 }

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "expressions/evaluation.h"
+#include "model/early_events.h"
 #include "model/instance.h"
 #include "model/task.h"
 #include "orchestrator/batch/command.h"
@@ -20,8 +21,8 @@
 
 namespace millrace {
 
-/// The answer to an Evaluate effect (effect.h): the results of all evaluations that the step has
-/// requested so far.
+/// The answer to an Evaluate or LookBack effect (effect.h): the results of all evaluations that the
+/// step has requested so far, and the early events if it has requested them last.
 struct EvaluatedInput {
   NamespaceNumber ns{};
   InstanceId instance;
@@ -30,6 +31,7 @@ struct EvaluatedInput {
   WorkflowNumber workflow{};  ///< of the instance
   uint64_t since = 0;         ///< the number of the turn that took the input first; 0: none yet
   size_t bytes = 0;           ///< input_bytes() of the evaluation
+  std::optional<EarlyEvents> early = std::nullopt;
 };
 
 /// A report of a task. A report may come late, or more than once.

@@ -98,15 +98,25 @@ Result<std::optional<uint64_t>> Instances::catch_up(TimePoint now, LoadedInstanc
 Status Instances::take_kept_event(TimePoint now, LoadedInstance& loaded,
                                   const KeptEventMatch& match) {
   const Instance& instance = loaded.instance;
-  TRY(step_once(
-      now, loaded,
-      Matched{.event = match.event.get(), .entries = match.entries, .position = match.position}));
-  batch_.note_effect(match.position.event,
-                     {.kind = EventEffect::Kind::kWoken, .instance = instance.id});
-  ++batch_.outcome.counts.instances_woken;
   const Fingerprint known_as = fingerprint_of(batch_.catalog.name_of(instance.ns), *match.event);
-  if (!batch_.dedupe.seen(known_as)) batch_.dedupe.add(known_as);
+  TRY(step_once(now, loaded,
+                Matched{.event = match.event.get(),
+                        .entries = match.entries,
+                        .position = match.position,
+                        .known_as = known_as}));
+  note_taken(instance.id, match.position.event, known_as);
   return {};
+}
+
+/// Notes the effect of an event that was stored before this batch.
+void Instances::note_taken(const InstanceId& instance, const EventPosition& at,
+                           const Fingerprint& known_as) {
+  ++batch_.outcome.counts.instances_woken;
+  if (!batch_.dedupe.seen(known_as)) batch_.dedupe.add(known_as);
+  // The rows of earlier events are erased (trim_effects).
+  const EventPosition newest = batch_.position_of(batch_.cursor.sequence);
+  if (at.stream == newest.stream && at.sequence + kEffectsKept < newest.sequence) return;
+  batch_.note_effect(at, {.kind = EventEffect::Kind::kWoken, .instance = instance});
 }
 
 /// Fires the first timer of an undecided instance with a deadline up to that time, as if it had

@@ -177,6 +177,7 @@ LoadedInstance& Instances::begin(TimePoint now, const WorkflowEntry& entry,
   loaded.instance.sealed = workflow.sealed ? Sealing::kHidden : spec.sealed.level();
   loaded.instance.traceparent = std::move(spec.traceparent);
   loaded.instance.correlation = std::move(spec.correlation);
+  loaded.instance.consumed = std::move(spec.consumed);
   loaded.data = loaded.instance.data.shared_text();
   loaded.history.push_back(
       {.time = now, .kind = HistoryKind::kStarted, .detail = std::move(spec.how)});
@@ -334,6 +335,7 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
     for (HistoryRecord& record : result.history) loaded.history.push_back(std::move(record));
   }
   for (Effect& effect : result.effects) TRY(batch_.stage(instance, std::move(effect)));
+  for (const TakenEarly& one : result.early) note_taken(instance.id, one.at, one.known_as);
   if (result.unfinished)
     batch_.after_commit(ContinueInput{instance.ns, instance.id, instance.revision.workflow});
   if (has_ended(instance.status)) {

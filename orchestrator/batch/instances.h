@@ -52,6 +52,7 @@ struct StartSpec {
   Sealing sealed;
   std::string traceparent;
   std::string correlation;
+  ConsumedEvents consumed = {};  ///< the events that start it, if its workflow looks back
   Origin origin;
 };
 
@@ -178,6 +179,7 @@ class Instances {
   bool awaits_start_check(TimePoint now, const Instance& instance);
   Result<std::optional<Instance>> read_undamaged(TimePoint now, NamespaceNumber ns,
                                                  const InstanceId& id);
+  void note_taken(const InstanceId& instance, const EventPosition& at, const Fingerprint& known_as);
   Status take_kept_event(TimePoint now, LoadedInstance& loaded, const KeptEventMatch& match);
   Result<bool> fire_before(TimePoint now, LoadedInstance& loaded, TimePoint time);
 

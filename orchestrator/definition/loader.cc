@@ -1,5 +1,7 @@
 #include "orchestrator/definition/loader.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cloudevents/event_check.h"
@@ -43,6 +45,9 @@ class Loader {
     read_functions(fields);
     read_schemas(fields);
     read_states(fields, workflow);
+    workflow.looks_back =
+        std::any_of(workflow.states.begin(), workflow.states.end(),
+                    [](const auto& state) { return state != nullptr && state->looks_back(); });
     fields.object("start", [&](Fields& start) { workflow.start = read_start(start); });
     return workflow;
   }

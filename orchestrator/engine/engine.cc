@@ -11,6 +11,7 @@
 #include "language/own_policy.h"
 #include "model/hops.h"
 #include "orchestrator/engine/control.h"
+#include "orchestrator/engine/events.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/engine/step_context.h"
 #include "orchestrator/engine/timeouts.h"
@@ -21,12 +22,6 @@ namespace {
 /// The maximum size of a `log` value, see docs/language.md.
 constexpr size_t kMaxLogBytes = size_t{64} << 10;
 
-/// Begins the count of transitions again (EngineLimits). The transition into the current state
-/// stays in the count, because 0 transitions mean the first state of a run.
-void count_again(Instance& instance) {
-  instance.transitions = std::min(instance.transitions, uint32_t{1});
-}
-
 /// Whether the state waits for calls, the first of which was handed out at least kLongWait ago. A
 /// call that an early release stored may not have that time.
 bool waited_long_for_calls(const Instance& instance, TimePoint now) {
@@ -35,7 +30,8 @@ bool waited_long_for_calls(const Instance& instance, TimePoint now) {
   });
 }
 
-// Stimuli other than timers (timeouts.h) and operations of an operator (control.h).
+// Stimuli other than events (events.h), timers (timeouts.h) and operations of an operator
+// (control.h).
 
 void apply(StepContext& step, const Proceed&) {
   const Instance& instance = step.instance;
@@ -47,30 +43,6 @@ void apply(StepContext& step, const Proceed&) {
   // The instance is still in the state that it leaves, so nothing else has happened.
   const bool is_there = instance.entered == entered;
   step.result.only_removes_calls = removes && is_there && step.result.unfinished;
-}
-
-void apply(StepContext& step, const EvaluationDone& resumed) {
-  const Instance& instance = step.instance;
-  if (!instance.parked || instance.paused || evaluation_of(instance) != resumed.step) return;
-  step.makes_more = true;
-  proceed(step, resumed.results);
-}
-
-void apply(StepContext& step, const Matched& matched) {
-  Instance& instance = step.instance;
-  if (instance.phase != Phase::kWaiting) return;
-  instance.listen_from = matched.position;
-  const Event& event = *matched.event;
-  instance.hops = hops_of(event);
-  // The instance cannot wake itself for ever: a chain of generated events ends at kMaxHops.
-  count_again(instance);
-  step.record(HistoryKind::kWoken,
-              LazyJson::object({{"type", event.type}, {"source", event.source}, {"id", event.id}}));
-  const LazyJson found = instance.data.without_tree();
-  Visit visit = step.visit();
-  apply_outcome(step, visit, step.state().take(visit, event, matched.entries));
-  keep_found(instance, visit, found);
-  proceed(step);
 }
 
 void apply(StepContext& step, const Returned& returned) {
@@ -300,7 +272,7 @@ void return_result(StepContext& step) {
 const State& StepContext::state() const { return *workflow.states[instance.state]; }
 
 Visit StepContext::visit(std::span<const EvaluationResult> results) {
-  return Visit(instance, now, results, lookup, result.effects, limits.calls_per_step);
+  return Visit(instance, now, results, lookup, result.effects, limits.calls_per_step, early);
 }
 
 void StepContext::record(HistoryKind kind, LazyJson detail) {
@@ -311,6 +283,10 @@ void StepContext::record(HistoryKind kind, LazyJson detail) {
 
 void StepContext::record_error(HistoryKind kind, const Error& error) {
   record(kind, LazyJson::object({{"code", error.code}, {"msg", error.message}}));
+}
+
+void count_again(Instance& instance) {
+  instance.transitions = std::min(instance.transitions, uint32_t{1});
 }
 
 void proceed(StepContext& step, std::span<const EvaluationResult> results) {
@@ -350,6 +326,7 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
       leave(step, visit);
     }
     results = {};  // the results are for the first visit in this loop only
+    step.early = nullptr;
   } while (!instance.parked && !step.result.unfinished);
 }
 

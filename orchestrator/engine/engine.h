@@ -14,8 +14,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/time.h"
 #include "base/work_budget.h"
+#include "model/cursor.h"
 #include "model/effect.h"
 #include "model/history.h"
 #include "model/instance.h"
@@ -48,6 +50,12 @@ struct EngineLimits {
   uint64_t history_bytes = 0;
 };
 
+/// An early event that a step has given to the instance.
+struct TakenEarly {
+  EventPosition at;
+  Fingerprint known_as{};
+};
+
 /// The result of a step, besides the changed instance.
 struct StepResult {
   std::vector<Effect> effects;         ///< in order; to be performed after the commit
@@ -57,7 +65,8 @@ struct StepResult {
   size_t bytes = 0;                    ///< the sizes of effects and history, about
   /// The index of the only call that the step has changed; nullopt: it may have changed any.
   std::optional<size_t> only_call = std::nullopt;
-  bool only_removes_calls = false;  ///< no call has changed, but the last ones were removed
+  bool only_removes_calls = false;     ///< no call has changed, but the last ones were removed
+  std::vector<TakenEarly> early = {};  ///< in order
 };
 
 /// Applies the stimulus to `instance`, whose revision has the definition `workflow`, and steps it

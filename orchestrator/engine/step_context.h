@@ -31,8 +31,9 @@ struct StepContext {
   const EngineLimits& limits;
 
   StepResult result = {};
-  bool cancels_at_once = true;  ///< also stop the tasks of subflows that the step cancels
-  uint32_t transitions = 0;     ///< transitions that the step has made so far
+  const EarlyEvents* early = nullptr;  ///< what the first visit of the step has asked for, or null
+  bool cancels_at_once = true;         ///< also stop the tasks of subflows that the step cancels
+  uint32_t transitions = 0;            ///< transitions that the step has made so far
   /// Whether the step may make further calls of an instance that makes_calls(): its stimulus
   /// continues the instance, or the instance has entered another state since.
   bool makes_more = false;
@@ -85,6 +86,10 @@ void begin_state(Instance& instance, const StateCommon& common, TimePoint now);
 /// and without listeners also the count of hops. How long calls need is not known yet:
 /// clear_waits() decides about a wait for calls.
 void begin_wait(StepContext& step);
+
+/// Begins the count of transitions again (EngineLimits). The transition into the current state
+/// stays in the count, because 0 transitions mean the first state of a run.
+void count_again(Instance& instance);
 
 /// Makes the instance wait until the next attempt of the state, or the next run, is due.
 void wait_for_attempt(StepContext& step, TimePoint at);

@@ -12,12 +12,14 @@
 #include <variant>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/event.h"
 #include "base/lazy_json.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "expressions/evaluation.h"
 #include "model/definition.h"
+#include "model/early_events.h"
 #include "model/instance.h"
 #include "states/state.h"
 
@@ -29,11 +31,13 @@ namespace millrace {
 /// of a step, or one that a starting process found in such a phase. No effect while the instance
 /// waits.
 struct Proceed {};
-/// The results of an Evaluate effect. Ignored unless the instance waits for the results of the step
-/// with the number `step`.
+/// The results of an Evaluate or LookBack effect. Ignored unless the instance waits for the results
+/// of the step with the number `step`.
 struct EvaluationDone {
   uint64_t step = 0;
   std::span<const EvaluationResult> results;
+  const EarlyEvents* early =
+      nullptr;  ///< the result of a LookBack effect; null: none was asked for
 };
 
 // Events and timers.
@@ -43,6 +47,7 @@ struct Matched {
   const Event* event = nullptr;
   std::vector<size_t> entries;  ///< the entries of the matching listeners; ascending
   ListenFrom position;          ///< the instance then listens to events after this position
+  Fingerprint known_as{};       ///< the fingerprint of its namespace, source and id
 };
 /// A due timer. Ignored unless the instance has a timer of that kind and deadline.
 struct Fired {

@@ -42,6 +42,21 @@ struct Perform {
         });
     crash_point(CrashPoint::kEvaluationAsked);
   }
+  void operator()(LookBack& asked) const {
+    crash_point(CrashPoint::kEvaluating);
+    next.evaluations += EvaluationLoad{.count = 1};
+    EvaluatedInput input{.ns = asked.ns,
+                         .instance = asked.instance,
+                         .step = asked.step,
+                         .results = std::move(asked.before),
+                         .workflow = asked.workflow};
+    parts.find_early(std::move(asked),
+                     [&intake = parts.intake, input = std::move(input)](EarlyEvents found) mutable {
+                       input.early = std::move(found);
+                       intake.put(std::move(input));
+                     });
+    crash_point(CrashPoint::kEvaluationAsked);
+  }
   void operator()(ArchivePage& page) const {
     parts.archive(std::move(page), [&intake = parts.intake](ArchivedPage archived) {
       intake.put(std::move(archived));

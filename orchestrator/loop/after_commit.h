@@ -1,8 +1,7 @@
 // perform: the only place that performs the actions of a batch (AfterCommit, batch_outcome.h) after
-// its commit: send messages, hand out and stop tasks, evaluate expressions, archive instances,
-// answer callers, show changed instances.
-// perform() does not read the store: each action holds all the data that the action needs. Engine
-// thread only.
+// its commit: send messages, hand out and stop tasks, evaluate expressions, search for early
+// events, archive instances, answer callers, show changed instances. perform() does not read the
+// store: each action holds all the data that the action needs. Engine thread only.
 #pragma once
 
 #include <vector>
@@ -14,6 +13,7 @@
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
 #include "orchestrator/ports/archiver.h"
+#include "orchestrator/ports/early_event_finder.h"
 #include "orchestrator/ports/evaluator.h"
 
 namespace millrace {
@@ -22,6 +22,7 @@ struct AfterCommitParts {
   Outbox& outbox;
   TaskDispatch& tasks;
   Evaluator& evaluate;
+  EarlyEventFinder& find_early;
   Archiver& archive;
   Intake& intake;  ///< accepts the answers and the results of evaluations and pages
   EndWaiters& end_waiters;
@@ -32,7 +33,8 @@ struct AfterCommitParts {
 struct FollowingTurns {
   std::vector<ContinueInput> continues;
   std::vector<CommandInput> commands;
-  EvaluationLoad evaluations;  ///< the evaluations that were started
+  EvaluationLoad
+      evaluations;  ///< the evaluations, and searches for early events, that were started
 };
 
 /// Performs the actions in their order.

@@ -368,6 +368,7 @@ void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome ou
   FollowingTurns next = perform({.outbox = engine_.outbox,
                                  .tasks = engine_.tasks,
                                  .evaluate = parts_.evaluate,
+                                 .find_early = parts_.find_early,
                                  .archive = parts_.archive,
                                  .intake = intake_,
                                  .end_waiters = end_waiters_,
@@ -394,8 +395,7 @@ void Processor::send_backlog() {
                engine_.outbox.pump(engine_.tx, engine_.clock.elapsed(), note_damage_));
   }
   note_first(sent, "the events for webhooks", engine_.webhook_outbox.pump(engine_.tx, time_));
-  // Tasks are handed out only after the timers that were due at startup have fired: such a timer
-  // may end a task.
+  // A timer that was due at startup may end a task, so such timers fire before.
   if (fired_) note_first(sent, "the tasks", engine_.tasks.hand_out_due(engine_.tx));
   note_unsent(sent);
 }

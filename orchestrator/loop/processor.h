@@ -23,6 +23,7 @@
 #include "orchestrator/loop/work_applier.h"
 #include "orchestrator/ports/archiver.h"
 #include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/early_event_finder.h"
 #include "orchestrator/ports/evaluator.h"
 #include "orchestrator/ports/publisher.h"
 #include "orchestrator/ports/task_runner.h"
@@ -41,6 +42,7 @@ struct ProcessorParts {
   EngineParts engine;
   Intake& intake;
   Evaluator evaluate;
+  EarlyEventFinder find_early;
   Archiver archive;
   Metrics& metrics;
 };

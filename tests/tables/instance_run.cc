@@ -23,10 +23,10 @@ std::string shown_error(const Json& detail) {
   return fmt::format("{}: {}", detail["code"].get<std::string>(), detail["msg"].get<std::string>());
 }
 
-std::string shown_listener(const Listener& listener) {
-  std::string text = fmt::format("listens [{}] {}", listener.entry, listener.filter.type);
+std::string shown_filter(uint32_t entry, const EventFilter& filter) {
+  std::string text = fmt::format("[{}] {}", entry, filter.type);
   std::string_view joint = " where ";
-  for (const Predicate& predicate : listener.filter.predicates) {
+  for (const Predicate& predicate : filter.predicates) {
     text +=
         predicate.kind == Predicate::Kind::kPattern
             ? fmt::format("{}{} ~ /{}/", joint, predicate.attribute, predicate.text)
@@ -34,6 +34,18 @@ std::string shown_listener(const Listener& listener) {
     joint = " and ";
   }
   return text;
+}
+
+std::string shown_look_back(const LookBack& asked, const Instance& instance) {
+  std::vector<std::string> filters;
+  for (const EarlyListener& one : asked.listeners) {
+    const auto window =
+        std::chrono::duration_cast<std::chrono::seconds>(instance.state_from - one.since);
+    filters.push_back(
+        fmt::format("{} s for {}", window.count(), shown_filter(one.entry, one.filter)));
+  }
+  return fmt::format("looks back {}{}", asked.fills_each ? "for each: " : "",
+                     fmt::join(filters, ", "));
 }
 
 std::string shown_publish(const Publish& publish, const Instance& instance, TimePoint now) {
@@ -209,6 +221,13 @@ const TraceRow& InstanceRun::evaluated(EvaluationResult result) {
   return give("evaluated", EvaluationDone{.step = asked_->step, .results = results});
 }
 
+const TraceRow& InstanceRun::early(const EarlyEvents& found) {
+  CHECK(looked_back_.has_value(), "the instance has not looked back");
+  return give(
+      "early",
+      EvaluationDone{.step = looked_back_->step, .results = looked_back_->before, .early = &found});
+}
+
 const TraceRow& InstanceRun::returned(uint32_t index, uint32_t attempt, CallResult result) {
   Caller call{.instance = instance_.id, .index = index, .attempt = attempt};
   for (const auto& [child, caller] : children_) {
@@ -279,6 +298,9 @@ void InstanceRun::note_effects() {
     } else if (const auto* evaluate = std::get_if<Evaluate>(&effect)) {
       asked_ = *evaluate;
       does.push_back(shown_evaluate(*evaluate));
+    } else if (const auto* asked = std::get_if<LookBack>(&effect)) {
+      looked_back_ = *asked;
+      does.push_back(shown_look_back(*asked, instance_));
     } else if (const auto* start = std::get_if<StartChild>(&effect)) {
       if (start->caller) children_[start->child] = *start->caller;
       does.push_back(shown_start(*start));
@@ -294,7 +316,9 @@ void InstanceRun::note_effects() {
 void InstanceRun::note_changes(const Instance& before) {
   auto& does = rows_.back().does;
   if (instance_.listeners != before.listeners) {
-    for (const Listener& listener : instance_.listeners) does.push_back(shown_listener(listener));
+    for (const Listener& listener : instance_.listeners) {
+      does.push_back("listens " + shown_filter(listener.entry, listener.filter));
+    }
   }
   if (instance_.timers != before.timers) {
     for (const Timer& timer : instance_.timers) {

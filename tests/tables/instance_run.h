@@ -66,6 +66,8 @@ class InstanceRun {
   const TraceRow& event(const Event& event);
   /// Answers the newest Evaluate effect. Its step may be stale.
   const TraceRow& evaluated(EvaluationResult result);
+  /// Answers the newest LookBack effect.
+  const TraceRow& early(const EarlyEvents& found);
   /// Ends a call. An attempt of 0 is the current one.
   const TraceRow& returned(uint32_t index, uint32_t attempt, CallResult result);
   const TraceRow& cancel(const Error& error);
@@ -89,6 +91,8 @@ class InstanceRun {
   const StepResult& last() const { return last_; }
   /// The newest Evaluate effect.
   const std::optional<Evaluate>& asked() const { return asked_; }
+  /// The newest LookBack effect.
+  const std::optional<LookBack>& looked_back() const { return looked_back_; }
 
  private:
   void begin(std::string input);
@@ -100,7 +104,7 @@ class InstanceRun {
   std::shared_ptr<const Workflow> workflow_;
   EngineLimits limits_;
   TimePoint now_;
-  ListenFrom position_;
+  ListenFrom position_{.event = {.stream = 1, .sequence = 9}};
   TestLookup lookup_;
   Instance instance_;
   Instance before_;  // the last stimulus
@@ -111,6 +115,7 @@ class InstanceRun {
   StepResult last_;
   bool changed_ = false;
   std::optional<Evaluate> asked_;
+  std::optional<LookBack> looked_back_;
   std::map<InstanceId, Caller> children_;  ///< their callers
 };
 

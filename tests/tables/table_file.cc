@@ -200,6 +200,29 @@ Result<EvaluationResult> parse_results(std::string_view text) {
   return results;
 }
 
+/// Runs `none`, `error CODE MESSAGE`, or an event, which its first listener takes.
+Status perform_early(InstanceRun& run, std::string_view input, size_t number) {
+  if (!run.looked_back()) return fail("table.input", "the instance has not looked back");
+  if (input == "none") {
+    run.early(std::vector<EarlyEvent>());
+  } else if (input.starts_with("error ")) {
+    take_word(input);
+    const std::string code(take_word(input));
+    run.early(tl::unexpected(Error{code, std::string(input)}));
+  } else {
+    Event event =
+        TRY(parse_event_text(input, Event{.id = fmt::format("e{}", number), .source = "test"}));
+    const auto& listeners = run.looked_back()->listeners;
+    const auto takes = std::find_if(listeners.begin(), listeners.end(),
+                                    [&](const auto& one) { return one.filter.type == event.type; });
+    if (takes == listeners.end()) return fail("table.input", "no listener has that type");
+    run.early(std::vector<EarlyEvent>{{.sequence = 1,
+                                       .event = std::make_shared<const Event>(std::move(event)),
+                                       .entry = takes->entry}});
+  }
+  return {};
+}
+
 /// Runs `INDEX RESULT` or `INDEX error CODE MESSAGE`. `INDEX#ATTEMPT` names an earlier attempt.
 Status perform_returned(InstanceRun& run, std::string_view input) {
   const auto number = [](std::string_view digits) {
@@ -257,6 +280,8 @@ Status perform(InstanceRun& run, std::string_view at, std::string_view input, si
   } else if (word == "evaluated") {
     if (!run.asked()) return fail("table.input", "nothing has been asked");
     run.evaluated(TRY(parse_results(input)));
+  } else if (word == "early") {
+    return perform_early(run, input, number);
   } else if (word == "fire") {
     const std::string_view name = take_word(input);
     for (const TimerKind kind : {TimerKind::kStateTimeout, TimerKind::kDelay, TimerKind::kRetry,
@@ -277,10 +302,11 @@ Status perform(InstanceRun& run, std::string_view at, std::string_view input, si
     const std::string code(take_word(input));
     run.cancel({code, std::string(input)});
   } else {
-    return fail("table.input",
-                fmt::format("\"{}\" is no input; there are enter, restart, tick, event, evaluated, "
-                            "returned, fire, variable, secret and cancel",
-                            word));
+    return fail(
+        "table.input",
+        fmt::format("\"{}\" is no input; there are enter, restart, tick, event, evaluated, early, "
+                    "returned, fire, variable, secret and cancel",
+                    word));
   }
   return {};
 }

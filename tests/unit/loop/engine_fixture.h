@@ -58,6 +58,7 @@ struct ThreadlessEngine {
     return millrace::perform({.outbox = engine.outbox,
                               .tasks = engine.tasks,
                               .evaluate = evaluate,
+                              .find_early = find_early,
                               .archive = archive,
                               .intake = intake,
                               .end_waiters = end_waiters,
@@ -72,6 +73,10 @@ struct ThreadlessEngine {
   std::vector<Asked> asked;  ///< evaluations that were requested
   Evaluator evaluate = [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
     asked.push_back({std::move(evaluation), std::move(done)});
+  };
+  std::vector<std::pair<LookBack, std::function<void(EarlyEvents)>>> looked_back;
+  EarlyEventFinder find_early = [this](LookBack one, std::function<void(EarlyEvents)> done) {
+    looked_back.emplace_back(std::move(one), std::move(done));
   };
   std::vector<std::pair<ArchivePage, std::function<void(ArchivedPage)>>> pages;
   Archiver archive = [this](ArchivePage page, std::function<void(ArchivedPage)> done) {

@@ -1,0 +1,181 @@
+#include "orchestrator/service/early_event_search.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+/// How many searches one turn answers.
+constexpr size_t kAnsweredAtOnce = 64;
+
+/// How long the events of a namespace stay in memory after the latest search.
+constexpr Duration kKeptUnused = std::chrono::minutes(10);
+
+}  // namespace
+
+/// Begins to read the window of the search.
+void EarlyEventSearch::Space::begin(const LookBack& first) {
+  recent.clear();
+  created = first.stream_created;
+  since = window_of(first);
+  // The searches that wait behind the first one are served by the same read.
+  for (const Asked& one : asked) {
+    if (one.look_back.stream_created == created) since = std::min(since, window_of(one.look_back));
+  }
+  read_to = 0;
+  checked_to = 0;
+  cut = TimePoint::min();
+  complete = TimePoint::min();
+}
+
+void EarlyEventSearch::ask(LookBack asked, Done done) {
+  const std::string ns = asked.space;
+  const auto space = spaces_.try_emplace(ns, limits_.lookback).first;
+  space->second.asked.push_back({std::move(asked), std::move(done)});
+  ++waiting_;
+}
+
+/// The next namespace with searches, after that of the latest turn.
+std::map<std::string, EarlyEventSearch::Space>::iterator EarlyEventSearch::next_space() {
+  auto space = stays_ ? spaces_.lower_bound(last_) : spaces_.upper_bound(last_);
+  for (size_t left = spaces_.size(); left > 0; --left) {
+    if (space == spaces_.end()) space = spaces_.begin();
+    if (!space->second.asked.empty()) break;
+    ++space;
+  }
+  return space;
+}
+
+Status EarlyEventSearch::turn(Duration now) {
+  const auto found = next_space();
+  const std::string& ns = found->first;
+  Space& space = found->second;
+  last_ = ns;
+  space.used = now;
+  const LookBack& first = space.asked.front().look_back;
+  const TimePoint since = window_of(first);
+  if (first.stream_created != 0) {
+    // A tail that begins after all that was read is not read through to reach the window.
+    const bool is_apart = !space.recent.empty() && space.recent.newest() < since &&
+                          space.read_to < first.until.sequence;
+    const bool is_covered = space.created == first.stream_created &&
+                            (since >= space.since || since < space.cut) && !is_apart;
+    if (!is_covered) space.begin(first);
+    if (space.read_to < first.until.sequence && since >= space.cut) return read_page(ns, space);
+    if (space.checked_to < space.read_to) {
+      int64_t created = 0;
+      TRY(check_stream(space, created));
+      // The window of a stream that was replaced can no longer be read.
+      if (created != space.created) space.recent.clear();
+    }
+  }
+  answer(space);
+  stays_ = stays_ && !space.asked.empty();
+  return {};
+}
+
+/// The time at which the longest of the windows begins that searches wait for.
+TimePoint EarlyEventSearch::needed_since(const Space& space) {
+  TimePoint needed = TimePoint::max();
+  for (const Asked& one : space.asked) needed = std::min(needed, window_of(one.look_back));
+  return needed;
+}
+
+/// Reads the next events for the first search of the namespace.
+Status EarlyEventSearch::read_page(const std::string& ns, Space& space) {
+  const uint64_t last = space.asked.front().look_back.until.sequence;
+  StoredEvents::Range range{.ns = ns, .first = space.read_to + 1, .last = last};
+  if (space.recent.empty()) {
+    space.since = std::max(space.since, needed_since(space));
+    range.since = space.since;
+  }
+  StoredEvents::Page page = TRY(events_.read(range));
+  for (StoredEvent& event : page.events) {
+    if (event.stamped >= space.since) space.recent.add(std::move(event));
+  }
+  space.read_to = page.next == 0 ? last : page.next - 1;
+  bound(space);
+  drop_others(ns);
+  return {};
+}
+
+/// Finds out whether the stream has lost events before they were read. Sets `created` to which
+/// stream it is.
+Status EarlyEventSearch::check_stream(Space& space, int64_t& created) {
+  const StreamSpan span = TRY(events_.span());
+  created = span.created;
+  // What was read at the first time may lack events that the stream had lost before; what was read
+  // since, only those that it has lost meanwhile.
+  const bool may_lack = space.checked_to == 0 || span.first > space.checked_to + 1;
+  if (may_lack) space.complete = std::max(space.complete, span.complete_since);
+  space.checked_to = space.read_to;
+  return {};
+}
+
+/// Answers the searches at the front whose windows were read, some at once.
+void EarlyEventSearch::answer(Space& space) {
+  for (size_t left = kAnsweredAtOnce; left > 0 && !space.asked.empty(); --left) {
+    const LookBack& asked = space.asked.front().look_back;
+    const TimePoint since = window_of(asked);
+    EarlyEvents found;
+    if (asked.stream_created != 0) {
+      const bool is_read = asked.stream_created == space.created &&
+                           asked.until.sequence <= space.read_to && since >= space.since;
+      if (since < space.cut) {
+        found = tl::unexpected(beyond_lookback(fmt::format(
+            "those of the namespace have more than {} MiB", limits_.window_bytes >> 20)));
+      } else if (!is_read) {
+        return;
+      } else if (since < space.complete) {
+        found = tl::unexpected(beyond_lookback("the event stream no longer has all of them"));
+      } else {
+        found = space.recent.find(asked);
+      }
+    }
+    Asked answered = std::move(space.asked.front());
+    space.asked.pop_front();
+    --waiting_;
+    answered.done(std::move(found));
+  }
+}
+
+/// Drops events that no search needs, and the oldest ones if the rest is beyond the limit.
+void EarlyEventSearch::bound(Space& space) {
+  if (space.recent.bytes() <= limits_.window_bytes) return;
+  const TimePoint needed = needed_since(space);
+  if (needed > space.since) {
+    space.recent.drop_before(needed);
+    space.since = needed;
+  }
+  while (space.recent.bytes() > limits_.window_bytes) {
+    space.cut = space.recent.oldest() + Duration(1);
+    space.recent.drop_oldest();
+  }
+  space.since = std::max(space.since, space.cut);
+}
+
+/// Drops what other namespaces have in memory if all have too much. Their searches begin again when
+/// those of this namespace are answered.
+void EarlyEventSearch::drop_others(const std::string& ns) {
+  size_t bytes = 0;
+  for (const auto& [name, space] : spaces_) bytes += space.recent.bytes();
+  if (bytes <= limits_.all_bytes) return;
+  stays_ = true;
+  for (auto& [name, space] : spaces_) {
+    if (name == ns) continue;
+    space.recent.clear();
+    space.created = 0;
+  }
+}
+
+void EarlyEventSearch::forget_unused(Duration now) {
+  for (auto space = spaces_.begin(); space != spaces_.end();) {
+    const bool is_unused = space->second.asked.empty() && now - space->second.used >= kKeptUnused;
+    space = is_unused ? spaces_.erase(space) : std::next(space);
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,91 @@
+// EarlyEventSearch: finds early events for the states with `lookback`. It reads the window of a
+// namespace from the event stream once for all searches, and keeps it for the next ones. The work
+// is done in portions, in which the namespaces take turns. For use by one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/early_events.h"
+#include "model/effect.h"
+#include "orchestrator/ports/stored_events.h"
+#include "orchestrator/service/recent_events.h"
+
+namespace millrace {
+
+struct SearchLimits {
+  /// The events that one namespace may have in memory. A window with more is beyond the limit.
+  size_t window_bytes = size_t{64} << 20;
+  /// The events that all namespaces together may have in memory.
+  size_t all_bytes = size_t{256} << 20;
+  LookbackLimits lookback;
+};
+
+class EarlyEventSearch {
+ public:
+  using Done = std::function<void(EarlyEvents)>;
+
+  /// `events` outlives the object.
+  explicit EarlyEventSearch(StoredEvents& events, SearchLimits limits = {})
+      : events_(events), limits_(limits) {}
+
+  /// Adds a search. turn() calls `done` once.
+  void ask(LookBack asked, Done done);
+
+  /// Whether turn() has something to do.
+  bool has_work() const { return waiting_ > 0; }
+
+  /// Does one portion: reads one page of the event stream, or answers some searches. `now` is
+  /// Clock::elapsed(). Errors: those of StoredEvents; the searches still wait. Precondition:
+  /// has_work().
+  Status turn(Duration now);
+
+  /// Drops the events of namespaces that were not searched for ten minutes.
+  void forget_unused(Duration now);
+
+ private:
+  struct Asked {
+    LookBack look_back;
+    Done done;
+  };
+  /// What was read of one namespace.
+  struct Space {
+    explicit Space(LookbackLimits limits) : recent(limits) {}
+
+    std::deque<Asked> asked;
+    RecentEvents recent;
+    int64_t created = 0;   ///< the stream, as Cursor::stream_created; 0: nothing was read
+    TimePoint since;       ///< `recent` has the events that were stored from this time on …
+    uint64_t read_to = 0;  ///< … up to this sequence
+    TimePoint cut = TimePoint::min();       ///< windows that begin earlier have too many bytes
+    TimePoint complete = TimePoint::min();  ///< the stream has lost events of earlier windows
+    uint64_t checked_to = 0;  ///< the sequence up to which it is known what the stream has lost
+    Duration used{0};         ///< the time of the latest turn
+
+    void begin(const LookBack& first);
+  };
+
+  std::map<std::string, Space>::iterator next_space();
+  static TimePoint needed_since(const Space& space);
+  Status read_page(const std::string& ns, Space& space);
+  Status check_stream(Space& space, int64_t& created);
+  void answer(Space& space);
+  void bound(Space& space);
+  void drop_others(const std::string& ns);
+
+  StoredEvents& events_;
+  const SearchLimits limits_;
+  std::map<std::string, Space> spaces_;
+  std::string last_;    ///< the namespace of the latest turn
+  bool stays_ = false;  ///< the next turn is of the same namespace, because of all_bytes
+  size_t waiting_ = 0;  ///< the searches of all namespaces
+};
+
+}  // namespace millrace

@@ -1,0 +1,53 @@
+// EarlyEventThread: the thread that searches the event stream for early events (`lookback`), so
+// that the engine thread does not wait for the broker. It starts with the first search.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/early_events.h"
+#include "model/effect.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/stored_events.h"
+#include "orchestrator/service/early_event_search.h"
+
+namespace millrace {
+
+class EarlyEventThread {
+ public:
+  using Done = EarlyEventSearch::Done;
+
+  /// The arguments outlive the object.
+  EarlyEventThread(StoredEvents& events, const Clock& clock) : clock_(clock), search_(events) {}
+  /// Ends the thread; waits for its request to the broker. Searches that were not answered are
+  /// dropped: the next process asks again.
+  ~EarlyEventThread();
+  EarlyEventThread(const EarlyEventThread&) = delete;
+  EarlyEventThread& operator=(const EarlyEventThread&) = delete;
+
+  /// As EarlyEventFinder. `done` is called on the thread. A search that fails is repeated every
+  /// half second.
+  void ask(LookBack asked, Done done);
+
+ private:
+  void run();
+  void note(const Status& turned);
+
+  const Clock& clock_;
+
+  // Only for the thread.
+  EarlyEventSearch search_;
+  bool failing_ = false;  ///< the last turn failed
+
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  std::vector<std::pair<LookBack, Done>> asked_;
+  std::thread thread_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,300 @@
+// States with `lookback`: they first get events that came before them and that the instance has not
+// taken, then what comes, without a gap and none twice.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/event_target.h"
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::SizeIs;
+
+/// Waits for the payment of its own order, also if that came up to five minutes before.
+constexpr const char* kPaid = R"(
+id: paid
+states:
+- id: wait
+  type: consumeEvent
+  event: {type: paid, context: {order: jq(.order)}, lookback: PT5M}
+)";
+
+/// Takes two payments, one after the other.
+constexpr const char *kTwice = R"(
+id: twice
+states:
+- {id: first, type: consumeEvent, event: {type: paid, lookback: PT5M}, transform: "jq({first: .paid})",
+                     transition : second
+}
+- {id: second, type: consumeEvent, event: {type: paid, lookback: PT5M}}
+)";
+
+void pay(World& world, const std::string& id, int amount, const std::string& order = "A") {
+  world.publish("paid", id, amount, {{"order", order}});
+  world.run_until_idle();
+}
+
+Json data_of(World& world, const Json& started) { return world.instance(started["id"])["output"]; }
+
+TEST(Lookback, FindsAnEventThatCameBeforeTheInstance) {
+  World world;
+  world.apply(kPaid);
+  pay(world, "1", 7, "B");
+  pay(world, "2", 8, "A");
+  pay(world, "3", 9, "A");
+  const Json one = world.start("paid", {{"order", "A"}});
+  EXPECT_EQ(data_of(world, one), (Json{{"order", "A"}, {"paid", 8}})) << "the oldest first";
+  EXPECT_THAT(world.history(one["id"]),
+              ElementsAre("started", "entered wait", "woken wait", "ended wait"));
+  const Json two = world.start("paid", {{"order", "A"}});
+  EXPECT_EQ(data_of(world, two), (Json{{"order", "A"}, {"paid", 8}}))
+      << "each instance gets the event";
+}
+
+TEST(Lookback, ReachesBackAsFarAsTheWindow) {
+  World world;
+  world.apply(kPaid);
+  pay(world, "1", 1);
+  world.run_for(seconds(1));
+  pay(world, "2", 2);
+  world.run_for(minutes(5));
+  const Json started = world.start("paid", {{"order", "A"}});
+  EXPECT_EQ(data_of(world, started), (Json{{"order", "A"}, {"paid", 2}}))
+      << "five minutes before is in the window, and five minutes and a second are not";
+  world.run_for(Duration(1));
+  const Json late = world.start("paid", {{"order", "A"}});
+  EXPECT_EQ(world.status(late["id"]), "waiting");
+  pay(world, "3", 3);
+  EXPECT_EQ(data_of(world, late), (Json{{"order", "A"}, {"paid", 3}}));
+}
+
+TEST(Lookback, OffersEachEventOnce) {
+  World world;
+  world.apply(kTwice);
+  pay(world, "1", 1);
+  const Json started = world.start("twice");
+  EXPECT_EQ(world.instance(started["id"])["state"], "second");
+  world.publish("paid", "1", 1);  // the same event again
+  world.run_until_idle();
+  EXPECT_EQ(world.instance(started["id"])["state"], "second") << "a duplicate";
+  pay(world, "2", 2);
+  EXPECT_EQ(data_of(world, started), (Json{{"first", 1}, {"paid", 2}}));
+}
+
+TEST(Lookback, GivesTwoStatesOfAnInstanceTheEventsInTheirOrder) {
+  for (const bool restarts : {false, true}) {
+    World world;
+    world.apply(kTwice);
+    pay(world, "1", 1);
+    pay(world, "2", 2);
+    pay(world, "3", 3);
+    const Json started = world.start("twice");
+    if (restarts) world.restart();
+    world.run_until_idle();
+    EXPECT_EQ(data_of(world, started), (Json{{"first", 1}, {"paid", 2}})) << restarts;
+  }
+}
+
+TEST(Lookback, DoesNotOfferTheEventThatStartedTheInstance) {
+  World world;
+  world.apply(R"(
+id: next
+start: {type: event, event: {type: paid}}
+states:
+- {id: wait, type: consumeEvent, event: {type: paid, lookback: PT5M}, transition: done}
+- {id: done, type: noop}
+)");
+  pay(world, "1", 1);
+  ASSERT_THAT(world.instances(), SizeIs(1));
+  const std::string id = world.instances()[0]["id"];
+  EXPECT_EQ(world.status(id), "waiting");
+  world.restart();
+  world.run_until_idle();
+  EXPECT_EQ(world.status(id), "waiting");
+  pay(world, "2", 2);
+  EXPECT_EQ(world.instance(id)["output"], (Json{{"paid", 2}}));
+}
+
+TEST(Lookback, DoesNotOfferTheEventsOfTheGroupThatStartedTheInstance) {
+  World world;
+  world.apply(R"(
+id: pair
+start: {type: eventsAnd, events: [{type: paid}, {type: packed}]}
+states:
+- {id: wait, type: eventXor, events: [{type: paid, lookback: PT5M}, {type: packed, lookback: PT5M}]}
+)");
+  pay(world, "1", 1);
+  world.publish("packed", "2", 2);
+  world.run_until_idle();
+  ASSERT_THAT(world.instances(), SizeIs(1));
+  EXPECT_EQ(world.instances()[0]["status"], "waiting");
+}
+
+TEST(Lookback, OffersEarlyEventsBeforeTheEventsThatComeMeanwhile) {
+  World world;
+  world.apply(kTwice);
+  pay(world, "1", 1);
+  world.broker.disconnect();  // the search has to wait
+  const Json started = world.start("twice");
+  EXPECT_EQ(world.status(started["id"]), "running");
+  world.broker.reconnect();
+  world.publish("paid", "2", 2);
+  world.run_until_idle();
+  EXPECT_EQ(data_of(world, started), (Json{{"first", 1}, {"paid", 2}}));
+}
+
+TEST(Lookback, IsSearchedForAgainByTheNextProcess) {
+  World world;
+  world.apply(kPaid);
+  pay(world, "1", 1);
+  world.broker.disconnect();
+  const Json started = world.start("paid", {{"order", "A"}});
+  world.crash();
+  world.broker.reconnect();
+  world.clock.advance(minutes(20));
+  world.recover();
+  world.run_until_idle();
+  EXPECT_EQ(data_of(world, started), (Json{{"order", "A"}, {"paid", 1}}))
+      << "the window is counted from the time at which the instance came to the state";
+}
+
+TEST(Lookback, FillsTheEntriesOfAStateOfTypeEventAnd) {
+  World world;
+  world.apply(R"(
+id: both
+states:
+- id: wait
+  type: eventAnd
+  events:
+  - {type: a, lookback: PT5M}
+  - {type: b}
+  - {type: a, lookback: PT5M}
+)");
+  world.publish("a", "1", 1);
+  world.publish("b", "2", 2);
+  world.publish("a", "3", 3);
+  world.publish("a", "4", 4);
+  world.run_until_idle();
+  const Json started = world.start("both");
+  EXPECT_EQ(world.status(started["id"]), "waiting") << "the entry of b does not look back";
+  EXPECT_EQ(world.metric("millrace_listeners"), 1);
+  world.publish("b", "5", 5);
+  world.run_until_idle();
+  EXPECT_EQ(data_of(world, started), (Json{{"a", {1, 3}}, {"b", 5}}));
+}
+
+TEST(Lookback, TakesTheOldestEventOfAStateOfTypeEventXor) {
+  World world;
+  world.apply(R"(
+id: either
+states:
+- id: wait
+  type: eventXor
+  events:
+  - {type: a, lookback: PT5M, transition: was-a}
+  - {type: b, lookback: PT5M, transition: was-b}
+- {id: was-a, type: noop}
+- {id: was-b, type: noop}
+)");
+  world.publish("b", "1", 1);
+  world.publish("a", "2", 2);
+  world.run_until_idle();
+  const Json started = world.start("either");
+  EXPECT_THAT(world.history(started["id"]), Contains("entered was-b"));
+}
+
+TEST(Lookback, RaisesAnErrorIfTheStreamHasLostEventsOfTheWindow) {
+  World world;
+  world.apply(R"(
+id: caught
+states:
+- id: wait
+  type: consumeEvent
+  event: {type: paid, lookback: PT5M}
+  catch:
+  - {error: millrace.limits.lookback, transition: lost}
+- {id: lost, type: noop}
+)");
+  pay(world, "1", 1);
+  world.run_for(minutes(1));
+  pay(world, "2", 2);
+  world.broker.drop_oldest(1);
+  const Json started = world.start("caught");
+  EXPECT_THAT(world.history(started["id"]), Contains("entered lost"));
+  EXPECT_EQ(world.status(started["id"]), "complete");
+}
+
+TEST(Lookback, DoesNotFindTheEventsOfAStreamThatWasReplaced) {
+  World world;
+  world.apply(kPaid);
+  pay(world, "1", 1);
+  world.broker.recreate_stream();
+  world.broker.reconnect();
+  world.run_until_idle();
+  pay(world, "2", 2);
+  const Json started = world.start("paid", {{"order", "A"}});
+  EXPECT_EQ(data_of(world, started), (Json{{"order", "A"}, {"paid", 2}}));
+}
+
+TEST(Lookback, RespectsTheTargetOfAnEvent) {
+  World world;
+  world.apply(kPaid);
+  world.publish(
+      "paid", "1", 1,
+      {{"order", "A"}, {std::string(kTargetAttribute), workflow_target(WorkflowNumber(9))}});
+  world.publish(
+      "paid", "2", 2,
+      {{"order", "A"}, {std::string(kTargetAttribute), workflow_target(WorkflowNumber(1))}});
+  world.run_until_idle();
+  const Json started = world.start("paid", {{"order", "A"}});
+  EXPECT_EQ(data_of(world, started), (Json{{"order", "A"}, {"paid", 2}}));
+}
+
+TEST(Lookback, EndsWithItsState) {
+  World world;
+  world.apply(R"(
+id: brief
+states:
+- id: wait
+  type: consumeEvent
+  timeout: PT10S
+  event: {type: paid, lookback: PT5M}
+  catch:
+  - {error: direktiv.stateTimeout, transition: late}
+- {id: late, type: noop}
+)");
+  pay(world, "1", 1);
+  world.broker.disconnect();
+  const Json started = world.start("brief");
+  const Json cancelled = world.start("brief");
+  world.must(CancelInstance{
+      .ns = "default", .instance = parse_instance_id(cancelled["id"].get<std::string>()).value()});
+  world.run_for(seconds(10));
+  EXPECT_EQ(world.status(cancelled["id"]), "cancelled");
+  world.broker.reconnect();
+  world.run_until_idle();
+  EXPECT_EQ(world.status(cancelled["id"]), "cancelled");
+  EXPECT_EQ(world.status(started["id"]), "complete");
+}
+
+TEST(Lookback, CostsAnInstanceWithoutItNothing) {
+  World world;
+  world.apply(R"(
+id: plain
+states:
+- {id: wait, type: consumeEvent, event: {type: paid}}
+)");
+  pay(world, "1", 1);
+  const Json started = world.start("plain");
+  EXPECT_EQ(world.status(started["id"]), "waiting");
+  pay(world, "2", 2);
+  EXPECT_EQ(data_of(world, started), (Json{{"paid", 2}}));
+}
+
+}  // namespace
+}  // namespace millrace

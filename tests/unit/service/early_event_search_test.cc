@@ -1,0 +1,226 @@
+#include "orchestrator/service/early_event_search.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using Sequences = std::vector<uint64_t>;
+
+const TimePoint kNow = from_millis(1'700'000'000'000);
+constexpr int64_t kStream = 5;
+
+/// A stream in memory that counts what is read, a few messages a page.
+class FakeStream final : public StoredEvents {
+ public:
+  void add(const std::string& ns, TimePoint stamped, const std::string& type = "a",
+           size_t bytes = 0) {
+    ++last_;
+    const Event event{.id = std::to_string(last_),
+                      .source = "/s",
+                      .type = type,
+                      .datacontenttype = "text/plain",
+                      .data = std::string(bytes, '1')};
+    events_.push_back(
+        {.ns = ns, .sequence = last_, .stamped = stamped, .message = encode_nats(event)});
+  }
+  void lose_first(TimePoint complete_since) {
+    events_.erase(events_.begin());
+    complete_since_ = complete_since;
+  }
+  void replace() { ++created_; }
+
+  Result<StreamSpan> span() override {
+    if (is_away) return fail("broker.unreachable", "away");
+    return StreamSpan{.created = created_,
+                      .first = events_.empty() ? last_ + 1 : events_.front().sequence,
+                      .last = last_,
+                      .complete_since = complete_since_};
+  }
+  Result<StoredEvent> get(uint64_t) override { return fail("event.not_found", "not used"); }
+  Result<Page> read(const Range& range) override {
+    if (is_away) return fail("broker.unreachable", "away");
+    Page page;
+    for (const StoredEvent& one : events_) {
+      if (one.ns != range.ns || one.sequence < range.first || one.sequence > range.last) continue;
+      if (range.since && one.stamped < *range.since) continue;
+      if (page.events.size() == 3) {
+        page.next = one.sequence;
+        break;
+      }
+      read_.push_back(one.sequence);
+      page.events.push_back(one);
+    }
+    return page;
+  }
+  /// The sequences that were read since the last call.
+  Sequences take_read() { return std::exchange(read_, {}); }
+  uint64_t last() const { return last_; }
+
+  bool is_away = false;
+
+ private:
+  std::vector<StoredEvent> events_;
+  uint64_t last_ = 0;
+  int64_t created_ = kStream;
+  TimePoint complete_since_ = TimePoint::min();
+  Sequences read_;
+};
+
+class EarlyEventSearchTest : public testing::Test {
+ protected:
+  /// Asks for the first event of the type within five minutes before `now`.
+  void ask(const std::string& name, TimePoint now = kNow, const std::string& ns = "default",
+           const std::string& type = "a") {
+    search_.ask({.listeners = {{.filter = {.type = type}, .since = now - minutes(5)}},
+                 .until = {.stream = 1, .sequence = stream_.last()},
+                 .space = ns,
+                 .stream_created = created_},
+                [this, name](const EarlyEvents& found) {
+                  answers_ += name +
+                              (!found           ? " " + found.error().code
+                               : found->empty() ? " none"
+                                                : fmt::format(" {}", found->at(0).sequence)) +
+                              "; ";
+                });
+  }
+  /// Does all work; returns the answers since the last call.
+  std::string work() {
+    for (int i = 0; i < 1'000 && search_.has_work(); ++i) EXPECT_TRUE(search_.turn(Duration(i)));
+    EXPECT_FALSE(search_.has_work());
+    return std::exchange(answers_, {});
+  }
+
+  FakeStream stream_;
+  EarlyEventSearch search_{stream_, {.window_bytes = 10'000, .all_bytes = 15'000}};
+  int64_t created_ = kStream;
+  std::string answers_;
+};
+
+TEST_F(EarlyEventSearchTest, ReadsTheWindowOnceForAllSearches) {
+  stream_.add("default", kNow - minutes(6));
+  for (int i = 0; i < 4; ++i) stream_.add("default", kNow - minutes(4) + seconds(i));
+  stream_.add("other", kNow);
+  ask("one");
+  ask("two");
+  ask("three", kNow, "default", "b");
+  EXPECT_EQ(work(), "one 2; two 2; three none; ");
+  EXPECT_EQ(stream_.take_read(), (Sequences{2, 3, 4, 5}));
+  stream_.add("default", kNow, "b");
+  ask("four", kNow + seconds(1), "default", "b");
+  ask("five", kNow + seconds(61));
+  EXPECT_EQ(work(), "four 7; five 3; ");
+  EXPECT_EQ(stream_.take_read(), Sequences{7}) << "only what has come since";
+}
+
+TEST_F(EarlyEventSearchTest, ReadsAgainForALongerWindowAndAfterALongTime) {
+  stream_.add("default", kNow - minutes(6));
+  stream_.add("default", kNow - minutes(4));
+  ask("one");
+  EXPECT_EQ(work(), "one 2; ");
+  ask("longer", kNow - minutes(1));
+  EXPECT_EQ(work(), "longer 1; ");
+  EXPECT_EQ(stream_.take_read(), (Sequences{2, 1, 2}));
+  stream_.add("default", kNow + minutes(30));
+  stream_.add("default", kNow + minutes(58));
+  ask("later", kNow + minutes(60));
+  EXPECT_EQ(work(), "later 4; ");
+  EXPECT_EQ(stream_.take_read(), Sequences{4}) << "what came between the windows is not read";
+}
+
+TEST_F(EarlyEventSearchTest, WaitsWhileTheBrokerIsAway) {
+  stream_.add("default", kNow);
+  ask("one");
+  stream_.is_away = true;
+  EXPECT_EQ(search_.turn({}).error().code, "broker.unreachable");
+  EXPECT_TRUE(search_.has_work());
+  stream_.is_away = false;
+  EXPECT_EQ(work(), "one 1; ");
+}
+
+TEST_F(EarlyEventSearchTest, GivesEachNamespaceItsTurn) {
+  for (int i = 0; i < 30; ++i) stream_.add("many", kNow);
+  stream_.add("few", kNow);
+  ask("many", kNow, "many");
+  ask("few", kNow, "few");
+  EXPECT_EQ(work(), "few 31; many 1; ");
+}
+
+TEST_F(EarlyEventSearchTest, RefusesAWindowThatTheStreamHasLostInPart) {
+  stream_.add("default", kNow - minutes(4));
+  stream_.add("default", kNow - minutes(2));
+  stream_.lose_first(kNow - minutes(3));
+  ask("one");
+  EXPECT_EQ(work(), "one millrace.limits.lookback; ");
+  ask("later", kNow + minutes(2));
+  EXPECT_EQ(work(), "later 2; ");
+  stream_.lose_first(kNow + minutes(1));
+  ask("from memory", kNow + minutes(2));
+  EXPECT_EQ(work(), "from memory 2; ") << "it was read before it was lost";
+}
+
+TEST_F(EarlyEventSearchTest, NoticesWhatWasLostBeforeItWasRead) {
+  stream_.add("default", kNow);
+  ask("one");
+  EXPECT_EQ(work(), "one 1; ");
+  stream_.add("default", kNow + seconds(1), "b");
+  stream_.add("default", kNow + seconds(2));
+  stream_.lose_first(TimePoint::min());
+  stream_.lose_first(kNow + seconds(2));
+  ask("two", kNow + seconds(3), "default", "b");
+  EXPECT_EQ(work(), "two millrace.limits.lookback; ");
+}
+
+TEST_F(EarlyEventSearchTest, RefusesAWindowWithTooManyBytes) {
+  for (int i = 0; i < 8; ++i) stream_.add("default", kNow - minutes(4) + minutes(i), "a", 2'000);
+  ask("one");
+  EXPECT_EQ(work(), "one millrace.limits.lookback; ");
+  ask("two", kNow + minutes(6));
+  EXPECT_EQ(work(), "two 6; ") << "a later window is smaller";
+}
+
+TEST_F(EarlyEventSearchTest, FindsNothingInAStreamThatWasReplaced) {
+  stream_.add("default", kNow);
+  created_ = 0;
+  ask("before the replacement");
+  EXPECT_EQ(work(), "before the replacement none; ");
+  EXPECT_EQ(stream_.take_read(), Sequences());
+  created_ = kStream;
+  stream_.replace();
+  ask("during the replacement");
+  EXPECT_EQ(work(), "during the replacement none; ");
+  created_ = kStream + 1;
+  ask("after the replacement");
+  EXPECT_EQ(work(), "after the replacement 1; ");
+}
+
+TEST_F(EarlyEventSearchTest, BoundsTheMemoryOfAllNamespaces) {
+  for (const char* const ns : {"x", "y", "z"}) {
+    for (int i = 0; i < 4; ++i) stream_.add(ns, kNow, "a", 2'000);
+  }
+  for (const char* const ns : {"x", "y", "z"}) ask(ns, kNow, ns);
+  EXPECT_EQ(work().size(), std::string("x 1; y 5; z 9; ").size()) << "all are answered";
+}
+
+TEST_F(EarlyEventSearchTest, ForgetsEventsThatAreNotUsed) {
+  stream_.add("default", kNow);
+  ask("one");
+  EXPECT_EQ(work(), "one 1; ");
+  stream_.take_read();
+  search_.forget_unused(minutes(9));
+  ask("two");
+  EXPECT_EQ(work(), "two 1; ");
+  EXPECT_EQ(stream_.take_read(), Sequences());
+  search_.forget_unused(minutes(10) + seconds(1));
+  ask("three");
+  EXPECT_EQ(work(), "three 1; ");
+  EXPECT_EQ(stream_.take_read(), Sequences{1});
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,51 @@
+#include "orchestrator/service/early_event_thread.h"
+
+#include <future>
+
+#include <gtest/gtest.h>
+
+#include "broker/memory_stored_events.h"
+#include "scenarios/virtual_clock.h"
+
+namespace millrace {
+namespace {
+
+LookBack one_search(const MemoryBroker& broker) {
+  return {.listeners = {{.filter = {.type = "a"}, .since = TimePoint()}},
+          .until = {.stream = 1, .sequence = broker.last_sequence()},
+          .space = "default",
+          .stream_created = broker.created()};
+}
+
+TEST(EarlyEventThread, AnswersSearches) {
+  const VirtualClock clock;
+  MemoryBroker broker(clock);
+  MemoryStoredEvents events(broker);
+  NatsMessage message = encode_nats(Event{.id = "1", .source = "/s", .type = "a"});
+  message.subject = "millrace.events.default.a";
+  broker.inject(message);
+  EarlyEventThread thread(events, clock);
+  for (int i = 0; i < 2; ++i) {
+    std::promise<size_t> found;
+    thread.ask(one_search(broker),
+               [&](const EarlyEvents& early) { found.set_value(early ? early->size() : 0); });
+    EXPECT_EQ(found.get_future().get(), 1U);
+  }
+}
+
+TEST(EarlyEventThread, EndsWithSearchesThatWaitForTheBroker) {
+  const VirtualClock clock;
+  MemoryBroker broker(clock);
+  MemoryStoredEvents events(broker);
+  broker.inject({"millrace.events.default.a", {}, "x"});
+  broker.disconnect();
+  bool answered = false;
+  {
+    EarlyEventThread thread(events, clock);
+    thread.ask(one_search(broker), [&](const EarlyEvents&) { answered = true; });
+  }
+  EXPECT_FALSE(answered);
+}
+
+}  // namespace
+}  // namespace millrace
