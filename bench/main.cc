@@ -35,6 +35,7 @@ constexpr Benchmark kBenchmarks[] = {
     {"crowd", millrace::crowd},
     {"beside", millrace::beside},
     {"why", millrace::why},
+    {"lookback", millrace::lookback},
 };
 
 struct Mode {

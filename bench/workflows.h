@@ -102,6 +102,30 @@ states:
       source: bench
 )";
 
+/// Takes an event that came before the instance started, and generates an event.
+inline constexpr const char* kEarly = R"(
+id: early
+start:
+  type: event
+  event:
+    type: early.start
+states:
+  - id: wait
+    type: consumeEvent
+    event:
+      type: early.paid
+      context:
+        key: jq(.["early.start"].key)
+      lookback: PT5M
+    transition: publish
+  - id: publish
+    type: generateEvent
+    event:
+      type: early.done
+      source: bench
+      data: jq(.["early.start"].key)
+)";
+
 /// A workflow that a group of two events with the same key starts (eventsAnd).
 inline constexpr const char* kPair = R"(
 id: pair

@@ -11,7 +11,7 @@
 #include "language/own_policy.h"
 #include "model/hops.h"
 #include "orchestrator/engine/control.h"
-#include "orchestrator/engine/events.h"
+#include "orchestrator/engine/early_events.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/engine/step_context.h"
 #include "orchestrator/engine/timeouts.h"
@@ -30,8 +30,7 @@ bool waited_long_for_calls(const Instance& instance, TimePoint now) {
   });
 }
 
-// Stimuli other than events (events.h), timers (timeouts.h) and operations of an operator
-// (control.h).
+// Stimuli other than timers (timeouts.h) and operations of an operator (control.h).
 
 void apply(StepContext& step, const Proceed&) {
   const Instance& instance = step.instance;
@@ -43,6 +42,24 @@ void apply(StepContext& step, const Proceed&) {
   // The instance is still in the state that it leaves, so nothing else has happened.
   const bool is_there = instance.entered == entered;
   step.result.only_removes_calls = removes && is_there && step.result.unfinished;
+}
+
+void apply(StepContext& step, const EvaluationDone& resumed) {
+  const Instance& instance = step.instance;
+  if (!instance.parked || instance.paused || evaluation_of(instance) != resumed.step) return;
+  step.makes_more = true;
+  step.early = resumed.early;
+  const uint64_t entered = instance.entered;
+  proceed(step, resumed.results);
+  if (resumed.early != nullptr && *resumed.early) offer_early(step, **resumed.early, entered);
+}
+
+void apply(StepContext& step, const Matched& matched) {
+  Instance& instance = step.instance;
+  if (instance.phase != Phase::kWaiting) return;
+  instance.listen_from = matched.position;
+  if (step.workflow.looks_back) instance.consumed.add(matched.position.event, matched.known_as);
+  take_event(step, *matched.event, matched.entries);
 }
 
 void apply(StepContext& step, const Returned& returned) {
@@ -364,6 +381,20 @@ void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome) {
     ++instance.step;
     begin_wait(step);
   }
+}
+
+void take_event(StepContext& step, const Event& event, std::span<const size_t> entries) {
+  Instance& instance = step.instance;
+  instance.hops = hops_of(event);
+  // The instance cannot wake itself for ever: a chain of generated events ends at kMaxHops.
+  count_again(instance);
+  step.record(HistoryKind::kWoken,
+              LazyJson::object({{"type", event.type}, {"source", event.source}, {"id", event.id}}));
+  const LazyJson found = instance.data.without_tree();
+  Visit visit = step.visit();
+  apply_outcome(step, visit, step.state().take(visit, event, entries));
+  keep_found(instance, visit, found);
+  proceed(step);
 }
 
 void keep_found(Instance& instance, const Visit& visit, const LazyJson& data) {

@@ -66,6 +66,9 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results = {});
 /// transform fails, the next attempt, automatic or manual, starts with this data.
 void keep_found(Instance& instance, const Visit& visit, const LazyJson& data);
 
+/// Gives the waiting instance an event that its listeners with these entries match.
+void take_event(StepContext& step, const Event& event, std::span<const size_t> entries);
+
 /// Adds the effects and records of a visit to the result, then applies its outcome.
 void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome);
 
