@@ -135,13 +135,13 @@ Raised raised_by_state(const Node& state, bool is_interrupted) {
   if (value_of(state, "timeout") != nullptr) raised.add({"direktiv.stateTimeout"});
   if (value_of(state, "log") != nullptr) raised.add({"millrace.limits.log"});
   walk(state, state_grammar(), "", [&](const Place& place) {
-    const Kind kind = place.rule.kind;
-    if (kind == Kind::kPatterns) {
+    if (place.rule.kind == Kind::kPatterns) {
       if (has_jq(place.member.value)) raised.add({"direktiv.event.jq"});
-    } else if (kind == Kind::kQuery ||
+    } else if (place.rule.kind == Kind::kQuery ||
                (place.rule.object == nullptr && has_jq(place.member.value))) {
       add_jq(raised);
     }
+    if (place.rule.is("lookback")) raised.add({"millrace.limits.lookback"});
     const bool replaces_data = place.rule.is("transform") || place.rule.is("defaultTransform");
     if (replaces_data) raised.add({"millrace.limits.data"});
   });

@@ -78,6 +78,22 @@ states:
           "error; remove this entry [lint.catch_never]"));
 }
 
+TEST(LintErrors, KnowsThatOnlyAStateThatLooksBackRaisesTheErrorOfItsLimit) {
+  const auto warnings = [](const char* key) {
+    return warnings_of(fmt::format(R"(
+id: a
+states:
+- id: a
+  type: eventXor
+  events: [{{type: t{}}}, {{type: u}}]
+  catch: [{{error: millrace.limits.lookback}}]
+)",
+                                   key));
+  };
+  EXPECT_THAT(warnings(", lookback: PT5M"), IsEmpty());
+  EXPECT_THAT(warnings(""), ElementsAre(HasSubstr("lint.catch_never")));
+}
+
 TEST(LintErrors, SuggestsTheErrorCodeForAMisspeltErrorCode) {
   EXPECT_THAT(lint_of(R"(
 id: a

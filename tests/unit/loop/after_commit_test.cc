@@ -196,5 +196,28 @@ TEST_F(AfterCommitTest, ReadsNothingFromTheStore) {
   EXPECT_TRUE(engine().tx.write_set().empty());
 }
 
+TEST_F(AfterCommitTest, SearchesForEarlyEvents) {
+  const FollowingTurns next = rig().perform({LookBack{.ns = default_ns(),
+                                                      .instance = numbered_id(1),
+                                                      .workflow = WorkflowNumber(2),
+                                                      .step = 3,
+                                                      .before = std::vector<EvaluationResult>(1),
+                                                      .space = "default"}});
+  EXPECT_EQ(next.evaluations, (EvaluationLoad{.count = 1})) << "the search counts for backpressure";
+  ASSERT_THAT(rig().looked_back, SizeIs(1));
+  EXPECT_EQ(rig().looked_back[0].first.space, "default");
+  rig().looked_back[0].second(std::vector<EarlyEvent>{{.sequence = 5}});
+  Work work;
+  rig().intake.gather(work);
+  ASSERT_THAT(work.evaluated, SizeIs(1));
+  const EvaluatedInput& input = work.evaluated[0];
+  EXPECT_EQ(input.instance, numbered_id(1));
+  EXPECT_EQ(input.workflow, WorkflowNumber(2));
+  EXPECT_EQ(input.step, 3U);
+  EXPECT_THAT(input.results, SizeIs(1)) << "the results of the evaluations before";
+  ASSERT_TRUE(input.early && *input.early);
+  EXPECT_EQ(input.early->value().at(0).sequence, 5U);
+}
+
 }  // namespace
 }  // namespace millrace
