@@ -6,7 +6,6 @@
 #include <mutex>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
@@ -18,8 +17,8 @@
 #include "model/instance.h"
 #include "orchestrator/loop/namespace_gauge.h"
 #include "orchestrator/loop/retention_metrics.h"
+#include "orchestrator/loop/store_metrics.h"
 #include "orchestrator/loop/unit_metrics.h"
-#include "orchestrator/size/store_figures.h"
 
 namespace millrace {
 namespace {
@@ -274,48 +273,7 @@ struct Metrics::Series {
   Followed live_changes_lost{counter("millrace_live_changes_lost_total",
                                      "Changed instances that live messages only count.")};
 
-  std::mutex store_lock;  // guards all members below
-  prometheus::Gauge& store_data = gauge("millrace_store_data_bytes", "Size of the file data.mdb.");
-  prometheus::Gauge& store_used =
-      gauge("millrace_store_used_bytes", "Bytes of the pages of data.mdb that have rows.");
-  prometheus::Gauge& store_free =
-      gauge("millrace_store_free_bytes",
-            "Bytes of the free pages of data.mdb, which the next rows use before the file grows.");
-  prometheus::Gauge& store_journal =
-      gauge("millrace_store_journal_bytes", "Size of the two journal files.");
-  prometheus::Gauge& store_waiting =
-      gauge("millrace_store_waiting_rows",
-            "Rows in memory and in the journal that are not part of a completed checkpoint.");
-  prometheus::Gauge& store_waiting_bytes =
-      gauge("millrace_store_waiting_bytes", "Memory of these rows, with all their versions.");
-  prometheus::Gauge& archive_bytes =
-      gauge("millrace_archive_bytes",
-            "Size of the files of the archive, of all namespaces; 0: there is none, or its size is "
-            "not known.");
-  prometheus::Gauge& checkpoint_rate = gauge(
-      "millrace_store_checkpoint_bytes_per_second",
-      "How many committed bytes a second checkpoints bring into data.mdb, as measured; 0: not "
-      "measured yet.");
-  prometheus::Gauge& commit_waits =
-      gauge("millrace_store_commit_wait_seconds",
-            "How long commits have waited for checkpoints since the store was opened.");
-  prometheus::Gauge& oldest_ended =
-      gauge("millrace_oldest_ended_instance_start_seconds",
-            "Unix time at which the oldest ended instance that the store has was started; 0: the "
-            "store has no ended instance.");
-  NamespaceGauge ns_live{registry, "millrace_namespace_live_instances",
-                         "Instances that have not ended."};
-  NamespaceGauge ns_ended{registry, "millrace_namespace_ended_instances",
-                          "Ended instances that the store has."};
-  NamespaceGauge ns_row_bytes{registry, "millrace_namespace_row_bytes",
-                              "Bytes of the rows of instances, without history."};
-  NamespaceGauge ns_history_bytes{registry, "millrace_namespace_history_bytes",
-                                  "Bytes of the histories of instances."};
-  NamespaceGauge ns_other_bytes{registry, "millrace_namespace_other_bytes",
-                                "Bytes of the other rows that count for the quota storeBytes."};
-  NamespaceGauge ns_oldest_ended{
-      registry, "millrace_namespace_oldest_ended_instance_start_seconds",
-      "Unix time at which the oldest ended instance of the namespace was started."};
+  StoreMetrics store{registry};
 };
 
 std::string_view to_string(BrokerLoss::Kind kind) {
@@ -452,38 +410,7 @@ void Metrics::set(const PartLevels& levels) {
   series_->live_changes_lost.set(levels.live_changes_lost);
 }
 
-void Metrics::set_store(const StoreFigures& figures) {
-  const std::lock_guard lock(series_->store_lock);
-  series_->store_data.Set(static_cast<double>(figures.size.data_bytes));
-  series_->store_used.Set(static_cast<double>(figures.size.used_bytes));
-  series_->store_free.Set(static_cast<double>(figures.size.free_bytes));
-  series_->store_journal.Set(static_cast<double>(figures.size.journal_bytes));
-  series_->store_waiting.Set(static_cast<double>(figures.size.waiting_rows));
-  series_->store_waiting_bytes.Set(static_cast<double>(figures.size.waiting_bytes));
-  series_->archive_bytes.Set(static_cast<double>(figures.archive_bytes.value_or(0)));
-  series_->checkpoint_rate.Set(static_cast<double>(figures.checkpoint_rate.value_or(0)));
-  series_->commit_waits.Set(std::chrono::duration<double>(figures.commit_waits).count());
-  series_->oldest_ended.Set(unix_seconds(figures.oldest_ended));
-  const std::vector<NamespaceUsage> none;
-  const std::vector<NamespaceUsage>& namespaces = figures.namespaces ? *figures.namespaces : none;
-  const auto set_all = [&](NamespaceGauge& gauge, uint64_t Usage::*value) {
-    std::map<std::string, double> values;
-    for (const NamespaceUsage& one : namespaces) {
-      values.emplace(one.ns, static_cast<double>(one.usage.*value));
-    }
-    gauge.set(values);
-  };
-  set_all(series_->ns_live, &Usage::live);
-  set_all(series_->ns_ended, &Usage::ended);
-  set_all(series_->ns_row_bytes, &Usage::row_bytes);
-  set_all(series_->ns_history_bytes, &Usage::history_bytes);
-  set_all(series_->ns_other_bytes, &Usage::counted_bytes);
-  std::map<std::string, double> oldest;
-  for (const NamespaceUsage& one : namespaces) {
-    if (one.oldest_ended) oldest.emplace(one.ns, unix_seconds(one.oldest_ended));
-  }
-  series_->ns_oldest_ended.set(oldest);
-}
+void Metrics::set_store(const StoreFigures& figures) { series_->store.set(figures); }
 
 void Metrics::count(const BrokerLoss& loss) {
   series_->losses[static_cast<size_t>(loss.kind)]->Increment();
