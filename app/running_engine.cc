@@ -322,6 +322,7 @@ PartLevels RunningEngine::levels() const {
                        .index_questions = intake_.answered_questions(),
                        .http_running = http.total.running,
                        .http_waiting = http.total.waiting,
+                       .lookbacks_waiting = early_events_.waiting(),
                        .evaluations_waiting = jq.waiting,
                        .evaluations_running = jq.running,
                        .jq_workers = jq.ready_workers,

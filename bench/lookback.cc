@@ -28,7 +28,7 @@ constexpr double kEarlyRate = 4'500;
 constexpr double kEntryRate = 500;
 /// Seconds until the first instance starts.
 constexpr double kLead = 2;
-constexpr double kPatience = 60;
+constexpr double kLongestWait = 60;
 
 /// Sends the events at a fixed rate, whether or not millrace keeps up, and measures each instance
 /// from the time at which its event should have been sent.
@@ -55,7 +55,7 @@ class EarlyLoad {
       client_.flush();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    const double ends = watch_.seconds() + kPatience;
+    const double ends = watch_.seconds() + kLongestWait;
     while (done_ < kEntries && watch_.seconds() < ends) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }

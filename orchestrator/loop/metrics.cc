@@ -251,6 +251,8 @@ struct Metrics::Series {
   NamespaceGauge ns_http_waiting{
       registry, "millrace_namespace_http_waiting",
       "Outgoing HTTP requests of the namespace that wait for a connection."};
+  prometheus::Gauge& lookbacks_waiting =
+      gauge("millrace_lookbacks_waiting", "States that wait until their lookback is read.");
   prometheus::Gauge& evaluations_waiting =
       gauge("millrace_evaluations_waiting", "Evaluations that wait for a jq worker.");
   prometheus::Gauge& evaluations_running =
@@ -399,6 +401,7 @@ void Metrics::set(const PartLevels& levels) {
   series_->http_waiting.Set(static_cast<double>(levels.http_waiting));
   series_->ns_http_running.set(levels.namespace_http_running);
   series_->ns_http_waiting.set(levels.namespace_http_waiting);
+  series_->lookbacks_waiting.Set(static_cast<double>(levels.lookbacks_waiting));
   series_->evaluations_waiting.Set(static_cast<double>(levels.evaluations_waiting));
   series_->evaluations_running.Set(static_cast<double>(levels.evaluations_running));
   series_->jq_workers.Set(static_cast<double>(levels.jq_workers));

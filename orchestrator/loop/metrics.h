@@ -67,6 +67,7 @@ struct PartLevels {
   std::map<std::string, uint64_t> namespace_http_running;
   std::map<std::string, uint64_t> namespace_http_waiting;
 
+  size_t lookbacks_waiting = 0;    ///< searches for early events that are not answered
   size_t evaluations_waiting = 0;  ///< evaluations that wait for a jq worker
   size_t evaluations_running = 0;
   size_t jq_workers = 0;  ///< jq workers that are ready

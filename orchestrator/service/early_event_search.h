@@ -39,6 +39,8 @@ class EarlyEventSearch {
   /// Adds a search. turn() calls `done` once.
   void ask(LookBack asked, Done done);
 
+  /// How many searches turn() has not answered yet.
+  size_t waiting() const { return waiting_; }
   /// Whether turn() has something to do.
   bool has_work() const { return waiting_ > 0; }
 

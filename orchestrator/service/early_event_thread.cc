@@ -33,11 +33,17 @@ void EarlyEventThread::ask(LookBack asked, Done done) {
   changed_.notify_all();
 }
 
+size_t EarlyEventThread::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return asked_.size() + searching_;
+}
+
 void EarlyEventThread::run() {
   name_thread("lookback");
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     auto asked = std::exchange(asked_, {});
+    searching_ += asked.size();
     lock.unlock();
     for (auto& [look_back, done] : asked) search_.ask(std::move(look_back), std::move(done));
     if (search_.has_work()) {
@@ -46,6 +52,7 @@ void EarlyEventThread::run() {
       search_.forget_unused(clock_.elapsed());
     }
     lock.lock();
+    searching_ = search_.waiting();
     const auto is_stopped = [this] { return stopping_; };
     if (failing_) {
       changed_.wait_for(lock, kBetweenTries, is_stopped);

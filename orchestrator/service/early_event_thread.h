@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -33,6 +34,9 @@ class EarlyEventThread {
   /// half second.
   void ask(LookBack asked, Done done);
 
+  /// How many searches were not answered yet. Any thread.
+  size_t waiting() const;
+
  private:
   void run();
   void note(const Status& turned);
@@ -43,10 +47,11 @@ class EarlyEventThread {
   EarlyEventSearch search_;
   bool failing_ = false;  ///< the last turn failed
 
-  std::mutex mutex_;  // guards the members below
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   bool stopping_ = false;
   std::vector<std::pair<LookBack, Done>> asked_;
+  size_t searching_ = 0;  ///< the searches of search_
   std::thread thread_;
 };
 

@@ -25,12 +25,14 @@ states:
 )";
 
 /// Takes two payments, one after the other.
-constexpr const char *kTwice = R"(
+constexpr const char* kTwice = R"(
 id: twice
 states:
-- {id: first, type: consumeEvent, event: {type: paid, lookback: PT5M}, transform: "jq({first: .paid})",
-                     transition : second
-}
+- id: first
+  type: consumeEvent
+  event: {type: paid, lookback: PT5M}
+  transform: 'jq({first: .paid})'
+  transition: second
 - {id: second, type: consumeEvent, event: {type: paid, lookback: PT5M}}
 )";
 

@@ -20,7 +20,7 @@ states:
 
 Fingerprint known_as(uint64_t sequence) { return fingerprint({std::to_string(sequence)}); }
 
-EarlyEvent early(uint64_t sequence, const std::string& type, uint32_t entry = 0) {
+EarlyEvent early_event(uint64_t sequence, const std::string& type, uint32_t entry = 0) {
   return {.sequence = sequence,
           .known_as = known_as(sequence),
           .event = std::make_shared<const Event>(
@@ -36,7 +36,7 @@ TEST(EarlyEvents, AreRememberedAndNotAskedForAgain) {
   EXPECT_FALSE(run.looked_back()->fills_each);
   EXPECT_EQ(run.looked_back()->until, run.instance().listen_from.event);
   EXPECT_EQ(run.looked_back()->listeners.at(0).since, run_start() - std::chrono::minutes(5));
-  run.early(std::vector{early(4, "a")});
+  run.early(std::vector{early_event(4, "a")});
   ASSERT_EQ(run.last().early.size(), 1U);
   EXPECT_EQ(run.last().early[0].at, (EventPosition{1, 4}));
   EXPECT_EQ(run.last().early[0].known_as, known_as(4));
@@ -48,9 +48,9 @@ TEST(EarlyEvents, AreRememberedAndNotAskedForAgain) {
 TEST(EarlyEvents, AreTakenAsLongAsTheStateListensForThem) {
   InstanceRun run(load_right_workflow(kTwice));
   run.proceed();
-  run.early(std::vector{early(4, "a"), early(5, "a")});
+  run.early(std::vector{early_event(4, "a"), early_event(5, "a")});
   EXPECT_EQ(run.last().early.size(), 1U) << "the first state takes one event";
-  run.early(std::vector{early(5, "a", 0), early(6, "a", 0), early(7, "b", 1)});
+  run.early(std::vector{early_event(5, "a", 0), early_event(6, "a", 0), early_event(7, "b", 1)});
   EXPECT_EQ(run.last().early.size(), 1U) << "the entry of the second event has an event";
   EXPECT_EQ(run.instance().status, InstanceStatus::kWaiting);
   ASSERT_EQ(run.instance().listeners.size(), 1U);
@@ -61,8 +61,8 @@ TEST(EarlyEvents, OfAnEarlierStepAreDropped) {
   InstanceRun run(load_right_workflow(kTwice));
   run.proceed();
   const uint64_t step = run.looked_back()->step;
-  run.early(std::vector{early(4, "a")});
-  const EarlyEvents late = std::vector{early(4, "a")};
+  run.early(std::vector{early_event(4, "a")});
+  const EarlyEvents late = std::vector{early_event(4, "a")};
   run.give("late", EvaluationDone{.step = step, .results = {}, .early = &late});
   EXPECT_FALSE(run.last().changed);
   EXPECT_EQ(run.instance().consumed.events.size(), 1U);

@@ -42,7 +42,9 @@ TEST(EarlyEventThread, EndsWithSearchesThatWaitForTheBroker) {
   bool answered = false;
   {
     EarlyEventThread thread(events, clock);
+    EXPECT_EQ(thread.waiting(), 0U);
     thread.ask(one_search(broker), [&](const EarlyEvents&) { answered = true; });
+    EXPECT_EQ(thread.waiting(), 1U);
   }
   EXPECT_FALSE(answered);
 }
