@@ -23,6 +23,10 @@ Fingerprint fingerprint_of(std::string_view ns, const Event& event) {
   return fingerprint({ns, event.source, event.id});
 }
 
+Fingerprint fingerprint_of(std::string_view ns, const Attributes& event) {
+  return fingerprint({ns, event.find("source").value_or(""), event.find("id").value_or("")});
+}
+
 size_t Dedupe::Hash::operator()(const Fingerprint& event) const {
   size_t hash = 0;
   std::memcpy(&hash, event.data(), sizeof(hash));

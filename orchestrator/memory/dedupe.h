@@ -10,6 +10,7 @@
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include "base/attributes.h"
 #include "base/batch_notes.h"
 #include "base/bytes.h"
 #include "base/defaults.h"
@@ -23,6 +24,7 @@ namespace millrace {
 
 /// The fingerprint by which a duplicate is recognized.
 Fingerprint fingerprint_of(std::string_view ns, const Event& event);
+Fingerprint fingerprint_of(std::string_view ns, const Attributes& event);
 
 /// How long, and for how many events, ids are remembered.
 struct DedupeWindow {

@@ -62,7 +62,8 @@ Status EarlyEventSearch::turn(Duration now) {
     const bool is_apart = !space.recent.empty() && space.recent.newest() < since &&
                           space.read_to < first.until.sequence;
     const bool is_covered = space.created == first.stream_created &&
-                            (since >= space.since || since < space.cut) && !is_apart;
+                            (since >= space.since || since < space.cut) && !is_apart &&
+                            !space.recent.is_full();
     if (!is_covered) space.begin(first);
     if (space.read_to < first.until.sequence && since >= space.cut) return read_page(ns, space);
     if (space.checked_to < space.read_to) {
@@ -72,7 +73,7 @@ Status EarlyEventSearch::turn(Duration now) {
       if (created != space.created) space.recent.clear();
     }
   }
-  answer(space);
+  TRY(answer(space));
   stays_ = stays_ && !space.asked.empty();
   return {};
 }
@@ -116,7 +117,7 @@ Status EarlyEventSearch::check_stream(Space& space, int64_t& created) {
 }
 
 /// Answers the searches at the front whose windows were read, some at once.
-void EarlyEventSearch::answer(Space& space) {
+Status EarlyEventSearch::answer(Space& space) {
   for (size_t left = kAnsweredAtOnce; left > 0 && !space.asked.empty(); --left) {
     const LookBack& asked = space.asked.front().look_back;
     const TimePoint since = window_of(asked);
@@ -125,14 +126,15 @@ void EarlyEventSearch::answer(Space& space) {
       const bool is_read = asked.stream_created == space.created &&
                            asked.until.sequence <= space.read_to && since >= space.since;
       if (since < space.cut) {
-        found = tl::unexpected(beyond_lookback(fmt::format(
-            "those of the namespace have more than {} MiB", limits_.window_bytes >> 20)));
+        found = tl::unexpected(beyond_lookback(
+            fmt::format("the attributes of those of the namespace need more than {} MiB",
+                        limits_.window_bytes >> 20)));
       } else if (!is_read) {
-        return;
+        return {};
       } else if (since < space.complete) {
         found = tl::unexpected(beyond_lookback("the event stream no longer has all of them"));
       } else {
-        found = space.recent.find(asked);
+        found = TRY(space.recent.find(asked, [this](uint64_t at) { return fetch(at); }));
       }
     }
     Asked answered = std::move(space.asked.front());
@@ -140,6 +142,15 @@ void EarlyEventSearch::answer(Space& space) {
     --waiting_;
     answered.done(std::move(found));
   }
+  return {};
+}
+
+Result<std::optional<Event>> EarlyEventSearch::fetch(uint64_t sequence) {
+  const Result<StoredEvent> stored = events_.get(sequence);
+  if (!stored && stored.error().code != "event.not_found") return tl::unexpected(stored.error());
+  if (!stored) return std::optional<Event>();
+  const Result<Event> event = decode_nats(stored->message);
+  return event ? std::optional<Event>(*event) : std::nullopt;
 }
 
 /// Drops events that no search needs, and the oldest ones if the rest is beyond the limit.

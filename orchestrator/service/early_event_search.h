@@ -8,9 +8,11 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "base/event.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "model/early_events.h"
@@ -21,10 +23,11 @@
 namespace millrace {
 
 struct SearchLimits {
-  /// The events that one namespace may have in memory. A window with more is beyond the limit.
-  size_t window_bytes = size_t{64} << 20;
-  /// The events that all namespaces together may have in memory.
-  size_t all_bytes = size_t{256} << 20;
+  /// The attributes of events that one namespace may have in memory: those of about a million
+  /// events of usual size. A window with more is beyond the limit.
+  size_t window_bytes = size_t{256} << 20;
+  /// The same for all namespaces together.
+  size_t all_bytes = size_t{512} << 20;
   LookbackLimits lookback;
 };
 
@@ -77,8 +80,9 @@ class EarlyEventSearch {
   std::map<std::string, Space>::iterator next_space();
   static TimePoint needed_since(const Space& space);
   Status read_page(const std::string& ns, Space& space);
+  Result<std::optional<Event>> fetch(uint64_t sequence);
   Status check_stream(Space& space, int64_t& created);
-  void answer(Space& space);
+  Status answer(Space& space);
   void bound(Space& space);
   void drop_others(const std::string& ns);
 

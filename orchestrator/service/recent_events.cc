@@ -1,14 +1,14 @@
 #include "orchestrator/service/recent_events.h"
 
 #include <algorithm>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "cloudevents/encoded_event.h"
+#include "matchers/hash_index.h"
 #include "matchers/match_budget.h"
 #include "matchers/pattern_results.h"
 #include "model/event_target.h"
@@ -17,27 +17,33 @@
 namespace millrace {
 namespace {
 
-/// The memory of an entry besides the bytes of its event, about.
-constexpr size_t kBytesOfAnEntry = 200;
+/// The memory of an entry besides the bytes of its attributes, about.
+constexpr size_t kBytesOfAnEntry = 96;
 
-/// An attribute gets into the index if at least so many events have the type.
+/// An attribute gets into the index if at least so many events have the type, and at most so many
+/// attributes of a type.
 constexpr size_t kFewestToLearn = 64;
-/// The most types with such attributes, and attributes of one type.
-constexpr size_t kMostTypes = 256;
-constexpr size_t kMostNames = 8;
+constexpr size_t kMostLearned = 8;
 
 /// The budget of the patterns of one search.
-constexpr MatchBudget kBudget{.has_long_runs = true, .steps = 1'000'000, .bytes = size_t{16} << 20};
+constexpr MatchBudget kSearchBudget{
+    .has_long_runs = true, .steps = 1'000'000, .bytes = size_t{16} << 20};
 
-/// The size from which removed places are erased from a list that consists of them by half.
+/// The number of removed places from which they are erased from a list that consists of them by
+/// half.
 constexpr size_t kFewestErased = 64;
 
-/// The search of one listener through the places that may match it.
-struct Walk {
-  const EarlyListener* listener = nullptr;
-  const std::vector<uint64_t>* places = nullptr;
-  size_t next = 0;
-};
+constexpr uint32_t kNoEvent = std::numeric_limits<uint32_t>::max();
+
+uint32_t hash_of(std::string_view text) { return HashIndex::hash_of(text, 0); }
+
+/// Whether the instance that searches may take the event, whose attributes match.
+bool is_for(const Event& event, const LookBack& asked) {
+  // may_take() needs no other fields.
+  return may_take(
+      event,
+      Instance{.id = asked.instance, .ns = asked.ns, .revision = {.workflow = asked.workflow}});
+}
 
 }  // namespace
 
@@ -53,110 +59,129 @@ TimePoint window_of(const LookBack& asked) {
   return since;
 }
 
-RecentEvents::Key RecentEvents::key_of(std::string_view type, std::string_view name,
-                                       std::string_view text) {
-  constexpr size_t kFactor = 0x9e3779b97f4a7c15;
-  const std::hash<std::string_view> hash;
-  return (hash(type) * kFactor + hash(name)) * kFactor + hash(text);
-}
-
-/// Calls `see` with each key under which the event is in the index.
-template <class See>
-void RecentEvents::each_key(const Attributes& event, const See& see) const {
-  const std::string_view type = event.type();
-  see(key_of(type));
-  const auto learned = learned_.find(type);
-  if (learned == learned_.end()) return;
-  for (const std::string& name : learned->second) {
-    if (const auto text = event.find(name)) see(key_of(type, name, *text));
+/// Puts the event with that number at the front of the list of its value.
+void RecentEvents::link(Learned& learned, const Attributes& event, uint32_t number) {
+  const auto text = event.find(learned.name);
+  uint32_t previous = kNoEvent;
+  if (text) {
+    const auto [newest, is_first] = learned.newest.try_emplace(hash_of(*text), number);
+    if (!is_first) previous = std::exchange(newest->second, number);
   }
+  learned.previous.push_back(previous);
 }
 
 void RecentEvents::add(StoredEvent stored) {
-  Result<EncodedEvent> event = EncodedEvent::take(stored.message);
+  const Result<EncodedEvent> event = EncodedEvent::take(stored.message);
   if (!event) return;  // it became a dead letter
-  const TimePoint latest = entries_.empty() ? stored.stamped : std::max(newest(), stored.stamped);
-  const uint64_t place = removed_ + entries_.size();
-  entries_.push_back({.sequence = stored.sequence,
-                      .stamped = stored.stamped,
-                      .latest = latest,
-                      .event = *std::move(event)});
-  Entry& entry = entries_.back();
-  entry.bytes = entry.event.size() + kBytesOfAnEntry;
-  bytes_ += entry.bytes;
-  each_key(entry.event.attributes(), [&](Key key) { index_[key].places.push_back(place); });
+  const TimePoint stamped = empty() ? stored.stamped : std::max(newest(), stored.stamped);
+  const auto place = static_cast<Place>(removed_ + entries_.size());
+  entries_.push_back(
+      {.sequence = stored.sequence, .stamped = stamped, .attributes = event->attributes()});
+  const Attributes& attributes = entries_.back().attributes;
+  bytes_ += kBytesOfAnEntry + attributes.size();
+  TypeEvents& events = types_[std::string(attributes.type())];
+  const auto number = static_cast<uint32_t>(events.erased + events.places.size());
+  events.places.push_back(place);
+  for (Learned& learned : events.learned) link(learned, attributes, number);
 }
 
 void RecentEvents::drop_oldest() {
-  const Entry& entry = entries_.front();
-  each_key(entry.event.attributes(), [&](Key key) {
-    const auto found = index_.find(key);
-    Places& list = found->second;
-    if (++list.first == list.places.size()) {
-      index_.erase(found);
-    } else if (list.first >= kFewestErased && list.first * 2 >= list.places.size()) {
-      list.places.erase(list.places.begin(),
-                        list.places.begin() + static_cast<ptrdiff_t>(list.first));
-      list.first = 0;
+  const Attributes& attributes = entries_.front().attributes;
+  const auto found = types_.find(std::string(attributes.type()));
+  TypeEvents& events = found->second;
+  const auto number = static_cast<uint32_t>(events.erased + events.first);
+  for (Learned& learned : events.learned) {
+    const auto text = attributes.find(learned.name);
+    const auto newest = text ? learned.newest.find(hash_of(*text)) : learned.newest.end();
+    if (newest != learned.newest.end() && newest->second == number) learned.newest.erase(newest);
+  }
+  if (++events.first == events.places.size()) {
+    types_.erase(found);
+  } else if (events.first >= kFewestErased && events.first * 2 >= events.places.size()) {
+    const auto count = static_cast<ptrdiff_t>(events.first);
+    events.places.erase(events.places.begin(), events.places.begin() + count);
+    for (Learned& learned : events.learned) {
+      learned.previous.erase(learned.previous.begin(), learned.previous.begin() + count);
     }
-  });
-  bytes_ -= entry.bytes;
+    events.erased += static_cast<uint32_t>(events.first);
+    events.first = 0;
+  }
+  bytes_ -= kBytesOfAnEntry + attributes.size();
   entries_.pop_front();
   ++removed_;
 }
 
 void RecentEvents::drop_before(TimePoint since) {
-  while (!entries_.empty() && oldest() < since) drop_oldest();
+  while (!empty() && oldest() < since) drop_oldest();
 }
 
 void RecentEvents::clear() {
   entries_.clear();
-  index_.clear();
-  learned_.clear();
+  types_.clear();
   removed_ = 0;
   bytes_ = 0;
 }
 
-const RecentEvents::Places* RecentEvents::places_of(Key key) const {
-  const auto found = index_.find(key);
-  return found == index_.end() ? nullptr : &found->second;
+/// Puts an attribute of the events into the index; null: they have too many attributes in it.
+RecentEvents::Learned* RecentEvents::learn(TypeEvents& events, const std::string& name) {
+  for (Learned& learned : events.learned) {
+    if (learned.name == name) return &learned;
+  }
+  if (events.learned.size() >= kMostLearned) return nullptr;
+  Learned& learned = events.learned.emplace_back(Learned{.name = name});
+  learned.previous.assign(events.first, kNoEvent);
+  for (size_t i = events.first; i < events.places.size(); ++i) {
+    link(learned, at(events.places[i]).attributes, static_cast<uint32_t>(events.erased + i));
+  }
+  return &learned;
 }
 
-/// Puts an attribute of the events of a type into the index. Returns whether it is there.
-bool RecentEvents::learn(const std::string& type, const std::string& name) {
-  auto learned = learned_.find(type);
-  if (learned == learned_.end()) {
-    if (learned_.size() >= kMostTypes) return false;
-    learned = learned_.emplace(type, std::vector<std::string>()).first;
+/// The places of the events with that value, and perhaps of a few others; nullopt: there are more
+/// than a search may look at.
+std::optional<RecentEvents::Places> RecentEvents::equal_to(const TypeEvents& events,
+                                                           const Learned& learned,
+                                                           std::string_view text) const {
+  Places places;
+  const auto newest = learned.newest.find(hash_of(text));
+  if (newest == learned.newest.end()) return places;
+  const uint32_t first = static_cast<uint32_t>(events.erased + events.first);
+  for (uint32_t number = newest->second; number != kNoEvent && number >= first;
+       number = learned.previous[number - events.erased]) {
+    if (places.size() > limits_.looked_at) return std::nullopt;
+    places.push_back(events.places[number - events.erased]);
   }
-  std::vector<std::string>& names = learned->second;
-  if (std::find(names.begin(), names.end(), name) != names.end()) return true;
-  if (names.size() >= kMostNames) return false;
-  names.push_back(name);
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    const Attributes& event = entries_[i].event.attributes();
-    if (event.type() != type) continue;
-    if (const auto text = event.find(name)) {
-      index_[key_of(type, name, *text)].places.push_back(removed_ + i);
-    }
-  }
-  return true;
+  std::reverse(places.begin(), places.end());
+  return places;
 }
 
-/// The shortest list of places in which each event that the filter matches is; null: there is no
-/// such event.
-const RecentEvents::Places* RecentEvents::fewest(const EventFilter& filter) {
-  const Places* best = places_of(key_of(filter.type));
-  if (best == nullptr || best->size() < kFewestToLearn) return best;
-  for (const Predicate& predicate : filter.predicates) {
-    const bool is_indexed =
-        predicate.kind == Predicate::Kind::kEquals && learn(filter.type, predicate.attribute);
-    if (!is_indexed) continue;
-    const Places* const list = places_of(key_of(filter.type, predicate.attribute, predicate.text));
-    if (list == nullptr) return nullptr;
-    if (list->size() < best->size()) best = list;
+/// The walk through the fewest events among which are all that the listener matches in its window;
+/// nullopt: there are none.
+std::optional<RecentEvents::Walk> RecentEvents::begin_walk(const EarlyListener& listener) {
+  const auto found = types_.find(listener.filter.type);
+  if (found == types_.end()) return std::nullopt;
+  TypeEvents& events = found->second;
+  std::optional<Places> fewest;
+  for (const Predicate& predicate : listener.filter.predicates) {
+    if (events.size() < kFewestToLearn || predicate.kind != Predicate::Kind::kEquals) continue;
+    const Learned* const learned = learn(events, predicate.attribute);
+    if (learned == nullptr) continue;
+    auto places = equal_to(events, *learned, predicate.text);
+    if (places && (!fewest || places->size() < fewest->size())) fewest = std::move(places);
   }
-  return best;
+  Walk walk{.listener = &listener};
+  if (fewest) {
+    walk.own = *std::move(fewest);
+    walk.next = walk.own.data();
+    walk.end = walk.next + walk.own.size();
+  } else {
+    walk.next = events.places.data() + events.first;
+    walk.end = events.places.data() + events.places.size();
+  }
+  walk.next =
+      std::lower_bound(walk.next, walk.end, listener.since,
+                       [&](Place place, TimePoint since) { return at(place).stamped < since; });
+  if (walk.next == walk.end) return std::nullopt;
+  return walk;
 }
 
 /// Whether the window has events of which it is not known whether the instance has taken them.
@@ -164,39 +189,36 @@ bool RecentEvents::has_forgotten(const LookBack& asked) const {
   if (asked.consumed.stream != asked.until.stream || asked.consumed.forgotten == 0) return false;
   const auto first =
       std::lower_bound(entries_.begin(), entries_.end(), window_of(asked),
-                       [](const Entry& one, TimePoint since) { return one.latest < since; });
+                       [](const Entry& one, TimePoint since) { return one.stamped < since; });
   return first != entries_.end() && first->sequence <= asked.consumed.forgotten;
 }
 
-EarlyEvents RecentEvents::find(const LookBack& asked) {
+Result<EarlyEvents> RecentEvents::find(const LookBack& asked, const Fetch& fetch) {
+  const auto beyond = [](std::string_view what) {
+    return EarlyEvents(tl::unexpected(beyond_lookback(what)));
+  };
   if (has_forgotten(asked)) {
-    return tl::unexpected(beyond_lookback(
-        fmt::format("the instance has taken more than {} events in it", ConsumedEvents::kMost)));
+    return beyond(
+        fmt::format("the instance has taken more than {} events in it", ConsumedEvents::kMost));
   }
   std::vector<Walk> walks;
-  std::set<std::pair<uint64_t, size_t>> next;  // the next place of each walk, and its index
+  std::set<std::pair<Place, size_t>> next;  // the next place of each walk, and its index
   for (const EarlyListener& listener : asked.listeners) {
-    const Places* const list = fewest(listener.filter);
-    if (list == nullptr) continue;
-    const auto from = std::lower_bound(
-        list->places.begin() + static_cast<ptrdiff_t>(list->first), list->places.end(),
-        listener.since, [&](uint64_t place, TimePoint since) { return at(place).latest < since; });
-    if (from == list->places.end()) continue;
-    next.emplace(*from, walks.size());
-    walks.push_back({&listener, &list->places, static_cast<size_t>(from - list->places.begin())});
+    std::optional<Walk> walk = begin_walk(listener);
+    if (!walk) continue;
+    next.emplace(*walk->next, walks.size());
+    walks.push_back(*std::move(walk));
   }
 
   std::set<Fingerprint> taken;
   for (const ConsumedEvent& one : asked.consumed.events) taken.insert(one.known_as);
-  // may_take() needs no other fields.
-  const Instance instance{.id = asked.instance, .ns = asked.ns, .revision = {asked.workflow, 0}};
   std::vector<EarlyEvent> found;
   size_t found_bytes = 0;
   PatternResults results;
-  MatchBudget budget = kBudget;
+  MatchBudget budget = kSearchBudget;
   uint64_t over_limit = 0;
   size_t looked_at = 0;
-  std::optional<uint64_t> settled;  // the place of an event that no further listener may take
+  std::optional<Place> settled;  // the place of an event that no further listener may take
   while (!next.empty()) {
     const auto [place, index] = *next.begin();
     next.erase(next.begin());
@@ -204,42 +226,45 @@ EarlyEvents RecentEvents::find(const LookBack& asked) {
     const Entry& entry = at(place);
     if (entry.sequence > asked.until.sequence) break;
     bool is_taken = false;
-    if (settled != place && entry.stamped >= walk.listener->since) {
+    if (settled != place) {
       if (++looked_at > limits_.looked_at) {
-        return tl::unexpected(beyond_lookback(fmt::format(
-            "more than {} of them have the type that the state waits for", limits_.looked_at)));
+        return beyond(fmt::format("more than {} of them have the type that the state waits for",
+                                  limits_.looked_at));
       }
-      const Result<Decision> decision = results.decide(
-          walk.listener->filter, place, entry.event.attributes(), budget, over_limit);
-      if (decision && *decision == Decision::kUndecided) {
-        return tl::unexpected(beyond_lookback("the patterns of the state need too many steps"));
+      const Decision decision =
+          results.decide(walk.listener->filter, place, entry.attributes, budget, over_limit)
+              .value_or(Decision::kNo);
+      if (decision == Decision::kUndecided) {
+        return beyond("the patterns of the state need too many steps");
       }
-      if (decision && *decision == Decision::kYes) {
+      if (decision == Decision::kYes) {
         settled = place;
-        auto event = std::make_shared<const Event>(entry.event.event());
-        const Fingerprint known_as = fingerprint_of(asked.space, *event);
-        if (may_take(*event, instance) && taken.insert(known_as).second) {
-          is_taken = true;
-          if (found.size() == limits_.found ||
-              (!found.empty() && found_bytes > limits_.found_bytes)) {
-            return tl::unexpected(beyond_lookback(
-                fmt::format("the state would get more than {} events or {} MiB at once",
-                            limits_.found, limits_.found_bytes >> 20)));
+        const Fingerprint known_as = fingerprint_of(asked.space, entry.attributes);
+        if (!taken.contains(known_as)) {
+          if (found.size() == limits_.found || found_bytes > limits_.found_bytes) {
+            return beyond(fmt::format("the state would get more than {} events or {} MiB at once",
+                                      limits_.found, limits_.found_bytes >> 20));
           }
-          found_bytes += entry.event.size();
-          found.push_back({.sequence = entry.sequence,
-                           .known_as = known_as,
-                           .event = std::move(event),
-                           .entry = walk.listener->entry});
-          if (!asked.fills_each) break;
+          std::optional<Event> event = TRY(fetch(entry.sequence));
+          if (!event || fingerprint_of(asked.space, *event) != known_as) {
+            return beyond("the event stream no longer has all of them");
+          }
+          if (is_for(*event, asked)) {
+            is_taken = true;
+            taken.insert(known_as);
+            found_bytes += event->data ? event->data->size() : 0;
+            found.push_back({.sequence = entry.sequence,
+                             .known_as = known_as,
+                             .event = std::make_shared<const Event>(*std::move(event)),
+                             .entry = walk.listener->entry});
+            if (!asked.fills_each) break;
+          }
         }
       }
     }
-    if (!is_taken && ++walk.next < walk.places->size()) {
-      next.emplace((*walk.places)[walk.next], index);
-    }
+    if (!is_taken && ++walk.next != walk.end) next.emplace(*walk.next, index);
   }
-  return found;
+  return EarlyEvents(std::move(found));
 }
 
 }  // namespace millrace

@@ -1,5 +1,11 @@
 // States with `lookback`: they first get events that came before them and that the instance has not
 // taken, then what comes, without a gap and none twice.
+#include <algorithm>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,6 +41,85 @@ states:
   transition: second
 - {id: second, type: consumeEvent, event: {type: paid, lookback: PT5M}}
 )";
+
+/// Takes three payments of its order.
+constexpr const char* kThrice = R"(
+id: thrice
+states:
+- id: first
+  type: consumeEvent
+  event: {type: paid, context: {order: jq(.order)}, lookback: PT5M}
+  transform: 'jq({order, one: .paid})'
+  transition: second
+- id: second
+  type: consumeEvent
+  event: {type: paid, context: {order: jq(.order)}, lookback: PT5M}
+  transform: 'jq({order, one, two: .paid})'
+  transition: third
+- id: third
+  type: consumeEvent
+  event: {type: paid, context: {order: jq(.order)}, lookback: PT5M}
+  transform: 'jq({order, one, two, three: .paid})'
+)";
+
+/// What instances of `thrice` must take: each state takes the first payment of its order that is in
+/// the window of the state, or comes later, and that the instance has not taken.
+class PaymentModel {
+ public:
+  void publish(TimePoint stamped, std::string order) {
+    payments_.push_back({stamped, std::move(order)});
+  }
+  void start(TimePoint now, std::string id, std::string order) {
+    takers_.push_back({.id = std::move(id), .order = std::move(order), .entered = now});
+  }
+  /// To be called when the engine has applied all events.
+  void settle(TimePoint now) {
+    for (Taker& one : takers_) {
+      while (one.taken.size() < 3) {
+        const size_t next = next_of(one);
+        if (next == payments_.size()) break;
+        one.taken.push_back(next);
+        one.entered = now;
+      }
+    }
+  }
+  void expect_same(World& world) const {
+    for (const Taker& one : takers_) {
+      ASSERT_EQ(one.taken.size(), 3U) << one.id;
+      EXPECT_EQ(world.instance(one.id)["output"], (Json{{"order", one.order},
+                                                        {"one", one.taken[0]},
+                                                        {"two", one.taken[1]},
+                                                        {"three", one.taken[2]}}))
+          << one.id;
+    }
+  }
+  /// The number of the next payment.
+  size_t next() const { return payments_.size(); }
+
+ private:
+  struct MadePayment {
+    TimePoint stamped;
+    std::string order;
+  };
+  struct Taker {
+    std::string id;
+    std::string order;
+    TimePoint entered;          ///< its state
+    std::vector<size_t> taken;  ///< the numbers of payments
+  };
+
+  size_t next_of(const Taker& one) const {
+    for (size_t i = 0; i < payments_.size(); ++i) {
+      const bool is_taken = std::find(one.taken.begin(), one.taken.end(), i) != one.taken.end();
+      const bool is_in_time = payments_[i].stamped >= one.entered - minutes(5);
+      if (!is_taken && is_in_time && payments_[i].order == one.order) return i;
+    }
+    return payments_.size();
+  }
+
+  std::vector<MadePayment> payments_;
+  std::vector<Taker> takers_;
+};
 
 void pay(World& world, const std::string& id, int amount, const std::string& order = "A") {
   world.publish("paid", id, amount, {{"order", order}});
@@ -282,6 +367,55 @@ states:
   world.run_until_idle();
   EXPECT_EQ(world.status(cancelled["id"]), "cancelled");
   EXPECT_EQ(world.status(started["id"]), "complete");
+}
+
+TEST(Lookback, GivesEachInstanceWhatAModelGivesIt) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    World world;
+    std::mt19937_64 random(seed);
+    PaymentModel model;
+    world.apply(kThrice);
+    bool connected = true;
+    const auto order = [&] { return random() % 3 == 0 ? "A" : "B"; };
+    const auto publish = [&](const std::string& of) {
+      world.publish("paid", std::to_string(model.next()), model.next(), {{"order", of}});
+      model.publish(world.brokers_clock.now(), of);
+    };
+    const auto settle = [&] {
+      world.run_until_idle();
+      if (connected) model.settle(world.clock.now());
+    };
+    for (int i = 0; i < 60; ++i) {
+      const uint64_t choice = random() % 10;
+      if (choice < 4) {
+        publish(order());
+      } else if (choice < 6) {
+        const std::string of = order();
+        const Json started = world.start("thrice", {{"order", of}});
+        model.start(world.clock.now(), started["id"], of);
+      } else if (choice < 8) {
+        world.run_for(seconds(random() % 200));
+      } else if (choice == 8 && connected) {
+        world.broker.disconnect();
+        connected = false;
+      } else {  // the process may die while instances look back
+        world.crash();
+        if (!connected) world.broker.reconnect();
+        connected = true;
+        world.recover();
+      }
+      settle();
+    }
+    if (!connected) world.broker.reconnect();
+    connected = true;
+    settle();
+    for (const char* const of : {"A", "B"}) {
+      for (int i = 0; i < 3; ++i) publish(of);
+    }
+    settle();
+    model.expect_same(world);
+  }
 }
 
 TEST(Lookback, CostsAnInstanceWithoutItNothing) {

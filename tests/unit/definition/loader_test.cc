@@ -107,6 +107,10 @@ TEST(Loader, ReadsEveryFieldOfADefinition) {
                                ": generateEvent",
                                "give-up: error", "end: noop"));
 
+  EXPECT_FALSE(workflow.states[1]->looks_back());
+  EXPECT_TRUE(workflow.states[2]->looks_back());
+  EXPECT_TRUE(workflow.looks_back);
+
   const StateCommon& wait = workflow.states[0]->common();
   EXPECT_EQ(wait.timeout, Span{.fixed = std::chrono::milliseconds(500)});
   ASSERT_TRUE(wait.log);

@@ -1,5 +1,10 @@
 #include "orchestrator/service/recent_events.h"
 
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,12 +23,14 @@ class RecentEventsTest : public testing::Test {
  protected:
   /// Adds an event one second after the one before.
   void add(std::string type, std::map<std::string, AttributeValue> extensions = {},
-           std::string id = "") {
+           std::string id = "", std::optional<std::string> data = {}) {
     ++last_;
     const Event event{.id = id.empty() ? std::to_string(last_) : std::move(id),
                       .source = "/s",
                       .type = std::move(type),
-                      .extensions = std::move(extensions)};
+                      .extensions = std::move(extensions),
+                      .data = std::move(data)};
+    events_[last_] = event;
     recent_.add({.ns = "default",
                  .sequence = last_,
                  .stamped = kBeforeAll + std::chrono::seconds(last_),
@@ -44,8 +51,17 @@ class RecentEventsTest : public testing::Test {
   static Predicate equals(std::string name, std::string text) {
     return {.attribute = std::move(name), .text = std::move(text)};
   }
+  EarlyEvents search(const LookBack& asked) {
+    return recent_
+        .find(asked,
+              [this](uint64_t sequence) -> Result<std::optional<Event>> {
+                const auto found = events_.find(sequence);
+                return found == events_.end() ? std::nullopt : std::optional(found->second);
+              })
+        .value();
+  }
   Sequences find(const LookBack& asked) {
-    const EarlyEvents found = recent_.find(asked);
+    const EarlyEvents found = search(asked);
     EXPECT_TRUE(found) << found.error().message;
     Sequences sequences;
     if (found) {
@@ -54,11 +70,12 @@ class RecentEventsTest : public testing::Test {
     return sequences;
   }
   std::string error_of(const LookBack& asked) {
-    const EarlyEvents found = recent_.find(asked);
+    const EarlyEvents found = search(asked);
     return found ? "" : found.error().code;
   }
 
   RecentEvents recent_{{.looked_at = 100, .found = 3, .found_bytes = 1'000}};
+  std::map<uint64_t, Event> events_;  ///< in the stream
   uint64_t last_ = 0;
 };
 
@@ -71,7 +88,7 @@ TEST_F(RecentEventsTest, FindTheOldestMatchingEvent) {
   EXPECT_EQ(find(asks({waits_for("a", {equals("n", "2")})})), Sequences{3});
   EXPECT_EQ(find(asks({waits_for("a", {equals("n", "9")})})), Sequences());
   EXPECT_EQ(find(asks({waits_for("c")})), Sequences());
-  const EarlyEvents found = recent_.find(asks({waits_for("b", {}, 7)}));
+  const EarlyEvents found = search(asks({waits_for("b", {}, 7)}));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->at(0).event->id, "2");
   EXPECT_EQ(found->at(0).entry, 7U);
@@ -99,7 +116,7 @@ TEST_F(RecentEventsTest, GiveEachListenerAnEventOfItsOwnIfItIsAskedFor) {
                                                 waits_for("a", {}, 2)};
   EXPECT_EQ(find(asks(listeners, true)), (Sequences{1, 2, 3}));
   EXPECT_EQ(find(asks(listeners, false)), Sequences{1});
-  const EarlyEvents found = recent_.find(asks(listeners, true));
+  const EarlyEvents found = search(asks(listeners, true));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->at(0).entry, 0U);
   EXPECT_EQ(found->at(2).entry, 2U);
@@ -163,10 +180,24 @@ TEST_F(RecentEventsTest, HaveLimits) {
   listeners.pop_back();
   EXPECT_EQ(find(asks(listeners, true)), (Sequences{2, 3, 4}));
   recent_.clear();
-  for (int i = 0; i < 2; ++i) add("a", {{"long", std::string(1'200, 'x')}});
+  for (int i = 0; i < 3; ++i) add("a", {}, "", std::string(1'200, '7'));
+  EXPECT_EQ(error_of(asks(listeners, true)), kLookbackLimit) << "bytes of the data";
   listeners.pop_back();
-  EXPECT_EQ(error_of(asks(listeners, true)), kLookbackLimit) << "bytes";
+  EXPECT_EQ(error_of(asks(listeners, true)), kLookbackLimit);
   EXPECT_EQ(find(asks({waits_for("a")})), Sequences{102}) << "a large event alone";
+}
+
+TEST_F(RecentEventsTest, FailIfAFoundEventIsNoLongerInTheStream) {
+  add("a");
+  add("a");
+  events_.erase(1);
+  EXPECT_EQ(error_of(asks({waits_for("a")})), kLookbackLimit);
+  events_[1] = events_[2];
+  EXPECT_EQ(error_of(asks({waits_for("a")})), kLookbackLimit) << "another event";
+  const Result<EarlyEvents> failed = recent_.find(
+      asks({waits_for("a")}),
+      [](uint64_t) -> Result<std::optional<Event>> { return fail("broker.timeout", "slow"); });
+  EXPECT_EQ(failed.error().code, "broker.timeout");
 }
 
 TEST_F(RecentEventsTest, KnowTheirMemoryAndTimes) {
