@@ -19,6 +19,8 @@ namespace {
 
 /// The memory of an entry besides the bytes of its attributes, about.
 constexpr size_t kBytesOfAnEntry = 96;
+/// The memory of a type, about.
+constexpr size_t kBytesOfAType = 256;
 
 /// An attribute gets into the index if at least so many events have the type, and at most so many
 /// attributes of a type.
@@ -79,7 +81,9 @@ void RecentEvents::add(StoredEvent stored) {
       {.sequence = stored.sequence, .stamped = stamped, .attributes = event->attributes()});
   const Attributes& attributes = entries_.back().attributes;
   bytes_ += kBytesOfAnEntry + attributes.size();
-  TypeEvents& events = types_[std::string(attributes.type())];
+  const auto [type, is_new] = types_.try_emplace(std::string(attributes.type()));
+  if (is_new) bytes_ += kBytesOfAType;
+  TypeEvents& events = type->second;
   const auto number = static_cast<uint32_t>(events.erased + events.places.size());
   events.places.push_back(place);
   for (Learned& learned : events.learned) link(learned, attributes, number);
@@ -97,6 +101,7 @@ void RecentEvents::drop_oldest() {
   }
   if (++events.first == events.places.size()) {
     types_.erase(found);
+    bytes_ -= kBytesOfAType;
   } else if (events.first >= kFewestErased && events.first * 2 >= events.places.size()) {
     const auto count = static_cast<ptrdiff_t>(events.first);
     events.places.erase(events.places.begin(), events.places.begin() + count);

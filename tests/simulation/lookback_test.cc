@@ -70,15 +70,18 @@ class PaymentModel {
     payments_.push_back({stamped, std::move(order)});
   }
   void start(TimePoint now, std::string id, std::string order) {
-    takers_.push_back({.id = std::move(id), .order = std::move(order), .entered = now});
+    takers_.push_back(
+        {.id = std::move(id), .order = std::move(order), .entered = now, .from = applied_});
   }
   /// To be called when the engine has applied all events.
   void settle(TimePoint now) {
+    applied_ = payments_.size();
     for (Taker& one : takers_) {
       while (one.taken.size() < 3) {
         const size_t next = next_of(one);
         if (next == payments_.size()) break;
         one.taken.push_back(next);
+        one.from = std::max(one.from, next + 1);
         one.entered = now;
       }
     }
@@ -105,13 +108,14 @@ class PaymentModel {
     std::string id;
     std::string order;
     TimePoint entered;          ///< its state
+    size_t from = 0;            ///< it listens to the payments from this one on
     std::vector<size_t> taken;  ///< the numbers of payments
   };
 
   size_t next_of(const Taker& one) const {
     for (size_t i = 0; i < payments_.size(); ++i) {
       const bool is_taken = std::find(one.taken.begin(), one.taken.end(), i) != one.taken.end();
-      const bool is_in_time = payments_[i].stamped >= one.entered - minutes(5);
+      const bool is_in_time = i >= one.from || payments_[i].stamped >= one.entered - minutes(5);
       if (!is_taken && is_in_time && payments_[i].order == one.order) return i;
     }
     return payments_.size();
@@ -119,6 +123,7 @@ class PaymentModel {
 
   std::vector<MadePayment> payments_;
   std::vector<Taker> takers_;
+  size_t applied_ = 0;  ///< how many payments the engine has applied
 };
 
 void pay(World& world, const std::string& id, int amount, const std::string& order = "A") {
