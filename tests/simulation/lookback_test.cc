@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "model/event_target.h"
+#include "tests/simulation/children.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -238,6 +239,41 @@ TEST(Lookback, OffersEarlyEventsBeforeTheEventsThatComeMeanwhile) {
   world.publish("paid", "2", 2);
   world.run_until_idle();
   EXPECT_EQ(data_of(world, started), (Json{{"first", 1}, {"paid", 2}}));
+}
+
+TEST(Lookback, KeepsTheEventsThatComeMeanwhileBesideAFanOutThatNeedsOthers) {
+  World world({.processor = {.engine = {.batch = {.woken = 3, .woken_later = 2}}}});
+  world.apply(R"(
+id: bell
+states:
+- {id: wait, type: consumeEvent, event: {type: bell}}
+)");
+  world.apply(R"(
+id: taker
+start: {type: event, event: {type: order}}
+states:
+- id: first
+  type: consumeEvent
+  event: {type: paid, lookback: PT5M}
+  transform: 'jq({first: .paid})'
+  transition: second
+- {id: second, type: consumeEvent, event: {type: paid}}
+)");
+  pay(world, "1", 1);
+  for (int i = 0; i < 10; ++i) world.start("bell");
+  world.publish("bell", "2");
+  world.step();
+  world.publish("order", "3");
+  world.step();
+  ASSERT_THAT(statuses(world, "taker"), ElementsAre("running")) << "its search is not answered";
+  EXPECT_EQ(world.rows_of("recent"), 1U) << "the event of the fan-out";
+  world.publish("paid", "4", 2);
+  world.publish("other", "5");
+  world.step();
+  EXPECT_EQ(world.rows_of("recent"), 2U) << "and the event that the second state needs";
+  world.run_until_idle();
+  EXPECT_EQ(instances_of(world, "taker").at(0)["output"], (Json{{"first", 1}, {"paid", 2}}));
+  EXPECT_EQ(count(world, "bell", "complete"), 10U);
 }
 
 TEST(Lookback, IsSearchedForAgainByTheNextProcess) {
