@@ -5,6 +5,7 @@
 #include "app/process_parts.h"
 #include "app/running_engine.h"
 #include "orchestrator/batch/crash_note.h"
+#include "os/thread.h"
 
 namespace millrace {
 
@@ -20,6 +21,8 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, JqLaunche
 Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, Descriptor address,
                                               JqLauncher launcher) {
   TRY(check_stream_options(settings.streams));
+  // All threads that are started from here on inherit it, such as those of the NATS client.
+  run_promptly();
   auto token = TRY(read_gateway_token(settings.token_file));
   auto store = TRY(open_store(settings));
   auto process = TRY(ProcessParts::open(std::move(settings), std::move(launcher)));

@@ -20,9 +20,9 @@ namespace millrace {
 namespace {
 
 /// The niceness that is added for jq workers: beside a busy thread of millrace, one gets about a
-/// quarter of a processor, and a background one about 3 %. So evaluations do not take the processor
+/// seventh of a processor, and a background one about 3 %. So evaluations do not take the processor
 /// from the engine thread in the middle of a unit of work.
-constexpr int kNice = 5;
+constexpr int kNice = 8;
 constexpr int kBackgroundNice = 15;
 
 // The messages: one per packet, in native byte order, since both ends are the same binary.
