@@ -22,6 +22,15 @@ void each_series(std::string_view metrics, std::string_view name,
   }
 }
 
+/// The value of a label; "" if the series has no such label.
+std::string label_of(std::string_view labels, std::string_view label) {
+  const std::string start = std::string(label).append("=\"");
+  const size_t at = labels.find(start);
+  if (at == std::string_view::npos) return "";
+  const std::string_view value = labels.substr(at + start.size());
+  return std::string(value.substr(0, value.find('"')));
+}
+
 /// How many values the buckets above `low` and up to `high` have. `low` is the bound before `high`.
 double values_in(const Buckets& buckets, std::optional<double> low, double high) {
   const auto up_to = [&](double bound) {
@@ -37,14 +46,6 @@ double sum_of(std::string_view metrics, std::string_view name) {
   double sum = 0;
   each_series(metrics, name, [&](std::string_view, double value) { sum += value; });
   return sum;
-}
-
-std::optional<double> greatest_of(std::string_view metrics, std::string_view name) {
-  std::optional<double> greatest;
-  each_series(metrics, name, [&](std::string_view, double value) {
-    greatest = std::max(greatest.value_or(value), value);
-  });
-  return greatest;
 }
 
 std::optional<double> value_with(std::string_view metrics, std::string_view name,
@@ -92,14 +93,20 @@ std::optional<double> highest_new_bucket(const Buckets& before, const Buckets& a
   return highest;
 }
 
-std::optional<double> longest_unit(std::string_view before, std::string_view after) {
+std::optional<ReportedUnit> longest_unit(std::string_view before, std::string_view after) {
   constexpr const char* kUnits = "millrace_engine_unit_seconds";
   const auto bucket = highest_new_bucket(buckets_of(before, kUnits), buckets_of(after, kUnits));
   if (!bucket) return std::nullopt;
-  // The gauge is exact, but it also has units from before the first reading.
-  const auto of_last_minute = greatest_of(after, "millrace_engine_longest_unit_seconds");
-  if (!of_last_minute || *of_last_minute <= 0) return bucket;
-  return std::min(*bucket, *of_last_minute);
+  // The gauges are exact, but they also have units from before the first reading.
+  ReportedUnit of_last_minute;
+  each_series(after, "millrace_engine_longest_unit_seconds",
+              [&](std::string_view labels, double value) {
+                if (value <= of_last_minute.seconds) return;
+                of_last_minute = {.seconds = value, .kind = label_of(labels, "kind")};
+              });
+  if (of_last_minute.kind.empty()) return ReportedUnit{.seconds = *bucket, .kind = ""};
+  of_last_minute.seconds = std::min(*bucket, of_last_minute.seconds);
+  return of_last_minute;
 }
 
 }  // namespace millrace

@@ -11,9 +11,6 @@ namespace millrace {
 /// The value of a metric, summed over its labels; 0: there is no such metric.
 double sum_of(std::string_view metrics, std::string_view name);
 
-/// The greatest value of a metric over its labels; nullopt: there is no such metric.
-std::optional<double> greatest_of(std::string_view metrics, std::string_view name);
-
 /// The value of the series with this label; nullopt: no series has it.
 std::optional<double> value_with(std::string_view metrics, std::string_view name,
                                  std::string_view label, std::string_view value);
@@ -39,8 +36,13 @@ struct ReportedTurn {
 /// measure it.
 std::optional<ReportedTurn> longest_turn(std::string_view metrics);
 
-/// An upper bound of the longest unit of work on the engine thread between two readings of the
-/// metrics, in seconds. nullopt: the server measured no unit in that time, or does not measure any.
-std::optional<double> longest_unit(std::string_view before, std::string_view after);
+struct ReportedUnit {
+  double seconds = 0;  ///< its processor time, at most
+  std::string kind;  ///< of the longest unit in the minute before the second reading; "": not known
+};
+
+/// The longest unit of work on the engine thread between two readings of the metrics. nullopt: the
+/// server measured no unit in that time, or does not measure any.
+std::optional<ReportedUnit> longest_unit(std::string_view before, std::string_view after);
 
 }  // namespace millrace

@@ -85,12 +85,12 @@ std::vector<Scenario> all_scenarios() {
 struct NeighbourRow {
   VictimTimes alone;
   VictimTimes beside;
-  double seconds = 0;                  ///< of the attack
-  std::optional<double> longest_unit;  ///< during the attack, in seconds, at most
-  std::string engine_alone;            ///< in_percent() of the engine thread, without the attack
-  std::string engine;                  ///< the same during the attack
-  std::string others;                  ///< busiest() of the other threads during the attack
-  std::string longest_turn;            ///< during the attack
+  double seconds = 0;                        ///< of the attack
+  std::optional<ReportedUnit> longest_unit;  ///< during the attack
+  std::string engine_alone;       ///< in_percent() of the engine thread, without the attack
+  std::string engine;             ///< the same during the attack
+  std::string others;             ///< busiest() of the other threads during the attack
+  std::string longest_turn;       ///< during the attack
   double commit_waits = 0;        ///< of commits for checkpoints, in seconds, during the attack
   double events_refused = 0;      ///< dead letters `millrace.match.budget` during the attack
   std::vector<std::string> work;  ///< of each attack
@@ -206,9 +206,10 @@ std::string ratio(const std::vector<double>& alone, const std::vector<double>& b
   return fmt::format("{:.1f}", with->p99 / without->p99);
 }
 
-std::string longest(const std::optional<double>& seconds) {
-  if (!seconds) return "-";
-  return std::isinf(*seconds) ? "more than measured" : fmt::format("{:.2f}", *seconds * 1000);
+std::string longest(const std::optional<ReportedUnit>& unit) {
+  if (!unit) return "-";
+  if (std::isinf(unit->seconds)) return "more than measured";
+  return fmt::format("{:.2f} {}", unit->seconds * 1000, unit->kind);
 }
 
 /// Remarks on a row: what did not end, for what all had to wait, and attacks that did nothing.

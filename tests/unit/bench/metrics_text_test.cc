@@ -43,8 +43,6 @@ TEST(MetricsText, SumsAMetricOverItsLabels) {
   EXPECT_EQ(sum_of(kText, "a_total"), 7.5);
   EXPECT_EQ(sum_of(kText, "b"), 1);
   EXPECT_EQ(sum_of(kText, "a"), 0) << "the name of another metric begins with it";
-  EXPECT_EQ(greatest_of(kText, "a_total"), 4.5);
-  EXPECT_EQ(greatest_of(kText, "c"), std::nullopt);
 }
 
 TEST(MetricsText, HasTheLongestTurnByItsParts) {
@@ -80,17 +78,22 @@ TEST(MetricsText, FindsTheHighestBucketThatGotAValue) {
 }
 
 TEST(MetricsText, BoundsTheLongestUnitByTheGaugeAndByTheBuckets) {
-  EXPECT_EQ(longest_unit(kBefore, later("0.3", "10", "11", "11")), 0.3);
-  EXPECT_EQ(longest_unit(kBefore, later("0.3", "10", "10", "10")), 0.001)
+  EXPECT_EQ(longest_unit(kBefore, later("0.3", "10", "11", "11"))->seconds, 0.3);
+  EXPECT_EQ(longest_unit(kBefore, later("0.3", "10", "10", "10"))->seconds, 0.001)
       << "the long unit is from before the first reading";
-  EXPECT_EQ(longest_unit(kBefore, later("7.5", "10", "10", "11")), 7.5);
-  EXPECT_EQ(longest_unit(kBefore, later("0", "10", "11", "11")), 0.5)
+  EXPECT_EQ(longest_unit(kBefore, later("7.5", "10", "10", "11"))->seconds, 7.5);
+  EXPECT_EQ(longest_unit(kBefore, later("0", "10", "11", "11"))->seconds, 0.5)
       << "more than a minute has passed since the long unit";
 }
 
+TEST(MetricsText, HasTheKindOfTheLongestUnit) {
+  EXPECT_EQ(longest_unit(kBefore, later("0.3", "10", "11", "11"))->kind, "purge");
+  EXPECT_EQ(longest_unit(kBefore, later("0", "10", "11", "11"))->kind, "") << "of a unit that is no longer in the gauges";
+}
+
 TEST(MetricsText, HasNoLongestUnitOfAServerThatDoesNotMeasureIt) {
-  EXPECT_EQ(longest_unit("millrace_batches_total 1\n", "millrace_batches_total 2\n"), std::nullopt);
-  EXPECT_EQ(longest_unit(kBefore, kBefore), std::nullopt) << "no unit was measured";
+  EXPECT_FALSE(longest_unit("millrace_batches_total 1\n", "millrace_batches_total 2\n"));
+  EXPECT_FALSE(longest_unit(kBefore, kBefore)) << "no unit was measured";
 }
 
 }  // namespace
