@@ -2,6 +2,7 @@
 // Many ids may have the same hash; the caller compares the values that the ids stand for.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,34 +14,16 @@ namespace millrace {
 
 class HashIndex {
  public:
-  void add(uint32_t hash, uint32_t id) {
-    if (++size_ * 4 > entries_.size() * 3) grow();
-    put({hash, id});
-  }
+  void add(uint32_t hash, uint32_t id) { shard_of(hash).add({hash, id}); }
 
   /// Removes an id. Precondition: it was added with this hash.
-  void remove(uint32_t hash, uint32_t id) {
-    size_t hole = home(hash);
-    while (entries_[hole].id != id) hole = next(hole);
-    // Entries after the hole move up into it, unless an entry would then come before its home slot.
-    for (size_t at = next(hole); entries_[at].id != kNone; at = next(at)) {
-      if (distance(home(entries_[at].hash), at) < distance(hole, at)) continue;
-      entries_[hole] = entries_[at];
-      hole = at;
-    }
-    entries_[hole] = {};
-    --size_;
-  }
+  void remove(uint32_t hash, uint32_t id) { shard_of(hash).remove({hash, id}); }
 
   /// Calls `visit` with each id of this hash until `visit` returns true. Returns whether `visit`
   /// returned true.
   template <class Visit>
   bool find(uint32_t hash, Visit visit) const {
-    if (entries_.empty()) return false;
-    for (size_t at = home(hash); entries_[at].id != kNone; at = next(at)) {
-      if (entries_[at].hash == hash && visit(entries_[at].id)) return true;
-    }
-    return false;
+    return shards_[hash / kHashesOfShard].find(hash, visit);
   }
 
   /// The hash of any bytes; `seed` separates equal bytes with different meanings.
@@ -65,6 +48,61 @@ class HashIndex {
     uint32_t id = kNone;
   };
 
+  /// A part of the index, which grows alone, so that growing moves few entries at a time.
+  class Shard {
+   public:
+    void add(Entry entry) {
+      if (++size_ * 4 > entries_.size() * 3) grow();
+      put(entry);
+    }
+
+    void remove(Entry entry) {
+      size_t hole = home(entry.hash);
+      while (entries_[hole].id != entry.id) hole = next(hole);
+      // Entries after the hole move up into it, unless an entry would then come before its home
+      // slot.
+      for (size_t at = next(hole); entries_[at].id != kNone; at = next(at)) {
+        if (distance(home(entries_[at].hash), at) < distance(hole, at)) continue;
+        entries_[hole] = entries_[at];
+        hole = at;
+      }
+      entries_[hole] = {};
+      --size_;
+    }
+
+    template <class Visit>
+    bool find(uint32_t hash, const Visit& visit) const {
+      if (entries_.empty()) return false;
+      for (size_t at = home(hash); entries_[at].id != kNone; at = next(at)) {
+        if (entries_[at].hash == hash && visit(entries_[at].id)) return true;
+      }
+      return false;
+    }
+
+   private:
+    size_t home(uint32_t hash) const { return hash & (entries_.size() - 1); }
+    size_t next(size_t at) const { return (at + 1) & (entries_.size() - 1); }
+    /// The number of slots from one slot forward to another, across the end of the table.
+    size_t distance(size_t from, size_t to) const { return (to - from) & (entries_.size() - 1); }
+
+    void put(Entry entry) {
+      size_t at = home(entry.hash);
+      while (entries_[at].id != kNone) at = next(at);
+      entries_[at] = entry;
+    }
+
+    void grow() {
+      const std::vector<Entry> old =
+          std::exchange(entries_, std::vector<Entry>(entries_.empty() ? 16 : entries_.size() * 2));
+      for (const Entry& one : old) {
+        if (one.id != kNone) put(one);
+      }
+    }
+
+    std::vector<Entry> entries_;  // the size is a power of two, or 0
+    size_t size_ = 0;
+  };
+
   static uint64_t word_at(std::string_view bytes, size_t at) {
     uint64_t word = 0;
     std::memcpy(&word, bytes.data() + at, sizeof(word));
@@ -76,27 +114,12 @@ class HashIndex {
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
 
-  size_t home(uint32_t hash) const { return hash & (entries_.size() - 1); }
-  size_t next(size_t at) const { return (at + 1) & (entries_.size() - 1); }
-  /// The number of slots from one slot forward to another, across the end of the table.
-  size_t distance(size_t from, size_t to) const { return (to - from) & (entries_.size() - 1); }
+  /// The shard depends on the highest bits of a hash, the place in the shard on the lowest.
+  static constexpr size_t kShards = 256;
+  static constexpr uint32_t kHashesOfShard = 1U << 24;
+  Shard& shard_of(uint32_t hash) { return shards_[hash / kHashesOfShard]; }
 
-  void put(Entry entry) {
-    size_t at = home(entry.hash);
-    while (entries_[at].id != kNone) at = next(at);
-    entries_[at] = entry;
-  }
-
-  void grow() {
-    const std::vector<Entry> old =
-        std::exchange(entries_, std::vector<Entry>(entries_.empty() ? 16 : entries_.size() * 2));
-    for (const Entry& entry : old) {
-      if (entry.id != kNone) put(entry);
-    }
-  }
-
-  std::vector<Entry> entries_;  // the size is a power of two, or 0
-  size_t size_ = 0;
+  std::array<Shard, kShards> shards_;
 };
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
 // InternTable: equal texts share one small id and one value for as long as they are in use.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -18,8 +19,9 @@ template <class Value>
 class InternTable {
  public:
   std::optional<uint32_t> find(std::string_view text) const {
-    const auto found = ids_.find(text);
-    if (found == ids_.end()) return std::nullopt;
+    const Ids& ids = ids_[shard_of(text)];
+    const auto found = ids.find(text);
+    if (found == ids.end()) return std::nullopt;
     return found->second;
   }
 
@@ -36,7 +38,7 @@ class InternTable {
       id = free_.back();
       free_.pop_back();
     }
-    slots_[id].text = &ids_.emplace(text, id).first->first;
+    slots_[id].text = &ids_[shard_of(text)].emplace(text, id).first->first;
     slots_[id].uses = 1;
     return id;
   }
@@ -44,7 +46,8 @@ class InternTable {
   /// Counts one use less. If no use is left, removes the text and its value and returns true.
   bool release(uint32_t id) {
     if (--slots_[id].uses > 0) return false;
-    ids_.erase(ids_.find(*slots_[id].text));
+    Ids& ids = ids_[shard_of(*slots_[id].text)];
+    ids.erase(ids.find(*slots_[id].text));
     slots_[id] = Slot{};
     free_.push_back(id);
     return true;
@@ -54,7 +57,7 @@ class InternTable {
   uint32_t uses(uint32_t id) const { return slots_[id].uses; }
   Value& operator[](uint32_t id) { return slots_[id].value; }
   const Value& operator[](uint32_t id) const { return slots_[id].value; }
-  size_t size() const { return ids_.size(); }
+  size_t size() const { return slots_.size() - free_.size(); }
 
  private:
   struct Hash {
@@ -67,7 +70,13 @@ class InternTable {
     Value value{};
   };
 
-  std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> ids_;
+  using Ids = std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>>;
+
+  /// The texts are in many tables, each of which grows alone, so that growing takes short.
+  static constexpr size_t kShards = 64;
+  static size_t shard_of(std::string_view text) { return (Hash{}(text) >> 32) % kShards; }
+
+  std::array<Ids, kShards> ids_;
   std::deque<Slot> slots_;
   std::vector<uint32_t> free_;
 };

@@ -41,7 +41,7 @@ Status Dedupe::load(const View& view, const OnDamage& damaged) {
   return each_dedupe(
       view,
       [&](TimePoint time, uint64_t sequence, const std::vector<Fingerprint>& events) {
-        set_.insert(events.begin(), events.end());
+        for (const Fingerprint& event : events) set_.insert(event);
         rows_.push_back({time, sequence});
       },
       damaged);
@@ -106,7 +106,7 @@ void Dedupe::undo() {
   }
   for (const Fingerprint& event : undo.added) set_.erase(event);
   for (auto one = undo.forgotten.rbegin(); one != undo.forgotten.rend(); ++one) {
-    set_.insert(one->events.begin(), one->events.end());
+    for (const Fingerprint& event : one->events) set_.insert(event);
     rows_.push_front(one->row);
   }
 }

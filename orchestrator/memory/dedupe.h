@@ -16,6 +16,7 @@
 #include "base/defaults.h"
 #include "base/event.h"
 #include "base/result.h"
+#include "base/sharded_table.h"
 #include "base/time.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/transaction.h"
@@ -80,7 +81,7 @@ class Dedupe {
   Result<size_t> forget_oldest(Transaction& tx);
 
   DedupeWindow window_;
-  boost::unordered_flat_set<Fingerprint, Hash> set_;
+  ShardedTable<boost::unordered_flat_set<Fingerprint, Hash>> set_;
   std::deque<Row> rows_;  // oldest first
   std::vector<Fingerprint> batch_;
   BatchNotes<Undo> undo_;

@@ -109,11 +109,11 @@ void WaitIndex::release(uint32_t slot) {
 }
 
 void WaitIndex::forget(const InstanceId& instance) {
-  const auto found = slots_.find(instance);
-  if (found == slots_.end()) return;
+  const uint32_t* const found = slots_.find(instance);
+  if (found == nullptr) return;
   const uint32_t slot = *found;
   release(slot);
-  slots_.erase(found);
+  slots_.erase(instance);
   waiters_[slot] = {};
   free_.push_back(slot);
 }
@@ -201,13 +201,13 @@ void WaitIndex::disarm_grouped(uint64_t number) { disarm_numbered(key_of(kGroupe
 void WaitIndex::disarm_schedule(WorkflowNumber workflow) { disarm_numbered(schedule(workflow)); }
 
 bool WaitIndex::listens(const InstanceId& instance) const {
-  const auto found = slots_.find(instance);
-  return found != slots_.end() && waiters_[*found].listener != kNoListener;
+  const uint32_t* const found = slots_.find(instance);
+  return found != nullptr && waiters_[*found].listener != kNoListener;
 }
 
 Revision WaitIndex::revision_of(const InstanceId& instance) const {
-  const auto found = slots_.find(instance);
-  return found == slots_.end() ? Revision() : waiters_[*found].revision;
+  const uint32_t* const found = slots_.find(instance);
+  return found == nullptr ? Revision() : waiters_[*found].revision;
 }
 
 Targets WaitIndex::match(std::string_view ns_name, const Attributes& event,

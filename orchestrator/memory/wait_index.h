@@ -18,6 +18,7 @@
 #include "base/attributes.h"
 #include "base/batch_notes.h"
 #include "base/result.h"
+#include "base/sharded_table.h"
 #include "base/time.h"
 #include "matchers/listener_index.h"
 #include "matchers/match_budget.h"
@@ -169,6 +170,7 @@ class WaitIndex {
   struct SameSlot : IdOfSlot {
     bool operator()(const auto& a, const auto& b) const { return id(a) == id(b); }
   };
+  using SlotSet = boost::unordered_flat_set<uint32_t, HashSlot, SameSlot>;
 
   /// A due timer that has left the wheel, and what its place among others depends on. Slot numbers
   /// depend on which instances waited before, so timers of instances are in the order of their ids.
@@ -199,8 +201,7 @@ class WaitIndex {
   std::deque<Waiter> waiters_;  // a vector would hold all waiters twice while it grows
   std::vector<uint32_t> free_;
   boost::unordered_flat_map<uint32_t, More> more_;  // by slot
-  boost::unordered_flat_set<uint32_t, HashSlot, SameSlot> slots_{0, HashSlot{{&waiters_}},
-                                                                 SameSlot{{&waiters_}}};
+  ShardedTable<SlotSet> slots_{SlotSet(0, HashSlot{{&waiters_}}, SameSlot{{&waiters_}})};
   boost::unordered_flat_map<uint32_t, std::vector<ListenerIndex::Handle>> starts_;
   boost::unordered_flat_map<TimerKey, Wheel::Handle> numbered_;
   // Members to reuse their capacity.

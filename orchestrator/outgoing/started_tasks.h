@@ -10,6 +10,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/ids.h"
+#include "base/sharded_table.h"
 #include "model/instance.h"
 #include "orchestrator/outgoing/service_figures.h"
 
@@ -58,7 +59,7 @@ class StartedTasks {
 
  private:
   mutable std::mutex mutex_;
-  boost::unordered_flat_set<InstanceId, std::hash<InstanceId>> tasks_;
+  ShardedTable<boost::unordered_flat_set<InstanceId, std::hash<InstanceId>>> tasks_;
   std::map<NamespaceNumber, size_t> open_;
   ServiceFigures services_;
 };

@@ -106,7 +106,7 @@ Status TaskDispatch::load(const View& view) {
       return;
     }
     put(task.task, summary_of(task));
-    OpenTask& known = tasks_.at(task.task);
+    OpenTask& known = tasks_.find(task.task)->second;
     known.has_started = started_.contains(task.task);
     const auto handed_out = handed_out_.find(task.task);
     if (handed_out == handed_out_.end()) {
@@ -134,16 +134,16 @@ Status TaskDispatch::load(const View& view) {
 void TaskDispatch::note(const InstanceId& task) {
   auto* const undo = undo_.now();
   if (undo == nullptr) return;
-  const auto found = tasks_.find(task);
-  undo->emplace_back(task, found == tasks_.end() ? std::nullopt : std::optional(found->second));
+  auto* const found = tasks_.find(task);
+  undo->emplace_back(task, found == nullptr ? std::nullopt : std::optional(found->second));
 }
 
 void TaskDispatch::undo() {
   const auto undo = undo_.take();
   for (auto one = undo.rbegin(); one != undo.rend(); ++one) {
     const auto& [id, before] = *one;
-    const auto found = tasks_.find(id);
-    if (found != tasks_.end() && found->second.heartbeat_deadline) {
+    auto* const found = tasks_.find(id);
+    if (found != nullptr && found->second.heartbeat_deadline) {
       heartbeat_deadlines_.erase({*found->second.heartbeat_deadline, id});
     }
     if (before && before->has_started) {
@@ -168,19 +168,19 @@ void TaskDispatch::begin(Transaction& tx, const StartTask& task) {
 
 void TaskDispatch::put(const InstanceId& id, OpenTask task) {
   const NamespaceNumber ns = task.ns;
-  if (tasks_.insert_or_assign(id, std::move(task)).second) started_.began(ns);
+  if (tasks_.set(id, std::move(task))) started_.began(ns);
 }
 
 void TaskDispatch::remove(const InstanceId& id) {
-  const auto found = tasks_.find(id);
-  if (found == tasks_.end()) return;
+  auto* const found = tasks_.find(id);
+  if (found == nullptr) return;
   started_.ended(found->second.ns);
-  tasks_.erase(found);
+  tasks_.erase(id);
 }
 
 void TaskDispatch::end(Transaction& tx, const InstanceId& task) {
-  const auto found = tasks_.find(task);
-  if (found == tasks_.end()) return;
+  auto* const found = tasks_.find(task);
+  if (found == nullptr) return;
   note(task);
   if (found->second.heartbeat_deadline)
     heartbeat_deadlines_.erase({*found->second.heartbeat_deadline, task});
@@ -191,21 +191,21 @@ void TaskDispatch::end(Transaction& tx, const InstanceId& task) {
 
 std::vector<InstanceId> TaskDispatch::of(const InstanceId& by) const {
   std::vector<InstanceId> ids;
-  for (const auto& [id, task] : tasks_) {
-    if (task.by == by) ids.push_back(id);
-  }
+  tasks_.each([&](const auto& known) {
+    if (known.second.by == by) ids.push_back(known.first);
+  });
   std::sort(ids.begin(), ids.end());
   return ids;
 }
 
 const OpenTask* TaskDispatch::find(const InstanceId& task) const {
-  const auto found = tasks_.find(task);
-  return found == tasks_.end() ? nullptr : &found->second;
+  auto* const found = tasks_.find(task);
+  return found == nullptr ? nullptr : &found->second;
 }
 
 std::optional<Duration> TaskDispatch::heard(const InstanceId& task) {
-  const auto found = tasks_.find(task);
-  if (found == tasks_.end()) return std::nullopt;
+  auto* const found = tasks_.find(task);
+  if (found == nullptr) return std::nullopt;
   note(task);
   if (!std::exchange(found->second.has_started, true)) started_.add(task);
   if (found->second.heartbeat) listen(task, found->second);
@@ -235,7 +235,7 @@ std::vector<InstanceId> TaskDispatch::missed_heartbeats(size_t most) {
     const InstanceId id = heartbeat_deadlines_.begin()->second;
     note(id);
     heartbeat_deadlines_.erase(heartbeat_deadlines_.begin());
-    OpenTask& task = tasks_.at(id);
+    OpenTask& task = tasks_.find(id)->second;
     task.heartbeat_deadline.reset();
     const std::optional<Duration> silence = runner_.since_heartbeat(id);
     if (silence && *silence < *task.heartbeat) {
@@ -248,8 +248,8 @@ std::vector<InstanceId> TaskDispatch::missed_heartbeats(size_t most) {
 }
 
 bool TaskDispatch::awaits_start_check(const InstanceId& task, TimePoint deadline) {
-  const auto found = tasks_.find(task);
-  if (found == tasks_.end()) return false;
+  auto* const found = tasks_.find(task);
+  if (found == nullptr) return false;
   OpenTask& known = found->second;
   if (known.looked_for == deadline) return !known.is_not_started;
   note(task);
@@ -260,8 +260,8 @@ bool TaskDispatch::awaits_start_check(const InstanceId& task, TimePoint deadline
 }
 
 void TaskDispatch::start_checked(const InstanceId& task) {
-  const auto found = tasks_.find(task);
-  if (found == tasks_.end() || !found->second.looked_for) return;
+  auto* const found = tasks_.find(task);
+  if (found == nullptr || !found->second.looked_for) return;
   note(task);
   found->second.is_not_started = true;
 }
@@ -380,7 +380,7 @@ std::optional<Duration> TaskDispatch::next_time() const {
 
 void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files, Sealing sealed) {
   handed_out_[task.task] = sealed;
-  OpenTask& known = tasks_.at(task.task);
+  OpenTask& known = tasks_.find(task.task)->second;
   known.handed_out_at = clock_.elapsed();
   known.sealed = sealed;
   crash_point(CrashPoint::kHandingOut);

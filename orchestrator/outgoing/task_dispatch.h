@@ -17,6 +17,7 @@
 
 #include "base/batch_notes.h"
 #include "base/result.h"
+#include "base/sharded_table.h"
 #include "model/effect.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
@@ -155,7 +156,7 @@ class TaskDispatch {
   Damages& damages_;
   CallBudget budget_;         ///< for tasks whose runners keep the input in memory
   bool holds_tasks_ = false;  ///< false: no task is held, so a turn asks nothing of the budget
-  boost::unordered_flat_map<InstanceId, OpenTask, std::hash<InstanceId>> tasks_;
+  ShardedTable<boost::unordered_flat_map<InstanceId, OpenTask, std::hash<InstanceId>>> tasks_;
   std::set<std::pair<Duration, InstanceId>> heartbeat_deadlines_;
   std::deque<InstanceId> due_;  ///< the next task is the last element
   /// Tasks that wait until their service is resumed, in their order.
