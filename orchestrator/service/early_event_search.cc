@@ -58,9 +58,10 @@ Status EarlyEventSearch::turn(Duration now) {
   const LookBack& first = space.asked.front().look_back;
   const TimePoint since = window_of(first);
   if (first.stream_created != 0) {
-    // A tail that begins after all that was read is not read through to reach the window.
-    const bool is_apart = !space.recent.empty() && space.recent.newest() < since &&
-                          space.read_to < first.until.sequence;
+    // If all windows begin after what was read, the events in between are not read. Only the
+    // longest window counts: what was read for it may all be older than the first one.
+    const bool is_apart = !space.recent.empty() && space.read_to < first.until.sequence &&
+                          space.recent.newest() < needed_since(space);
     const bool is_covered = space.created == first.stream_created &&
                             (since >= space.since || since < space.cut) && !is_apart &&
                             !space.recent.is_full();

@@ -139,6 +139,16 @@ TEST_F(EarlyEventSearchTest, ReadsAgainForALongerWindowAndAfterALongTime) {
   EXPECT_EQ(stream_.take_read(), Sequences{4}) << "what came between the windows is not read";
 }
 
+TEST_F(EarlyEventSearchTest, ReadsOnceForAShortWindowBeforeALongOne) {
+  for (int i = 0; i < 4; ++i) stream_.add("default", kNow - minutes(20) + seconds(i));
+  for (int i = 0; i < 4; ++i) stream_.add("default", kNow - minutes(1) + seconds(i));
+  ask("short");
+  ask("long", kNow - minutes(16));
+  EXPECT_EQ(work(), "short 5; long 1; ");
+  EXPECT_EQ(stream_.take_read(), (Sequences{1, 2, 3, 4, 5, 6, 7, 8}))
+      << "the first pages are all before the short window";
+}
+
 TEST_F(EarlyEventSearchTest, WaitsWhileTheBrokerIsAway) {
   stream_.add("default", kNow);
   ask("one");
