@@ -141,19 +141,24 @@ RecentEvents::Learned* RecentEvents::learn(TypeEvents& events, const std::string
   return &learned;
 }
 
-/// The places of the events with that value, and perhaps of a few others; nullopt: there are more
-/// than a search may look at.
+/// The places of the events with that value in the window, and perhaps of a few others; nullopt:
+/// there are more than a search may look at.
 std::optional<RecentEvents::Places> RecentEvents::equal_to(const TypeEvents& events,
                                                            const Learned& learned,
-                                                           std::string_view text) const {
+                                                           std::string_view text,
+                                                           const Window& window) const {
   Places places;
   const auto newest = learned.newest.find(hash_of(text));
   if (newest == learned.newest.end()) return places;
   const uint32_t first = static_cast<uint32_t>(events.erased + events.first);
   for (uint32_t number = newest->second; number != kNoEvent && number >= first;
        number = learned.previous[number - events.erased]) {
+    const Place place = events.places[number - events.erased];
+    const Entry& entry = at(place);
+    if (entry.stamped < window.since) break;
+    if (entry.sequence > window.until) continue;
     if (places.size() > limits_.looked_at) return std::nullopt;
-    places.push_back(events.places[number - events.erased]);
+    places.push_back(place);
   }
   std::reverse(places.begin(), places.end());
   return places;
@@ -161,7 +166,8 @@ std::optional<RecentEvents::Places> RecentEvents::equal_to(const TypeEvents& eve
 
 /// The walk through the fewest events among which are all that the listener matches in its window;
 /// nullopt: there are none.
-std::optional<RecentEvents::Walk> RecentEvents::begin_walk(const EarlyListener& listener) {
+std::optional<RecentEvents::Walk> RecentEvents::begin_walk(const EarlyListener& listener,
+                                                           uint64_t until) {
   const auto found = types_.find(listener.filter.type);
   if (found == types_.end()) return std::nullopt;
   TypeEvents& events = found->second;
@@ -170,7 +176,7 @@ std::optional<RecentEvents::Walk> RecentEvents::begin_walk(const EarlyListener& 
     if (events.size() < kFewestToLearn || predicate.kind != Predicate::Kind::kEquals) continue;
     const Learned* const learned = learn(events, predicate.attribute);
     if (learned == nullptr) continue;
-    auto places = equal_to(events, *learned, predicate.text);
+    auto places = equal_to(events, *learned, predicate.text, {listener.since, until});
     if (places && (!fewest || places->size() < fewest->size())) fewest = std::move(places);
   }
   Walk walk{.listener = &listener};
@@ -209,7 +215,7 @@ Result<EarlyEvents> RecentEvents::find(const LookBack& asked, const Fetch& fetch
   std::vector<Walk> walks;
   std::set<std::pair<Place, size_t>> next;  // the next place of each walk, and its index
   for (const EarlyListener& listener : asked.listeners) {
-    std::optional<Walk> walk = begin_walk(listener);
+    std::optional<Walk> walk = begin_walk(listener, asked.until.sequence);
     if (!walk) continue;
     next.emplace(*walk->next, walks.size());
     walks.push_back(*std::move(walk));

@@ -107,12 +107,18 @@ class RecentEvents {
     const Place* end = nullptr;
   };
 
+  /// The events that a listener may take.
+  struct Window {
+    TimePoint since;     ///< stored at this time or later …
+    uint64_t until = 0;  ///< … and up to this sequence
+  };
+
   const Entry& at(Place place) const { return entries_[place - removed_]; }
   void link(Learned& learned, const Attributes& event, uint32_t number);
   Learned* learn(TypeEvents& events, const std::string& name);
   std::optional<Places> equal_to(const TypeEvents& events, const Learned& learned,
-                                 std::string_view text) const;
-  std::optional<Walk> begin_walk(const EarlyListener& listener);
+                                 std::string_view text, const Window& window) const;
+  std::optional<Walk> begin_walk(const EarlyListener& listener, uint64_t until);
   bool has_forgotten(const LookBack& asked) const;
 
   const LookbackLimits limits_;

@@ -168,6 +168,19 @@ TEST_F(RecentEventsTest, FindOneOfManyByAnEqualAttribute) {
   EXPECT_EQ(find(asks({waits_for("a", {equals("m", "1507")})})), Sequences());
 }
 
+TEST_F(RecentEventsTest, CountOnlyEventsOfTheWindow) {
+  for (int i = 1; i <= 400; ++i) add("a", {{"n", i % 2}, {"m", i}});
+  const Predicate pattern{.attribute = "m", .kind = Predicate::Kind::kPattern, .text = "^200$"};
+  LookBack asked = asks({waits_for("a", {equals("n", "0"), pattern})});
+  asked.until.sequence = 200;
+  EXPECT_EQ(find(asked), Sequences{200}) << "a hundred events of the value are up to there";
+  asked.listeners[0].filter.predicates[1].text = "^400$";
+  asked.until.sequence = 1'000'000;
+  EXPECT_EQ(error_of(asked), kLookbackLimit) << "two hundred have the value";
+  asked.listeners[0].since = kBeforeAll + std::chrono::seconds(201);
+  EXPECT_EQ(find(asked), Sequences{400}) << "a hundred of them are in the window";
+}
+
 TEST_F(RecentEventsTest, HaveLimits) {
   for (int i = 0; i < 101; ++i) add("a", {{"n", i}});
   const Predicate last{.attribute = "n", .kind = Predicate::Kind::kPattern, .text = "^100$"};
