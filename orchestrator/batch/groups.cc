@@ -167,6 +167,8 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
   }
   StartSpec spec = start_by_events(entry.latest, workflow.start.events, events, last.event);
   for (size_t i = 0; workflow.looks_back && i < heads.size(); ++i) {
+    // An earlier stream cannot be read again. Its events would replace those of this one.
+    if (heads[i].record.position.stream != last.position.stream) continue;
     spec.consumed.add(heads[i].record.position,
                       fingerprint_of(batch_.catalog.name_of(entry.ns), events[i]));
   }

@@ -228,6 +228,24 @@ states:
   EXPECT_EQ(world.instances()[0]["status"], "waiting");
 }
 
+TEST(Lookback, KnowsTheEventThatCompletedAGroupAfterTheStreamWasReplaced) {
+  World world;
+  world.apply(R"(
+id: pair
+start: {type: eventsAnd, events: [{type: paid}, {type: packed}]}
+states:
+- {id: wait, type: consumeEvent, event: {type: paid, lookback: PT5M}}
+)");
+  world.publish("packed", "1", 1);
+  world.run_until_idle();
+  world.broker.recreate_stream();
+  world.broker.reconnect();
+  world.run_until_idle();
+  pay(world, "2", 2);
+  ASSERT_THAT(world.instances(), SizeIs(1));
+  EXPECT_EQ(world.instances()[0]["status"], "waiting") << "the payment has started the instance";
+}
+
 TEST(Lookback, OffersEarlyEventsBeforeTheEventsThatComeMeanwhile) {
   World world;
   world.apply(kTwice);
