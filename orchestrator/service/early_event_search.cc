@@ -67,12 +67,11 @@ Status EarlyEventSearch::turn(Duration now) {
                             !space.recent.is_full();
     if (!is_covered) space.begin(first);
     if (space.read_to < first.until.sequence && since >= space.cut) return read_page(ns, space);
-    if (space.checked_to < space.read_to) {
-      int64_t created = 0;
-      TRY(check_stream(space, created));
-      // The window of a stream that was replaced can no longer be read.
-      if (created != space.created) space.recent.clear();
+    if (TRY(has_lost_tail(space))) {
+      space.created = 0;  // the next turn begins again
+      return {};
     }
+    if (space.checked_to < space.read_to) TRY(check_stream(space));
   }
   TRY(answer(space));
   stays_ = stays_ && !space.asked.empty();
@@ -104,16 +103,35 @@ Status EarlyEventSearch::read_page(const std::string& ns, Space& space) {
   return {};
 }
 
-/// Finds out whether the stream has lost events before they were read. Sets `created` to which
-/// stream it is.
-Status EarlyEventSearch::check_stream(Space& space, int64_t& created) {
+/// When the stream stored the message with that sequence; nullopt: it does not have the message.
+Result<std::optional<TimePoint>> EarlyEventSearch::stamp_of(uint64_t sequence) {
+  const Result<StoredEvent> stored = events_.get(sequence);
+  if (stored) return std::optional(stored->stamped);
+  if (stored.error().code != "event.not_found") return tl::unexpected(stored.error());
+  return std::optional<TimePoint>();
+}
+
+/// Whether the stream has lost its newest messages since they were read: then later ones get their
+/// sequences. It shows at the last message that was checked.
+Result<bool> EarlyEventSearch::has_lost_tail(const Space& space) {
+  if (space.checked_to == 0) return false;
+  const auto stamped = TRY(stamp_of(space.checked_to));
+  if (stamped) return stamped != space.checked_stamp;
+  return TRY(events_.span()).last < space.checked_to;
+}
+
+/// Finds out whether the stream has lost events before they were read.
+Status EarlyEventSearch::check_stream(Space& space) {
   const StreamSpan span = TRY(events_.span());
-  created = span.created;
+  const auto stamped = TRY(stamp_of(space.read_to));
+  // The window of a stream that was replaced can no longer be read.
+  if (span.created != space.created) space.recent.clear();
   // What was read at the first time may lack events that the stream had lost before; what was read
   // since, only those that it has lost meanwhile.
   const bool may_lack = space.checked_to == 0 || span.first > space.checked_to + 1;
   if (may_lack) space.complete = std::max(space.complete, span.complete_since);
   space.checked_to = space.read_to;
+  space.checked_stamp = stamped;
   return {};
 }
 

@@ -72,7 +72,8 @@ class EarlyEventSearch {
     TimePoint cut = TimePoint::min();       ///< windows that begin earlier have too many bytes
     TimePoint complete = TimePoint::min();  ///< the stream has lost events of earlier windows
     uint64_t checked_to = 0;  ///< the sequence up to which it is known what the stream has lost
-    Duration used{0};         ///< the time of the latest turn
+    std::optional<TimePoint> checked_stamp;  ///< when that message was stored, if it was there
+    Duration used{0};                        ///< the time of the latest turn
 
     void begin(const LookBack& first);
   };
@@ -81,7 +82,9 @@ class EarlyEventSearch {
   static TimePoint needed_since(const Space& space);
   Status read_page(const std::string& ns, Space& space);
   Result<std::optional<Event>> fetch(uint64_t sequence);
-  Status check_stream(Space& space, int64_t& created);
+  Result<std::optional<TimePoint>> stamp_of(uint64_t sequence);
+  Result<bool> has_lost_tail(const Space& space);
+  Status check_stream(Space& space);
   Status answer(Space& space);
   void bound(Space& space);
   void drop_others(const std::string& ns);

@@ -33,6 +33,12 @@ class FakeStream final : public StoredEvents {
     events_.erase(events_.begin());
     complete_since_ = complete_since;
   }
+  /// The next message gets the sequence of the last one.
+  void lose_last() {
+    events_.pop_back();
+    kept_.pop_back();
+    --last_;
+  }
   void replace() { ++created_; }
 
   Result<StreamSpan> span() override {
@@ -190,6 +196,25 @@ TEST_F(EarlyEventSearchTest, NoticesWhatWasLostBeforeItWasRead) {
   stream_.lose_first(kNow + seconds(2));
   ask("two", kNow + seconds(3), "default", "b");
   EXPECT_EQ(work(), "two millrace.limits.lookback; ");
+}
+
+TEST_F(EarlyEventSearchTest, ReadsAgainWhatCameInPlaceOfALostTail) {
+  stream_.add("default", kNow);
+  stream_.add("default", kNow + seconds(1), "b");
+  stream_.add("other", kNow + seconds(2));
+  ask("before", kNow, "default", "c");
+  EXPECT_EQ(work(), "before none; ");
+  stream_.lose_last();
+  stream_.lose_last();
+  stream_.add("default", kNow + seconds(3), "c");
+  ask("shorter", kNow, "default", "c");
+  EXPECT_EQ(work(), "shorter 2; ") << "the stream ends before what was read";
+  stream_.add("other", kNow + seconds(4));
+  stream_.lose_last();
+  stream_.lose_last();
+  stream_.add("default", kNow + seconds(5), "d");
+  ask("as long", kNow, "default", "d");
+  EXPECT_EQ(work(), "as long 2; ") << "the last message is another one";
 }
 
 TEST_F(EarlyEventSearchTest, RefusesAWindowWithTooManyBytes) {
