@@ -8,8 +8,11 @@
 namespace millrace {
 namespace {
 
-/// How many searches one turn answers.
+/// How many searches one turn answers, and messages it reads for them, until it ends.
 constexpr size_t kAnsweredAtOnce = 64;
+
+/// The memory of an event that was found besides its data, about.
+constexpr size_t kBytesOfAFoundEvent = 512;
 
 /// How long the events of a namespace stay in memory after the latest search.
 constexpr Duration kKeptUnused = std::chrono::minutes(10);
@@ -38,19 +41,38 @@ void EarlyEventSearch::ask(LookBack asked, Done done) {
   ++waiting_;
 }
 
-/// The next namespace with searches, after that of the latest turn.
+/// The next namespace with searches, after that of the latest turn; end(): the engine must first
+/// take events of all of them.
 std::map<std::string, EarlyEventSearch::Space>::iterator EarlyEventSearch::next_space() {
-  auto space = stays_ ? spaces_.lower_bound(last_) : spaces_.upper_bound(last_);
+  auto space = stays_for_ > 0 ? spaces_.lower_bound(last_) : spaces_.upper_bound(last_);
   for (size_t left = spaces_.size(); left > 0; --left) {
     if (space == spaces_.end()) space = spaces_.begin();
-    if (!space->second.asked.empty()) break;
+    if (!space->second.asked.empty() && !is_held_up(space->second)) return space;
     ++space;
   }
-  return space;
+  return spaces_.end();
+}
+
+/// The bytes of the events that were found for the namespace and that the engine has not taken yet.
+size_t EarlyEventSearch::given_bytes(Space& space) {
+  std::erase_if(space.given, [](const Given& one) { return one.event.expired(); });
+  size_t bytes = 0;
+  for (const Given& one : space.given) bytes += one.bytes;
+  return bytes;
+}
+
+bool EarlyEventSearch::is_held_up(Space& space) const {
+  return given_bytes(space) >= limits_.given_bytes;
+}
+
+bool EarlyEventSearch::is_held_up() {
+  return std::ranges::all_of(
+      spaces_, [this](auto& one) { return one.second.asked.empty() || is_held_up(one.second); });
 }
 
 Status EarlyEventSearch::turn(Duration now) {
   const auto found = next_space();
+  if (found == spaces_.end()) return {};
   const std::string& ns = found->first;
   Space& space = found->second;
   last_ = ns;
@@ -73,9 +95,7 @@ Status EarlyEventSearch::turn(Duration now) {
     }
     if (space.checked_to < space.read_to) TRY(check_stream(space));
   }
-  TRY(answer(space));
-  stays_ = stays_ && !space.asked.empty();
-  return {};
+  return answer(space);
 }
 
 /// The time at which the longest of the windows begins that searches wait for.
@@ -137,7 +157,9 @@ Status EarlyEventSearch::check_stream(Space& space) {
 
 /// Answers the searches at the front whose windows were read, some at once.
 Status EarlyEventSearch::answer(Space& space) {
-  for (size_t left = kAnsweredAtOnce; left > 0 && !space.asked.empty(); --left) {
+  size_t used = 0;
+  size_t given = given_bytes(space);
+  while (used < kAnsweredAtOnce && !space.asked.empty() && given < limits_.given_bytes) {
     const LookBack& asked = space.asked.front().look_back;
     const TimePoint since = window_of(asked);
     EarlyEvents found;
@@ -153,15 +175,30 @@ Status EarlyEventSearch::answer(Space& space) {
       } else if (since < space.complete) {
         found = tl::unexpected(beyond_lookback("the event stream no longer has all of them"));
       } else {
-        found = TRY(space.recent.find(asked, [this](uint64_t at) { return fetch(at); }));
+        found = TRY(space.recent.find(asked, [&](uint64_t at) {
+          ++used;
+          return fetch(at);
+        }));
       }
     }
+    ++used;
+    if (found && !found->empty()) given += space.given.emplace_back(given_of(*found)).bytes;
     Asked answered = std::move(space.asked.front());
     space.asked.pop_front();
     --waiting_;
+    if (stays_for_ > 0) --stays_for_;
     answered.done(std::move(found));
   }
   return {};
+}
+
+/// The events of one search have the same life: that of the input of the engine that has them.
+EarlyEventSearch::Given EarlyEventSearch::given_of(const std::vector<EarlyEvent>& found) {
+  Given given{.event = found.back().event};
+  for (const EarlyEvent& one : found) {
+    given.bytes += kBytesOfAFoundEvent + (one.event->data ? one.event->data->size() : 0);
+  }
+  return given;
 }
 
 Result<std::optional<Event>> EarlyEventSearch::fetch(uint64_t sequence) {
@@ -188,12 +225,12 @@ void EarlyEventSearch::bound(Space& space) {
 }
 
 /// Drops what other namespaces have in memory if all have too much. Their searches begin again when
-/// those of this namespace are answered.
+/// those are answered that wait now in this namespace.
 void EarlyEventSearch::drop_others(const std::string& ns) {
   size_t bytes = 0;
   for (const auto& [name, space] : spaces_) bytes += space.recent.bytes();
   if (bytes <= limits_.all_bytes) return;
-  stays_ = true;
+  if (stays_for_ == 0) stays_for_ = spaces_.at(ns).asked.size();
   for (auto& [name, space] : spaces_) {
     if (name == ns) continue;
     space.recent.clear();

@@ -8,9 +8,11 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/event.h"
 #include "base/result.h"
@@ -28,6 +30,9 @@ struct SearchLimits {
   size_t window_bytes = size_t{256} << 20;
   /// The same for all namespaces together.
   size_t all_bytes = size_t{512} << 20;
+  /// The bytes of events of one namespace that were found and that the engine has not taken yet,
+  /// from which the other searches of the namespace wait.
+  size_t given_bytes = size_t{32} << 20;
   LookbackLimits lookback;
 };
 
@@ -47,6 +52,9 @@ class EarlyEventSearch {
   /// Whether turn() has something to do.
   bool has_work() const { return waiting_ > 0; }
 
+  /// Whether turn() can do nothing, because the engine must first take events that were found.
+  bool is_held_up();
+
   /// Does one portion: reads one page of the event stream, or answers some searches. `now` is
   /// Clock::elapsed(). Errors: those of StoredEvents; the searches still wait. Precondition:
   /// has_work().
@@ -60,11 +68,17 @@ class EarlyEventSearch {
     LookBack look_back;
     Done done;
   };
+  /// Events that were found by one search.
+  struct Given {
+    std::weak_ptr<const Event> event;  ///< one of them; it lives until the engine has taken all
+    size_t bytes = 0;                  ///< of all of them
+  };
   /// What was read of one namespace.
   struct Space {
     explicit Space(LookbackLimits limits) : recent(limits) {}
 
     std::deque<Asked> asked;
+    std::vector<Given> given;
     RecentEvents recent;
     int64_t created = 0;   ///< the stream, as Cursor::stream_created; 0: nothing was read
     TimePoint since;       ///< `recent` has the events that were stored from this time on …
@@ -79,6 +93,9 @@ class EarlyEventSearch {
   };
 
   std::map<std::string, Space>::iterator next_space();
+  static size_t given_bytes(Space& space);
+  bool is_held_up(Space& space) const;
+  static Given given_of(const std::vector<EarlyEvent>& found);
   static TimePoint needed_since(const Space& space);
   Status read_page(const std::string& ns, Space& space);
   Result<std::optional<Event>> fetch(uint64_t sequence);
@@ -92,8 +109,9 @@ class EarlyEventSearch {
   StoredEvents& events_;
   const SearchLimits limits_;
   std::map<std::string, Space> spaces_;
-  std::string last_;    ///< the namespace of the latest turn
-  bool stays_ = false;  ///< the next turn is of the same namespace, because of all_bytes
+  std::string last_;  ///< the namespace of the latest turn
+  /// How many searches are answered before another namespace has a turn, because of all_bytes.
+  size_t stays_for_ = 0;
   size_t waiting_ = 0;  ///< the searches of all namespaces
 };
 

@@ -10,6 +10,8 @@ namespace millrace {
 namespace {
 
 constexpr Duration kBetweenTries = std::chrono::milliseconds(500);
+/// How often the thread looks whether the engine has taken the events that were found.
+constexpr Duration kBetweenLooks = std::chrono::milliseconds(10);
 /// How often the thread looks for events in memory that no search has used for long.
 constexpr Duration kBetweenCleanings = std::chrono::minutes(1);
 
@@ -51,11 +53,14 @@ void EarlyEventThread::run() {
     } else {
       search_.forget_unused(clock_.elapsed());
     }
+    const bool is_held_up = search_.has_work() && search_.is_held_up();
     lock.lock();
     searching_ = search_.waiting();
     const auto is_stopped = [this] { return stopping_; };
     if (failing_) {
       changed_.wait_for(lock, kBetweenTries, is_stopped);
+    } else if (is_held_up) {
+      changed_.wait_for(lock, kBetweenLooks, is_stopped);
     } else if (!search_.has_work()) {
       changed_.wait_for(lock, kBetweenCleanings, [this] { return stopping_ || !asked_.empty(); });
     }

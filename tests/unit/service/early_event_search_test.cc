@@ -1,6 +1,8 @@
 #include "orchestrator/service/early_event_search.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -173,6 +175,57 @@ TEST_F(EarlyEventSearchTest, GivesEachNamespaceItsTurn) {
   EXPECT_EQ(work(), "few 31; many 1; ");
 }
 
+TEST_F(EarlyEventSearchTest, CountsTheEventsThatATurnReadsAgain) {
+  for (int i = 0; i < 40; ++i) stream_.add("many", kNow);
+  stream_.add("one", kNow);
+  for (const char* const ns : {"many", "one"}) {
+    ask("first", kNow, ns);
+    EXPECT_EQ(work(), ns == std::string("many") ? "first 1; " : "first 41; ");
+  }
+  for (int i = 0; i < 3; ++i) {
+    LookBack asked{.fills_each = true,
+                   .until = {.stream = 1, .sequence = stream_.last()},
+                   .space = "many",
+                   .stream_created = kStream};
+    for (uint32_t entry = 0; entry < 40; ++entry) {
+      asked.listeners.push_back({.entry = entry, .filter = {.type = "a"}, .since = kNow});
+    }
+    search_.ask(std::move(asked), [&](const EarlyEvents& found) {
+      answers_ += fmt::format("{} of many; ", found ? found->size() : 0);
+    });
+  }
+  ask("one", kNow, "one");
+  EXPECT_EQ(work(), "40 of many; 40 of many; one 41; 40 of many; ");
+}
+
+TEST_F(EarlyEventSearchTest, WaitsUntilTheEngineHasTakenWhatWasFound) {
+  EarlyEventSearch search(stream_, {.given_bytes = 1'000});
+  stream_.add("default", kNow);
+  stream_.add("other", kNow);
+  std::vector<EarlyEvents> answers;
+  const auto ask_in = [&](const std::string& ns) {
+    search.ask({.listeners = {{.filter = {.type = "a"}, .since = kNow}},
+                .until = {.stream = 1, .sequence = stream_.last()},
+                .space = ns,
+                .stream_created = kStream},
+               [&](EarlyEvents found) { answers.push_back(std::move(found)); });
+  };
+  const auto work_on = [&] {
+    for (int i = 0; i < 10 && search.has_work(); ++i) ASSERT_TRUE(search.turn({}));
+  };
+  for (int i = 0; i < 3; ++i) ask_in("default");
+  ask_in("other");
+  work_on();
+  EXPECT_EQ(answers.size(), 3U) << "two of this namespace, and that of the other one";
+  EXPECT_TRUE(search.has_work());
+  EXPECT_TRUE(search.is_held_up());
+  answers.clear();
+  EXPECT_FALSE(search.is_held_up());
+  work_on();
+  EXPECT_EQ(answers.size(), 1U);
+  EXPECT_FALSE(search.has_work());
+}
+
 TEST_F(EarlyEventSearchTest, RefusesAWindowThatTheStreamHasLostInPart) {
   stream_.add("default", kNow - minutes(4));
   stream_.add("default", kNow - minutes(2));
@@ -246,6 +299,23 @@ TEST_F(EarlyEventSearchTest, BoundsTheMemoryOfAllNamespaces) {
   }
   for (const char* const ns : {"x", "y", "z"}) ask(ns, kNow, ns);
   EXPECT_EQ(work().size(), std::string("x 1; y 5; z 9; ").size()) << "all are answered";
+}
+
+TEST_F(EarlyEventSearchTest, AnswersOthersWhileANamespaceThatNeedsTheMemoryAsksAgainAndAgain) {
+  for (const char* const ns : {"x", "y"}) {
+    for (int i = 0; i < 4; ++i) stream_.add(ns, kNow, "a", 1'900);
+  }
+  ask("y", kNow, "y");
+  EXPECT_EQ(work(), "y 5; ");
+  ask("x", kNow, "x");
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(search_.turn({}));  // what `y` has in memory is dropped
+  ask("y again", kNow, "y");
+  for (int i = 0; i < 10; ++i) {
+    stream_.add("x", kNow);
+    ask("x", kNow, "x");
+    EXPECT_TRUE(search_.turn({}));
+  }
+  EXPECT_NE(answers_.find("y again 5; "), std::string::npos) << answers_;
 }
 
 TEST_F(EarlyEventSearchTest, ForgetsEventsThatAreNotUsed) {
