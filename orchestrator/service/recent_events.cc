@@ -19,6 +19,8 @@ namespace {
 
 /// The memory of an entry besides the bytes of its attributes, about.
 constexpr size_t kBytesOfAnEntry = 96;
+/// What an event takes for each attribute of its type that is in the index, about.
+constexpr size_t kBytesOfALink = 20;
 /// The memory of a type, about.
 constexpr size_t kBytesOfAType = 256;
 
@@ -86,6 +88,7 @@ void RecentEvents::add(StoredEvent stored) {
   TypeEvents& events = type->second;
   const auto number = static_cast<uint32_t>(events.erased + events.places.size());
   events.places.push_back(place);
+  bytes_ += kBytesOfALink * events.learned.size();
   for (Learned& learned : events.learned) link(learned, attributes, number);
 }
 
@@ -99,6 +102,7 @@ void RecentEvents::drop_oldest() {
     const auto newest = text ? learned.newest.find(hash_of(*text)) : learned.newest.end();
     if (newest != learned.newest.end() && newest->second == number) learned.newest.erase(newest);
   }
+  bytes_ -= kBytesOfALink * events.learned.size();
   if (++events.first == events.places.size()) {
     types_.erase(found);
     bytes_ -= kBytesOfAType;
@@ -133,6 +137,7 @@ RecentEvents::Learned* RecentEvents::learn(TypeEvents& events, const std::string
     if (learned.name == name) return &learned;
   }
   if (events.learned.size() >= kMostLearned) return nullptr;
+  bytes_ += kBytesOfALink * events.size();
   Learned& learned = events.learned.emplace_back(Learned{.name = name});
   learned.previous.assign(events.first, kNoEvent);
   for (size_t i = events.first; i < events.places.size(); ++i) {

@@ -213,6 +213,16 @@ TEST_F(RecentEventsTest, FailIfAFoundEventIsNoLongerInTheStream) {
   EXPECT_EQ(failed.error().code, "broker.timeout");
 }
 
+TEST_F(RecentEventsTest, CountTheMemoryOfTheIndex) {
+  for (int i = 0; i < 100; ++i) add("a", {{"n", i}});
+  const size_t before = recent_.bytes();
+  EXPECT_EQ(find(asks({waits_for("a", {equals("n", "7")})})), Sequences{8});
+  EXPECT_GE(recent_.bytes(), before + 100 * 2 * sizeof(uint32_t)) << "the attribute n is in it";
+  add("a", {{"n", 100}});
+  while (!recent_.empty()) recent_.drop_oldest();
+  EXPECT_EQ(recent_.bytes(), 0U);
+}
+
 TEST_F(RecentEventsTest, KnowTheirMemoryAndTimes) {
   EXPECT_TRUE(recent_.empty());
   recent_.add({.sequence = 1, .message = {.data = "no event"}});
