@@ -21,6 +21,8 @@ struct ApiParameter {
   /// The only operation (Route::operation) in which the parameter has this meaning; empty: all
   /// other operations.
   std::string_view operation = "";
+  /// Whether a call without the parameter is refused. Always so for a part of a path.
+  bool is_required = false;
 };
 
 /// The whole table.

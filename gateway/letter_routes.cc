@@ -117,6 +117,7 @@ void add_letter_routes(Router& router, Service& service, const RequestLimits& li
               .operation = "replayDeadLetter",
               .summary = "Publishes the event of a dead letter again, or a corrected event.",
               .body = "CorrectedEvent",
+              .may_lack_body = true,
               .answer = "DeadLetterReplayed",
               .errors = {"namespace.not_found", "dlq.", "event.", "millrace.quota.eventsPerSecond",
                          "broker."},

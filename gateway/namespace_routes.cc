@@ -78,6 +78,7 @@ void add_namespace_routes(Router& router, Service& service) {
               .operation = "putNamespace",
               .summary = "Creates a namespace, or replaces its settings.",
               .body = "NamespaceSettings",
+              .may_lack_body = true,
               .answer = "NamespaceCreated",
               .further_answers = {{201, "NamespaceCreated"}},
               .errors = {"settings.invalid", "json."},

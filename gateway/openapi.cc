@@ -60,7 +60,7 @@ void add_parameter(Json& parameters, ParameterPlace place, std::string_view name
   CHECK(found != nullptr, "{}: `{}` is not in gateway/api_parameters.cc", route.operation, name);
   parameters.push_back({{"name", name},
                         {"in", to_string(place)},
-                        {"required", place == ParameterPlace::kPath},
+                        {"required", place == ParameterPlace::kPath || found->is_required},
                         {"description", found->description},
                         {"schema", found->schema}});
 }
@@ -83,7 +83,10 @@ Json operation_of(const Route& route) {
                     {"tags", Json::array({noun_of(route)})},
                     {"parameters", parameters_of(route)},
                     {"responses", answers_of(route)}};
-  if (!route.body.empty()) operation["requestBody"] = {{"content", content_of(route.body)}};
+  if (!route.body.empty()) {
+    operation["requestBody"] = {{"required", !route.may_lack_body},
+                                {"content", content_of(route.body)}};
+  }
   if (route.open) operation["security"] = Json::array();
   return operation;
 }

@@ -47,6 +47,7 @@ struct Route {
   std::vector<std::string> query;    ///< names of the parameters that are allowed
   std::vector<std::string> headers;  ///< names of the request headers that the handler reads
   std::string body;                  ///< the name of the body's schema; empty: no body
+  bool may_lack_body = false;        ///< a request without the body is valid, too
   std::string answer;                ///< the name of the answer's schema; empty: no body
   unsigned answer_status = 200;
   std::vector<FurtherAnswer> further_answers;

@@ -65,6 +65,7 @@ void add_secret_routes(Router& router, Service& service) {
        .operation = "putSecret",
        .summary = "Sets the value of a secret.",
        .body = "SecretBytes",
+       .may_lack_body = true,
        .answer = "SecretStored",
        .further_answers = {{201, "SecretStored"}},
        .errors = {"namespace.not_found", "secret.not_text", "millrace.quota."},

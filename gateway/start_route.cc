@@ -167,6 +167,7 @@ void add_start_route(Router& router, Service& service, const RequestLimits& limi
               .query = {"wait", "executionTimeout", "runTimeout", "taskTimeout"},
               .headers = {"Idempotency-Key", "Millrace-Retry"},
               .body = "StartInput",
+              .may_lack_body = true,
               .answer = "InstanceStarted",
               .answer_status = 201,
               .further_answers = {{200, "StartedOrEnded"}, {202, "InstanceStarted"}},

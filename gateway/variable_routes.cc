@@ -130,6 +130,7 @@ void add_variable_routes(Router& router, Service& service, const RequestLimits& 
          .operation = operation("put", "Variable"),
          .summary = fmt::format("Sets a variable of {} with its content type.", scope.what),
          .body = "VariableBytes",
+         .may_lack_body = true,
          .answer = "VariableStored",
          .errors = errors({"request.content_type", "millrace.quota."}),
          .max_body = limits.variable_bytes,

@@ -217,6 +217,7 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
        .operation = "checkInput",
        .summary = "Checks whether a body is a valid input of a workflow; starts nothing.",
        .body = "InputToCheck",
+       .may_lack_body = true,
        .answer = "InputChecked",
        .errors = {"namespace.not_found", "workflow.not_found", "json.", "input.refused",
                   "direktiv.jq.", "millrace.jq.memory", "millrace.timeout.task"},

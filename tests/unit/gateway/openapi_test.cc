@@ -50,6 +50,7 @@ TEST(OpenApi, HasEachRouteWithItsParametersBodiesAndAnswers) {
   EXPECT_THAT(statuses,
               ElementsAre("200", "201", "202", "400", "403", "404", "409", "429", "default"));
   EXPECT_TRUE(start.at("requestBody").at("content").contains("application/json"));
+  EXPECT_EQ(start.at("requestBody").at("required"), false);
 }
 
 TEST(OpenApi, ListsTheCodesOfTheErrorsOfACall) {
@@ -92,6 +93,34 @@ TEST(OpenApi, NeedsATokenForEveryCallButTheOpenOnes) {
 }
 
 class OpenApiRoute : public ApiTest {};
+
+TEST_F(OpenApiRoute, SaysWhichParametersAndBodiesACallNeeds) {
+  std::set<std::string> needed;
+  for (const Json& path : api_document().at("paths")) {
+    for (const Json& operation : path) {
+      const std::string name = operation.at("operationId");
+      for (const Json& one : operation.at("parameters")) {
+        const bool is_optional = one.at("in") == "path" || !one.at("required").get<bool>();
+        if (!is_optional) needed.insert(name + " " + one.at("name").get<std::string>());
+      }
+      if (!operation.contains("requestBody")) continue;
+      if (operation.at("requestBody").at("required").get<bool>()) needed.insert(name + " body");
+    }
+  }
+  EXPECT_THAT(needed, ElementsAre("applyWorkflow body", "beginReplay body", "deleteInstances body",
+                                  "find q", "lintDefinition body", "publishEvents body",
+                                  "rerunInstance from", "rerunInstances from", "tryEvent body",
+                                  "tryExpression body", "watchNamespace topics"));
+  const std::string ns = "/v1/ns/default";
+  const std::string rerun = ns + "/instances/0190b5a4-7c1e-7f2a-8000-0123456789ab/rerun";
+  EXPECT_EQ(call("GET", ns + "/find").status, 400);
+  EXPECT_EQ(call("POST", rerun).status, 400);
+  EXPECT_EQ(call("GET", ns + "/stream").status, 400);
+  for (const char* const path : {"/replays", "/instances/delete", "/events", "/events/try"}) {
+    const int status = call("POST", ns + path).status;
+    EXPECT_TRUE(status >= 400 && status < 500) << path << " " << status;
+  }
+}
 
 TEST_F(OpenApiRoute, AnswersWithTheDocumentThatTheCommandLinePrints) {
   const HttpReply reply = call("GET", "/v1/openapi.json");
