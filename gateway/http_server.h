@@ -32,7 +32,7 @@ struct TransportLimits {
   /// Requests that wait for the end of an instance or of a check of the store; a further one gets
   /// 503.
   size_t long_waits = 768;
-  size_t streams = 128;  ///< answers that go on (StreamAnswer, StreamPlaces); more get 503
+  size_t streams = 128;  ///< answers without an end (StreamAnswer, StreamPlaces); more get 503
   /// Bytes of all bodies and answers together, without the first 64 KiB of each.
   uint64_t memory_bytes = defaults::kHttpMemory;
   /// Bytes that the system holds of a connection, in each direction. The budget does not count

@@ -66,7 +66,7 @@ constexpr ErrorEntry kDefinitionErrors[] = {
      "Divide the workflow into subflows."},
     {"definition.type", 0, "A value has another type than the key needs.",
      "Write a value of the type that the message names."},
-    {"definition.unknown_key", 0, "There is no such key.",
+    {"definition.unknown_key", 0, "The language has no key of this name at this place.",
      "Write the key that the message proposes, or remove it."},
     {"definition.unsupported", 0, "This release does not support the key at this place.",
      "Remove the key."},

@@ -44,7 +44,7 @@ bool any_looks_back(std::span<const EventPattern> patterns);
 /// patterns. The windows are counted back from the time for which the first attempt of the state
 /// was scheduled. `fills_each` as in LookBack. To be called before the state acts; the engine
 /// offers the events when the state listens. Returns Park until they have come, Raise
-/// millrace.limits.lookback, or nullopt: the state goes on.
+/// millrace.limits.lookback, or nullopt: the state continues.
 std::optional<Outcome> look_back(Visit& visit, std::span<const EventPattern> patterns,
                                  std::span<const EventFilter> filters, bool fills_each);
 
