@@ -47,8 +47,10 @@ AwaitedTypes types_of_all_states(const Workflow& workflow) {
   return {types.begin(), types.end()};
 }
 
-/// Of how many revisions known_types() collects the types at most: about the work of a millisecond.
+/// Of how many revisions known_types() collects the types at most, and how many types: about the
+/// work of a millisecond.
 constexpr size_t kRevisionsAtOnce = 512;
+constexpr size_t kTypesAtOnce = 2'048;
 
 }  // namespace
 
@@ -205,9 +207,12 @@ std::optional<std::set<std::string>> Catalog::known_types(
     const std::set<Revision>& revisions) const {
   if (revisions.size() > kRevisionsAtOnce) return std::nullopt;
   std::set<std::string> types;
+  size_t seen = 0;
   for (const Revision& revision : revisions) {
     const auto known = known_types_.find(revision);
     if (known == known_types_.end()) return std::nullopt;
+    seen += known->second.size();
+    if (seen > kTypesAtOnce) return std::nullopt;
     types.insert(known->second.begin(), known->second.end());
   }
   return types;

@@ -76,7 +76,8 @@ class Catalog {
   Result<std::shared_ptr<const AwaitedTypes>> awaited(const View& view, Revision revision,
                                                       StateIndex state);
   /// The types of events that instances of these revisions may come to wait for, in whatever states
-  /// they are. nullopt: not known without a read of the store, or of too many revisions.
+  /// they are. nullopt: not known without a read of the store, or of too many revisions, or too
+  /// many types.
   std::optional<std::set<std::string>> known_types(const std::set<Revision>& revisions) const;
 
   Status create_namespace(Transaction& tx, const std::string& name, TimePoint now);

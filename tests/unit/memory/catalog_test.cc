@@ -170,6 +170,24 @@ TEST_F(CatalogTest, KnowsTheEventTypesOfTheRevisionsOfWhichItWasAsked) {
               testing::Optional(ElementsAre("first", "second", "third")));
 }
 
+TEST_F(CatalogTest, CollectsABoundedNumberOfTypes) {
+  const auto awaiting = [](const std::string& id, size_t types) {
+    std::string text =
+        fmt::format("id: {}\nstates:\n- id: wait\n  type: eventXor\n  events:\n", id);
+    for (size_t i = 0; i < types; ++i) text += fmt::format("  - {{type: {}{}}}\n", id, i);
+    return text;
+  };
+  const WorkflowNumber half = apply(awaiting("half", 1'024));
+  const WorkflowNumber rest = apply(awaiting("rest", 1'024));
+  const WorkflowNumber one = apply(awaiting("one", 1));
+  for (const WorkflowNumber workflow : {half, rest, one}) awaited(workflow, 1, 0);
+  EXPECT_THAT(catalog.known_types({Revision{half, 1}, Revision{rest, 1}}),
+              testing::Optional(testing::SizeIs(2'048)));
+  EXPECT_EQ(catalog.known_types({Revision{half, 1}, Revision{rest, 1}, Revision{one, 1}}),
+            std::nullopt)
+      << "events of all types are kept then";
+}
+
 TEST_F(CatalogTest, FindsTheServiceThatAFunctionNames) {
   const NamespaceNumber shop = create_namespace("shop");
   set_settings(Json::parse(R"({"services": {"mail": {"url": "http://mail"}}})"));
