@@ -164,8 +164,9 @@ Status EarlyEventSearch::answer(Space& space) {
     const TimePoint since = window_of(asked);
     EarlyEvents found;
     if (asked.stream_created != 0) {
-      const bool is_read = asked.stream_created == space.created &&
-                           asked.until.sequence <= space.read_to && since >= space.since;
+      // A search in another stream waits for its own read.
+      if (asked.stream_created != space.created) return {};
+      const bool is_read = asked.until.sequence <= space.read_to && since >= space.since;
       if (since < space.cut) {
         found = tl::unexpected(beyond_lookback(
             fmt::format("the attributes of those of the namespace need more than {} MiB",

@@ -278,6 +278,17 @@ TEST_F(EarlyEventSearchTest, RefusesAWindowWithTooManyBytes) {
   EXPECT_EQ(work(), "two 6; ") << "a later window is smaller";
 }
 
+TEST_F(EarlyEventSearchTest, RefusesOnlyWindowsOfTheStreamWithTooManyBytes) {
+  for (int i = 0; i < 8; ++i) stream_.add("default", kNow - minutes(4) + seconds(i), "a", 2'000);
+  ask("old");
+  stream_.replace();
+  created_ = kStream + 1;
+  ask("new");
+  for (int i = 0; i < 100 && answers_.empty(); ++i) ASSERT_TRUE(search_.turn({}));
+  for (int i = 0; i < 6; ++i) stream_.lose_first(TimePoint::min());
+  EXPECT_EQ(work(), "old millrace.limits.lookback; new 7; ");
+}
+
 TEST_F(EarlyEventSearchTest, FindsNothingInAStreamThatWasReplaced) {
   stream_.add("default", kNow);
   created_ = 0;
