@@ -21,8 +21,9 @@ const std::optional<Error>& Pressure::measure(Duration elapsed, uint64_t outbox_
   } else if (evaluations.count >= marks_.evaluations ||
              evaluations.bytes >= marks_.evaluation_bytes) {
     cause_ =
-        Error{"busy", fmt::format("{} evaluations with inputs of {} bytes wait for a jq worker, "
-                                  "or their results for the engine; try again later",
+        Error{"busy", fmt::format("{} evaluations, with inputs of {} bytes, and searches for early "
+                                  "events wait for a jq worker or the broker, or their results for "
+                                  "the engine; try again later",
                                   evaluations.count, evaluations.bytes)};
   }
   return cause_;

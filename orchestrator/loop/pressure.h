@@ -15,8 +15,8 @@
 
 namespace millrace {
 
-/// The evaluations that were started and whose results the engine has not applied yet. They keep
-/// their inputs in memory.
+/// The evaluations, and searches for early events, that were started and whose results the engine
+/// has not applied yet. They keep their inputs in memory.
 struct EvaluationLoad {
   size_t count = 0;
   uint64_t bytes = 0;  ///< of the inputs
