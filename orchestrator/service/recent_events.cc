@@ -42,11 +42,10 @@ constexpr uint32_t kNoEvent = std::numeric_limits<uint32_t>::max();
 uint32_t hash_of(std::string_view text) { return HashIndex::hash_of(text, 0); }
 
 /// Whether the instance that searches may take the event, whose attributes match.
-bool is_for(const Event& event, const LookBack& asked) {
-  // may_take() needs no other fields.
-  return may_take(
-      event,
-      Instance{.id = asked.instance, .ns = asked.ns, .revision = {.workflow = asked.workflow}});
+bool is_for(const Attributes& event, const LookBack& asked) {
+  const std::optional<std::string_view> target = event.find(kTargetAttribute);
+  return !target || is_target(*target, asked.workflow) ||
+         *target == instance_target(asked.instance);
 }
 
 }  // namespace
@@ -256,7 +255,7 @@ Result<EarlyEvents> RecentEvents::find(const LookBack& asked, const Fetch& fetch
       if (decision == Decision::kYes) {
         settled = place;
         const Fingerprint known_as = fingerprint_of(asked.space, entry.attributes);
-        if (!taken.contains(known_as)) {
+        if (is_for(entry.attributes, asked) && taken.insert(known_as).second) {
           if (found.size() == limits_.found || found_bytes > limits_.found_bytes) {
             return beyond(fmt::format("the state would get more than {} events or {} MiB at once",
                                       limits_.found, limits_.found_bytes >> 20));
@@ -265,16 +264,13 @@ Result<EarlyEvents> RecentEvents::find(const LookBack& asked, const Fetch& fetch
           if (!event || fingerprint_of(asked.space, *event) != known_as) {
             return beyond("the event stream no longer has all of them");
           }
-          if (is_for(*event, asked)) {
-            is_taken = true;
-            taken.insert(known_as);
-            found_bytes += event->data ? event->data->size() : 0;
-            found.push_back({.sequence = entry.sequence,
-                             .known_as = known_as,
-                             .event = std::make_shared<const Event>(*std::move(event)),
-                             .entry = walk.listener->entry});
-            if (!asked.fills_each) break;
-          }
+          is_taken = true;
+          found_bytes += event->data ? event->data->size() : 0;
+          found.push_back({.sequence = entry.sequence,
+                           .known_as = known_as,
+                           .event = std::make_shared<const Event>(*std::move(event)),
+                           .entry = walk.listener->entry});
+          if (!asked.fills_each) break;
         }
       }
     }

@@ -145,6 +145,8 @@ TEST_F(RecentEventsTest, PassOverEventsForOthers) {
   add("a", {{std::string(kTargetAttribute), workflow_target(WorkflowNumber(4))}});
   add("a", {{std::string(kTargetAttribute), workflow_target(WorkflowNumber(3))}});
   EXPECT_EQ(find(asks({waits_for("a")})), Sequences{2});
+  events_.erase(1);
+  EXPECT_EQ(find(asks({waits_for("a")})), Sequences{2}) << "events for others are not read again";
 }
 
 TEST_F(RecentEventsTest, MatchPatterns) {
