@@ -8,8 +8,10 @@
 namespace millrace {
 namespace {
 
-/// How many searches one turn answers, and messages it reads for them, until it ends.
+/// How many searches one turn answers, and messages it reads for them, until it ends. So many looks
+/// at events take as long as one of these.
 constexpr size_t kAnsweredAtOnce = 64;
+constexpr size_t kLooksOfAnAnswer = 500;
 
 /// The memory of an event that was found besides its data, about.
 constexpr size_t kBytesOfAFoundEvent = 512;
@@ -182,7 +184,7 @@ Status EarlyEventSearch::answer(Space& space) {
         }));
       }
     }
-    ++used;
+    used += 1 + space.recent.take_looks() / kLooksOfAnAnswer;
     if (found && !found->empty()) given += space.given.emplace_back(given_of(*found)).bytes;
     Asked answered = std::move(space.asked.front());
     space.asked.pop_front();

@@ -33,6 +33,9 @@ constexpr size_t kMostLearned = 8;
 constexpr MatchBudget kSearchBudget{
     .has_long_runs = true, .steps = 1'000'000, .bytes = size_t{16} << 20};
 
+/// The number of steps of patterns that take about as long as a look at an event.
+constexpr uint32_t kStepsOfALook = 10;
+
 /// The number of removed places from which they are erased from a list that consists of them by
 /// half.
 constexpr size_t kFewestErased = 64;
@@ -209,6 +212,15 @@ bool RecentEvents::has_forgotten(const LookBack& asked) const {
 }
 
 Result<EarlyEvents> RecentEvents::find(const LookBack& asked, const Fetch& fetch) {
+  MatchBudget budget = kSearchBudget;
+  size_t looked_at = 0;
+  Result<EarlyEvents> found = find_within(asked, fetch, budget, looked_at);
+  looks_ += looked_at + (kSearchBudget.steps - budget.steps) / kStepsOfALook;
+  return found;
+}
+
+Result<EarlyEvents> RecentEvents::find_within(const LookBack& asked, const Fetch& fetch,
+                                              MatchBudget& budget, size_t& looked_at) {
   const auto beyond = [](std::string_view what) {
     return EarlyEvents(tl::unexpected(beyond_lookback(what)));
   };
@@ -230,9 +242,7 @@ Result<EarlyEvents> RecentEvents::find(const LookBack& asked, const Fetch& fetch
   std::vector<EarlyEvent> found;
   size_t found_bytes = 0;
   PatternResults results;
-  MatchBudget budget = kSearchBudget;
   uint64_t over_limit = 0;
-  size_t looked_at = 0;
   std::optional<Place> settled;  // the place of an event that no further listener may take
   while (!next.empty()) {
     const auto [place, index] = *next.begin();

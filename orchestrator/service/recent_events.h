@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -22,6 +23,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "matchers/event_filter.h"
+#include "matchers/match_budget.h"
 #include "model/early_events.h"
 #include "model/effect.h"
 #include "orchestrator/ports/stored_events.h"
@@ -72,6 +74,10 @@ class RecentEvents {
   /// those of `fetch`.
   Result<EarlyEvents> find(const LookBack& asked, const Fetch& fetch);
 
+  /// How many events find() has looked at since the last call; patterns that take long count as
+  /// several.
+  size_t take_looks() { return std::exchange(looks_, 0); }
+
  private:
   struct Entry {
     uint64_t sequence = 0;
@@ -120,11 +126,14 @@ class RecentEvents {
                                  std::string_view text, const Window& window) const;
   std::optional<Walk> begin_walk(const EarlyListener& listener, uint64_t until);
   bool has_forgotten(const LookBack& asked) const;
+  Result<EarlyEvents> find_within(const LookBack& asked, const Fetch& fetch, MatchBudget& budget,
+                                  size_t& looked_at);
 
   const LookbackLimits limits_;
   std::deque<Entry> entries_;
   uint64_t removed_ = 0;  ///< the place of the first entry
   size_t bytes_ = 0;
+  size_t looks_ = 0;
   std::unordered_map<std::string, TypeEvents> types_;
 };
 

@@ -198,6 +198,31 @@ TEST_F(EarlyEventSearchTest, CountsTheEventsThatATurnReadsAgain) {
   EXPECT_EQ(work(), "40 of many; 40 of many; one 41; 40 of many; ");
 }
 
+TEST_F(EarlyEventSearchTest, CountsTheEventsAtWhichATurnLooks) {
+  EarlyEventSearch search(stream_);
+  for (int i = 0; i < 3'000; ++i) stream_.add("many", kNow);
+  stream_.add("one", kNow);
+  const Predicate none{.attribute = "id", .kind = Predicate::Kind::kPattern, .text = "^x"};
+  const auto ask_in = [&](const std::string& ns) {
+    search.ask({.listeners = {{.filter = {.type = "a", .predicates = {none}}, .since = kNow}},
+                .until = {.stream = 1, .sequence = stream_.last()},
+                .space = ns,
+                .stream_created = kStream},
+               [this, ns](const EarlyEvents&) { answers_ += ns + " "; });
+  };
+  for (const char* const ns : {"many", "one"}) {
+    ask_in(ns);
+    for (int i = 0; i < 2'000 && search.has_work(); ++i) ASSERT_TRUE(search.turn({}));
+  }
+  ASSERT_EQ(std::exchange(answers_, {}), "many one ");
+  for (int i = 0; i < 20; ++i) ask_in("many");
+  ask_in("one");
+  EXPECT_TRUE(search.turn({}));
+  EXPECT_EQ(search.waiting(), 11U) << "each search of `many` looks at 3 000 events";
+  EXPECT_TRUE(search.turn({}));
+  EXPECT_TRUE(answers_.ends_with("many one ")) << answers_;
+}
+
 TEST_F(EarlyEventSearchTest, WaitsUntilTheEngineHasTakenWhatWasFound) {
   EarlyEventSearch search(stream_, {.given_bytes = 1'000});
   stream_.add("default", kNow);
