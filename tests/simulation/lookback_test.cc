@@ -387,6 +387,21 @@ TEST(Lookback, DoesNotFindTheEventsOfAStreamThatWasReplaced) {
   EXPECT_EQ(data_of(world, started), (Json{{"order", "A"}, {"paid", 2}}));
 }
 
+TEST(Lookback, FindsAnEventThatCameInPlaceOfALostOne) {
+  World world;
+  world.apply(kPaid);
+  pay(world, "1", 1, "B");
+  const Json waiting = world.start("paid", {{"order", "C"}});  // the window is in memory now
+  EXPECT_EQ(world.status(waiting["id"]), "waiting");
+  world.broker.lose_tail(1);
+  world.broker.reconnect();
+  world.run_for(seconds(1));
+  pay(world, "2", 2, "A");
+  ASSERT_EQ(world.broker.last_sequence(), 1U) << "the sequence of the lost event";
+  const Json started = world.start("paid", {{"order", "A"}});
+  EXPECT_EQ(data_of(world, started), (Json{{"order", "A"}, {"paid", 2}}));
+}
+
 TEST(Lookback, RespectsTheTargetOfAnEvent) {
   World world;
   world.apply(kPaid);
