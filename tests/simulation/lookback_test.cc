@@ -228,24 +228,6 @@ states:
   EXPECT_EQ(world.instances()[0]["status"], "waiting");
 }
 
-TEST(Lookback, KnowsTheEventThatCompletedAGroupAfterTheStreamWasReplaced) {
-  World world;
-  world.apply(R"(
-id: pair
-start: {type: eventsAnd, events: [{type: paid}, {type: packed}]}
-states:
-- {id: wait, type: consumeEvent, event: {type: paid, lookback: PT5M}}
-)");
-  world.publish("packed", "1", 1);
-  world.run_until_idle();
-  world.broker.recreate_stream();
-  world.broker.reconnect();
-  world.run_until_idle();
-  pay(world, "2", 2);
-  ASSERT_THAT(world.instances(), SizeIs(1));
-  EXPECT_EQ(world.instances()[0]["status"], "waiting") << "the payment has started the instance";
-}
-
 TEST(Lookback, OffersEarlyEventsBeforeTheEventsThatComeMeanwhile) {
   World world;
   world.apply(kTwice);
@@ -383,21 +365,6 @@ TEST(Lookback, DoesNotFindTheEventsOfAStreamThatWasReplaced) {
   world.broker.reconnect();
   world.run_until_idle();
   pay(world, "2", 2);
-  const Json started = world.start("paid", {{"order", "A"}});
-  EXPECT_EQ(data_of(world, started), (Json{{"order", "A"}, {"paid", 2}}));
-}
-
-TEST(Lookback, FindsAnEventThatCameInPlaceOfALostOne) {
-  World world;
-  world.apply(kPaid);
-  pay(world, "1", 1, "B");
-  const Json waiting = world.start("paid", {{"order", "C"}});  // the window is in memory now
-  EXPECT_EQ(world.status(waiting["id"]), "waiting");
-  world.broker.lose_tail(1);
-  world.broker.reconnect();
-  world.run_for(seconds(1));
-  pay(world, "2", 2, "A");
-  ASSERT_EQ(world.broker.last_sequence(), 1U) << "the sequence of the lost event";
   const Json started = world.start("paid", {{"order", "A"}});
   EXPECT_EQ(data_of(world, started), (Json{{"order", "A"}, {"paid", 2}}));
 }
