@@ -383,6 +383,7 @@ void Checker::check_place(const Walked& one) {
   note_given(Counter::kWorkflow, number, place);
   note_given(Counter::kKeptEvents, head.listen_from.kept, place);
   check_position(head.listen_from.event, place);
+  check_position({.stream = head.consumed.stream}, place);
   check_time(head.started_at, place, "the start of the instance");
   check_time(head.execution_from, place, "the start of the execution");
   check_time(head.runs_from, place, "the scheduled time of the run from which its retries count");

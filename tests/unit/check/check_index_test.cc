@@ -301,6 +301,13 @@ TEST_F(CheckIndexTest, ChecksEffectsAndTheStreamsOfPositions) {
                 changed.listen_from.event = {8, 1};
                 in.put(Table::kLive, part(waits_, Part::kHead), encode_head(changed));
               });
+  expect_among(
+      "row.value live/default/" + to_string(waits_) + " head: the row names event stream 8",
+      [&](Transaction& in) {
+        Instance changed = head();
+        changed.consumed.add({8, 1}, fingerprint({"taken"}));
+        in.put(Table::kLive, part(waits_, Part::kHead), encode_head(changed));
+      });
   expect_among("meta.missing meta/cursor: the stream of the cursor, created at 1, has no row",
                [](Transaction& in) { in.erase(Table::kMeta, std::string("stream/\0\0\0\1", 11)); });
 }

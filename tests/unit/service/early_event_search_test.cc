@@ -335,6 +335,7 @@ TEST_F(EarlyEventSearchTest, BoundsTheMemoryOfAllNamespaces) {
   }
   for (const char* const ns : {"x", "y", "z"}) ask(ns, kNow, ns);
   EXPECT_EQ(work().size(), std::string("x 1; y 5; z 9; ").size()) << "all are answered";
+  EXPECT_GT(stream_.take_read().size(), 12U) << "what was dropped is read again";
 }
 
 TEST_F(EarlyEventSearchTest, AnswersOthersWhileANamespaceThatNeedsTheMemoryAsksAgainAndAgain) {
