@@ -10,7 +10,7 @@ namespace {
 
 /// How many searches one turn answers, and messages it reads for them, until it ends. So many looks
 /// at events take as long as one of these.
-constexpr size_t kAnsweredAtOnce = 64;
+constexpr size_t kAnsweredAtOnce = 128;
 constexpr size_t kLooksOfAnAnswer = 500;
 
 /// The memory of an event that was found besides its data, about.
