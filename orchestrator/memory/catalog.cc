@@ -289,6 +289,7 @@ void Catalog::remove_namespace(Transaction& tx, NamespaceNumber ns) {
   note_change();
   for (const WorkflowNumber number : workflows_of(ns)) {
     note_change(number);
+    forget_types(number);
     workflows_.erase(number);
   }
   const auto first = by_id_.lower_bound(std::pair(ns, std::string()));
@@ -357,7 +358,17 @@ void Catalog::remove_workflow(Transaction& tx, WorkflowNumber number) {
   note_change(number);
   erase_workflow(tx, found->second.ns, found->second.id);
   by_id_.erase(std::pair(found->second.ns, found->second.id));
+  forget_types(number);
   workflows_.erase(found);
+}
+
+/// Forgets what awaited() knows of all revisions of the workflow. If the batch is lost, awaited()
+/// computes it again.
+void Catalog::forget_types(WorkflowNumber number) {
+  const Revision first{number, 0};
+  const Revision behind{WorkflowNumber(static_cast<uint32_t>(number) + 1), 0};
+  awaited_.erase(awaited_.lower_bound({first, 0}), awaited_.lower_bound({behind, 0}));
+  known_types_.erase(known_types_.lower_bound(first), known_types_.lower_bound(behind));
 }
 
 }  // namespace millrace

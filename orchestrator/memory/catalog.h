@@ -120,6 +120,7 @@ class Catalog {
   };
   void note_change(std::optional<WorkflowNumber> workflow = std::nullopt);
   static void write(Transaction& tx, const WorkflowEntry& entry);
+  void forget_types(WorkflowNumber number);
 
   DefinitionCache& definitions_;
   BatchNotes<Changes> changes_;

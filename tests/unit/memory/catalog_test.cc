@@ -170,6 +170,21 @@ TEST_F(CatalogTest, KnowsTheEventTypesOfTheRevisionsOfWhichItWasAsked) {
               testing::Optional(ElementsAre("first", "second", "third")));
 }
 
+TEST_F(CatalogTest, ForgetsTheTypesOfAWorkflowThatIsRemoved) {
+  const NamespaceNumber shop = create_namespace("shop");
+  const WorkflowNumber orders = apply(text_of("orders"));
+  const WorkflowNumber bills = apply(text_of("bills"));
+  ASSERT_TRUE(put(text_of("sales"), shop));
+  const WorkflowNumber sales = catalog.find_workflow(shop, "sales")->number;
+  for (const WorkflowNumber workflow : {orders, bills, sales}) awaited(workflow, 1, 0);
+  catalog.remove_workflow(*tx, orders);
+  EXPECT_EQ(catalog.known_types({Revision{orders, 1}}), std::nullopt);
+  EXPECT_THAT(catalog.known_types({Revision{bills, 1}}), testing::Optional(testing::SizeIs(2)));
+  catalog.remove_namespace(*tx, shop);
+  EXPECT_EQ(catalog.known_types({Revision{sales, 1}}), std::nullopt);
+  EXPECT_THAT(catalog.known_types({Revision{bills, 1}}), testing::Optional(testing::SizeIs(2)));
+}
+
 TEST_F(CatalogTest, CollectsABoundedNumberOfTypes) {
   const auto awaiting = [](const std::string& id, size_t types) {
     std::string text =
