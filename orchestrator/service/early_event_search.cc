@@ -21,18 +21,16 @@ constexpr Duration kKeptUnused = std::chrono::minutes(10);
 
 }  // namespace
 
-/// Begins to read the window of the search.
+/// Begins to read the window of the search. The searches that wait behind it are served by the same
+/// read.
 void EarlyEventSearch::Space::begin(const LookBack& first) {
   recent.clear();
+  // A window of the same stream that had too many bytes does not get fewer.
+  if (created != first.stream_created) cut = TimePoint::min();
   created = first.stream_created;
-  since = window_of(first);
-  // The searches that wait behind the first one are served by the same read.
-  for (const Asked& one : asked) {
-    if (one.look_back.stream_created == created) since = std::min(since, window_of(one.look_back));
-  }
+  since = needed_since(*this);
   read_to = 0;
   checked_to = 0;
-  cut = TimePoint::min();
   complete = TimePoint::min();
 }
 
@@ -84,7 +82,8 @@ Status EarlyEventSearch::turn(Duration now) {
   if (first.stream_created != 0) {
     // If all windows begin after what was read, the events in between are not read. Only the
     // longest window counts: what was read for it may all be older than the first one.
-    const bool is_apart = !space.recent.empty() && space.read_to < first.until.sequence &&
+    const bool is_apart = since >= space.cut && !space.recent.empty() &&
+                          space.read_to < first.until.sequence &&
                           space.recent.newest() < needed_since(space);
     const bool is_covered = space.created == first.stream_created &&
                             (since >= space.since || since < space.cut) && !is_apart &&
@@ -100,10 +99,15 @@ Status EarlyEventSearch::turn(Duration now) {
   return answer(space);
 }
 
-/// The time at which the longest of the windows begins that searches wait for.
+/// The time at which the longest of the windows of the stream begins that searches wait for, except
+/// those that have too many bytes.
 TimePoint EarlyEventSearch::needed_since(const Space& space) {
   TimePoint needed = TimePoint::max();
-  for (const Asked& one : space.asked) needed = std::min(needed, window_of(one.look_back));
+  for (const Asked& one : space.asked) {
+    if (one.look_back.stream_created != space.created) continue;
+    const TimePoint since = window_of(one.look_back);
+    if (since >= space.cut) needed = std::min(needed, since);
+  }
   return needed;
 }
 

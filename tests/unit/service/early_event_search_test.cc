@@ -303,6 +303,19 @@ TEST_F(EarlyEventSearchTest, RefusesAWindowWithTooManyBytes) {
   EXPECT_EQ(work(), "two 6; ") << "a later window is smaller";
 }
 
+TEST_F(EarlyEventSearchTest, DoesNotReadAgainAWindowWithTooManyBytes) {
+  for (int i = 0; i < 8; ++i) stream_.add("default", kNow - minutes(4) + minutes(i), "a", 2'000);
+  ask("one");
+  EXPECT_EQ(work(), "one millrace.limits.lookback; ");
+  stream_.add("default", kNow + minutes(60));
+  ask("later", kNow + minutes(62));
+  EXPECT_EQ(work(), "later 9; ");
+  stream_.take_read();
+  ask("again");
+  EXPECT_EQ(work(), "again millrace.limits.lookback; ");
+  EXPECT_EQ(stream_.take_read(), Sequences());
+}
+
 TEST_F(EarlyEventSearchTest, RefusesOnlyWindowsOfTheStreamWithTooManyBytes) {
   for (int i = 0; i < 8; ++i) stream_.add("default", kNow - minutes(4) + seconds(i), "a", 2'000);
   ask("old");
