@@ -11,7 +11,7 @@ namespace {
 
 constexpr Duration kBetweenTries = std::chrono::milliseconds(500);
 /// How often the thread looks whether the engine has taken the events that were found.
-constexpr Duration kBetweenLooks = std::chrono::milliseconds(10);
+constexpr Duration kHeldUpFor = std::chrono::milliseconds(10);
 /// How often the thread looks for events in memory that no search has used for long.
 constexpr Duration kBetweenCleanings = std::chrono::minutes(1);
 
@@ -60,7 +60,7 @@ void EarlyEventThread::run() {
     if (failing_) {
       changed_.wait_for(lock, kBetweenTries, is_stopped);
     } else if (is_held_up) {
-      changed_.wait_for(lock, kBetweenLooks, is_stopped);
+      changed_.wait_for(lock, kHeldUpFor, is_stopped);
     } else if (!search_.has_work()) {
       changed_.wait_for(lock, kBetweenCleanings, [this] { return stopping_ || !asked_.empty(); });
     }
