@@ -92,6 +92,7 @@ void add_system_routes(Router& router, Service& service,
               .query = {"kind", "type", "workflow", "attribute", "value", "limit", "cursor"},
               .answer = "Listeners",
               .errors = {"namespace.not_found", "workflow.not_found", "id.malformed"},
+              .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const ListenerFilter filter = TRY(listener_filter_of(request));

@@ -53,6 +53,13 @@ class InternTable {
     return true;
   }
 
+  /// Calls `see` with each text and its id, in no particular order, until it returns false.
+  void each(const std::function<bool(std::string_view text, uint32_t id)>& see) const {
+    for (const auto& [text, id] : ids_) {
+      if (!see(text, id)) return;
+    }
+  }
+
   const std::string& text(uint32_t id) const { return *slots_[id].text; }
   uint32_t uses(uint32_t id) const { return slots_[id].uses; }
   Value& operator[](uint32_t id) { return slots_[id].value; }

@@ -66,6 +66,9 @@ Result<Matcher::Handle> ListenerIndex::add(std::string_view ns, const EventFilte
 
   std::string bytes;
   for (const PackedPredicate& predicate : predicates) pack(predicate, bytes);
+  for (size_t i = 1; i < predicates.size(); ++i) {
+    count_unfiled(bucket, attribute_of(predicates[i]));
+  }
   Listener listener;
   listener.target = target;
   listener.predicates = PackedPredicates(bytes);
@@ -103,8 +106,11 @@ void ListenerIndex::remove(Handle handle) {
     if (listener.next != kNone) listeners_[listener.next].previous = listener.previous;
     if (listener.previous != kNone) listeners_[listener.previous].next = listener.next;
   }
+  bool is_key = true;
   for (std::string_view bytes = listener.predicates.bytes(); !bytes.empty();) {
-    give_back(unpack(bytes));
+    const PackedPredicate predicate = unpack(bytes);
+    if (!std::exchange(is_key, false)) discount_unfiled(bucket, attribute_of(predicate));
+    give_back(predicate);
   }
   buckets_.release(bucket);
   listeners_.remove(handle.slot);

@@ -22,6 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "matchers/hash_index.h"
 #include "matchers/intern_table.h"
 #include "matchers/match_budget.h"
@@ -58,6 +60,12 @@ class ListenerIndex final : public Matcher {
   /// ask for, and ends when no step is left.
   void find_filed(std::string_view ns, std::string_view type, const Probe& probe, size_t& steps,
                   std::vector<uint64_t>& targets) const;
+  /// As find_filed(), of all types of the namespace if `type` is empty: then each type of any
+  /// namespace takes a step. Returns whether `targets` has all listeners with a predicate on the
+  /// attribute that holds for the value: steps are left, and each listener that has a predicate on
+  /// the attribute is filed under it, and not as a regular expression.
+  bool find_asking(std::string_view ns, std::string_view type, const Probe& probe, size_t& steps,
+                   std::vector<uint64_t>& targets) const;
   /// The number of listeners of the type.
   size_t count(std::string_view ns, std::string_view type) const;
 
@@ -136,6 +144,12 @@ class ListenerIndex final : public Matcher {
     MatchBudget budget;
   };
 
+  void find_in(uint32_t bucket, uint32_t attribute, std::string_view value, size_t& steps,
+               std::vector<uint64_t>& targets) const;
+  bool files_all(uint32_t bucket, uint32_t attribute) const;
+  void count_unfiled(uint32_t bucket, uint32_t attribute);
+  void discount_unfiled(uint32_t bucket, uint32_t attribute);
+
   std::optional<std::string_view> value_of(uint32_t attribute);
   Decision holds(uint32_t pattern);
   Decision hold(std::string_view predicates);
@@ -175,6 +189,8 @@ class ListenerIndex final : public Matcher {
   Slab<Group> groups_;
   HashIndex by_key_;   // the groups whose key is an equality or a pattern
   HashIndex by_gram_;  // the groups whose key is a text
+  // By bucket and attribute: how many predicates are not the key of their listener's group.
+  boost::unordered_flat_map<uint64_t, uint32_t> unfiled_;
   CurrentMatch now_;
   uint64_t over_limit_ = 0;
   std::string key_;             // key_ and hits_ are members only to reuse their memory

@@ -261,14 +261,27 @@ NearListeners WaitIndex::near(std::string_view ns_name, std::string_view type,
     index_->find_filed(ns_name, type, probe, steps, targets);
   }
   near.is_complete = steps > 0 || probes.empty();
+  near.instances = instances_of(targets);
+  return near;
+}
+
+AskingInstances WaitIndex::asking(std::string_view ns_name, std::string_view type,
+                                  const ListenerIndex::Probe& probe, size_t steps) const {
+  std::vector<uint64_t> targets;
+  const bool is_complete = index_->find_asking(ns_name, type, probe, steps, targets);
+  return {.ids = instances_of(targets), .is_complete = is_complete};
+}
+
+/// The instances among the targets, ascending, each once.
+std::vector<InstanceId> WaitIndex::instances_of(const std::vector<uint64_t>& targets) const {
+  std::vector<InstanceId> ids;
   for (const uint64_t one : targets) {
     if ((one & kInstanceBit) == 0) continue;
-    near.instances.push_back(waiters_[one >> kEntryBits & kOwnerMask].id);
+    ids.push_back(waiters_[one >> kEntryBits & kOwnerMask].id);
   }
-  std::sort(near.instances.begin(), near.instances.end());
-  near.instances.erase(std::unique(near.instances.begin(), near.instances.end()),
-                       near.instances.end());
-  return near;
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
 }
 
 WaitIndex::TimerOwner WaitIndex::owner_of(TimerKey key) const {

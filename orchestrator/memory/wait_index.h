@@ -64,6 +64,12 @@ struct NearListeners {
   bool is_complete = true;            ///< the steps were enough for all probes
 };
 
+/// The waiting instances that ask for a value of an attribute.
+struct AskingInstances {
+  std::vector<InstanceId> ids;  ///< ascending, each once
+  bool is_complete = true;      ///< these are all of them
+};
+
 class WaitIndex {
  public:
   explicit WaitIndex(const BatchCount& batches) : changes_(batches) {}
@@ -120,6 +126,11 @@ class WaitIndex {
   /// (ListenerIndex::find_filed), with at most `steps` steps.
   NearListeners near(std::string_view ns_name, std::string_view type,
                      const std::vector<ListenerIndex::Probe>& probes, size_t steps) const;
+
+  /// The waiting instances with a predicate that holds for the value (ListenerIndex::find_asking),
+  /// with at most `steps` steps. An empty type: of all types.
+  AskingInstances asking(std::string_view ns_name, std::string_view type,
+                         const ListenerIndex::Probe& probe, size_t steps) const;
 
   /// Appends timers with a deadline <= now to `due`: at most `most`, in the order (deadline,
   /// owner). If more are due, they wait in queues, and those of different namespaces and workflows
@@ -192,6 +203,7 @@ class WaitIndex {
   void arm_numbered(TimerKey key, TimePoint deadline);
   void disarm_numbered(TimerKey key);
   TimerOwner owner_of(TimerKey key) const;
+  std::vector<InstanceId> instances_of(const std::vector<uint64_t>& targets) const;
 
   BatchNotes<Changes> changes_;
   std::unique_ptr<ListenerIndex> index_ = std::make_unique<ListenerIndex>();

@@ -78,8 +78,8 @@ Result<bool> Queries::add_starts(const View& view, std::string_view ns,
   return true;
 }
 
-Result<Json> Queries::listeners(const View& view, std::string_view ns,
-                                const ListenerFilter& filter) {
+Result<Json> Queries::listeners(const View& view, std::string_view ns, const ListenerFilter& filter,
+                                const std::vector<InstanceId>* asking) {
   const NamespaceNumber number = TRY(find_namespace(view, ns));
   const std::string_view cursor = filter.cursor;
   Disclosures disclosures(view, ns, number);
@@ -132,7 +132,9 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns,
     return true;
   };
   const auto see_damaged = [](const InstanceId&, const Error&) { return true; };
-  end = TRY(each_selected(view, selection, see, see_damaged, bounds_from_now()));
+  end = TRY(asking == nullptr
+                ? each_selected(view, selection, see, see_damaged, bounds_from_now())
+                : each_of(view, selection, *asking, see, see_damaged, bounds_from_now()));
   TRY(std::move(status));
   return answered();
 }

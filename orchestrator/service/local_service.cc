@@ -1,5 +1,6 @@
 #include "orchestrator/service/local_service.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/outgoing/messages.h"
+#include "orchestrator/service/index_questions.h"
 #include "orchestrator/service/input_schema.h"
 #include "orchestrator/service/store_check_options.h"
 #include "orchestrator/size/store_figures.h"
@@ -24,6 +26,10 @@ namespace {
 
 /// The bound in time of all checks of one definition.
 constexpr std::chrono::seconds kDefinitionCheckTime(20);
+
+/// The steps of a question to the engine thread about the listeners of a value, as those of a
+/// question of the why desk.
+constexpr size_t kStepsForListeners = 1'000;
 
 /// Collects the acknowledgements of the events of one publish_events(), and answers after the last
 /// acknowledgement.
@@ -333,8 +339,25 @@ Result<Json> LocalService::history(std::string_view ns, const InstanceId& id,
   return read([&](const View& view) { return parts_.queries.history(view, ns, id, filter); });
 }
 
+std::optional<std::vector<InstanceId>> LocalService::instances_asking(
+    std::string_view ns, const ListenerFilter& filter) {
+  using Kind = ListenerFilter::Kind;
+  if (filter.attribute.empty() || !filter.value || filter.kind == Kind::kStart) return std::nullopt;
+  AskingInstances asking;
+  const Status asked = ask_index(parts_.intake, kIndexPatience, [&](const EngineMemory& memory) {
+    asking = memory.waiting.asking(ns, filter.type, {filter.attribute, *filter.value},
+                                   kStepsForListeners);
+  });
+  if (!asked || !asking.is_complete) return std::nullopt;
+  std::reverse(asking.ids.begin(), asking.ids.end());
+  return std::move(asking.ids);
+}
+
 Result<Json> LocalService::listeners(std::string_view ns, const ListenerFilter& filter) {
-  return read([&](const View& view) { return parts_.queries.listeners(view, ns, filter); });
+  const auto asking = instances_asking(ns, filter);  // before the snapshot, which has its instances
+  return read([&](const View& view) {
+    return parts_.queries.listeners(view, ns, filter, asking ? &*asking : nullptr);
+  });
 }
 
 Result<Json> LocalService::groups(std::string_view ns, size_t limit, std::string_view cursor) {

@@ -87,7 +87,10 @@ class Queries {
   Result<Json> find(const View& view, std::string_view ns, std::string_view text);
   Result<Json> schedules(const View& view, std::string_view ns, const PageRequest& request = {});
   Result<Json> schedule(const View& view, std::string_view ns, std::string_view workflow);
-  Result<Json> listeners(const View& view, std::string_view ns, const ListenerFilter& filter);
+  /// `asking`: the only instances that may have a listener of the filter, newest first; null: any
+  /// instance may have one.
+  Result<Json> listeners(const View& view, std::string_view ns, const ListenerFilter& filter,
+                         const std::vector<InstanceId>* asking = nullptr);
   Result<Json> groups(const View& view, std::string_view ns, size_t limit, std::string_view cursor);
   /// nullopt: the newest revision of the workflow does not check its whole input first.
   Result<std::optional<InputSchema>> input_schema(const View& view, std::string_view ns,

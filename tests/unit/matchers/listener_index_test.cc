@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 
 #include <fmt/format.h>
@@ -326,6 +327,54 @@ TEST(ListenerIndex, TakesStepsForManyAttributesOfAType) {
   index.find_filed("default", "order.paid", {"a639", "y"}, steps, targets);
   EXPECT_EQ(steps, 5U);
   EXPECT_THAT(filed(index, "a639", "x"), ElementsAre(639));
+}
+
+/// The targets of the listeners that ask for the value, each once; nullopt: there may be others.
+std::optional<FoundTargets> asking(const ListenerIndex& index, const std::string& type,
+                                   const std::string& attribute, const std::string& value,
+                                   size_t steps = 1'000) {
+  FoundTargets targets;
+  if (!index.find_asking("default", type, {attribute, value}, steps, targets)) return std::nullopt;
+  std::sort(targets.begin(), targets.end());
+  return targets;
+}
+
+TEST(ListenerIndex, KnowsWhetherItFindsAllListenersThatAskForAValue) {
+  ListenerIndex index;
+  const auto add = [&](uint64_t target, const std::string& type,
+                       std::vector<Predicate> predicates) {
+    return *index.add("default", {type, std::move(predicates)}, target);
+  };
+  add(1, "paid", {equals("customer", "c7")});
+  add(2, "paid", {pattern("customer", "^c")});
+  add(3, "sent", {equals("customer", "c7")});
+  add(4, "sent", {});
+  ASSERT_TRUE(index.add("other", {"paid", {equals("customer", "c7")}}, 5));
+  EXPECT_EQ(asking(index, "paid", "customer", "c7"), (FoundTargets{1, 2}));
+  EXPECT_EQ(asking(index, "sent", "customer", "c7"), FoundTargets{3});
+  EXPECT_EQ(asking(index, "", "customer", "c7"), (FoundTargets{1, 2, 3}));
+  EXPECT_EQ(asking(index, "", "customer", "c8"), FoundTargets{2});
+  EXPECT_EQ(asking(index, "", "region", "eu"), FoundTargets{}) << "nothing asks for the attribute";
+  EXPECT_EQ(asking(index, "lost", "customer", "c7"), FoundTargets{});
+  EXPECT_EQ(asking(index, "paid", "customer", "c7", 1), std::nullopt) << "too few steps";
+  EXPECT_EQ(asking(index, "", "customer", "c7", 2), std::nullopt) << "too few steps";
+
+  const auto regular = add(6, "paid", {pattern("customer", "^c[0-9]+$")});
+  EXPECT_EQ(asking(index, "paid", "customer", "c7"), std::nullopt);
+  EXPECT_EQ(asking(index, "", "customer", "c7"), std::nullopt);
+  EXPECT_EQ(asking(index, "sent", "customer", "c7"), FoundTargets{3});
+  index.remove(regular);
+  EXPECT_EQ(asking(index, "paid", "customer", "c7"), (FoundTargets{1, 2}));
+
+  // The equality with the smaller group is the key.
+  const auto first = add(7, "sent", {equals("customer", "c7"), equals("order", "o-1742")});
+  const auto second = add(8, "sent", {equals("order", "o-1743"), equals("customer", "c7")});
+  EXPECT_EQ(asking(index, "sent", "order", "o-1743"), FoundTargets{8});
+  EXPECT_EQ(asking(index, "sent", "customer", "c7"), std::nullopt);
+  index.remove(first);
+  EXPECT_EQ(asking(index, "sent", "customer", "c7"), std::nullopt);
+  index.remove(second);
+  EXPECT_EQ(asking(index, "sent", "customer", "c7"), FoundTargets{3});
 }
 
 }  // namespace

@@ -341,5 +341,21 @@ TEST(WaitIndex, FindsWaitingInstancesByOneValue) {
   EXPECT_TRUE(waiting.near("default", "t", {}, 0).is_complete);
 }
 
+TEST(WaitIndex, FindsTheWaitingInstancesThatAskForAValueOfAnyType) {
+  BatchCount batches;
+  WaitIndex waiting(batches);
+  ASSERT_TRUE(waiting.set_start("default", WorkflowNumber(1), {{.filter = in_region("t", "eu")}}));
+  ASSERT_TRUE(
+      waiting.update("default", waiter(7, {{0, in_region("t", "eu")}, {1, in_region("u", "eu")}})));
+  ASSERT_TRUE(waiting.update("default", waiter(2, {{0, in_region("u", "eu")}})));
+  ASSERT_TRUE(waiting.update("default", waiter(3, {{0, in_region("t", "us")}})));
+  const AskingInstances any = waiting.asking("default", "", {"region", "eu"}, 100);
+  EXPECT_THAT(any.ids, ElementsAre(id(2), id(7)));
+  EXPECT_TRUE(any.is_complete);
+  EXPECT_THAT(waiting.asking("default", "t", {"region", "eu"}, 100).ids, ElementsAre(id(7)));
+  EXPECT_THAT(waiting.asking("shop", "", {"region", "eu"}, 100).ids, IsEmpty());
+  EXPECT_FALSE(waiting.asking("default", "", {"region", "eu"}, 3).is_complete);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -100,6 +100,39 @@ TEST_F(ListenerQueriesTest, ListOnlyTheListenersThatAreAskedFor) {
             "workflow.not_found");
 }
 
+TEST_F(ListenerQueriesTest, LookOnlyAtTheInstancesThatMayAskForTheValue) {
+  for (const uint8_t number : {1, 2, 3, 4, 5}) {
+    Instance instance = listening(number, {std::to_string(number)});
+    instance.listeners[0].filter.predicates = {
+        {.attribute = "order", .kind = Predicate::Kind::kEquals, .text = "o1"}};
+    if (number == 3) {
+      instance.listeners.clear();
+      instance = ended(instance, InstanceStatus::kComplete);
+    }
+    store(instance);
+  }
+  std::vector<InstanceId> asking = {numbered_id(4), numbered_id(3), numbered_id(2), numbered_id(1)};
+  const auto page = [&](size_t limit, const std::string& cursor, const std::string& value) {
+    return answer([&](Queries& queries, const View& view) {
+      const ListenerFilter filter{
+          .attribute = "order", .value = value, .limit = limit, .cursor = cursor};
+      return queries.listeners(view, "default", filter, &asking);
+    });
+  };
+  const Json first = page(2, "", "o1");
+  ASSERT_EQ(first["items"].size(), 2U);
+  EXPECT_EQ(first["items"][0]["type"], "4");
+  EXPECT_EQ(first["items"][1]["type"], "2") << "the instance 3 has ended";
+  EXPECT_EQ(first["complete"], true);
+  const Json second = page(2, first["next"].get<std::string>(), "o1");
+  ASSERT_EQ(second["items"].size(), 1U);
+  EXPECT_EQ(second["items"][0]["type"], "1");
+  EXPECT_EQ(second["next"], nullptr);
+  EXPECT_THAT(page(9, "", "o2")["items"], IsEmpty());
+  asking.clear();
+  EXPECT_EQ(page(9, "", "o1")["looked"], 0);
+}
+
 TEST_F(ListenerQueriesTest, DoNotFindAHiddenConditionByItsValue) {
   Instance instance = listening(1, {"paid"});
   instance.sealed = true;
