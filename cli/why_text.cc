@@ -71,6 +71,12 @@ std::string predicate_lines(const Json& predicates) {
   return lines;
 }
 
+/// From when on a state with `lookback` takes earlier events; empty: it takes none.
+std::string window_text(const Json& wait) {
+  const std::string from = member_text(wait, "lookbackFrom");
+  return from.empty() ? "" : fmt::format(", also for events since {}", from);
+}
+
 std::string event_line(const Json& event) {
   std::string line = "Event";
   if (event.contains("sequence")) line += " #" + member_text(event, "sequence");
@@ -184,9 +190,13 @@ std::string why_of_instance_text(const Json& answer) {
                   member_text(instance, "workflow"), member_text(instance, "status"),
                   member_text(instance, "state"), member_text(instance, "since"));
   const Json& waits = member_list(instance, "waits");
-  if (waits.empty()) text += "It waits for no event now.\n";
+  const Json& entering = member_list(instance, "entering");
+  if (waits.empty() && entering.empty()) text += "It waits for no event now.\n";
+  for (const Json& one : entering) {
+    text += fmt::format("  will wait for {}{}\n", member_text(one, "type"), window_text(one));
+  }
   for (const Json& one : waits) {
-    text += fmt::format("  waits for {}\n", member_text(one, "type"));
+    text += fmt::format("  waits for {}{}\n", member_text(one, "type"), window_text(one));
     const Json context = one.value("context", Json::object());
     for (const auto& [attribute, asks] : context.items()) {
       for (const auto& [how, value] : asks.items()) {

@@ -14,6 +14,7 @@ Json verdict_members() {
              "duplicate", "paused", "skipped", "correlation", "lifespan", "limit", "dead"})},
       {"says", text("The verdict, for people.")},
       {"predicates", list(ref("JudgedPredicate"))},
+      {"lookbackFrom?", instant("From when on the state takes events that came before its wait.")},
       {"waitsFor?", list(text(), "The types of events that are still missing.")},
   });
 }
@@ -85,7 +86,10 @@ void add_why_schemas(ApiSchemas& all) {
       {"application/cloudevents-batch+json", {{"schema", list(ref("CloudEvent"))}}},
       {"*/*", {{"schema", any("The data of the event, whose attributes are headers `ce-…`.")}}}};
   all["EventTried"].schema = judged_listeners(head);
-  const Json wait = object({{"type", text()}, {"context", ref("EventContext")}});
+  const Json window = instant("From when on the state takes events that came before its wait.");
+  const Json wait =
+      object({{"type", text()}, {"context", ref("EventContext")}, {"lookbackFrom?", window}});
+  const Json entering = object({{"type", text()}, {"lookbackFrom?", window}});
   const Json asked = object({
       {"id", instance_id()},
       {"workflow", text("The id of the workflow.")},
@@ -93,6 +97,7 @@ void add_why_schemas(ApiSchemas& all) {
       {"state?", text("The id of the state.")},
       {"since", instant("When the instance entered its state, or ended.")},
       {"waits", list(wait, "The events for which it waits.")},
+      {"entering?", list(entering, "The events for which its state will wait.")},
       {"arrived?", list(text(), "The types of the events that have come.")},
   });
   all["InstanceWhy"].schema = object({

@@ -28,7 +28,9 @@ class ConsumeEvent final : public State {
 
   Waits waits() const override { return {.events = 1}; }
   std::vector<std::string> awaited_types() const override { return types_of({&pattern_, 1}); }
-  bool looks_back() const override { return any_looks_back({&pattern_, 1}); }
+  std::vector<std::optional<Duration>> lookbacks() const override {
+    return lookbacks_of({&pattern_, 1});
+  }
 
  private:
   EventPattern pattern_;

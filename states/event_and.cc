@@ -46,7 +46,9 @@ class EventAnd final : public State {
 
   Waits waits() const override { return {.events = patterns_.size(), .keeps_events = true}; }
   std::vector<std::string> awaited_types() const override { return types_of(patterns_); }
-  bool looks_back() const override { return any_looks_back(patterns_); }
+  std::vector<std::optional<Duration>> lookbacks() const override {
+    return lookbacks_of(patterns_);
+  }
 
  private:
   std::vector<EventPattern> patterns_;

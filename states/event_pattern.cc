@@ -96,14 +96,14 @@ Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventP
   return filters;
 }
 
-bool any_looks_back(std::span<const EventPattern> patterns) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [](const EventPattern& pattern) { return pattern.lookback.has_value(); });
+std::vector<std::optional<Duration>> lookbacks_of(std::span<const EventPattern> patterns) {
+  std::vector<std::optional<Duration>> all;
+  for (const EventPattern& pattern : patterns) all.push_back(pattern.lookback);
+  return all;
 }
 
 std::optional<Outcome> look_back(Visit& visit, std::span<const EventPattern> patterns,
                                  std::span<const EventFilter> filters, bool fills_each) {
-  if (!any_looks_back(patterns)) return std::nullopt;
   std::vector<EarlyListener> listeners;
   for (size_t i = 0; i < patterns.size(); ++i) {
     if (!patterns[i].lookback) continue;
@@ -111,6 +111,7 @@ std::optional<Outcome> look_back(Visit& visit, std::span<const EventPattern> pat
                          .filter = filters[i],
                          .since = visit.instance().state_from - *patterns[i].lookback});
   }
+  if (listeners.empty()) return std::nullopt;
   return visit.look_back(std::move(listeners), fills_each);
 }
 

@@ -37,8 +37,8 @@ std::vector<std::string> types_of(std::span<const EventPattern> patterns);
 /// jq(…) is escaped, so that data cannot change what the pattern matches. Raises direktiv.event.jq.
 Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventPattern> patterns);
 
-/// Whether one of the patterns has a `lookback`.
-bool any_looks_back(std::span<const EventPattern> patterns);
+/// The `lookback` of each pattern, in order.
+std::vector<std::optional<Duration>> lookbacks_of(std::span<const EventPattern> patterns);
 
 /// Asks for the early events of the patterns that have a `lookback`; `filters` are those of all
 /// patterns. The windows are counted back from the time for which the first attempt of the state

@@ -8,6 +8,11 @@
 
 namespace millrace {
 
+bool State::looks_back() const {
+  const std::vector<std::optional<Duration>> all = lookbacks();
+  return std::any_of(all.begin(), all.end(), [](const auto& one) { return one.has_value(); });
+}
+
 Outcome State::make_calls(Visit&) const {
   CHECK(false, "state {} of type {} makes no further calls", common_.id, common_.type);
 }

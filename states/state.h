@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/event.h"
+#include "base/time.h"
 #include "model/definition.h"
 #include "model/instance.h"
 
@@ -104,8 +106,11 @@ class State {
   /// The types of the events that the state may listen for.
   virtual std::vector<std::string> awaited_types() const { return {}; }
 
-  /// Whether the state may look back at events that came before it listens.
-  virtual bool looks_back() const { return false; }
+  /// How far the state looks back for events that came before it listens, for each entry of
+  /// awaited_types(); nullopt: not at all. Empty: it never does.
+  virtual std::vector<std::optional<Duration>> lookbacks() const { return {}; }
+  /// Whether it looks back for one of them.
+  bool looks_back() const;
 
   /// The names of the services that its actions call; a name may occur more than once.
   virtual std::vector<std::string> services() const { return {}; }

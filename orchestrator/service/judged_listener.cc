@@ -21,6 +21,25 @@ std::string predicates_say(const FilterResult& result) {
   return fmt::format("the event does not fit what is asked for: {}{}", excluded_by(result), others);
 }
 
+/// What can be done about an event that came before the wait of an instance.
+std::string early_says(const JudgedListener& one, const EventStanding& event) {
+  if (!one.window_from) {
+    return "send the event again (`millrace event replay`), start the instance earlier, or write "
+           "`lookback` in the definition, so that the state also takes events that came before";
+  }
+  const std::string begin = format_rfc3339(*one.window_from);
+  if (is_early(one, event)) {
+    return fmt::format(
+        "the state has looked back to {} (`lookback`) before it waited, and has not taken this "
+        "event",
+        begin);
+  }
+  return fmt::format(
+      "the state looks back to {} only: write a longer `lookback` in the definition, or send the "
+      "event again (`millrace event replay`)",
+      begin);
+}
+
 std::string before_says(const JudgedListener& one, const EventStanding& event) {
   if (one.is_start) {
     return fmt::format(
@@ -33,10 +52,11 @@ std::string before_says(const JudgedListener& one, const EventStanding& event) {
     began = fmt::format(": the instance waits for events after #{}, and this one is #{}",
                         one.listens_from->sequence, event.position->sequence);
   }
-  return fmt::format(
-      "the event came before the wait began{}; send the event again (`millrace event replay`), or "
-      "start the instance earlier",
-      began);
+  if (one.since) {
+    began += fmt::format(" (of {}; the state was entered at {})", format_rfc3339(event.stamped),
+                         format_rfc3339(*one.since));
+  }
+  return fmt::format("the event came before the wait began{}; {}", began, early_says(one, event));
 }
 
 std::string unread_says(const EventStanding& event) {
@@ -54,6 +74,12 @@ std::string unread_says(const EventStanding& event) {
 }
 
 }  // namespace
+
+bool is_early(const JudgedListener& one, const EventStanding& event) {
+  return one.window_from && one.listens_from && event.position &&
+         event.position->stream == one.listens_from->stream &&
+         *event.position <= *one.listens_from && event.stamped >= *one.window_from;
+}
 
 std::string says(const JudgedListener& one, const EventStanding& event) {
   const bool is_test = !event.position;
@@ -76,7 +102,7 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
     case Verdict::kAfter:
       return one.note;
     case Verdict::kUnread:
-      return unread_says(event);
+      return one.note.empty() ? unread_says(event) : one.note;
     case Verdict::kDuplicate:
       return "an event with this source and id had an effect before; give the event another id";
     case Verdict::kPaused:
@@ -129,6 +155,7 @@ Json verdict_json(const JudgedListener& one, const EventStanding& event,
   Json json{{"verdict", to_string(one.verdict)},
             {"says", says(one, event)},
             {"predicates", std::move(predicates)}};
+  if (one.window_from) json["lookbackFrom"] = format_rfc3339(*one.window_from);
   if (!one.waits_for.empty()) json["waitsFor"] = one.waits_for;
   return json;
 }

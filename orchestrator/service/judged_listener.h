@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/time.h"
@@ -27,6 +28,7 @@ struct EventStanding {
   std::string held_up;        ///< why events are not applied; empty: they are
   bool is_duplicate = false;  ///< its source and id are known from another event
   bool is_dead = false;       ///< it became a dead letter
+  Fingerprint known_as{};     ///< of its namespace, source and id
 };
 
 struct JudgedListener {
@@ -37,6 +39,8 @@ struct JudgedListener {
   std::optional<TimePoint> since;      ///< of an instance: when it entered the state; of a start:
                                        ///< when its definition was applied
   std::optional<EventPosition> listens_from;  ///< of an instance
+  /// Of a state with `lookback`: from when on it takes events that came before it listens.
+  std::optional<TimePoint> window_from;
   Sealing sealed;
   Verdict verdict = Verdict::kPredicate;
   FilterResult result;
@@ -45,6 +49,9 @@ struct JudgedListener {
   std::string note;                    ///< says what the verdict alone does not; may be empty
 };
 
+/// Whether the event came before the instance listened, and is in the window of its state.
+bool is_early(const JudgedListener& one, const EventStanding& event);
+
 /// What the verdict means, and what to do, as sentences. Has no value of the event or a predicate.
 std::string says(const JudgedListener& one, const EventStanding& event);
 
@@ -52,7 +59,8 @@ std::string says(const JudgedListener& one, const EventStanding& event);
 /// secrets are masked in `got` too, and a predicate of which something is hidden has no hint.
 Json to_json(const PredicateResult& one, const Disclosure& disclosure);
 
-/// The members that describe the verdict: "verdict", "says", "predicates" and "waitsFor"?.
+/// The members that describe the verdict: "verdict", "says", "predicates", "lookbackFrom"? and
+/// "waitsFor"?.
 Json verdict_json(const JudgedListener& one, const EventStanding& event,
                   const Disclosure& disclosure);
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/similar_names.h"
 #include "matchers/correlation.h"
 #include "model/event_target.h"
 #include "orchestrator/service/instance_walk.h"
@@ -20,6 +19,9 @@ namespace {
 
 /// How many listeners get hints; the others have more predicates that do not hold.
 constexpr size_t kMostHinted = 200;
+
+/// The most running instances among which those are searched that enter a state which waits.
+constexpr size_t kMostEntering = 1'000;
 
 /// How many heads are read between two looks at the clock.
 constexpr size_t kHeadsBetweenLooks = 64;
@@ -41,7 +43,7 @@ std::string common_of(const JudgedListener& one) {
     case Verdict::kBefore:
       return "the event came before the wait began";
     case Verdict::kUnread:
-      return "the event is not applied yet";
+      return one.note.empty() ? "the event is not applied yet" : "the instance does not listen yet";
     default:
       return fmt::format("verdict {}", to_string(one.verdict));
   }
@@ -54,12 +56,11 @@ void add_target(std::string_view got, std::string own, FilterResult& result) {
        .got = std::string(got)});
 }
 
-/// The definition of a revision; null: its row is damaged.
-Result<std::shared_ptr<const Workflow>> definition_of(const ListenerJudging::Place& place,
-                                                      Revision revision) {
-  auto workflow = place.definitions.find_or_load(place.view, revision);
-  if (!workflow && is_damaged_row(workflow.error())) return std::shared_ptr<const Workflow>();
-  return workflow;
+/// Whether the instance has taken an event with the source and id of this one.
+bool has_consumed(const Instance& head, const EventStanding& event) {
+  const std::vector<ConsumedEvent>& events = head.consumed.events;
+  return std::any_of(events.begin(), events.end(),
+                     [&](const ConsumedEvent& one) { return one.known_as == event.known_as; });
 }
 
 bool sort_nearest(const JudgedListener& a, const JudgedListener& b) {
@@ -67,6 +68,13 @@ bool sort_nearest(const JudgedListener& a, const JudgedListener& b) {
 }
 
 }  // namespace
+
+/// The definition of a revision; null: its row is damaged.
+Result<std::shared_ptr<const Workflow>> ListenerJudging::definition_of(Revision revision) const {
+  auto workflow = place_.definitions.find_or_load(place_.view, revision);
+  if (!workflow && is_damaged_row(workflow.error())) return std::shared_ptr<const Workflow>();
+  return workflow;
+}
 
 /// The circumstances that are the same for all listeners.
 Circumstances ListenerJudging::circumstances() const {
@@ -132,7 +140,7 @@ Status ListenerJudging::judge_starts() {
       is_complete_ = false;
       break;
     }
-    const auto workflow = TRY(definition_of(place_, revision));
+    const auto workflow = TRY(definition_of(revision));
     if (workflow == nullptr) continue;
     for (const StartEvent& one : workflow->start.events) types_.insert(one.filter.type);
     bool waits = false;
@@ -239,7 +247,7 @@ Status ListenerJudging::judge_woken() {
 
 /// Adds an instance that the event has woken.
 Status ListenerJudging::add_woken(const Instance& head) {
-  const auto workflow = TRY(definition_of(place_, head.revision));
+  const auto workflow = TRY(definition_of(head.revision));
   if (workflow == nullptr || head.state >= workflow->states.size()) return {};
   seen_.insert(head.id);
   JudgedListener one{.workflow = workflow->id,
@@ -261,7 +269,7 @@ Status ListenerJudging::add_woken(const Instance& head) {
 
 /// Whether the event, which has woken the instance, has filled an entry of its eventAnd state.
 Result<bool> ListenerJudging::is_filled(const Instance& head) {
-  const auto workflow = TRY(definition_of(place_, head.revision));
+  const auto workflow = TRY(definition_of(head.revision));
   if (workflow == nullptr || head.listeners.empty()) return false;
   const Waits waits = workflow->states[head.state]->waits();
   if (!waits.keeps_events || head.listeners.size() >= waits.events) return false;
@@ -278,7 +286,7 @@ Status ListenerJudging::judge_asked(const Instance& instance) {
   const auto started = on_workflows_.find(instance.revision.workflow);
   if (started != on_workflows_.end() && started->second.instance == instance.id) {
     seen_.insert(instance.id);
-    const auto definition = TRY(definition_of(place_, instance.revision));
+    const auto definition = TRY(definition_of(instance.revision));
     judged_.push_back({.workflow = definition == nullptr ? "" : definition->id,
                        .instance = instance.id,
                        .sealed = instance.sealed,
@@ -287,7 +295,7 @@ Status ListenerJudging::judge_asked(const Instance& instance) {
   }
   TRY(add_waiting(instance));
   if (seen_.contains(instance.id)) return {};
-  const auto workflow = TRY(definition_of(place_, instance.revision));
+  const auto workflow = TRY(definition_of(instance.revision));
   if (workflow == nullptr || instance.state >= workflow->states.size()) {
     return fail("store.damaged_row", "the definition of the instance cannot be read");
   }
@@ -323,96 +331,32 @@ Status ListenerJudging::add_waiting(const Instance& head) {
     best = &listener;
     one.result = std::move(result);
   }
-  if (best == nullptr) return {};
-  const auto workflow = TRY(definition_of(place_, head.revision));
+  if (best == nullptr) return add_entering(head);
+  const auto workflow = TRY(definition_of(head.revision));
   if (workflow == nullptr || head.state >= workflow->states.size()) return {};
+  const State& state = *workflow->states[head.state];
   if (!may_take(event_.event, head)) {
     const auto target = event_.attributes.find(kTargetAttribute);
     add_target(target.value_or(""), instance_target(head.id), one.result);
   }
   seen_.insert(head.id);
   one.workflow = workflow->id;
-  one.state = workflow->states[head.state]->common().id;
+  one.state = state.common().id;
+  const std::vector<std::optional<Duration>> lookbacks = state.lookbacks();
+  if (best->entry < lookbacks.size() && lookbacks[best->entry]) {
+    one.window_from = head.state_from - *lookbacks[best->entry];
+  }
   Circumstances about = circumstances();
   about.listens_from = head.listen_from.event;
+  about.is_early = is_early(one, standing_);
+  if (about.is_early) about.is_duplicate = about.is_duplicate || has_consumed(head, standing_);
   about.is_paused = head.paused;
-  about.needs_others =
-      workflow->states[head.state]->waits().keeps_events && head.listeners.size() > 1;
+  about.needs_others = state.waits().keeps_events && head.listeners.size() > 1;
   if (standing_.is_dead && one.result.failing() == 0) about.effect = Verdict::kDead;
   one.verdict = decide_verdict(one.result, about);
   if (one.verdict == Verdict::kFilled) {
     for (const Listener& other : head.listeners) {
       if (&other != best) one.waits_for.push_back(other.filter.type);
-    }
-  }
-  judged_.push_back(std::move(one));
-  return {};
-}
-
-/// Adds an instance that does not listen for the type of the event: its history shows whether it
-/// did.
-Status ListenerJudging::add_not_listening(const Instance& instance, const Workflow& workflow) {
-  const std::string type(event_.attributes.type());
-  seen_.insert(instance.id);
-  JudgedListener one{.workflow = workflow.id,
-                     .instance = instance.id,
-                     .state = workflow.states[instance.state]->common().id,
-                     .since = instance.state_from,
-                     .listens_from = instance.listen_from.event,
-                     .sealed = instance.sealed};
-  const auto& position = standing_.position;
-  const std::vector<PastWait> waits = TRY(past_waits(place_.view, instance, workflow, type));
-  const auto at = std::find_if(waits.rbegin(), waits.rend(), [&](const PastWait& wait) {
-    return !position || *position > wait.from;
-  });
-  std::string waiting_state;
-  for (const auto& state : workflow.states) {
-    if (waiting_state.empty() && awaits(*state, type)) waiting_state = state->common().id;
-  }
-  if (position && *position > standing_.applied && !waiting_state.empty()) {
-    one.verdict = Verdict::kUnread;
-  } else if (at != waits.rend() && (!position || *position > at->until)) {
-    one.verdict = Verdict::kAfter;
-    one.state = at->state;
-    one.since = at->entered;
-    one.note = fmt::format("the wait for this type in the state `{}` ended before the event came",
-                           at->state);
-    if (at->ended) one.note += fmt::format(", at {}", format_rfc3339(*at->ended));
-    if (!at->ended_by.empty()) one.note += fmt::format(": {}", at->ended_by);
-  } else if (at != waits.rend()) {
-    one.verdict = standing_.is_duplicate ? Verdict::kDuplicate : Verdict::kPredicate;
-    one.state = at->state;
-    one.since = at->entered;
-    one.note = fmt::format(
-        "the instance waited for this type in the state `{}` when the event came, and the event "
-        "did "
-        "not fit what it asked for; that is no longer stored",
-        at->state);
-  } else if (!waits.empty()) {
-    one.verdict = Verdict::kBefore;
-    one.state = waits.front().state;
-    one.since = waits.front().entered;
-    one.listens_from = waits.front().from;
-  } else if (!waiting_state.empty()) {
-    one.verdict = Verdict::kBefore;
-    const std::string_view stands = has_ended(instance.status)
-                                        ? "the instance has ended, and has not been"
-                                        : "the instance is not";
-    one.note = fmt::format(
-        "{} in a state that waits for this type, such as `{}`; send the event when an instance is",
-        stands, waiting_state);
-  } else {
-    std::vector<std::string> awaited;
-    for (const Listener& listener : instance.listeners) awaited.push_back(listener.filter.type);
-    for (const auto& state : workflow.states) {
-      for (std::string& other : state->awaited_types()) awaited.push_back(std::move(other));
-    }
-    one.note = "no state of the workflow waits for events of this type";
-    if (!awaited.empty()) {
-      const std::vector<std::string_view> names(awaited.begin(), awaited.end());
-      const Predicate is_type{"type", Predicate::Kind::kEquals,
-                              nearest_name(type, names).value_or(awaited.front())};
-      one.result.predicates.push_back({.predicate = is_type, .got = type});
     }
   }
   judged_.push_back(std::move(one));
@@ -429,6 +373,26 @@ bool ListenerJudging::walks_on(const Instance& head) {
     is_complete_ = false;
   }
   return is_complete_;
+}
+
+Status ListenerJudging::judge_entering() {
+  size_t heads = 0;
+  Status status;
+  const auto see = [&](const Instance& head) {
+    status = add_waiting(head);
+    return status && ++heads < kMostEntering && seen_.size() < bounds_.listeners;
+  };
+  for (const WorkflowNumber workflow : waiting_in_) {
+    const InstanceSelection running{
+        .ns = place_.ns, .workflow = workflow, .statuses = {InstanceStatus::kRunning}};
+    const size_t left = kMostEntering - heads;
+    TRY(each_selected(place_.view, running, see, skip_damaged_head, {.heads = left}));
+    TRY(std::move(status));
+    if (heads < kMostEntering && seen_.size() < bounds_.listeners) continue;
+    is_complete_ = false;
+    break;
+  }
+  return {};
 }
 
 Status ListenerJudging::judge_others(const std::optional<size_t>& of) {

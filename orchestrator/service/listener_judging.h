@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -60,12 +61,14 @@ class ListenerJudging {
   Status judge_asked(const Instance& instance);
   /// Judges those of the instances that listen for the type.
   Status judge_found(const std::vector<InstanceId>& ids);
+  /// Judges instances that are entering a state which waits for the type: they do not listen yet.
+  Status judge_entering();
   /// Judges the newest of the other instances that listen for the type. `of`: how many listeners
   /// have the type; nullopt: that is not known.
   Status judge_others(const std::optional<size_t>& of);
 
   /// How many listeners of the type were judged.
-  size_t looked() const { return looked_; }
+  size_t looked() const { return looked_ + looked_entering_; }
   /// Whether no bound has cut the look.
   bool is_complete() const { return is_complete_; }
   /// The types of the starts of the namespace, and those that states may wait for.
@@ -84,12 +87,14 @@ class ListenerJudging {
     std::optional<InstanceId> instance;
   };
 
+  Result<std::shared_ptr<const Workflow>> definition_of(Revision revision) const;
   Status note_effects();
   Circumstances circumstances() const;
   Status judge_start(std::string_view id, const WorkflowRecord& record, const Workflow& workflow);
   Status describe_group(const WorkflowRecord& record, const Start& start, size_t entry,
                         JudgedListener& one, Circumstances& about);
   Status add_waiting(const Instance& head);
+  Status add_entering(const Instance& head);
   Status add_not_listening(const Instance& instance, const Workflow& workflow);
   Status add_woken(const Instance& head);
   Result<bool> is_filled(const Instance& head);
@@ -109,6 +114,7 @@ class ListenerJudging {
   std::vector<WorkflowNumber> waiting_in_;  ///< workflows with a state that waits for the type
   std::set<std::string> types_;
   size_t looked_ = 0;
+  size_t looked_entering_ = 0;  ///< instances that do not listen yet
   size_t looked_heads_ = 0;
   bool is_complete_ = true;
   Duration walk_ends_{};

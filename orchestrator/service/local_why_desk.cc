@@ -63,11 +63,19 @@ std::string in_small_letters(std::string_view text) {
   return small;
 }
 
-/// The types that the instance listens for; without a listener, those for which a state of its
-/// workflow may listen. Each occurs once.
+/// The types for which the instance will listen, if it is entering a state that waits.
+std::vector<std::string> entering_for(const Instance& instance, const Workflow& workflow) {
+  const bool is_entering = instance.phase == Phase::kEntering && !has_ended(instance.status);
+  if (!is_entering || instance.state >= workflow.states.size()) return {};
+  return workflow.states[instance.state]->awaited_types();
+}
+
+/// The types that the instance listens for, or will listen for when it has entered its state; if
+/// there is none, those for which a state of its workflow may listen. Each occurs once.
 std::vector<std::string> awaited_by(const Instance& instance, const Workflow& workflow) {
   std::set<std::string> types;
   for (const Listener& listener : instance.listeners) types.insert(listener.filter.type);
+  for (std::string& type : entering_for(instance, workflow)) types.insert(std::move(type));
   if (types.empty()) {
     for (const auto& state : workflow.states) {
       for (std::string& type : state->awaited_types()) types.insert(std::move(type));
@@ -76,7 +84,7 @@ std::vector<std::string> awaited_by(const Instance& instance, const Workflow& wo
   return {types.begin(), types.end()};
 }
 
-/// {"id","workflow","status","state","since","waits":[…],"arrived"?}
+/// {"id","workflow","status","state","since","waits":[…],"entering"?,"arrived"?}
 Json instance_json(const Instance& instance, const Workflow& workflow,
                    const Disclosure& disclosure) {
   Json json{{"id", to_string(instance.id)},
@@ -92,6 +100,20 @@ Json instance_json(const Instance& instance, const Workflow& workflow,
   if (instance.state >= workflow.states.size()) return json;
   const State& state = *workflow.states[instance.state];
   json["state"] = state.common().id;
+  const auto lookbacks = state.lookbacks();
+  const auto add_window = [&](size_t entry, Json& wait) {
+    if (entry >= lookbacks.size() || !lookbacks[entry]) return;
+    wait["lookbackFrom"] = format_rfc3339(instance.state_from - *lookbacks[entry]);
+  };
+  for (size_t i = 0; i < instance.listeners.size(); ++i) {
+    add_window(instance.listeners[i].entry, json["waits"][i]);
+  }
+  const std::vector<std::string> entering = entering_for(instance, workflow);
+  for (size_t i = 0; i < entering.size(); ++i) {
+    Json wait{{"type", entering[i]}};
+    add_window(i, wait);
+    json["entering"].push_back(std::move(wait));
+  }
   if (!state.waits().keeps_events || entries.empty()) return json;
   json["arrived"] = Json::array();
   const std::vector<std::string> types = state.awaited_types();
@@ -219,6 +241,7 @@ Result<Json> LocalWhyDesk::of_event(std::string_view ns, uint64_t sequence,
   EventStanding standing = TRY(standing_of(view, applied, &found));
   answer["asOf"] = {{"commit", view.commit()}, {"cursor", standing.applied.sequence}};
   if (!event) return answer;
+  standing.known_as = fingerprint_of(ns, event->event);
   note_effects_of_all(effects, standing);
   TRY(judge_all({view, ns, record.number, *event, std::move(standing), std::move(effects)}, asked,
                 filter, answer));
@@ -255,6 +278,7 @@ Status LocalWhyDesk::judge_all(const Judged& judged, const Result<Asked>& asked,
   std::optional<size_t> of;
   if (asked) of = asked->near.of;
   if (asked) TRY(judging.judge_found(asked->near.instances));
+  TRY(judging.judge_entering());
   TRY(judging.judge_others(of));
   answer["looked"] = judging.looked();
   if (of) answer["of"] = std::max(*of, judging.looked());
@@ -401,6 +425,7 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
         TRY(EventEffects::make(view, record.number, found.stream_created, applied));
     const std::vector<EventEffect> effects = TRY(known.of(found.stored.sequence));
     EventStanding standing = TRY(standing_of(view, applied, &found));
+    standing.known_as = fingerprint_of(ns, event.event);
     note_effects_of_all(effects, standing);
     ListenerJudging judging({view, record.number, parts_.definitions, parts_.clock}, event,
                             standing, effects, parts_.bounds);

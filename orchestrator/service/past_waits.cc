@@ -55,13 +55,26 @@ bool awaits(const State& state, std::string_view type) {
   return std::find(types.begin(), types.end(), type) != types.end();
 }
 
+std::optional<TimePoint> window_begin(const State& state, std::string_view type,
+                                      TimePoint entered) {
+  const std::vector<std::string> types = state.awaited_types();
+  const std::vector<std::optional<Duration>> lookbacks = state.lookbacks();
+  std::optional<TimePoint> begin;
+  for (size_t i = 0; i < std::min(types.size(), lookbacks.size()); ++i) {
+    if (types[i] != type || !lookbacks[i]) continue;
+    begin = std::min(begin.value_or(entered), entered - *lookbacks[i]);
+  }
+  return begin;
+}
+
 Result<std::vector<PastWait>> past_waits(const View& view, const Instance& instance,
                                          const Workflow& workflow, std::string_view type) {
   const std::vector<HistoryRecord> records = TRY(newest_records(view, instance));
-  const auto listens_in = [&](const std::string& id) {
-    return std::any_of(workflow.states.begin(), workflow.states.end(), [&](const auto& state) {
-      return state->common().id == id && awaits(*state, type);
-    });
+  const auto state_of = [&](const std::string& id) -> const State* {
+    const auto found = std::find_if(
+        workflow.states.begin(), workflow.states.end(),
+        [&](const auto& state) { return state->common().id == id && awaits(*state, type); });
+    return found == workflow.states.end() ? nullptr : found->get();
   };
   std::vector<PastWait> waits;
   bool is_open = false;  // the last wait has not ended
@@ -69,9 +82,13 @@ Result<std::vector<PastWait>> past_waits(const View& view, const Instance& insta
     if (record.kind == HistoryKind::kEntered) {
       if (is_open) waits.back().until = record.event;
       if (is_open && !waits.back().ended) waits.back().ended = record.time;
-      is_open = listens_in(record.state);
+      const State* const state = state_of(record.state);
+      is_open = state != nullptr;
       if (is_open) {
-        waits.push_back({.state = record.state, .from = record.event, .entered = record.time});
+        waits.push_back({.state = record.state,
+                         .from = record.event,
+                         .window_from = window_begin(*state, type, record.time),
+                         .entered = record.time});
       }
       continue;
     }

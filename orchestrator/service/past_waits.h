@@ -19,8 +19,9 @@ namespace millrace {
 
 struct PastWait {
   std::string state;
-  EventPosition from;              ///< the newest event that the instance cannot have waited for
-  TimePoint entered;               ///< when the state was entered
+  EventPosition from;  ///< the newest event that the instance cannot have waited for
+  std::optional<TimePoint> window_from;  ///< with `lookback`: from when on it took earlier events
+  TimePoint entered;                     ///< when the state was entered
   EventPosition until;             ///< the newest event that was applied when the wait had ended
   std::optional<TimePoint> ended;  ///< nullopt: the wait has not ended
   std::string ended_by;            ///< such as "an event woke it", "it timed out"
@@ -37,5 +38,9 @@ Result<std::optional<EventPosition>> entered_after(const View& view, const Insta
 
 /// Whether the state may listen for events of the type.
 bool awaits(const State& state, std::string_view type);
+
+/// From when on the state, which was entered at that time, takes events of the type that came
+/// before it listens; nullopt: it takes none of them.
+std::optional<TimePoint> window_begin(const State& state, std::string_view type, TimePoint entered);
 
 }  // namespace millrace

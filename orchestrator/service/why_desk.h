@@ -38,11 +38,12 @@ class WhyDesk {
   /// "effectCount", "applied", "asOf":{"commit","cursor"}, "looked", "of"?, "complete",
   /// "near":[{"kind":"start"|"instance","workflow","instance"?,"state"?,"since"?,"verdict","says",
   /// "predicates":[{"attribute","kind":"equals"|"pattern","asks","got","holds","hint"?,"says"?}],
-  /// "waitsFor"?}], "others":[{"what","count"}], "similarTypes"?, "elsewhere"?}, the nearest
-  /// listeners first. `looked` listeners of about `of` were judged; `of` is missing if the engine
-  /// thread did not answer in time. `complete` is false if a bound has cut the look. A message that
-  /// is not an event has "error":{"code","msg"} and no listeners. Errors: `namespace.not_found`,
-  /// `event.not_found`, `instance.not_found` of WhyFilter::instance, and those of StoredEvents.
+  /// "lookbackFrom"?,"waitsFor"?}], "others":[{"what","count"}], "similarTypes"?, "elsewhere"?},
+  /// the nearest listeners first. `looked` listeners of about `of` were judged; `of` is missing if
+  /// the engine thread did not answer in time. `complete` is false if a bound has cut the look. A
+  /// message that is not an event has "error":{"code","msg"} and no listeners. Errors:
+  /// `namespace.not_found`, `event.not_found`, `instance.not_found` of WhyFilter::instance, and
+  /// those of StoredEvents.
   virtual Result<Json> of_event(std::string_view ns, uint64_t sequence,
                                 const WhyFilter& filter) = 0;
 
@@ -53,9 +54,10 @@ class WhyDesk {
 
   /// Why an instance was not woken: by the event with that sequence, or by the newest events of the
   /// types that it waits for. {"instance":{"id","workflow","status","state","since",
-  /// "waits":[{"type","context"}],"arrived"?:[type]}, "asOf":{"commit","cursor"}, "looked",
-  /// "of"?, "complete", "events":[{"sequence","time","id","type","source","verdict","says",
-  /// "predicates"}], "elsewhere"?}, the nearest events first. `looked` is the number of messages
+  /// "waits":[{"type","context","lookbackFrom"?}],"entering"?:[{"type","lookbackFrom"?}],
+  /// "arrived"?:[type]}, "asOf":{"commit","cursor"}, "looked", "of"?, "complete",
+  /// "events":[{"sequence","time","id","type","source","verdict","says","predicates",
+  /// "lookbackFrom"?}], "elsewhere"?}, the nearest events first. `looked` is the number of messages
   /// that were read, `of` that of the events of those types among them;
   /// `elsewhere` names namespaces that have an event of such a type, if this one has none, or an
   /// event that fits, if none of this one does. Errors: as of_event(), and `instance.not_found`.

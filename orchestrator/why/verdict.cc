@@ -38,7 +38,10 @@ Verdict decide_verdict(const FilterResult& result, const Circumstances& about) {
   if (!about.event) return about.is_duplicate ? Verdict::kDuplicate : doing_of(about);
   if (*about.event > about.applied) return Verdict::kUnread;
   if (about.is_newer) return Verdict::kBefore;
-  if (about.listens_from && *about.event <= *about.listens_from) return Verdict::kBefore;
+  if (about.listens_from && *about.event <= *about.listens_from) {
+    // A state that looks back was offered the event, unless it is known from another one.
+    return about.is_early && about.is_duplicate ? Verdict::kDuplicate : Verdict::kBefore;
+  }
   if (about.is_duplicate) return Verdict::kDuplicate;
   if (about.is_start && about.lacks_correlation) return Verdict::kCorrelation;
   // The listener matches an applied event, and no effect is stored: its turn has not come yet.

@@ -41,9 +41,10 @@ struct Circumstances {
   EventPosition applied;  ///< the newest applied event
   /// Of an instance: the newest event that it cannot have waited for.
   std::optional<EventPosition> listens_from;
-  bool is_start = false;           ///< the listener is that of a start
-  bool is_newer = false;           ///< of a start: its definition was applied after the event came
-  bool is_paused = false;          ///< the instance is paused
+  bool is_early = false;   ///< of an instance: came before, in the window of the state's `lookback`
+  bool is_start = false;   ///< the listener is that of a start
+  bool is_newer = false;   ///< of a start: its definition was applied after the event came
+  bool is_paused = false;  ///< the instance is paused
   bool is_duplicate = false;       ///< the source and id of the event are known from another one
   bool needs_others = false;       ///< other entries of the start or the state wait for events
   bool lacks_correlation = false;  ///< of a start: the event lacks an attribute of `correlate`

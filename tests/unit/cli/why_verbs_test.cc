@@ -106,6 +106,20 @@ TEST(WhyText, ShowsNoControlCharacterOfAnEvent) {
   EXPECT_NE(text.find("--instance"), std::string::npos) << text;
 }
 
+TEST(WhyText, ShowsFromWhenOnAStateTakesEarlierEvents) {
+  const std::string text = why_of_instance_text(Json::parse(R"({"instance": {
+    "id": "1", "workflow": "w", "status": "running", "state": "pay", "since": "S", "waits": [],
+    "entering": [{"type": "paid", "lookbackFrom": "T"}, {"type": "sent"}]}, "events": []})"));
+  EXPECT_EQ(text.find("It waits for no event now"), std::string::npos) << text;
+  EXPECT_NE(text.find("  will wait for paid, also for events since T\n  will wait for sent\n"),
+            std::string::npos)
+      << text;
+  const std::string waiting = why_of_instance_text(Json::parse(R"({"instance": {
+    "waits": [{"type": "paid", "context": {}, "lookbackFrom": "T"}]}, "events": []})"));
+  EXPECT_NE(waiting.find("  waits for paid, also for events since T\n"), std::string::npos)
+      << waiting;
+}
+
 TEST(WhyText, ShowsEffectsAndErrors) {
   EXPECT_EQ(why_of_event_text(Json::parse(R"({"event": {"sequence": 3}, "applied": true,
     "effects": [{"what": "refused"}, {"what": "woke", "instance": "i"}],

@@ -62,8 +62,9 @@ TEST_F(LocalWhyDeskTest, SayThatTheEventCameBeforeTheWait) {
   EXPECT_EQ(
       why["near"][0]["says"],
       "the event came before the wait began: the instance waits for events after #2, and this "
-      "one is #1; send the event again (`millrace event replay`), or start the instance "
-      "earlier");
+      "one is #1 (of 2023-11-14T22:13:21.000Z; the state was entered at 2023-11-14T22:13:20.000Z); "
+      "send the event again (`millrace event replay`), start the instance earlier, or write "
+      "`lookback` in the definition, so that the state also takes events that came before");
 }
 
 TEST_F(LocalWhyDeskTest, SayThatTheDefinitionIsNewerThanTheEvent) {

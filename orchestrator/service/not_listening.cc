@@ -1,0 +1,168 @@
+// The instances of ListenerJudging that do not listen for the type of the event: those that are
+// entering a state which will, and those whose wait has ended or has not begun.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/similar_names.h"
+#include "model/event_target.h"
+#include "orchestrator/service/listener_judging.h"
+#include "orchestrator/service/past_waits.h"
+
+namespace millrace {
+namespace {
+
+/// Whether the event came before the wait, and the state looked back to it.
+bool is_in_window(const PastWait& wait, const EventStanding& event) {
+  return wait.window_from && event.position && event.position->stream == wait.from.stream &&
+         event.stamped >= *wait.window_from;
+}
+
+/// Of an event that came during a wait, or in the window of its state.
+std::string during_wait_says(const PastWait& wait, const EventStanding& event) {
+  if (event.position && *event.position <= wait.from) {
+    return fmt::format(
+        "the state `{}` looked back to {} (`lookback`) before it waited, and did not take the "
+        "event: it did not fit what the state asked for, or another event came first",
+        wait.state, format_rfc3339(*wait.window_from));
+  }
+  return fmt::format(
+      "the instance waited for this type in the state `{}` when the event came, and the event did "
+      "not fit what it asked for; that is no longer stored",
+      wait.state);
+}
+
+/// Of an instance that has not been in `awaiting`, a state that waits for the type.
+std::string not_yet_says(const Instance& instance, const State& awaiting, std::string_view type,
+                         const EventStanding& event) {
+  const bool is_over = has_ended(instance.status);
+  std::string text =
+      fmt::format("{} in a state that waits for this type, such as `{}`; ",
+                  is_over ? "the instance has ended, and has not been" : "the instance is not",
+                  awaiting.common().id);
+  const std::optional<TimePoint> begin = window_begin(awaiting, type, event.stamped);
+  if (!begin || is_over) {
+    return text + "send the event when an instance is" +
+           (begin ? "" : ", or write `lookback` in the definition of the state");
+  }
+  if (!event.position) return text + "that state also takes events that came before (`lookback`)";
+  return text + fmt::format(
+                    "that state looks back (`lookback`), so it also takes this event if the "
+                    "instance comes there until {}",
+                    format_rfc3339(event.stamped + (event.stamped - *begin)));
+}
+
+}  // namespace
+
+/// Adds an instance that is entering a state which waits for the type of the event, if it is one:
+/// it listens when its expressions are evaluated and its window is read. What it will ask for is
+/// not known yet.
+Status ListenerJudging::add_entering(const Instance& head) {
+  if (head.phase != Phase::kEntering || has_ended(head.status)) return {};
+  const auto workflow = TRY(definition_of(head.revision));
+  if (workflow == nullptr || head.state >= workflow->states.size()) return {};
+  const State& state = *workflow->states[head.state];
+  const std::string_view type = event_.attributes.type();
+  if (!awaits(state, type)) return {};
+  ++looked_entering_;
+  seen_.insert(head.id);
+  JudgedListener one{.workflow = workflow->id,
+                     .instance = head.id,
+                     .state = state.common().id,
+                     .since = head.state_from,
+                     .listens_from = head.listen_from.event,
+                     .window_from = window_begin(state, type, head.state_from),
+                     .sealed = head.sealed,
+                     .verdict = Verdict::kUnread};
+  const auto& position = standing_.position;
+  if (!may_take(event_.event, head)) {
+    one.verdict = Verdict::kPredicate;
+    one.note =
+        fmt::format("the event is for another workflow or instance (`{}`)", kTargetAttribute);
+  } else if (is_early(one, standing_)) {
+    one.note = fmt::format(
+        "the state `{}` looks back to {} (`lookback`), and the events since then are not read yet; "
+        "the instance takes the event if it fits",
+        one.state, format_rfc3339(*one.window_from));
+  } else if (position && *position <= head.listen_from.event) {
+    one.verdict = Verdict::kBefore;
+  } else if (!position || *position <= standing_.applied) {
+    one.note = fmt::format(
+        "the instance is entering the state `{}`, which waits for this type, and does not listen "
+        "yet; it is offered {} when it does",
+        one.state, position ? "the event" : "an event that comes meanwhile");
+  }
+  if (head.paused && one.verdict == Verdict::kUnread && !one.note.empty()) {
+    one.note += "; it is paused, and continues when it is resumed: `millrace instance resume`";
+  }
+  judged_.push_back(std::move(one));
+  return {};
+}
+
+/// Adds an instance that does not listen for the type of the event, and is not about to: its
+/// history shows whether it did.
+Status ListenerJudging::add_not_listening(const Instance& instance, const Workflow& workflow) {
+  const std::string type(event_.attributes.type());
+  seen_.insert(instance.id);
+  JudgedListener one{.workflow = workflow.id,
+                     .instance = instance.id,
+                     .state = workflow.states[instance.state]->common().id,
+                     .since = instance.state_from,
+                     .listens_from = instance.listen_from.event,
+                     .sealed = instance.sealed};
+  const auto& position = standing_.position;
+  const std::vector<PastWait> waits = TRY(past_waits(place_.view, instance, workflow, type));
+  const auto at = std::find_if(waits.rbegin(), waits.rend(), [&](const PastWait& wait) {
+    return !position || *position > wait.from || is_in_window(wait, standing_);
+  });
+  const auto awaiting = std::find_if(workflow.states.begin(), workflow.states.end(),
+                                     [&](const auto& state) { return awaits(*state, type); });
+  const bool may_wait = awaiting != workflow.states.end();
+  if (position && *position > standing_.applied && may_wait) {
+    one.verdict = Verdict::kUnread;
+  } else if (at != waits.rend() && (!position || *position > at->until)) {
+    one.verdict = Verdict::kAfter;
+    one.state = at->state;
+    one.since = at->entered;
+    one.note = fmt::format("the wait for this type in the state `{}` ended before the event came",
+                           at->state);
+    if (at->ended) one.note += fmt::format(", at {}", format_rfc3339(*at->ended));
+    if (!at->ended_by.empty()) one.note += fmt::format(": {}", at->ended_by);
+  } else if (at != waits.rend()) {
+    one.verdict = standing_.is_duplicate ? Verdict::kDuplicate : Verdict::kPredicate;
+    one.state = at->state;
+    one.since = at->entered;
+    one.window_from = at->window_from;
+    one.note = during_wait_says(*at, standing_);
+  } else if (!waits.empty()) {
+    one.verdict = Verdict::kBefore;
+    one.state = waits.front().state;
+    one.since = waits.front().entered;
+    one.listens_from = waits.front().from;
+    one.window_from = waits.front().window_from;
+  } else if (may_wait) {
+    one.verdict = Verdict::kBefore;
+    one.note = not_yet_says(instance, **awaiting, type, standing_);
+  } else {
+    std::vector<std::string> awaited;
+    for (const Listener& listener : instance.listeners) awaited.push_back(listener.filter.type);
+    for (const auto& state : workflow.states) {
+      for (std::string& other : state->awaited_types()) awaited.push_back(std::move(other));
+    }
+    one.note = "no state of the workflow waits for events of this type";
+    if (!awaited.empty()) {
+      const std::vector<std::string_view> names(awaited.begin(), awaited.end());
+      const Predicate is_type{"type", Predicate::Kind::kEquals,
+                              nearest_name(type, names).value_or(awaited.front())};
+      one.result.predicates.push_back({.predicate = is_type, .got = type});
+    }
+  }
+  judged_.push_back(std::move(one));
+  return {};
+}
+
+}  // namespace millrace
