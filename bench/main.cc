@@ -20,22 +20,13 @@ struct Benchmark {
   void (*run)();
 };
 constexpr Benchmark kBenchmarks[] = {
-    {"matching", millrace::matching},
-    {"unmatched", millrace::unmatched},
-    {"store", millrace::store},
-    {"engine", millrace::engine_path},
-    {"lifecycles", millrace::lifecycles},
-    {"wheel", millrace::timer_wheel},
-    {"timers", millrace::timers},
-    {"expressions", millrace::expressions},
-    {"waiting", millrace::waiting},
-    {"workers", millrace::workers},
-    {"tasks", millrace::tasks},
-    {"isolation", millrace::isolation},
-    {"crowd", millrace::crowd},
-    {"beside", millrace::beside},
-    {"why", millrace::why},
-    {"lookback", millrace::lookback},
+    {"matching", millrace::matching},     {"unmatched", millrace::unmatched},
+    {"store", millrace::store},           {"engine", millrace::engine_path},
+    {"lifecycles", millrace::lifecycles}, {"wheel", millrace::timer_wheel},
+    {"timers", millrace::timers},         {"expressions", millrace::expressions},
+    {"waiting", millrace::waiting},       {"workers", millrace::workers},
+    {"tasks", millrace::tasks},           {"isolation", millrace::isolation},
+    {"crowd", millrace::crowd},           {"beside", millrace::beside},
 };
 
 struct Mode {
@@ -49,7 +40,14 @@ constexpr Mode kModes[] = {
     {"deletions", "[INSTANCES] [LIFECYCLES]", millrace::deletions},
     {"neighbours", "[SECONDS] [--attack NAME] [--in-flight LIFECYCLES] [--beside PROGRAM]",
      millrace::neighbours},
-    {"lists", "[INSTANCES] [--requests REQUESTS] [--beside READERS]", millrace::lists},
+    {"lists", "[INSTANCES] [--requests REQUESTS] [--beside READERS] [--lifecycles LIFECYCLES]",
+     millrace::lists},
+    {"why", "[INSTANCES] [--asks QUESTIONS] [--lifecycles LIFECYCLES] [--rate QUESTIONS]",
+     millrace::why},
+    {"watching", "[PAIRS] [--streams STREAMS] [--lifecycles LIFECYCLES] [--in-flight LIFECYCLES]",
+     millrace::watching},
+    {"lookback", "[ENTRIES] [--rate EVENTS] [--history EVENTS] [--lead SECONDS]",
+     millrace::lookback},
 };
 
 int run_mode(const Mode& mode, const millrace::ModeArguments& arguments) {

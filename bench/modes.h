@@ -27,7 +27,19 @@ Result<int> deletions(const ModeArguments& arguments);
 Result<int> neighbours(const ModeArguments& arguments);
 
 /// The first pages of lists, counts, and pages of filters without an index, on a store with a
-/// million instances. Checks nothing: the exit code is 0.
+/// million instances; and the lifecycles beside readers of lists. Checks nothing: the exit code is
+/// 0.
 Result<int> lists(const ModeArguments& arguments);
+
+/// Why an event woke nothing, among a million waiting instances, and the lifecycles beside such
+/// questions. Checks nothing: the exit code is 0.
+Result<int> why(const ModeArguments& arguments);
+
+/// The lifecycles, and the processor time of threads of the server, beside streams of live
+/// messages. Checks nothing: the exit code is 0.
+Result<int> watching(const ModeArguments& arguments);
+
+/// Instances that take events which came before them. Checks that each finds its event.
+Result<int> lookback(const ModeArguments& arguments);
 
 }  // namespace millrace

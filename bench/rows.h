@@ -17,8 +17,6 @@ void waiting();      ///< many waiting instances
 void workers();      ///< round trips to a jq worker
 void tasks();        ///< tasks that workers run
 void isolation();    ///< lifecycles beside workflows whose jq programs never end
-void lookback();     ///< instances that take events which came before them
 void crowd();        ///< one event that wakes 100 000 instances
-void why();          ///< why an event woke nothing, among a million waiting instances
 
 }  // namespace millrace

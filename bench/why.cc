@@ -1,100 +1,221 @@
-// Why an event woke nothing, among many instances that wait for its type: how long an answer takes,
-// whether it has the near miss, and what the questions cost the lifecycles beside them.
+// A mode that measures why an event woke nothing, among many instances that wait for its type: how
+// long an answer takes, asked of the event and of the instance, whether it has the near miss of the
+// oldest instance, and what the questions cost the lifecycles beside them.
 #include <atomic>
 #include <cctype>
+#include <chrono>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "bench/arguments.h"
 #include "bench/harness.h"
+#include "bench/http_session.h"
 #include "bench/lifecycle_events.h"
 #include "bench/lifecycles.h"
-#include "bench/rows.h"
+#include "bench/modes.h"
 #include "bench/time_summary.h"
 #include "bench/workflows.h"
 
 namespace millrace {
 namespace {
 
-constexpr size_t kWaitingInstances = 1'000'000;
-constexpr size_t kAsks = 200;
+constexpr double kWhyAimMs = 50;
+/// The lifecycles that are measured beside the questions, and how often.
+constexpr size_t kAskedPairs = 3;
+
+struct WhyPlan {
+  size_t instances = 1'000'000;
+  size_t asks = 200;
+  size_t lifecycles = 60'000;
+  double rate = 20;  ///< questions a second beside the lifecycles
+};
+
+std::string waiting_key(size_t number) { return lifecycle_key("life", "w", number); }
 
 /// An event that differs from the one for which an instance waits in upper and lower case only.
 std::string near_miss(size_t number) {
-  std::string key = lifecycle_key("life", "w", number);
+  std::string key = waiting_key(number);
   for (char& letter : key) {
     letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
   }
-  return with_key("life.go", fmt::format("try-{}", number), key);
+  return with_key("life.go", fmt::format("miss-{}", number), key);
 }
 
-/// Asks about the near miss of that instance. Returns how long the answer took, in milliseconds.
-double ask_why(MillraceProcess& server, size_t number, const std::string& query = "") {
-  const Stopwatch watch;
-  const Json why = server.ask("POST", "/v1/ns/default/events/try" + query, near_miss(number));
-  const double took = watch.seconds() * 1'000;
-  const Json& near = why["near"];
-  CHECK(!near.empty() && near[0]["predicates"][0].value("hint", "") == "case",
-        "the nearest listener is no near miss: {}", dump_json(why));
-  return took;
-}
+class WhyBench {
+ public:
+  WhyBench(const Site& site, MillraceProcess& server, const WhyPlan& plan)
+      : site_(site), server_(server), plan_(plan), session_(server.url()) {}
 
-void print_times(std::string_view what, std::vector<double> times) {
-  const auto summary = summarize(std::move(times));
-  CHECK(summary.has_value());
-  row(fmt::format("{}, {} waiting", what, kWaitingInstances),
-      fmt::format("p99 {:.1f} ms", summary->p99),
-      fmt::format("p50 {:.1f} ms, max {:.1f} ms", summary->p50, summary->longest));
-}
-
-void print_asks(MillraceProcess& server) {
-  std::vector<double> oldest;
-  std::vector<double> any;
-  std::vector<double> by_value;
-  for (size_t i = 0; i < kAsks; ++i) {
-    oldest.push_back(ask_why(server, 0));
-    any.push_back(ask_why(server, i * (kWaitingInstances / kAsks)));
-    by_value.push_back(
-        ask_why(server, 0, fmt::format("?attribute=key&value={}", lifecycle_key("life", "w", 0))));
+  void measure_answers() {
+    const std::string oldest = oldest_instance();
+    const std::string event = fmt::format("/events/{}/why", send_near_miss());
+    const std::string by_value = fmt::format("attribute=key&value={}", waiting_key(0));
+    measure("why of an event", "near", [&](size_t) { return get(event); });
+    measure("  asked for the instance", "near",
+            [&](size_t) { return get(event + "?instance=" + oldest); });
+    measure("  asked for the value", "near", [&](size_t) { return get(event + "?" + by_value); });
+    const std::string instance = fmt::format("/instances/{}/why", oldest);
+    measure("why of an instance, one event", "events",
+            [&](size_t) { return get(instance + "?event=" + sequence_); });
+    measure("why of an instance, the newest events", "events",
+            [&](size_t) { return get(instance); });
+    measure("an event tried, any of the instances", "near", [&](size_t ask) {
+      return send("POST", "/events/try", near_miss(ask * (plan_.instances / plan_.asks)));
+    });
+    measure("listeners of a value", "", [&](size_t) { return get("/listeners?" + by_value); });
   }
-  print_times("why, a near miss of the oldest instance", std::move(oldest));
-  print_times("why, a near miss of any instance", std::move(any));
-  print_times("why, asked for by its value", std::move(by_value));
+
+  /// Asks at the rate of the plan until the object is destroyed.
+  class Asking {
+   public:
+    explicit Asking(WhyBench& bench) : thread_([this, &bench] { ask(bench); }) {}
+    ~Asking() {
+      ends_ = true;
+      thread_.join();
+    }
+    Asking(const Asking&) = delete;
+    Asking& operator=(const Asking&) = delete;
+
+   private:
+    void ask(WhyBench& bench) {
+      const Stopwatch watch;
+      for (size_t asked = 0; !ends_; ++asked) {
+        bench.send("POST", "/events/try", near_miss(asked % bench.plan_.asks));
+        const double due = static_cast<double>(asked + 1) / bench.plan_.rate;
+        const double early = due - watch.seconds();
+        if (early > 0) std::this_thread::sleep_for(Seconds(early));
+      }
+    }
+
+    std::atomic<bool> ends_ = false;
+    std::thread thread_;
+  };
+
+ private:
+  Json send(const std::string& method, const std::string& path, const std::string& body = "") {
+    const SessionAnswer answer = session_.send(method, "/v1/ns/default" + path, body,
+                                               body.empty() ? "" : "application/cloudevents+json");
+    CHECK(answer.is_ok(), "{} {}: status {}, {}", method, path, answer.status, answer.body);
+    Result<Json> json = parse_json(answer.body);
+    CHECK(json.has_value(), "{} {}: {}", method, path, json.error().message);
+    return *std::move(json);
+  }
+  Json get(const std::string& path) { return send("GET", path); }
+
+  std::string oldest_instance() {
+    const Json listeners =
+        get(fmt::format("/listeners?kind=instance&attribute=key&value={}", waiting_key(0)));
+    CHECK(listeners["items"].size() == 1, "the first instance does not wait: {}",
+          dump_json(listeners));
+    return listeners["items"][0]["instance"];
+  }
+
+  /// Sends the near miss of the oldest instance, and waits until it is applied.
+  std::string send_near_miss() {
+    const std::string event = near_miss(0);
+    PlainClient client(site_.broker->url());
+    client.publish(kBenchSubject, event);
+    client.flush();
+    const std::string_view id = id_in(event);
+    while (sequence_.empty()) {
+      const Json events = get("/events?type=life.go&limit=1");
+      const Json& items = events["items"];
+      if (!items.empty() && items[0]["id"] == id && items[0]["applied"] == true) {
+        sequence_ = dump_json(items[0]["sequence"]);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return sequence_;
+  }
+
+  /// Prints how long the answers took. `list` is the member of an answer whose first item must be
+  /// the near miss; empty: nothing is checked.
+  void measure(const std::string& what, const std::string& list,
+               const std::function<Json(size_t ask)>& ask) {
+    std::vector<double> times;
+    for (size_t i = 0; i < plan_.asks; ++i) {
+      const Stopwatch watch;
+      const Json answer = ask(i);
+      times.push_back(watch.seconds() * 1'000);
+      if (list.empty()) continue;
+      const Json& found = answer[list];
+      CHECK(!found.empty() && !found[0]["predicates"].empty() &&
+                found[0]["predicates"][0].value("hint", "") == "case",
+            "{}: the nearest is no near miss: {}", what, dump_json(answer));
+    }
+    const TimeSummary summary = *summarize(std::move(times));
+    row(fmt::format("{}, {} waiting", what, plan_.instances),
+        fmt::format("p50 {:.1f} ms, p99 {:.1f} ms", summary.p50, summary.p99),
+        fmt::format("{:.0f} ms: {:.2f}, {}", kWhyAimMs, summary.p99 / kWhyAimMs,
+                    summary.p99 <= kWhyAimMs ? "kept" : "missed"));
+  }
+
+  const Site& site_;
+  MillraceProcess& server_;
+  const WhyPlan& plan_;
+  HttpSession session_;
+  std::string sequence_;  ///< of the near miss of the oldest instance
+};
+
+/// Prints the lifecycles beside the questions, and without them.
+void measure_beside_questions(const Site& site, MillraceProcess& server, WhyBench& bench,
+                              const WhyPlan& plan) {
+  std::vector<double> alone;
+  std::vector<double> beside;
+  std::vector<double> ratios;
+  for (size_t pair = 0; pair < kAskedPairs; ++pair) {
+    const auto rate = [&](const char* name) {
+      return run_lifecycles(site, server.pid(),
+                            {.run = fmt::format("{}-{}-", name, pair),
+                             .in_flight = 512,
+                             .count = plan.lifecycles})
+          .rate();
+    };
+    alone.push_back(rate("alone"));
+    const WhyBench::Asking asking(bench);
+    beside.push_back(rate("beside"));
+    ratios.push_back(beside.back() / alone.back());
+  }
+  row(fmt::format("lifecycles beside {:.0f} questions a second", plan.rate),
+      fmt::format("{:.0f}/s", percentile(beside, 0.5)),
+      fmt::format("without questions {:.0f}/s: {:.3f} (median of {} pairs)", percentile(alone, 0.5),
+                  percentile(ratios, 0.5), kAskedPairs));
 }
 
 }  // namespace
 
-void why() {
+Result<int> why(const ModeArguments& arguments) {
+  WhyPlan plan;
+  TRY(read_arguments(arguments, {{"INSTANCES", &plan.instances},
+                                 {"--asks", &plan.asks},
+                                 {"--lifecycles", &plan.lifecycles},
+                                 {"--rate", &plan.rate}}));
+  if (plan.asks == 0 || plan.asks > plan.instances) {
+    return fail("bench.argument", fmt::format("--asks: {}; expected 1 to {}, the number of "
+                                              "instances",
+                                              plan.asks, plan.instances));
+  }
   const Site site;
   MillraceProcess server(site.folder() / "data", site.broker->url(), {"--dedupe-window", "1s"});
   server.start();
   server.apply(kLifecycle, "life");
+  row("what", "figure", "aim of the 99th percentile, or comparison");
+  row("---", "---:", "---");
+  WhyBench bench(site, server, plan);
   run_lifecycles(
       site, server.pid(),
-      {.run = "w", .in_flight = 512, .count = 1, .waiting = kWaitingInstances, .filled = [&] {
-         print_asks(server);
+      {.run = "w", .in_flight = 1, .count = 0, .waiting = plan.instances + 1, .filled = [&] {
+         bench.measure_answers();
        }});
-  const LifecyclePlan plan{.run = "alone", .in_flight = 512, .count = 60'000};
-  const Lifecycles alone = run_lifecycles(site, server.pid(), plan);
-  std::atomic<bool> ends = false;
-  size_t asked = 0;
-  std::thread asking([&] {
-    for (; !ends; ++asked) {
-      server.ask("POST", "/v1/ns/default/events/try", near_miss(asked % kAsks));
-    }
-  });
-  const Lifecycles beside =
-      run_lifecycles(site, server.pid(), {.run = "beside", .in_flight = 512, .count = 60'000});
-  ends = true;
-  asking.join();
-  row(fmt::format("lifecycles beside {:.0f} questions a second",
-                  static_cast<double>(asked) / beside.seconds),
-      fmt::format("{:.0f}/s", beside.rate()),
-      fmt::format("without questions {:.0f}/s: {:.2f}", alone.rate(),
-                  beside.rate() / alone.rate()));
+  if (plan.lifecycles > 0) measure_beside_questions(site, server, bench, plan);
+  return 0;
 }
 
 }  // namespace millrace

@@ -16,23 +16,6 @@ namespace {
 
 constexpr size_t kMostKept = size_t{256} << 10;
 
-int connect_to(const std::string& url) {
-  const size_t host = url.find("//") + 2;
-  const size_t colon = url.find(':', host);
-  const std::string name = url.substr(host, colon - host);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(std::stoi(url.substr(colon + 1))));
-  CHECK(inet_pton(AF_INET, name.c_str(), &address.sin_addr) == 1,
-        "expected nats://IPV4:PORT, got {}", url);
-  const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  CHECK(made >= 0 && ::connect(made, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0,
-        "connecting to {}: {}", url, std::strerror(errno));
-  const int on = 1;
-  ::setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  return made;
-}
-
 /// The last word of a line, as a number.
 size_t last_number(std::string_view line) {
   const size_t blank = line.rfind(' ');
@@ -42,6 +25,23 @@ size_t last_number(std::string_view line) {
 }
 
 }  // namespace
+
+int connect_to(const std::string& url) {
+  const size_t host = url.find("//") + 2;
+  const size_t colon = url.find(':', host);
+  const std::string name = url.substr(host, colon - host);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(std::stoi(url.substr(colon + 1))));
+  CHECK(inet_pton(AF_INET, name.c_str(), &address.sin_addr) == 1,
+        "expected SCHEME://IPV4:PORT, got {}", url);
+  const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  CHECK(made >= 0 && ::connect(made, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0,
+        "connecting to {}: {}", url, std::strerror(errno));
+  const int on = 1;
+  ::setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return made;
+}
 
 WireClient::WireClient(const std::string& url, const std::string& subject, Heard heard)
     : heard_(std::move(heard)), socket_(connect_to(url)) {

@@ -12,6 +12,10 @@
 
 namespace millrace {
 
+/// Opens a TCP connection to the address of a URL, such as nats://127.0.0.1:4222. Returns a
+/// blocking socket. Errors end the program.
+int connect_to(const std::string& url);
+
 class WireClient {
  public:
   /// Called with the data of each message that was read, and with an empty string_view after each

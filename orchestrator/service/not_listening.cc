@@ -1,5 +1,5 @@
 // The instances of ListenerJudging that do not listen for the type of the event: those that are
-// entering a state which will, and those whose wait has ended or has not begun.
+// entering a state which will, and those whose wait has ended or has not started.
 #include <algorithm>
 #include <optional>
 #include <string>
