@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "broker/streams.h"
+#include "broker/task_consumers.h"
 #include "functions/user_namespace.h"
 #include "model/request_subjects.h"
 #include "orchestrator/backup/restored_file.h"
@@ -270,7 +271,12 @@ LocalService::Parts RunningEngine::service_parts() {
             return process_.jq->check_schemas(schemas, at_most);
           },
       .info = describe(process_.settings),
-      .boot = owner_record_.process.substr(0, 8)};
+      .boot = owner_record_.process.substr(0, 8),
+      .count_requests =
+          [this](const std::string& subject, Duration at_most) {
+            return open_task_requests(*process_.reading, process_.settings.streams.prefix, subject,
+                                      at_most);
+          }};
 }
 
 OwnerSettings RunningEngine::owner_settings() {

@@ -74,4 +74,14 @@ Result<uint64_t> last_given_out(Connection& connection, std::string_view prefix,
   return static_cast<uint64_t>(integer_field(field(info, "delivered"), "stream_seq"));
 }
 
+Result<uint64_t> open_task_requests(const Connection& connection, std::string_view prefix,
+                                    const std::string& subject, Duration at_most) {
+  const Result<Json> info = connection.api(
+      fmt::format("CONSUMER.INFO.{}.{}", tasks_stream_name(prefix), task_consumer(subject)),
+      Json::object(), at_most);
+  if (!info && info.error().code == "broker.not_found") return uint64_t{0};
+  if (!info) return tl::unexpected(info.error());
+  return count_field(*info, "num_waiting");
+}
+
 }  // namespace millrace

@@ -1,6 +1,6 @@
 // The durable consumers of MILLRACE_TASKS. millrace creates one consumer for each subject; all
 // workers of that subject pull from it. The broker gives each task out once; a task ends at its own
-// deadline, not at a limit of the broker. Private to broker/.
+// deadline, not at a limit of the broker. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -24,5 +24,11 @@ Status ensure_task_consumer(Connection& connection, std::string_view prefix,
 /// request may take `at_most`.
 Result<uint64_t> last_given_out(Connection& connection, std::string_view prefix,
                                 const std::string& subject, Duration at_most);
+
+/// How many requests for tasks of the subject are open at its consumer: those of workers that have
+/// nothing to do. 0: there is no consumer, because millrace has sent no task to the subject. The
+/// request may take `at_most`. Errors: those of Connection::api.
+Result<uint64_t> open_task_requests(const Connection& connection, std::string_view prefix,
+                                    const std::string& subject, Duration at_most);
 
 }  // namespace millrace

@@ -41,7 +41,7 @@ Ended list_functions(Session& session) {
   session.output.list(
       all,
       {field("SERVICE", "service"), inner("KIND", "target", "kind"), flag("PAUSED", "paused"),
-       field("WAITING", "waiting"), field("RUNNING", "running"),
+       field("WAITING", "waiting"), field("RUNNING", "running"), field("ASKING", "asking"),
        age("OLDEST", "oldest", session.console.now()), inner("P99 START", "scheduleToStart", "p99"),
        inner("LAST ERROR", "lastError", "code")},
       "service");

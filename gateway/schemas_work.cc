@@ -32,6 +32,7 @@ Json service_item() {
       {"paused", flag()},
       {"waiting", whole("How many tasks wait.")},
       {"running", whole("How many tasks run.")},
+      {"asking?", whole("How many requests of workers for tasks are open.")},
       {"global?", exactly(true, "It is a service of the namespace `default`.")},
       {"oldest?", instant("Since when the oldest task waits.")},
       {"scheduleToStart?", start},

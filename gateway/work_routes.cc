@@ -70,6 +70,7 @@ void add_work_routes(Router& router, Service& service) {
               .summary = "Lists the services with their tasks, times to start and latest errors.",
               .answer = "Services",
               .errors = {"namespace.not_found", "settings.invalid"},
+              .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 return service.functions(ns);

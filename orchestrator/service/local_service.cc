@@ -453,7 +453,11 @@ Result<Json> LocalService::overview(std::string_view ns) {
 }
 
 Result<Json> LocalService::functions(std::string_view ns) {
-  return read([&](const View& view) { return parts_.queries.functions(view, ns); });
+  auto services = read([&](const View& view) { return parts_.queries.functions(view, ns); });
+  if (services && parts_.count_requests) {
+    add_asking(*services, parts_.clock, parts_.count_requests);
+  }
+  return services;
 }
 
 Result<Json> LocalService::next_firings(std::string_view ns, const NextFilter& filter) {

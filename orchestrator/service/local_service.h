@@ -16,6 +16,7 @@
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/loop/processor.h"
 #include "orchestrator/ports/clock.h"
+#include "orchestrator/service/asking_workers.h"
 #include "orchestrator/service/backups.h"
 #include "orchestrator/service/broker_losses.h"
 #include "orchestrator/service/definition_deadline.h"
@@ -57,6 +58,7 @@ class LocalService final : public Service {
     TimedCheck check_schemas;
     Json info;         ///< the answer of info(), without the parts that change
     std::string boot;  ///< names this process in the ids of live messages
+    CountRequests count_requests = nullptr;  ///< null: the broker is not asked for workers
   };
 
   explicit LocalService(Parts parts);

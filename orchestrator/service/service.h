@@ -255,8 +255,8 @@ class Service {
   virtual void try_expression(ExpressionTrial trial,
                               std::function<void(Result<LazyJson>)> done) = 0;
   /// The services of a namespace and the tasks for them, by name: {"items":[{"service","global"?,
-  /// "target","paused","waiting","running","oldest"?,"scheduleToStart"?:{"p50","p99"},
-  /// "lastError"?:{"code","message"?,"at"}}],"complete","looked"}. `target`: {"kind":"workers"|
+  /// "target","paused","waiting","running","asking"?,"oldest"?,"scheduleToStart"?:{"p50","p99"},
+  /// "lastError"?:{"code","message"?,"at"}}],"complete","looked"}. `asking`: add_asking(). `target`: {"kind":"workers"|
   /// "request"|"http"|"container","at"}; `oldest`: since when the oldest task exists that waits;
   /// times in seconds, of the tasks that this process has seen. `complete` is false if there are
   /// more tasks than the query looks at: then the numbers are too small.

@@ -282,6 +282,7 @@ Result<Json> FakeService::functions(std::string_view ns) {
                  {"paused", false},
                  {"waiting", 2},
                  {"running", 1},
+                 {"asking", 3},
                  {"oldest", "2021-09-01T12:00:00.000Z"},
                  {"scheduleToStart", {{"p50", 0.25}, {"p99", 2.5}}},
                  {"lastError", {{"code", "card.declined"}, {"at", "2021-09-01T12:00:00.000Z"}}}}}},
