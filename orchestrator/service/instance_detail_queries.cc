@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orchestrator/batch/commands/not_found.h"
+#include "orchestrator/service/after_timer.h"
 #include "orchestrator/service/call_item.h"
 #include "orchestrator/service/cursor.h"
 #include "orchestrator/service/page.h"
@@ -47,15 +48,6 @@ std::string_view to_string(TimerKind kind) {
   return "unknown";
 }
 
-/// The state that follows when the timeout of the state expires; null: it is not known, because no
-/// `catch` names one or a retry policy may apply.
-Json state_after_timeout(const Workflow& workflow, const StateCommon& common) {
-  if (common.retries) return nullptr;
-  const Catch* const found = find_catch(common, "direktiv.stateTimeout");
-  if (found == nullptr || !found->transition) return nullptr;
-  return workflow.states[*found->transition]->common().id;
-}
-
 Json timers_of(const Instance& instance, const Workflow& workflow) {
   std::vector<std::pair<Timer, bool>> timers;  // with whether it is held
   for (const Timer& timer : instance.timers) timers.emplace_back(timer, false);
@@ -67,9 +59,8 @@ Json timers_of(const Instance& instance, const Workflow& workflow) {
   for (const auto& [timer, is_held] : timers) {
     Json item{{"kind", to_string(timer.kind)}, {"at", format_rfc3339(timer.deadline)}};
     if (is_held) item["held"] = true;
-    if (timer.kind == TimerKind::kStateTimeout) {
-      Json then = state_after_timeout(workflow, workflow.states[instance.state]->common());
-      if (!then.is_null()) item["then"] = std::move(then);
+    if (const auto then = state_after(timer.kind, TimedInstance(instance), workflow)) {
+      item["then"] = *then;
     }
     items.push_back(std::move(item));
   }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "orchestrator/service/after_timer.h"
 #include "orchestrator/service/next_filter.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -30,10 +31,10 @@ struct Firing {
   TimePoint at;
   FiringKind kind{};
   std::optional<InstanceId> instance;
-  Revision revision;     ///< of the instance; number 0: unknown
-  size_t state = 0;      ///< of the instance
-  std::string workflow;  ///< the id, of firings without an instance
-  bool paused = false;   ///< the instance or the workflow is paused
+  Revision revision;                                  ///< of the instance; number 0: unknown
+  std::optional<TimedInstance> timed = std::nullopt;  ///< if `revision` is known
+  std::string workflow;                               ///< the id, of firings without an instance
+  bool paused = false;                                ///< the instance or the workflow is paused
 };
 
 bool is_sooner(const Firing& left, const Firing& right) { return left.at < right.at; }
@@ -101,7 +102,7 @@ Status add_timers(const View& view, NamespaceNumber ns, Soonest& soonest) {
                    .kind = static_cast<FiringKind>(timer.kind),
                    .instance = one.id,
                    .revision = one.revision,
-                   .state = one.state,
+                   .timed = TimedInstance(one),
                    .workflow = {},
                    .paused = one.paused});
     }
@@ -141,15 +142,6 @@ Status add_lifespans(const View& view, const std::string& id, const WorkflowReco
     return true;
   };
   return some_grouped(view, record.number, see, kSkipDamaged);
-}
-
-/// The id of the state to which a `catch` leads when a state times out; nullopt: there is none, or
-/// the state may be tried again before.
-std::optional<std::string> after_timeout(const Workflow& workflow, const StateCommon& state) {
-  if (state.retries) return std::nullopt;
-  const Catch* const entry = find_catch(state, "direktiv.stateTimeout");
-  if (entry == nullptr || !entry->transition) return std::nullopt;
-  return workflow.states.at(*entry->transition)->common().id;
 }
 
 }  // namespace
@@ -198,12 +190,10 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns,
     if (firing.revision.number > 0) {
       const auto workflow = TRY(definitions_.find_or_load(view, firing.revision));
       item["workflow"] = workflow->id;
-      if (firing.state < workflow->states.size()) {
-        const StateCommon& state = workflow->states[firing.state]->common();
-        item["state"] = state.id;
-        const bool is_timeout = firing.kind == FiringKind::kStateTimeout;
-        const auto then = is_timeout ? after_timeout(*workflow, state) : std::nullopt;
-        if (then) item["then"] = *then;
+      if (firing.timed && firing.timed->state < workflow->states.size()) {
+        item["state"] = workflow->states[firing.timed->state]->common().id;
+        const auto kind = static_cast<TimerKind>(firing.kind);
+        if (const auto then = state_after(kind, *firing.timed, *workflow)) item["then"] = *then;
       }
     }
     items.push_back(std::move(item));

@@ -230,7 +230,7 @@ class Service {
                              std::optional<uint32_t> revision) = 0;
   /// What time will cause, soonest first: {"items":[{"at","kind","instance"?,"workflow"?,"state"?,
   /// "then"?,"paused"?}],"complete","looked"}. `kind` is a name of kFiringKinds. `then`: the state
-  /// to which a `catch` leads when a state times out. `complete` is false if the namespace has more
+  /// that follows (after_timer.h). `complete` is false if the namespace has more
   /// than the query looks at: then earlier ones may be missing. `looked`: at how many instances and
   /// events the query has looked.
   virtual Result<Json> next_firings(std::string_view ns, const NextFilter& filter) = 0;

@@ -92,7 +92,10 @@ TEST_F(InstanceDetailQueriesTest, ShowWhatAnInstanceWaitsForAndWhatIsDue) {
   EXPECT_EQ(
       found["timers"],
       (Json{{{"kind", "state"}, {"at", format_rfc3339(now + seconds(60))}, {"then", "cancel"}},
-            {{"kind", "interrupt"}, {"at", format_rfc3339(now + seconds(70))}, {"held", true}},
+            {{"kind", "interrupt"},
+             {"at", format_rfc3339(now + seconds(70))},
+             {"held", true},
+             {"then", "cancel"}},
             {{"kind", "kill"}, {"at", format_rfc3339(now + seconds(90))}}}));
   store(waiting_instance(order, 2));
   for (const char* const key :
