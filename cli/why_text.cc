@@ -165,6 +165,11 @@ std::string events_line(const Json& answer, size_t shown) {
 
 std::string why_of_event_text(const Json& answer) {
   std::string text = event_line(answer.value("event", Json::object())) + effects_line(answer);
+  if (answer.contains("deadLetter")) {
+    const Json& letter = answer["deadLetter"];
+    text += fmt::format("It became dead letter {}, {}: {}\n", member_text(letter, "id"),
+                        member_text(letter, "reason"), member_text(letter, "detail"));
+  }
   if (answer.contains("error")) {
     return text +
            fmt::format("The message is not an event: {}\n", member_text(answer["error"], "msg"));

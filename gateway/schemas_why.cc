@@ -73,6 +73,11 @@ void add_why_schemas(ApiSchemas& all) {
       {"source?", text()},
   });
   const Json error = object({{"code", text("An error code.")}, {"msg", text("The message.")}});
+  const Json letter = object({
+      {"id", text("The id of the dead letter that the event became.")},
+      {"reason", text("An error code.")},
+      {"detail", text("What was wrong, for people.")},
+  });
   all["EventWhy"].schema =
       extended(judged_listeners(stored),
                {
@@ -80,6 +85,7 @@ void add_why_schemas(ApiSchemas& all) {
                    {"effectCount", whole("How many effects the event had.")},
                    {"applied", flag("Whether the engine has applied the event.")},
                    {"error?", error},
+                   {"deadLetter?", letter},
                });
   all["TestEvent"].media = {
       {"application/cloudevents+json", {{"schema", ref("CloudEvent")}}},

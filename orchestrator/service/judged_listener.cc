@@ -110,7 +110,9 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
           "the instance {} the event, and continues when it is resumed: `millrace instance resume`",
           is_test ? "would take" : "took");
     case Verdict::kSkipped:
-      return "the workflow is singular and has a live instance, so the start is skipped";
+      return fmt::format("the workflow is singular and has a live instance{}, so the start {}",
+                         one.instance ? ", " + to_string(*one.instance) : "",
+                         is_test ? "would be skipped" : "was skipped");
     case Verdict::kCorrelation:
       return fmt::format(
           "the event lacks an attribute by which the events of a group are found: {}",

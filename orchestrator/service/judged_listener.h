@@ -34,10 +34,11 @@ struct EventStanding {
 struct JudgedListener {
   bool is_start = false;
   std::string workflow;
-  std::optional<InstanceId> instance;  ///< of a start: the instance that it started
-  std::string state;                   ///< of an instance
-  std::optional<TimePoint> since;      ///< of an instance: when it entered the state; of a start:
-                                       ///< when its definition was applied
+  /// Of a start: the instance that it started, or because of which it is skipped.
+  std::optional<InstanceId> instance;
+  std::string state;               ///< of an instance
+  std::optional<TimePoint> since;  ///< of an instance: when it entered the state; of a start:
+                                   ///< when its definition was applied
   std::optional<EventPosition> listens_from;  ///< of an instance
   /// Of a state with `lookback`: from when on it takes events that came before it listens.
   std::optional<TimePoint> window_from;

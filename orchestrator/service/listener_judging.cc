@@ -187,23 +187,39 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
   if (start.kind == Start::Kind::kEventsAnd && one.result.failing() == 0) {
     TRY(describe_group(record, start, *entry, one, about));
   }
-  if (workflow.singular && !standing_.position) {
-    const InstanceSelection live{
-        .ns = place_.ns, .workflow = record.number, .statuses = statuses_of_live()};
-    TRY(each_selected(place_.view, live,
-                      [&](const Instance&) {
-                        about.is_skipped = true;
-                        return false;
-                      },
-                      skip_damaged_head, {.heads = 1}));
+  if (workflow.singular && (!standing_.position || about.effect == Verdict::kSkipped)) {
+    const auto live = TRY(oldest_live(record.number));
+    about.is_skipped = live.has_value();
+    // An event that was skipped may have met an instance that has ended since.
+    if (live && (!standing_.position || live->started_at <= standing_.stamped)) {
+      one.instance = live->id;
+    }
   }
   if (standing_.is_dead && !about.effect && one.result.failing() == 0) {
     about.effect = Verdict::kDead;
   }
   one.verdict = decide_verdict(one.result, about);
   if (one.verdict != Verdict::kGrouped) one.waits_for.clear();
+  if (one.verdict != Verdict::kStarted && one.verdict != Verdict::kSkipped) one.instance.reset();
   judged_.push_back(std::move(one));
   return {};
+}
+
+/// The oldest live instance of the workflow; nullopt: there is none, or its head is damaged.
+Result<std::optional<Instance>> ListenerJudging::oldest_live(WorkflowNumber workflow) const {
+  const InstanceSelection live{.ns = place_.ns,
+                               .workflow = workflow,
+                               .statuses = statuses_of_live(),
+                               .ids = {},
+                               .oldest_first = true};
+  std::optional<Instance> oldest;
+  TRY(each_selected(place_.view, live,
+                    [&](const Instance& head) {
+                      oldest = head;
+                      return false;
+                    },
+                    skip_damaged_head, {.heads = 1}));
+  return oldest;
 }
 
 /// Describes the group of the event: for which entries it waits, as if the event were in it.

@@ -91,6 +91,7 @@ class ListenerJudging {
   Status note_effects();
   Circumstances circumstances() const;
   Status judge_start(std::string_view id, const WorkflowRecord& record, const Workflow& workflow);
+  Result<std::optional<Instance>> oldest_live(WorkflowNumber workflow) const;
   Status describe_group(const WorkflowRecord& record, const Start& start, size_t entry,
                         JudgedListener& one, Circumstances& about);
   Status add_waiting(const Instance& head);

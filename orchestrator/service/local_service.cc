@@ -88,6 +88,7 @@ LocalService::LocalService(Parts parts)
                  .clock = parts_.clock,
                  .definitions = parts_.definitions,
                  .events = parts_.stored_events,
+                 .letters = parts_.stored_letters,
                  .ask_index =
                      [this](const std::function<void(const EngineMemory& memory)>& question) {
                        return ask_index(parts_.intake, kIndexPatience, question);

@@ -11,6 +11,7 @@
 #include "orchestrator/memory/dedupe.h"
 #include "orchestrator/memory/kept_events.h"
 #include "orchestrator/service/event_effects.h"
+#include "orchestrator/service/letter_of_event.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/walk_back.h"
 #include "orchestrator/service/why_probes.h"
@@ -141,6 +142,12 @@ bool fits_one(const std::vector<EventFilter>& filters, const StoredEvent& stored
   });
 }
 
+/// Whether one of the effects in an answer is that the event became a dead letter.
+bool was_refused(const Json& effects) {
+  return std::any_of(effects.begin(), effects.end(),
+                     [](const Json& effect) { return effect["what"] == "refused"; });
+}
+
 /// Notes the effects that concern no listener in particular.
 void note_effects_of_all(const std::vector<EventEffect>& effects, EventStanding& standing) {
   for (const EventEffect& effect : effects) {
@@ -217,6 +224,16 @@ Result<LocalWhyDesk::Asked> LocalWhyDesk::ask_about(std::string_view ns, const J
 Result<Json> LocalWhyDesk::of_event(std::string_view ns, uint64_t sequence,
                                     const WhyFilter& filter) {
   const Found found = TRY(find_event(ns, sequence, filter));
+  Json answer = TRY(judge_event(ns, found, filter));
+  if (!was_refused(answer["effects"])) return answer;
+  const Result<Json> letter = letter_of_event(parts_.letters, parts_.clock, found.stored);
+  if (letter && !letter->is_null()) answer["deadLetter"] = *letter;
+  return answer;
+}
+
+Result<Json> LocalWhyDesk::judge_event(std::string_view ns, const Found& found,
+                                       const WhyFilter& filter) const {
+  const uint64_t sequence = found.stored.sequence;
   Result<Event> decoded = decode_nats(found.stored.message);
   Json answer{{"event", place_json(found.stored)}};
   if (!decoded) {

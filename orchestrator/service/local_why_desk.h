@@ -13,6 +13,7 @@
 #include "orchestrator/memory/wait_index.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/stored_events.h"
+#include "orchestrator/ports/stored_letters.h"
 #include "orchestrator/service/index_questions.h"
 #include "orchestrator/service/judged_listener.h"
 #include "orchestrator/service/listener_judging.h"
@@ -31,6 +32,7 @@ class LocalWhyDesk final : public WhyDesk {
     const Clock& clock;
     DefinitionCache& definitions;
     StoredEvents& events;
+    StoredLetters& letters;
     AskIndex ask_index;
     std::function<Status()> reads_events;  ///< ok, or why the event stream is not being read
     /// How far the engine has applied the event stream (Intake::applied()).
@@ -86,6 +88,8 @@ class LocalWhyDesk final : public WhyDesk {
   /// How the event stands to the store; nullopt: a test event.
   Result<EventStanding> standing_of(const View& view, const Cursor& applied,
                                     const Found* found) const;
+  /// Judges an event of the stream.
+  Result<Json> judge_event(std::string_view ns, const Found& found, const WhyFilter& filter) const;
   Result<Asked> ask_about(std::string_view ns, const JudgedEvent& event,
                           const WhyFilter& filter) const;
   /// Judges the listeners and adds what was found to `answer`.

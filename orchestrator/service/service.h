@@ -256,10 +256,11 @@ class Service {
                               std::function<void(Result<LazyJson>)> done) = 0;
   /// The services of a namespace and the tasks for them, by name: {"items":[{"service","global"?,
   /// "target","paused","waiting","running","asking"?,"oldest"?,"scheduleToStart"?:{"p50","p99"},
-  /// "lastError"?:{"code","message"?,"at"}}],"complete","looked"}. `asking`: add_asking(). `target`: {"kind":"workers"|
-  /// "request"|"http"|"container","at"}; `oldest`: since when the oldest task exists that waits;
-  /// times in seconds, of the tasks that this process has seen. `complete` is false if there are
-  /// more tasks than the query looks at: then the numbers are too small.
+  /// "lastError"?:{"code","message"?,"at"}}],"complete","looked"}. `asking`: add_asking().
+  /// `target`: {"kind":"workers"|"request"|"http"|"container","at"}; `oldest`: since when the
+  /// oldest task exists that waits; times in seconds, of the tasks that this process has seen.
+  /// `complete` is false if there are more tasks than the query looks at: then the numbers are too
+  /// small.
   virtual Result<Json> functions(std::string_view ns) = 0;
   /// {"items":[{"key","size","contentType","sealed"?}],"next"}, by key; the cursor is the key of
   /// the last item.

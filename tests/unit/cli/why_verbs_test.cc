@@ -120,6 +120,12 @@ TEST(WhyText, ShowsFromWhenOnAStateTakesEarlierEvents) {
       << waiting;
 }
 
+TEST(WhyText, ShowsTheDeadLetterThatAnEventBecame) {
+  const std::string text = why_of_event_text(Json::parse(R"({"event": {"sequence": 3}, "near": [],
+    "effects": [{"what": "refused"}], "deadLetter": {"id": "7", "reason": "r", "detail": "d"}})"));
+  EXPECT_NE(text.find("It became dead letter 7, r: d\n"), std::string::npos) << text;
+}
+
 TEST(WhyText, ShowsEffectsAndErrors) {
   EXPECT_EQ(why_of_event_text(Json::parse(R"({"event": {"sequence": 3}, "applied": true,
     "effects": [{"what": "refused"}, {"what": "woke", "instance": "i"}],

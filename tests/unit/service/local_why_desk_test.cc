@@ -150,7 +150,24 @@ TEST_F(LocalWhyDeskTest, ShowAnEventThatBecameADeadLetter) {
   apply(kStart);
   send();
   apply_event(1, {{.kind = EventEffect::Kind::kRefused}});
+  letters.add("default", "{}", "event.missing_attribute", {{"Millrace-Sequence", "2"}});
   EXPECT_THAT(verdicts(of_event(1)), ElementsAre("start shop dead"));
+  EXPECT_FALSE(of_event(1).contains("deadLetter")) << "that one is of another event";
+  letters.add("default", "{}", "millrace.limits.hops", {{"Millrace-Sequence", "1"}});
+  letters.add("default", "{}", "event.missing_attribute", {{"Millrace-Sequence", "3"}});
+  EXPECT_EQ(of_event(1)["deadLetter"],
+            (Json{{"id", "2"}, {"reason", "millrace.limits.hops"}, {"detail", "no source"}}));
+  letters.failing = Error{"broker.unreachable", "no connection"};
+  EXPECT_THAT(verdicts(of_event(1)), ElementsAre("start shop dead"));
+}
+
+TEST_F(LocalWhyDeskTest, DoNotTakeALetterOfAnEarlierStreamForThatOfTheEvent) {
+  apply(kStart);
+  send();
+  apply_event(1, {{.kind = EventEffect::Kind::kRefused}});
+  letters.stamped = clock.time - seconds(60);
+  letters.add("default", "{}", "event.missing_attribute", {{"Millrace-Sequence", "1"}});
+  EXPECT_FALSE(of_event(1).contains("deadLetter"));
 }
 
 TEST_F(LocalWhyDeskTest, ShowThatAReplayedEventIsForAnotherTarget) {
@@ -232,7 +249,28 @@ TEST_F(LocalWhyDeskTest, SayThatASingularStartWouldBeSkipped) {
       "states:\n- {id: end, type: noop}\n");
   EXPECT_THAT(verdicts(of_test("")), ElementsAre("start one started"));
   store(waiting_instance(one, 1));
-  EXPECT_THAT(verdicts(of_test("")), ElementsAre("start one skipped"));
+  const Json tried = of_test("");
+  EXPECT_THAT(verdicts(tried), ElementsAre("start one skipped"));
+  EXPECT_EQ(tried["near"][0]["instance"], to_string(numbered_id(1)));
+  EXPECT_EQ(tried["near"][0]["says"], "the workflow is singular and has a live instance, " +
+                                          to_string(numbered_id(1)) +
+                                          ", so the start would be skipped");
+}
+
+TEST_F(LocalWhyDeskTest, NameTheInstanceBecauseOfWhichAStartWasSkipped) {
+  const WorkflowNumber one = apply(
+      "id: one\nsingular: true\nstart: {type: event, event: {type: paid}}\n"
+      "states:\n- {id: end, type: noop}\n");
+  send();
+  apply_event(1, {{.kind = EventEffect::Kind::kSkipped, .workflow = one}});
+  EXPECT_EQ(of_event(1)["near"][0]["says"],
+            "the workflow is singular and has a live instance, so the start was skipped");
+  store(waiting_instance(one, 1));
+  EXPECT_EQ(of_event(1)["near"][0]["instance"], to_string(numbered_id(1)));
+  Instance later = waiting_instance(one, 1);
+  later.started_at = clock.time + seconds(1);
+  store(later);
+  EXPECT_FALSE(of_event(1)["near"][0].contains("instance")) << "it started after the event";
 }
 
 TEST_F(LocalWhyDeskTest, SayThatAnEventFillsOneEntryOfAnEventAndState) {

@@ -20,6 +20,7 @@
 #include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
+#include "tests/unit/service/fake_stored_letters.h"
 #include "tests/unit/service/query_fixture.h"
 
 namespace millrace {
@@ -100,6 +101,7 @@ states:
                          .clock = clock,
                          .definitions = definitions,
                          .events = events,
+                         .letters = letters,
                          .ask_index = [this](const auto& question) -> Status {
                            if (index_is_busy) return fail("busy", "no answer");
                            question(EngineMemory{index, dedupe, kept_events});
@@ -144,6 +146,7 @@ states:
   WhyClock clock;
   MemoryBroker broker{clock};
   MemoryStoredEvents events{broker};
+  FakeStoredLetters letters;
   WaitIndex index{batches};
   Dedupe dedupe{{}, batches};
   KeptEvents kept_events{damages, batches};
