@@ -1,6 +1,5 @@
 #include "orchestrator/service/local_service.h"
 
-#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/outgoing/messages.h"
+#include "orchestrator/service/asking_instances.h"
 #include "orchestrator/service/index_questions.h"
 #include "orchestrator/service/input_schema.h"
 #include "orchestrator/service/store_check_options.h"
@@ -26,10 +26,6 @@ namespace {
 
 /// The bound in time of all checks of one definition.
 constexpr std::chrono::seconds kDefinitionCheckTime(20);
-
-/// The steps of a question to the engine thread about the listeners of a value, as those of a
-/// question of the why desk.
-constexpr size_t kStepsForListeners = 1'000;
 
 /// Collects the acknowledgements of the events of one publish_events(), and answers after the last
 /// acknowledgement.
@@ -340,22 +336,11 @@ Result<Json> LocalService::history(std::string_view ns, const InstanceId& id,
   return read([&](const View& view) { return parts_.queries.history(view, ns, id, filter); });
 }
 
-std::optional<std::vector<InstanceId>> LocalService::instances_asking(
-    std::string_view ns, const ListenerFilter& filter) {
-  using Kind = ListenerFilter::Kind;
-  if (filter.attribute.empty() || !filter.value || filter.kind == Kind::kStart) return std::nullopt;
-  AskingInstances asking;
-  const Status asked = ask_index(parts_.intake, kIndexPatience, [&](const EngineMemory& memory) {
-    asking = memory.waiting.asking(ns, filter.type, {filter.attribute, *filter.value},
-                                   kStepsForListeners);
-  });
-  if (!asked || !asking.is_complete) return std::nullopt;
-  std::reverse(asking.ids.begin(), asking.ids.end());
-  return std::move(asking.ids);
-}
-
 Result<Json> LocalService::listeners(std::string_view ns, const ListenerFilter& filter) {
-  const auto asking = instances_asking(ns, filter);  // before the snapshot, which has its instances
+  // Before the snapshot, which has its instances.
+  const auto asking = instances_asking(
+      [this](const auto& question) { return ask_index(parts_.intake, kIndexPatience, question); },
+      ns, filter);
   return read([&](const View& view) {
     return parts_.queries.listeners(view, ns, filter, asking ? &*asking : nullptr);
   });

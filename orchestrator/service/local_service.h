@@ -6,11 +6,9 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/loader.h"
@@ -136,10 +134,6 @@ class LocalService final : public Service {
   Result<Json> read(const std::function<Result<Json>(const View& view)>& query);
 
   Status check_namespace(std::string_view ns);
-  /// The only instances that may have a listener of the filter, newest first; nullopt: the engine
-  /// thread does not know them, or has not answered in time.
-  std::optional<std::vector<InstanceId>> instances_asking(std::string_view ns,
-                                                          const ListenerFilter& filter);
   /// Whether `count` events of the namespace may be published now: the engine takes new work, and
   /// the quota of the namespace permits it.
   Status admit_events(std::string_view ns, size_t count);
