@@ -118,8 +118,7 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
           "the event lacks an attribute by which the events of a group are found: {}",
           in_list(one.lacks));
     case Verdict::kLifespan:
-      return "the event has left its group before the events of the other entries came: its "
-             "lifespan ended, or the start was changed";
+      return one.note;
     case Verdict::kLimit:
       return "a pattern reached its limit of steps for the value, which counts as no match; make "
              "the pattern simpler";

@@ -56,6 +56,17 @@ void add_target(std::string_view got, std::string own, FilterResult& result) {
        .got = std::string(got)});
 }
 
+/// Of an event that has left its group. A lifespan counts from when the event was applied, so its
+/// end is known about.
+std::string left_group_says(const Start& start, bool is_closed, TimePoint stamped) {
+  std::string why = "the start was changed, which closed the group";
+  if (!is_closed) {
+    why = "its lifespan ended";
+    if (start.lifespan) why += " about " + format_rfc3339(start.lifespan->after(stamped));
+  }
+  return "the event has left its group before the events of the other entries came: " + why;
+}
+
 /// Whether the instance has taken an event with the source and id of this one.
 bool has_consumed(const Instance& head, const EventStanding& event) {
   const std::vector<ConsumedEvent>& events = head.consumed.events;
@@ -112,8 +123,10 @@ Status ListenerJudging::note_effects() {
         on_workflows_[effect.workflow] = {Verdict::kCorrelation, std::nullopt};
         break;
       case EventEffect::Kind::kExpired:
-      case EventEffect::Kind::kClosed:
         on_workflows_[effect.workflow] = {Verdict::kLifespan, std::nullopt};
+        break;
+      case EventEffect::Kind::kClosed:
+        on_workflows_[effect.workflow] = {Verdict::kLifespan, std::nullopt, true};
         break;
       default:
         break;
@@ -199,6 +212,10 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
     about.effect = Verdict::kDead;
   }
   one.verdict = decide_verdict(one.result, about);
+  if (one.verdict == Verdict::kLifespan) {
+    const bool is_closed = on_workflows_.at(record.number).is_closed;
+    one.note = left_group_says(start, is_closed, standing_.stamped);
+  }
   if (one.verdict != Verdict::kGrouped) one.waits_for.clear();
   if (one.verdict != Verdict::kStarted && one.verdict != Verdict::kSkipped) one.instance.reset();
   judged_.push_back(std::move(one));

@@ -85,6 +85,7 @@ class ListenerJudging {
   struct OnWorkflow {
     Verdict verdict{};
     std::optional<InstanceId> instance;
+    bool is_closed = false;  ///< of kLifespan: the group was closed before a lifespan ended
   };
 
   Result<std::shared_ptr<const Workflow>> definition_of(Revision revision) const;

@@ -203,6 +203,24 @@ TEST_F(LocalWhyDeskTest, ShowHowAStartMissed) {
   EXPECT_THAT(why["near"][0]["says"].get<std::string>(), HasSubstr("`orderid`"));
 }
 
+TEST_F(LocalWhyDeskTest, SayWhenAnEventLeftItsGroup) {
+  const WorkflowNumber pair = apply(R"(
+id: pair
+start: {type: eventsAnd, lifespan: PT1H, correlate: [orderid], events: [{type: paid}, {type: packed}]}
+states:
+- {id: end, type: noop}
+)");
+  send(R"(,"orderid":"o-1")");
+  apply_event(1, {{.kind = EventEffect::Kind::kExpired, .workflow = pair}});
+  EXPECT_EQ(of_event(1)["near"][0]["says"],
+            "the event has left its group before the events of the other entries came: its "
+            "lifespan ended about " +
+                format_rfc3339(clock.time + std::chrono::hours(1)));
+  send(R"(,"orderid":"o-1")");
+  apply_event(2, {{.kind = EventEffect::Kind::kClosed, .workflow = pair}});
+  EXPECT_THAT(of_event(2)["near"][0]["says"].get<std::string>(), HasSubstr("closed the group"));
+}
+
 TEST_F(LocalWhyDeskTest, SayWhatAGroupStillWaitsFor) {
   const WorkflowNumber pair = apply(kPair);
   send(R"(,"orderid":"o-1")");
