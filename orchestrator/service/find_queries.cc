@@ -15,10 +15,11 @@
 namespace millrace {
 namespace {
 
-// The most items of each kind. Together with one event they are 20.
-constexpr size_t kMostFoundInstances = 8;
-constexpr size_t kMostFoundWorkflows = 6;
-constexpr size_t kMostFoundKeys = 5;
+// The most items of each kind. Together with one event and the dead letters (kMostFoundLetters)
+// they are 20.
+constexpr size_t kMostFoundInstances = 7;
+constexpr size_t kMostFoundWorkflows = 5;
+constexpr size_t kMostFoundKeys = 4;
 
 Json found_item(std::string_view kind, std::string id, std::string label) {
   return {{"kind", kind}, {"id", std::move(id)}, {"label", std::move(label)}};

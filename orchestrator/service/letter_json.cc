@@ -19,6 +19,7 @@ constexpr std::string_view kReason = "Millrace-Reason";
 constexpr std::string_view kDetail = "Millrace-Detail";
 constexpr std::string_view kSubject = "Millrace-Subject";
 constexpr std::string_view kTruncated = "Millrace-Truncated";
+constexpr std::string_view kEventId = "ce-id";
 
 std::string read_header_text(const Headers& headers, std::string_view name) {
   const std::string* const value = find_header(headers, name);
@@ -95,6 +96,18 @@ Json whole_letter(const StoredEvent& letter) {
   }
   item["headers"] = std::move(headers);
   return item;
+}
+
+LetterNames names_of_letter(const StoredEvent& letter) {
+  const Headers& headers = letter.message.headers;
+  LetterNames names{.reason = shown_header(read_header_text(headers, kReason)),
+                    .event = read_header_text(headers, kEventId)};
+  if (!names.event.empty()) return names;
+  const Result<Json> event = parse_json(letter.message.data);
+  if (!event || !event->is_object()) return names;
+  const auto id = event->find("id");
+  if (id != event->end() && id->is_string()) names.event = *id;
+  return names;
 }
 
 bool is_letter_of(const StoredEvent& letter, const NamespaceIdentity& identity) {

@@ -26,6 +26,14 @@ Json letter_item(const StoredEvent& letter);
 /// of the message as received, as far as they were kept.
 Json whole_letter(const StoredEvent& letter);
 
+/// What may name a dead letter beside its id.
+struct LetterNames {
+  std::string reason;
+  std::string event;  ///< the id of the event in it; empty: it cannot be read
+};
+/// The id of the event is also that of an event that is not valid.
+LetterNames names_of_letter(const StoredEvent& letter);
+
 /// Whether the dead letter belongs to that namespace, or was published under the name of the
 /// namespace while no namespace had that name. Dead letters without a namespace number were written
 /// by an earlier release, or for an event that was too large: such a dead letter belongs to the

@@ -1,6 +1,7 @@
 #include "orchestrator/service/local_letter_desk.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,17 @@ namespace {
 
 /// After this time a request reads no further window of the queue.
 constexpr Duration kLetterListTime{2'000};
+
+/// After this time a search reads no further window of the queue.
+constexpr Duration kLetterFindTime{50};
+
+/// The id of a dead letter; 0: the text is none.
+uint64_t letter_id(std::string_view text) {
+  uint64_t id = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, id);
+  return error == std::errc() && stopped == end ? id : 0;
+}
 
 tl::unexpected<Error> no_such_namespace(std::string_view ns) {
   return fail("namespace.not_found", fmt::format("no namespace is named \"{}\"", excerpt(ns)));
@@ -94,6 +106,44 @@ Result<Json> LocalLetterDesk::list(std::string_view ns, const LetterFilter& filt
 
 Result<Json> LocalLetterDesk::get(std::string_view ns, uint64_t id) {
   return whole_letter(TRY(letter_of(ns, id)));
+}
+
+Result<FoundLetters> LocalLetterDesk::find(std::string_view ns, std::string_view text) const {
+  const NamespaceIdentity identity = TRY(existing(ns));
+  const StreamSpan span = TRY(parts_.letters.span());
+  FoundLetters found;
+  const auto add = [&](const StoredEvent& letter, const std::string& reason) {
+    found.items.push_back(
+        {{"kind", "deadLetter"},
+         {"id", std::to_string(letter.sequence)},
+         {"label", fmt::format("{}, {}", reason, format_rfc3339(letter.stamped))}});
+  };
+  const uint64_t id = letter_id(text);
+  if (id > 0) {
+    const Result<StoredEvent> letter = parts_.letters.get(ns, id);
+    if (!letter && letter.error().code != "dlq.not_found") return tl::unexpected(letter.error());
+    if (letter && is_letter_of(*letter, identity)) add(*letter, names_of_letter(*letter).reason);
+  }
+  const TimePoint began = parts_.clock.now();
+  const BackwardRange range{.first = span.first, .last = span.last, .is_late = [&] {
+                              return parts_.clock.now() - began >= kLetterFindTime;
+                            }};
+  const BackwardEnd end = TRY(walk_back(
+      range,
+      [&](uint64_t first, uint64_t last) {
+        return parts_.letters.read(
+            {.ns = std::string(ns), .reason = {}, .first = first, .last = last});
+      },
+      [&](StoredEvent& letter) {
+        if (letter.sequence == id || !is_letter_of(letter, identity)) return true;
+        const LetterNames names = names_of_letter(letter);
+        if (names.reason != text && names.event != text) return true;
+        if (found.items.size() == kMostFoundLetters) found.is_complete = false;
+        if (found.is_complete) add(letter, names.reason);
+        return found.is_complete;
+      }));
+  if (end.before != 0) found.is_complete = false;
+  return found;
 }
 
 /// The id of the message follows from the dead letter and the event: if the same replay is sent

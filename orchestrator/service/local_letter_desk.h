@@ -1,6 +1,7 @@
 // LocalLetterDesk: the LetterDesk of the millrace in this process. Any thread.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,6 +15,13 @@
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
+
+/// The dead letters that a text names.
+struct FoundLetters {
+  Json items = Json::array();  ///< {"kind":"deadLetter","id","label"}, at most kMostFoundLetters
+  bool is_complete = true;     ///< there are no others
+};
+inline constexpr size_t kMostFoundLetters = 3;
 
 class LocalLetterDesk final : public LetterDesk {
  public:
@@ -37,6 +45,10 @@ class LocalLetterDesk final : public LetterDesk {
   Result<Json> replay_all(std::string_view ns, const std::string& reason, uint64_t from) override;
   Result<Json> remove(std::string_view ns, uint64_t id) override;
   Result<Json> remove_all(std::string_view ns, const std::string& reason) override;
+
+  /// The dead letters of an existing namespace whose id is the text, or whose reason or event id it
+  /// is: of the latter, the newest among the newest kMostStoredEvents.
+  Result<FoundLetters> find(std::string_view ns, std::string_view text) const;
 
  private:
   /// nullopt: no namespace has the name.

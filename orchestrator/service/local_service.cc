@@ -359,7 +359,16 @@ Result<Json> LocalService::schedule(std::string_view ns, std::string_view workfl
 }
 
 Result<Json> LocalService::find(std::string_view ns, std::string_view text) {
-  return read([&](const View& view) { return parts_.queries.find(view, ns, text); });
+  Json found = TRY(read([&](const View& view) { return parts_.queries.find(view, ns, text); }));
+  Result<FoundLetters> letters = letter_desk_.find(ns, text);
+  // Without the broker, what the store has is found.
+  const bool is_unreachable = !letters && letters.error().code.starts_with("broker.");
+  if (!letters && !is_unreachable) return tl::unexpected(std::move(letters).error());
+  if (is_unreachable || !letters->is_complete) found["complete"] = false;
+  if (letters) {
+    for (Json& letter : letters->items) found["items"].push_back(std::move(letter));
+  }
+  return found;
 }
 
 Status LocalService::check_watch(const LiveRequest& request) { return live_.check(request); }

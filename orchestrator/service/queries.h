@@ -84,6 +84,7 @@ class Queries {
   /// exist, or has another newest history row than the entry.
   Result<std::optional<std::string>> archive_line(const View& view, std::string_view ns,
                                                   const ArchivePageEntry& entry);
+  /// Without dead letters, which are not in the store.
   Result<Json> find(const View& view, std::string_view ns, std::string_view text);
   Result<Json> schedules(const View& view, std::string_view ns, const PageRequest& request = {});
   Result<Json> schedule(const View& view, std::string_view ns, std::string_view workflow);

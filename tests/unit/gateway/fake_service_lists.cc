@@ -34,7 +34,10 @@ Result<Json> FakeService::find(std::string_view ns, std::string_view text) {
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   Json items = Json::array();
-  if (text != "nothing") {
+  if (text == "event.time") {
+    items.push_back(
+        {{"kind", "deadLetter"}, {"id", "12"}, {"label", "event.time, 2021-09-01T12:00:00.000Z"}});
+  } else if (text != "nothing") {
     items.push_back({{"kind", "workflow"}, {"id", text}, {"label", "revision 1"}});
   }
   return Json{{"items", std::move(items)}, {"complete", true}};

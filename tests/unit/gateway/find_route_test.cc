@@ -17,6 +17,13 @@ TEST_F(FindRoute, FindsWhatATextNames) {
        "",
        200,
        R"({"items":[{"kind":"workflow","id":"o 1","label":"revision 1"}],"complete":true})"},
+      {"GET",
+       target + "?q=event.time",
+       {},
+       "",
+       200,
+       R"({"items":[{"kind":"deadLetter","id":"12",)"
+       R"("label":"event.time, 2021-09-01T12:00:00.000Z"}],"complete":true})"},
       {"GET", target, {}, "", 400, "request.parameter"},
       {"GET", target + "?q=", {}, "", 400, "request.parameter"},
       {"GET", target + "?q=" + std::string(256, 'o'), {}, "", 400, "request.parameter"},

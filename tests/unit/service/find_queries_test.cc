@@ -88,9 +88,9 @@ TEST_F(FindQueriesTest, FindAtMostTwentyItems) {
     write_idempotency(*tx, workflow, "00000000", {.instance = numbered_id(number)});
   }
   commit();
-  EXPECT_EQ(found("0").size(), 14U) << "instances and workflows";
+  EXPECT_EQ(found("0").size(), 12U) << "instances and workflows";
   const Json of_key = answer(find("00000000"));
-  EXPECT_EQ(of_key["items"].size(), 13U) << "instances, and those of the key";
+  EXPECT_EQ(of_key["items"].size(), 11U) << "instances, and those of the key";
   EXPECT_EQ(of_key["complete"], false);
 }
 

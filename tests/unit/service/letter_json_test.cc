@@ -59,6 +59,27 @@ TEST(LetterJson, ShowsTheHeadersOfTheMessageAsReceived) {
             Json::array({Json::array({"ce-id", "1"}), Json::array({"x", "%FF"})}));
 }
 
+TEST(LetterJson, HasTheNamesThatASearchComparesWithAText) {
+  struct NamesCase {
+    StoredEvent letter;
+    const char* reason;
+    const char* event;
+  };
+  const NamesCase cases[] = {
+      {letter({{"Millrace-Reason", "event.time"}}, kPaid), "event.time", "1"},
+      {letter({{"Millrace-Reason", "a"}, {"ce-id", "50%25"}}, kPaid), "a", "50%"},
+      {letter({}, R"({"id":"7"})"), "", "7"},
+      {letter({}, R"({"id":7})"), "", ""},
+      {letter({}, R"(["id"])"), "", ""},
+      {letter({}, "{"), "", ""},
+  };
+  for (const NamesCase& one : cases) {
+    const LetterNames names = names_of_letter(one.letter);
+    EXPECT_EQ(names.reason, one.reason) << one.letter.message.data;
+    EXPECT_EQ(names.event, one.event) << one.letter.message.data;
+  }
+}
+
 TEST(LetterJson, BelongsToTheNamespaceWithItsNumber) {
   const NamespaceIdentity identity{.number = NamespaceNumber(3),
                                    .created_at = from_millis(1'700'000'000'000)};

@@ -208,6 +208,52 @@ TEST_F(LocalLetterDeskTest, DeletesOneOrAllOfAReason) {
   EXPECT_EQ(desk().remove_all("default", "").value()["done"], 1);
 }
 
+TEST_F(LocalLetterDeskTest, FindsDeadLettersByTheirIdReasonAndEventId) {
+  letters.add("default", kGood, "a");
+  letters.add("default", kBad, "b");
+  letters.add("default", "{", "b", {{"ce-id", "one%20two"}});
+  letters.add("other", kGood, "b");
+  letters.add("default", kGood, "b", {{"Millrace-Namespace", "99"}});
+  const auto found = [&](std::string_view text) {
+    const Result<FoundLetters> letter = desk().find("default", text);
+    EXPECT_TRUE(letter) << letter.error().message;
+    EXPECT_TRUE(letter && letter->is_complete) << text;
+    Ids all;
+    for (const Json& item : letter ? letter->items : Json::array()) {
+      EXPECT_EQ(item["kind"], "deadLetter");
+      all.push_back(item["id"].get<std::string>() + " " + item["label"].get<std::string>());
+    }
+    return all;
+  };
+  const std::string time = ", " + format_rfc3339(letters.stamped);
+  EXPECT_EQ(found("a"), Ids{"1 a" + time});
+  EXPECT_EQ(found("b"), (Ids{"3 b" + time, "2 b" + time}));
+  EXPECT_EQ(found("one two"), Ids{"3 b" + time});
+  EXPECT_EQ(found("1"), (Ids{"1 a" + time, "2 b" + time})) << "its id, and those of its event";
+  EXPECT_EQ(found("2"), Ids{"2 b" + time});
+  EXPECT_EQ(found("4"), Ids()) << "of another namespace";
+  EXPECT_EQ(found("5"), Ids()) << "of an earlier namespace";
+  EXPECT_EQ(found("c"), Ids());
+}
+
+TEST_F(LocalLetterDeskTest, FindsABoundedNumberOfDeadLettersInABoundedNumber) {
+  for (size_t i = 0; i < kMostFoundLetters + 1; ++i) letters.add("default", kBad, "a");
+  const Result<FoundLetters> some = desk().find("default", "a");
+  ASSERT_TRUE(some);
+  EXPECT_EQ(some->items.size(), kMostFoundLetters);
+  EXPECT_EQ(some->items[0]["id"], std::to_string(kMostFoundLetters + 1));
+  EXPECT_FALSE(some->is_complete);
+  for (size_t i = 0; i < kMostStoredEvents; ++i) letters.add("default", "{", "b");
+  const Result<FoundLetters> none = desk().find("default", "a");
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(none->items.empty()) << "it looks at the newest only";
+  EXPECT_FALSE(none->is_complete);
+  const Result<FoundLetters> by_id = desk().find("default", "2");
+  ASSERT_TRUE(by_id);
+  EXPECT_EQ(by_id->items.size(), 1U);
+  EXPECT_EQ(desk().find("empty", "a").error().code, "namespace.not_found");
+}
+
 TEST_F(LocalLetterDeskTest, PassesOnTheErrorOfTheBroker) {
   letters.add("default", kGood);
   letters.failing = Error{"broker.unreachable", "no connection"};
@@ -215,6 +261,7 @@ TEST_F(LocalLetterDeskTest, PassesOnTheErrorOfTheBroker) {
   EXPECT_EQ(desk().replay("default", 1, std::nullopt).error().code, "broker.unreachable");
   EXPECT_EQ(desk().replay_all("default", "a", 0).error().code, "broker.unreachable");
   EXPECT_EQ(desk().remove_all("default", "a").error().code, "broker.unreachable");
+  EXPECT_EQ(desk().find("default", "a").error().code, "broker.unreachable");
 }
 
 }  // namespace
