@@ -11,12 +11,12 @@
 
 #include "base/bytes.h"
 #include "base/excerpt.h"
-#include "cloudevents/encoded_event.h"
 #include "cloudevents/json_format.h"
 #include "matchers/glob.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/awaited_publish.h"
 #include "orchestrator/service/event_effects.h"
+#include "orchestrator/service/event_item.h"
 #include "orchestrator/service/event_replay.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/walk_back.h"
@@ -33,23 +33,6 @@ Result<NamespaceRecord> record_of(const View& view, std::string_view ns) {
     if (auto record = TRY(read_namespace(view, ns))) return *std::move(record);
   }
   return fail("namespace.not_found", fmt::format("no namespace is named \"{}\"", excerpt(ns)));
-}
-
-Json attribute_json(const AttributeValue& value) {
-  return std::visit([](const auto& one) { return Json(one); }, value);
-}
-
-/// {"id","type","source","subject"?,"attributes":{…}}
-Json attributes_item(const Event& event) {
-  Json others = Json::object();
-  if (event.time) others["time"] = *event.time;
-  if (event.datacontenttype) others["datacontenttype"] = *event.datacontenttype;
-  if (event.dataschema) others["dataschema"] = *event.dataschema;
-  for (const auto& [name, value] : event.extensions) others[name] = attribute_json(value);
-  Json item = {{"id", event.id}, {"type", event.type}, {"source", event.source}};
-  if (event.subject) item["subject"] = *event.subject;
-  item["attributes"] = std::move(others);
-  return item;
 }
 
 /// A random id of a replayed event.
@@ -92,20 +75,17 @@ void EventPage::add(StoredEvent& stored) {
 
 Status EventPage::add_checked(StoredEvent& stored) {
   if (filter.until && stored.stamped >= *filter.until) return {};
-  Json item = {{"sequence", stored.sequence}, {"time", format_rfc3339(stored.stamped)}};
   const size_t size = stored.message.data.size();
-  if (const Result<EncodedEvent> encoded = EncodedEvent::take(stored.message)) {
-    const Event event = encoded->attributes().event();
-    if (!glob_fits(filter.type, event.type) || !glob_fits(filter.source, event.source)) return {};
-    if (!filter.id.empty() && filter.id != event.id) return {};
-    item.update(attributes_item(event));
-  } else {
-    if (!filter.type.empty() || !filter.source.empty() || !filter.id.empty()) return {};
-    item["error"] = to_json(encoded.error());
+  const Result<Event> event = read_attributes(stored.message);
+  if (event) {
+    if (!glob_fits(filter.type, event->type) || !glob_fits(filter.source, event->source)) return {};
+    if (!filter.id.empty() && filter.id != event->id) return {};
+  } else if (!filter.type.empty() || !filter.source.empty() || !filter.id.empty()) {
+    return {};
   }
   const std::vector<EventEffect> found = TRY(effects.of(stored.sequence));
   if (filter.effect && *filter.effect != has_effect(found)) return {};
-  item["size"] = size;
+  Json item = event_item(stored, size, event);
   TRY(effects.add_to(item, stored.sequence, found));
   items.push_back(std::move(item));
   return {};
