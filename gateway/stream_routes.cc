@@ -36,6 +36,10 @@ Status add_topic(LiveRequest& live, std::string_view topic) {
     live.levels = true;
   } else if (topic == "instances") {
     live.instances = true;
+  } else if (topic == "events") {
+    live.events = true;
+  } else if (topic == "dead") {
+    live.dead = true;
   } else if (topic.starts_with(kInstanceTopic) && !live.history_of) {
     const std::string id(topic.substr(kInstanceTopic.size()));
     const Result<InstanceId> parsed = parse_instance_id(id);
@@ -47,7 +51,8 @@ Status add_topic(LiveRequest& live, std::string_view topic) {
   } else {
     return fail("request.parameter",
                 fmt::format("topics: {} is not valid; expected one or more of counts, levels, "
-                            "instances, and at most one instance:ID, separated by commas",
+                            "instances, events, dead, and at most one instance:ID, separated by "
+                            "commas",
                             in_quotes(topic)));
   }
   return {};
@@ -77,11 +82,14 @@ Result<LiveRequest> live_request_of(const Request& request) {
   LiveRequest live = TRY(common_request(request));
   const std::string topics = text_parameter(request, "topics");
   TRY(each_word(topics, [&](std::string_view topic) { return add_topic(live, topic); }));
-  if (!live.counts && !live.levels && !live.instances && !live.history_of) {
+  const bool has_topics =
+      live.counts || live.levels || live.instances || live.events || live.dead || live.history_of;
+  if (!has_topics) {
     return fail("request.parameter",
                 "the parameter `topics` is missing; write for example ?topics=counts,instances");
   }
   live.workflow = text_parameter(request, "workflow");
+  live.type = text_parameter(request, "type");
   TRY(each_word(text_parameter(request, "status"), [&](std::string_view word) -> Status {
     const auto status = parse_status(word);
     if (!status) {
@@ -107,7 +115,7 @@ void add_stream_routes(Router& router, Service& service) {
               .path = "/v1/ns/{ns}/stream",
               .operation = "watchNamespace",
               .summary = "Streams what changes in a namespace, as server-sent events.",
-              .query = {"topics", "workflow", "status", "after"},
+              .query = {"topics", "workflow", "status", "type", "after"},
               .headers = {"Last-Event-ID"},
               .answer = "LiveMessages",
               .errors = {"namespace.not_found", "workflow.not_found", "instance.not_found"},

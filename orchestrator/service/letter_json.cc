@@ -60,7 +60,14 @@ bool is_truncated(const StoredEvent& letter) {
   return find_header(letter.message.headers, kTruncated) != nullptr;
 }
 
-/// The item without its data.
+void add_data(Json& item, std::string_view text, std::string_view bytes) {
+  const bool is_text = is_utf8(text);
+  item["data"] = is_text ? std::string(text) : base64_encode(bytes);
+  item["encoding"] = is_text ? "utf-8" : "base64";
+}
+
+}  // namespace
+
 Json letter_head(const StoredEvent& letter) {
   const Headers& headers = letter.message.headers;
   Json item = {{"id", std::to_string(letter.sequence)},
@@ -72,14 +79,6 @@ Json letter_head(const StoredEvent& letter) {
   if (is_truncated(letter)) item["truncated"] = true;
   return item;
 }
-
-void add_data(Json& item, std::string_view text, std::string_view bytes) {
-  const bool is_text = is_utf8(text);
-  item["data"] = is_text ? std::string(text) : base64_encode(bytes);
-  item["encoding"] = is_text ? "utf-8" : "base64";
-}
-
-}  // namespace
 
 Json letter_item(const StoredEvent& letter) {
   Json item = letter_head(letter);

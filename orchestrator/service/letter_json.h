@@ -22,6 +22,9 @@ inline constexpr size_t kDeadLetterPreviewBytes = 4096;
 /// ("base64"). `truncated` is true if the queue has only the start of the data.
 Json letter_item(const StoredEvent& letter);
 
+/// letter_item() without `data` and `encoding`.
+Json letter_head(const StoredEvent& letter);
+
 /// letter_item() with all of the data that the queue has, and with "headers":[[name,value]…], those
 /// of the message as received, as far as they were kept.
 Json whole_letter(const StoredEvent& letter);

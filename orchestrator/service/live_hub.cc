@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <set>
 
 #include <fmt/format.h>
+
+#include "orchestrator/service/event_effects.h"
 
 namespace millrace {
 namespace {
@@ -20,6 +23,9 @@ constexpr size_t kRecordsAtOnce = 100;
 /// Without a change that the ring has named, counts are read again after so many steps: the ring
 /// does not name each change of the store, such as the purge of a deleted workflow.
 constexpr uint64_t kStepsPerCount = 20;
+
+/// Dead letters are asked for once a second.
+constexpr uint64_t kStepsPerLetters = 2;
 
 /// A batch that was applied when the first client came has not noted its changes, and may be
 /// committed after the client has read the store. It is committed before so many steps have passed.
@@ -68,16 +74,32 @@ Status LiveHub::check(const LiveRequest& request) {
 }
 
 void LiveHub::add(LiveRequest request, std::shared_ptr<LiveSink> sink) {
-  const Json hello{{"boot", parts_.boot},
-                   {"now", format_rfc3339(parts_.clock.now())},
-                   {"version", parts_.version}};
+  Json hello{{"boot", parts_.boot},
+             {"now", format_rfc3339(parts_.clock.now())},
+             {"version", parts_.version}};
+  std::optional<Cursor> events;
+  if (request.events) events = applied_events();
+  if (events) hello["applied"] = events->sequence;
   sink->send(std::make_shared<const std::string>(live_message("hello", "", dump_json(hello))));
   std::string key = key_of_request(request);
   const std::lock_guard lock(lock_);
-  new_.push_back({.request = std::move(request), .sink = std::move(sink), .key = std::move(key)});
+  new_.push_back({.request = std::move(request),
+                  .sink = std::move(sink),
+                  .key = std::move(key),
+                  .events = events});
   parts_.ring.watch(true);
   begins_ = begins_ || !is_watched_;
   is_watched_ = true;
+}
+
+/// How far the engine has applied the event stream. nullopt: the store cannot be read now.
+std::optional<Cursor> LiveHub::applied_events() const {
+  const Cursor applied = parts_.applied();
+  const auto view = Snapshot::take(parts_.environment);
+  if (!view) return std::nullopt;
+  const Result<Cursor> cursor = applied_in(*view, applied);
+  if (!cursor) return std::nullopt;
+  return *cursor;
 }
 
 void LiveHub::take_new_streams() {
@@ -87,7 +109,10 @@ void LiveHub::take_new_streams() {
   if (std::exchange(begins_, false)) unsure_steps_ = kUnsureSteps;
 }
 
-std::string LiveHub::id() const { return fmt::format("{}-{}", parts_.boot, steps_); }
+std::string LiveHub::id(const Stream& stream) const {
+  const std::string id = fmt::format("{}-{}", parts_.boot, steps_);
+  return stream.events ? fmt::format("{}.{}", id, stream.events->sequence) : id;
+}
 
 /// Takes the changes from the ring. Returns whether a history may have records to send.
 bool LiveHub::take_changes() {
@@ -119,11 +144,13 @@ void LiveHub::advance() {
   take_new_streams();
   ++tenths_;
   const bool has_unread = take_changes();
+  const bool has_answers = broker_topics_.take();
   const bool is_step = tenths_ % kTenthsPerStep == 0;
-  if (has_unread || is_step) {
+  if (has_unread || has_answers || is_step) {
     // If the store cannot be read, the changes are shown in a later call.
     if (const auto view = Snapshot::take(parts_.environment)) {
       for (Stream& stream : streams_) send_history(*view, stream);
+      broker_topics_.send(*view, streams_, std::bind_front(&LiveHub::id, this));
       if (is_step) step(*view);
     }
   }
@@ -148,6 +175,10 @@ void LiveHub::step(const View& view) {
     if (request.counts) send_counts(stream);
     stream.is_new = false;
   }
+  const bool has_events = std::any_of(streams_.begin(), streams_.end(),
+                                      [](const Stream& one) { return one.request.events; });
+  broker_topics_.ask(streams_, has_events ? applied_events() : std::nullopt,
+                     steps_ % kStepsPerLetters == 0);
   log_step();
 }
 
@@ -165,35 +196,47 @@ void LiveHub::find_place(const View& view, Stream& stream) {
   const LiveRequest& request = stream.request;
   const auto place = parts_.queries.watched_place(view, request.ns, request.workflow);
   const bool is_known = stream.ns != NamespaceNumber(0);
-  const bool is_gone = place ? is_known && *place != WatchedPlace{stream.ns, stream.workflow}
-                             : has_error(place.error(), ".not_found");
+  const WatchedPlace known{stream.ns, stream.workflow, stream.created_at};
+  const bool is_gone = place ? is_known && *place != known : has_error(place.error(), ".not_found");
   if (is_gone) stream.sink->end(reset_message("deleted"));
   stream.is_found = place && !is_gone;
   if (!stream.is_found) return;
   stream.ns = place->ns;
   stream.workflow = place->workflow;
+  stream.created_at = place->created_at;
 }
 
 /// Shows a client that has come again what it has missed, or says that it must read everything
 /// again.
-void LiveHub::continue_stream(const View& view, const Stream& stream) {
-  const std::optional<Step> missed = since(stream.request.last_id);
+void LiveHub::continue_stream(const View& view, Stream& stream) {
+  const std::optional<MessageId> last = read_id(stream.request.last_id);
+  const std::optional<Step> missed = last ? since(last->step) : std::nullopt;
   if (!missed) {
     stream.sink->send(reset_message("restart"));
-  } else if (stream.request.instances) {
-    send_instances(view, stream, *missed, "");
+    return;
   }
+  if (last->event && stream.events) {
+    stream.events->sequence = std::min(stream.events->sequence, *last->event);
+  }
+  if (stream.request.instances) send_instances(view, stream, *missed, "");
 }
 
-/// The changes since the message with that id, which the current step belongs to; nullopt: they are
-/// not all known.
-std::optional<LiveHub::Step> LiveHub::since(const std::string& last_id) const {
-  const size_t dash = last_id.rfind('-');
-  if (dash == std::string::npos || last_id.compare(0, dash, parts_.boot) != 0) return std::nullopt;
-  uint64_t last = 0;
-  const char* const end = last_id.data() + last_id.size();
-  const auto [stopped, error] = std::from_chars(last_id.data() + dash + 1, end, last);
-  if (error != std::errc() || stopped != end) return std::nullopt;
+/// Reads `BOOT-STEP` or `BOOT-STEP.EVENT` of this process.
+std::optional<LiveHub::MessageId> LiveHub::read_id(const std::string& text) const {
+  const size_t dash = text.rfind('-');
+  if (dash == std::string::npos || text.compare(0, dash, parts_.boot) != 0) return std::nullopt;
+  const char* const end = text.data() + text.size();
+  MessageId id;
+  const auto step = std::from_chars(text.data() + dash + 1, end, id.step);
+  if (step.ec != std::errc()) return std::nullopt;
+  if (step.ptr == end) return id;
+  const auto event = std::from_chars(step.ptr + 1, end, id.event.emplace());
+  if (*step.ptr != '.' || event.ec != std::errc() || event.ptr != end) return std::nullopt;
+  return id;
+}
+
+/// The changes since that step; nullopt: they are not all known.
+std::optional<LiveHub::Step> LiveHub::since(uint64_t last) const {
   const bool is_known = last < steps_ && last + 1 >= known_from_ && steps_ - last <= kMostSteps;
   if (!is_known) return std::nullopt;
   Step missed{.number = steps_};
@@ -234,7 +277,8 @@ std::shared_ptr<const std::string> LiveHub::shared(const std::string& key,
 
 void LiveHub::send_instances(const View& view, const Stream& stream, const Step& step,
                              const std::string& key) {
-  const auto text = shared(key, [&]() -> std::string {
+  const std::string message_id = id(stream);
+  const auto text = shared(key.empty() ? "" : key + "#" + message_id, [&]() -> std::string {
     const auto& statuses = stream.request.statuses;
     std::vector<InstanceId> ids;
     for (const auto& [instance, change] : step.changes) {
@@ -257,7 +301,7 @@ void LiveHub::send_instances(const View& view, const Stream& stream, const Step&
       items = Json::array();
     }
     if (items->empty() && more == 0) return "";  // they were deleted since
-    return live_message("instances", id(),
+    return live_message("instances", message_id,
                         dump_json({{"items", *std::move(items)}, {"more", more}}));
   });
   if (!text->empty()) stream.sink->send(text);
@@ -304,21 +348,25 @@ void LiveHub::send_counts(Stream& stream) {
   const bool sends_all = !stream.has_counts;
   if (sends_all ? !counts.is_known : !counts.is_read) return;
   stream.has_counts = true;
-  const auto text = shared((sends_all ? "all/" : "counts/") + stream.key, [&]() -> std::string {
+  const std::string message_id = id(stream);
+  const std::string key = (sends_all ? "all/" : "counts/") + stream.key + "#" + message_id;
+  const auto text = shared(key, [&]() -> std::string {
     Json items = changed_items(sends_all ? counts.now : counts.changed, stream.request.workflow);
     if (items.empty() && !sends_all) return "";
-    return live_message("counts", id(), dump_json({{"changed", std::move(items)}}));
+    return live_message("counts", message_id, dump_json({{"changed", std::move(items)}}));
   });
   if (!text->empty()) stream.sink->send(text);
 }
 
 void LiveHub::send_levels() {
-  std::shared_ptr<const std::string> text;
+  std::string levels;
+  std::map<std::string, std::shared_ptr<const std::string>> texts;  // by id
   for (const Stream& stream : streams_) {
     if (!stream.request.levels) continue;
+    if (levels.empty()) levels = dump_json(parts_.levels());
+    auto& text = texts[id(stream)];
     if (!text) {
-      text = std::make_shared<const std::string>(
-          live_message("levels", id(), dump_json(parts_.levels())));
+      text = std::make_shared<const std::string>(live_message("levels", id(stream), levels));
     }
     stream.sink->send(text);
   }
@@ -353,7 +401,7 @@ void LiveHub::send_history(const View& view, Stream& stream) {
   if (items.empty()) return;
   const Json data{{"instance", to_string(*request.history_of)}, {"items", std::move(items)}};
   stream.sink->send(
-      std::make_shared<const std::string>(live_message("history", id(), dump_json(data))));
+      std::make_shared<const std::string>(live_message("history", id(stream), dump_json(data))));
 }
 
 /// Forgets the clients that have left. Some time after the last one, nothing is noted any more.

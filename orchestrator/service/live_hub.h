@@ -1,8 +1,8 @@
 // LiveHub: makes the live messages for all clients that watch. It takes the changes of the engine
-// from the watch ring, reads what it shows from the store, and encodes each message once for all
-// clients that want the same. advance() is called by one thread, ten times a second while
-// is_watched(); add() and check() by any thread. It has no clock but the one that names the time in
-// messages.
+// from the watch ring, reads what it shows from the store or asks LiveReads for it, and encodes
+// each message once for all clients that want the same. advance() is called by one thread, ten
+// times a second while is_watched(); add() and check() by any thread. It has no clock but the one
+// that names the time in messages.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,14 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "model/cursor.h"
 #include "orchestrator/outgoing/watch_ring.h"
 #include "orchestrator/ports/clock.h"
+#include "orchestrator/service/broker_topics.h"
+#include "orchestrator/service/live_reads.h"
 #include "orchestrator/service/live_request.h"
 #include "orchestrator/service/live_sink.h"
+#include "orchestrator/service/live_stream.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/disk/environment.h"
 
@@ -36,9 +40,11 @@ class LiveHub {
     Environment& environment;
     Queries& queries;
     WatchRing& ring;
+    LiveReads& reads;
     const Clock& clock;
-    std::function<Json()> levels;  ///< the gauges of the server
-    std::string boot;              ///< names this process in the ids of messages
+    std::function<Cursor()> applied;  ///< how far the engine has applied the event stream
+    std::function<Json()> levels;     ///< the gauges of the server
+    std::string boot;                 ///< names this process in the ids of messages
     std::string version;
     /// A step reads about so many rows of a namespace for `counts`: the numbers of a namespace with
     /// more rows are read in every second step, in every third, and so on.
@@ -54,14 +60,15 @@ class LiveHub {
   static constexpr size_t kMostSteps = 1'000;
   static constexpr size_t kMostLoggedChanges = 50'000;
   /// The most instances in one message.
-  static constexpr size_t kMostItems = 50;
+  static constexpr size_t kMostItems = kMostLiveItems;
 
-  explicit LiveHub(Parts parts) : parts_(std::move(parts)) {}
+  explicit LiveHub(Parts parts) : parts_(std::move(parts)), broker_topics_(parts_.reads) {}
 
   /// Whether the namespace, the workflow and the instance of the request exist.
   Status check(const LiveRequest& request);
 
-  /// The client gets `hello` at once, and then what it has asked for.
+  /// The client gets `hello` at once, and then what it has asked for; of events, those behind the
+  /// one that `hello` names.
   void add(LiveRequest request, std::shared_ptr<LiveSink> sink);
 
   void advance();
@@ -70,19 +77,14 @@ class LiveHub {
   bool is_watched() const { return is_watched_; }
 
  private:
-  struct Stream {
-    LiveRequest request;
-    std::shared_ptr<LiveSink> sink;
-    NamespaceNumber ns{};
-    WorkflowNumber workflow{};  ///< 0: all
-    std::string key;            ///< equal for streams with the same messages
-    bool is_found = false;      ///< its place exists, in this step
-    bool is_new = true;
-    bool has_counts = false;  ///< it got all numbers
-    bool has_unread = true;   ///< the history may have records that were not sent
-  };
+  using Stream = LiveStream;
   /// The changed instances of some time; of each only the last change.
   using Changes = std::map<InstanceId, WatchedChange>;
+  /// What the id of a message says.
+  struct MessageId {
+    uint64_t step = 0;
+    std::optional<uint64_t> event;  ///< the newest event that the client has got
+  };
   struct Step {
     uint64_t number = 0;
     Changes changes;
@@ -99,11 +101,12 @@ class LiveHub {
     uint64_t next_step = 0;   ///< the first step that may read them again
   };
 
+  std::optional<Cursor> applied_events() const;
   void take_new_streams();
   bool take_changes();
   void count_unnoted_changes();
   void step(const View& view);
-  void continue_stream(const View& view, const Stream& stream);
+  void continue_stream(const View& view, Stream& stream);
   void send_levels();
   void send_history(const View& view, Stream& stream);
   void send_instances(const View& view, const Stream& stream, const Step& step,
@@ -112,15 +115,17 @@ class LiveHub {
   void read_counts(const View& view);
   void read_counts_of(const View& view, NamespaceNumber ns, SpaceCounts& counts);
   void send_counts(Stream& stream);
-  std::optional<Step> since(const std::string& last_id) const;
+  std::optional<MessageId> read_id(const std::string& text) const;
+  std::optional<Step> since(uint64_t last) const;
   void log_step();
   void drop_closed();
-  std::string id() const;
+  std::string id(const Stream& stream) const;
   /// The message, made by `make` unless another stream with that key got it in this step.
   std::shared_ptr<const std::string> shared(const std::string& key,
                                             const std::function<std::string()>& make);
 
   const Parts parts_;
+  BrokerTopics broker_topics_;
   std::mutex lock_;
   std::vector<Stream> new_;  ///< guarded by lock_
   bool begins_ = false;      ///< guarded by lock_; the first client has come

@@ -9,7 +9,8 @@ namespace millrace {
 
 Result<WatchedPlace> Queries::watched_place(const View& view, std::string_view ns,
                                             std::string_view workflow) {
-  WatchedPlace place{.ns = TRY(find_namespace(view, ns))};
+  const NamespaceRecord record = TRY(find_namespace_record(view, ns));
+  WatchedPlace place{.ns = record.number, .created_at = record.created_at};
   if (!workflow.empty()) place.workflow = TRY(find_workflow(view, ns, workflow)).number;
   return place;
 }

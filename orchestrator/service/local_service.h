@@ -19,6 +19,7 @@
 #include "orchestrator/service/broker_losses.h"
 #include "orchestrator/service/definition_deadline.h"
 #include "orchestrator/service/event_admission.h"
+#include "orchestrator/service/live_reader.h"
 #include "orchestrator/service/live_thread.h"
 #include "orchestrator/service/local_event_desk.h"
 #include "orchestrator/service/local_letter_desk.h"
@@ -67,8 +68,11 @@ class LocalService final : public Service {
   void start_replays() { replays_.start_thread(); }
   /// Ends their thread, if it runs. To be called while the engine still answers commands.
   void stop_replays() { replays_.stop_thread(); }
-  /// Ends the thread of live messages and series, which uses the functions of the parts.
-  void end_live() { live_.stop(); }
+  /// Ends the threads of live messages and series, which use the functions of the parts.
+  void end_live() {
+    live_.stop();
+    live_reader_.stop();
+  }
 
   void command(Command command, Done done) override;
   void wait_for_end(std::string ns, InstanceId id, Duration at_most,
@@ -152,6 +156,7 @@ class LocalService final : public Service {
   LocalWhyDesk why_desk_;
   Trials trials_;
   Series series_;
+  LiveReader live_reader_;
   LiveThread live_;
   std::mutex verify_lock_;
   std::thread verifying_;  ///< guarded by verify_lock_; a check may take minutes

@@ -31,6 +31,7 @@ struct WalkBounds;
 struct WatchedPlace {
   NamespaceNumber ns{};
   WorkflowNumber workflow{};
+  TimePoint created_at;  ///< of the namespace
 
   bool operator==(const WatchedPlace&) const = default;
 };

@@ -58,13 +58,14 @@ TEST_F(StreamRoutes, ReadTheirParameters) {
   const std::string id = FakeService::kInstance;
   RawClient client(server_->port());
   open(client,
-       "/v1/ns/default/stream?topics=counts,levels,instances,instance:" + id +
-           "&workflow=order&status=failed,waiting&after=7",
+       "/v1/ns/default/stream?topics=counts,levels,instances,events,dead,instance:" + id +
+           "&workflow=order&status=failed,waiting&type=order.*&after=7",
        {{"Last-Event-ID", "b1-5"}});
   service_.await_watcher();
   const LiveRequest live = service_.last_watch();
   EXPECT_EQ(live.ns, "default");
-  EXPECT_TRUE(live.counts && live.levels && live.instances);
+  EXPECT_TRUE(live.counts && live.levels && live.instances && live.events && live.dead);
+  EXPECT_EQ(live.type, "order.*");
   ASSERT_TRUE(live.history_of);
   EXPECT_EQ(to_string(*live.history_of), id);
   EXPECT_EQ(live.after, 7U);
@@ -72,11 +73,22 @@ TEST_F(StreamRoutes, ReadTheirParameters) {
   EXPECT_THAT(live.statuses, ElementsAre(InstanceStatus::kFailed, InstanceStatus::kWaiting));
   EXPECT_EQ(live.last_id, "b1-5");
 
+  for (const char* const topic : {"events", "dead"}) {
+    RawClient one(server_->port());
+    open(one, std::string("/v1/ns/default/stream?topics=") + topic);
+    service_.await_watcher();
+    const LiveRequest alone = service_.last_watch();
+    EXPECT_EQ(alone.events, topic == std::string_view("events"));
+    EXPECT_EQ(alone.dead, topic == std::string_view("dead"));
+    EXPECT_EQ(alone.type, "");
+  }
+
   RawClient other(server_->port());
   open(other, "/v1/ns/default/instances/" + id + "/stream?after=3");
   service_.await_watcher();
   const LiveRequest history = service_.last_watch();
-  EXPECT_FALSE(history.counts || history.levels || history.instances);
+  EXPECT_FALSE(history.counts || history.levels || history.instances || history.events ||
+               history.dead);
   EXPECT_EQ(history.history_of, live.history_of);
   EXPECT_EQ(history.after, 3U);
 }

@@ -1,15 +1,7 @@
 // LiveHub: which messages clients get, and when. The test calls advance(), so no time passes.
-#include "orchestrator/service/live_hub.h"
-
-#include <sstream>
-#include <utility>
-
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "orchestrator/store/rows/history_rows.h"
-#include "scenarios/virtual_clock.h"
-#include "tests/unit/service/query_fixture.h"
+#include "tests/unit/service/live_hub_fixture.h"
 
 namespace millrace {
 namespace {
@@ -17,109 +9,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-/// A message of a stream.
-struct Message {
-  std::string event;
-  std::string id;
-  Json data;
-};
-
-/// A client that reads everything at once.
-class RecordingSink final : public LiveSink {
- public:
-  bool send(std::shared_ptr<const std::string> text) override {
-    if (!open) return false;
-    texts.push_back(std::move(text));
-    return true;
-  }
-  void end(std::shared_ptr<const std::string> text) override {
-    send(std::move(text));
-    open = false;
-  }
-  bool is_open() const override { return open; }
-  size_t queued() const override { return waiting; }
-
-  /// The messages since the last call; all or those with this event.
-  std::vector<Message> take(const std::string& event = "") {
-    std::vector<Message> messages;
-    for (const auto& text : std::exchange(texts, {})) {
-      Message message;
-      std::istringstream lines(*text);
-      for (std::string line; std::getline(lines, line);) {
-        if (line.starts_with("event: ")) message.event = line.substr(7);
-        if (line.starts_with("id: ")) message.id = line.substr(4);
-        if (line.starts_with("data: ")) message.data = Json::parse(line.substr(6));
-      }
-      if (event.empty() || message.event == event) messages.push_back(std::move(message));
-    }
-    return messages;
-  }
-
-  bool open = true;
-  size_t waiting = 0;
-  std::vector<std::shared_ptr<const std::string>> texts;
-};
-
-class LiveHubTest : public QueryTest {
- protected:
-  LiveHubTest() : order(apply("id: order\nstates:\n- {id: wait, type: noop}\n")) {}
-
-  std::shared_ptr<RecordingSink> add(LiveRequest request) {
-    request.ns = request.ns.empty() ? "default" : request.ns;
-    auto sink = std::make_shared<RecordingSink>();
-    hub.add(std::move(request), sink);
-    return sink;
-  }
-  /// Stores an instance and puts it into the ring.
-  void change(uint8_t number, InstanceStatus status = InstanceStatus::kWaiting) {
-    Instance instance = waiting_instance(order, number);
-    if (has_ended(status)) instance = ended(instance, status);
-    store(instance);
-    const auto live = read_live_head(*tx, ns, instance.id);
-    if (has_ended(status) && live && *live) drop(Table::kLive, head_key(instance));
-    ring.put({.instance = instance.id, .ns = ns, .workflow = order, .state = 0, .status = status});
-  }
-  /// Stores an instance with further records, and does not put it into the ring.
-  void write_records(Instance& instance, size_t records) {
-    std::vector<HistoryRecord> all(records, {.time = now, .kind = HistoryKind::kEntered});
-    const uint64_t row = instance.last_history + 1;
-    instance.history_count += records;
-    instance.history_bytes += write_history(*tx, row,
-                                            {.ns = ns,
-                                             .instance = instance.id,
-                                             .previous = instance.last_history,
-                                             .records = std::move(all)});
-    instance.last_history = row;
-    store(instance);
-  }
-  void pass(uint64_t tenths) {
-    for (uint64_t i = 0; i < tenths; ++i) hub.advance();
-  }
-  void step() { pass(LiveHub::kTenthsPerStep); }
-  static std::vector<std::string> ids(const Message& message) {
-    std::vector<std::string> found;
-    for (const Json& item : message.data.at("items")) found.push_back(item.at("id"));
-    return found;
-  }
-  static std::string id(uint8_t number) { return to_string(numbered_id(number)); }
-
-  const WorkflowNumber order;
-  VirtualClock clock;
-  WatchRing ring;
-  DefinitionCache loaded{load_stored};
-  Queries queries{loaded, started, clock};
-  LiveHub hub{{.environment = *environment,
-               .queries = queries,
-               .ring = ring,
-               .clock = clock,
-               .levels =
-                   [] {
-                     return Json{{"jqWorkers", 2}};
-                   },
-               .boot = "b1",
-               .version = "1.0"}};
-};
 
 TEST_F(LiveHubTest, GreetsAClientAndWatchesTheRing) {
   EXPECT_FALSE(hub.is_watched());
@@ -249,7 +138,9 @@ TEST_F(LiveHubTest, ReadsTheCountsOfALargeNamespaceLessOften) {
   LiveHub careful{{.environment = *environment,
                    .queries = queries,
                    .ring = ring,
+                   .reads = reads,
                    .clock = clock,
+                   .applied = [this] { return applied; },
                    .levels = [] { return Json(); },
                    .boot = "b1",
                    .version = "1.0",
@@ -258,7 +149,7 @@ TEST_F(LiveHubTest, ReadsTheCountsOfALargeNamespaceLessOften) {
     for (uint64_t i = 0; i < LiveHub::kTenthsPerStep; ++i) careful.advance();
   };
   change(1);
-  const auto sink = std::make_shared<RecordingSink>();
+  const auto sink = std::make_shared<RecordingClient>();
   careful.add({.ns = "default", .counts = true}, sink);
   step_careful();
   EXPECT_THAT(sink->take("counts"), SizeIs(1));
@@ -266,7 +157,7 @@ TEST_F(LiveHubTest, ReadsTheCountsOfALargeNamespaceLessOften) {
   step_careful();
   step_careful();
   EXPECT_THAT(sink->take("counts"), IsEmpty());
-  const auto late = std::make_shared<RecordingSink>();
+  const auto late = std::make_shared<RecordingClient>();
   careful.add({.ns = "default", .counts = true}, late);
   step_careful();
   for (const auto& client : {sink, late}) {
@@ -324,7 +215,7 @@ TEST_F(LiveHubTest, ShowsTheRecordsOfAnInstanceWithoutAGap) {
   const auto sink = add({.history_of = instance.id, .after = 1});
   const auto numbers = [&] {
     std::vector<uint64_t> found;
-    for (const Message& message : sink->take("history")) {
+    for (const SentMessage& message : sink->take("history")) {
       EXPECT_EQ(message.data["instance"], id(1));
       for (const Json& item : message.data["items"]) found.push_back(item["number"]);
     }
