@@ -1,12 +1,17 @@
 // The verbs of `millrace event` for stored events: list, get, replay and tail.
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
+#include "cli/event_reader.h"
 #include "cli/pages.h"
 #include "cli/quantity.h"
 
@@ -51,10 +56,11 @@ struct EventTailOptions {
   std::string count;
 };
 
-/// How often `event tail` asks for new events.
-constexpr Duration kTailInterval{1'000};
-/// How many of the newest events `event tail` shows first.
+/// How often the progress of a replay is shown.
+constexpr Duration kProgressInterval{1'000};
+/// How many of the newest events `event tail` shows first, and how many it asks for afterwards.
 constexpr const char* kTailFirst = "10";
+constexpr const char* kTailNext = "250";
 
 void add_event_filter(Verb& verb, EventFilterOptions& filter) {
   verb.option("--type", filter.type, "Only events whose type fits", "GLOB");
@@ -162,7 +168,7 @@ Ended replay_range(Session& session, const EventReplayOptions& options) {
     replay = TRY(session.client.send({.path = path})).body;
     show_progress(session.console, replay);
     if (replay.value("state", "") != "running") break;
-    if (session.console.pause(kTailInterval)) continue;
+    if (session.console.pause(kProgressInterval)) continue;
     is_stopped = true;
     const auto stopped = session.client.send({.method = "DELETE", .path = path});
     if (!stopped && stopped.error().code != ExitCode::kConflict) {
@@ -209,31 +215,138 @@ void print_line(Session& session, const Json& event) {
   out.flush();
 }
 
+/// 0: the text is not a number.
+uint64_t number_in(std::string_view text) {
+  uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stopped == end ? number : 0;
+}
+
+/// Prints the newest events that the server has applied, and new ones when it has applied them. A
+/// live message says how far that is; the events themselves are read from the list, which has all
+/// filters and leaves none out.
+class EventTail {
+ public:
+  EventTail(Session& session, ApiCall list, std::string type, uint64_t most)
+      : session_(session),
+        lists_(session.client.another()),
+        list_(std::move(list)),
+        type_(std::move(type)),
+        most_(most) {}
+
+  Ended run() {
+    while (true) {
+      has_progress_ = false;
+      EventReader reader;
+      const auto see = [&](std::string_view bytes) {
+        reader.add(bytes);
+        while (!is_over()) {
+          const auto message = reader.next();
+          if (!message) break;
+          read(*message);
+        }
+        return !is_over();
+      };
+      TRY(session_.client.stream({.path = session_.path({"stream"}),
+                                  .query = {{"topics", "events"}, {"type", type_}},
+                                  .timeout = Duration(0)},
+                                 see));
+      if (failure_) return tl::unexpected(*failure_);
+      if (shown_ >= most_) return ExitCode::kOk;
+      if (is_deleted_) {
+        return give_up(ExitCode::kNotFound, "namespace.not_found",
+                       fmt::format("namespace \"{}\" was deleted", session_.ns));
+      }
+      if (!has_progress_) {
+        return give_up(ExitCode::kUnreachable, "client.stream",
+                       "the server has ended the stream; run the command again");
+      }
+    }
+  }
+
+ private:
+  bool is_over() const { return failure_ || is_deleted_ || shown_ >= most_; }
+
+  void read(const EventReader::Message& message) {
+    const Result<Json> data = parse_own_json(message.data);
+    if (!data) return;
+    if (message.event == "reset") is_deleted_ = data->value("why", "") == "deleted";
+    if (message.event == "hello") note(begin(data->value("applied", uint64_t{0})));
+    if (message.event == "events") {
+      has_progress_ = true;
+      // `BOOT-STEP.SEQUENCE`
+      const uint64_t applied = number_in(message.id.substr(message.id.rfind('.') + 1));
+      if (applied > 0) note(catch_up(applied, data->value("items", Json::array())));
+    }
+  }
+
+  void note(const Fallible<void>& done) {
+    if (!done) failure_ = done.error();
+  }
+
+  Fallible<void> begin(uint64_t applied) {
+    if (last_) return print_until(applied);
+    last_ = applied;
+    const Json items =
+        TRY(events({{"limit", kTailFirst}, {"before", std::to_string(applied + 1)}}))["items"];
+    for (auto event = items.rbegin(); event != items.rend(); ++event) print(*event);
+    return {};
+  }
+
+  /// `items`: the events in the message, up to `applied`.
+  Fallible<void> catch_up(uint64_t applied, const Json& items) {
+    // The event stream was created again, or lost its newest events: its sequences begin again.
+    if (applied < last_.value_or(0) && !items.empty()) {
+      last_ = items.front().value("sequence", applied + 1) - 1;
+    }
+    return print_until(applied);
+  }
+
+  Fallible<void> print_until(uint64_t applied) {
+    last_ = std::min(last_.value_or(0), applied);
+    while (*last_ < applied && shown_ < most_) {
+      Json page = TRY(events({{"limit", kTailNext},
+                              {"after", std::to_string(*last_)},
+                              {"before", std::to_string(applied + 1)}}));
+      for (const Json& event : page.value("items", Json::array())) print(event);
+      const uint64_t next =
+          number_in(page["next"].is_string() ? page["next"].get<std::string>() : "");
+      if (next <= *last_) break;  // the broker has answered with nothing; the next message asks
+      last_ = next;
+    }
+    return {};
+  }
+
+  Fallible<Json> events(const std::vector<std::pair<std::string, std::string>>& range) {
+    ApiCall call = list_;
+    call.query.insert(call.query.end(), range.begin(), range.end());
+    return TRY(lists_.send(call)).body;
+  }
+
+  void print(const Json& event) {
+    if (shown_ >= most_) return;
+    ++shown_;
+    print_line(session_, event);
+  }
+
+  Session& session_;
+  Client lists_;        ///< the other client receives the stream
+  const ApiCall list_;  ///< with the filter
+  const std::string type_;
+  const uint64_t most_;
+  uint64_t shown_ = 0;
+  std::optional<uint64_t> last_;  ///< all events up to this sequence were printed
+  bool has_progress_ = false;
+  bool is_deleted_ = false;  ///< the namespace does not exist any more
+  std::optional<Failure> failure_;
+};
+
 Ended tail_events(Session& session, const EventTailOptions& options) {
   const uint64_t most =
       options.count.empty() ? UINT64_MAX : TRY(read_number("count", options.count));
-  ApiCall call = TRY(list_call(session, options.filter));
-  call.query.emplace_back("limit", kTailFirst);
-  Reply reply = TRY(session.client.send(call));
-  std::string after = std::to_string(reply.body.value("newest", uint64_t{0}));
-  Json items = reply.body.value("items", Json::array());
-  std::reverse(items.begin(), items.end());
-  call.query.back().second = "250";
-  call.query.emplace_back("after", "");
-  uint64_t shown = 0;
-  while (true) {
-    for (const Json& event : items) {
-      if (shown++ == most) return ExitCode::kOk;
-      print_line(session, event);
-    }
-    if (shown >= most) return ExitCode::kOk;
-    const bool more = after != std::to_string(reply.body.value("newest", uint64_t{0}));
-    if (!more && !session.console.pause(kTailInterval)) return ExitCode::kInterrupted;
-    call.query.back().second = after;
-    reply = TRY(session.client.send(call));
-    items = reply.body.value("items", Json::array());
-    if (reply.body["next"].is_string()) after = reply.body["next"].get<std::string>();
-  }
+  ApiCall list = TRY(list_call(session, options.filter));
+  return EventTail(session, std::move(list), options.filter.type, most).run();
 }
 
 }  // namespace
@@ -278,7 +391,7 @@ void add_event_desk_verbs(CommandLine& event) {
                               "Only this instance may take the event", "INSTANCE"));
 
   auto [tail, tailing] = event.asking<EventTailOptions>(
-      "tail", "Prints the newest events, and new ones as they come, until Ctrl-C",
+      "tail", "Prints the newest events, and new ones once they are applied, until Ctrl-C",
       "millrace event tail --type order.placed --count 2", tail_events);
   add_event_filter(tail, tailing.filter);
   tail.option("--count", tailing.count, "End after so many events", "N");

@@ -5,11 +5,13 @@ namespace {
 
 constexpr std::string_view kEnd = "\n\n";
 
-/// Reads a line of a message: `event: NAME` or `data: TEXT`.
+/// Reads a line of a message: `event: NAME`, `id: ID` or `data: TEXT`.
 void read_line(std::string_view line, EventReader::Message& message) {
   constexpr std::string_view kEvent = "event: ";
+  constexpr std::string_view kId = "id: ";
   constexpr std::string_view kData = "data: ";
   if (line.starts_with(kEvent)) message.event = line.substr(kEvent.size());
+  if (line.starts_with(kId)) message.id = line.substr(kId.size());
   if (line.starts_with(kData)) message.data += line.substr(kData.size());
 }
 

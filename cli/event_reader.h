@@ -13,6 +13,7 @@ class EventReader {
  public:
   struct Message {
     std::string event;
+    std::string id;  ///< empty: it has none
     std::string data;
   };
 

@@ -41,7 +41,7 @@ constexpr ErrorEntry kProgramErrors[] = {
     {"client.status", 0, "The server answered with an HTTP status and no error code.",
      "Check that `--url` names a millrace server, and what its proxy does."},
     {"client.stream", 0, "The server has ended a stream of live messages.",
-     "Follow again with the `--after` that the message names."},
+     "Run the command again, with the `--after` that the message names, if it names one."},
     {"client.unreachable", 0, "The millrace server could not be reached.",
      "Start the server, or correct `--url`."},
     {"compact.differs", 0, "The copy of the store is not equal to the store.",

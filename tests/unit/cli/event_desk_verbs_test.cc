@@ -1,6 +1,13 @@
 // The verbs of `event` for stored events.
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include <gtest/gtest.h>
 
+#include "orchestrator/service/live_sink.h"
 #include "tests/unit/cli/cli_fixture.h"
 #include "tests/unit/gateway/fake_service.h"
 
@@ -91,26 +98,96 @@ TEST_F(EventDeskVerbs, RefuseAnUnclearReplay) {
   EXPECT_EQ(run({"event", "replay", "--first", "x"}).code, 2);
 }
 
-TEST_F(EventDeskVerbs, PrintEventsAsTheyCome) {
-  const CommandOutput two = run({"event", "tail", "--count", "2"});
+class EventTailVerb : public CliTest {
+ protected:
+  /// Runs `event tail`, while `serve` sends messages to its streams.
+  CommandOutput tail(std::vector<std::string> options, const std::function<void()>& serve) {
+    std::thread server(serve);
+    std::vector<std::string> arguments = {"event", "tail"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    CommandOutput printed = run(arguments);
+    server.join();
+    return printed;
+  }
+  static void say_hello(LiveSink& sink, uint64_t applied) {
+    sink.send(std::make_shared<const std::string>(
+        live_message("hello", "", dump_json({{"applied", applied}}))));
+  }
+  /// The events up to that one are applied.
+  static void send_events(LiveSink& sink, uint64_t applied, const std::string& data) {
+    sink.send(std::make_shared<const std::string>(
+        live_message("events", "b1-3." + std::to_string(applied), data)));
+  }
+};
+
+TEST_F(EventTailVerb, PrintsEventsOnceTheyAreApplied) {
+  const CommandOutput two = tail({"--count", "2", "--type", "order.*", "--source", "shop"}, [&] {
+    const auto sink = service_.await_watcher();
+    say_hello(*sink, 17);
+    send_events(*sink, 18, R"({"items":[],"more":1})");
+  });
   EXPECT_EQ(two.code, 0) << two.err;
   EXPECT_EQ(two.out,
             "2021-09-01T12:00:00.000Z  17  order.placed  shop  e-17  -\n"
             "2021-09-01T12:00:00.000Z  18  order.placed  shop  e-18  started "
             "0190b5a4-7c1e-7f2a-8000-0123456789ab\n");
-  EXPECT_EQ(run({"event", "tail", "--count", "1", "-o", "name"}).out, "17\n");
-  EXPECT_EQ(run({"event", "tail", "--count", "x"}).code, 2);
+  EXPECT_TRUE(service_.last_watch().events);
+  EXPECT_EQ(service_.last_watch().type, "order.*");
+  const EventListFilter filter = service_.stored_events.last_filter();
+  EXPECT_EQ(filter.after, 17U);
+  EXPECT_EQ(filter.before, 19U) << "later ones are not applied yet";
+  EXPECT_EQ(filter.type, "order.*");
+  EXPECT_EQ(filter.source, "shop");
 }
 
-TEST_F(EventDeskVerbs, EndAtAnInterrupt) {
-  pauses_ = 3;
-  const CommandOutput ended = run({"event", "tail", "--type", "order.*", "-o", "name"});
-  EXPECT_EQ(ended.code, 130) << ended.err;
-  EXPECT_EQ(ended.out, "17\n18\n") << "each event is printed once";
-  EXPECT_EQ(pauses_, -1);
-  const EventListFilter filter = service_.stored_events.last_filter();
-  EXPECT_EQ(filter.after, 18U);
-  EXPECT_EQ(filter.type, "order.*");
+TEST_F(EventTailVerb, EndsAfterTheNumberOfEvents) {
+  const auto serve = [&] { say_hello(*service_.await_watcher(), 18); };
+  EXPECT_EQ(tail({"--count", "1", "-o", "name"}, serve).out, "17\n");
+  EXPECT_EQ(run({"event", "tail", "--count", "x"}).code, 2);
+  EXPECT_EQ(run({"event", "tail", "--with-effect", "--without-effect"}).code, 2);
+}
+
+TEST_F(EventTailVerb, ContinuesWithAnotherStreamAndPrintsEachEventOnce) {
+  const CommandOutput ended = tail({"-o", "name"}, [&] {
+    const auto first = service_.await_watcher();
+    say_hello(*first, 16);
+    send_events(*first, 17, R"({"items":[{"sequence":17}],"more":0})");
+    first->end(reset_message("overrun"));
+    const auto second = service_.await_watcher();
+    say_hello(*second, 18);
+    second->end(reset_message("deleted"));
+  });
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  EXPECT_EQ(ended.out, "17\n18\n");
+  EXPECT_NE(ended.err.find("was deleted"), std::string::npos) << ended.err;
+}
+
+TEST_F(EventTailVerb, PrintsTheEventsOfAStreamThatReplacesAnother) {
+  const CommandOutput printed = tail({"-o", "name", "--count", "3"}, [&] {
+    const auto sink = service_.await_watcher();
+    say_hello(*sink, 18);
+    send_events(*sink, 17, R"({"items":[{"sequence":17}],"more":0})");
+  });
+  EXPECT_EQ(printed.code, 0) << printed.err;
+  EXPECT_EQ(printed.out, "17\n18\n17\n");
+}
+
+TEST_F(EventTailVerb, EndsIfTheServerEndsTheStreamWithoutAnEvent) {
+  const CommandOutput ended = tail({}, [&] {
+    const auto sink = service_.await_watcher();
+    say_hello(*sink, 0);
+    sink->end(reset_message("stopping"));
+  });
+  EXPECT_EQ(ended.code, 5);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_NE(ended.err.find("ended the stream"), std::string::npos) << ended.err;
+}
+
+TEST_F(EventTailVerb, ReportsAnErrorOfTheList) {
+  const CommandOutput failed =
+      tail({"--since", "yesterday"}, [&] { say_hello(*service_.await_watcher(), 18); });
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_NE(failed.err.find("since"), std::string::npos) << failed.err;
 }
 
 }  // namespace

@@ -21,10 +21,12 @@ TEST(EventReader, ReadsMessagesThatComeInPieces) {
   auto message = reader.next();
   ASSERT_TRUE(message);
   EXPECT_EQ(message->event, "a");
+  EXPECT_EQ(message->id, "7");
   EXPECT_EQ(message->data, "{\"x\":1}");
   message = reader.next();
   ASSERT_TRUE(message);
   EXPECT_EQ(message->event, "b");
+  EXPECT_EQ(message->id, "");
   EXPECT_EQ(message->data, "2");
   EXPECT_FALSE(reader.next());
 }

@@ -37,13 +37,14 @@ Result<Json> FakeEventDesk::list(std::string_view ns, const EventListFilter& fil
   filter_ = filter;
   Json items = Json::array();
   Json next = nullptr;
+  const uint64_t last = filter.before > 0 ? std::min<uint64_t>(filter.before - 1, 18) : 18;
   if (filter.after) {
-    for (uint64_t i = std::max<uint64_t>(*filter.after + 1, 17); i <= 18; ++i) {
+    for (uint64_t i = std::max<uint64_t>(*filter.after + 1, 17); i <= last; ++i) {
       items.push_back(shown_event(i));
     }
-    next = "18";
+    next = std::to_string(last);
   } else {
-    for (uint64_t i = 18; i >= 17; --i) {
+    for (uint64_t i = last; i >= 17; --i) {
       if (items.size() < filter.limit) items.push_back(shown_event(i));
     }
   }

@@ -13,7 +13,7 @@ namespace millrace {
 class FakeEventDesk : public EventDesk {
  public:
   /// Shows the events 18 and 17, one of which has started an instance. With `after`, the events
-  /// after it, and none twice.
+  /// after it, and none twice. Of both lists, only those before `before`.
   Result<Json> list(std::string_view ns, const EventListFilter& filter) override;
   /// Only event 18 exists.
   Result<Json> get(std::string_view ns, uint64_t sequence) override;
