@@ -127,6 +127,11 @@ TEST_F(EventDeskProgram, CorrectsAndReplaysADeadLetter) {
   client_->flush();
   ASSERT_TRUE(eventually([&] { return millrace_.items("dlq").size() == 2; }));
   const Json letter = millrace_.items("dlq?reason=event.missing_attribute")[0];
+  const Json found = millrace_.get("find?q=event.missing_attribute");
+  ASSERT_EQ(found["items"].size(), 1U) << found;
+  EXPECT_EQ(found["items"][0]["kind"], "deadLetter");
+  EXPECT_EQ(found["items"][0]["id"], letter["id"]);
+  EXPECT_EQ(found["complete"], true);
   const std::string path = "dlq/" + letter["id"].get<std::string>();
   EXPECT_EQ(millrace_.get(path)["data"], R"({"specversion":"1.0","id":"1","type":"order.placed"})");
   EXPECT_EQ(millrace_.ask("POST", path + "/replay").code(), "dlq.not_event");

@@ -1,6 +1,7 @@
 // Live messages of a running server: the records of an instance are followed while they are made,
-// and the calls about work answer with what really waits. Instances go on only when the test sends
-// an event, so no result depends on the load of the machine.
+// events and dead letters are shown as they come, and the calls about work answer with what really
+// waits. Instances go on only when the test sends an event, so no result depends on the load of the
+// machine.
 #include <gmock/gmock.h>
 
 #include "tests/support/millrace_server.h"
@@ -80,6 +81,46 @@ TEST_F(Live, ReportsThatTheFollowedInstanceHasFailed) {
   EXPECT_EQ(follower->wait(), 9);
   follower->wait_for_streams();
   EXPECT_THAT(follower->output(), HasSubstr("no.luck"));
+}
+
+TEST_F(Live, ShowsEventsOnceTheyAreAppliedAndDeadLettersAsTheyCome) {
+  millrace_.apply(kWaitsForGo);
+  const std::string id = millrace_.start_instance("waiter", Json::object());
+  millrace_.instance_once(id, "waiting");
+  RawClient watcher(millrace_.port());
+  watcher.send(request_text(millrace_.port(), "GET",
+                            "/v1/ns/default/stream?topics=events,dead&type=g*", {}, ""));
+  ASSERT_TRUE(watcher.read_reply(true));
+  std::string text;
+  const auto reads = [&](std::string_view expected) {
+    while (text.find(expected) == std::string::npos) {
+      const std::string next = watcher.read_bytes(1);
+      if (next.empty()) return false;
+      text += next;
+    }
+    return true;
+  };
+  ASSERT_TRUE(reads(R"("count":0)")) << text;
+  send_go();
+  ASSERT_TRUE(reads(R"("what":"woke")")) << text;
+  ASSERT_TRUE(reads("\n\n"));
+  EXPECT_THAT(text, HasSubstr(id));
+  const auto client = nats_.client();
+  client->publish("millrace.events.default.go", R"({"specversion":"1.0","id":"2","type":"go"})");
+  client->flush();
+  ASSERT_TRUE(reads(R"("count":1)")) << text;
+  ASSERT_TRUE(reads("event.missing_attribute")) << text;
+}
+
+TEST_F(Live, PrintsAnEventOnceItIsApplied) {
+  Process tail(ProcessSettings{.command = {millrace_program(), "event", "tail", "--type", "go",
+                                           "--count", "1", "-o", "name"},
+                               .environment = {{"MILLRACE_URL", millrace_.url()}},
+                               .input = ""});
+  send_go();
+  EXPECT_EQ(tail.wait(), 0) << tail.errors();
+  tail.wait_for_streams();
+  EXPECT_EQ(tail.output(), "1\n");
 }
 
 TEST_F(Live, ShowsWhatWaits) {
