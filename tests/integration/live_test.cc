@@ -103,8 +103,7 @@ TEST_F(Live, ShowsEventsOnceTheyAreAppliedAndDeadLettersAsTheyCome) {
   ASSERT_TRUE(reads(R"("count":0)")) << text;
   send_go();
   ASSERT_TRUE(reads(R"("what":"woke")")) << text;
-  ASSERT_TRUE(reads("\n\n"));
-  EXPECT_THAT(text, HasSubstr(id));
+  ASSERT_TRUE(reads(id)) << text;
   const auto client = nats_.client();
   client->publish("millrace.events.default.go", R"({"specversion":"1.0","id":"2","type":"go"})");
   client->flush();
