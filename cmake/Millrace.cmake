@@ -1,6 +1,8 @@
 # Each module is one target: millrace_library(NAME SOURCES … DEPS …) and millrace_test(NAME SOURCES … DEPS …).
 # ENGINE: the test includes headers of the engine; a precompiled header is shared by all such tests.
 # CAMPAIGN: the test program makes many runs, each with a different fault, for `./dev faults`.
+# LONG: tests of the program take many seconds. ctest starts campaigns first, then long tests, so that
+# none of them is left to run alone when the others have ended.
 # SEPARATE: the sources are compiled one by one, because they use one name for different things.
 # FEW_DESCRIPTORS: with sanitizers, the test uses the suppressions of tests/support/ubsan.supp.
 # Include paths start at the root of the tree ("base/result.h"), so that an include shows its module.
@@ -84,13 +86,15 @@ if(NOT MILLRACE_SANITIZE)
 endif()
 
 function(millrace_test name)
-  cmake_parse_arguments(ARG "CAMPAIGN;ENGINE;SEPARATE" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "CAMPAIGN;ENGINE;LONG;SEPARATE" "" "SOURCES;DEPS" ${ARGN})
   # The time limit ends only a test that hangs: the longest take a minute of a core, and the machine may be busy. A
   # campaign takes as long as its number of runs requires.
   set(timeout 900)
   if(ARG_CAMPAIGN)
-    set(labels LABELS campaign)
+    set(labels LABELS campaign COST 2000)
     set(timeout 3600)
+  elseif(ARG_LONG)
+    set(labels COST 1000)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   millrace_unity(${name} ${ARG_SEPARATE})
