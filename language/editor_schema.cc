@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-using Kind = KeyRule::Kind;
+using KeyKind = KeyRule::Kind;
 
 constexpr const char* kIdentifier = "^[A-Za-z0-9._-]{1,128}$";
 constexpr const char* kErrorGlob = "^[A-Za-z0-9._*?-]+$";
@@ -144,14 +144,14 @@ Json duration(bool milliseconds) {
 
 /// The correction that the description of a key adds to its meaning; may be empty.
 std::string_view mend_of(const KeyRule& key, const Mapping& mapping) {
-  const auto has = [&](Kind kind) { return key.kind == kind || key.instead == kind; };
-  if (has(Kind::kDuration) || has(Kind::kRetryText)) return kWriteUnit;
-  if (has(Kind::kPatterns) && is_in_start(mapping)) return kWritePattern;
-  if (has(Kind::kQuery) || has(Kind::kCommand) || has(Kind::kTemplate) || has(Kind::kAttributes) ||
-      has(Kind::kPatterns)) {
+  const auto has = [&](KeyKind kind) { return key.kind == kind || key.instead == kind; };
+  if (has(KeyKind::kDuration) || has(KeyKind::kRetryText)) return kWriteUnit;
+  if (has(KeyKind::kPatterns) && is_in_start(mapping)) return kWritePattern;
+  if (has(KeyKind::kQuery) || has(KeyKind::kCommand) || has(KeyKind::kTemplate) ||
+      has(KeyKind::kAttributes) || has(KeyKind::kPatterns)) {
     return kWriteJq;
   }
-  if (has(Kind::kEventType)) return kWriteType;
+  if (has(KeyKind::kEventType)) return kWriteType;
   return "";
 }
 
@@ -182,71 +182,71 @@ Json type_words(const Mapping& mapping) {
   return {{"enum", words}};
 }
 
-Json value_schema(const KeyRule& key, Kind kind, const Mapping& mapping) {
+Json value_schema(const KeyRule& key, KeyKind kind, const Mapping& mapping) {
   switch (kind) {
-    case Kind::kText:
+    case KeyKind::kText:
       // Entries of `nonRetryableErrors` are compared with whole codes, so a pattern would equal no
       // code.
       if (key.is("nonRetryableErrors")) return error_code(kIdentifier, kWriteWholeCode);
       return text();
-    case Kind::kMessage:
-    case Kind::kState:
-    case Kind::kMediaType:
+    case KeyKind::kMessage:
+    case KeyKind::kState:
+    case KeyKind::kMediaType:
       return text();
-    case Kind::kTemplate: {
+    case KeyKind::kTemplate: {
       Json schema = text(1);
       schema["allOf"] = Json::array({anything_without_query(kQueryAsText)});
       return schema;
     }
-    case Kind::kCron: {
+    case KeyKind::kCron: {
       Json schema = text(1);
       schema["allOf"] = Json::array({anything_without(kEveryWithoutUnit, kWriteUnitOfEvery)});
       return schema;
     }
-    case Kind::kEventType:
-    case Kind::kPattern:
-    case Kind::kFunction:
+    case KeyKind::kEventType:
+    case KeyKind::kPattern:
+    case KeyKind::kFunction:
       return text(1);
-    case Kind::kGlob:
+    case KeyKind::kGlob:
       return error_code(kErrorGlob, kWriteGlob, kWildcard);
-    case Kind::kIdentifier:
+    case KeyKind::kIdentifier:
       return {{"type", "string"}, {"pattern", kIdentifier}};
-    case Kind::kAttribute:
+    case KeyKind::kAttribute:
       return {{"type", "string"}, {"pattern", kAttributeName}};
-    case Kind::kBoolean:
+    case KeyKind::kBoolean:
       return {{"type", "boolean"}};
-    case Kind::kInteger:
+    case KeyKind::kInteger:
       return number("integer", key);
-    case Kind::kNumber:
+    case KeyKind::kNumber:
       return number("number", key);
-    case Kind::kDuration:
+    case KeyKind::kDuration:
       return duration(key.milliseconds);
-    case Kind::kWord: {
+    case KeyKind::kWord: {
       Json words = Json::array();
       for (const Word& word : key.words) words.push_back(word.word);
       return {{"enum", words}};
     }
-    case Kind::kType:
+    case KeyKind::kType:
       return type_words(mapping);
-    case Kind::kQuery:
+    case KeyKind::kQuery:
       return query(key);
-    case Kind::kCommand:
+    case KeyKind::kCommand:
       return value_reference();
-    case Kind::kPatterns:
+    case KeyKind::kPatterns:
       return {{"type", "object"},
               {"propertyNames", {{"pattern", kAttributeName}}},
               {"additionalProperties", attribute_pattern(mapping)}};
-    case Kind::kAttributes:
+    case KeyKind::kAttributes:
       return {{"type", "object"},
               {"propertyNames", {{"pattern", kAttributeName}}},
               {"additionalProperties", value_reference()}};
-    case Kind::kObject:
+    case KeyKind::kObject:
       return reference(*key.object);
-    case Kind::kRetryText:
+    case KeyKind::kRetryText:
       return {{"type", "string"}, {"pattern", kRetryText}, {"errorMessage", kWriteRetryText}};
-    case Kind::kSchema:
+    case KeyKind::kSchema:
       return {{"type", {"object", "boolean"}}};
-    case Kind::kSchemaOrId:
+    case KeyKind::kSchemaOrId:
       return {{"type", {"object", "boolean", "string"}}};
   }
   return Json::object();
@@ -275,7 +275,8 @@ Json key_schema(const KeyRule& key, const Mapping& mapping) {
   if (schema.contains("$ref")) schema = {{"allOf", {std::move(schema)}}};
   const std::string_view mend = mend_of(key, mapping);
   schema["description"] = std::string(key.meaning) + (mend.empty() ? "" : " ") + std::string(mend);
-  if (key.kind == Kind::kBoolean || key.kind == Kind::kInteger || key.kind == Kind::kNumber) {
+  if (key.kind == KeyKind::kBoolean || key.kind == KeyKind::kInteger ||
+      key.kind == KeyKind::kNumber) {
     if (!key.otherwise.empty()) schema["default"] = Json::parse(key.otherwise);
   } else if (!key.otherwise.empty()) {
     schema["default"] = key.otherwise;
