@@ -15,27 +15,27 @@ namespace {
 
 constexpr std::string_view kOpening = "jq(";
 
-struct Node;
+struct TemplateNode;
 using Parts = std::vector<Template::Part>;
 struct Whole {
   size_t program;
 };
 struct Array {
-  std::vector<Node> elements;
+  std::vector<TemplateNode> elements;
 };
 struct Object {
   std::vector<std::string> keys;
-  std::vector<Node> members;
+  std::vector<TemplateNode> members;
 };
-struct Node {
+struct TemplateNode {
   std::variant<LazyJson, Whole, Parts, Array, Object> value;
 };
 
 /// A constant, with its text, so that all copies share tree and text.
-Node constant_node(const Json& value) {
+TemplateNode constant_node(const Json& value) {
   LazyJson constant(value);
   constant.text();
-  return Node{std::move(constant)};
+  return TemplateNode{std::move(constant)};
 }
 
 std::string assembled_string(const Parts& parts, std::span<const LazyJson> results) {
@@ -52,13 +52,14 @@ std::string assembled_string(const Parts& parts, std::span<const LazyJson> resul
   return text;
 }
 
-Json assembled(const Node& node, std::span<const LazyJson> results) {
+Json assembled(const TemplateNode& node, std::span<const LazyJson> results) {
   if (const auto* constant = std::get_if<LazyJson>(&node.value)) return constant->value();
   if (const auto* whole = std::get_if<Whole>(&node.value)) return results[whole->program].value();
   if (const auto* parts = std::get_if<Parts>(&node.value)) return assembled_string(*parts, results);
   if (const auto* array = std::get_if<Array>(&node.value)) {
     Json value = Json::array();
-    for (const Node& element : array->elements) value.push_back(assembled(element, results));
+    for (const TemplateNode& element : array->elements)
+      value.push_back(assembled(element, results));
     return value;
   }
   Json value = Json::object();
@@ -70,7 +71,8 @@ Json assembled(const Node& node, std::span<const LazyJson> results) {
 }
 
 /// Appends the text of the value that assembled() makes.
-void append_assembled(const Node& node, std::span<const LazyJson> results, std::string& out) {
+void append_assembled(const TemplateNode& node, std::span<const LazyJson> results,
+                      std::string& out) {
   if (const auto* constant = std::get_if<LazyJson>(&node.value)) {
     out += constant->text();
   } else if (const auto* whole = std::get_if<Whole>(&node.value)) {
@@ -79,7 +81,7 @@ void append_assembled(const Node& node, std::span<const LazyJson> results, std::
     append_json_string(assembled_string(*parts, results), out);
   } else if (const auto* array = std::get_if<Array>(&node.value)) {
     char before = '[';
-    for (const Node& element : array->elements) {
+    for (const TemplateNode& element : array->elements) {
       out.push_back(std::exchange(before, ','));
       append_assembled(element, results, out);
     }
@@ -106,7 +108,7 @@ Result<Program> make_program(std::string_view text) {
 }
 
 struct Template::Tree {
-  Node root;
+  TemplateNode root;
   Parts parts;  // the parts of the root if it is a string; otherwise empty
   std::vector<Program> programs;
 };
@@ -114,14 +116,14 @@ struct Template::Tree {
 /// Reads a value into a tree and collects its jq programs.
 class Template::Reader {
  public:
-  Result<Node> read(const Json& value) {
+  Result<TemplateNode> read(const Json& value) {
     if (value.is_string()) return read_text(value.get_ref<const std::string&>());
     if (!value.is_structured()) return constant_node(value);
     const size_t programs_before = programs_.size();
     Array array;
     Object object;
     for (const auto& [key, member] : value.items()) {
-      Node node = TRY(read(member));
+      TemplateNode node = TRY(read(member));
       if (value.is_array()) {
         array.elements.push_back(std::move(node));
       } else {
@@ -130,16 +132,16 @@ class Template::Reader {
       }
     }
     if (programs_.size() == programs_before) return constant_node(value);
-    if (value.is_array()) return Node{std::move(array)};
-    return Node{std::move(object)};
+    if (value.is_array()) return TemplateNode{std::move(array)};
+    return TemplateNode{std::move(object)};
   }
 
-  Result<Node> read_program(std::string_view text) {
+  Result<TemplateNode> read_program(std::string_view text) {
     programs_.push_back(TRY(make_program(text)));
-    return Node{Whole{programs_.size() - 1}};
+    return TemplateNode{Whole{programs_.size() - 1}};
   }
 
-  Template finish(Node root) {
+  Template finish(TemplateNode root) {
     Parts parts;
     const auto* constant = std::get_if<LazyJson>(&root.value);
     if (constant != nullptr && constant->is_string()) {
@@ -154,7 +156,7 @@ class Template::Reader {
   }
 
  private:
-  Result<Node> read_text(std::string_view text) {
+  Result<TemplateNode> read_text(std::string_view text) {
     Parts parts;
     size_t done = 0;
     for (size_t at = text.find(kOpening); at != std::string_view::npos;
@@ -175,7 +177,7 @@ class Template::Reader {
                     fmt::format("the `{}` at {} has no matching opening bracket in the `jq(` at {}",
                                 text[end.at], place_in(text, end.at), place_in(text, at)));
       }
-      Node program = TRY(read_program(text.substr(begin, end.at - begin)));
+      TemplateNode program = TRY(read_program(text.substr(begin, end.at - begin)));
       if (trimmed(text) == text.substr(at, end.at + 1 - at)) return program;
       if (at > done) parts.push_back({std::string(text.substr(done, at - done)), std::nullopt});
       parts.push_back({"", std::get<Whole>(program.value).program});
@@ -183,7 +185,7 @@ class Template::Reader {
     }
     if (parts.empty()) return constant_node(Json(std::string(text)));
     if (done < text.size()) parts.push_back({std::string(text.substr(done)), std::nullopt});
-    return Node{std::move(parts)};
+    return TemplateNode{std::move(parts)};
   }
 
   std::vector<Program> programs_;
@@ -225,7 +227,7 @@ LazyJson Template::assemble(std::span<const LazyJson> results) const {
   CHECK(results.size() == tree_->programs.size(),
         "a template got {} results for its {} programs; expected one result for each program",
         results.size(), tree_->programs.size());
-  const Node& root = tree_->root;
+  const TemplateNode& root = tree_->root;
   if (const auto* constant = std::get_if<LazyJson>(&root.value)) return *constant;
   if (const auto* whole = std::get_if<Whole>(&root.value)) return results[whole->program];
   size_t weight = 0;

@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-using Kind = PackedPredicate::Kind;
+using PackedKind = PackedPredicate::Kind;
 
 uint32_t hash_of_pattern(uint32_t bucket, uint32_t pattern) {
   return HashIndex::hash_of({}, seed_of(bucket, pattern) + 1);
@@ -25,16 +25,16 @@ size_t gram_size(const PackedPredicate& text) {
 }
 
 /// The packed kind of a pattern that is plain text; nullopt for other patterns.
-std::optional<Kind> kind_of_text(const Pattern& pattern) {
+std::optional<PackedKind> kind_of_text(const Pattern& pattern) {
   switch (pattern.kind()) {
     case Pattern::Kind::kEquals:
-      return Kind::kEquals;
+      return PackedKind::kEquals;
     case Pattern::Kind::kPrefix:
-      return Kind::kPrefix;
+      return PackedKind::kPrefix;
     case Pattern::Kind::kSuffix:
-      return Kind::kSuffix;
+      return PackedKind::kSuffix;
     case Pattern::Kind::kContains:
-      return Kind::kContains;
+      return PackedKind::kContains;
     default:
       return std::nullopt;
   }
@@ -43,11 +43,11 @@ std::optional<Kind> kind_of_text(const Pattern& pattern) {
 /// Whether the predicate holds for the value. Precondition: the predicate is not a pattern.
 bool holds_of(const PackedPredicate& predicate, std::string_view value) {
   switch (predicate.kind) {
-    case Kind::kEquals:
+    case PackedKind::kEquals:
       return value == predicate.value;
-    case Kind::kPrefix:
+    case PackedKind::kPrefix:
       return value.starts_with(predicate.value);
-    case Kind::kSuffix:
+    case PackedKind::kSuffix:
       return value.ends_with(predicate.value);
     default:
       return value.find(predicate.value) != std::string_view::npos;
@@ -205,7 +205,7 @@ Decision ListenerIndex::hold(std::string_view predicates) {
   Decision all = Decision::kYes;
   while (!predicates.empty()) {
     const PackedPredicate predicate = unpack(predicates);
-    if (predicate.kind == Kind::kPattern) {
+    if (predicate.kind == PackedKind::kPattern) {
       const Decision one = holds(predicate.pattern);
       if (one == Decision::kNo) return one;
       if (one == Decision::kUndecided) all = one;
@@ -249,7 +249,7 @@ Result<std::vector<PackedPredicate>> ListenerIndex::take(const EventFilter& filt
     }
     join(predicate.attribute, predicate.text, key_);
     if (patterns_.find(key_)) {
-      taken.push_back({.kind = Kind::kPattern, .pattern = patterns_.acquire(key_)});
+      taken.push_back({.kind = PackedKind::kPattern, .pattern = patterns_.acquire(key_)});
       continue;
     }
     Result<std::shared_ptr<const Pattern>> pattern = Pattern::compile(predicate.text);
@@ -258,7 +258,7 @@ Result<std::vector<PackedPredicate>> ListenerIndex::take(const EventFilter& filt
       return fail_in(fmt::format("attribute {}", predicate.attribute), pattern.error());
     }
     const uint32_t attribute = attributes_.acquire(predicate.attribute);
-    if (const std::optional<Kind> kind = kind_of_text(**pattern)) {
+    if (const std::optional<PackedKind> kind = kind_of_text(**pattern)) {
       kept.push_back(*pattern);
       taken.push_back({.kind = *kind, .attribute = attribute, .value = (*pattern)->literal()});
       continue;
@@ -266,21 +266,21 @@ Result<std::vector<PackedPredicate>> ListenerIndex::take(const EventFilter& filt
     const uint32_t id = patterns_.acquire(key_);
     patterns_[id].pattern = *std::move(pattern);
     patterns_[id].attribute = attribute;
-    taken.push_back({.kind = Kind::kPattern, .pattern = id});
+    taken.push_back({.kind = PackedKind::kPattern, .pattern = id});
   }
   return taken;
 }
 
 void ListenerIndex::give_back(const PackedPredicate& predicate) {
   const uint32_t attribute = attribute_of(predicate);
-  if (predicate.kind != Kind::kPattern || patterns_.release(predicate.pattern)) {
+  if (predicate.kind != PackedKind::kPattern || patterns_.release(predicate.pattern)) {
     attributes_.release(attribute);
   }
 }
 
 uint32_t ListenerIndex::attribute_of(const PackedPredicate& predicate) const {
-  return predicate.kind == Kind::kPattern ? patterns_[predicate.pattern].attribute
-                                          : predicate.attribute;
+  return predicate.kind == PackedKind::kPattern ? patterns_[predicate.pattern].attribute
+                                                : predicate.attribute;
 }
 
 /// Moves the predicate that becomes the key to the front. If there are equalities, the key is the
@@ -293,11 +293,11 @@ void ListenerIndex::put_key_first(uint32_t bucket, std::vector<PackedPredicate>&
   if (predicates.size() < 2) return;
   const auto rank = [&](const PackedPredicate& predicate) {
     const auto size = static_cast<int64_t>(predicate.value.size());
-    if (predicate.kind == Kind::kEquals) {
+    if (predicate.kind == PackedKind::kEquals) {
       const uint32_t group = find_equality(bucket, predicate).id;
       return std::tuple(0, group == kNone ? 0 : int64_t{groups_[group].size}, -size);
     }
-    if (predicate.kind != Kind::kPattern) return std::tuple(1, -size, int64_t{0});
+    if (predicate.kind != PackedKind::kPattern) return std::tuple(1, -size, int64_t{0});
     const bool is_any = patterns_[predicate.pattern].pattern->kind() == Pattern::Kind::kAny;
     return std::tuple(is_any ? 3 : 2, -int64_t{patterns_.uses(predicate.pattern)}, int64_t{0});
   };
@@ -309,9 +309,9 @@ void ListenerIndex::put_key_first(uint32_t bucket, std::vector<PackedPredicate>&
 
 ListenerIndex::Place ListenerIndex::find_place(uint32_t bucket, const PackedPredicate& key) const {
   switch (key.kind) {
-    case Kind::kEquals:
+    case PackedKind::kEquals:
       return find_equality(bucket, key);
-    case Kind::kPattern:
+    case PackedKind::kPattern:
       return find_pattern(bucket, key);
     default:
       return find_text(bucket, key);
@@ -403,9 +403,9 @@ uint32_t ListenerIndex::make_group(const Group& group) {
   }
   ++column->groups;
   const PackedPredicate key = key_of(group);
-  if (key.kind == Kind::kEquals) {
+  if (key.kind == PackedKind::kEquals) {
     ++column->equalities;
-  } else if (key.kind != Kind::kPattern) {
+  } else if (key.kind != PackedKind::kPattern) {
     ++column->grams[gram_size(key)];
   } else if (const auto& pattern = patterns_[key.pattern].pattern;
              pattern->kind() == Pattern::Kind::kLinear) {
@@ -426,9 +426,9 @@ void ListenerIndex::drop_group(uint32_t id) {
     index_of(group).remove(group.hash, id);
     const auto column = find_column(bucket, group.attribute);
     const PackedPredicate key = key_of(group);
-    if (key.kind == Kind::kEquals) {
+    if (key.kind == PackedKind::kEquals) {
       --column->equalities;
-    } else if (key.kind != Kind::kPattern) {
+    } else if (key.kind != PackedKind::kPattern) {
       --column->grams[gram_size(key)];
     } else if (patterns_[key.pattern].pattern->kind() == Pattern::Kind::kLinear) {
       column->regexes.remove(id);

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono;
 
-constexpr TimePoint kLast = sys_days(year(10'000) / January / 1) - Duration(1);
+constexpr TimePoint kLastTick = sys_days(year(10'000) / January / 1) - Duration(1);
 constexpr uint64_t kEachHour = (uint64_t{1} << 24) - 1;
 constexpr seconds kShortestEvery{1};
 
@@ -260,9 +260,9 @@ std::string_view Cron::zone_in(std::string_view text) {
 }
 
 TimePoint Cron::next(TimePoint after) const {
-  if (every_ > Duration::zero()) return std::min(after + every_, kLast);
+  if (every_ > Duration::zero()) return std::min(after + every_, kLastTick);
   return std::min(hours_ == kEachHour ? next_of_each_hour(after) : next_of_some_hours(after),
-                  kLast);
+                  kLastTick);
 }
 
 TimePoint Cron::caught_up(TimePoint tick, TimePoint now) const {
@@ -275,7 +275,7 @@ TimePoint Cron::next_of_each_hour(TimePoint after) const {
   while (true) {
     const TimeZone::Stretch stretch = zone_.around(from);
     const auto local = match(ceil<minutes>(stretch.local(from)));
-    if (!local) return kLast;
+    if (!local) return kLastTick;
     if (const TimePoint at = stretch.utc(*local); at < stretch.end) return at;
     from = stretch.end;
   }
@@ -289,7 +289,7 @@ TimePoint Cron::next_of_some_hours(TimePoint after) const {
     if (const TimePoint at = zone_.first(*local); at > after) return at;
     local = match(*local + minutes(1));
   }
-  return kLast;
+  return kLastTick;
 }
 
 /// The first local time, at the minute `from` or later, that matches the fields; nullopt if there

@@ -5,23 +5,24 @@
 namespace millrace {
 namespace {
 
-using Kind = PackedPredicate::Kind;
+using PackedKind = PackedPredicate::Kind;
 
 TEST(PackedPredicates, AreUnpackedAsTheyWerePacked) {
   const std::string uuid(36, 'u');
   const std::string longer(300, 'v');
   std::string bytes;
   pack({.attribute = 0, .value = uuid}, bytes);
-  pack({.kind = Kind::kPattern, .pattern = 70000}, bytes);
+  pack({.kind = PackedKind::kPattern, .pattern = 70000}, bytes);
   pack({.attribute = 0xfffffffe, .value = longer}, bytes);
-  pack({.kind = Kind::kSuffix, .attribute = 5, .value = ""}, bytes);
+  pack({.kind = PackedKind::kSuffix, .attribute = 5, .value = ""}, bytes);
 
   const PackedPredicates packed(bytes);
   std::string_view rest = packed.bytes();
   EXPECT_EQ(unpack(rest).value, uuid);
-  EXPECT_EQ(unpack(rest), (PackedPredicate{.kind = Kind::kPattern, .pattern = 70000}));
+  EXPECT_EQ(unpack(rest), (PackedPredicate{.kind = PackedKind::kPattern, .pattern = 70000}));
   EXPECT_EQ(unpack(rest), (PackedPredicate{.attribute = 0xfffffffe, .value = longer}));
-  EXPECT_EQ(unpack(rest), (PackedPredicate{.kind = Kind::kSuffix, .attribute = 5, .value = ""}));
+  EXPECT_EQ(unpack(rest),
+            (PackedPredicate{.kind = PackedKind::kSuffix, .attribute = 5, .value = ""}));
   EXPECT_TRUE(rest.empty());
 }
 

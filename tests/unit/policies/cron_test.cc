@@ -41,14 +41,14 @@ std::vector<std::string> ticks(std::string_view text, const std::string& after, 
   return all;
 }
 
-struct Row {
+struct CronRow {
   const char* cron;
   const char* after;
   std::vector<std::string> ticks;
 };
 
-void expect_all(const std::vector<Row>& rows) {
-  for (const Row& row : rows) {
+void expect_all(const std::vector<CronRow>& rows) {
+  for (const CronRow& row : rows) {
     EXPECT_EQ(ticks(row.cron, row.after, static_cast<int>(row.ticks.size())), row.ticks)
         << row.cron << " after " << row.after;
   }
