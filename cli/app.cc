@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/defaults.h"
+#include "base/json.h"
 #include "cli/command_line.h"
 #include "cli/command_parser.h"
 #include "cli/shell.h"
@@ -28,6 +29,19 @@ void add_global_options(Verb all, GlobalFlags& flags) {
       "FORMAT");
 }
 
+/// Runs the command line. A server that is not a millrace of this release may answer with JSON of
+/// another form than the command reads.
+Ended run_command(CommandParser& parser, std::vector<std::string> arguments, std::ostream& out) {
+  try {
+    return parser.run(std::move(arguments), out);
+  } catch (const Json::exception&) {
+    return give_up(
+        ExitCode::kFailed, "client.answer",
+        "the server answered with JSON of another form than this command reads; expected "
+        "a millrace server of release " MILLRACE_VERSION "; check --url or MILLRACE_URL");
+  }
+}
+
 }  // namespace
 
 int run_app(std::vector<std::string> arguments, Console& console, const ProgramVerbs& program) {
@@ -36,7 +50,7 @@ int run_app(std::vector<std::string> arguments, Console& console, const ProgramV
   add_global_options(parser.globals(), shell.flags());
   CommandLine commands(parser.commands(), shell);
   add_all_verbs(commands, program);
-  return shell.end(parser.run(std::move(arguments), console.out));
+  return shell.end(run_command(parser, std::move(arguments), console.out));
 }
 
 }  // namespace millrace

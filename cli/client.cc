@@ -1,5 +1,7 @@
 #include "cli/client.h"
 
+#include <exception>
+
 #include <curl/curl.h>
 #include <fmt/format.h>
 
@@ -18,7 +20,8 @@ struct Receiver {
   CURL* curl = nullptr;
   const std::function<bool(std::string_view bytes)>* see = nullptr;  ///< null: keep all bytes
   std::string body;
-  bool is_stopped = false;  ///< `see` has returned false
+  bool is_stopped = false;    ///< `see` has returned false, or has thrown
+  std::exception_ptr thrown;  ///< what `see` has thrown: it must not pass through libcurl
 };
 
 size_t receive(char* bytes, size_t, size_t count, void* receiver) {
@@ -29,7 +32,12 @@ size_t receive(char* bytes, size_t, size_t count, void* receiver) {
     into.body.append(bytes, count);
     return count;
   }
-  into.is_stopped = !(*into.see)({bytes, count});
+  try {
+    into.is_stopped = !(*into.see)({bytes, count});
+  } catch (const Json::exception&) {
+    into.thrown = std::current_exception();
+    into.is_stopped = true;
+  }
   return into.is_stopped ? 0 : count;
 }
 
@@ -59,14 +67,17 @@ ExitCode exit_code_of(long status) {
 /// Converts a response with a status of 400 or more to a failure.
 tl::unexpected<Failure> refused(const std::string& url, long status, const std::string& body) {
   const Result<Json> json = parse_json(body);
-  if (!json || !json->is_object() || !json->contains("code")) {
+  const auto text = [&](const char* key) {
+    const auto found = json->find(key);
+    return found != json->end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  if (!json || !json->is_object() || text("code").empty()) {
     return give_up(exit_code_of(status), "client.status",
                    fmt::format("{} returned HTTP {}", url, status));
   }
-  std::string detail = json->value("detail", "");
+  std::string detail = text("detail");
   if (status == 401) detail += " (set --token-file, MILLRACE_TOKEN or MILLRACE_TOKEN_FILE)";
-  return tl::unexpected(Failure{exit_code_of(status),
-                                Error{json->value("code", ""), std::move(detail)},
+  return tl::unexpected(Failure{exit_code_of(status), Error{text("code"), std::move(detail)},
                                 json->value("errors", Json())});
 }
 
@@ -146,7 +157,9 @@ Fallible<RawReply> Client::perform(const ApiCall& call,
   }
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
 
-  if (const CURLcode code = curl_easy_perform(curl); code != CURLE_OK && !receiver.is_stopped) {
+  const CURLcode code = curl_easy_perform(curl);
+  if (receiver.thrown) std::rethrow_exception(receiver.thrown);
+  if (code != CURLE_OK && !receiver.is_stopped) {
     const bool wrong_url = code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
     return give_up(wrong_url ? ExitCode::kUsage : ExitCode::kUnreachable, "client.unreachable",
                    fmt::format("{}: {}{}", base_url_, curl_easy_strerror(code),

@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
@@ -48,6 +49,18 @@ std::string indented(const Json& value) {
   std::string text;
   append_indented(value, "", text);
   return text;
+}
+
+/// The text of a member; `otherwise` if the member is missing or no text.
+std::string text_or(const Json& item, const std::string& key, std::string_view otherwise) {
+  const Json text = member(item, key);
+  return text.is_string() ? text.get<std::string>() : std::string(otherwise);
+}
+
+/// The number of a line or column; 1 if the member is missing or no integer.
+int64_t place_or_one(const Json& item, const std::string& key) {
+  const Json number = member(item, key);
+  return number.is_number_integer() ? number.get<int64_t>() : 1;
 }
 
 /// The width in characters, not bytes.
@@ -103,7 +116,7 @@ Column field(std::string title, std::string key) {
 
 Column flag(std::string title, std::string key) {
   return {std::move(title), [key = std::move(key)](const Json& item) {
-            return std::string(item.value(key, false) ? "yes" : "-");
+            return std::string(member(item, key) == Json(true) ? "yes" : "-");
           }};
 }
 
@@ -185,7 +198,7 @@ void Output::item(const Json& item, const std::string& name_key,
   for (const auto& [key, member_value] : item.items()) {
     const bool is_last = std::find(last.begin(), last.end(), key) != last.end();
     if (is_last || member_value.is_null()) continue;
-    lines.emplace_back(key, text_of(member_value));
+    lines.emplace_back(harmless(key), text_of(member_value));
     widest = std::max(widest, width(key));
   }
   for (const auto& [key, text] : lines) {
@@ -196,7 +209,7 @@ void Output::item(const Json& item, const std::string& name_key,
     if (member_value.is_null()) continue;
     const std::string text = member_value.is_string()
                                  ? harmless(member_value.get<std::string>(), kLineEnds)
-                                 : indented(member_value);
+                                 : harmless(indented(member_value), kLineEnds);
     console_.out << "\n" << key << ":\n" << text << (text.ends_with('\n') ? "" : "\n");
   }
 }
@@ -204,6 +217,8 @@ void Output::item(const Json& item, const std::string& name_key,
 void Output::value(const Json& value) {
   switch (format_) {
     case Format::kTable:
+      console_.out << harmless(indented(value), kLineEnds) << "\n";
+      return;
     case Format::kJson:
     case Format::kName:
       console_.out << indented(value) << "\n";
@@ -220,12 +235,13 @@ void Output::value(const Json& value) {
 std::string render_findings(const Json& errors, std::string_view file) {
   std::string text;
   for (const Json& finding : errors) {
-    const std::string path = finding.value("path", "");
-    text += harmless(fmt::format("{}:{}:{}: {}: {}{}{} [{}]\n", file, finding.value("line", 1),
-                                 finding.value("column", 1), finding.value("severity", "error"),
-                                 path, path.empty() ? "" : ": ", finding.value("message", ""),
-                                 finding.value("code", "")),
-                     kLineEnds);
+    const std::string path = text_or(finding, "path", "");
+    text +=
+        harmless(fmt::format("{}:{}:{}: {}: {}{}{} [{}]\n", file, place_or_one(finding, "line"),
+                             place_or_one(finding, "column"), text_or(finding, "severity", "error"),
+                             path, path.empty() ? "" : ": ", text_or(finding, "message", ""),
+                             text_or(finding, "code", "")),
+                 kLineEnds);
   }
   return text;
 }

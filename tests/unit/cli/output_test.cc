@@ -108,6 +108,29 @@ TEST_F(OutputTest, ReplacesControlCharacters) {
   EXPECT_EQ(harmless("a\n\tb\r", kLineEnds), "a\n\tb ");
   const Json findings = Json::parse(R"([{"message": "\u001b[31m", "code": "c"}])");
   EXPECT_EQ(render_findings(findings, "f"), "f:1:1: error:  [31m [c]\n");
+
+  out.str("");
+  Output(console, Format::kTable)
+      .item({{"a\x1b[m", 1},
+             {"data",
+              {{"b",
+                "\xc2\x9b"
+                "2J"}}}},
+            "a", {"data"});
+  EXPECT_EQ(out.str(), "a [m  1\n\ndata:\n{\n  \"b\": \" 2J\"\n}\n");
+  out.str("");
+  Output(console, Format::kTable).value(Json("\x7f"));
+  EXPECT_EQ(out.str(), "\" \"\n");
+}
+
+TEST_F(OutputTest, ShowsFindingsAndFlagsOfAnyForm) {
+  const Json findings =
+      Json::parse(R"([7, {"line": "x", "column": 2, "message": 3, "code": "c"}])");
+  EXPECT_EQ(render_findings(findings, "f"), "f:1:1: error:  []\nf:1:2: error:  [c]\n");
+  const Column yes = flag("YES", "yes");
+  EXPECT_EQ(yes.cell({{"yes", true}}), "yes");
+  EXPECT_EQ(yes.cell({{"yes", "true"}}), "-");
+  EXPECT_EQ(yes.cell(Json(1)), "-");
 }
 
 TEST_F(OutputTest, WritesJsonAsYamlAndQuotesAmbiguousStrings) {

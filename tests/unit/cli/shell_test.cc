@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
+#include "tests/unit/http/http_peer.h"
 
 namespace millrace {
 namespace {
@@ -40,6 +41,35 @@ TEST_F(ShellTest, SendsTheTokenFromAFlagElseFromAnEnvironmentVariable) {
     EXPECT_EQ(printed.code, 2) << bad;
     EXPECT_NE(printed.err.find(bad), std::string::npos) << printed.err;
     EXPECT_EQ(printed.err.find("two words"), std::string::npos) << printed.err;
+  }
+}
+
+TEST_F(ShellTest, ReportsAnswersOfAnotherForm) {
+  struct Row {
+    std::vector<std::string> arguments;
+    int status;
+    const char* body;
+    int code;
+    const char* err;
+  };
+  const Row rows[] = {
+      {{"instance", "follow", kId}, 200, "event: history\ndata: 5\n\n", 1, "of another form"},
+      {{"instance", "get", kId}, 200, "text", 1, "not JSON"},
+      {{"instance", "get", kId}, 404, R"({"code": 5, "detail": ["x"]})", 3, "returned HTTP 404"},
+      {{"instance", "get", kId},
+       409,
+       R"({"code": "a.b", "detail": 7, "errors": [1]})",
+       6,
+       "millrace: \n"},
+  };
+  for (const Row& row : rows) {
+    HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+      return connection.answer(row.status, row.body);
+    });
+    env_["MILLRACE_URL"] = peer.url("");
+    const CommandOutput printed = run(row.arguments);
+    EXPECT_EQ(printed.code, row.code) << row.body;
+    EXPECT_NE(printed.err.find(row.err), std::string::npos) << printed.err;
   }
 }
 
