@@ -1,6 +1,7 @@
-// Runs the target MILLRACE_FUZZ_TARGET on the bytes that libFuzzer generates. libFuzzer has main().
+// Runs the only target of the program on the bytes that libFuzzer generates. libFuzzer has main().
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "tests/fuzz/target.h"
@@ -11,7 +12,11 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 namespace {
 
 const millrace::fuzz::Target& fuzzed() {
-  static const millrace::fuzz::Target& target = millrace::fuzz::targets().at(MILLRACE_FUZZ_TARGET);
+  static const millrace::fuzz::Target& target = [] {
+    const auto& all = millrace::fuzz::targets();
+    CHECK(all.size() == 1, "the program has {} fuzz targets", all.size());
+    return std::cref(all.begin()->second);
+  }();
   return target;
 }
 
