@@ -21,6 +21,9 @@ namespace {
 
 constexpr const char* kRestoredFile = "restored";
 constexpr size_t kMostRestoredBytes = 65'536;
+/// The end of the year 9999 in milliseconds: times of a record are before it, and as near to 1970,
+/// so that a time that is computed from them is one, too.
+constexpr int64_t kEndOfTimes = 253'402'300'800'000;
 
 Json encode_restored(const RestoredStreams& streams) {
   Json json = {{"since", to_millis(streams.since)}, {"ends", Json::object()}};
@@ -36,10 +39,14 @@ bool is_restored_record(const Json& json) {
   const auto has_number = [](const Json& object, const char* name) {
     return object.is_object() && object.contains(name) && object[name].is_number_integer();
   };
-  if (!has_number(json, "since") || !json.contains("ends") || !json["ends"].is_object()) {
-    return false;
-  }
-  if (json.contains("opened") && !has_number(json, "opened")) return false;
+  const auto has_time = [&](const char* name) {
+    if (!has_number(json, name)) return false;
+    const Json& time = json[name];
+    if (time.is_number_unsigned()) return time.get<uint64_t>() < uint64_t{kEndOfTimes};
+    return time.get<int64_t>() > -kEndOfTimes;
+  };
+  if (!has_time("since") || !json.contains("ends") || !json["ends"].is_object()) return false;
+  if (json.contains("opened") && !has_time("opened")) return false;
   const Json& ends = json["ends"];
   for (const Json& end : ends) {
     if (!has_number(end, "created") || !has_number(end, "lastSequence") ||

@@ -155,7 +155,10 @@ TEST_F(RestoredFileTest, IsRefusedIfItIsDamaged) {
        {"", "{", "[]", "{}", R"({"since":"now","ends":{}})", R"({"since":1})",
         R"({"since":1,"ends":[]})", R"({"since":1,"ends":{},"opened":true})",
         R"({"since":1,"ends":{"A":{"created":1}}})", R"({"since":1,"ends":{"A":7}})",
-        R"({"since":1,"ends":{"A":{"created":1,"lastSequence":-1}}})"}) {
+        R"({"since":1,"ends":{"A":{"created":1,"lastSequence":-1}}})",
+        R"({"since":-253402300800000,"ends":{}})", R"({"since":253402300800000,"ends":{}})",
+        R"({"since":1,"ends":{},"opened":9223372036854775807})",
+        R"({"since":1,"ends":{},"opened":18446744073709551615})"}) {
     std::ofstream(folder.path() / "restored", std::ios::binary) << text;
     const auto read = read_restored_file(folder.path());
     ASSERT_FALSE(read) << text;
