@@ -22,7 +22,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "broker/connection.h"
-#include "broker/json_fields.h"
+#include "broker/ports_file.h"
 #include "os/programs.h"
 #include "os/read_file.h"
 
@@ -182,14 +182,9 @@ Status DevServer::wait_until_ready() {
     }
     const Result<std::string> text = read_file(ports_file(), kMostFileBytes);
     if (!text) continue;
-    const Result<Json> parsed = parse_json(*text);
-    if (!parsed) continue;
-    const Json& urls = field(*parsed, "nats");
-    if (!urls.is_array() || urls.empty() || !urls.front().is_string()) continue;
-    const std::string url = urls.front().get<std::string>();
-    const unsigned long port = std::strtoul(url.c_str() + url.rfind(':') + 1, nullptr, 10);
-    if (port == 0 || port > 65535) continue;
-    port_ = static_cast<uint16_t>(port);
+    const std::optional<uint16_t> port = port_in_ports_file(*text);
+    if (!port) continue;
+    port_ = *port;
     return {};
   }
   return fail("broker.server_failed",
