@@ -4,6 +4,9 @@
 // Covers: gateway/schedule_routes.cc gateway/secret_routes.cc gateway/start_route.cc
 // Covers: gateway/system_routes.cc gateway/variable_routes.cc gateway/workflow_routes.cc
 // Covers: gateway/backup_routes.cc gateway/parameters.cc gateway/router.cc gateway/exchange.cc
+// Covers: gateway/find_route.cc gateway/instance_filter.cc gateway/language_routes.cc
+// Covers: gateway/letter_routes.cc gateway/replay_routes.cc gateway/stream_routes.cc
+// Covers: gateway/why_routes.cc gateway/work_routes.cc
 #include <algorithm>
 #include <condition_variable>
 #include <deque>

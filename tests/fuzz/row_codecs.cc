@@ -20,6 +20,7 @@
 #include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/rate_rows.h"
+#include "orchestrator/store/rows/replay_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
@@ -68,6 +69,7 @@ std::optional<bool> decodes_as_meta(std::string_view key, std::string_view value
   if (key.starts_with("stream/")) return decodes_once<int64_t>(decode_stream, value);
   if (key.starts_with("rate/")) return decodes_again<RateUse>(decode_rate_use, value);
   if (key.starts_with("purge/")) return decodes_again<PurgeRecord>(decode_purge, value);
+  if (key.starts_with("replay/")) return decodes_again<ReplayRecord>(decode_replay, value);
   return std::nullopt;
 }
 
