@@ -117,7 +117,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   }
 
   /// Runs a part of a handler; answers an exception with the error `internal`. This is the only
-  /// place where exceptions of libraries are caught.
+  /// place of the server where exceptions of libraries are caught.
   void guard(const std::function<void()>& work);
 
  private:
