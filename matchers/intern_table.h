@@ -55,8 +55,10 @@ class InternTable {
 
   /// Calls `see` with each text and its id, in no particular order, until it returns false.
   void each(const std::function<bool(std::string_view text, uint32_t id)>& see) const {
-    for (const auto& [text, id] : ids_) {
-      if (!see(text, id)) return;
+    for (const Ids& shard : ids_) {
+      for (const auto& [text, id] : shard) {
+        if (!see(text, id)) return;
+      }
     }
   }
 
