@@ -16,6 +16,24 @@ std::vector<std::string_view> verbs_of(const CLI::App& app) {
   return names;
 }
 
+/// Words of other programs, and the verb of millrace that does the same.
+struct OtherWord {
+  std::string_view word;
+  std::string_view verb;
+};
+constexpr OtherWord kOtherWords[] = {{"explain", "why"}, {"describe", "get"}, {"show", "get"},
+                                     {"get", "show"},    {"delete", "drop"},  {"watch", "tail"}};
+
+/// `; did you mean "why"?` for a word that is not one of the verbs; empty: no verb is like it.
+std::string verb_like(std::string_view word, const std::vector<std::string_view>& verbs) {
+  for (const OtherWord& other : kOtherWords) {
+    if (other.word != word) continue;
+    if (std::find(verbs.begin(), verbs.end(), other.verb) == verbs.end()) continue;
+    return fmt::format("; did you mean {}?", in_quotes(other.verb));
+  }
+  return did_you_mean(word, verbs);
+}
+
 template <class To>
 AddedOption add(CLI::App& app, const std::string& names, To& to, const std::string& what,
                 const std::string& type) {
@@ -110,7 +128,7 @@ std::optional<std::string> CommandParser::wrong_verb(
         at->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
     if (found.empty()) {
       return fmt::format("{} is not a command of `{}`{}; expected one of: {}", in_quotes(word),
-                         path, did_you_mean(word, verbs_of(*at)), fmt::join(verbs_of(*at), ", "));
+                         path, verb_like(word, verbs_of(*at)), fmt::join(verbs_of(*at), ", "));
     }
     path += " " + word;
     at = found.front();

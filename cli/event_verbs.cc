@@ -124,7 +124,8 @@ void add_event_options(Verb& verb, SendOptions& options) {
 }  // namespace
 
 void add_event_verbs(CommandLine& commands) {
-  CommandLine event = commands.noun("event", "Publish CloudEvents, and see what became of them");
+  CommandLine event =
+      commands.noun("event", "Publish CloudEvents; see what became of them, and why");
   auto [send, options] = event.asking<SendOptions>(
       "send", "Publishes a CloudEvent to the namespace",
       "millrace event send --type order.placed --source shop --data '{\"id\":7}'\n  "

@@ -123,6 +123,14 @@ TEST_F(CommandLineTest, NamesAnUnknownCommand) {
       {{"instance", "lst", "--help"},
        "millrace: \"lst\" is not a command of `millrace instance`; did you mean \"list\"?; "
        "expected one of: list, get, "},
+      {{"event", "explain", "18"},
+       "millrace: \"explain\" is not a command of `millrace event`; did you mean \"why\"?; "
+       "expected one of: send, "},
+      {{"dlq", "get", "7"},
+       "millrace: \"get\" is not a command of `millrace dlq`; did you mean \"show\"?; "
+       "expected one of: "},
+      {{"secret", "explain"},
+       "millrace: \"explain\" is not a command of `millrace secret`; expected one of: "},
       {{"instance"}, "millrace: `millrace instance` needs a command; expected one of: list, get, "},
       {{}, "millrace: `millrace` needs a command; expected one of: serve, "},
   };
@@ -136,6 +144,11 @@ TEST_F(CommandLineTest, NamesAnUnknownCommand) {
        {std::vector<std::string>{"--help"}, {"instance", "--help"}, {"-n", "shop", "--help"}}) {
     EXPECT_EQ(run(help).code, 0);
   }
+}
+
+TEST_F(CommandLineTest, SaysInItsHelpWhereAnEventIsExplained) {
+  EXPECT_NE(run({"--help"}).out.find("Publish CloudEvents; see what became of them, and why"),
+            std::string::npos);
 }
 
 TEST_F(CommandLineTest, AcceptsTheExamplesOfItsHelp) {
