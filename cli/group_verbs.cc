@@ -1,4 +1,7 @@
 // `millrace group`: incomplete groups of events.
+#include <cstdint>
+#include <string>
+
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
@@ -7,21 +10,33 @@
 namespace millrace {
 namespace {
 
-/// The event types of a group with the number of waiting events: `paid 1, packed 0`.
-std::string waiting_text(const Json& group) {
+/// The event types of which a group has events, with their numbers: `paid 1`; empty: `-`.
+std::string arrived_text(const Json& group) {
   std::string text;
   for (const Json& entry : group.value("entries", Json::array())) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", entry.value("type", ""),
-                        entry.value("waiting", 0));
+    const uint64_t waiting = entry.value("waiting", uint64_t{0});
+    if (waiting == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", entry.value("type", ""), waiting);
   }
-  return text;
+  return text.empty() ? "-" : harmless(text);
+}
+
+/// The event types of which a group has no event yet.
+std::string missing_text(const Json& group) {
+  std::string text;
+  for (const Json& entry : group.value("entries", Json::array())) {
+    if (entry.value("waiting", uint64_t{0}) > 0) continue;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", entry.value("type", ""));
+  }
+  return text.empty() ? "-" : harmless(text);
 }
 
 Ended list_groups(Session& session, const PageOptions& page) {
-  return show_pages(session, {.path = session.path({"groups"})}, page,
-                    {field("WORKFLOW", "workflow"), field("CORRELATE", "correlate"),
-                     Column{"WAITING", waiting_text}, field("EXPIRES", "expiresAt")},
-                    "workflow");
+  return show_pages(
+      session, {.path = session.path({"groups"})}, page,
+      {field("WORKFLOW", "workflow"), field("CORRELATE", "correlate"), Column{"HAS", arrived_text},
+       Column{"LACKS", missing_text}, field("EXPIRES", "expiresAt")},
+      "workflow");
 }
 
 }  // namespace

@@ -87,8 +87,8 @@ TEST_F(ListVerbs, PassesTheConditionsOnListenersToTheServer) {
 TEST_F(ListVerbs, ShowsGroups) {
   expect_outputs({
       {{"group", "list", "--limit", "3"},
-       "WORKFLOW  CORRELATE        WAITING           EXPIRES\n"
-       "ship      {\"order\":\"o-1\"}  paid 1, packed 0  2021-09-01T12:00:00.000Z\n"},
+       "WORKFLOW  CORRELATE        HAS     LACKS   EXPIRES\n"
+       "ship      {\"order\":\"o-1\"}  paid 1  packed  2021-09-01T12:00:00.000Z\n"},
   });
 }
 
