@@ -63,6 +63,20 @@ TEST_F(EventDeskVerbs, ReplayOneEvent) {
   EXPECT_EQ(run({"event", "replay", "18", "--to-workflow", "a", "--to-instance", kId}).code, 2);
 }
 
+TEST_F(EventDeskVerbs, SayThatThereAreNoEventsAndWhereSomeAre) {
+  ASSERT_EQ(run({"namespace", "create", "empty"}).code, 0);
+  const CommandOutput none = run({"-n", "empty", "event", "list"});
+  EXPECT_EQ(none.code, 0);
+  EXPECT_EQ(none.out, "SEQUENCE  AGE  TYPE  SOURCE  ID  EFFECTS\n");
+  EXPECT_EQ(none.err,
+            "no events in namespace empty; other namespaces have some: default (-n default)\n");
+  EXPECT_EQ(run({"event", "list", "--id", "none"}).err, "no such events in namespace default\n");
+  EXPECT_EQ(run({"-n", "empty", "event", "list", "--cursor", "7"}).err,
+            "no further events in namespace empty\n");
+  EXPECT_EQ(run({"-n", "empty", "event", "list", "-o", "json"}).err, "");
+  EXPECT_EQ(run({"-n", "empty", "event", "list", "-o", "name"}).err, "");
+}
+
 TEST_F(EventDeskVerbs, ReplayARangeAndShowItsResult) {
   pauses_ = 5;
   const CommandOutput done =

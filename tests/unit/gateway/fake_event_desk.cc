@@ -32,9 +32,9 @@ tl::unexpected<Error> no_namespace() {
 }  // namespace
 
 Result<Json> FakeEventDesk::list(std::string_view ns, const EventListFilter& filter) {
-  if (ns != "default") return no_namespace();
+  if (ns != "default" && ns != "empty") return no_namespace();
   const std::lock_guard lock(mutex_);
-  filter_ = filter;
+  if (ns == "default") filter_ = filter;
   Json items = Json::array();
   Json next = nullptr;
   const uint64_t last = filter.before > 0 ? std::min<uint64_t>(filter.before - 1, 18) : 18;
@@ -44,8 +44,15 @@ Result<Json> FakeEventDesk::list(std::string_view ns, const EventListFilter& fil
     }
     next = std::to_string(last);
   } else {
-    for (uint64_t i = last; i >= 17; --i) {
-      if (items.size() < filter.limit) items.push_back(shown_event(i));
+    const auto add = [&](Json event) {
+      const bool has_id = filter.id.empty() || event["id"] == filter.id;
+      if (has_id && items.size() < filter.limit) items.push_back(std::move(event));
+    };
+    for (uint64_t i = last; i >= 17 && ns == "default"; --i) add(shown_event(i));
+    for (uint64_t i = 16; i >= 15 && ns == "default" && !filter.id.empty(); --i) {
+      Json event = shown_event(i);
+      event["id"] = "twice";
+      add(std::move(event));
     }
   }
   return Json{{"items", std::move(items)},

@@ -1,0 +1,19 @@
+// What other namespaces have, for a user who has looked in the wrong one. For one thread only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/client.h"
+#include "cli/session.h"
+
+namespace millrace {
+
+/// The other namespaces for which the list that `call` returns has an item. Looks at the first ten
+/// of them, and for two seconds at most; a namespace whose list fails is not named.
+std::vector<std::string> find_in_other_namespaces(Session& session, const ApiCall& call);
+
+/// `; other namespaces have some: billing (-n billing)`, about these names; empty: there are none.
+std::string other_namespaces_text(const std::vector<std::string>& names);
+
+}  // namespace millrace
