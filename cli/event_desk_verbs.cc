@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
+#include "cli/event_lookup.h"
 #include "cli/event_reader.h"
 #include "cli/pages.h"
 #include "cli/quantity.h"
@@ -35,11 +36,11 @@ struct EventListOptions {
 };
 
 struct EventGetOptions {
-  std::string sequence;
+  std::string event;
 };
 
 struct EventReplayOptions {
-  std::string sequence;
+  std::string event;
   bool same_id = false;
   std::string to_workflow;
   std::string to_instance;
@@ -116,8 +117,9 @@ Ended list_events(Session& session, const EventListOptions& options) {
 }
 
 Ended get_event(Session& session, const EventGetOptions& options) {
-  const Reply reply =
-      TRY(session.client.send({.path = session.path({"events", options.sequence})}));
+  const Reply reply = TRY(ask_about_event(session, options.event, [&](const std::string& sequence) {
+    return session.client.send({.path = session.path({"events", sequence})});
+  }));
   session.output.item(reply.body, "sequence", {"event"});
   return ExitCode::kOk;
 }
@@ -156,7 +158,7 @@ void show_progress(Console& console, const Json& replay) {
 
 /// Begins the replay of a range, and shows its progress until it ends; Ctrl-C stops it.
 Ended replay_range(Session& session, const EventReplayOptions& options) {
-  if (options.same_id) return wrong_usage("--same-id is for one event; name its sequence");
+  if (options.same_id) return wrong_usage("--same-id is for one event; name it");
   ApiCall begin{.method = "POST", .path = session.path({"replays"})};
   begin.headers = {{"Content-Type", "application/json"}};
   begin.body = dump_json(TRY(range_body(options)));
@@ -183,18 +185,19 @@ Ended replay_range(Session& session, const EventReplayOptions& options) {
 
 Ended replay_event(Session& session, const EventReplayOptions& options) {
   const bool has_range = !options.first.empty() || !options.filter.since.empty();
-  if (options.sequence.empty() == !has_range) {
+  if (options.event.empty() == !has_range) {
     return wrong_usage(
-        "name one event by its sequence, or the begin of a range by --since or "
+        "name one event by its sequence or its id, or the begin of a range by --since or "
         "--first");
   }
   if (has_range) return replay_range(session, options);
-  const Reply reply =
-      TRY(session.client.send({.method = "POST",
-                               .path = session.path({"events", options.sequence, "replay"}),
-                               .query = {{"id", options.same_id ? "same" : ""},
-                                         {"workflow", options.to_workflow},
-                                         {"instance", options.to_instance}}}));
+  const Reply reply = TRY(ask_about_event(session, options.event, [&](const std::string& sequence) {
+    return session.client.send({.method = "POST",
+                                .path = session.path({"events", sequence, "replay"}),
+                                .query = {{"id", options.same_id ? "same" : ""},
+                                          {"workflow", options.to_workflow},
+                                          {"instance", options.to_instance}}});
+  }));
   session.output.item(reply.body, "sequence");
   return ExitCode::kOk;
 }
@@ -361,9 +364,10 @@ void add_event_desk_verbs(CommandLine& event) {
   add_page(list, listing.page);
 
   auto [get, one] = event.asking<EventGetOptions>(
-      "get", "Shows one stored event, its data, and what became of it", "millrace event get 18",
-      get_event);
-  get.option("SEQUENCE", one.sequence, "The sequence of the event, from `event list`").required();
+      "get", "Shows one stored event, its data, and what became of it",
+      "millrace event get 18\n  millrace event get pay-1", get_event);
+  get.option("EVENT", one.event, "The sequence of the event, from `event list`, or its id")
+      .required();
 
   auto [replay, replayed] = event.asking<EventReplayOptions>(
       "replay",
@@ -372,7 +376,7 @@ void add_event_desk_verbs(CommandLine& event) {
       "millrace event replay 18 --to-workflow order\n  millrace event replay --since "
       "2026-11-26T10:00:00Z --type order.placed --dry-run",
       replay_event);
-  replay.option("SEQUENCE", replayed.sequence, "The sequence of the event, from `event list`");
+  replay.option("EVENT", replayed.event, "The sequence of the event, from `event list`, or its id");
   replay.option("--since", replayed.filter.since, "All events that were stored then or later",
                 "TIME");
   replay.option("--first", replayed.first, "All events from this sequence on", "SEQUENCE");

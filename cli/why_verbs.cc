@@ -1,13 +1,14 @@
 // `millrace event why` and `millrace instance why`.
 #include "cli/why_verbs.h"
 
+#include "cli/event_lookup.h"
 #include "cli/why_text.h"
 
 namespace millrace {
 namespace {
 
 struct EventWhyOptions {
-  std::string sequence;
+  std::string event;
   ExpectedListener expected;
 };
 
@@ -25,17 +26,21 @@ Json named_by_event(Json answer) {
 }
 
 Ended explain_event(Session& session, const EventWhyOptions& options) {
-  const Reply reply =
-      TRY(session.client.send({.path = session.path({"events", options.sequence, "why"}),
-                               .query = parameters_of(options.expected)}));
+  const Reply reply = TRY(ask_about_event(session, options.event, [&](const std::string& sequence) {
+    return session.client.send({.path = session.path({"events", sequence, "why"}),
+                                .query = parameters_of(options.expected)});
+  }));
   show_why_of_event(session, reply.body);
   return ExitCode::kOk;
 }
 
 Ended explain_instance(Session& session, const InstanceWhyOptions& options) {
+  const auto ask = [&](const std::string& sequence) {
+    return session.client.send({.path = session.path({"instances", options.id, "why"}),
+                                .query = {{"event", sequence}, {"limit", options.limit}}});
+  };
   const Reply reply =
-      TRY(session.client.send({.path = session.path({"instances", options.id, "why"}),
-                               .query = {{"event", options.event}, {"limit", options.limit}}}));
+      TRY(options.event.empty() ? ask("") : ask_about_event(session, options.event, ask));
   if (session.output.format() == Format::kTable) {
     session.console.out << why_of_instance_text(reply.body);
   } else if (session.output.format() == Format::kName) {
@@ -77,10 +82,11 @@ void add_event_why_verb(CommandLine& event) {
   auto [why, options] = event.asking<EventWhyOptions>(
       "why", "Shows what an event woke or started, the nearest listeners that it did not, and why",
       "millrace event why 18\n  "
+      "millrace event why pay-1\n  "
       "millrace event why 18 --instance 0190b5a4-7c1e-7f2a-8000-0123456789ab\n  "
       "millrace event why 18 --attribute orderid --value o-1742",
       explain_event);
-  why.option("SEQUENCE", options.sequence, "The sequence of the event, from `event list`")
+  why.option("EVENT", options.event, "The sequence of the event, from `event list`, or its id")
       .required();
   add_expected_listener(why, options.expected);
 }
@@ -94,10 +100,11 @@ void add_instance_why_verb(CommandLine& instance) {
       "millrace instance why 0190b5a4-7c1e-7f2a-8000-0123456789ab --event 18",
       explain_instance);
   why.option("id", options.id, "Id of the instance", "ID").required();
-  why.option("--event", options.event,
-             "Only the event with this sequence (default: the newest events of the types that the "
-             "instance waits for)",
-             "SEQUENCE");
+  why.option(
+      "--event", options.event,
+      "Only the event with this sequence or id (default: the newest events of the types that "
+      "the instance waits for)",
+      "EVENT");
   why.option("--limit", options.limit, "Show so many events, 100 at most (default: 20)", "N");
 }
 

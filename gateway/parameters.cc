@@ -91,7 +91,9 @@ Result<uint64_t> sequence_of(const Request& request) {
   if (const std::optional<uint64_t> number = whole_number(text)) return *number;
   return fail(
       "event.not_found",
-      fmt::format("{} is not the sequence of an event; expected a number", in_quotes(text)));
+      fmt::format("{} is not the sequence of an event; expected a number, which the list of events "
+                  "with the parameter `id` shows for an id",
+                  in_quotes(text)));
 }
 
 std::string text_parameter(const Request& request, std::string_view name) {

@@ -35,6 +35,8 @@ constexpr ErrorEntry kProgramErrors[] = {
      "Name a file with `states`."},
     {"cli.no_key", 0, "The language has no key of this name.",
      "Use a key that the message proposes."},
+    {"cli.several_events", 0, "Several events have the id that names one.",
+     "Name the event by its sequence, which the message shows."},
     {"cli.usage", 0, "The command line is wrong.", "Run `millrace COMMAND --help`."},
     {"client.answer", 0,
      "The server answered with something other than JSON, or with JSON of another form.",

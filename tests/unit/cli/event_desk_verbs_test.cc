@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/event_lookup.h"
 #include "orchestrator/service/live_sink.h"
 #include "tests/unit/cli/cli_fixture.h"
 #include "tests/unit/gateway/fake_service.h"
@@ -61,6 +62,49 @@ TEST_F(EventDeskVerbs, ReplayOneEvent) {
   EXPECT_EQ(run({"event", "replay", "18", "--same-id"}).code, 6);
   EXPECT_EQ(run({"event", "replay", "17"}).code, 3);
   EXPECT_EQ(run({"event", "replay", "18", "--to-workflow", "a", "--to-instance", kId}).code, 2);
+}
+
+TEST_F(EventDeskVerbs, TakeTheIdOfAnEventInPlaceOfItsSequence) {
+  EXPECT_EQ(run({"event", "get", "e-18", "-o", "name"}).out, "18\n");
+  EXPECT_EQ(run({"event", "replay", "e-18", "--to-workflow", "order", "-o", "name"}).out, "19\n");
+  EXPECT_EQ(service_.stored_events.last_replay().sequence, 18U);
+  EXPECT_EQ(run({"event", "why", "e-18", "-o", "name"}).out, "18\n");
+  EXPECT_EQ(run({"instance", "why", kId, "--event", "e-17"}).code, 0);
+  EXPECT_EQ(service_.whys.last_sequence(), 17U);
+  EXPECT_EQ(run({"event", "get", ""}).code, 2);
+}
+
+TEST_F(EventDeskVerbs, RefuseAnIdThatSeveralEventsHave) {
+  const CommandOutput refused = run({"event", "replay", "twice"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.err,
+            "millrace: 2 events in namespace default have the id \"twice\"; name one by its "
+            "sequence:\n"
+            "  16  2021-09-01T12:00:00.000Z  order.placed  shop\n"
+            "  15  2021-09-01T12:00:00.000Z  order.placed  shop\n");
+}
+
+TEST_F(EventDeskVerbs, SayWhereAnIdWasNotFoundAndWhereItIs) {
+  ASSERT_EQ(run({"namespace", "create", "empty"}).code, 0);
+  const CommandOutput lost = run({"-n", "empty", "event", "get", "e-18"});
+  EXPECT_EQ(lost.code, 3);
+  EXPECT_EQ(
+      lost.err,
+      "millrace: no event in namespace empty has the id \"e-18\" (all 2 messages were looked "
+      "at); other namespaces have some: default (-n default); `millrace -n empty event list` lists "
+      "the events, `millrace -n empty dlq list` the messages that could not be used\n");
+  const std::string neither = run({"event", "why", "9"}).err;
+  EXPECT_TRUE(
+      neither.starts_with("millrace: there is none; no event in namespace default has the "
+                          "id \"9\" ("))
+      << neither;
+}
+
+TEST_F(EventDeskVerbs, QuoteAWordForAShellIfItNeedsQuotes) {
+  EXPECT_EQ(shell_word("order-7.eu:/a"), "order-7.eu:/a");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("it's"), R"('it'\''s')");
+  EXPECT_EQ(shell_word(""), "''");
 }
 
 TEST_F(EventDeskVerbs, SayThatThereAreNoEventsAndWhereSomeAre) {
