@@ -8,6 +8,11 @@ namespace {
 /// What was decided about one listener and one event.
 Json verdict_members() {
   using namespace schema;
+  const Json near_group = object({
+      {"correlate", map(text(), "The attributes that the events of the group share.")},
+      {"has", list(text(), "The missing types of which the group has events.")},
+      {"hint?", word({"case", "space", "zeros"})},
+  });
   return object({
       {"verdict",
        word({"woke", "started", "filled", "grouped", "predicate", "before", "after", "unread",
@@ -16,6 +21,8 @@ Json verdict_members() {
       {"predicates", list(ref("JudgedPredicate"))},
       {"lookbackFrom?", instant("From when on the state takes events that came before its wait.")},
       {"waitsFor?", list(text(), "The types of events that are still missing.")},
+      {"correlate?", map(text(), "The attributes by which the event is grouped.")},
+      {"nearGroups?", list(near_group, "Other groups that have events of the missing types.")},
   });
 }
 

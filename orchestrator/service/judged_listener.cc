@@ -1,9 +1,16 @@
 #include "orchestrator/service/judged_listener.h"
 
+#include <utility>
+
 #include <fmt/format.h>
+
+#include "base/excerpt.h"
 
 namespace millrace {
 namespace {
+
+/// The longest value of a correlation, in bytes, that an answer shows.
+constexpr size_t kMostOfACorrelation = 256;
 
 std::string in_list(const std::vector<std::string>& names) {
   std::string list;
@@ -73,6 +80,36 @@ std::string unread_says(const EventStanding& event) {
   return fmt::format("the event is in the stream and not applied yet{}{}", behind, why);
 }
 
+/// `orderid` "o-1", `shop` "s"
+std::string values_in_words(const CorrelationValues& values) {
+  std::string words;
+  for (const auto& [name, value] : values) {
+    words += fmt::format("{}`{}` \"{}\"", words.empty() ? "" : ", ", name, excerpt(value));
+  }
+  return words;
+}
+
+std::string grouped_says(const JudgedListener& one, bool is_test) {
+  if (!one.note.empty()) return one.note;
+  std::string text = fmt::format("the event {} in a group{}{}", is_test ? "would wait" : "waits",
+                                 one.waits_for.empty() ? "" : " for ", in_list(one.waits_for));
+  if (one.correlation.empty()) return text;
+  text += " with " + values_in_words(one.correlation);
+  for (const NearGroup& other : one.near_groups) {
+    text += fmt::format("; another group, with {}, has {}", values_in_words(other.values),
+                        in_list(other.has));
+    if (other.hint) text += fmt::format(" ({})", sentence_of({*other.hint, ""}, ""));
+  }
+  return text + "; `millrace group list` lists the groups";
+}
+
+/// The values, cut after kMostOfACorrelation bytes each.
+Json json_of(const CorrelationValues& values) {
+  Json json = Json::object();
+  for (const auto& [name, value] : values) json[name] = shorten(value, kMostOfACorrelation);
+  return json;
+}
+
 }  // namespace
 
 bool is_early(const JudgedListener& one, const EventStanding& event) {
@@ -92,9 +129,7 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
       return fmt::format("the event {} one entry of the state, which then waits for {}",
                          is_test ? "would fill" : "filled", in_list(one.waits_for));
     case Verdict::kGrouped:
-      if (!one.note.empty()) return one.note;
-      return fmt::format("the event {} in a group{}{}", is_test ? "would wait" : "waits",
-                         one.waits_for.empty() ? "" : " for ", in_list(one.waits_for));
+      return grouped_says(one, is_test);
     case Verdict::kPredicate:
       return one.note.empty() ? predicates_say(one.result) : one.note;
     case Verdict::kBefore:
@@ -158,6 +193,12 @@ Json verdict_json(const JudgedListener& one, const EventStanding& event,
             {"predicates", std::move(predicates)}};
   if (one.window_from) json["lookbackFrom"] = format_rfc3339(*one.window_from);
   if (!one.waits_for.empty()) json["waitsFor"] = one.waits_for;
+  if (!one.correlation.empty()) json["correlate"] = json_of(one.correlation);
+  for (const NearGroup& other : one.near_groups) {
+    Json group{{"correlate", json_of(other.values)}, {"has", other.has}};
+    if (other.hint) group["hint"] = to_string(*other.hint);
+    json["nearGroups"].push_back(std::move(group));
+  }
   return json;
 }
 

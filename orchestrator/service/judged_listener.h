@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -31,11 +32,23 @@ struct EventStanding {
   Fingerprint known_as{};     ///< of its namespace, source and id
 };
 
+/// The attributes of `correlate` and their values, in the order of the start.
+using CorrelationValues = std::vector<std::pair<std::string, std::string>>;
+
+/// Another group of an eventsAnd start than that of the event.
+struct NearGroup {
+  CorrelationValues values;
+  std::vector<std::string> has;    ///< of the types that the event waits for: those that it has
+  std::optional<Hint::Kind> hint;  ///< how the only other value probably came to differ
+};
+
 struct JudgedListener {
   bool is_start = false;
   std::string workflow;
   /// Of a start: the instance that it started, or because of which it is skipped.
   std::optional<InstanceId> instance;
+  /// Of an instance that waits or has waited: when it started.
+  std::optional<TimePoint> started;
   std::string state;               ///< of an instance
   std::optional<TimePoint> since;  ///< of an instance: when it entered the state; of a start:
                                    ///< when its definition was applied
@@ -46,22 +59,29 @@ struct JudgedListener {
   Verdict verdict = Verdict::kPredicate;
   FilterResult result;
   std::vector<std::string> waits_for;  ///< of kFilled and kGrouped: the types that still miss
+  CorrelationValues correlation;       ///< of kGrouped: by which values the event is grouped
+  std::vector<NearGroup> near_groups;  ///< of kGrouped: groups with an event of a missing type
   std::vector<std::string> lacks;      ///< of kCorrelation: the attributes that the event lacks
   std::string note;                    ///< says what the verdict alone does not; may be empty
 };
 
+/// How long the event came before the wait, or the definition of the start; nullopt: the verdict is
+/// another one, or the times do not show it, since those of events are of the clock of the broker.
+std::optional<Duration> early_by(const JudgedListener& one, const EventStanding& event);
+
 /// Whether the event came before the instance listened, and is in the window of its state.
 bool is_early(const JudgedListener& one, const EventStanding& event);
 
-/// What the verdict means, and what to do, as sentences. Has no value of the event or a predicate.
+/// What the verdict means, and what to do, as sentences. Has no value of a predicate, and of the
+/// event only excerpts of the values by which it is grouped.
 std::string says(const JudgedListener& one, const EventStanding& event);
 
 /// {"attribute","kind","asks","got","holds","hint"?,"says"?}: what is asked is disclosed, values of
 /// secrets are masked in `got` too, and a predicate of which something is hidden has no hint.
 Json to_json(const PredicateResult& one, const Disclosure& disclosure);
 
-/// The members that describe the verdict: "verdict", "says", "predicates", "lookbackFrom"? and
-/// "waitsFor"?.
+/// The members that describe the verdict: "verdict", "says", "predicates", "lookbackFrom"?,
+/// "waitsFor"?, "correlate"?, "nearGroups"? and "early"?.
 Json verdict_json(const JudgedListener& one, const EventStanding& event,
                   const Disclosure& disclosure);
 

@@ -8,6 +8,7 @@
 #include "matchers/correlation.h"
 #include "model/event_target.h"
 #include "orchestrator/service/instance_walk.h"
+#include "orchestrator/service/near_groups.h"
 #include "orchestrator/service/past_waits.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/group_rows.h"
@@ -216,7 +217,11 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
     const bool is_closed = on_workflows_.at(record.number).is_closed;
     one.note = left_group_says(start, is_closed, standing_.stamped);
   }
-  if (one.verdict != Verdict::kGrouped) one.waits_for.clear();
+  if (one.verdict != Verdict::kGrouped) {
+    one.waits_for.clear();
+  } else if (++grouped_ <= bounds_.grouped) {
+    TRY(add_near_groups(place_.view, record, start, event_.attributes, one));
+  }
   if (one.verdict != Verdict::kStarted && one.verdict != Verdict::kSkipped) one.instance.reset();
   judged_.push_back(std::move(one));
   return {};
@@ -353,6 +358,7 @@ Status ListenerJudging::add_waiting(const Instance& head) {
   if (seen_.contains(head.id)) return {};
   const Listener* best = nullptr;
   JudgedListener one{.instance = head.id,
+                     .started = head.started_at,
                      .since = head.state_from,
                      .listens_from = head.listen_from.event,
                      .sealed = head.sealed};

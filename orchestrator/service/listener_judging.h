@@ -32,6 +32,7 @@ struct JudgingBounds {
   size_t listeners = 1'000;                   ///< of instances, that are judged
   size_t heads = 20'000;                      ///< of instances, that are read
   size_t effects = 100;                       ///< on instances, that are looked up
+  size_t grouped = 20;                        ///< starts whose other groups are looked at
   std::chrono::milliseconds walk{50};         ///< for reading the heads
 };
 
@@ -118,6 +119,7 @@ class ListenerJudging {
   size_t looked_ = 0;
   size_t looked_entering_ = 0;  ///< instances that do not listen yet
   size_t looked_heads_ = 0;
+  size_t grouped_ = 0;  ///< starts in one of whose groups the event waits
   bool is_complete_ = true;
   Duration walk_ends_{};
   Status walk_status_;

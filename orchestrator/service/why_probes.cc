@@ -33,12 +33,7 @@ class ProbeList {
 
   void add_variants(std::string_view attribute, std::string_view value) {
     if (value.size() > kMostOfAProbe) return;
-    add(attribute, value);
-    add(attribute, mapped(value, 'A', 'Z'));
-    add(attribute, mapped(value, 'a', 'z'));
-    add(attribute, stripped(value));
-    const size_t digit = value.find_first_not_of('0');
-    if (digit != std::string_view::npos && digit > 0) add(attribute, value.substr(digit));
+    for (const std::string& variant : variants_of(value)) add(attribute, variant);
   }
 
   std::vector<ListenerIndex::Probe> take() && { return std::move(list_); }
@@ -55,6 +50,14 @@ std::string text_of_member(const Json& value) {
 }
 
 }  // namespace
+
+std::vector<std::string> variants_of(std::string_view value) {
+  std::vector<std::string> variants = {std::string(value), mapped(value, 'A', 'Z'),
+                                       mapped(value, 'a', 'z'), std::string(stripped(value))};
+  const size_t digit = value.find_first_not_of('0');
+  if (digit != std::string_view::npos && digit > 0) variants.emplace_back(value.substr(digit));
+  return variants;
+}
 
 std::vector<ListenerIndex::Probe> probes_of(const JudgedEvent& event, const WhyFilter& filter) {
   ProbeList list;

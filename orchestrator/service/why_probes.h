@@ -20,4 +20,8 @@ inline constexpr size_t kMostOfAProbe = 256;
 /// white space at the ends and without leading zeros. Each probe occurs once.
 std::vector<ListenerIndex::Probe> probes_of(const JudgedEvent& event, const WhyFilter& filter);
 
+/// The value as it is, in lower case, in upper case, without white space at the ends, and without
+/// leading zeros if it has some.
+std::vector<std::string> variants_of(std::string_view value);
+
 }  // namespace millrace

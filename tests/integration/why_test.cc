@@ -135,9 +135,12 @@ TEST_F(Why, ShowsHalfAnEventAnd) {
 TEST_F(Why, ShowsHalfAnEventsAndStart) {
   millrace_.apply(kPair);
   send({"--attr", "orderid=o-42"});
-  EXPECT_THAT(why_last(), HasSubstr("Grouped: the event waits in a group for `packed`"));
+  EXPECT_THAT(why_last(), HasSubstr("Grouped: the event waits in a group for `packed` with "
+                                    "`orderid` \"o-42\"; `millrace group list`"));
   send({"--attr", "orderid=O-42"}, "packed");
-  EXPECT_THAT(why_last(), HasSubstr("Grouped: the event waits in a group for `paid`"));
+  EXPECT_THAT(why_last(), HasSubstr("Grouped: the event waits in a group for `paid` with `orderid` "
+                                    "\"O-42\"; another group, with `orderid` \"o-42\", has `paid` "
+                                    "(the two differ in upper and lower case only)"));
   send({}, "packed");
   EXPECT_THAT(why_last(), HasSubstr("Correlation: the event lacks an attribute by which the events "
                                     "of a group are found: `orderid`"));
