@@ -8,6 +8,10 @@ namespace {
 /// What was decided about one listener and one event.
 Json verdict_members() {
   using namespace schema;
+  const Json early = object({
+      {"seconds", number("How long the event came before the wait, or the definition.")},
+      {"startedAfterEvent?", flag("Whether the instance started after the event.")},
+  });
   const Json near_group = object({
       {"correlate", map(text(), "The attributes that the events of the group share.")},
       {"has", list(text(), "The missing types of which the group has events.")},
@@ -21,6 +25,7 @@ Json verdict_members() {
       {"predicates", list(ref("JudgedPredicate"))},
       {"lookbackFrom?", instant("From when on the state takes events that came before its wait.")},
       {"waitsFor?", list(text(), "The types of events that are still missing.")},
+      {"early?", early},
       {"correlate?", map(text(), "The attributes by which the event is grouped.")},
       {"nearGroups?", list(near_group, "Other groups that have events of the missing types.")},
   });

@@ -66,6 +66,32 @@ std::string before_says(const JudgedListener& one, const EventStanding& event) {
   return fmt::format("the event came before the wait began{}; {}", began, early_says(one, event));
 }
 
+/// A length of time in the unit that shows it best: `250 ms`, `3.3 s`, `5 min`, `3 h`, `12 d`.
+std::string length_in_words(Duration length) {
+  const int64_t millis = length.count();
+  if (millis < 1'000) return fmt::format("{} ms", millis);
+  if (millis < 120'000) return fmt::format("{}.{} s", millis / 1'000, millis % 1'000 / 100);
+  if (millis < int64_t{120} * 60'000) return fmt::format("{} min", millis / 60'000);
+  if (millis < int64_t{48} * 3'600'000) return fmt::format("{} h", millis / 3'600'000);
+  return fmt::format("{} d", millis / 86'400'000);
+}
+
+bool started_after(const JudgedListener& one, const EventStanding& event) {
+  return one.started && *one.started > event.stamped;
+}
+
+/// How much too early the event came; empty: that is not known.
+std::string early_in_words(const JudgedListener& one, const EventStanding& event) {
+  const std::optional<Duration> by = early_by(one, event);
+  if (!by) return "";
+  const std::string length = length_in_words(*by);
+  if (one.is_start) return fmt::format(". It came {} before", length);
+  return fmt::format(". It came {} before the wait began; the instance {}", length,
+                     started_after(one, event)
+                         ? "started after the event"
+                         : "had started before the event, and only its wait began after it");
+}
+
 std::string unread_says(const EventStanding& event) {
   if (event.position && *event.position <= event.applied) {
     return "the event matches, and the turn of this listener has not come yet; ask again";
@@ -112,6 +138,12 @@ Json json_of(const CorrelationValues& values) {
 
 }  // namespace
 
+std::optional<Duration> early_by(const JudgedListener& one, const EventStanding& event) {
+  if (one.verdict != Verdict::kBefore || !one.note.empty()) return std::nullopt;
+  if (!one.since || !event.position || *one.since <= event.stamped) return std::nullopt;
+  return *one.since - event.stamped;
+}
+
 bool is_early(const JudgedListener& one, const EventStanding& event) {
   return one.window_from && one.listens_from && event.position &&
          event.position->stream == one.listens_from->stream &&
@@ -133,7 +165,7 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
     case Verdict::kPredicate:
       return one.note.empty() ? predicates_say(one.result) : one.note;
     case Verdict::kBefore:
-      return one.note.empty() ? before_says(one, event) : one.note;
+      return one.note.empty() ? before_says(one, event) + early_in_words(one, event) : one.note;
     case Verdict::kAfter:
       return one.note;
     case Verdict::kUnread:
@@ -194,6 +226,10 @@ Json verdict_json(const JudgedListener& one, const EventStanding& event,
   if (one.window_from) json["lookbackFrom"] = format_rfc3339(*one.window_from);
   if (!one.waits_for.empty()) json["waitsFor"] = one.waits_for;
   if (!one.correlation.empty()) json["correlate"] = json_of(one.correlation);
+  if (const auto by = early_by(one, event)) {
+    json["early"] = {{"seconds", static_cast<double>(by->count()) / 1'000}};
+    if (one.started) json["early"]["startedAfterEvent"] = started_after(one, event);
+  }
   for (const NearGroup& other : one.near_groups) {
     Json group{{"correlate", json_of(other.values)}, {"has", other.has}};
     if (other.hint) group["hint"] = to_string(*other.hint);

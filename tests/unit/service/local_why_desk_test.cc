@@ -64,7 +64,34 @@ TEST_F(LocalWhyDeskTest, SayThatTheEventCameBeforeTheWait) {
       "the event came before the wait began: the instance waits for events after #2, and this "
       "one is #1 (of 2023-11-14T22:13:21.000Z; the state was entered at 2023-11-14T22:13:20.000Z); "
       "send the event again (`millrace event replay`), start the instance earlier, or write "
-      "`lookback` in the definition, so that the state also takes events that came before");
+      "`lookback` in the definition, so that the state also takes events that came before")
+      << "the times do not show that the event came earlier";
+  EXPECT_FALSE(why["near"][0].contains("early"));
+}
+
+TEST_F(LocalWhyDeskTest, SayHowLongTheEventCameBeforeTheWait) {
+  const WorkflowNumber order = apply(kOrder);
+  send(R"(,"orderid":"o-1")");
+  apply_event(1);
+  Instance instance = waiting(order, 1, "o-1", 1);
+  instance.started_at = clock.time + std::chrono::milliseconds(2'100);
+  instance.execution_from = instance.runs_from = instance.started_at;
+  instance.state_from = clock.time + std::chrono::milliseconds(3'390);
+  add(instance);
+  const Json late = of_event(1)["near"][0];
+  EXPECT_EQ(late["verdict"], "before");
+  EXPECT_THAT(late["says"].get<std::string>(),
+              HasSubstr(". It came 3.3 s before the wait began; the instance started after the "
+                        "event"));
+  EXPECT_EQ(late["early"], Json::parse(R"({"seconds": 3.39, "startedAfterEvent": true})"));
+  EXPECT_EQ(of_instance(1)["events"][0]["early"], late["early"]);
+
+  instance.started_at = clock.time - seconds(60);
+  instance.execution_from = instance.runs_from = instance.started_at;
+  store(instance);
+  const Json waits = of_event(1)["near"][0];
+  EXPECT_THAT(waits["says"].get<std::string>(), HasSubstr("the instance had started before"));
+  EXPECT_EQ(waits["early"]["startedAfterEvent"], false);
 }
 
 TEST_F(LocalWhyDeskTest, SayThatTheDefinitionIsNewerThanTheEvent) {
@@ -72,7 +99,9 @@ TEST_F(LocalWhyDeskTest, SayThatTheDefinitionIsNewerThanTheEvent) {
   apply_event(1);
   now = clock.time + seconds(5);
   apply(kStart);
-  EXPECT_THAT(verdicts(of_event(1)), ElementsAre("start shop before"));
+  const Json why = of_event(1);
+  EXPECT_THAT(verdicts(why), ElementsAre("start shop before"));
+  EXPECT_EQ(why["near"][0]["early"], Json::parse(R"({"seconds": 5.0})"));
 }
 
 TEST_F(LocalWhyDeskTest, SayThatTheEventIsNotAppliedYetAndWhy) {

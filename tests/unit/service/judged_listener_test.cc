@@ -1,0 +1,66 @@
+// What an answer says about an event that came too early.
+#include "orchestrator/service/judged_listener.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+TEST(JudgedListener, SaysHowLongTheEventCameBefore) {
+  constexpr int64_t kSecond = 1'000;
+  constexpr int64_t kHour = 3'600 * kSecond;
+  struct Row {
+    int64_t millis;  ///< from the event to the begin of the wait
+    std::string length;
+  };
+  const Row rows[] = {
+      {1, "1 ms"},
+      {999, "999 ms"},
+      {1'000, "1.0 s"},
+      {3'390, "3.3 s"},
+      {119'999, "119.9 s"},
+      {120 * kSecond, "2 min"},
+      {2 * kHour - 1, "119 min"},
+      {2 * kHour, "2 h"},
+      {48 * kHour - 1, "47 h"},
+      {48 * kHour, "2 d"},
+  };
+  const TimePoint came = from_millis(1'700'000'000'000);
+  const EventStanding event{.position = EventPosition{1, 7}, .stamped = came};
+  for (const Row& row : rows) {
+    const JudgedListener one{.workflow = "order",
+                             .instance = InstanceId{},
+                             .started = came,
+                             .since = came + Duration(row.millis),
+                             .verdict = Verdict::kBefore};
+    const std::string text = says(one, event);
+    EXPECT_NE(text.find(". It came " + row.length + " before the wait began; the instance had "),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(early_by(one, event), Duration(row.millis));
+  }
+}
+
+TEST(JudgedListener, SaysNothingOfATimeThatIsNotKnown) {
+  const TimePoint came = from_millis(1'700'000'000'000);
+  const EventStanding event{.position = EventPosition{1, 7}, .stamped = came};
+  const JudgedListener late{.since = came + Duration(5), .verdict = Verdict::kBefore};
+  ASSERT_TRUE(early_by(late, event));
+  JudgedListener one = late;
+  one.since = came;
+  EXPECT_FALSE(early_by(one, event)) << "the clocks of broker and engine differ";
+  one = late;
+  one.since.reset();
+  EXPECT_FALSE(early_by(one, event));
+  one = late;
+  one.note = "the instance is not in a state that waits";
+  EXPECT_FALSE(early_by(one, event));
+  EXPECT_EQ(says(one, event), one.note);
+  one = late;
+  one.verdict = Verdict::kPredicate;
+  EXPECT_FALSE(early_by(one, event));
+  EXPECT_FALSE(early_by(late, {})) << "a test event";
+}
+
+}  // namespace
+}  // namespace millrace
