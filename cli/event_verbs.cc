@@ -106,7 +106,7 @@ Ended try_event(Session& session, const TryOptions& options) {
   call.path = session.path({"events", "try"});
   call.query = parameters_of(options.expected);
   const Reply reply = TRY(session.client.send(call));
-  show_why_of_event(session, reply.body);
+  show_why_of_event(session, reply.body, options.expected.all);
   return ExitCode::kOk;
 }
 

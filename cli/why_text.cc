@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
+#include "cli/event_lookup.h"
 #include "cli/output.h"
 
 namespace millrace {
@@ -13,6 +15,9 @@ namespace {
 
 constexpr std::string_view kTick = "\u2713";
 constexpr std::string_view kCross = "\u2717";
+
+/// How many misses are shown whole.
+constexpr size_t kMostWhole = 3;
 
 /// The text of a member; empty if it is missing.
 std::string member_text(const Json& object, const char* key) {
@@ -89,8 +94,8 @@ std::string event_line(const Json& event) {
   return line + "\n";
 }
 
-/// `Instance 0190… of order, state pay, since 10:22`, or `Start of order`.
-std::string listener_title(const Json& one) {
+/// `Instance 0190… of order, state pay`, or `Start of order`.
+std::string listener_name(const Json& one) {
   const bool is_start = member_text(one, "kind") == "start";
   const std::string workflow = member_text(one, "workflow");
   std::string title =
@@ -98,6 +103,13 @@ std::string listener_title(const Json& one) {
                : fmt::format("Instance {} of {}", member_text(one, "instance"), workflow);
   const std::string state = member_text(one, "state");
   if (!state.empty()) title += ", state " + state;
+  return title;
+}
+
+/// The name, and since when it listens: `…, since 10:22`.
+std::string listener_title(const Json& one) {
+  const bool is_start = member_text(one, "kind") == "start";
+  std::string title = listener_name(one);
   const std::string since = member_text(one, "since");
   if (!since.empty()) title += fmt::format(", {} {}", is_start ? "applied" : "since", since);
   if (is_start && one.contains("instance")) title += ", instance " + member_text(one, "instance");
@@ -109,6 +121,72 @@ std::string verdict_lines(const Json& one) {
   return fmt::format("     {}: {}\n{}", capital(member_text(one, "verdict")),
                      member_text(one, "says"), predicate_lines(member_list(one, "predicates")));
 }
+
+/// Whether the event had no effect on the listener.
+bool is_miss(const Json& one) {
+  const std::string verdict = member_text(one, "verdict");
+  return verdict != "woke" && verdict != "started" && verdict != "filled" && verdict != "grouped" &&
+         verdict != "paused";
+}
+
+/// The main clause of the sentence of a verdict.
+std::string main_clause(const std::string& says) {
+  return says.substr(0, std::min({says.find("; "), says.find(": "), says.find(". ")}));
+}
+
+/// Why a listener missed the event, on one line: the first predicate that does not hold.
+std::string reason_text(const Json& one) {
+  for (const Json& predicate : member_list(one, "predicates")) {
+    if (predicate.value("holds", false)) continue;
+    const bool is_equality = member_text(predicate, "kind") == "equals";
+    const bool has_value = predicate.contains("got") && !predicate["got"].is_null();
+    return fmt::format("`{}` {} \"{}\", the event has {}", member_text(predicate, "attribute"),
+                       is_equality ? "is" : "matches", excerpt(member_text(predicate, "asks")),
+                       has_value ? fmt::format("\"{}\"", excerpt(member_text(predicate, "got")))
+                                 : "no such attribute");
+  }
+  return fmt::format("{}: {}", member_text(one, "verdict"), main_clause(member_text(one, "says")));
+}
+
+/// The command that sends an event again that came too early, to the only listener that missed it.
+/// `to`: the option of the command; empty: the event came not too early, or is a test event.
+std::string replay_line(const Json& event, const Json& one, const std::string& to,
+                        const WhyTextOptions& options) {
+  if (!one.contains("early") || !event.contains("sequence")) return "";
+  return fmt::format("     Send it again: millrace -n {} event replay {} {}\n",
+                     shell_word(options.ns), member_text(event, "sequence"), to);
+}
+
+/// Numbered items, the nearest first: the effects and the nearest misses whole, of the other misses
+/// a line each.
+class NearList {
+ public:
+  explicit NearList(const WhyTextOptions& options) : options_(options) {}
+
+  /// `whole`: its title and lines; `name`: what names it on one line.
+  void add(const Json& one, const std::string& whole, const std::string& name) {
+    ++number_;
+    if (is_miss(one)) ++misses_;
+    if (options_.shows_all || !is_miss(one) || misses_ <= kMostWhole) {
+      text_ += fmt::format("\n{:>3}. {}", number_, whole);
+      return;
+    }
+    if (misses_ == kMostWhole + 1) text_ += "\n";
+    text_ += fmt::format("{:>3}. {}: {}\n", number_, name, reason_text(one));
+  }
+
+  std::string text() const {
+    const std::string_view order = number_ > 1 ? "Nearest first:\n" : "";
+    const bool is_cut = !options_.shows_all && misses_ > kMostWhole;
+    return fmt::format("{}{}{}", order, text_, is_cut ? "`--all` shows each of them whole.\n" : "");
+  }
+
+ private:
+  const WhyTextOptions& options_;
+  std::string text_;
+  size_t number_ = 0;
+  size_t misses_ = 0;
+};
 
 std::string effects_line(const Json& answer) {
   if (!answer.contains("effects")) return "Not sent: this is what it would do.\n";
@@ -163,8 +241,9 @@ std::string events_line(const Json& answer, size_t shown) {
 
 }  // namespace
 
-std::string why_of_event_text(const Json& answer) {
-  std::string text = event_line(answer.value("event", Json::object())) + effects_line(answer);
+std::string why_of_event_text(const Json& answer, const WhyTextOptions& options) {
+  const Json event = answer.value("event", Json::object());
+  std::string text = event_line(event) + effects_line(answer);
   if (answer.contains("deadLetter")) {
     const Json& letter = answer["deadLetter"];
     text += fmt::format("It became dead letter {}, {}: {}\n", member_text(letter, "id"),
@@ -176,10 +255,17 @@ std::string why_of_event_text(const Json& answer) {
   }
   const bool listens = answer.value("looked", size_t{0}) + answer.value("of", size_t{0}) > 0;
   text += listens ? looked_line(answer) : nothing_listens(answer);
-  size_t number = 0;
+  NearList near(options);
   for (const Json& one : member_list(answer, "near")) {
-    text += fmt::format("\n{:>3}. {}\n{}", ++number, listener_title(one), verdict_lines(one));
+    const bool is_start = member_text(one, "kind") == "start";
+    const std::string to = is_start ? "--to-workflow " + member_text(one, "workflow")
+                                    : "--to-instance " + member_text(one, "instance");
+    near.add(one,
+             fmt::format("{}\n{}{}", listener_title(one), verdict_lines(one),
+                         replay_line(event, one, to, options)),
+             listener_name(one));
   }
+  text += near.text();
   const Json& others = member_list(answer, "others");
   if (!others.empty()) text += "\nThe others:\n";
   for (const Json& one : others) {
@@ -188,7 +274,7 @@ std::string why_of_event_text(const Json& answer) {
   return text;
 }
 
-std::string why_of_instance_text(const Json& answer) {
+std::string why_of_instance_text(const Json& answer, const WhyTextOptions& options) {
   const Json instance = answer.value("instance", Json::object());
   std::string text =
       fmt::format("Instance {} of {}: {}, state {}, since {}\n", member_text(instance, "id"),
@@ -227,11 +313,15 @@ std::string why_of_instance_text(const Json& answer) {
                     events.empty() ? "have these types" : "fit, and this one got none", elsewhere);
   }
   if (!events.empty() && answer.contains("of")) text += events_line(answer, events.size());
-  size_t number = 0;
+  NearList near(options);
+  const std::string to = "--to-instance " + member_text(instance, "id");
   for (const Json& one : events) {
-    text += fmt::format("\n{:>3}. {}{}", ++number, event_line(one), verdict_lines(one));
+    near.add(
+        one, event_line(one) + verdict_lines(one) + replay_line(one, one, to, options),
+        fmt::format("Event #{} {} of {}, id {}", member_text(one, "sequence"),
+                    member_text(one, "type"), member_text(one, "source"), member_text(one, "id")));
   }
-  return text;
+  return text + near.text();
 }
 
 }  // namespace millrace

@@ -8,10 +8,16 @@
 
 namespace millrace {
 
+struct WhyTextOptions {
+  std::string ns = "default";  ///< for the commands that the text names
+  /// Show all misses whole; otherwise only the nearest three are, and each other one is a line.
+  bool shows_all = false;
+};
+
 /// The answer about an event: which listeners were near.
-std::string why_of_event_text(const Json& answer);
+std::string why_of_event_text(const Json& answer, const WhyTextOptions& options = {});
 
 /// The answer about an instance: which events were near.
-std::string why_of_instance_text(const Json& answer);
+std::string why_of_instance_text(const Json& answer, const WhyTextOptions& options = {});
 
 }  // namespace millrace

@@ -16,6 +16,7 @@ struct InstanceWhyOptions {
   std::string id;
   std::string event;
   std::string limit;
+  bool shows_all = false;
 };
 
 /// In the format name: the sequence of the event, or its id if it was not sent.
@@ -30,7 +31,7 @@ Ended explain_event(Session& session, const EventWhyOptions& options) {
     return session.client.send({.path = session.path({"events", sequence, "why"}),
                                 .query = parameters_of(options.expected)});
   }));
-  show_why_of_event(session, reply.body);
+  show_why_of_event(session, reply.body, options.expected.all);
   return ExitCode::kOk;
 }
 
@@ -42,7 +43,8 @@ Ended explain_instance(Session& session, const InstanceWhyOptions& options) {
   const Reply reply =
       TRY(options.event.empty() ? ask("") : ask_about_event(session, options.event, ask));
   if (session.output.format() == Format::kTable) {
-    session.console.out << why_of_instance_text(reply.body);
+    session.console.out << why_of_instance_text(reply.body,
+                                                {.ns = session.ns, .shows_all = options.shows_all});
   } else if (session.output.format() == Format::kName) {
     session.output.item(reply.body["instance"], "id");
   } else {
@@ -59,6 +61,8 @@ void add_expected_listener(Verb& verb, ExpectedListener& expected) {
               "Also show listeners that ask for a value of this attribute; needs --value", "NAME");
   verb.option("--value", expected.value, "The value for which these listeners ask");
   verb.option("--limit", expected.limit, "Show so many listeners, 100 at most (default: 20)", "N");
+  verb.flag("--all", expected.all,
+            "Show each of these listeners with its predicates, not only the nearest three");
 }
 
 std::vector<std::pair<std::string, std::string>> parameters_of(const ExpectedListener& expected) {
@@ -68,9 +72,9 @@ std::vector<std::pair<std::string, std::string>> parameters_of(const ExpectedLis
           {"limit", expected.limit}};
 }
 
-void show_why_of_event(Session& session, const Json& answer) {
+void show_why_of_event(Session& session, const Json& answer, bool shows_all) {
   if (session.output.format() == Format::kTable) {
-    session.console.out << why_of_event_text(answer);
+    session.console.out << why_of_event_text(answer, {.ns = session.ns, .shows_all = shows_all});
   } else if (session.output.format() == Format::kName) {
     session.output.item(named_by_event(answer), "name");
   } else {
@@ -106,6 +110,8 @@ void add_instance_why_verb(CommandLine& instance) {
       "the instance waits for)",
       "EVENT");
   why.option("--limit", options.limit, "Show so many events, 100 at most (default: 20)", "N");
+  why.flag("--all", options.shows_all,
+           "Show each of these events with the predicates, not only the nearest three");
 }
 
 }  // namespace millrace

@@ -11,19 +11,21 @@
 
 namespace millrace {
 
-/// The listener that the user expected to get the event.
+/// The listener that the user expected to get the event, and how many listeners are shown.
 struct ExpectedListener {
   std::string instance;
   std::string attribute;
   std::string value;
   std::string limit;
+  bool all = false;  ///< show the misses whole that would be one line
 };
 
 void add_expected_listener(Verb& verb, ExpectedListener& expected);
 std::vector<std::pair<std::string, std::string>> parameters_of(const ExpectedListener& expected);
 
 /// Prints the answer about an event: in the format table as text, else as the other formats do.
-void show_why_of_event(Session& session, const Json& answer);
+/// `shows_all`: WhyTextOptions::shows_all.
+void show_why_of_event(Session& session, const Json& answer, bool shows_all);
 
 /// Adds the verb `why` to the noun `event`, or to the noun `instance`.
 void add_event_why_verb(CommandLine& event);

@@ -95,6 +95,78 @@ TEST_F(WhyVerbs, ShowWhatAnInstanceWaitsForAndTheNearestEvents) {
             std::string(FakeService::kInstance) + "\n");
 }
 
+TEST_F(WhyVerbs, ShowTheNearestThreeMissesWholeAndALineForEachOther) {
+  const std::string whole = std::string(kListener).substr(5) + kPredicates;
+  const std::string head =
+      "Event #16  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
+      "What came of it: nothing.\n"
+      "Judged 2 of 3 listeners for this type.\n"
+      "Nearest first:\n\n";
+  const std::string line =
+      " Instance 0190b5a4-7c1e-7f2a-8000-0123456789ab of order, state pay: `orderid` is "
+      "\"o-1742\", the event has \"O-1742\"\n";
+  const std::string three = "  1. " + whole + "\n  2. " + whole + "\n  3. " + whole;
+  EXPECT_EQ(run({"event", "why", "16"}).out, head + three + "\n  4." + line + "  5." + line +
+                                                 "`--all` shows each of them whole.\n" + others());
+  EXPECT_EQ(run({"event", "why", "16", "--all"}).out,
+            head + three + "\n  4. " + whole + "\n  5. " + whole + others());
+  EXPECT_EQ(run({"instance", "why", kId, "--all"}).code, 0);
+  EXPECT_EQ(run({"event", "try", "--type", "paid", "--source", "s", "--all"}).code, 0);
+}
+
+TEST(WhyText, NamesTheCommandThatSendsAnEarlyEventAgain) {
+  const Json of_event = Json::parse(R"({"event": {"sequence": 7}, "looked": 2, "near": [
+    {"kind": "instance", "workflow": "w", "instance": "i", "verdict": "before", "says": "early",
+     "early": {"seconds": 3.3}},
+    {"kind": "start", "workflow": "w", "verdict": "before", "says": "early",
+     "early": {"seconds": 3.3}},
+    {"kind": "instance", "workflow": "w", "instance": "k", "verdict": "before",
+     "says": "never"}]})");
+  const std::string text = why_of_event_text(of_event, {.ns = "my shop"});
+  EXPECT_NE(text.find("     Before: early\n"
+                      "     Send it again: millrace -n 'my shop' event replay 7 --to-instance i\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("Send it again: millrace -n 'my shop' event replay 7 --to-workflow w\n"),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(text.ends_with("     Before: never\n")) << text;
+  const Json of_instance = Json::parse(R"({"instance": {"id": "i"}, "events": [
+    {"sequence": 7, "verdict": "before", "says": "early", "early": {"seconds": 3.3}}]})");
+  EXPECT_TRUE(why_of_instance_text(of_instance, {.ns = "shop"})
+                  .ends_with("Send it again: millrace -n shop event replay 7 --to-instance i\n"));
+  Json test = of_event;
+  test["event"].erase("sequence");
+  EXPECT_EQ(why_of_event_text(test).find("Send it again"), std::string::npos) << "a test event";
+}
+
+TEST(WhyText, GivesTheReasonOfAMissOnOneLine) {
+  struct Row {
+    std::string one;  ///< members of the listener
+    std::string reason;
+  };
+  const Row rows[] = {
+      {R"("verdict": "predicate", "predicates": [
+        {"attribute": "a", "kind": "equals", "asks": "1", "got": "1", "holds": true},
+        {"attribute": "b", "kind": "pattern", "asks": "^x", "got": null, "holds": false}])",
+       "`b` matches \"^x\", the event has no such attribute"},
+      {R"("verdict": "before", "says": "the event came before the wait began: at noon; send it")",
+       "before: the event came before the wait began"},
+      {R"("verdict": "duplicate", "says": "an event had an effect before; give it another id")",
+       "duplicate: an event had an effect before"},
+      {R"("verdict": "after", "says": "the wait had ended")", "after: the wait had ended"},
+  };
+  for (const Row& row : rows) {
+    Json near = Json::array();
+    const Json one =
+        Json::parse(R"({"kind": "instance", "workflow": "w", "instance": "i", )" + row.one + "}");
+    for (int i = 0; i < 4; ++i) near.push_back(one);
+    const std::string text = why_of_event_text({{"looked", 4}, {"near", near}});
+    EXPECT_NE(text.find("\n  4. Instance i of w: " + row.reason + "\n`--all`"), std::string::npos)
+        << text;
+  }
+}
+
 TEST(WhyText, ShowsNoControlCharacterOfAnEvent) {
   const std::string text = why_of_event_text(Json::parse(R"({
     "event": {"type": "a\u001b[2J", "id": "1"}, "looked": 1, "complete": false, "near": [

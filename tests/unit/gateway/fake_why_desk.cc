@@ -56,6 +56,13 @@ Result<Json> FakeWhyDesk::of_event(std::string_view ns, uint64_t sequence,
     answer.update({{"effects", Json::array()}, {"effectCount", 0}, {"applied", true}});
     return answer;
   }
+  if (sequence == 16) {
+    Json answer = why_of(std::move(event));
+    answer.update({{"effects", Json::array()}, {"effectCount", 0}, {"applied", true}});
+    const Json one = answer["near"][0];
+    answer["near"] = Json(5, one);
+    return answer;
+  }
   if (sequence != 17) return no_such("event");
   return Json{{"event", std::move(event)},
               {"effects", Json::array()},
