@@ -110,6 +110,10 @@ TEST_F(WhyVerbs, ShowTheNearestThreeMissesWholeAndALineForEachOther) {
                                                  "`--all` shows each of them whole.\n" + others());
   EXPECT_EQ(run({"event", "why", "16", "--all"}).out,
             head + three + "\n  4. " + whole + "\n  5. " + whole + others());
+  EXPECT_NE(run({"event", "why", "15", "-n", "default"})
+                .out.find("     Send it again: millrace -n default event replay 15 --to-instance " +
+                          std::string(kId) + "\n"),
+            std::string::npos);
   EXPECT_EQ(run({"instance", "why", kId, "--all"}).code, 0);
   EXPECT_EQ(run({"event", "try", "--type", "paid", "--source", "s", "--all"}).code, 0);
 }

@@ -30,6 +30,20 @@ Json why_of(Json event) {
           {"others", Json::parse(R"([{"what": "`orderid` has another value", "count": 1}])")}};
 }
 
+/// A start in one of whose groups the event waits, and an instance that waits since later.
+Json grouped_and_early() {
+  return Json::parse(R"([
+    {"kind": "start", "workflow": "ship", "since": "2021-09-01T11:00:00.000Z",
+     "verdict": "grouped", "says": "the event waits in a group for `packed`", "predicates": [],
+     "waitsFor": ["packed"], "correlate": {"orderid": "o-1"},
+     "nearGroups": [{"correlate": {"orderid": "O-1"}, "has": ["packed"], "hint": "case"},
+                    {"correlate": {"orderid": "o-2"}, "has": ["packed"]}]},
+    {"kind": "instance", "workflow": "order", "state": "pay",
+     "instance": "0190b5a4-7c1e-7f2a-8000-0123456789ab", "since": "2021-09-01T12:00:04.300Z",
+     "verdict": "before", "says": "the event came before the wait began", "predicates": [],
+     "early": {"seconds": 3.3, "startedAfterEvent": true}}])");
+}
+
 tl::unexpected<Error> no_such(std::string_view what) {
   return fail(std::string(what) + ".not_found", "there is none");
 }
@@ -56,11 +70,11 @@ Result<Json> FakeWhyDesk::of_event(std::string_view ns, uint64_t sequence,
     answer.update({{"effects", Json::array()}, {"effectCount", 0}, {"applied", true}});
     return answer;
   }
-  if (sequence == 16) {
+  if (sequence == 15 || sequence == 16) {
     Json answer = why_of(std::move(event));
     answer.update({{"effects", Json::array()}, {"effectCount", 0}, {"applied", true}});
     const Json one = answer["near"][0];
-    answer["near"] = Json(5, one);
+    answer["near"] = sequence == 15 ? grouped_and_early() : Json(5, one);
     return answer;
   }
   if (sequence != 17) return no_such("event");

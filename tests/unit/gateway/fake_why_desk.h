@@ -12,7 +12,8 @@ namespace millrace {
 class FakeWhyDesk : public WhyDesk {
  public:
   /// Event 18 has another value than one instance asks for; event 17 is of a type for which nothing
-  /// listens; event 16 misses five instances; no other event exists.
+  /// listens; event 16 misses five instances; event 15 waits in a group, and came too early for an
+  /// instance; no other event exists.
   Result<Json> of_event(std::string_view ns, uint64_t sequence, const WhyFilter& filter) override;
   /// As event 18, with the id, type and source of the event.
   Result<Json> of_test_event(std::string_view ns, Event event, const WhyFilter& filter) override;

@@ -23,6 +23,14 @@ TEST_F(WhyRoutes, SayWhyAnEventHadNoEffect) {
   EXPECT_FALSE(service_.whys.last_filter().instance);
 }
 
+TEST_F(WhyRoutes, ShowTheGroupsThatAreNearAndHowEarlyAnEventCame) {
+  const HttpReply reply = call("GET", ns_ + "/events/15/why");
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  const Json near = reply.json()["near"];
+  EXPECT_EQ(near[0]["nearGroups"][0]["hint"], "case");
+  EXPECT_EQ(near[1]["early"]["seconds"], 3.3);
+}
+
 TEST_F(WhyRoutes, PassOnWhatTheCallerExpected) {
   const std::string query = std::string("?instance=") + FakeService::kInstance +
                             "&attribute=orderid&value=o-1742&limit=3";
