@@ -18,7 +18,7 @@ void add_find_verb(CommandLine& commands) {
   auto [find, text] = commands.asking<std::string>(
       "find",
       "Finds instances and workflows by the beginning of their id, instances by their idempotency "
-      "key, events by their sequence, and dead letters by their id, reason or event id",
+      "key, events by their sequence or id, and dead letters by their id, reason or event id",
       "millrace find order", find_text);
   find.option("text", text, "The beginning of an id, a key, a sequence, a reason, or an event id")
       .required();

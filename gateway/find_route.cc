@@ -13,11 +13,12 @@ constexpr size_t kMaxFindText = 255;
 Result<std::string> find_text_of(const Request& request) {
   std::string text = text_parameter(request, "q");
   if (!text.empty() && text.size() <= kMaxFindText) return text;
-  return fail("request.parameter",
-              fmt::format("q: expected 1 to {} bytes: the beginning of an id of an instance or "
-                          "workflow, an idempotency key, the sequence of an event, or the id, the "
-                          "reason or the event id of a dead letter",
-                          kMaxFindText));
+  return fail(
+      "request.parameter",
+      fmt::format("q: expected 1 to {} bytes: the beginning of an id of an instance or "
+                  "workflow, an idempotency key, the sequence or the id of an event, or the "
+                  "id, the reason or the event id of a dead letter",
+                  kMaxFindText));
 }
 
 }  // namespace

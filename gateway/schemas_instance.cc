@@ -123,7 +123,8 @@ void add_instance_schemas(ApiSchemas& all) {
   });
   all["Found"].schema = object({
       {"items", list(found)},
-      {"complete", flag("false: there may be further instances of the key or dead letters.")},
+      {"complete",
+       flag("false: there may be further instances of the key, events or dead letters.")},
   });
   all["HistoryRecord"].schema = history_record();
   all["History"].schema = page(ref("HistoryRecord"));

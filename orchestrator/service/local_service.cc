@@ -14,6 +14,7 @@
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/asking_instances.h"
+#include "orchestrator/service/found_items.h"
 #include "orchestrator/service/index_questions.h"
 #include "orchestrator/service/input_schema.h"
 #include "orchestrator/service/store_check_options.h"
@@ -363,15 +364,9 @@ Result<Json> LocalService::schedule(std::string_view ns, std::string_view workfl
 
 Result<Json> LocalService::find(std::string_view ns, std::string_view text) {
   Json found = TRY(read([&](const View& view) { return parts_.queries.find(view, ns, text); }));
-  Result<FoundLetters> letters = letter_desk_.find(ns, text);
-  // Without the broker, what the store has is found.
-  const bool is_unreachable = !letters && letters.error().code.starts_with("broker.");
-  if (!letters && !is_unreachable) return tl::unexpected(std::move(letters).error());
-  if (is_unreachable || !letters->is_complete) found["complete"] = false;
-  if (letters) {
-    for (Json& letter : letters->items) found["items"].push_back(std::move(letter));
-  }
-  return found;
+  const Result<Json> events =
+      event_desk_.list(ns, {.limit = kMostFoundEvents, .id = std::string(text)});
+  return join_found(std::move(found), events, letter_desk_.find(ns, text));
 }
 
 Status LocalService::check_watch(const LiveRequest& request) { return live_.check(request); }

@@ -206,10 +206,11 @@ class Service {
                                const HistoryFilter& filter) = 0;
   /// What a text may name: {"items":[{"kind":"instance"|"workflow"|"key"|"event"|"deadLetter","id",
   /// "label"}],"complete"}, 20 items at most. Of "instance" and "workflow" the text is the
-  /// beginning of `id`, of "key" the idempotency key of the instance `id`, of "event" a sequence,
-  /// of "deadLetter" its id, its reason or the id of its event. `complete` is false if not all
-  /// instances of a key or not all dead letters are listed. May wait for the broker for some
-  /// seconds; without the broker there are no dead letters.
+  /// beginning of `id`, of "key" the idempotency key of the instance `id`, of "event" the sequence
+  /// `id` or the id of the event with that sequence, of "deadLetter" its id, its reason or the id of
+  /// its event. `complete` is false if not all instances of a key, events or dead letters are
+  /// listed. May wait for the broker for some seconds; without the broker there are no dead letters
+  /// and no events with an id.
   virtual Result<Json> find(std::string_view ns, std::string_view text) = 0;
   /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next",
   /// "complete","looked"}, of starts, then of live instances, the newest first; `complete` and
