@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "language/yaml_writer.h"
+
 namespace millrace {
 namespace {
 

@@ -73,7 +73,4 @@ class Output {
 /// The findings in `errors` as lines of text: `file:2:7: error: path: message [code]`.
 std::string render_findings(const Json& errors, std::string_view file);
 
-/// Block-style YAML that parses to the same value.
-std::string to_yaml(const Json& value);
-
 }  // namespace millrace

@@ -225,4 +225,16 @@ TimePoint Span::after(TimePoint start) const {
   return std::clamp(time + std::clamp(fixed, -kMostFixed, kMostFixed), kFirst, kLast);
 }
 
+std::string spelled(Duration time) {
+  constexpr std::array<std::pair<std::string_view, int64_t>, 5> kUnits{
+      {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
+  std::string text;
+  int64_t left = time.count();
+  for (const auto& [unit, size] : kUnits) {
+    if (left >= size) text += fmt::format("{}{}", left / size, unit);
+    left %= size;
+  }
+  return text.empty() ? "0s" : text;
+}
+
 }  // namespace millrace

@@ -38,4 +38,7 @@ struct Span {
   }
 };
 
+/// The duration as a scenario has it: `1h30m`. Precondition: not negative.
+std::string spelled(Duration time);
+
 }  // namespace millrace

@@ -1,7 +1,5 @@
 #include "scenarios/comparison.h"
 
-#include <array>
-
 #include <fmt/format.h>
 
 #include "base/big_integer.h"
@@ -77,18 +75,6 @@ std::string in_brief(const Json& value) {
   size_t end = kMostShown;
   while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not within a character
   return text.substr(0, end) + "…";
-}
-
-std::string spelled(Duration time) {
-  constexpr std::array<std::pair<std::string_view, int64_t>, 5> kUnits{
-      {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
-  std::string text;
-  int64_t left = time.count();
-  for (const auto& [unit, size] : kUnits) {
-    if (left >= size) text += fmt::format("{}{}", left / size, unit);
-    left %= size;
-  }
-  return text.empty() ? "0s" : text;
 }
 
 }  // namespace millrace

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/json.h"
-#include "base/time.h"
 #include "language/document.h"
 
 namespace millrace {
@@ -31,8 +30,5 @@ std::vector<Mismatch> compare(const Node& wanted, const std::string& path, const
 
 /// The JSON of the value for a message, shortened to about 300 bytes.
 std::string in_brief(const Json& value);
-
-/// The duration as a scenario would write it: `1h30m`.
-std::string spelled(Duration time);
 
 }  // namespace millrace

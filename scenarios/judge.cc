@@ -7,6 +7,7 @@
 
 #include "cloudevents/json_format.h"
 #include "cloudevents/nats_binding.h"
+#include "policies/duration.h"
 
 namespace millrace {
 namespace {

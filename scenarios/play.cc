@@ -7,6 +7,7 @@
 
 #include "orchestrator/outgoing/messages.h"
 #include "os/scratch_folder.h"
+#include "policies/duration.h"
 #include "scenarios/judge.h"
 #include "scenarios/stage.h"
 

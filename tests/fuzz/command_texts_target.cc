@@ -1,8 +1,8 @@
 // Texts of the command line, of its environment variables and of the files that it reads:
 // quantities, tokens, keys, URLs, prefixes of streams, names of images; and texts of the server
 // that it prints. Each reader gets all bytes.
-// Covers: cli/quantity.cc cli/yaml.cc base/quantity.cc policies/duration.cc broker/nkey.cc
-// Covers: broker/stream_options.cc cloudevents/subject.cc functions/image_name.cc
+// Covers: cli/quantity.cc language/yaml_writer.cc base/quantity.cc policies/duration.cc
+// Covers: broker/nkey.cc broker/stream_options.cc cloudevents/subject.cc functions/image_name.cc
 // Covers: model/service_url.cc
 #include <algorithm>
 #include <optional>
@@ -17,6 +17,7 @@
 #include "cloudevents/subject.h"
 #include "functions/image_name.h"
 #include "language/document.h"
+#include "language/yaml_writer.h"
 #include "model/service_url.h"
 #include "tests/fuzz/target.h"
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "language/yaml_writer.h"
 #include "tests/unit/cli/cli_fixture.h"
 
 namespace millrace {

@@ -238,5 +238,19 @@ TEST(Duration, EndsInTheYear9999AtTheLatest) {
   EXPECT_EQ(format_rfc3339(all.after(now)), "9999-12-31T23:59:59.999Z");
 }
 
+TEST(Duration, IsSpelledInUnitsThatAreNotZero) {
+  struct Row {
+    Duration time;
+    const char* text;
+  };
+  const std::vector<Row> rows = {
+      {0ms, "0s"}, {90min, "1h30m"}, {kDay + 1ms, "1d1ms"}, {61s + 5ms, "1m1s5ms"}};
+  for (const Row& row : rows) {
+    EXPECT_EQ(spelled(row.time), row.text);
+    const Span read = *Span::parse(row.text);
+    EXPECT_EQ(read.after(TimePoint()) - TimePoint(), row.time) << row.text;
+  }
+}
+
 }  // namespace
 }  // namespace millrace

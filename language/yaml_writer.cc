@@ -1,10 +1,11 @@
+#include "language/yaml_writer.h"
+
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
 #include "base/characters.h"
-#include "cli/output.h"
 
 namespace millrace {
 namespace {
