@@ -1,5 +1,5 @@
-// The routes /v1/ns/{ns}/instances and below: list, show, history, delete one or those of a filter,
-// and the commands on instances.
+// The routes /v1/ns/{ns}/instances and below: list, show, history, scenario, delete one or those of
+// a filter, and the commands on instances.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -195,6 +195,20 @@ Handler commanding_all(Service& service) {
   };
 }
 
+/// Answers with the scenario of the instance, as a file to download.
+Status answer_scenario(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  const std::string ns = TRY(namespace_of(exchange->request()));
+  const InstanceId id = TRY(instance_of(exchange->request()));
+  NamedText file = TRY(service.scenario(ns, id));
+  // The name has letters, digits, `.`, `-` and `_` only: the ids of a workflow and of an instance.
+  exchange->answer({200,
+                    {{"Content-Type", "application/yaml"},
+                     {"Content-Disposition", fmt::format("attachment; filename=\"{}\"", file.name)},
+                     {"Cache-Control", "no-store"}},
+                    std::move(file.text)});
+  return {};
+}
+
 /// A command on one instance, or on all instances that the query selects.
 struct InstanceVerb {
   std::string name;
@@ -347,6 +361,16 @@ void add_instance_routes(Router& router, Service& service) {
                 const HistoryFilter filter = TRY(history_filter_of(request));
                 return service.history(ns, id, filter);
               })});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/instances/{instance}/scenario",
+              .operation = "getScenario",
+              .summary = "Makes a scenario file that plays what an instance met.",
+              .answer = "Scenario",
+              .errors = {"namespace.not_found", "instance.not_found", "scenario.", "broker."},
+              .lane = Lane::kBroker,
+              .handler = [&service](const std::shared_ptr<Exchange>& exchange) {
+                return answer_scenario(service, exchange);
+              }});
 }
 
 }  // namespace millrace

@@ -128,6 +128,8 @@ void add_instance_schemas(ApiSchemas& all) {
   });
   all["HistoryRecord"].schema = history_record();
   all["History"].schema = page(ref("HistoryRecord"));
+  all["Scenario"].media = {
+      {"application/yaml", {{"schema", text("A scenario file, which `millrace test` runs.")}}}};
   all["StartInput"].media = {{"application/json", {{"schema", any("The input of the instance.")}}},
                              {"*/*", {{"schema", any("Bytes, which become a text in Base64.")}}}};
   all["InstanceStarted"].schema = object({{"id", instance_id()}});

@@ -92,6 +92,7 @@ LocalService::LocalService(Parts parts)
                      },
                  .reads_events = parts_.reads_events,
                  .applied = [this] { return parts_.intake.applied(); }}),
+      scenarios_(parts_.environment, parts_.definitions, parts_.stored_events),
       trials_(parts_.evaluate, parts_.clock),
       live_reader_(parts_.stored_events, parts_.stored_letters, parts_.clock),
       live_({.environment = parts_.environment,
@@ -338,6 +339,10 @@ Result<Json> LocalService::instance_children(std::string_view ns, const Instance
 Result<Json> LocalService::history(std::string_view ns, const InstanceId& id,
                                    const HistoryFilter& filter) {
   return read([&](const View& view) { return parts_.queries.history(view, ns, id, filter); });
+}
+
+Result<NamedText> LocalService::scenario(std::string_view ns, const InstanceId& id) {
+  return scenarios_.make(ns, id);
 }
 
 Result<Json> LocalService::listeners(std::string_view ns, const ListenerFilter& filter) {

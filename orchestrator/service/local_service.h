@@ -19,6 +19,7 @@
 #include "orchestrator/service/broker_losses.h"
 #include "orchestrator/service/definition_deadline.h"
 #include "orchestrator/service/event_admission.h"
+#include "orchestrator/service/instance_scenarios.h"
 #include "orchestrator/service/live_reader.h"
 #include "orchestrator/service/live_thread.h"
 #include "orchestrator/service/local_event_desk.h"
@@ -101,6 +102,7 @@ class LocalService final : public Service {
                                  std::string_view cursor) override;
   Result<Json> history(std::string_view ns, const InstanceId& id,
                        const HistoryFilter& filter) override;
+  Result<NamedText> scenario(std::string_view ns, const InstanceId& id) override;
   Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) override;
   Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor) override;
   Result<Json> find(std::string_view ns, std::string_view text) override;
@@ -154,6 +156,7 @@ class LocalService final : public Service {
   LocalEventDesk event_desk_;
   LocalLetterDesk letter_desk_;
   LocalWhyDesk why_desk_;
+  InstanceScenarios scenarios_;
   Trials trials_;
   Series series_;
   LiveReader live_reader_;

@@ -107,6 +107,12 @@ struct Accepted {
   size_t duplicates = 0;
 };
 
+/// The content of a file, and a name for it.
+struct NamedText {
+  std::string name;
+  std::string text;
+};
+
 /// Stands for the connection of a caller: expires when the connection is closed.
 using CallerMark = std::weak_ptr<const void>;
 
@@ -204,6 +210,9 @@ class Service {
   /// about 1 MiB of details and data, or 20 000 records of other kinds. Error `cursor.malformed`.
   virtual Result<Json> history(std::string_view ns, const InstanceId& id,
                                const HistoryFilter& filter) = 0;
+  /// A scenario file that plays what the instance met (orchestrator/made_scenario). Waits for the
+  /// broker. Errors: `scenario.*`, and those of StoredEvents.
+  virtual Result<NamedText> scenario(std::string_view ns, const InstanceId& id) = 0;
   /// What a text may name: {"items":[{"kind":"instance"|"workflow"|"key"|"event"|"deadLetter","id",
   /// "label"}],"complete"}, 20 items at most. Of "instance" and "workflow" the text is the
   /// beginning of `id`, of "key" the idempotency key of the instance `id`, of "event" the sequence

@@ -74,6 +74,7 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"GET", all + "/count", 200},
       {"GET", one, 200},
       {"GET", one + "/history", 200},
+      {"GET", one + "/scenario", 200},
       {"GET", one + "/why", 200},
       {"GET", one + "/stream", 200},
       {"GET", one + "/calls", 200},

@@ -96,6 +96,7 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButFour) {
       {"GET", "/v1/ns/default/events/18/why", 401},
       {"POST", "/v1/ns/default/events/try", 401},
       {"GET", "/v1/ns/default/instances/0190b5a4-7c1e-7f2a-8000-0123456789ab/why", 401},
+      {"GET", "/v1/ns/default/instances/0190b5a4-7c1e-7f2a-8000-0123456789ab/scenario", 401},
       {"GET", "/v1/ns/default/workflows", 401},
       {"PUT", "/v1/ns/default/workflows/order", 401},
       {"GET", "/v1/ns/default/workflows/order/graph", 401},

@@ -141,6 +141,7 @@ class FakeService : public Service {
                                  std::string_view cursor) override;
   Result<Json> history(std::string_view ns, const InstanceId& id,
                        const HistoryFilter& filter) override;
+  Result<NamedText> scenario(std::string_view ns, const InstanceId& id) override;
   Result<Json> listeners(std::string_view, const ListenerFilter& filter) override;
   Result<Json> groups(std::string_view, size_t limit, std::string_view cursor) override;
   /// Nothing is found for the text `nothing`, and a dead letter for `event.time`.

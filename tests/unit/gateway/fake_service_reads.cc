@@ -145,6 +145,12 @@ Result<Json> FakeService::history(std::string_view ns, const InstanceId& id,
               {"next", nullptr}};
 }
 
+Result<NamedText> FakeService::scenario(std::string_view ns, const InstanceId& id) {
+  const Result<Json> known = instance(ns, id);
+  if (!known) return tl::unexpected(known.error());
+  return NamedText{.name = "order.test.yaml", .text = "scenarios:\n  - name: one\n"};
+}
+
 Result<Json> FakeService::listeners(std::string_view, const ListenerFilter& filter) {
   const std::lock_guard lock(mutex_);
   listener_filter_ = filter;

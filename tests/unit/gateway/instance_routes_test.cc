@@ -268,5 +268,15 @@ TEST_F(InstanceRoutes, PassesTheParametersOfAPageOfTheHistory) {
   }
 }
 
+TEST_F(InstanceRoutes, AnswersWithAScenarioAsAFile) {
+  const std::string all = "/v1/ns/default/instances/";
+  const HttpReply reply = call("GET", all + FakeService::kInstance + "/scenario");
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(reply.header("Content-Type"), "application/yaml");
+  EXPECT_EQ(reply.header("Content-Disposition"), "attachment; filename=\"order.test.yaml\"");
+  EXPECT_EQ(reply.body, "scenarios:\n  - name: one\n");
+  EXPECT_EQ(call("GET", all + "12/scenario").code(), "instance.not_found");
+}
+
 }  // namespace
 }  // namespace millrace

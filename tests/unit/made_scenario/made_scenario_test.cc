@@ -1,4 +1,5 @@
 // The scenario that is made of a history: its text for each kind of history.
+// tests/unit/service/instance_scenarios_test.cc plays made scenarios.
 #include "orchestrator/made_scenario/made_scenario.h"
 
 #include <string>
