@@ -63,6 +63,15 @@ Ended get_instance(Session& session, const std::string& id) {
   return ExitCode::kOk;
 }
 
+/// Prints the scenario file in any format of `-o`: it is YAML.
+Ended print_scenario(Session& session, const std::string& id) {
+  const RawReply reply =
+      TRY(session.client.fetch({.path = session.path({"instances", id, "scenario"})}));
+  const bool is_terminal = session.console.out_is_terminal;
+  session.console.out << (is_terminal ? harmless(reply.body, kLineEnds) : reply.body);
+  return ExitCode::kOk;
+}
+
 /// The names in a list that is separated by commas; without a name, the names of all statuses of
 /// ended instances.
 Json statuses_of(const std::string& list) {
@@ -243,6 +252,11 @@ void add_reading(CommandLine& instance) {
   history.option("--before", recorded.before, "Only records with a lower number than this",
                  "NUMBER");
   add_page(history, recorded.page, "1000");
+  auto [scenario, played] = instance.asking<std::string>(
+      "scenario", "Prints a scenario file that plays what an instance met, for `millrace test`",
+      "millrace instance scenario 0190b5a4-7c1e-7f2a-8000-0123456789ab > order.test.yaml",
+      print_scenario);
+  scenario.option("id", played, "Id of the instance", "ID").required();
   add_follow_verb(instance);
 }
 

@@ -64,6 +64,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"instance", "children"},
       {"instance", "get"},
       {"instance", "history"},
+      {"instance", "scenario"},
       {"instance", "why"},
       {"instance", "follow"},
       {"instance", "cancel"},

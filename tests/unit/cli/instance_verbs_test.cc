@@ -91,5 +91,16 @@ TEST_F(InstanceVerbs, ShowsAnInstanceItsHistoryAndTheOutcomesOfCommands) {
   });
 }
 
+TEST_F(InstanceVerbs, PrintsAScenarioInEachFormatAsItIs) {
+  for (const char* const format : {"table", "json", "yaml", "name"}) {
+    const CommandOutput printed =
+        run({"instance", "scenario", FakeService::kInstance, "-o", format});
+    EXPECT_EQ(printed.code, 0) << printed.err;
+    EXPECT_EQ(printed.out, "scenarios:\n  - name: one\n") << format;
+  }
+  EXPECT_EQ(run({"instance", "scenario", "12"}).code, 3);
+  EXPECT_EQ(run({"instance", "scenario"}).code, 2);
+}
+
 }  // namespace
 }  // namespace millrace
