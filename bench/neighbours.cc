@@ -178,7 +178,7 @@ NeighbourRow measure_row(const Scenario& scenario, size_t in_flight, double seco
   progress.victim_started = measured.beside.started;
   measured.longest_unit = longest_unit(progress.before, progress.after);
   measured.longest_turn = longest_turn_between(progress.before, progress.after);
-  measured.commit_waits = progress.grown("millrace_store_commit_wait_seconds");
+  measured.commit_waits = progress.grown("millrace_store_commit_wait_seconds_total");
   measured.events_refused = progress.grown("millrace_matches_refused_total");
   for (size_t i = 0; i < attacks.size(); ++i) {
     const double work = work_of(*attacks[i], progress, server);

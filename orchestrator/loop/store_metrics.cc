@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "orchestrator/loop/retention_figures.h"
@@ -37,9 +38,11 @@ StoreMetrics::StoreMetrics(prometheus::Registry& registry)
       checkpoint_rate_(store_gauge(registry, "millrace_store_checkpoint_bytes_per_second",
                                    "How many committed bytes a second checkpoints bring into "
                                    "data.mdb, as measured; 0: not measured yet.")),
-      commit_waits_(
-          store_gauge(registry, "millrace_store_commit_wait_seconds",
-                      "How long commits have waited for checkpoints since the store was opened.")),
+      commit_waits_(prometheus::BuildCounter()
+                        .Name("millrace_store_commit_wait_seconds_total")
+                        .Help("How long commits have waited for checkpoints.")
+                        .Register(registry)
+                        .Add({})),
       oldest_ended_(store_gauge(registry, "millrace_oldest_ended_instance_start_seconds",
                                 "Unix time at which the oldest ended instance that the store has "
                                 "was started; 0: the store has no ended instance.")),
@@ -66,7 +69,11 @@ void StoreMetrics::set(const StoreFigures& figures) {
   waiting_bytes_.Set(static_cast<double>(figures.size.waiting_bytes));
   archive_bytes_.Set(static_cast<double>(figures.archive_bytes.value_or(0)));
   checkpoint_rate_.Set(static_cast<double>(figures.checkpoint_rate.value_or(0)));
-  commit_waits_.Set(std::chrono::duration<double>(figures.commit_waits).count());
+  // The total of the figures begins at 0 when the store is opened again.
+  const auto before = std::exchange(commit_waits_before_, figures.commit_waits);
+  const auto grown = figures.commit_waits - before;
+  const auto added = grown.count() < 0 ? figures.commit_waits : grown;
+  commit_waits_.Increment(std::chrono::duration<double>(added).count());
   oldest_ended_.Set(unix_seconds(figures.oldest_ended));
   const std::vector<NamespaceUsage> none;
   const std::vector<NamespaceUsage>& namespaces = figures.namespaces ? *figures.namespaces : none;

@@ -2,8 +2,10 @@
 // thread.
 #pragma once
 
+#include <chrono>
 #include <mutex>
 
+#include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
@@ -17,7 +19,7 @@ class StoreMetrics {
   /// Registers the metrics in `registry`, which outlives the object.
   explicit StoreMetrics(prometheus::Registry& registry);
 
-  /// Sets the gauges. A namespace that the figures do not have loses its gauges.
+  /// Sets the metrics. A namespace that the figures do not have loses its gauges.
   void set(const StoreFigures& figures);
 
  private:
@@ -30,7 +32,8 @@ class StoreMetrics {
   prometheus::Gauge& waiting_bytes_;
   prometheus::Gauge& archive_bytes_;
   prometheus::Gauge& checkpoint_rate_;
-  prometheus::Gauge& commit_waits_;
+  prometheus::Counter& commit_waits_;
+  std::chrono::nanoseconds commit_waits_before_{};  ///< of the figures that set() got last
   prometheus::Gauge& oldest_ended_;
   NamespaceGauge ns_live_;
   NamespaceGauge ns_ended_;

@@ -287,15 +287,18 @@ TEST(Metrics, ShowTheFiguresOfTheStore) {
   EXPECT_TRUE(has_line(metrics, "millrace_store_waiting_bytes 700"));
   EXPECT_TRUE(has_line(metrics, "millrace_archive_bytes 99"));
   EXPECT_TRUE(has_line(metrics, "millrace_store_checkpoint_bytes_per_second 0"));
-  EXPECT_TRUE(has_line(metrics, "millrace_store_commit_wait_seconds 0"));
+  EXPECT_TRUE(has_line(metrics, "millrace_store_commit_wait_seconds_total 0"));
   EXPECT_TRUE(has_line(metrics, "millrace_oldest_ended_instance_start_seconds 0"));
   figures.commit_waits = std::chrono::milliseconds(1'500);
   figures.checkpoint_rate = 250;
   figures.oldest_ended = from_millis(2'500);
   metrics.set_store(figures);
   EXPECT_TRUE(has_line(metrics, "millrace_store_checkpoint_bytes_per_second 250"));
-  EXPECT_TRUE(has_line(metrics, "millrace_store_commit_wait_seconds 1.5"));
+  EXPECT_TRUE(has_line(metrics, "millrace_store_commit_wait_seconds_total 1.5"));
   EXPECT_TRUE(has_line(metrics, "millrace_oldest_ended_instance_start_seconds 2.5"));
+  figures.commit_waits = std::chrono::milliseconds(250);  // the store was opened again
+  metrics.set_store(figures);
+  EXPECT_TRUE(has_line(metrics, "millrace_store_commit_wait_seconds_total 1.75"));
 }
 
 TEST(Metrics, HaveAGaugeForEachNamespaceThatTheStoreHas) {
