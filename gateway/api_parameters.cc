@@ -1,5 +1,6 @@
 #include "gateway/api_parameters.h"
 
+#include "gateway/parameters.h"
 #include "gateway/schema_parts.h"
 
 namespace millrace {
@@ -71,11 +72,12 @@ std::vector<ApiParameter> make_parameters() {
               "executionTimeout", "call", "delayedEvent", "lifespan", "tick"}),
        "listFirings"},
       {kQuery, "leftovers", "The last part of the path is the number of a leftover.", yes_or_no},
-      {kQuery, "limit", "The number of items of a page, from 1 to 1000.", whole("", 1)},
-      {kQuery, "limit", "How many listeners are shown, from 1 to 100.", whole("", 1),
+      {kQuery, "limit", "The number of items of a page, from 1 to 1000.", whole_to(kMostListed)},
+      {kQuery, "limit", "How many listeners are shown, from 1 to 100.", whole_to(kMostShown),
        "explainEvent"},
-      {kQuery, "limit", "How many listeners are shown, from 1 to 100.", whole("", 1), "tryEvent"},
-      {kQuery, "limit", "How many events are shown, from 1 to 100.", whole("", 1),
+      {kQuery, "limit", "How many listeners are shown, from 1 to 100.", whole_to(kMostShown),
+       "tryEvent"},
+      {kQuery, "limit", "How many events are shown, from 1 to 100.", whole_to(kMostShown),
        "explainInstance"},
       {kQuery, "names", "The names of the series, separated by commas; default: all.", text()},
       {kQuery, "now", "Cancels without waiting for the end of tasks.", yes_or_no},

@@ -10,8 +10,6 @@
 namespace millrace {
 namespace {
 
-constexpr size_t kMaxLimit = 1000;
-
 const std::string& part(const Request& request, std::string_view name) {
   return request.parts.find(name)->second;
 }
@@ -150,11 +148,11 @@ Result<size_t> limit_parameter(const Request& request, size_t otherwise) {
   size_t limit = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
   if (error == std::errc() && end == text.data() + text.size() && limit >= 1 &&
-      limit <= kMaxLimit) {
+      limit <= kMostListed) {
     return limit;
   }
   return fail("request.parameter",
-              fmt::format("limit: {} is not a number from 1 to {}", in_quotes(text), kMaxLimit));
+              fmt::format("limit: {} is not a number from 1 to {}", in_quotes(text), kMostListed));
 }
 
 }  // namespace millrace

@@ -17,6 +17,11 @@
 
 namespace millrace {
 
+/// The most items of a page.
+inline constexpr size_t kMostListed = 1000;
+/// The most listeners, or events, that an answer of the routes of "why" shows.
+inline constexpr size_t kMostShown = 100;
+
 /// The `{ns}` of the path: an identifier without dots, since it is one token of a NATS subject.
 Result<std::string> namespace_of(const Request& request);
 

@@ -43,6 +43,12 @@ Json whole(std::string_view description, int least) {
   return made;
 }
 
+Json whole_to(size_t most) {
+  Json made = whole("", 1);
+  made["maximum"] = most;
+  return made;
+}
+
 Json number(std::string_view description) { return typed("number", description); }
 
 Json flag(std::string_view description) { return typed("boolean", description); }

@@ -3,6 +3,7 @@
 // validators accept them. Pure; for any thread.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ Json text(std::string_view description = "");
 Json instant(std::string_view description = "");
 /// A whole number of at least `least`.
 Json whole(std::string_view description = "", int least = 0);
+/// A whole number from 1 to `most`.
+Json whole_to(size_t most);
 /// A finite number.
 Json number(std::string_view description = "");
 /// true or false.

@@ -14,8 +14,6 @@ namespace {
 
 /// How many listeners, or events, an answer shows if the request does not say.
 constexpr size_t kShownByDefault = 20;
-/// The most listeners, or events, that an answer shows.
-constexpr size_t kMostShown = 100;
 
 Result<size_t> shown_of(const Request& request) {
   const size_t limit = TRY(limit_parameter(request, kShownByDefault));

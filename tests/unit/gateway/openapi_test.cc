@@ -2,8 +2,10 @@
 // command line give the same document.
 #include "gateway/openapi.h"
 
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -96,7 +98,8 @@ class OpenApiRoute : public ApiTest {};
 
 TEST_F(OpenApiRoute, SaysWhichParametersAndBodiesACallNeeds) {
   std::set<std::string> needed;
-  for (const Json& path : api_document().at("paths")) {
+  const Json document = api_document();
+  for (const Json& path : document.at("paths")) {
     for (const Json& operation : path) {
       const std::string name = operation.at("operationId");
       for (const Json& one : operation.at("parameters")) {
@@ -119,6 +122,37 @@ TEST_F(OpenApiRoute, SaysWhichParametersAndBodiesACallNeeds) {
   for (const char* const path : {"/replays", "/instances/delete", "/events", "/events/try"}) {
     const int status = call("POST", ns + path).status;
     EXPECT_TRUE(status >= 400 && status < 500) << path << " " << status;
+  }
+}
+
+TEST_F(OpenApiRoute, SaysWhichLimitsACallAccepts) {
+  std::map<std::string, Json> limits;
+  const Json document = api_document();
+  for (const Json& path : document.at("paths")) {
+    for (const Json& operation : path) {
+      for (const Json& one : operation.at("parameters")) {
+        if (one.at("name") == "limit") limits[operation.at("operationId")] = one.at("schema");
+      }
+    }
+  }
+  struct Case {
+    std::string operation;
+    std::string path;
+    int most;
+  };
+  const std::vector<Case> cases = {{"listInstances", "/instances", 1000},
+                                   {"listEvents", "/events", 1000},
+                                   {"explainEvent", "/events/18/why", 100}};
+  for (const Case& one : cases) {
+    EXPECT_EQ(limits[one.operation],
+              (Json{{"type", "integer"}, {"minimum", 1}, {"maximum", one.most}}))
+        << one.operation;
+    const std::string with = "/v1/ns/default" + one.path + "?limit=";
+    EXPECT_EQ(call("GET", with + std::to_string(one.most)).status, 200) << one.operation;
+    EXPECT_EQ(call("GET", with + std::to_string(one.most + 1)).status, 400) << one.operation;
+  }
+  for (const auto& [operation, schema] : limits) {
+    EXPECT_TRUE(schema.contains("maximum")) << operation;
   }
 }
 
