@@ -313,8 +313,8 @@ Result<bool> ListenerJudging::is_filled(const Instance& head) {
   if (!waits.keeps_events || head.listeners.size() >= waits.events) return false;
   const auto whole = TRY(read_instance(place_.view, place_.ns, head.id));
   if (!whole) return false;
-  const auto entered = TRY(entered_after(place_.view, *whole));
-  return entered && standing_.position && *entered < *standing_.position;
+  if (!standing_.position) return false;
+  return has_woken_in_state(place_.view, *whole, event_.event, *standing_.position);
 }
 
 Status ListenerJudging::judge_asked(const Instance& instance) {

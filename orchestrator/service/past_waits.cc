@@ -48,6 +48,14 @@ std::string end_of(const HistoryRecord& record) {
   }
 }
 
+/// Whether the record says that the event has woken the instance.
+bool names_wake_by(const HistoryRecord& record, const Event& event) {
+  if (record.kind != HistoryKind::kWoken) return false;
+  const Json detail = record.detail.value();
+  return detail.is_object() && detail.value("id", "") == event.id &&
+         detail.value("source", "") == event.source;
+}
+
 }  // namespace
 
 bool awaits(const State& state, std::string_view type) {
@@ -108,13 +116,14 @@ Result<std::vector<PastWait>> past_waits(const View& view, const Instance& insta
   return waits;
 }
 
-Result<std::optional<EventPosition>> entered_after(const View& view, const Instance& instance) {
+Result<bool> has_woken_in_state(const View& view, const Instance& instance, const Event& event,
+                                const EventPosition& at) {
   const std::vector<HistoryRecord> records = TRY(newest_records(view, instance));
-  const auto entered = std::find_if(
-      records.rbegin(), records.rend(),
-      [](const HistoryRecord& record) { return record.kind == HistoryKind::kEntered; });
-  if (entered == records.rend()) return std::optional<EventPosition>();
-  return std::optional(entered->event);
+  for (auto record = records.rbegin(); record != records.rend(); ++record) {
+    if (record->kind == HistoryKind::kEntered) return record->event < at;
+    if (names_wake_by(*record, event)) return true;
+  }
+  return false;
 }
 
 }  // namespace millrace

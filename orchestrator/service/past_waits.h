@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/event.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "model/cursor.h"
@@ -32,9 +33,12 @@ struct PastWait {
 Result<std::vector<PastWait>> past_waits(const View& view, const Instance& instance,
                                          const Workflow& workflow, std::string_view type);
 
-/// The newest event that the instance cannot have waited for in its state, as its history records
-/// the entry of the state; nullopt: the newest 100 rows do not have it.
-Result<std::optional<EventPosition>> entered_after(const View& view, const Instance& instance);
+/// Whether an event that has woken the instance has done so in the state of the instance: it came
+/// after the instance entered the state, or the history has recorded the wake since, as for an
+/// early event. false also if the newest 100 rows of the history do not have the entry of the
+/// state.
+Result<bool> has_woken_in_state(const View& view, const Instance& instance, const Event& event,
+                                const EventPosition& at);
 
 /// Whether the state may listen for events of the type.
 bool awaits(const State& state, std::string_view type);

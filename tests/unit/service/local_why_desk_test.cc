@@ -353,6 +353,38 @@ TEST_F(LocalWhyDeskTest, SayThatAnEventFillsOneEntryOfAnEventAndState) {
   EXPECT_EQ(half["instance"]["waits"][0]["type"], "packed");
 }
 
+TEST_F(LocalWhyDeskTest, SayThatAnEarlyEventHasFilledOneEntryOfAnEventAndState) {
+  const WorkflowNumber both = apply(kBoth);
+  send();
+  Instance instance = waiting_instance(both, 1);
+  instance.listen_from.event = {stream(), 1};
+  instance.listeners = {{.entry = 1, .filter = {.type = "packed"}}};
+  const auto woken_by = [&](const char* id) {
+    return HistoryRecord{.time = now,
+                         .kind = HistoryKind::kWoken,
+                         .state = "collect",
+                         .detail = Json{{"type", "paid"}, {"source", "bank.eu"}, {"id", id}}};
+  };
+  const HistoryRecord entered{
+      .time = now, .kind = HistoryKind::kEntered, .state = "collect", .event = {stream(), 1}};
+  struct Case {
+    std::vector<HistoryRecord> records;
+    const char* verdict;
+  };
+  const std::vector<Case> cases = {{{entered, woken_by("e")}, "instance 1 filled"},
+                                   {{entered, woken_by("other")}, "instance 1 woke"},
+                                   {{woken_by("e"), entered}, "instance 1 woke"}};
+  for (const Case& one : cases) {
+    ++instance.last_history;
+    write_history(*tx, instance.last_history,
+                  {.ns = ns, .instance = instance.id, .records = one.records});
+    instance.history_count = one.records.size();
+    store(instance);
+    apply_event(1, {{.kind = EventEffect::Kind::kWoken, .instance = instance.id}});
+    EXPECT_THAT(verdicts(of_event(1)), ElementsAre(one.verdict));
+  }
+}
+
 TEST_F(LocalWhyDeskTest, SayThatTheWaitHadEnded) {
   const WorkflowNumber order = apply(kOrder);
   send();
