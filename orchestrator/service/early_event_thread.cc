@@ -17,20 +17,24 @@ constexpr Duration kBetweenCleanings = std::chrono::minutes(1);
 
 }  // namespace
 
+EarlyEventThread::EarlyEventThread(StoredEvents& events, const Clock& clock)
+    : clock_(clock), search_(events) {
+  thread_ = std::thread([this] { run(); });
+}
+
 EarlyEventThread::~EarlyEventThread() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 void EarlyEventThread::ask(LookBack asked, Done done) {
   {
     const std::lock_guard lock(mutex_);
     asked_.emplace_back(std::move(asked), std::move(done));
-    if (!thread_.joinable() && !stopping_) thread_ = std::thread([this] { run(); });
   }
   changed_.notify_all();
 }

@@ -1,5 +1,5 @@
 // EarlyEventThread: the thread that searches the event stream for early events (`lookback`), so
-// that the engine thread does not wait for the broker. It starts with the first search.
+// that the engine thread does not wait for the broker, nor for the start of a thread.
 #pragma once
 
 #include <condition_variable>
@@ -22,8 +22,8 @@ class EarlyEventThread {
  public:
   using Done = EarlyEventSearch::Done;
 
-  /// The arguments outlive the object.
-  EarlyEventThread(StoredEvents& events, const Clock& clock) : clock_(clock), search_(events) {}
+  /// The arguments outlive the object. Throws std::system_error if the system has no more threads.
+  EarlyEventThread(StoredEvents& events, const Clock& clock);
   /// Ends the thread; waits for its request to the broker. Searches that were not answered are
   /// dropped: the next process asks again.
   ~EarlyEventThread();

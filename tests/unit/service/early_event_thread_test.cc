@@ -1,6 +1,8 @@
 #include "orchestrator/service/early_event_thread.h"
 
+#include <filesystem>
 #include <future>
+#include <iterator>
 
 #include <gtest/gtest.h>
 
@@ -15,6 +17,24 @@ LookBack one_search(const MemoryBroker& broker) {
           .until = {.stream = 1, .sequence = broker.last_sequence()},
           .space = "default",
           .stream_created = broker.created()};
+}
+
+/// How many threads the process has.
+ptrdiff_t threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                       std::filesystem::directory_iterator());
+}
+
+TEST(EarlyEventThread, StartsNoThreadForASearch) {
+  const VirtualClock clock;
+  MemoryBroker broker(clock);
+  MemoryStoredEvents events(broker);
+  broker.inject({"millrace.events.default.a", {}, "x"});
+  broker.disconnect();
+  EarlyEventThread thread(events, clock);
+  const ptrdiff_t before = threads();
+  thread.ask(one_search(broker), [](const EarlyEvents&) {});
+  EXPECT_EQ(threads(), before);
 }
 
 TEST(EarlyEventThread, AnswersSearches) {
