@@ -4,6 +4,11 @@
 
 namespace millrace {
 
+bool ConsumedEvents::has(const Fingerprint& known_as) const {
+  return std::any_of(events.begin(), events.end(),
+                     [&](const ConsumedEvent& one) { return one.known_as == known_as; });
+}
+
 void ConsumedEvents::add(const EventPosition& at, const Fingerprint& known_as) {
   if (at.stream == 0) return;
   if (at.stream != stream) *this = {.stream = at.stream};

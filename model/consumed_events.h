@@ -28,6 +28,8 @@ struct ConsumedEvents {
   std::vector<ConsumedEvent> events;  ///< in the order in which the instance took them
 
   bool empty() const { return events.empty(); }
+  /// Whether the instance has taken the event, as far as it is remembered.
+  bool has(const Fingerprint& known_as) const;
   /// Remembers an event that has a position. The events of another stream are forgotten: they
   /// cannot be read any more.
   void add(const EventPosition& at, const Fingerprint& known_as);

@@ -265,7 +265,8 @@ Result<KeptEventSearch> KeptEvents::find(const View& view, const Instance& insta
       if (decision == Decision::kUndecided) return search;
       if (decision == Decision::kYes) match.entries.push_back(listener.entry);
     }
-    if (match.entries.empty()) continue;
+    // An early event and a kept event may be two copies of one event.
+    if (match.entries.empty() || instance.consumed.has(kept->known_as)) continue;
     std::sort(match.entries.begin(), match.entries.end());
     search.match = std::move(match);
     break;

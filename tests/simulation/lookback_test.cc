@@ -241,6 +241,20 @@ TEST(Lookback, OffersEarlyEventsBeforeTheEventsThatComeMeanwhile) {
   EXPECT_EQ(data_of(world, started), (Json{{"first", 1}, {"paid", 2}}));
 }
 
+TEST(Lookback, DoesNotTakeACopyOfAnEarlyEventThatComesMeanwhile) {
+  World world;
+  world.apply(kTwice);
+  pay(world, "1", 1);
+  world.broker.disconnect();
+  const Json started = world.start("twice");
+  world.broker.reconnect();
+  world.publish("paid", "1", 1);
+  world.run_until_idle();
+  EXPECT_EQ(world.instance(started["id"])["state"], "second") << "it has taken the event before";
+  pay(world, "2", 2);
+  EXPECT_EQ(data_of(world, started), (Json{{"first", 1}, {"paid", 2}}));
+}
+
 TEST(Lookback, KeepsTheEventsThatComeMeanwhileBesideAFanOutThatNeedsOthers) {
   World world({.processor = {.engine = {.batch = {.woken = 3, .woken_later = 2}}}});
   world.apply(R"(

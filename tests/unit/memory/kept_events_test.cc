@@ -109,6 +109,17 @@ TEST_F(KeptEventsTest, KnowsWhichInstancesMayComeToWait) {
   EXPECT_FALSE(may_come_to_listen(instance)) << "the instance has ended";
 }
 
+TEST_F(KeptEventsTest, FindsNoEventThatTheInstanceHasTaken) {
+  keep("go", 11);
+  keep("go", 12);
+  Instance instance = listening(1, 0, {"go"});
+  EXPECT_EQ(find(instance), "1:11:0");
+  instance.consumed.add({.stream = 1, .sequence = 5}, known_as(11));  // another copy of it
+  EXPECT_EQ(find(instance), "2:12:0");
+  instance.consumed.add({.stream = 1, .sequence = 12}, known_as(12));
+  EXPECT_EQ(find(instance), "none");
+}
+
 TEST_F(KeptEventsTest, WantsEventsThatAnInstanceMayComeToWaitFor) {
   EXPECT_FALSE(kept_events->wants(kSpace, "go"));
   kept_events->update(entering(1, 0), types({"go", "stop"}));

@@ -21,6 +21,14 @@ TEST(ConsumedEvents, AreKeptInTheOrderInWhichTheyWereTaken) {
   EXPECT_EQ(consumed.forgotten, 0U);
 }
 
+TEST(ConsumedEvents, HaveEachEventThatIsRemembered) {
+  ConsumedEvents consumed;
+  EXPECT_FALSE(consumed.has(known_as(1)));
+  consumed.add({.stream = 1, .sequence = 7}, known_as(1));
+  EXPECT_TRUE(consumed.has(known_as(1)));
+  EXPECT_FALSE(consumed.has(known_as(2)));
+}
+
 TEST(ConsumedEvents, AnEventWithoutAPositionIsNotRemembered) {
   ConsumedEvents consumed;
   consumed.add({}, known_as(1));
