@@ -78,7 +78,7 @@ Result<std::optional<uint64_t>> Instances::catch_up(TimePoint now, LoadedInstanc
     // fire now: afterwards the instance may listen to events in between, which are still kept.
     const uint64_t until = search.match ? search.match->position.kept
                                         : search.next.value_or(kept.last_of(instance.ns));
-    if (!TRY(fire_before(now, loaded, kept.after_timers(instance.ns, until)))) {
+    if (!TRY(fire_before(now, loaded, kept.after_timers(instance.ns, until), number))) {
       if (search.next) return search.next;
       if (!search.match) break;
       TRY(take_kept_event(now, loaded, *search.match));
@@ -121,8 +121,10 @@ void Instances::note_taken(const InstanceId& instance, const EventPosition& at,
 
 /// Fires the first timer of an undecided instance with a deadline up to that time, as if it had
 /// fired at its deadline: the instance listens to the events that came later. Returns false if
-/// there is no such timer.
-Result<bool> Instances::fire_before(TimePoint now, LoadedInstance& loaded, TimePoint time) {
+/// there is no such timer. `undecided`: the number of the kept event before which all events are
+/// decided.
+Result<bool> Instances::fire_before(TimePoint now, LoadedInstance& loaded, TimePoint time,
+                                    uint64_t undecided) {
   Instance& instance = loaded.instance;
   const auto first =
       std::min_element(instance.timers.begin(), instance.timers.end(),
@@ -131,6 +133,13 @@ Result<bool> Instances::fire_before(TimePoint now, LoadedInstance& loaded, TimeP
   const Timer timer = *first;
   instance.listen_from =
       batch_.kept_events.last_before(instance.ns, timer.deadline, instance.listen_from);
+  // Not all events before the undecided one are kept, so a state with `lookback` gets them as early
+  // events. Those of them that are kept come in both ways, and are taken once.
+  if (TRY(batch_.catalog.definition(batch_.tx, instance.revision))->looks_back) {
+    EventPosition& listens_from = instance.listen_from.event;
+    const EventPosition decided = batch_.kept_events.just_before(instance.ns, undecided);
+    listens_from = std::max(listens_from, decided);
+  }
   ++batch_.outcome.counts.timers_fired;
   return step_once(now, loaded, Fired{.kind = timer.kind, .deadline = timer.deadline});
 }

@@ -181,7 +181,8 @@ class Instances {
                                                  const InstanceId& id);
   void note_taken(const InstanceId& instance, const EventPosition& at, const Fingerprint& known_as);
   Status take_kept_event(TimePoint now, LoadedInstance& loaded, const KeptEventMatch& match);
-  Result<bool> fire_before(TimePoint now, LoadedInstance& loaded, TimePoint time);
+  Result<bool> fire_before(TimePoint now, LoadedInstance& loaded, TimePoint time,
+                           uint64_t undecided);
 
   BatchState& batch_;
   Quotas quotas_{batch_};

@@ -286,6 +286,14 @@ ListenFrom KeptEvents::last_before(NamespaceNumber ns, TimePoint deadline,
   return last;
 }
 
+EventPosition KeptEvents::just_before(NamespaceNumber ns, uint64_t number) const {
+  const KeptQueue& all = kept_of(ns);
+  const auto kept = from_number(all, number);
+  const bool is_there = kept != all.end() && kept->place.number == number;
+  if (!is_there || kept->position.sequence <= 1) return {};
+  return {kept->position.stream, kept->position.sequence - 1};
+}
+
 TimePoint KeptEvents::after_timers(NamespaceNumber ns, uint64_t number) const {
   const KeptQueue& all = kept_of(ns);
   const auto kept = from_number(all, number);

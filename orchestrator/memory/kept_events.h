@@ -132,6 +132,9 @@ class KeptEvents {
   /// The position of the last kept event of the namespace that came before a timer with that
   /// deadline, of those after `from`; `from` if there is none.
   ListenFrom last_before(NamespaceNumber ns, TimePoint deadline, const ListenFrom& from) const;
+  /// The position just before the kept event of the namespace with that number; {}: the stream has
+  /// no event before it, or it is not kept.
+  EventPosition just_before(NamespaceNumber ns, uint64_t number) const;
   /// KeptEventRecord::after_timers of the kept event of the namespace with that number.
   TimePoint after_timers(NamespaceNumber ns, uint64_t number) const;
 

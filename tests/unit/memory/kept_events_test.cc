@@ -109,6 +109,15 @@ TEST_F(KeptEventsTest, KnowsWhichInstancesMayComeToWait) {
   EXPECT_FALSE(may_come_to_listen(instance)) << "the instance has ended";
 }
 
+TEST_F(KeptEventsTest, KnowsThePositionJustBeforeAnEvent) {
+  keep("go", 1);
+  keep("go", 7);
+  EXPECT_EQ(kept_events->just_before(kSpace, 1), EventPosition()) << "nothing came before it";
+  EXPECT_EQ(kept_events->just_before(kSpace, 2), (EventPosition{1, 6}));
+  EXPECT_EQ(kept_events->just_before(kSpace, 3), EventPosition()) << "it is not kept";
+  EXPECT_EQ(kept_events->just_before(kOther, 2), EventPosition());
+}
+
 TEST_F(KeptEventsTest, FindsNoEventThatTheInstanceHasTaken) {
   keep("go", 11);
   keep("go", 12);
