@@ -44,17 +44,18 @@ struct Perform {
   }
   void operator()(LookBack& asked) const {
     crash_point(CrashPoint::kEvaluating);
-    next.evaluations += EvaluationLoad{.count = 1};
     EvaluatedInput input{.ns = asked.ns,
                          .instance = asked.instance,
                          .step = asked.step,
                          .results = std::move(asked.before),
                          .workflow = asked.workflow};
-    parts.find_early(std::move(asked),
-                     [&intake = parts.intake, input = std::move(input)](EarlyEvents found) mutable {
-                       input.early = std::move(found);
-                       intake.put(std::move(input));
-                     });
+    const bool is_begun = parts.look_backs.ask(
+        std::move(asked),
+        [&intake = parts.intake, input = std::move(input)](EarlyEvents found) mutable {
+          input.early = std::move(found);
+          intake.put(std::move(input));
+        });
+    if (is_begun) next.evaluations += EvaluationLoad{.count = 1};
     crash_point(CrashPoint::kEvaluationAsked);
   }
   void operator()(ArchivePage& page) const {
@@ -76,6 +77,7 @@ struct Perform {
 FollowingTurns perform(const AfterCommitParts& parts, std::vector<AfterCommit> actions) {
   FollowingTurns next;
   for (AfterCommit& action : actions) std::visit(Perform{parts, next}, action);
+  parts.look_backs.release(next.continues);
   return next;
 }
 

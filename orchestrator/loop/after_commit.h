@@ -9,11 +9,11 @@
 #include "orchestrator/batch/batch_outcome.h"
 #include "orchestrator/loop/end_waiters.h"
 #include "orchestrator/loop/intake.h"
+#include "orchestrator/loop/look_back_queue.h"
 #include "orchestrator/loop/pressure.h"
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
 #include "orchestrator/ports/archiver.h"
-#include "orchestrator/ports/early_event_finder.h"
 #include "orchestrator/ports/evaluator.h"
 
 namespace millrace {
@@ -22,7 +22,7 @@ struct AfterCommitParts {
   Outbox& outbox;
   TaskDispatch& tasks;
   Evaluator& evaluate;
-  EarlyEventFinder& find_early;
+  LookBackQueue& look_backs;
   Archiver& archive;
   Intake& intake;  ///< accepts the answers and the results of evaluations and pages
   EndWaiters& end_waiters;

@@ -64,6 +64,7 @@ Status Processor::load() {
 
 Status Processor::load_state() {
   continuing_.clear();
+  look_backs_.clear();
   has_queue_ = false;
   unfinished_ = TRY(millrace::load(engine_, progress_));
   time_ = std::max(TRY(read_engine_time(engine_.tx)), time_);
@@ -368,7 +369,7 @@ void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome ou
   FollowingTurns next = perform({.outbox = engine_.outbox,
                                  .tasks = engine_.tasks,
                                  .evaluate = parts_.evaluate,
-                                 .find_early = parts_.find_early,
+                                 .look_backs = look_backs_,
                                  .archive = parts_.archive,
                                  .intake = intake_,
                                  .end_waiters = end_waiters_,

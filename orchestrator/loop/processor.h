@@ -17,6 +17,7 @@
 #include "orchestrator/loop/end_waiters.h"
 #include "orchestrator/loop/engine_state.h"
 #include "orchestrator/loop/intake.h"
+#include "orchestrator/loop/look_back_queue.h"
 #include "orchestrator/loop/metrics.h"
 #include "orchestrator/loop/pressure.h"
 #include "orchestrator/loop/recovery.h"
@@ -110,6 +111,7 @@ class Processor {
   void note_unsent(const Status& sent);
 
   ProcessorParts parts_;
+  LookBackQueue look_backs_{parts_.find_early};
   Intake& intake_;
   EngineState engine_;
   const OnDamage note_damage_ = engine_.damages.noting();

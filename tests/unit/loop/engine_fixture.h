@@ -58,7 +58,7 @@ struct ThreadlessEngine {
     return millrace::perform({.outbox = engine.outbox,
                               .tasks = engine.tasks,
                               .evaluate = evaluate,
-                              .find_early = find_early,
+                              .look_backs = look_backs,
                               .archive = archive,
                               .intake = intake,
                               .end_waiters = end_waiters,
@@ -78,6 +78,7 @@ struct ThreadlessEngine {
   EarlyEventFinder find_early = [this](LookBack one, std::function<void(EarlyEvents)> done) {
     looked_back.emplace_back(std::move(one), std::move(done));
   };
+  LookBackQueue look_backs{find_early};
   std::vector<std::pair<ArchivePage, std::function<void(ArchivedPage)>>> pages;
   Archiver archive = [this](ArchivePage page, std::function<void(ArchivedPage)> done) {
     pages.emplace_back(std::move(page), std::move(done));
