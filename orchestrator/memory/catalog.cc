@@ -52,6 +52,9 @@ AwaitedTypes types_of_all_states(const Workflow& workflow) {
 constexpr size_t kRevisionsAtOnce = 512;
 constexpr size_t kTypesAtOnce = 2'048;
 
+/// How many types of all revisions are in memory at most: about 20 MB.
+constexpr size_t kTypesInMemory = 250'000;
+
 }  // namespace
 
 void Catalog::note_change(std::optional<WorkflowNumber> workflow) {
@@ -196,11 +199,21 @@ Result<std::shared_ptr<const AwaitedTypes>> Catalog::awaited(const View& view, R
         revision, fmt::format("it has {} states, and an instance is in state {} (counted from 0)",
                               workflow->states.size(), state)));
   }
-  if (!known_types_.contains(revision)) {
-    known_types_.emplace(revision, types_of_all_states(*workflow));
-  }
-  return awaited_[{revision, state}] =
-             std::make_shared<const AwaitedTypes>(awaited_types(*workflow, state));
+  auto types = std::make_shared<const AwaitedTypes>(awaited_types(*workflow, state));
+  AwaitedTypes of_all = types_of_all_states(*workflow);
+  bound_types(types->size() + of_all.size() + 1);
+  known_types_.try_emplace(revision, std::move(of_all));
+  return awaited_[{revision, state}] = std::move(types);
+}
+
+/// To be called before so many types are added: forgets all others if they would be too many
+/// together. awaited() computes them again.
+void Catalog::bound_types(size_t added) {
+  types_in_memory_ += added;
+  if (types_in_memory_ <= kTypesInMemory) return;
+  awaited_.clear();
+  known_types_.clear();
+  types_in_memory_ = added;
 }
 
 std::optional<std::set<std::string>> Catalog::known_types(

@@ -76,8 +76,8 @@ class Catalog {
   Result<std::shared_ptr<const AwaitedTypes>> awaited(const View& view, Revision revision,
                                                       StateIndex state);
   /// The types of events that instances of these revisions may come to wait for, in whatever states
-  /// they are. nullopt: not known without a read of the store, or of too many revisions, or too
-  /// many types.
+  /// they are. nullopt: not known without a read of the store (awaited() was not asked of one of
+  /// them, or not of late), or of too many revisions, or too many types.
   std::optional<std::set<std::string>> known_types(const std::set<Revision>& revisions) const;
 
   Status create_namespace(Transaction& tx, const std::string& name, TimePoint now);
@@ -120,6 +120,7 @@ class Catalog {
   };
   void note_change(std::optional<WorkflowNumber> workflow = std::nullopt);
   static void write(Transaction& tx, const WorkflowEntry& entry);
+  void bound_types(size_t added);
   void forget_types(WorkflowNumber number);
 
   DefinitionCache& definitions_;
@@ -134,6 +135,7 @@ class Catalog {
   std::map<std::pair<Revision, StateIndex>, std::shared_ptr<const AwaitedTypes>> awaited_;
   /// Of all states of each revision of which awaited() was asked.
   std::map<Revision, AwaitedTypes> known_types_;
+  size_t types_in_memory_ = 0;  ///< of both maps, at most
 };
 
 }  // namespace millrace

@@ -185,6 +185,25 @@ TEST_F(CatalogTest, ForgetsTheTypesOfAWorkflowThatIsRemoved) {
   EXPECT_THAT(catalog.known_types({Revision{bills, 1}}), testing::Optional(testing::SizeIs(2)));
 }
 
+TEST_F(CatalogTest, HasABoundedNumberOfTypesInMemory) {
+  constexpr size_t kStates = 130;
+  std::string text = "id: wide\nstates:\n";
+  for (size_t i = 0; i < kStates; ++i) {
+    text += fmt::format("- {{id: s{}, type: noop, transition: s{}}}\n", i, i + 1);
+  }
+  text += fmt::format("- id: s{}\n  type: eventXor\n  events:\n", kStates);
+  for (size_t i = 0; i < 1'024; ++i) text += fmt::format("  - {{type: t{}}}\n", i);
+  const WorkflowNumber orders = apply(text_of("orders"));
+  const WorkflowNumber wide = apply(text);
+  awaited(orders, 1, 0);
+  for (StateIndex state = 0; state < kStates; ++state) awaited(wide, 1, state);
+  EXPECT_EQ(catalog.known_types({Revision{orders, 1}}), std::nullopt) << "it was forgotten";
+  EXPECT_THAT(catalog.known_types({Revision{wide, 1}}), testing::Optional(testing::SizeIs(1'024)));
+  EXPECT_THAT(awaited(orders, 1, 0), ElementsAre("first", "second")) << "it is computed again";
+  EXPECT_THAT(catalog.known_types({Revision{orders, 1}}),
+              testing::Optional(ElementsAre("first", "second")));
+}
+
 TEST_F(CatalogTest, CollectsABoundedNumberOfTypes) {
   const auto awaiting = [](const std::string& id, size_t types) {
     std::string text =
