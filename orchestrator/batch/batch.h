@@ -97,6 +97,9 @@ class Batch {
   /// a deadline up to the event's timestamp.
   void note_unfired_timers(bool left) { batch_.has_unfired_timers = left; }
 
+  /// To be called when the caches were loaded. The searches for early events before have no result.
+  void note_loaded(TimePoint at) { batch_.loaded_at = at; }
+
   /// Whether the events of this batch have woken as many instances as BatchLimits::woken: then
   /// further events should wait for the next batch.
   bool is_full() const { return woken_ >= limits_.woken; }

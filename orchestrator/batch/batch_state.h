@@ -113,6 +113,7 @@ struct BatchState : BatchParts {
   /// Whether timers may be due that have not fired: then the timers of an instance, and the
   /// lifespans in a group, that end before an event fire when that event reaches them.
   bool has_unfired_timers = true;
+  TimePoint loaded_at;  ///< when the caches were loaded: at the start of the process, or later
   ArchiveQueue archive{batches};
   MatchBudget kept_budget = kKeptBudget;  ///< what is left of it in this batch
   size_t late_events = 0;                 ///< kept events for which LateMatches has something to do

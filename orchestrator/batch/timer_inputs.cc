@@ -40,6 +40,7 @@ Status TimerInputs::fire(TimePoint now, TimePoint deadline, const TimerInput::Of
     if (batch_.kept_events.undecided().has(owner.instance)) return {};
   }
   const Timer timer{owner.kind, deadline};
+  if (TRY(awaits_early_events(timer, loaded->instance))) return {};
   if (TRY(instances_.fire(now, *loaded, timer, batch_.listen_from_now()))) {
     TRY(instances_.offer_kept_events(now, *loaded));
   }
@@ -60,6 +61,16 @@ Result<bool> TimerInputs::awaits_match(const TimerInput& input) {
   if (!event || !undecided.has(event->queue.workflow)) return false;
   undecided.defer_lifespan(event->queue.workflow, grouped->number);
   return true;
+}
+
+/// Whether the timer is the timeout of a state that asks for its early events again since the
+/// caches were loaded. The step that begins to wait arms it again.
+Result<bool> TimerInputs::awaits_early_events(const Timer& timer, const Instance& instance) {
+  const bool is_of_before =
+      timer.kind == TimerKind::kStateTimeout && timer.deadline <= batch_.loaded_at;
+  if (!is_of_before || !instance.parked || instance.phase != Phase::kEntering) return false;
+  const auto workflow = TRY(batch_.catalog.definition(batch_.tx, instance.revision));
+  return workflow->states[instance.state]->looks_back();
 }
 
 Status TimerInputs::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent& owner) {

@@ -25,7 +25,10 @@ class TimerInputs {
         schedules_(schedules) {}
 
   /// Fires a due timer. The timer of an instance or a group for which a match is undecided does not
-  /// fire; it is armed again when the match is decided. Errors: those of the store.
+  /// fire; it is armed again when the match is decided. The same is true of the timeout of a state
+  /// that had passed when the process started, if the state had asked for early events: they came
+  /// before the timeout, and the search was lost with the process before. Errors: those of the
+  /// store.
   Status apply_input(TimePoint now, const TimerInput& input);
 
   /// Fires a timer of an instance; no effect if the instance no longer has that timer.
@@ -42,6 +45,7 @@ class TimerInputs {
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfGroupedEvent& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedule& owner);
   Result<bool> awaits_match(const TimerInput& input);
+  Result<bool> awaits_early_events(const Timer& timer, const Instance& instance);
 
   BatchState& batch_;
   Instances& instances_;

@@ -182,6 +182,7 @@ Result<std::vector<ContinueInput>> load(EngineState& engine, StartProgress& prog
   TRY(load_numbered_timers(engine));
   TRY(make_default_namespace(engine));
   TRY(engine.batch.load());
+  engine.batch.note_loaded(engine.clock.now());
   engine.batches.begin();
   return unfinished;
 }
