@@ -131,7 +131,8 @@ TEST_F(OpenApiRoute, SaysWhichLimitsACallAccepts) {
   for (const Json& path : document.at("paths")) {
     for (const Json& operation : path) {
       for (const Json& one : operation.at("parameters")) {
-        if (one.at("name") == "limit") limits[operation.at("operationId")] = one.at("schema");
+        if (one.at("name") == "limit")
+          limits[operation.at("operationId").get<std::string>()] = one.at("schema");
       }
     }
   }

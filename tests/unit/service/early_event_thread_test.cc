@@ -1,5 +1,6 @@
 #include "orchestrator/service/early_event_thread.h"
 
+#include <cstddef>
 #include <filesystem>
 #include <future>
 #include <iterator>
