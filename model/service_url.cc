@@ -73,6 +73,13 @@ bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x
 }  // namespace
 
 tl::expected<std::string, std::string> http_origin(const std::string& url) {
+  // libcurl reads the text up to a zero byte, and takes `http:///path` for the host `path`.
+  if (url.find('\0') != std::string::npos) {
+    return tl::unexpected(std::string("not a valid URL: it has a zero byte"));
+  }
+  if (const std::string_view scheme = split_url(url).scheme; scheme.ends_with(":///")) {
+    return tl::unexpected(std::string("not a valid URL: No host part in the URL"));
+  }
   const std::unique_ptr<CURLU, CurlUrlFree<curl_url_cleanup>> parsed(curl_url());
   const CURLUcode code = curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0);
   if (code != CURLUE_OK) {

@@ -1,5 +1,7 @@
 #include "model/service_url.h"
 
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +17,7 @@ TEST(ServiceUrl, HasAnOriginIfARequestCanBeSentToIt) {
   } rows[] = {
       {"http://host", "http://host:80"},
       {"https://host/pay?a=b#c", "https://host:443"},
+      {"http://host/pay?to=http:///a", "http://host:80"},
       {"http://user:password@host:8080/x", "http://host:8080"},
       {"http://[::1]:8080/", "http://[::1]:8080"},
   };
@@ -23,11 +26,15 @@ TEST(ServiceUrl, HasAnOriginIfARequestCanBeSentToIt) {
 
 TEST(ServiceUrl, IsRefusedWithAReasonThatDoesNotQuoteIt) {
   const struct {
-    const char* url;
+    std::string url;
     const char* why;
   } rows[] = {
       {"", "not a valid URL"},
       {"http://", "No host part in the URL"},
+      {"http:///secret", "No host part in the URL"},
+      {"https:///secret:8080/x", "No host part in the URL"},
+      {std::string("http://secret\0/x", 16), "it has a zero byte"},
+      {std::string("http://host/a\0secret", 20), "it has a zero byte"},
       {"http://?secret", "No host part in the URL"},
       {"http://host:secret/", "Port number"},
       {"http://host:99999/", "Port number"},
