@@ -111,6 +111,25 @@ TEST(HttpServer, AnswersMalformedHttpAndClosesTheConnection) {
       "POST /v1/ns/default/events HTTP/1.0\r\nConnection: keep-alive\r\n"
       "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
       head + "Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n",
+      // A line ends with CR and LF, also in a body in chunks (RFC 9112, sections 2.2 and 7.1).
+      "GET /livez HTTP/1.1\nHost: localhost\n\n\r\n\r\n",
+      "GET /livez HTTP/1.1\r\nX: a\nHost: localhost\r\n\r\n",
+      "GET /livez HTTP/1.1\r\nHost: localhost\r\nX: a\rY: b\r\n\r\n",
+      "GET /livez HTTP/1.1\r\nHost: localhost\r\n Y: b\r\n\r\n",
+      std::string("GET /livez HTTP/1.1\r\nHost: localhost\r\nX: a\0b\r\n\r\n", 48),
+      head +
+          "Transfer-Encoding: \x0b"
+          "chunked\r\n\r\n0\r\n\r\n",
+      head + "Transfer-Encoding: chunked\r\n\r\n3\nabc\r\n0\r\n\r\n",
+      head + "Transfer-Encoding: chunked\r\n\r\n3;\nx\r\nabc\r\n0\r\n\r\n",
+      head + "Transfer-Encoding: chunked\r\n\r\n0x3\r\nabc\r\n0\r\n\r\n",
+      head + "Transfer-Encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n",
+      head + "Transfer-Encoding: chunked\r\n\r\n10000000000000003\r\nabc\r\n0\r\n\r\n",
+      head + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\n0\r\n\r\n",
+      head + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n",
+      // A field after the body is not a part of the head.
+      head + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nContent-Length: 3\r\n\r\n",
+      head + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nTransfer-Encoding: gzip\r\n\r\n",
   };
   for (const std::string& bytes : rows) {
     RawClient client(server->port());
@@ -174,6 +193,21 @@ TEST(HttpServer, ReadsBodiesInChunksAndBodiesAfterExpectContinue) {
   // Only a line of the headers must not begin with a blank.
   client.send(head + "Content-Length: 8\r\n\r\nid: b\r\n ");
   EXPECT_EQ(client.read_reply()->status, 200);
+}
+
+TEST(HttpServer, TakesNoHeadersFromBehindABody) {
+  FakeService service;
+  const auto server = start(service);
+  RawClient client(server->port());
+  client.send(
+      "POST /v1/ns/default/events HTTP/1.1\r\nHost: localhost\r\nce-specversion: 1.0\r\n"
+      "ce-id: 1\r\nce-source: /shop\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nce-type: paid\r\n\r\n");
+  const auto reply = client.read_reply();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->status, 400);
+  EXPECT_EQ(reply->code(), "event.missing_attribute");
+  EXPECT_TRUE(service.published().empty());
 }
 
 TEST(HttpServer, ClosesTheConnectionsOfSlowClients) {
