@@ -142,8 +142,8 @@ TEST_F(LookbackWhyTest, SayUntilWhenAnInstanceMayComeToAStateThatTakesTheEvent) 
             "until " +
                 format_rfc3339(clock.time + minutes(10)));
   EXPECT_THAT(says_of(of_test("", expected)), HasSubstr("also takes events that came before"));
-  store(ended(waiting_instance(order, 1), InstanceStatus::kComplete));
-  EXPECT_THAT(says_of(of_event(1, expected)),
+  store(ended(waiting_instance(order, 2), InstanceStatus::kComplete));
+  EXPECT_THAT(says_of(of_event(1, WhyFilter{.instance = numbered_id(2)})),
               HasSubstr("the instance has ended, and has not been"));
 }
 
