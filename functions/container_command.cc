@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "functions/container_folder.h"
-#include "functions/image_name.h"
+#include "model/image_name.h"
 
 namespace millrace {
 

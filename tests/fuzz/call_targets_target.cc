@@ -1,10 +1,10 @@
 // Where calls may go: URLs of services, patterns of subjects, and names of images.
-// Covers: model/service_url.cc model/request_subjects.cc functions/image_name.cc
+// Covers: model/service_url.cc model/request_subjects.cc model/image_name.cc
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "functions/image_name.h"
+#include "model/image_name.h"
 #include "model/request_subjects.h"
 #include "model/service_url.h"
 #include "tests/fuzz/properties.h"

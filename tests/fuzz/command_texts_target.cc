@@ -2,7 +2,7 @@
 // quantities, tokens, keys, URLs, prefixes of streams, names of images; and texts of the server
 // that it prints. Each reader gets all bytes.
 // Covers: cli/quantity.cc language/yaml_writer.cc base/quantity.cc policies/duration.cc
-// Covers: broker/nkey.cc broker/stream_options.cc cloudevents/subject.cc functions/image_name.cc
+// Covers: broker/nkey.cc broker/stream_options.cc cloudevents/subject.cc model/image_name.cc
 // Covers: model/service_url.cc
 #include <algorithm>
 #include <optional>
@@ -15,9 +15,9 @@
 #include "cli/quantity.h"
 #include "cli/token_file.h"
 #include "cloudevents/subject.h"
-#include "functions/image_name.h"
 #include "language/document.h"
 #include "language/yaml_writer.h"
+#include "model/image_name.h"
 #include "model/service_url.h"
 #include "tests/fuzz/target.h"
 

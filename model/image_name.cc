@@ -1,4 +1,4 @@
-#include "functions/image_name.h"
+#include "model/image_name.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Which names of images a definition may have.
-#include "functions/image_name.h"
+#include "model/image_name.h"
 
 #include <string>
 #include <vector>
