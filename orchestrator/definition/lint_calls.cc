@@ -7,6 +7,7 @@
 
 #include "language/grammar.h"
 #include "language/walk.h"
+#include "model/image_name.h"
 #include "orchestrator/definition/lint_nodes.h"
 #include "policies/vocabularies.h"
 
@@ -42,10 +43,27 @@ void check_calls_of_itself(const Node& document, Findings& findings) {
   }
 }
 
+/// Finds functions whose image the container runtime never gets: podman may take the name for a
+/// place on the machine.
+void check_images(const Node& document, Findings& findings) {
+  const std::vector<Node>& functions = items_of(document, "functions");
+  for (size_t i = 0; i < functions.size(); ++i) {
+    const Node* const image = value_of(functions[i], "image");
+    if (image == nullptr || image->text.empty()) continue;
+    const Status checked = check_image_name(image->text);
+    if (checked) continue;
+    findings.warning("lint.call_never", path_of(path_of("functions", i), "image"), image->at,
+                     fmt::format("each call of this function ends with {}: {}",
+                                 checked.error().code, checked.error().message),
+                     "correct the name of the image");
+  }
+}
+
 }  // namespace
 
 void lint_calls(const Node& document, const NamesService& names_service, Findings& findings) {
   check_calls_of_itself(document, findings);
+  check_images(document, findings);
   if (is_bounded(document)) return;
   std::map<std::string, const Node*> services;  // by the function's id
   for (const Node& function : items_of(document, "functions")) {

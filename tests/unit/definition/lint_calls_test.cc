@@ -46,5 +46,29 @@ TEST(LintCalls, PointsOutACallThatNoTimeoutEnds) {
   }
 }
 
+TEST(LintCalls, PointsOutAnImageThatNoContainerMayHave) {
+  const auto text = [](const char* image) {
+    return fmt::format(
+        "id: a\nfunctions:\n- {{id: f, type: container, image: '{}'}}\n"
+        "states:\n- {{id: s, type: action, action: {{function: f}}, timeout: 1h}}\n",
+        image);
+  };
+  EXPECT_THAT(
+      warnings_of(text("oci:shop")),
+      ElementsAre("warning functions[0].image: each call of this function ends with "
+                  "millrace.function.unavailable: `oci:shop` may be a place on the machine of the "
+                  "runtime; write the registry of the image, such as docker.io/library/oci:shop; "
+                  "correct the name of the image [lint.call_never]"));
+  for (const char* const image : {"dir:x", "docker-archive:x.tar", "x:", "x//y"}) {
+    EXPECT_NE(load_and_lint(text(image), nullptr).workflow, nullptr) << image;
+    EXPECT_THAT(places_of("lint.call_never", text(image), {}),
+                ElementsAre("warning functions[0].image"))
+        << image;
+  }
+  for (const char* const image : {"busybox", "docker.io/library/oci:shop", "docker:27"}) {
+    EXPECT_THAT(warnings_of(text(image)), IsEmpty()) << image;
+  }
+}
+
 }  // namespace
 }  // namespace millrace
