@@ -101,16 +101,4 @@ Fallible<Reply> ask_about_event(
   return ask(TRY(sequence_of_id(session, named, before)));
 }
 
-std::string shell_word(std::string_view text) {
-  const auto is_plain = [](char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-           (letter >= '0' && letter <= '9') ||
-           std::string_view("._-:/@%+=,").find(letter) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
-  std::string word = "'";
-  for (const char letter : text) word += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return word + "'";
-}
-
 }  // namespace millrace

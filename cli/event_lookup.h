@@ -18,7 +18,4 @@ Fallible<Reply> ask_about_event(
     Session& session, const std::string& named,
     const std::function<Fallible<Reply>(const std::string& sequence)>& ask);
 
-/// The text as one word of a shell: in quotes if it needs them.
-std::string shell_word(std::string_view text);
-
 }  // namespace millrace

@@ -73,4 +73,7 @@ class Output {
 /// The findings in `errors` as lines of text: `file:2:7: error: path: message [code]`.
 std::string render_findings(const Json& errors, std::string_view file);
 
+/// The text as one word of a shell: in quotes if it needs them.
+std::string shell_word(std::string_view text);
+
 }  // namespace millrace

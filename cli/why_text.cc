@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/excerpt.h"
-#include "cli/event_lookup.h"
 #include "cli/output.h"
 
 namespace millrace {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/event_lookup.h"
+#include "cli/output.h"
 #include "orchestrator/service/live_sink.h"
 #include "tests/unit/cli/cli_fixture.h"
 #include "tests/unit/gateway/fake_service.h"
