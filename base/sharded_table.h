@@ -78,7 +78,7 @@ class ShardedTable {
   static constexpr size_t kShards = 256;
 
   /// The tables use the highest bits of a hash for the place of a value, and its lowest byte to
-  /// tell apart values of neighbouring places; so the shard depends on other bits.
+  /// distinguish values of neighbouring places; so the shard depends on other bits.
   template <class Key>
   size_t shard_of(const Key& key) const {
     return (hash_(key) >> 8) % kShards;

@@ -49,13 +49,13 @@ struct Perform {
                          .step = asked.step,
                          .results = std::move(asked.before),
                          .workflow = asked.workflow};
-    const bool is_begun = parts.look_backs.ask(
+    const bool is_started = parts.look_backs.ask(
         std::move(asked),
         [&intake = parts.intake, input = std::move(input)](EarlyEvents found) mutable {
           input.early = std::move(found);
           intake.put(std::move(input));
         });
-    if (is_begun) next.evaluations += EvaluationLoad{.count = 1};
+    if (is_started) next.evaluations += EvaluationLoad{.count = 1};
     crash_point(CrashPoint::kEvaluationAsked);
   }
   void operator()(ArchivePage& page) const {

@@ -37,7 +37,7 @@ TEST_F(WorkRoutes, ShowTheServices) {
        R"({"items":[{"service":"charge","target":{"kind":"workers",
            "at":"millrace.tasks.default.charge"},"paused":false,"waiting":2,"running":1,
            "oldest":"2021-09-01T12:00:00.000Z","scheduleToStart":{"p50":0.25,"p99":2.5},
-           "lastError":{"code":"card.declined","at":"2021-09-01T12:00:00.000Z"}}],
+           "asking":3,"lastError":{"code":"card.declined","at":"2021-09-01T12:00:00.000Z"}}],
            "complete":true,"looked":3})"},
       {"GET", "/v1/ns/none/functions", {}, "", 404, "namespace.not_found"},
       {"GET", "/v1/ns/default/functions?limit=1", {}, "", 400, "request.unknown_parameter"},

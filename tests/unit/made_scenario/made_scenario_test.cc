@@ -322,7 +322,7 @@ std::vector<PlayedRow> rows() {
                            "0 ended lost {\"status\":\"failed\"}\n",
        .scenario = R"(    start:
       input:
-        n: 1
+        "n": 1
     expect:
       status: failed
       states:
@@ -331,13 +331,13 @@ std::vector<PlayedRow> rows() {
         - lost
       took: "0s"
       output:
-        n: 1
+        "n": 1
       error:
         code: order.lost
         msg: "it is lost"
       published:
         - data:
-            n: 1
+            "n": 1
           type: soon
         - source: "/o"
           type: late
@@ -477,7 +477,7 @@ TEST(MadeScenario, ExpectsNoDataIfTheDefinitionReadsTheClock) {
 TEST(MadeScenario, GivesHeartbeatsToLongTasksIfTheDefinitionNamesThem) {
   PlayedRow row = row_named("an answer of a function");
   row.definition.replace(row.definition.find("{function: charge, "), 19,
-                         "{function: charge, heartbeatTimeout: 5s, ");
+                         "{function: charge, heartbeatTimeout: 5s, startToCloseTimeout: 1m, ");
   EXPECT_THAT(made(row).value(), Not(HasSubstr("heartbeat: ")));
   const std::string one_second = "1000 returned";
   row.history.replace(row.history.find(one_second), one_second.size(), "8000 returned");

@@ -70,14 +70,14 @@ PlayedRow called_row() {
               std::string(kCalledRecord) + "1 entered end\n2 ended end {\"status\":\"complete\"}\n",
           .scenario = R"(    start:
       input:
-        n: 1
+        "n": 1
     expect:
       status: complete
       states:
         - end
       took: "0s"
       output:
-        n: 1
+        "n": 1
 )",
           .data = R"({"n":1})",
           .input = R"({"n":1})"};
