@@ -216,8 +216,8 @@ class Service {
   /// What a text may name: {"items":[{"kind":"instance"|"workflow"|"key"|"event"|"deadLetter","id",
   /// "label"}],"complete"}, 20 items at most. Of "instance" and "workflow" the text is the
   /// beginning of `id`, of "key" the idempotency key of the instance `id`, of "event" the sequence
-  /// `id` or the id of the event with that sequence, of "deadLetter" its id, its reason or the id of
-  /// its event. `complete` is false if not all instances of a key, events or dead letters are
+  /// `id` or the id of the event with that sequence, of "deadLetter" its id, its reason or the id
+  /// of its event. `complete` is false if not all instances of a key, events or dead letters are
   /// listed. May wait for the broker for some seconds; without the broker there are no dead letters
   /// and no events with an id.
   virtual Result<Json> find(std::string_view ns, std::string_view text) = 0;
