@@ -83,13 +83,15 @@ simdjson::dom::parser& fast_parser() {
 }
 
 bool is_for_fast_parser(std::string_view text) {
-  return text.size() <= kMostFastBytes && text.find("\\u") == std::string_view::npos;
+  // simdjson copies the text with memcpy(), also an empty one, whose pointer may be null.
+  return !text.empty() && text.size() <= kMostFastBytes &&
+         text.find("\\u") == std::string_view::npos;
 }
 
 /// Whether simdjson is sure that the text is JSON. simdjson and nlohmann disagree on some escapes
 /// of surrogates, so a text with escapes that dump_json() does not write is not given to simdjson.
 bool passes_fast_check(std::string_view text) {
-  return text.size() <= kMostFastBytes && !has_foreign_escape(text) &&
+  return !text.empty() && text.size() <= kMostFastBytes && !has_foreign_escape(text) &&
          !fast_parser().parse(text.data(), text.size()).error();
 }
 
