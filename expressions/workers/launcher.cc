@@ -19,12 +19,6 @@
 namespace millrace {
 namespace {
 
-/// The niceness that is added for jq workers: beside a busy thread of millrace, one gets about a
-/// seventh of a processor, and a background one about 3 %. So evaluations do not take the processor
-/// from the engine thread in the middle of a unit of work.
-constexpr int kNice = 8;
-constexpr int kBackgroundNice = 15;
-
 // The messages: one per packet, in native byte order, since both ends are the same binary.
 
 struct Order {
@@ -119,7 +113,8 @@ class LauncherProcess {
     // The niceness is added to that of the millrace process, so that jq workers have a lower
     // priority than millrace even if it runs under `nice`.
     setpriority(PRIO_PROCESS, static_cast<id_t>(child->pid),
-                getpriority(PRIO_PROCESS, 0) + (is_background ? kBackgroundNice : kNice));
+                getpriority(PRIO_PROCESS, 0) +
+                    (is_background ? kBackgroundJqWorkerNiceness : kJqWorkerNiceness));
     pids_[order.worker] = child->pid;
     report({JqLauncher::Notice::Kind::kStarted, order.worker, child->pid}, child->socket);
   }

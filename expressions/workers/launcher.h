@@ -15,6 +15,11 @@
 
 namespace millrace {
 
+/// What a jq worker adds to the niceness of millrace: one for fast programs, and a `background`
+/// one.
+inline constexpr int kJqWorkerNiceness = 8;
+inline constexpr int kBackgroundJqWorkerNiceness = 15;
+
 class JqLauncher {
  public:
   /// A message of the launcher about one jq worker.

@@ -88,7 +88,8 @@ TEST(MetricsText, BoundsTheLongestUnitByTheGaugeAndByTheBuckets) {
 
 TEST(MetricsText, HasTheKindOfTheLongestUnit) {
   EXPECT_EQ(longest_unit(kBefore, later("0.3", "10", "11", "11"))->kind, "purge");
-  EXPECT_EQ(longest_unit(kBefore, later("0", "10", "11", "11"))->kind, "") << "of a unit that is no longer in the gauges";
+  EXPECT_EQ(longest_unit(kBefore, later("0", "10", "11", "11"))->kind, "")
+      << "of a unit that is no longer in the gauges";
 }
 
 TEST(MetricsText, HasNoLongestUnitOfAServerThatDoesNotMeasureIt) {

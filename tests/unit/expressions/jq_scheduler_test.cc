@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "expressions/workers/child.h"
+#include "expressions/workers/launcher.h"
 #include "pool_fixture.h"
 #include "tests/support/file_bytes.h"
 #include "tests/support/process.h"
@@ -31,6 +32,12 @@ Evaluation on_lane(uint64_t lane, std::string program, Duration timeout) {
 
 /// Slow workers have a low priority: on a machine with other work, even their start takes long.
 constexpr Duration kSlowWork = std::chrono::minutes(5);
+
+/// The niceness of a process of this one that adds `more`.
+int niceness_here_and(int more) {
+  constexpr int kNicest = 19;
+  return std::min(getpriority(PRIO_PROCESS, 0) + more, kNicest);
+}
 
 class JqSchedulerTest : public PoolTest {
  protected:
@@ -293,8 +300,7 @@ TEST_F(JqSchedulerRoundTripTest, FailsOnlyTheEvaluationThatKillsItsWorker) {
 
 TEST_F(JqSchedulerTest, RunsFastWorkersAtALowerPriorityThanMillrace) {
   EXPECT_EQ(evaluate("length"), Json(0));
-  constexpr int kNicest = 19;
-  const int niceness = std::min(getpriority(PRIO_PROCESS, 0) + 5, kNicest);
+  const int niceness = niceness_here_and(kJqWorkerNiceness);
   const std::vector<pid_t> workers = children_of(launcher());
   EXPECT_THAT(workers, Not(SizeIs(0)));
   for (const pid_t worker : workers) {
@@ -309,8 +315,7 @@ TEST_F(JqSchedulerTest, RunsSlowWorkersAtLowPriorityAndEndsIdleSlowWorkers) {
   const Answers looping = evaluate_later(pool(), on_lane(1, kLoop, kForever));
   wait_for_slow_work(1);
   // A slow worker has a lower priority than this process, once the launcher has set it.
-  constexpr int kNicest = 19;
-  const int niceness = std::min(getpriority(PRIO_PROCESS, 0) + 15, kNicest);
+  const int niceness = niceness_here_and(kBackgroundJqWorkerNiceness);
   EXPECT_TRUE(eventually([&] {
     const std::vector<pid_t> slow = slow_workers();
     return !slow.empty() && getpriority(PRIO_PROCESS, static_cast<id_t>(slow[0])) == niceness;
