@@ -1,6 +1,5 @@
 // The verbs of `millrace event` for stored events: list, get, replay and tail.
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/whole_number.h"
 #include "cli/command_line.h"
 #include "cli/event_lookup.h"
 #include "cli/event_reader.h"
@@ -218,14 +218,6 @@ void print_line(Session& session, const Json& event) {
   out.flush();
 }
 
-/// 0: the text is not a number.
-uint64_t number_in(std::string_view text) {
-  uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stopped == end ? number : 0;
-}
-
 /// Prints the newest events that the server has applied, and new ones when it has applied them. A
 /// live message says how far that is; the events themselves are read from the list, which has all
 /// filters and leaves none out.
@@ -279,7 +271,8 @@ class EventTail {
     if (message.event == "events") {
       has_progress_ = true;
       // `BOOT-STEP.SEQUENCE`
-      const uint64_t applied = number_in(message.id.substr(message.id.rfind('.') + 1));
+      const uint64_t applied =
+          whole_number(message.id.substr(message.id.rfind('.') + 1)).value_or(0);
       if (applied > 0) note(catch_up(applied, data->value("items", Json::array())));
     }
   }
@@ -314,7 +307,7 @@ class EventTail {
                               {"before", std::to_string(applied + 1)}}));
       for (const Json& event : page.value("items", Json::array())) print(event);
       const uint64_t next =
-          number_in(page["next"].is_string() ? page["next"].get<std::string>() : "");
+          whole_number(page["next"].is_string() ? page["next"].get<std::string>() : "").value_or(0);
       if (next <= *last_) break;  // the broker has answered with nothing; the next message asks
       last_ = next;
     }

@@ -1,10 +1,10 @@
 // The routes /v1/backups and below: a backup of the store, which the caller reads chunk by chunk.
 // The bytes of a chunk are those of docs/FORMATS.md, "Backup".
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/whole_number.h"
 #include "gateway/parameters.h"
 #include "gateway/routes.h"
 #include "language/findings.h"
@@ -26,10 +26,8 @@ Status begin_backup(Service& service, const std::shared_ptr<Exchange>& exchange)
 /// The `{number}` of the path: the number of a chunk, from 1.
 Result<uint64_t> chunk_number_of(const Request& request) {
   const std::string& text = request.parts.at("number");
-  uint64_t number = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, number);
-  if (error == std::errc() && end == last && number >= 1) return number;
+  const uint64_t number = whole_number(text).value_or(0);
+  if (number >= 1) return number;
   return fail("request.parameter",
               fmt::format("{} is not the number of a chunk; expected a whole number from 1 on",
                           in_quotes(text)));

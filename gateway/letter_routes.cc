@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/whole_number.h"
 #include "cloudevents/http_binding.h"
 #include "gateway/parameters.h"
 #include "gateway/routes.h"

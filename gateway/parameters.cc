@@ -1,10 +1,10 @@
 #include "gateway/parameters.h"
 
-#include <charconv>
 #include <limits>
 
 #include <fmt/format.h>
 
+#include "base/whole_number.h"
 #include "language/findings.h"
 
 namespace millrace {
@@ -15,14 +15,6 @@ const std::string& part(const Request& request, std::string_view name) {
 }
 
 }  // namespace
-
-std::optional<uint64_t> whole_number(const std::string& text) {
-  uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [parsed, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || parsed != end || text.empty()) return std::nullopt;
-  return number;
-}
 
 Result<std::string> namespace_of(const Request& request) {
   const std::string& name = part(request, "ns");
@@ -44,10 +36,8 @@ Result<std::string> workflow_of(const Request& request) {
 
 Result<uint32_t> revision_of(const Request& request) {
   const std::string& text = part(request, "revision");
-  uint32_t number = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, number);
-  if (error == std::errc() && end == last && number > 0) return number;
+  const uint64_t number = whole_number(text).value_or(0);
+  if (number > 0 && number <= UINT32_MAX) return static_cast<uint32_t>(number);
   return fail(
       "revision.not_found",
       fmt::format("{} is not the number of a revision; expected a number from 1", in_quotes(text)));
@@ -145,12 +135,8 @@ Result<size_t> limit_parameter(const Request& request, size_t otherwise) {
   const auto found = request.query.find("limit");
   if (found == request.query.end()) return otherwise;
   const std::string& text = found->second;
-  size_t limit = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-  if (error == std::errc() && end == text.data() + text.size() && limit >= 1 &&
-      limit <= kMostListed) {
-    return limit;
-  }
+  const uint64_t limit = whole_number(text).value_or(0);
+  if (limit >= 1 && limit <= kMostListed) return limit;
   return fail("request.parameter",
               fmt::format("limit: {} is not a number from 1 to {}", in_quotes(text), kMostListed));
 }

@@ -49,9 +49,6 @@ Result<std::string> secret_of(const Request& request);
 /// not a number, so for such a text the error is `event.not_found`.
 Result<uint64_t> sequence_of(const Request& request);
 
-/// The number that the whole text is; nullopt: it is not a number.
-std::optional<uint64_t> whole_number(const std::string& text);
-
 /// The text of a query parameter; empty if it is not given.
 std::string text_parameter(const Request& request, std::string_view name);
 

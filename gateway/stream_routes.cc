@@ -1,13 +1,13 @@
 // The routes of live messages, as server-sent events: GET /v1/ns/{ns}/stream and
 // GET /v1/ns/{ns}/instances/{instance}/stream.
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/whole_number.h"
 #include "gateway/parameters.h"
 #include "gateway/routes.h"
 #include "gateway/stream_answer.h"
@@ -61,10 +61,8 @@ Status add_topic(LiveRequest& live, std::string_view topic) {
 /// The parameter `after`: the number of the last record that the client has.
 Result<uint64_t> after_of(const Request& request) {
   const std::string text = text_parameter(request, "after");
-  uint64_t after = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, after);
-  if (text.empty() || (error == std::errc() && stopped == end)) return after;
+  if (text.empty()) return uint64_t{0};
+  if (const auto after = whole_number(text)) return *after;
   return fail("request.parameter",
               fmt::format("after: {} is not the number of a record", in_quotes(text)));
 }

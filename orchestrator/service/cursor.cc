@@ -1,6 +1,6 @@
 #include "orchestrator/service/cursor.h"
 
-#include <charconv>
+#include "base/whole_number.h"
 
 namespace millrace {
 
@@ -11,11 +11,9 @@ tl::unexpected<Error> malformed_cursor() {
 
 Result<std::optional<uint64_t>> parse_number_cursor(std::string_view text) {
   if (text.empty()) return std::optional<uint64_t>();
-  uint64_t number = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, number);
-  if (error != std::errc() || end != last || number == 0) return malformed_cursor();
-  return std::optional(number);
+  const std::optional<uint64_t> number = whole_number(text);
+  if (number.value_or(0) == 0) return malformed_cursor();
+  return number;
 }
 
 }  // namespace millrace

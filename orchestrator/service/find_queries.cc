@@ -1,11 +1,11 @@
 // The query that finds what a text may name: an instance, a workflow, an idempotency key, an event.
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/whole_number.h"
 #include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -39,11 +39,7 @@ Result<std::vector<StoredHead>> newest_heads(const View& view, NamespaceNumber n
   return heads;
 }
 
-bool is_event_sequence(std::string_view text) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number > 0;
-}
+bool is_event_sequence(std::string_view text) { return whole_number(text).value_or(0) > 0; }
 
 }  // namespace
 

@@ -1,12 +1,12 @@
 #include "orchestrator/batch/commands/leftovers.h"
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "base/whole_number.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -19,10 +19,9 @@ namespace {
 /// has not assigned such a number.
 Result<uint32_t> given_number(const View& view, Counter counter, std::string_view text) {
   const uint64_t last = TRY(read_counter(view, counter));
-  uint32_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  if (read.ec == std::errc() && read.ptr == end && number >= 1 && number <= last) return number;
+  const uint64_t number = whole_number(text).value_or(0);
+  const bool is_given = number >= 1 && number <= last && number <= UINT32_MAX;
+  if (is_given) return static_cast<uint32_t>(number);
   return fail("leftovers.none",
               fmt::format("\"{}\" is not a number that was assigned (1 to {}); `millrace verify` "
                           "shows the numbers of leftovers",
