@@ -18,6 +18,7 @@
 #include "orchestrator/service/awaited_publish.h"
 #include "orchestrator/service/event_admission.h"
 #include "orchestrator/service/event_replay.h"
+#include "orchestrator/service/namespace_record.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "os/thread.h"
 
@@ -69,11 +70,6 @@ Result<ReplayId> parse_replay_id(std::string_view ns, const std::string& text) {
     id[i] = static_cast<uint8_t>(high * 16 + low);
   }
   return id;
-}
-
-Result<NamespaceRecord> namespace_record(const View& view, std::string_view ns) {
-  if (auto record = TRY(read_namespace(view, ns))) return *std::move(record);
-  return fail("namespace.not_found", fmt::format("no namespace is named \"{}\"", excerpt(ns)));
 }
 
 bool has_type_and_source(const ReplayRecord& record, const Event& event) {

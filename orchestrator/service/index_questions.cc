@@ -50,4 +50,10 @@ Status ask_index(Intake& intake, std::chrono::milliseconds at_most,
                                   at_most.count()));
 }
 
+AskIndex index_asker(Intake& intake, std::chrono::milliseconds at_most) {
+  return [&intake, at_most](const std::function<void(const EngineMemory& memory)>& question) {
+    return ask_index(intake, at_most, question);
+  };
+}
+
 }  // namespace millrace

@@ -21,4 +21,7 @@ using AskIndex =
 Status ask_index(Intake& intake, std::chrono::milliseconds at_most,
                  const std::function<void(const EngineMemory& memory)>& question);
 
+/// A function that asks so. The intake outlives it.
+AskIndex index_asker(Intake& intake, std::chrono::milliseconds at_most);
+
 }  // namespace millrace

@@ -12,10 +12,11 @@
 
 #include <fmt/format.h>
 
-#include "base/excerpt.h"
 #include "cloudevents/nats_binding.h"
 #include "language/document.h"
+#include "orchestrator/batch/commands/not_found.h"
 #include "orchestrator/made_scenario/made_scenario.h"
+#include "orchestrator/service/namespace_record.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
@@ -194,15 +195,9 @@ Result<std::map<InstanceId, Json>> outputs_of(const View& view, NamespaceNumber 
 
 Result<NamedText> InstanceScenarios::make(std::string_view ns, const InstanceId& id) {
   const Snapshot view = TRY(Snapshot::take(environment_));
-  const auto record = TRY(read_namespace(view, ns));
-  if (!record) {
-    return fail("namespace.not_found", fmt::format("no namespace is named \"{}\"", excerpt(ns)));
-  }
-  const auto instance = TRY(read_instance(view, record->number, id));
-  if (!instance) {
-    return fail("instance.not_found",
-                fmt::format("namespace \"{}\" has no instance {}", excerpt(ns), to_string(id)));
-  }
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  const auto instance = TRY(read_instance(view, record.number, id));
+  if (!instance) return tl::unexpected(no_instance(ns, id));
   const auto workflow = TRY(definitions_.find_or_load(view, instance->revision));
   const auto definition = TRY(read_definition(view, instance->revision));
   const bool is_too_large =
@@ -224,7 +219,7 @@ Result<NamedText> InstanceScenarios::make(std::string_view ns, const InstanceId&
                         .history = history};
   if (is_whole) {
     played.events = TRY(events_of(events_, ns, *instance, history));
-    played.outputs = TRY(outputs_of(view, record->number, history));
+    played.outputs = TRY(outputs_of(view, record.number, history));
   }
   return NamedText{.name = fmt::format("{}-{}.test.yaml", workflow->id, to_string(id)),
                    .text = TRY(make_scenario(played))};

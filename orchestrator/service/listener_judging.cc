@@ -68,13 +68,6 @@ std::string left_group_says(const Start& start, bool is_closed, TimePoint stampe
   return "the event has left its group before the events of the other entries came: " + why;
 }
 
-/// Whether the instance has taken an event with the source and id of this one.
-bool has_consumed(const Instance& head, const EventStanding& event) {
-  const std::vector<ConsumedEvent>& events = head.consumed.events;
-  return std::any_of(events.begin(), events.end(),
-                     [&](const ConsumedEvent& one) { return one.known_as == event.known_as; });
-}
-
 bool sort_nearest(const JudgedListener& a, const JudgedListener& b) {
   return is_nearer(a.verdict, a.result, b.verdict, b.result);
 }
@@ -388,7 +381,8 @@ Status ListenerJudging::add_waiting(const Instance& head) {
   Circumstances about = circumstances();
   about.listens_from = head.listen_from.event;
   about.is_early = is_early(one, standing_);
-  if (about.is_early) about.is_duplicate = about.is_duplicate || has_consumed(head, standing_);
+  if (about.is_early)
+    about.is_duplicate = about.is_duplicate || head.consumed.has(standing_.known_as);
   about.is_paused = head.paused;
   about.needs_others = state.waits().keeps_events && head.listeners.size() > 1;
   if (standing_.is_dead && one.result.failing() == 0) about.effect = Verdict::kDead;

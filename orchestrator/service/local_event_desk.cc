@@ -10,7 +10,6 @@
 #include <sodium.h>
 
 #include "base/bytes.h"
-#include "base/excerpt.h"
 #include "cloudevents/json_format.h"
 #include "matchers/glob.h"
 #include "orchestrator/outgoing/messages.h"
@@ -18,6 +17,7 @@
 #include "orchestrator/service/event_effects.h"
 #include "orchestrator/service/event_item.h"
 #include "orchestrator/service/event_replay.h"
+#include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/walk_back.h"
 #include "orchestrator/store/transaction.h"
@@ -27,13 +27,6 @@ namespace {
 
 /// After this time a request reads no further window of the stream.
 constexpr Duration kListTime{2'000};
-
-Result<NamespaceRecord> record_of(const View& view, std::string_view ns) {
-  if (is_identifier(ns)) {
-    if (auto record = TRY(read_namespace(view, ns))) return *std::move(record);
-  }
-  return fail("namespace.not_found", fmt::format("no namespace is named \"{}\"", excerpt(ns)));
-}
 
 /// A random id of a replayed event.
 std::string random_event_id() {
@@ -95,7 +88,7 @@ Result<Json> LocalEventDesk::list(std::string_view ns, const EventListFilter& fi
   const StreamSpan span = TRY(parts_.events.span());
   const Cursor applied = parts_.applied();  // before the snapshot, which has its effects
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
-  const NamespaceRecord record = TRY(record_of(view, ns));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
   EventPage page{.ns = ns,
                  .filter = filter,
                  .since = std::max(filter.since.value_or(record.created_at), record.created_at),
@@ -183,7 +176,7 @@ Result<Json> LocalEventDesk::get(std::string_view ns, uint64_t sequence) {
   const StreamSpan span = TRY(parts_.events.span());
   const Cursor applied = parts_.applied();  // before the snapshot, which has its effects
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
-  const NamespaceRecord record = TRY(record_of(view, ns));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
   StoredEvent stored = TRY(event_of(ns, record, sequence));
   EventEffects effects = TRY(EventEffects::make(view, record.number, span.created, applied));
   Json item = {{"sequence", sequence},
@@ -211,7 +204,7 @@ Result<Json> LocalEventDesk::get(std::string_view ns, uint64_t sequence) {
 
 Result<Json> LocalEventDesk::replay(std::string_view ns, const EventReplay& replay) {
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
-  const NamespaceRecord record = TRY(record_of(view, ns));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
   const std::string target = TRY(target_text(view, record.number, replay.target));
   const StoredEvent stored = TRY(event_of(ns, record, replay.sequence));
   const Result<Event> original = decode_nats(stored.message);

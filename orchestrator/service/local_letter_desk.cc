@@ -1,18 +1,18 @@
 #include "orchestrator/service/local_letter_desk.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/bytes.h"
-#include "base/excerpt.h"
+#include "base/whole_number.h"
 #include "cloudevents/json_format.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/awaited_publish.h"
 #include "orchestrator/service/event_admission.h"
+#include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/walk_back.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 
@@ -24,18 +24,6 @@ constexpr Duration kLetterListTime{2'000};
 
 /// After this time a search reads no further window of the queue.
 constexpr Duration kLetterFindTime{50};
-
-/// The id of a dead letter; 0: the text is none.
-uint64_t letter_id(std::string_view text) {
-  uint64_t id = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, id);
-  return error == std::errc() && stopped == end ? id : 0;
-}
-
-tl::unexpected<Error> no_such_namespace(std::string_view ns) {
-  return fail("namespace.not_found", fmt::format("no namespace is named \"{}\"", excerpt(ns)));
-}
 
 }  // namespace
 
@@ -51,7 +39,7 @@ Result<std::optional<NamespaceIdentity>> LocalLetterDesk::identity_of(std::strin
 
 Result<NamespaceIdentity> LocalLetterDesk::existing(std::string_view ns) const {
   if (const auto identity = TRY(identity_of(ns))) return *identity;
-  return no_such_namespace(ns);
+  return tl::unexpected(no_namespace(ns));
 }
 
 Result<StoredEvent> LocalLetterDesk::letter_of(std::string_view ns, uint64_t id) const {
@@ -96,7 +84,7 @@ Result<Json> LocalLetterDesk::list(std::string_view ns, const LetterFilter& filt
   }
   // An event for a namespace that does not exist becomes a dead letter under the name of that
   // namespace.
-  if (!identity && items.empty() && filter.before == 0) return no_such_namespace(ns);
+  if (!identity && items.empty() && filter.before == 0) return tl::unexpected(no_namespace(ns));
   const bool is_complete = end.before == 0;
   return Json{{"items", std::move(items)},
               {"reasons", std::move(reasons)},
@@ -118,7 +106,7 @@ Result<FoundLetters> LocalLetterDesk::find(std::string_view ns, std::string_view
          {"id", std::to_string(letter.sequence)},
          {"label", fmt::format("{}, {}", reason, format_rfc3339(letter.stamped))}});
   };
-  const uint64_t id = letter_id(text);
+  const uint64_t id = whole_number(text).value_or(0);  // 0: the text is no id
   if (id > 0) {
     const Result<StoredEvent> letter = parts_.letters.get(ns, id);
     if (!letter && letter.error().code != "dlq.not_found") return tl::unexpected(letter.error());

@@ -86,10 +86,7 @@ LocalService::LocalService(Parts parts)
                  .definitions = parts_.definitions,
                  .events = parts_.stored_events,
                  .letters = parts_.stored_letters,
-                 .ask_index =
-                     [this](const std::function<void(const EngineMemory& memory)>& question) {
-                       return ask_index(parts_.intake, kIndexPatience, question);
-                     },
+                 .ask_index = index_asker(parts_.intake, kIndexPatience),
                  .reads_events = parts_.reads_events,
                  .applied = [this] { return parts_.intake.applied(); }}),
       scenarios_(parts_.environment, parts_.definitions, parts_.stored_events),
@@ -347,9 +344,7 @@ Result<NamedText> LocalService::scenario(std::string_view ns, const InstanceId& 
 
 Result<Json> LocalService::listeners(std::string_view ns, const ListenerFilter& filter) {
   // Before the snapshot, which has its instances.
-  const auto asking = instances_asking(
-      [this](const auto& question) { return ask_index(parts_.intake, kIndexPatience, question); },
-      ns, filter);
+  const auto asking = instances_asking(index_asker(parts_.intake, kIndexPatience), ns, filter);
   return read([&](const View& view) {
     return parts_.queries.listeners(view, ns, filter, asking ? &*asking : nullptr);
   });

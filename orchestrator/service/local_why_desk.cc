@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "base/excerpt.h"
 #include "base/similar_names.h"
 #include "cloudevents/nats_binding.h"
 #include "orchestrator/batch/commands/not_found.h"
@@ -12,6 +11,7 @@
 #include "orchestrator/memory/kept_events.h"
 #include "orchestrator/service/event_effects.h"
 #include "orchestrator/service/letter_of_event.h"
+#include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/walk_back.h"
 #include "orchestrator/service/why_probes.h"
@@ -33,13 +33,6 @@ constexpr Duration kInstanceTime{200};
 /// How many other namespaces are looked at: for listeners in memory, for events in the stream.
 constexpr size_t kMostNamespaces = 100;
 constexpr size_t kMostNamespacesRead = 5;
-
-Result<NamespaceRecord> found_namespace(const View& view, std::string_view ns) {
-  if (is_identifier(ns)) {
-    if (auto record = TRY(read_namespace(view, ns))) return *std::move(record);
-  }
-  return fail("namespace.not_found", fmt::format("no namespace is named \"{}\"", excerpt(ns)));
-}
 
 Result<Instance> whole_instance(const View& view, std::string_view ns, NamespaceNumber number,
                                 const InstanceId& id) {
@@ -176,7 +169,7 @@ struct LocalWhyDesk::Judged {
 
 Result<NamespaceRecord> LocalWhyDesk::find_namespace(std::string_view ns) const {
   const Snapshot view = TRY(snapshot());
-  return found_namespace(view, ns);
+  return namespace_record(view, ns);
 }
 
 Result<LocalWhyDesk::Found> LocalWhyDesk::find_event(std::string_view ns, uint64_t sequence,
@@ -251,7 +244,7 @@ Result<Json> LocalWhyDesk::judge_event(std::string_view ns, const Found& found,
   }
   const Cursor applied = parts_.applied();  // before the snapshot, which has its effects
   const Snapshot view = TRY(snapshot());
-  const NamespaceRecord record = TRY(found_namespace(view, ns));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
   EventEffects known = TRY(EventEffects::make(view, record.number, found.stream_created, applied));
   std::vector<EventEffect> effects = TRY(known.of(sequence));
   TRY(known.add_to(answer, sequence, effects));
@@ -271,7 +264,7 @@ Result<Json> LocalWhyDesk::of_test_event(std::string_view ns, Event given,
   const Result<Asked> asked = ask_about(ns, event, filter);
   const Cursor applied = parts_.applied();  // before the snapshot, which has its effects
   const Snapshot view = TRY(snapshot());
-  const NamespaceRecord record = TRY(found_namespace(view, ns));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
   EventStanding standing = TRY(standing_of(view, applied, nullptr));
   standing.is_duplicate = asked && asked->is_known;
   Json answer{{"event", json_of_event(event.event)},
@@ -373,7 +366,7 @@ Result<LocalWhyDesk::Newest> LocalWhyDesk::find_newest(std::string_view ns, Time
 Result<LocalWhyDesk::Awaited> LocalWhyDesk::find_awaited(std::string_view ns,
                                                          const InstanceId& id) const {
   const Snapshot view = TRY(snapshot());
-  const NamespaceRecord record = TRY(found_namespace(view, ns));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
   const Instance instance = TRY(whole_instance(view, ns, record.number, id));
   const auto workflow = TRY(parts_.definitions.find_or_load(view, instance.revision));
   Awaited awaited{.types = awaited_by(instance, *workflow), .filters = {}};
@@ -410,7 +403,7 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
                                         const Newest& newest, const WhyFilter& filter) const {
   const Cursor applied = parts_.applied();  // before the snapshot, which has its effects
   const Snapshot view = TRY(snapshot());
-  const NamespaceRecord record = TRY(found_namespace(view, ns));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
   const Instance instance = TRY(whole_instance(view, ns, record.number, id));
   const auto workflow = TRY(parts_.definitions.find_or_load(view, instance.revision));
   Disclosures disclosures(view, ns, record.number);
