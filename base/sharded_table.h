@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// `Table` is a set or a map with the interface of boost::unordered_flat_set and _flat_map.
+/// `Table` is a set or a map with the interface of those of boost and of the standard library.
 template <class Table>
 class ShardedTable {
  public:
@@ -54,18 +54,21 @@ class ShardedTable {
     size_ += is_new;
     return {&*at, is_new};
   }
-  /// Sets the value of a key of a map. Returns whether the key is new.
+  /// Sets the value of a key of a map. Returns key and value, and whether the key is new.
   template <class Key, class Mapped>
-  bool set(const Key& key, Mapped&& value) {
-    const bool is_new =
-        shards_[shard_of(key)].insert_or_assign(key, std::forward<Mapped>(value)).second;
+  std::pair<Value*, bool> set(const Key& key, Mapped&& value) {
+    const auto [at, is_new] =
+        shards_[shard_of(key)].insert_or_assign(key, std::forward<Mapped>(value));
     size_ += is_new;
-    return is_new;
+    return {&*at, is_new};
   }
 
+  /// Returns whether the table had a value with this key.
   template <class Key>
-  void erase(const Key& key) {
-    size_ -= shards_[shard_of(key)].erase(key);
+  bool erase(const Key& key) {
+    const size_t erased = shards_[shard_of(key)].erase(key);
+    size_ -= erased;
+    return erased > 0;
   }
 
   /// Calls `see` with each value, in any order.

@@ -1,7 +1,6 @@
 // InternTable: equal texts share one small id and one value for as long as they are in use.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -11,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/sharded_table.h"
+
 namespace millrace {
 
 /// Ids are small, and a released id is assigned again. A reference to a value is valid until the id
@@ -19,9 +20,8 @@ template <class Value>
 class InternTable {
  public:
   std::optional<uint32_t> find(std::string_view text) const {
-    const Ids& ids = ids_[shard_of(text)];
-    const auto found = ids.find(text);
-    if (found == ids.end()) return std::nullopt;
+    const auto* const found = ids_.find(text);
+    if (found == nullptr) return std::nullopt;
     return found->second;
   }
 
@@ -38,7 +38,7 @@ class InternTable {
       id = free_.back();
       free_.pop_back();
     }
-    slots_[id].text = &ids_[shard_of(text)].emplace(text, id).first->first;
+    slots_[id].text = &ids_.set(std::string(text), id).first->first;
     slots_[id].uses = 1;
     return id;
   }
@@ -46,8 +46,7 @@ class InternTable {
   /// Counts one use less. If no use is left, removes the text and its value and returns true.
   bool release(uint32_t id) {
     if (--slots_[id].uses > 0) return false;
-    Ids& ids = ids_[shard_of(*slots_[id].text)];
-    ids.erase(ids.find(*slots_[id].text));
+    ids_.erase(*slots_[id].text);
     slots_[id] = Slot{};
     free_.push_back(id);
     return true;
@@ -55,10 +54,9 @@ class InternTable {
 
   /// Calls `see` with each text and its id, in no particular order, until it returns false.
   void each(const std::function<bool(std::string_view text, uint32_t id)>& see) const {
-    for (const Ids& shard : ids_) {
-      for (const auto& [text, id] : shard) {
-        if (!see(text, id)) return;
-      }
+    for (uint32_t id = 0; id < slots_.size(); ++id) {
+      const std::string* const text = slots_[id].text;
+      if (text != nullptr && !see(*text, id)) return;
     }
   }
 
@@ -66,7 +64,7 @@ class InternTable {
   uint32_t uses(uint32_t id) const { return slots_[id].uses; }
   Value& operator[](uint32_t id) { return slots_[id].value; }
   const Value& operator[](uint32_t id) const { return slots_[id].value; }
-  size_t size() const { return slots_.size() - free_.size(); }
+  size_t size() const { return ids_.size(); }
 
  private:
   struct Hash {
@@ -79,13 +77,7 @@ class InternTable {
     Value value{};
   };
 
-  using Ids = std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>>;
-
-  /// The texts are in many tables, each of which grows alone, so that growing takes short.
-  static constexpr size_t kShards = 64;
-  static size_t shard_of(std::string_view text) { return (Hash{}(text) >> 32) % kShards; }
-
-  std::array<Ids, kShards> ids_;
+  ShardedTable<std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>>> ids_;
   std::deque<Slot> slots_;
   std::vector<uint32_t> free_;
 };

@@ -101,11 +101,17 @@ void WaitIndex::release(uint32_t slot) {
   wheel_.cancel(waiter.timer);
   waiter.listener = kNoListener;
   waiter.timer = {};
-  const auto more = more_.find(slot);
-  if (more == more_.end()) return;
+  const auto* const more = more_.find(slot);
+  if (more == nullptr) return;
   for (const auto handle : more->second.listeners) index_->remove(handle);
   for (const auto handle : more->second.timers) wheel_.cancel(handle);
-  more_.erase(more);
+  more_.erase(slot);
+}
+
+/// The further listeners and timers of the waiter.
+WaitIndex::More& WaitIndex::more_of(uint32_t slot) {
+  if (auto* const known = more_.find(slot)) return known->second;
+  return more_.set(slot, More()).first->second;
 }
 
 void WaitIndex::forget(const InstanceId& instance) {
@@ -138,7 +144,7 @@ Status WaitIndex::update(std::string_view ns_name, const Instance& head) {
     if (waiter.timer == Wheel::Handle{}) {
       waiter.timer = handle;
     } else {
-      more_[slot].timers.push_back(handle);
+      more_of(slot).timers.push_back(handle);
     }
   }
   return {};
@@ -152,7 +158,7 @@ Status WaitIndex::listen(std::string_view ns_name, const Instance& head, uint32_
     if (waiter.listener == kNoListener) {
       waiter.listener = handle;
     } else {
-      more_[slot].listeners.push_back(handle);
+      more_of(slot).listeners.push_back(handle);
     }
   }
   return {};
@@ -175,15 +181,15 @@ void WaitIndex::note(const TimerOwner& owner) {
 void WaitIndex::arm_numbered(TimerKey key, TimePoint deadline) {
   disarm_numbered(key);
   note(owner_of(key));
-  numbered_.emplace(key, wheel_.arm(deadline, key));
+  numbered_.set(key, wheel_.arm(deadline, key));
 }
 
 void WaitIndex::disarm_numbered(TimerKey key) {
-  const auto found = numbered_.find(key);
-  if (found == numbered_.end()) return;
+  const auto* const found = numbered_.find(key);
+  if (found == nullptr) return;
   note(owner_of(key));
   wheel_.cancel(found->second);
-  numbered_.erase(found);
+  numbered_.erase(key);
 }
 
 void WaitIndex::arm_delayed(uint64_t number, TimePoint at) {

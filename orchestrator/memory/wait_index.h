@@ -198,6 +198,7 @@ class WaitIndex {
   uint32_t slot_of(const Instance& head);
   Status listen(std::string_view ns_name, const Instance& head, uint32_t slot);
   void release(uint32_t slot);
+  More& more_of(uint32_t slot);
   void forget(const InstanceId& instance);
   void note(const TimerOwner& owner);
   void arm_numbered(TimerKey key, TimePoint deadline);
@@ -212,10 +213,10 @@ class WaitIndex {
   size_t queued_ = 0;           ///< their number
   std::deque<Waiter> waiters_;  // a vector would hold all waiters twice while it grows
   std::vector<uint32_t> free_;
-  boost::unordered_flat_map<uint32_t, More> more_;  // by slot
+  ShardedTable<boost::unordered_flat_map<uint32_t, More>> more_;  // by slot
   ShardedTable<SlotSet> slots_{SlotSet(0, HashSlot{{&waiters_}}, SameSlot{{&waiters_}})};
   boost::unordered_flat_map<uint32_t, std::vector<ListenerIndex::Handle>> starts_;
-  boost::unordered_flat_map<TimerKey, Wheel::Handle> numbered_;
+  ShardedTable<boost::unordered_flat_map<TimerKey, Wheel::Handle>> numbered_;
   // Members to reuse their capacity.
   mutable std::vector<uint64_t> matched_;
   mutable std::vector<uint64_t> undecided_;

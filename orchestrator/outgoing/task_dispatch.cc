@@ -108,8 +108,8 @@ Status TaskDispatch::load(const View& view) {
     put(task.task, summary_of(task));
     OpenTask& known = tasks_.find(task.task)->second;
     known.has_started = started_.contains(task.task);
-    const auto handed_out = handed_out_.find(task.task);
-    if (handed_out == handed_out_.end()) {
+    const auto* const handed_out = handed_out_.find(task.task);
+    if (handed_out == nullptr) {
       due_.push_back(task.task);
     } else {
       known.sealed |= handed_out->second;
@@ -168,7 +168,7 @@ void TaskDispatch::begin(Transaction& tx, const StartTask& task) {
 
 void TaskDispatch::put(const InstanceId& id, OpenTask task) {
   const NamespaceNumber ns = task.ns;
-  if (tasks_.set(id, std::move(task))) started_.began(ns);
+  if (tasks_.set(id, std::move(task)).second) started_.began(ns);
 }
 
 void TaskDispatch::remove(const InstanceId& id) {
@@ -379,7 +379,7 @@ std::optional<Duration> TaskDispatch::next_time() const {
 }
 
 void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files, Sealing sealed) {
-  handed_out_[task.task] = sealed;
+  handed_out_.set(task.task, sealed);
   OpenTask& known = tasks_.find(task.task)->second;
   known.handed_out_at = clock_.elapsed();
   known.sealed = sealed;
@@ -457,7 +457,7 @@ void TaskDispatch::forget(const InstanceId& task) {
 void TaskDispatch::stop(const InstanceId& task) {
   budget_.end(task);
   forget_unsent(task);
-  if (handed_out_.erase(task) > 0) runner_.stop(task);
+  if (handed_out_.erase(task)) runner_.stop(task);
 }
 
 }  // namespace millrace

@@ -166,7 +166,7 @@ class TaskDispatch {
   std::map<NamespaceNumber, std::set<InstanceId>> unsent_;
   Duration looked_at_{};  ///< as Clock::elapsed(): when a place for them was last looked for
   /// The tasks that runners have, and whether each of them is sealed.
-  boost::unordered_flat_map<InstanceId, Sealing, std::hash<InstanceId>> handed_out_;
+  ShardedTable<boost::unordered_flat_map<InstanceId, Sealing, std::hash<InstanceId>>> handed_out_;
   /// The tasks that the current batch changed, with their values before the batch; nullopt: the
   /// task is new.
   BatchNotes<std::vector<std::pair<InstanceId, std::optional<OpenTask>>>> undo_;

@@ -78,14 +78,19 @@ TEST(ShardedTable, IsASet) {
 
 TEST(ShardedTable, IsAMap) {
   ShardedTable<Names> table;
-  EXPECT_TRUE(table.set(7, "seven"));
-  EXPECT_FALSE(table.set(7, "VII"));
+  EXPECT_TRUE(table.set(7, "seven").second);
+  const auto [at, is_new] = table.set(7, "VII");
+  EXPECT_FALSE(is_new);
+  EXPECT_EQ(at->second, "VII");
   ASSERT_NE(table.find(7), nullptr);
   EXPECT_EQ(table.find(7)->second, "VII");
   table.find(7)->second = "7";
   EXPECT_EQ(std::as_const(table).find(7)->second, "7");
   EXPECT_EQ(table.find(8), nullptr);
   EXPECT_EQ(table.size(), 1U);
+  EXPECT_FALSE(table.erase(8));
+  EXPECT_TRUE(table.erase(7));
+  EXPECT_EQ(table.size(), 0U);
 }
 
 /// Looks up names by their text while the set has numbers only.
