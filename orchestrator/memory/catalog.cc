@@ -200,9 +200,12 @@ Result<std::shared_ptr<const AwaitedTypes>> Catalog::awaited(const View& view, R
                               workflow->states.size(), state)));
   }
   auto types = std::make_shared<const AwaitedTypes>(awaited_types(*workflow, state));
-  AwaitedTypes of_all = types_of_all_states(*workflow);
-  bound_types(types->size() + of_all.size() + 1);
-  known_types_.try_emplace(revision, std::move(of_all));
+  bound_types(types->size() + 1);
+  if (!known_types_.contains(revision)) {
+    AwaitedTypes of_all = types_of_all_states(*workflow);
+    bound_types(of_all.size());
+    known_types_.emplace(revision, std::move(of_all));
+  }
   return awaited_[{revision, state}] = std::move(types);
 }
 

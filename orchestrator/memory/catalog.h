@@ -135,7 +135,7 @@ class Catalog {
   std::map<std::pair<Revision, StateIndex>, std::shared_ptr<const AwaitedTypes>> awaited_;
   /// Of all states of each revision of which awaited() was asked.
   std::map<Revision, AwaitedTypes> known_types_;
-  size_t types_in_memory_ = 0;  ///< of both maps, at most
+  size_t types_in_memory_ = 0;  ///< of both maps, about; not less those of removed workflows
 };
 
 }  // namespace millrace

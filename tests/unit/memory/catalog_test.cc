@@ -186,7 +186,7 @@ TEST_F(CatalogTest, ForgetsTheTypesOfAWorkflowThatIsRemoved) {
 }
 
 TEST_F(CatalogTest, HasABoundedNumberOfTypesInMemory) {
-  constexpr size_t kStates = 130;
+  constexpr size_t kStates = 250;
   std::string text = "id: wide\nstates:\n";
   for (size_t i = 0; i < kStates; ++i) {
     text += fmt::format("- {{id: s{}, type: noop, transition: s{}}}\n", i, i + 1);
