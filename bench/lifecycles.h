@@ -42,6 +42,34 @@ struct LifecyclePlan {
 /// the process that runs the instances.
 Lifecycles run_lifecycles(const Site& site, int engine, const LifecyclePlan& plan);
 
+/// Rates of lifecycles, each the median of several loads.
+struct RatesInTurns {
+  double alone = 0;
+  double beside = 0;
+  double ratio = 0;  ///< the median of the quotients of the two loads of a pair
+};
+
+/// Measures `pairs` pairs of loads of `count` lifecycles with 512 in flight: one alone, then one
+/// beside what `begin` starts, which ends with the object that `begin` returns.
+template <class Begin>
+RatesInTurns rates_in_turns(const Site& site, int engine, size_t pairs, size_t count,
+                            const Begin& begin) {
+  std::vector<double> alone;
+  std::vector<double> beside;
+  std::vector<double> ratios;
+  for (size_t pair = 0; pair < pairs; ++pair) {
+    const auto rate = [&](std::string_view name) {
+      const std::string run = std::string(name) + "-" + std::to_string(pair) + "-";
+      return run_lifecycles(site, engine, {.run = run, .in_flight = 512, .count = count}).rate();
+    };
+    alone.push_back(rate("alone"));
+    const auto other = begin();
+    beside.push_back(rate("beside"));
+    ratios.push_back(beside.back() / alone.back());
+  }
+  return {percentile(alone, 0.5), percentile(beside, 0.5), percentile(ratios, 0.5)};
+}
+
 /// Prints the lines of a measurement, with the results of the bare loop as the comparison.
 void print(std::string_view what, const Lifecycles& took, const Lifecycles& bare);
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -155,8 +156,7 @@ class ListBench {
     }
     const TimeSummary summary = *summarize(std::move(times));
     row(what, fmt::format("p50 {:.2f} ms, p99 {:.2f} ms", summary.p50, summary.p99),
-        fmt::format("{:.0f} ms: {:.2f}, {}", aim_ms, summary.p99 / aim_ms,
-                    summary.p99 <= aim_ms ? "kept" : "missed"));
+        beside_aim(summary, aim_ms));
   }
 
   /// The first page of a filter.
@@ -222,7 +222,7 @@ class ListReaders {
 
 /// Measures lifecycles alone and beside readers, in turns, on a server with waiting instances.
 void measure_beside(const ListPlan& plan) {
-  constexpr int kPairs = 5;
+  constexpr size_t kPairs = 5;
   const Site site;
   MillraceProcess server(site.folder() / "data", site.broker->url());
   server.start();
@@ -233,28 +233,15 @@ void measure_beside(const ListPlan& plan) {
   }
   run_lifecycles(site, server.pid(),
                  {.run = "fill", .in_flight = 512, .count = 20'000, .waiting = plan.instances});
-  std::vector<double> ratios;
-  std::vector<double> without;
-  std::vector<double> with;
-  for (int pair = 0; pair < kPairs; ++pair) {
-    const auto rate = [&](const char* name) {
-      return run_lifecycles(site, server.pid(),
-                            {.run = fmt::format("{}-{}-", name, pair),
-                             .in_flight = 512,
-                             .count = plan.lifecycles})
-          .rate();
-    };
-    without.push_back(rate("alone"));
-    const ListReaders readers(server.url(), plan.readers);
-    with.push_back(rate("beside"));
-    ratios.push_back(with.back() / without.back());
-  }
-  const double cost = 1 - percentile(ratios, 0.5);
+  const RatesInTurns rates = rates_in_turns(site, server.pid(), kPairs, plan.lifecycles, [&] {
+    return std::make_unique<ListReaders>(server.url(), plan.readers);
+  });
+  const double cost = 1 - rates.ratio;
   row(fmt::format("lifecycles beside {} readers of lists, {} instances", plan.readers,
                   plan.instances),
-      fmt::format("{:.0f}/s", percentile(with, 0.5)),
+      fmt::format("{:.0f}/s", rates.beside),
       fmt::format("without readers {:.0f}/s; cost {:.1f} % (median of {} pairs), aim {:.0f} %: {}",
-                  percentile(without, 0.5), 100 * cost, kPairs, 100 * kMostCost,
+                  rates.alone, 100 * cost, kPairs, 100 * kMostCost,
                   cost <= kMostCost ? "kept" : "missed"));
 }
 

@@ -139,8 +139,7 @@ Result<int> lookback(const ModeArguments& arguments) {
   if (times.size() != plan.entries) return 1;
   const TimeSummary summary = summarize(times).value();
   row(what, fmt::format("p50 {:.1f} ms, p99 {:.1f} ms", summary.p50, summary.p99),
-      fmt::format("{:.0f} ms: {:.2f}, {}", kFirstOfferAimMs, summary.p99 / kFirstOfferAimMs,
-                  summary.p99 <= kFirstOfferAimMs ? "kept" : "missed"));
+      beside_aim(summary, kFirstOfferAimMs));
   row("  longest", fmt::format("{:.1f} ms", summary.longest));
   return 0;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <fmt/format.h>
+
 namespace millrace {
 
 std::optional<TimeSummary> summarize(std::vector<double> times) {
@@ -13,6 +15,11 @@ std::optional<TimeSummary> summarize(std::vector<double> times) {
     return times[rank - 1];
   };
   return TimeSummary{.p50 = at_rank(50), .p99 = at_rank(99), .longest = times.back()};
+}
+
+std::string beside_aim(const TimeSummary& summary, double aim_ms) {
+  return fmt::format("{:.0f} ms: {:.2f}, {}", aim_ms, summary.p99 / aim_ms,
+                     summary.p99 <= aim_ms ? "kept" : "missed");
 }
 
 }  // namespace millrace

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -153,8 +154,7 @@ class WhyBench {
     const TimeSummary summary = *summarize(std::move(times));
     row(fmt::format("{}, {} waiting", what, plan_.instances),
         fmt::format("p50 {:.1f} ms, p99 {:.1f} ms", summary.p50, summary.p99),
-        fmt::format("{:.0f} ms: {:.2f}, {}", kWhyAimMs, summary.p99 / kWhyAimMs,
-                    summary.p99 <= kWhyAimMs ? "kept" : "missed"));
+        beside_aim(summary, kWhyAimMs));
   }
 
   const Site& site_;
@@ -167,26 +167,13 @@ class WhyBench {
 /// Prints the lifecycles beside the questions, and without them.
 void measure_beside_questions(const Site& site, MillraceProcess& server, WhyBench& bench,
                               const WhyPlan& plan) {
-  std::vector<double> alone;
-  std::vector<double> beside;
-  std::vector<double> ratios;
-  for (size_t pair = 0; pair < kAskedPairs; ++pair) {
-    const auto rate = [&](const char* name) {
-      return run_lifecycles(site, server.pid(),
-                            {.run = fmt::format("{}-{}-", name, pair),
-                             .in_flight = 512,
-                             .count = plan.lifecycles})
-          .rate();
-    };
-    alone.push_back(rate("alone"));
-    const WhyBench::Asking asking(bench);
-    beside.push_back(rate("beside"));
-    ratios.push_back(beside.back() / alone.back());
-  }
+  const RatesInTurns rates = rates_in_turns(site, server.pid(), kAskedPairs, plan.lifecycles, [&] {
+    return std::make_unique<WhyBench::Asking>(bench);
+  });
   row(fmt::format("lifecycles beside {:.0f} questions a second", plan.rate),
-      fmt::format("{:.0f}/s", percentile(beside, 0.5)),
-      fmt::format("without questions {:.0f}/s: {:.3f} (median of {} pairs)", percentile(alone, 0.5),
-                  percentile(ratios, 0.5), kAskedPairs));
+      fmt::format("{:.0f}/s", rates.beside),
+      fmt::format("without questions {:.0f}/s: {:.3f} (median of {} pairs)", rates.alone,
+                  rates.ratio, kAskedPairs));
 }
 
 }  // namespace

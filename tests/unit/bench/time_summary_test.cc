@@ -36,5 +36,11 @@ TEST(TimeSummary, HasTheLongestTimeAsP99OfFewTimes) {
   EXPECT_EQ(summarize(times_up_to(100))->p99, 99);
 }
 
+TEST(TimeSummary, IsComparedWithAnAim) {
+  EXPECT_EQ(beside_aim({.p50 = 1, .p99 = 42, .longest = 90}, 50), "50 ms: 0.84, kept");
+  EXPECT_EQ(beside_aim({.p50 = 1, .p99 = 50, .longest = 90}, 50), "50 ms: 1.00, kept");
+  EXPECT_EQ(beside_aim({.p50 = 1, .p99 = 51, .longest = 90}, 50), "50 ms: 1.02, missed");
+}
+
 }  // namespace
 }  // namespace millrace
