@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "tests/fuzz/properties.h"
 #include "tests/fuzz/target.h"
+#include "tests/support/text_console.h"
 
 namespace millrace::fuzz {
 namespace {
@@ -20,16 +21,9 @@ struct Explained {
 };
 
 Explained explained(const std::string& name) {
-  std::istringstream in;
-  std::ostringstream out;
-  Console console{in,
-                  out,
-                  out,
-                  false,
-                  [](const std::string&) { return std::optional<std::string>(); },
-                  [] { return TimePoint(); }};
-  Ended ended = explain_key(console, name);
-  return {std::move(ended), out.str()};
+  TextConsole text;
+  Ended ended = explain_key(text.console, name);
+  return {std::move(ended), text.out.str()};
 }
 
 }  // namespace

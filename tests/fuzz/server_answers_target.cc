@@ -15,6 +15,7 @@
 #include "cli/why_text.h"
 #include "tests/fuzz/properties.h"
 #include "tests/fuzz/target.h"
+#include "tests/support/text_console.h"
 
 namespace millrace::fuzz {
 namespace {
@@ -42,17 +43,10 @@ void check_for_terminal(const std::optional<std::string>& text) {
 template <class Print>
 std::optional<std::string> output_in(Format format, const Print& print) {
   return text_of_answer([&] {
-    std::istringstream in;
-    std::ostringstream out;
-    Console console{in,
-                    out,
-                    out,
-                    false,
-                    [](const std::string&) { return std::optional<std::string>(); },
-                    [] { return TimePoint(); }};
-    Output output(console, format);
+    TextConsole text;
+    Output output(text.console, format);
     print(output);
-    return out.str();
+    return text.out.str();
   });
 }
 

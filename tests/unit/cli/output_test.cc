@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "language/yaml_writer.h"
+#include "tests/support/text_console.h"
 #include "tests/unit/cli/cli_fixture.h"
 
 namespace millrace {
@@ -91,18 +92,11 @@ TEST_F(OutputTest, ColoursStatusesOnATerminalUnlessNoColorIsSet) {
 }
 
 TEST_F(OutputTest, ReplacesControlCharacters) {
-  std::istringstream in;
-  std::ostringstream out;
-  Console console{in,
-                  out,
-                  out,
-                  false,
-                  [](const std::string&) { return std::optional<std::string>(); },
-                  [] { return TimePoint(); }};
-  Output(console, Format::kTable)
+  TextConsole text;
+  Output(text.console, Format::kTable)
       .list({{"items", {{{"a", "x\x1b[31m"}, {"b", "\xc3\xa4"}}, {{"a", "y"}, {"b", 1}}}}},
             {field("B", "b"), field("A", "a")}, "a");
-  EXPECT_EQ(out.str(), "B  A\n\xc3\xa4  x [31m\n1  y\n");
+  EXPECT_EQ(text.out.str(), "B  A\n\xc3\xa4  x [31m\n1  y\n");
   EXPECT_EQ(harmless("a\x1b[2J\n\xc2\x9b"
                      "2J\xc2\xa9\x7f\xc2"),
             "a [2J  2J\xc2\xa9 \xc2");
@@ -110,18 +104,18 @@ TEST_F(OutputTest, ReplacesControlCharacters) {
   const Json findings = Json::parse(R"([{"message": "\u001b[31m", "code": "c"}])");
   EXPECT_EQ(render_findings(findings, "f"), "f:1:1: error:  [31m [c]\n");
 
-  out.str("");
-  Output(console, Format::kTable)
+  text.out.str("");
+  Output(text.console, Format::kTable)
       .item({{"a\x1b[m", 1},
              {"data",
               {{"b",
                 "\xc2\x9b"
                 "2J"}}}},
             "a", {"data"});
-  EXPECT_EQ(out.str(), "a [m  1\n\ndata:\n{\n  \"b\": \" 2J\"\n}\n");
-  out.str("");
-  Output(console, Format::kTable).value(Json("\x7f"));
-  EXPECT_EQ(out.str(), "\" \"\n");
+  EXPECT_EQ(text.out.str(), "a [m  1\n\ndata:\n{\n  \"b\": \" 2J\"\n}\n");
+  text.out.str("");
+  Output(text.console, Format::kTable).value(Json("\x7f"));
+  EXPECT_EQ(text.out.str(), "\" \"\n");
 }
 
 TEST_F(OutputTest, ShowsFindingsAndFlagsOfAnyForm) {

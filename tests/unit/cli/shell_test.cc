@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/text_console.h"
 #include "tests/unit/cli/cli_fixture.h"
 #include "tests/unit/http/http_peer.h"
 
@@ -74,18 +75,11 @@ TEST_F(ShellTest, ReportsAnswersOfAnotherForm) {
 }
 
 TEST_F(ShellTest, PrintsAnErrorWithoutControlCharacters) {
-  std::istringstream in;
-  std::ostringstream out;
-  Console console{in,
-                  out,
-                  out,
-                  false,
-                  [](const std::string&) { return std::optional<std::string>(); },
-                  [] { return TimePoint(); }};
+  TextConsole text;
   // The error of an instance may have any text: that of an event, or of a service.
   const Ended ended = give_up(ExitCode::kInstanceFailed, "instance.failed", "x.y: \x1b[31mred\na");
-  EXPECT_EQ(Shell(console).end(ended), 9);
-  EXPECT_EQ(out.str(), "millrace: x.y:  [31mred\na\n");
+  EXPECT_EQ(Shell(text.console).end(ended), 9);
+  EXPECT_EQ(text.out.str(), "millrace: x.y:  [31mred\na\n");
 }
 
 }  // namespace
