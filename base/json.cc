@@ -82,17 +82,21 @@ simdjson::dom::parser& fast_parser() {
   return parser;
 }
 
+/// Parses a text that has at most kMostFastBytes. simdjson copies the text with memcpy(), also an
+/// empty one, whose pointer may be null.
+simdjson::simdjson_result<simdjson::dom::element> parse_fast(std::string_view text) {
+  if (text.empty()) return simdjson::EMPTY;
+  return fast_parser().parse(text.data(), text.size());
+}
+
 bool is_for_fast_parser(std::string_view text) {
-  // simdjson copies the text with memcpy(), also an empty one, whose pointer may be null.
-  return !text.empty() && text.size() <= kMostFastBytes &&
-         text.find("\\u") == std::string_view::npos;
+  return text.size() <= kMostFastBytes && text.find("\\u") == std::string_view::npos;
 }
 
 /// Whether simdjson is sure that the text is JSON. simdjson and nlohmann disagree on some escapes
 /// of surrogates, so a text with escapes that dump_json() does not write is not given to simdjson.
 bool passes_fast_check(std::string_view text) {
-  return !text.empty() && text.size() <= kMostFastBytes && !has_foreign_escape(text) &&
-         !fast_parser().parse(text.data(), text.size()).error();
+  return text.size() <= kMostFastBytes && !has_foreign_escape(text) && !parse_fast(text).error();
 }
 
 /// Builds the tree as nlohmann does, except that integers beyond 64 bits become big integers.
@@ -197,7 +201,7 @@ Result<Json> parse_json(std::string_view text) {
 Result<Json> parse_own_json(std::string_view text) {
   if (is_for_fast_parser(text)) {
     simdjson::dom::element root;
-    if (fast_parser().parse(text.data(), text.size()).get(root) == simdjson::SUCCESS) {
+    if (parse_fast(text).get(root) == simdjson::SUCCESS) {
       return to_json(root);
     }
   }

@@ -120,8 +120,8 @@ void Instances::note_taken(const InstanceId& instance, const EventPosition& at,
 }
 
 /// Fires the first timer of an undecided instance with a deadline up to that time, as if it had
-/// fired at its deadline: the instance listens to the events that came later. Returns false if
-/// there is no such timer. `undecided`: the number of the kept event before which all events are
+/// fired at its deadline: the instance listens to the events that came later. Returns whether the
+/// instance has such a timer. `undecided`: the number of the kept event before which all events are
 /// decided.
 Result<bool> Instances::fire_before(TimePoint now, LoadedInstance& loaded, TimePoint time,
                                     uint64_t undecided) {

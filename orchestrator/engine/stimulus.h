@@ -36,8 +36,7 @@ struct Proceed {};
 struct EvaluationDone {
   uint64_t step = 0;
   std::span<const EvaluationResult> results;
-  const EarlyEvents* early =
-      nullptr;  ///< the result of a LookBack effect; null: none was asked for
+  const EarlyEvents* early = nullptr;  ///< the result of a LookBack effect, or null
 };
 
 // Events and timers.

@@ -33,8 +33,7 @@ struct AfterCommitParts {
 struct FollowingTurns {
   std::vector<ContinueInput> continues;
   std::vector<CommandInput> commands;
-  EvaluationLoad
-      evaluations;  ///< the evaluations, and searches for early events, that were started
+  EvaluationLoad evaluations;  ///< those, and searches for early events, that were started
 };
 
 /// Performs the actions in their order.

@@ -105,11 +105,11 @@ class CallMaker {
                         {"type", "action"},
                         {"action", {{"function", name}}},
                         {"transform", "jq(.return)"}};
-    Json stub = Json::object();
-    stub["id"] = workflow;
-    stub["functions"] = Json::array({called});
-    stub["states"] = Json::array({state});
-    made_.subflows.push_back(std::move(stub));
+    Json answering = Json::object();
+    answering["id"] = workflow;
+    answering["functions"] = Json::array({called});
+    answering["states"] = Json::array({state});
+    made_.subflows.push_back(std::move(answering));
     return name;
   }
 
