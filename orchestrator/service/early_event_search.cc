@@ -30,6 +30,7 @@ void EarlyEventSearch::Space::begin(const LookBack& first) {
   created = first.stream_created;
   since = needed_since(*this);
   read_to = 0;
+  has_read_all = false;
   checked_to = 0;
   complete = TimePoint::min();
 }
@@ -68,6 +69,16 @@ bool EarlyEventSearch::is_held_up(Space& space) const {
 bool EarlyEventSearch::is_held_up() {
   return std::ranges::all_of(
       spaces_, [this](auto& one) { return one.second.asked.empty() || is_held_up(one.second); });
+}
+
+bool EarlyEventSearch::has_caught_up() const {
+  return std::ranges::all_of(spaces_, [](const auto& one) {
+    const Space& space = one.second;
+    if (space.asked.empty()) return true;
+    const LookBack& first = space.asked.front().look_back;
+    return space.has_read_all && first.stream_created == space.created &&
+           first.until.sequence > space.read_to;
+  });
 }
 
 Status EarlyEventSearch::turn(Duration now) {
@@ -111,9 +122,21 @@ TimePoint EarlyEventSearch::needed_since(const Space& space) {
   return needed;
 }
 
-/// Reads the next events for the first search of the namespace.
+/// The sequence up to which the searches of the stream need events.
+uint64_t EarlyEventSearch::needed_until(const Space& space) {
+  uint64_t needed = 0;
+  for (const Asked& one : space.asked) {
+    if (one.look_back.stream_created == space.created) {
+      needed = std::max(needed, one.look_back.until.sequence);
+    }
+  }
+  return needed;
+}
+
+/// Reads the next events for the first search of the namespace, and in the same page what the
+/// searches behind it need: a page takes several requests to the broker, however few events it has.
 Status EarlyEventSearch::read_page(const std::string& ns, Space& space) {
-  const uint64_t last = space.asked.front().look_back.until.sequence;
+  const uint64_t last = needed_until(space);
   StoredEvents::Range range{.ns = ns, .first = space.read_to + 1, .last = last};
   if (space.recent.empty()) {
     space.since = std::max(space.since, needed_since(space));
@@ -123,7 +146,8 @@ Status EarlyEventSearch::read_page(const std::string& ns, Space& space) {
   for (StoredEvent& event : page.events) {
     if (event.stamped >= space.since) space.recent.add(std::move(event));
   }
-  space.read_to = page.next == 0 ? last : page.next - 1;
+  space.has_read_all = page.next == 0;
+  space.read_to = space.has_read_all ? last : page.next - 1;
   bound(space);
   drop_others(ns);
   return {};

@@ -55,6 +55,9 @@ class EarlyEventSearch {
   /// Whether turn() can do nothing, because the engine must first take events that were found.
   bool is_held_up();
 
+  /// Whether turn() would only read what was stored since its latest read.
+  bool has_caught_up() const;
+
   /// Does one portion: reads one page of the event stream, or answers some searches. `now` is
   /// Clock::elapsed(). Errors: those of StoredEvents; the searches still wait. Precondition:
   /// has_work().
@@ -80,9 +83,10 @@ class EarlyEventSearch {
     std::deque<Asked> asked;
     std::vector<Given> given;
     RecentEvents recent;
-    int64_t created = 0;   ///< the stream, as Cursor::stream_created; 0: nothing was read
-    TimePoint since;       ///< `recent` has the events that were stored from this time on …
-    uint64_t read_to = 0;  ///< … up to this sequence
+    int64_t created = 0;        ///< the stream, as Cursor::stream_created; 0: nothing was read
+    TimePoint since;            ///< `recent` has the events that were stored from this time on …
+    uint64_t read_to = 0;       ///< … up to this sequence
+    bool has_read_all = false;  ///< the latest read ended with what all searches needed
     TimePoint cut = TimePoint::min();       ///< windows that begin earlier have too many bytes
     TimePoint complete = TimePoint::min();  ///< the stream has lost events of earlier windows
     uint64_t checked_to = 0;  ///< the sequence up to which it is known what the stream has lost
@@ -97,6 +101,7 @@ class EarlyEventSearch {
   bool is_held_up(Space& space) const;
   static Given given_of(const std::vector<EarlyEvent>& found);
   static TimePoint needed_since(const Space& space);
+  static uint64_t needed_until(const Space& space);
   Status read_page(const std::string& ns, Space& space);
   Result<std::optional<Event>> fetch(uint64_t sequence);
   Result<std::optional<TimePoint>> stamp_of(uint64_t sequence);

@@ -116,6 +116,27 @@ class EarlyEventSearchTest : public testing::Test {
   std::string answers_;
 };
 
+TEST_F(EarlyEventSearchTest, ReadsInOnePageWhatLaterSearchesNeed) {
+  stream_.add("default", kNow - minutes(1));
+  ask("one");
+  stream_.add("default", kNow - seconds(2));
+  ask("two");
+  EXPECT_FALSE(search_.has_caught_up());
+  ASSERT_TRUE(search_.turn(Duration(0)));
+  EXPECT_EQ(stream_.take_read(), (Sequences{1, 2}));
+  ASSERT_TRUE(search_.turn(Duration(0)));
+  EXPECT_EQ(answers_, "one 1; two 1; ") << "each of its own window";
+  stream_.add("default", kNow);
+  ask("three", kNow + minutes(5));
+  EXPECT_TRUE(search_.has_caught_up()) << "only the new event must be read";
+  for (int i = 0; i < 4; ++i) stream_.add("default", kNow);
+  ask("four", kNow + minutes(5));
+  ASSERT_TRUE(search_.turn(Duration(0)));
+  EXPECT_EQ(stream_.take_read(), (Sequences{3, 4, 5}));
+  EXPECT_FALSE(search_.has_caught_up()) << "the page was full";
+  EXPECT_EQ(work(), "one 1; two 1; three 3; four 3; ");
+}
+
 TEST_F(EarlyEventSearchTest, ReadsTheWindowOnceForAllSearches) {
   stream_.add("default", kNow - minutes(6));
   for (int i = 0; i < 4; ++i) stream_.add("default", kNow - minutes(4) + seconds(i));
