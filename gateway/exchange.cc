@@ -56,11 +56,21 @@ Result<std::shared_ptr<StreamAnswer>> Exchange::stream(Headers headers) {
 }
 
 Status Exchange::expect_long_wait() {
-  if (!leases_.wait.grow_to(1)) {
-    return tl::unexpected(busy("too many requests wait for the end of an instance or of a check"));
+  {
+    const std::lock_guard lock(wait_lock_);
+    if (!is_closed_ && !leases_.wait.grow_to(1)) {
+      return tl::unexpected(
+          busy("too many requests wait for the end of an instance or of a check"));
+    }
   }
   transport_.post([self = shared_from_this()] { self->transport_.watch(); });
   return {};
+}
+
+void Exchange::close() {
+  const std::lock_guard lock(wait_lock_);
+  is_closed_ = true;
+  leases_.wait.release();
 }
 
 void Exchange::free_body() {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -86,7 +87,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   /// Announces that the answer may take long. From now on the exchange ends when the caller closes
   /// the connection, and a stop of the server does not wait for the answer. Error `busy`: all
-  /// places for such exchanges are taken. A place is free again when the exchange is destroyed.
+  /// places for such exchanges are taken. A place is free again when the exchange is destroyed or
+  /// closed, whatever still holds the exchange.
   Status expect_long_wait();
 
   /// Frees the body of the request. Handlers that wait long call it when they have read the body.
@@ -94,8 +96,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   /// Whether the connection of the caller is open. Any thread.
   bool is_wanted() const { return !is_closed_; }
-  /// The connection is closed: no answer can be sent. Only for the transport.
-  void close() { is_closed_ = true; }
+  /// The connection is closed: no answer can be sent. Frees the place of a long wait. Only for the
+  /// transport.
+  void close();
 
   /// Makes a callback for the Service. The callback may be called on any thread; `next` runs on the
   /// gateway's thread. An exception of `next` is answered as an error.
@@ -124,6 +127,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   Request request_;
   Transport transport_;
   Leases leases_;
+  std::mutex wait_lock_;  ///< guards leases_.wait
   std::atomic<bool> answered_ = false;
   std::atomic<bool> is_closed_ = false;
 };

@@ -93,17 +93,18 @@ struct PendingEnd {
   Duration left;         ///< of the wait
 };
 
-/// The engine is asked for the end of an instance for at most this long at a time, so that it does
-/// not keep the wait of a caller that has left.
+/// The engine is asked for the end of an instance for at most this long at a time, so that it soon
+/// drops the wait of a caller that has left.
 constexpr Duration kWaitPart = std::chrono::seconds(10);
 
 void wait_for_end(Service& service, const std::shared_ptr<Exchange>& exchange, PendingEnd pending) {
+  if (!exchange->is_wanted()) return;
   const Duration part = std::min(pending.left, kWaitPart);
   pending.left -= part;
   const std::string ns = pending.ns;
   const InstanceId instance = pending.instance;
   service.wait_for_end(
-      ns, instance, part,
+      ns, instance, part, exchange->connection(),
       exchange->back_to_read<Status>(
           [&service, exchange, pending = std::move(pending)](const Status& ended) {
             if (!exchange->is_wanted()) return;

@@ -11,6 +11,7 @@ namespace millrace {
 
 void EndWaiters::add(std::vector<EndWaiter> waiters, Duration elapsed) {
   if (waiters.empty()) return;
+  if (waiters_.size() >= most_) forget_left();
   const Result<Snapshot> committed = Snapshot::take(environment_);
   for (EndWaiter& waiter : waiters) {
     const Result<bool> active =
@@ -23,6 +24,16 @@ void EndWaiters::add(std::vector<EndWaiter> waiters, Duration elapsed) {
       waiter.done(active ? Status() : tl::unexpected(active.error()));
     }
   }
+}
+
+void EndWaiters::forget_left() {
+  std::erase_if(by_instance_, [&](const auto& one) {
+    const EndWaiter& waiter = one.second->second;
+    if (!waiter.caller || !waiter.caller->expired()) return false;
+    waiters_.erase(one.second);
+    return true;
+  });
+  most_ = std::max(kFew, 2 * waiters_.size());
 }
 
 Result<bool> EndWaiters::is_active(const View& committed, const EndWaiter& waiter) const {

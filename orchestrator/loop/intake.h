@@ -59,7 +59,7 @@ class Intake final : public DeliverySink, public TaskSink {
   /// answer(), or after close() with an error.
   void command(Command command, Done done);
   /// Calls `waiter.done` once: when the instance has ended or does not exist, or with error
-  /// `wait.timeout` or `stopping`.
+  /// `wait.timeout` or `stopping`. It need not be called once the caller has left.
   void wait_for_end(EndWaiter waiter);
   /// Asks the engine thread, which answers one question between two batches. The question is
   /// refused with `busy` while too many others wait, and with `stopping`.

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,7 +42,9 @@ struct EndWaiter {
   std::string ns;
   InstanceId id;
   Duration at_most;                  ///< from the time at which the engine takes the waiter
-  std::function<void(Status)> done;  ///< called once, on any thread
+  std::function<void(Status)> done;  ///< called once, on any thread; maybe not if the caller left
+  /// Expires when the caller leaves; nullopt: the caller stays.
+  std::optional<std::weak_ptr<const void>> caller = {};
 };
 
 struct Work {

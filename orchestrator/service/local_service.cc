@@ -115,8 +115,8 @@ void LocalService::command(Command command, Done done) {
 }
 
 void LocalService::wait_for_end(std::string ns, InstanceId id, Duration at_most,
-                                std::function<void(Status)> done) {
-  parts_.intake.wait_for_end({std::move(ns), id, at_most, std::move(done)});
+                                const CallerMark& caller, std::function<void(Status)> done) {
+  parts_.intake.wait_for_end({std::move(ns), id, at_most, std::move(done), caller});
 }
 
 Loaded LocalService::load_definition(std::string_view text, std::string_view ns) {

@@ -76,7 +76,7 @@ class LocalService final : public Service {
   }
 
   void command(Command command, Done done) override;
-  void wait_for_end(std::string ns, InstanceId id, Duration at_most,
+  void wait_for_end(std::string ns, InstanceId id, Duration at_most, const CallerMark& caller,
                     std::function<void(Status)> done) override;
   Loaded load_definition(std::string_view text, std::string_view ns) override;
   void publish_events(std::string ns, std::vector<Event> events,

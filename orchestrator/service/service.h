@@ -143,9 +143,9 @@ class Service {
   virtual void command(Command command, Done done) = 0;
 
   /// `done` is called once on any thread: when the instance has ended or does not exist, or with
-  /// error `wait.timeout` after `at_most`.
+  /// error `wait.timeout` after `at_most`. It need not be called once the caller has left.
   virtual void wait_for_end(std::string ns, InstanceId id, Duration at_most,
-                            std::function<void(Status)> done) = 0;
+                            const CallerMark& caller, std::function<void(Status)> done) = 0;
 
   /// Loads and lints a definition (YAML or JSON), including its jq programs. Lint uses the settings
   /// of the namespace `ns`; empty: no settings. May take some milliseconds, and 20 s at most; jq

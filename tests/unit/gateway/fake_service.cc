@@ -148,7 +148,7 @@ void FakeService::command(Command command, Done done) {
   answer_later([done = std::move(done), answer] { done(answer); });
 }
 
-void FakeService::wait_for_end(std::string, InstanceId, Duration at_most,
+void FakeService::wait_for_end(std::string, InstanceId, Duration at_most, const CallerMark&,
                                std::function<void(Status)> done) {
   const std::lock_guard lock(mutex_);
   waits_.push_back(at_most);

@@ -114,7 +114,7 @@ class FakeService : public Service {
 
   void command(Command command, Done done) override;
 
-  void wait_for_end(std::string, InstanceId, Duration at_most,
+  void wait_for_end(std::string, InstanceId, Duration at_most, const CallerMark&,
                     std::function<void(Status)> done) override;
 
   /// A text with `broken` has an error in line 2. `id: NAME` sets the id of the workflow.

@@ -1,8 +1,14 @@
 #include "gateway/gateway_metrics.h"
 
+#include <iterator>
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/process.h"
 #include "tests/unit/gateway/api_fixture.h"
 
 namespace millrace {
@@ -65,6 +71,39 @@ TEST_F(GatewayMetricsTest, CountWaitsAndRefusedWaits) {
   EXPECT_EQ(value("millrace_http_waits"), 1U);
   EXPECT_EQ(ask("POST", "/v1/ns/default/workflows/order/start?wait=1h").status, 503);
   EXPECT_EQ(value("millrace_http_waits_refused_total"), 1U);
+}
+
+TEST_F(GatewayMetricsTest, CountNoWaitOfAClientThatHungUpAndGiveItsPlaceToAnother) {
+  using Client = std::unique_ptr<RawClient>;
+  constexpr size_t kPlaces = 20;
+  const std::string target = "/v1/ns/default/workflows/order/start?wait=1h";
+  const std::string wait = fmt::format("POST {} HTTP/1.1\r\nHost: localhost\r\n\r\n", target);
+  const std::pair<const char*, void (*)(Client&)> ways[] = {
+      {"closes", [](Client& client) { client.reset(); }},
+      {"resets", [](Client& client) { client->reset_connection(); }},
+      {"finishes sending, and reads on",
+       [](Client& client) {
+         client->finish_sending();
+         EXPECT_TRUE(client->is_closed()) << "no answer comes";
+       }},
+  };
+  start({.long_waits = kPlaces});
+  size_t waits = 0;
+  // The service never answers a wait, so nothing else than the hang-up frees its place.
+  for (const auto& [way, hang_up] : ways) {
+    std::vector<Client> clients(kPlaces);
+    for (Client& client : clients) {
+      client = std::make_unique<RawClient>(server_->port());
+      client->send(wait);
+    }
+    waits += kPlaces;
+    service_.await_waiters(waits);
+    EXPECT_EQ(value("millrace_http_waits"), kPlaces) << way;
+    EXPECT_EQ(ask("POST", target).status, 503) << way;
+    for (Client& client : clients) hang_up(client);
+    EXPECT_TRUE(eventually([&] { return value("millrace_http_waits") == 0; })) << way;
+  }
+  EXPECT_EQ(value("millrace_http_waits_refused_total"), std::size(ways));
 }
 
 TEST_F(GatewayMetricsTest, CountStreamsAndRefusedStreams) {

@@ -66,6 +66,13 @@ class RawClient {
 
   void finish_sending() { ::shutdown(socket_, SHUT_WR); }
 
+  /// Closes the connection by a reset.
+  void reset_connection() {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    ::close(std::exchange(socket_, -1));
+  }
+
   /// The next answer, without a body if `bodiless` (after a HEAD); nullopt: the connection ended.
   std::optional<HttpReply> read_reply(bool bodiless = false) {
     size_t end = 0;

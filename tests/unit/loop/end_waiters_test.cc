@@ -79,6 +79,35 @@ TEST_F(EndWaitersTest, AreAnsweredAtTheirTimeout) {
   EXPECT_EQ(waiters.next_deadline(), std::nullopt);
 }
 
+TEST_F(EndWaitersTest, AreForgottenIfTheirCallersHaveLeftAndThereAreMany) {
+  auto leaves = std::make_shared<int>();
+  const auto stays = std::make_shared<int>();
+  const auto of = [](EndWaiter one, const std::shared_ptr<int>& caller) {
+    one.caller = caller;
+    return one;
+  };
+  std::vector<EndWaiter> first = {of(waiter("stays", 1, Duration(20)), stays),
+                                  waiter("unmarked", 1, Duration(30))};
+  while (first.size() < EndWaiters::kFew) {
+    first.push_back(of(waiter("leaves", 1, Duration(10)), leaves));
+  }
+  waiters.add(std::move(first), Duration(0));
+  waiters.add({waiter("next", 2, Duration(50))}, Duration(0));
+  EXPECT_EQ(waiters.next_deadline(), Duration(10)) << "no caller has left";
+  leaves.reset();
+  EXPECT_EQ(waiters.next_deadline(), Duration(10)) << "nothing was added";
+  // Since the last look the waiters may double.
+  for (size_t i = 0; i + 1 < EndWaiters::kFew; ++i) {
+    waiters.add({of(waiter("more", 2, Duration(60)), stays)}, Duration(0));
+  }
+  EXPECT_EQ(waiters.next_deadline(), Duration(10));
+  waiters.add({waiter("last", 2, Duration(70))}, Duration(0));
+  EXPECT_EQ(waiters.next_deadline(), Duration(20));
+  EXPECT_THAT(take_answered(), IsEmpty());
+  waiters.on_end(numbered_id(1));
+  EXPECT_THAT(take_answered(), testing::UnorderedElementsAre("stays: ok", "unmarked: ok"));
+}
+
 TEST_F(EndWaitersTest, AreRefusedWhenMillraceStops) {
   waiters.add({waiter("a", 1, Duration(10)), waiter("b", 2, Duration(10))}, Duration(0));
   for (const Refuse& refuse : waiters.abandoned()) refuse({"stopping", ""});

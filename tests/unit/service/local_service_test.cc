@@ -72,9 +72,10 @@ TEST_F(LocalServiceTest, ReportsTheEndOfAnInstanceOrThatTheWaitForItTimedOut) {
   const InstanceId id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
   std::vector<std::string> ends;
   const auto note = [&](const Status& end) { ends.push_back(end ? "ended" : end.error().code); };
-  service->wait_for_end("default", id, seconds(1), note);
-  service->wait_for_end("default", id, seconds(9), note);
-  service->wait_for_end("default", InstanceId(), seconds(9), note);
+  const auto caller = std::make_shared<int>();
+  service->wait_for_end("default", id, seconds(1), caller, note);
+  service->wait_for_end("default", id, seconds(9), caller, note);
+  service->wait_for_end("default", InstanceId(), seconds(9), caller, note);
   world.run_until_idle();
   EXPECT_THAT(ends, ElementsAre("ended"));
   world.run_for(seconds(1));
