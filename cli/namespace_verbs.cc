@@ -30,6 +30,10 @@ Ended show_namespace(Session& session, const std::string& name) {
   for (const auto& [quota, one] : quotas.items()) {
     Json item = one;
     item["quota"] = quota;
+    if (one.contains("overHttp")) {
+      item["limit"] = fmt::format("{} ({} over HTTP)", one.value("limit", ""),
+                                  one.value("overHttp", uint64_t{0}));
+    }
     items.push_back(std::move(item));
   }
   session.output.list({{"items", std::move(items)}},

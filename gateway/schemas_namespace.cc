@@ -47,6 +47,7 @@ void add_namespace_schemas(ApiSchemas& all) {
   all["Namespaces"].schema = page(ref("NamespaceHead"));
   const Json quota = object({
       {"limit", either({whole(), exactly("unlimited")})},
+      {"overHttp?", whole("The limit over HTTP, if it is another one.")},
       {"used?", whole("How much is used; missing: it is not counted.")},
   });
   all["Namespace"].schema =

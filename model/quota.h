@@ -32,17 +32,27 @@ inline constexpr std::array<uint64_t, kQuotas> kDefaultQuotas = {
     2'000'000,            // instances
     uint64_t{256} << 30,  // storeBytes
     uint64_t{1} << 30,    // historyBytes
-    kUnlimited,           // eventsPerSecond
+    kUnlimited,           // eventsPerSecond; over HTTP: kDefaultHttpEvents
     100'000,              // calls
     10'000,               // workflows
 };
 
+/// Events that a namespace without the setting `eventsPerSecond` may get over HTTP in a second:
+/// more than the engine can start instances for, so that a sender notices at once that it is too
+/// fast. Only HTTP has such a default: there a refused event stays with its sender. An event that
+/// NATS has accepted would become a dead letter, although no operator has set a limit.
+inline constexpr uint64_t kDefaultHttpEvents = 20'000;
+
 /// The limits of a namespace.
 struct QuotaLimits {
   std::array<uint64_t, kQuotas> limits = kDefaultQuotas;
+  uint64_t http_events = kDefaultHttpEvents;  ///< over HTTP in a second
 
   uint64_t of(Quota quota) const { return limits[static_cast<size_t>(quota)]; }
-  void set(Quota quota, uint64_t limit) { limits[static_cast<size_t>(quota)] = limit; }
+  void set(Quota quota, uint64_t limit) {
+    limits[static_cast<size_t>(quota)] = limit;
+    if (quota == Quota::kEventsPerSecond) http_events = limit;
+  }
 };
 
 /// The name of the quota in settings, error codes, metrics and answers: "instances", …

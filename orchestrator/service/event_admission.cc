@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "model/quota.h"
+#include "cloudevents/limits.h"
 #include "orchestrator/definition/namespace_settings.h"
 
 namespace millrace {
@@ -12,24 +12,27 @@ namespace {
 /// may send a burst again.
 constexpr size_t kMostKnown = 4'096;
 
-/// The limit in the settings; settings that cannot be read have none.
+static_assert(kDefaultHttpEvents >= kMaxBatchEvents, "a larger request is always refused");
+
+/// The limit in the settings; settings that cannot be read have the default.
 uint64_t limit_in(const std::string& settings) {
-  const auto read = read_settings(settings);
-  return read ? read->quotas.of(Quota::kEventsPerSecond) : kUnlimited;
+  return read_settings(settings).value_or(NamespaceSettings()).quotas.http_events;
 }
 
 }  // namespace
 
 Status EventAdmission::take(const NamespaceRecord& ns, size_t count) {
-  // Most settings do not have the quota, and need not be parsed.
-  if (ns.settings.find(to_string(Quota::kEventsPerSecond)) == std::string::npos) return {};
+  // Most settings do not have the quota, and need not be parsed or kept.
+  const bool names_quota =
+      ns.settings.find(to_string(Quota::kEventsPerSecond)) != std::string::npos;
+  const std::string settings = names_quota ? ns.settings : std::string();
   const TimePoint now = TimePoint(clock_.elapsed());
   const std::lock_guard lock(mutex_);
   if (known_.size() >= kMostKnown && !known_.contains(ns.number)) known_.clear();
   Known& known = known_[ns.number];
-  if (known.settings != ns.settings) {
-    known.settings = ns.settings;
-    known.limit = limit_in(ns.settings);
+  if (known.settings != settings) {
+    known.limit = names_quota ? limit_in(settings) : kDefaultHttpEvents;
+    known.settings = settings;
   }
   if (known.limit == kUnlimited) return {};
   const Rate rate{.per_second = known.limit};

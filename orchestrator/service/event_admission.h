@@ -1,6 +1,7 @@
 // EventAdmission: whether the quota eventsPerSecond of a namespace permits events that come over
 // HTTP, so that a sender that is too fast gets an error before its events are in the stream. The
-// engine decides about all events of the stream (batch/event_rates.h). Any thread.
+// engine decides about all events of the stream (batch/event_rates.h). Over HTTP, the quota has a
+// default (kDefaultHttpEvents). Any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 
 #include "base/result.h"
 #include "model/instance.h"
+#include "model/quota.h"
 #include "model/rate.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -32,13 +34,13 @@ class EventAdmission {
  private:
   struct Known {
     std::string settings;  ///< the text from which `limit` was read
-    uint64_t limit = 0;
+    uint64_t limit = kDefaultHttpEvents;
     RateUse use;
   };
 
   const Clock& clock_;
-  std::mutex mutex_;                        // guards the member below
-  std::map<NamespaceNumber, Known> known_;  ///< of namespaces with the quota
+  std::mutex mutex_;  // guards the member below
+  std::map<NamespaceNumber, Known> known_;
 };
 
 }  // namespace millrace

@@ -86,6 +86,9 @@ Result<Json> Queries::one_namespace(const View& view, std::string_view ns) {
     const auto quota = static_cast<Quota>(i);
     const uint64_t limit = limits.of(quota);
     Json one{{"limit", limit == kUnlimited ? Json("unlimited") : Json(limit)}};
+    if (quota == Quota::kEventsPerSecond && limits.http_events != limit) {
+      one["overHttp"] = limits.http_events;
+    }
     if (const auto used = TRY(used_of(view, record.number, quota, started_))) one["used"] = *used;
     quotas[std::string(to_string(quota))] = std::move(one);
   }

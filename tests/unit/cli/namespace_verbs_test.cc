@@ -24,7 +24,8 @@ TEST_F(NamespaceVerbs, PrintsTheWarningsOfSettings) {
 TEST_F(NamespaceVerbs, ShowsTheQuotasOfANamespace) {
   const CommandOutput table = run({"-o", "table", "namespace", "get", "default"});
   EXPECT_EQ(table.code, 0) << table.err;
-  for (const char* const part : {"QUOTA", "USED", "LIMIT", "instances", "3", "10", "unlimited"}) {
+  for (const char* const part :
+       {"QUOTA", "USED", "LIMIT", "instances", "3", "10", "unlimited (20000 over HTTP)"}) {
     EXPECT_NE(table.out.find(part), std::string::npos) << part << " in " << table.out;
   }
   const CommandOutput json = run({"-o", "json", "namespace", "get", "default"});

@@ -35,6 +35,27 @@ TEST(QuotaSettings, SetEachQuota) {
             (std::array<uint64_t, kQuotas>{1, uint64_t{10} << 30, 1 << 20, 9, kUnlimited, 2}));
 }
 
+TEST(QuotaSettings, LimitEventsByDefaultOverHttpOnly) {
+  struct Row {
+    const char* settings;
+    uint64_t events;
+    uint64_t http_events;
+  };
+  const Row rows[] = {
+      {"{}", kUnlimited, kDefaultHttpEvents},
+      {R"({"calls": 1})", kUnlimited, kDefaultHttpEvents},
+      {R"({"eventsPerSecond": 9})", 9, 9},
+      {R"({"eventsPerSecond": 50000})", 50'000, 50'000},
+      {R"({"eventsPerSecond": "unlimited"})", kUnlimited, kUnlimited},
+  };
+  for (const Row& row : rows) {
+    const auto limits = parse_quotas(*parse_json(row.settings));
+    ASSERT_TRUE(limits) << limits.error().message;
+    EXPECT_EQ(limits->of(Quota::kEventsPerSecond), row.events) << row.settings;
+    EXPECT_EQ(limits->http_events, row.http_events) << row.settings;
+  }
+}
+
 TEST(QuotaSettings, NameThePlaceOfAWrongValueAndWhatToWrite) {
   const std::vector<std::pair<const char*, const char*>> wrong = {
       {"[]", "quotas: write an object"},

@@ -32,7 +32,7 @@ Result<Json> FakeService::one_namespace(std::string_view ns) {
               {"createdAt", kMoment},
               {"quotas",
                {{"instances", {{"limit", 10}, {"used", 3}}},
-                {"eventsPerSecond", {{"limit", "unlimited"}}}}}};
+                {"eventsPerSecond", {{"limit", "unlimited"}, {"overHttp", 20'000}}}}}};
 }
 
 Result<Json> FakeService::workflows(std::string_view ns, const PageRequest&) {

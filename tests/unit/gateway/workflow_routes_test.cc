@@ -25,7 +25,7 @@ TEST_F(WorkflowRoutes, ManagesNamespacesAndWorkflows) {
        "",
        200,
        R"({"name":"shop","createdAt":"2021-09-01T12:00:00.000Z","quotas":{"instances":{"limit":10,"used":3},
-           "eventsPerSecond":{"limit":"unlimited"}}})"},
+           "eventsPerSecond":{"limit":"unlimited","overHttp":20000}}})"},
       {"GET", "/v1/ns/none", {}, "", 404, "namespace.not_found"},
       {"GET",
        "/v1/ns?limit=1",

@@ -32,13 +32,29 @@ TEST(EventAdmission, PermitsTheRateInTheSettingsOfEachNamespace) {
   EXPECT_FALSE(admission.take(shop, 1));
 }
 
-TEST(EventAdmission, PermitsEverythingWithoutTheQuota) {
+TEST(EventAdmission, PermitsTheDefaultRateWithoutTheQuota) {
   VirtualClock clock;
   EventAdmission admission(clock);
+  uint32_t number = 0;
+  // The last settings cannot be read.
   for (const char* const settings :
-       {"", "{}", R"({"quotas": {"eventsPerSecond": "unlimited"}})", R"({"eventsPerSecond": 1})"}) {
-    EXPECT_TRUE(admission.take(space(1, settings), 1'000'000)) << settings;
+       {"", "{}", R"({"quotas": {"calls": 1}})", R"({"eventsPerSecond": 1})"}) {
+    const auto shop = space(++number, settings);
+    EXPECT_TRUE(admission.take(shop, kDefaultHttpEvents)) << settings;
+    const Status refused = admission.take(shop, 1);
+    ASSERT_FALSE(refused) << settings;
+    EXPECT_EQ(refused.error().code, "millrace.quota.eventsPerSecond");
+    clock.advance(std::chrono::seconds(1));
+    EXPECT_TRUE(admission.take(shop, kDefaultHttpEvents)) << settings;
   }
+}
+
+TEST(EventAdmission, PermitsEverythingIfTheQuotaIsUnlimited) {
+  VirtualClock clock;
+  EventAdmission admission(clock);
+  const auto shop = space(1, R"({"quotas": {"eventsPerSecond": "unlimited"}})");
+  EXPECT_TRUE(admission.take(shop, 1'000'000));
+  EXPECT_TRUE(admission.take(shop, 1'000'000));
 }
 
 TEST(EventAdmission, FollowsNewSettings) {
@@ -47,6 +63,9 @@ TEST(EventAdmission, FollowsNewSettings) {
   EXPECT_TRUE(admission.take(space(1, R"({"quotas": {"eventsPerSecond": 2}})"), 2));
   EXPECT_FALSE(admission.take(space(1, R"({"quotas": {"eventsPerSecond": 2}})"), 1));
   EXPECT_TRUE(admission.take(space(1, R"({"quotas": {"eventsPerSecond": 20}})"), 18));
+  EXPECT_FALSE(admission.take(space(1, R"({"quotas": {"eventsPerSecond": 20}})"), 1));
+  EXPECT_TRUE(admission.take(space(1, "{}"), kDefaultHttpEvents - 20)) << "the use remains";
+  EXPECT_FALSE(admission.take(space(1, "{}"), 1));
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ TEST_F(NamespaceQueriesTest, ShowTheQuotasOfOneNamespaceWithTheirUse) {
     "instances": {"limit": 5, "used": 1},
     "storeBytes": {"limit": "unlimited", "used": 105},
     "historyBytes": {"limit": 1073741824},
-    "eventsPerSecond": {"limit": "unlimited"},
+    "eventsPerSecond": {"limit": "unlimited", "overHttp": 20000},
     "calls": {"limit": 100000, "used": 2},
     "workflows": {"limit": 10000, "used": 1}})"));
   EXPECT_EQ(
