@@ -67,6 +67,7 @@ ContainerSettings container_settings(const ServerSettings& settings) {
           .sealed_folder = settings.memory_folder / ("millrace-" + id),
           .data_id = id,
           .network = options.network,
+          .pool_network = options.pool_network,
           .maps_users = maps_container_users(),
           .options = options.options};
 }

@@ -17,11 +17,12 @@ bool is_word(std::string_view text) {
   });
 }
 
-Fallible<std::string> read_network(std::string text) {
+Fallible<std::string> read_network(std::string_view flag, std::string text) {
   if (text.starts_with('-') || !is_word(text)) {
-    return wrong_usage("--container-network: " + text +
-                       " is not the name of a network; expected none, default or a network of the "
-                       "container runtime");
+    return wrong_usage(fmt::format(
+        "{}: {} is not the name of a network; expected none, default or a network of the "
+        "container runtime",
+        flag, text));
   }
   return text;
 }
@@ -67,6 +68,10 @@ void add_container_flags(Verb& serve, ContainerFlags& to) {
                "network, or none (MILLRACE_CONTAINER_NETWORK; default: none for functions of the "
                "type container, the default network for container-pool)",
                "NETWORK");
+  serve.option("--container-pool-network", to.pool_network,
+               "Network of containers for functions of the type container-pool only "
+               "(MILLRACE_CONTAINER_POOL_NETWORK; default: that of --container-network)",
+               "NETWORK");
   serve
       .option("--container-option", to.options,
               "Further option for the command `run` of the runtime, such as "
@@ -84,7 +89,11 @@ void add_container_flags(Verb& serve, ContainerFlags& to) {
 Fallible<ContainerOptions> read_container_options(const Shell& shell, const ContainerFlags& given) {
   ContainerOptions options;
   options.runtime = shell.setting(given.runtime, {"MILLRACE_CONTAINER_RUNTIME"});
-  options.network = TRY(read_network(shell.setting(given.network, {"MILLRACE_CONTAINER_NETWORK"})));
+  options.network = TRY(read_network("--container-network",
+                                     shell.setting(given.network, {"MILLRACE_CONTAINER_NETWORK"})));
+  options.pool_network =
+      TRY(read_network("--container-pool-network",
+                       shell.setting(given.pool_network, {"MILLRACE_CONTAINER_POOL_NETWORK"})));
   options.options = TRY(read_run_options(shell, given.options));
   options.folder =
       TRY(read_container_folder(shell.setting(given.folder, {"MILLRACE_CONTAINER_FOLDER"})));

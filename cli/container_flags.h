@@ -16,6 +16,7 @@ namespace millrace {
 struct ContainerFlags {
   std::string runtime;
   std::string network;
+  std::string pool_network;
   std::vector<std::string> options;
   std::string folder;
 };

@@ -27,6 +27,7 @@ struct ServerBounds {
 struct ContainerOptions {
   std::string runtime;               ///< empty: podman or docker, if installed
   std::string network;               ///< see network_of()
+  std::string pool_network;          ///< of reusable containers; empty: as `network`
   std::vector<std::string> options;  ///< further options for `run`
   std::string folder;                ///< absolute; empty: a folder in the data folder
 };

@@ -34,6 +34,7 @@ struct ContainerSettings {
   /// by the next process of the data folder.
   Duration end_timeout{10'000};
   std::string network;               ///< see network_of()
+  std::string pool_network;          ///< of reusable containers; empty: as `network`
   bool maps_users = false;           ///< see maps_container_users()
   std::vector<std::string> options;  ///< further options for `run`
 };

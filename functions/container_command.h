@@ -47,8 +47,9 @@ inline constexpr std::string_view kNoNetwork = "none";
 inline constexpr std::string_view kDefaultNetwork = "default";
 
 /// The network of a container, as ContainerPlan::network. Without a setting, an isolated container
-/// has no network; a reusable container has the default of the runtime, because it is called over
-/// HTTP.
+/// has no network. A reusable container has the default of the runtime, because it is called at a
+/// published port: a container without a network has none, and on an internal network docker, and
+/// podman that root runs, forward none.
 std::string network_of(std::string_view setting, bool isolated);
 
 /// Splits a line into words as a shell does. Blanks separate words. Text in `'…'` is not changed. A

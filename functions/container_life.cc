@@ -129,13 +129,15 @@ Result<std::unique_ptr<ContainerBox>> ContainerRunner::Impl::new_box(const Task&
 }
 
 ContainerPlan ContainerRunner::Impl::plan_of(const Box& box, const Task& task) const {
+  const bool isolated = box.job.has_value();
+  const bool has_own = !isolated && !settings_.pool_network.empty();
   return {.runtime = runtime_,
           .name = box.name,
           .data_id = settings_.data_id,
           .task = to_string(task.id),
           .source = box.folder,
           .maps_users = settings_.maps_users,
-          .network = network_of(settings_.network, box.job.has_value()),
+          .network = network_of(has_own ? settings_.pool_network : settings_.network, isolated),
           .options = settings_.options};
 }
 
@@ -211,8 +213,8 @@ void ContainerRunner::Impl::start_service(Service& service) {
         fail(std::string(kFunctionUnavailable), "this machine has no free port for its container");
   } else if (plan.network == kNoNetwork) {
     done = fail(std::string(kFunctionUnavailable),
-                "its containers are called over HTTP and need a network, but the setting "
-                "--container-network of millrace serve is none");
+                "its containers are called over HTTP and need a network, but millrace serve gives "
+                "them none; set --container-pool-network, or --container-network");
   } else {
     done = start_box(std::move(box), plan, service.container, "");
   }

@@ -131,22 +131,27 @@ TEST_F(ServeVerbs, TakesTheSettingsOfContainersFromFlagsThenEnvironmentVariables
   EXPECT_EQ(run({"serve"}).code, 0);
   EXPECT_EQ(served_.containers.runtime, "");
   EXPECT_EQ(served_.containers.network, "");
+  EXPECT_EQ(served_.containers.pool_network, "");
   EXPECT_EQ(served_.containers.options, std::vector<std::string>());
   EXPECT_EQ(served_.containers.folder, "");
   env_["MILLRACE_CONTAINER_RUNTIME"] = "docker";
   env_["MILLRACE_CONTAINER_NETWORK"] = "functions";
+  env_["MILLRACE_CONTAINER_POOL_NETWORK"] = "pools";
   env_["MILLRACE_CONTAINER_OPTIONS"] = " --dns=192.0.2.1  --ipv6";
   env_["MILLRACE_CONTAINER_FOLDER"] = "/mnt/functions";
   EXPECT_EQ(run({"serve"}).code, 0);
   EXPECT_EQ(served_.containers.runtime, "docker");
   EXPECT_EQ(served_.containers.network, "functions");
+  EXPECT_EQ(served_.containers.pool_network, "pools");
   EXPECT_EQ(served_.containers.options, (std::vector<std::string>{"--dns=192.0.2.1", "--ipv6"}));
   EXPECT_EQ(served_.containers.folder, "/mnt/functions");
-  EXPECT_EQ(run({"serve", "--container-network", "none", "--container-option=--env=A=b,c d",
-                 "--container-option=--ipv6", "--container-folder", "/mnt/other"})
+  EXPECT_EQ(run({"serve", "--container-network", "none", "--container-pool-network", "default",
+                 "--container-option=--env=A=b,c d", "--container-option=--ipv6",
+                 "--container-folder", "/mnt/other"})
                 .code,
             0);
   EXPECT_EQ(served_.containers.network, "none");
+  EXPECT_EQ(served_.containers.pool_network, "default");
   EXPECT_EQ(served_.containers.options, (std::vector<std::string>{"--env=A=b,c d", "--ipv6"}));
   EXPECT_EQ(served_.containers.folder, "/mnt/other");
 }
@@ -155,6 +160,7 @@ TEST_F(ServeVerbs, RefusesSettingsOfContainersThatTheRuntimeWouldMisread) {
   env_["MILLRACE_DATA"] = "d";
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"--container-network", "-x"},      {"--container-network", "a b"},
+      {"--container-pool-network", "-x"}, {"--container-pool-network", "a b"},
       {"--container-option", "alpine"},   {"--container-option", "--"},
       {"--container-option", "-v"},       {"--container-folder", "relative"},
       {"--container-folder", "/mnt/a,b"},

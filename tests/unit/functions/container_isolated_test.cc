@@ -64,7 +64,7 @@ TEST_F(IsolatedContainerTest, AnswersThroughItsStandardStreams) {
 }
 
 TEST_F(IsolatedContainerTest, RunsWithLimitedRights) {
-  settings_.network = "none";
+  settings_.pool_network = "functions";  // only for containers of pools
   settings_.options = {"--env=A=b"};
   runtime_.add_image("true", "true");
   Task task = isolated(1, "true");

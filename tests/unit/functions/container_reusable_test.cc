@@ -70,6 +70,17 @@ TEST_F(ReusableContainerTest, FailsAtOnceWithoutANetwork) {
   EXPECT_THAT(runtime_.calls("run"), IsEmpty());
 }
 
+TEST_F(ReusableContainerTest, HasTheNetworkOfPoolsIfThereIsOne) {
+  settings_.network = "none";
+  settings_.pool_network = "functions";
+  runner().run(reusable(1, "serve"));
+  serve(0);
+  EXPECT_EQ(option(0, "network"), "functions");
+  ASSERT_TRUE(calls_.have(1));
+  calls_.answer(0, "{}");
+  EXPECT_EQ(*reports_.end_of(id(1)).result, "{}");
+}
+
 TEST_F(ReusableContainerTest, IsProbedByAConnectionThatIsClosedAgain) {
   runner().run(reusable(1, "serve"));
   serve(0);
