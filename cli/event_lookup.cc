@@ -28,7 +28,6 @@ struct EventsWithId {
 
 Fallible<EventsWithId> events_with_id(Session& session, const ApiCall& list) {
   ApiCall call = list;
-  call.query.emplace_back("limit", std::to_string(kMostNamesakes));
   call.query.emplace_back("cursor", "");
   EventsWithId found;
   for (int page = 0; page < kMostLookupPages && !found.is_complete; ++page) {
@@ -59,7 +58,8 @@ std::string elsewhere_text(Session& session, const std::string& id, const ApiCal
 /// with.
 Fallible<std::string> sequence_of_id(Session& session, const std::string& id,
                                      const std::string& before) {
-  const ApiCall list{.path = session.path({"events"}), .query = {{"id", id}}};
+  const ApiCall list{.path = session.path({"events"}),
+                     .query = {{"id", id}, {"limit", std::to_string(kMostNamesakes)}}};
   const EventsWithId found = TRY(events_with_id(session, list));
   if (found.events.size() == 1) return dump_json(found.events.front()["sequence"]);
   if (found.events.empty()) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
+#include "cli/empty_list.h"
 #include "cli/pausing.h"
 
 namespace millrace {
@@ -17,8 +18,10 @@ Ended control_function(Session& session, const std::string& verb, const std::str
   return ExitCode::kOk;
 }
 
+ApiCall functions_call(const Session& session) { return {.path = session.path({"functions"})}; }
+
 Fallible<Json> fetch_functions(Session& session) {
-  Reply reply = TRY(session.client.send({.path = session.path({"functions"})}));
+  Reply reply = TRY(session.client.send(functions_call(session)));
   if (!reply.body.value("complete", true)) {
     session.console.err << "there are more tasks than the server looks at in one call; the numbers "
                            "are too small\n";
@@ -45,6 +48,7 @@ Ended list_functions(Session& session) {
        age("OLDEST", "oldest", session.console.now()), inner("P99 START", "scheduleToStart", "p99"),
        inner("LAST ERROR", "lastError", "code")},
       "service");
+  if (all.at("items").empty()) explain_empty_list(session, functions_call(session), "services");
   return ExitCode::kOk;
 }
 

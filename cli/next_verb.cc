@@ -1,5 +1,6 @@
 // `millrace next`: what time will cause.
 #include "cli/command_line.h"
+#include "cli/empty_list.h"
 
 namespace millrace {
 namespace {
@@ -11,9 +12,10 @@ struct NextOptions {
 };
 
 Ended show_next(Session& session, const NextOptions& options) {
-  const Reply reply = TRY(session.client.send(
-      {.path = session.path({"next"}),
-       .query = {{"until", options.until}, {"kind", options.kind}, {"limit", options.limit}}}));
+  const ApiCall call{
+      .path = session.path({"next"}),
+      .query = {{"until", options.until}, {"kind", options.kind}, {"limit", options.limit}}};
+  const Reply reply = TRY(session.client.send(call));
   if (session.output.format() != Format::kTable && session.output.format() != Format::kName) {
     session.output.value(reply.body);
     return ExitCode::kOk;
@@ -26,6 +28,8 @@ Ended show_next(Session& session, const NextOptions& options) {
   if (!reply.body.value("complete", true)) {
     session.console.err << "there is more than the server looks at in one call; "
                            "something that fires sooner may be missing\n";
+  } else if (reply.body.value("items", Json::array()).empty()) {
+    explain_empty_list(session, call, "timers");
   }
   return ExitCode::kOk;
 }

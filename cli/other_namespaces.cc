@@ -18,9 +18,13 @@ std::vector<std::string> find_in_other_namespaces(Session& session, const ApiCal
   const std::string own = session.path({});
   if (!call.path.starts_with(own + "/")) return {};
   const std::string list = call.path.substr(own.size());
-  ApiCall other{.path = {}, .query = {{"limit", "1"}}};
+  ApiCall other;
   for (const auto& parameter : call.query) {
-    if (parameter.first != "limit" && parameter.first != "cursor") other.query.push_back(parameter);
+    if (parameter.first == "limit") {
+      other.query.emplace_back("limit", "1");
+    } else if (parameter.first != "cursor") {
+      other.query.push_back(parameter);
+    }
   }
   const auto known = session.client.send(
       {.path = "/v1/ns", .query = {{"limit", std::to_string(kMostOthers + 1)}}});

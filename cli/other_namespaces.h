@@ -10,7 +10,8 @@
 namespace millrace {
 
 /// The other namespaces for which the list that `call` returns has an item. Looks at the first ten
-/// of them, and for two seconds at most; a namespace whose list fails is not named.
+/// of them, and for two seconds at most; a namespace whose list fails is not named. A `limit` in
+/// the query of the call becomes 1: a list without this parameter refuses it.
 std::vector<std::string> find_in_other_namespaces(Session& session, const ApiCall& call);
 
 /// `; other namespaces have some: billing (-n billing)`, about these names; empty: there are none.

@@ -1,13 +1,12 @@
 #include "cli/pages.h"
 
-#include <algorithm>
 #include <chrono>
 #include <ostream>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "cli/other_namespaces.h"
+#include "cli/empty_list.h"
 
 namespace millrace {
 namespace {
@@ -22,25 +21,6 @@ std::string items_of(const std::string& path) {
   if (piece == "dlq") return "dead letters";
   if (piece == "groups") return "incomplete groups";
   return piece;
-}
-
-/// Says on standard error why a table has no rows: what does not exist, and where some do.
-void explain_empty_table(Session& session, const ApiCall& call, const PageOptions& page) {
-  const bool has_filter =
-      std::any_of(call.query.begin(), call.query.end(), [](const auto& parameter) {
-        return !parameter.second.empty() && parameter.first != "limit" &&
-               parameter.first != "cursor";
-      });
-  const bool is_continued = !page.cursor.empty();
-  const std::string_view such = is_continued ? "further " : has_filter ? "such " : "";
-  std::string text = fmt::format("no {}{}", such, items_of(call.path));
-  const std::string own = session.path({});
-  const bool is_of_namespace = call.path.find('/', own.size() + 1) == std::string::npos;
-  if (call.path.starts_with(own + "/") && is_of_namespace) {
-    text += fmt::format(" in namespace {}", session.ns);
-    if (!is_continued) text += other_namespaces_text(find_in_other_namespaces(session, call));
-  }
-  session.console.err << harmless(text) << "\n";
 }
 
 }  // namespace
@@ -75,7 +55,8 @@ Ended show_pages(Session& session, ApiCall call, const PageOptions& page,
     if (is_last || !is_document) session.output.list(reply.body, columns, name_key);
     if (format == Format::kTable && reply.body["items"].empty() &&
         !reply.body["next"].is_string()) {
-      explain_empty_table(session, call, page);
+      const auto explain = page.cursor.empty() ? explain_empty_list : explain_empty_rest;
+      explain(session, call, items_of(call.path));
     }
     if (is_last) return ExitCode::kOk;
     call.query.back().second = std::move(next);

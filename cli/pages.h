@@ -25,8 +25,7 @@ struct PageOptions {
 void add_page(Verb& verb, PageOptions& page, std::string_view in_table = "50");
 
 /// Fetches the list that `call` returns, page by page, and prints it. If results are left out,
-/// prints the cursor of the next page on standard error. Says there about a table without rows that
-/// there are none, and which other namespaces have some.
+/// prints the cursor of the next page on standard error. Explains a table without rows there.
 Ended show_pages(Session& session, ApiCall call, const PageOptions& page,
                  const std::vector<Column>& columns, const std::string& name_key);
 

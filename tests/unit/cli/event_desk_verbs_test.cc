@@ -114,7 +114,8 @@ TEST_F(EventDeskVerbs, SayThatThereAreNoEventsAndWhereSomeAre) {
   EXPECT_EQ(none.out, "SEQUENCE  AGE  TYPE  SOURCE  ID  EFFECTS\n");
   EXPECT_EQ(none.err,
             "no events in namespace empty; other namespaces have some: default (-n default)\n");
-  EXPECT_EQ(run({"event", "list", "--id", "none"}).err, "no such events in namespace default\n");
+  EXPECT_EQ(run({"event", "list", "--id", "none"}).err,
+            "no such events in namespace default; without the conditions there are some\n");
   EXPECT_EQ(run({"-n", "empty", "event", "list", "--cursor", "7"}).err,
             "no further events in namespace empty\n");
   EXPECT_EQ(run({"-n", "empty", "event", "list", "-o", "json"}).err, "");

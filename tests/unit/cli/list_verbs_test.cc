@@ -1,4 +1,7 @@
 // The verbs of `schedule`, `listener` and `group`, most of which list items, and `find`.
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -99,6 +102,49 @@ TEST_F(ListVerbs, ShowsWhatATextNames) {
   });
   EXPECT_EQ(run({"find", "nothing"}).code, 3);
   EXPECT_EQ(run({"find"}).code, 2);
+}
+
+TEST_F(ListVerbs, SayOfAnEmptyTableWhichNamespacesHaveSome) {
+  ASSERT_EQ(run({"namespace", "create", "empty"}).code, 0);
+  const std::string others = "; other namespaces have some: default (-n default)\n";
+  struct Row {
+    std::vector<std::string> arguments;
+    std::string none;  ///< what there are none of
+  };
+  const std::vector<Row> rows = {
+      {{"next"}, "timers"},
+      {{"next", "--kind", "tick"}, "such timers"},
+      {{"function", "list"}, "services"},
+      {{"find", "order"}, "such instances, workflows, events or dead letters"},
+  };
+  for (const Row& row : rows) {
+    std::vector<std::string> arguments = {"-n", "empty"};
+    arguments.insert(arguments.end(), row.arguments.begin(), row.arguments.end());
+    EXPECT_EQ(run(arguments).err, "no " + row.none + " in namespace empty" + others);
+    arguments.insert(arguments.end(), {"-o", "json"});
+    EXPECT_EQ(run(arguments).err, "") << row.none;
+  }
+}
+
+TEST_F(ListVerbs, SayOfAnEmptyTableHowToGetTheFirstItem) {
+  EXPECT_EQ(run({"workflow", "list"}).err,
+            "no workflows in namespace default; `millrace workflow apply FILE` stores one\n");
+  ASSERT_EQ(run({"namespace", "create", "empty"}).code, 0);
+  ASSERT_EQ(run({"namespace", "delete", "default"}).code, 0);
+  EXPECT_EQ(run({"-n", "empty", "function", "list"}).err,
+            "no services in namespace empty; the settings of a namespace name them: `millrace "
+            "namespace create NAME --settings @FILE`\n");
+  EXPECT_EQ(run({"-n", "empty", "next"}).err, "no timers in namespace empty\n");
+}
+
+TEST_F(ListVerbs, SayThatFindHasNotLookedAtAllEvents) {
+  const std::string none =
+      "no such instances, workflows, events or dead letters in namespace default\n";
+  EXPECT_EQ(run({"find", "nothing"}).err, none);
+  EXPECT_EQ(run({"find", "older"}).err,
+            none +
+                "not all events and dead letters were looked at: `millrace -n default event list "
+                "--id older` also finds older events\n");
 }
 
 }  // namespace

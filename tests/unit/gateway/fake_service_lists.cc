@@ -37,10 +37,10 @@ Result<Json> FakeService::find(std::string_view ns, std::string_view text) {
   if (text == "event.time") {
     items.push_back(
         {{"kind", "deadLetter"}, {"id", "12"}, {"label", "event.time, 2021-09-01T12:00:00.000Z"}});
-  } else if (text != "nothing") {
+  } else if (text != "nothing" && text != "older" && ns != kEmptyNamespace) {
     items.push_back({{"kind", "workflow"}, {"id", text}, {"label", "revision 1"}});
   }
-  return Json{{"items", std::move(items)}, {"complete", true}};
+  return Json{{"items", std::move(items)}, {"complete", text != "older"}};
 }
 
 Result<Json> FakeService::revision(std::string_view ns, std::string_view id, uint32_t number) {

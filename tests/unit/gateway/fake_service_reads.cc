@@ -12,6 +12,8 @@ namespace {
 
 constexpr const char* kMoment = "2021-09-01T12:00:00.000Z";
 
+Json no_items() { return {{"items", Json::array()}, {"complete", true}, {"looked", 0}}; }
+
 }  // namespace
 
 Result<Json> FakeService::namespaces(const PageRequest& page) {
@@ -282,6 +284,7 @@ Result<Json> FakeService::series(const std::vector<std::string>& names,
 Result<Json> FakeService::functions(std::string_view ns) {
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  if (ns == kEmptyNamespace) return no_items();
   return Json{{"items",
                {{{"service", "charge"},
                  {"target", {{"kind", "workers"}, {"at", "millrace.tasks.default.charge"}}},
@@ -300,6 +303,7 @@ Result<Json> FakeService::next_firings(std::string_view ns, const NextFilter& fi
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   next_filter_ = filter;
+  if (ns == kEmptyNamespace) return no_items();
   return Json{{"items",
                {{{"at", "2021-09-01T12:00:00.000Z"},
                  {"kind", "stateTimeout"},
