@@ -20,11 +20,11 @@ Ended show_next(Session& session, const NextOptions& options) {
     session.output.value(reply.body);
     return ExitCode::kOk;
   }
-  session.output.list(
-      reply.body,
-      {field("AT", "at"), field("KIND", "kind"), field("WORKFLOW", "workflow"),
-       field("STATE", "state"), field("INSTANCE", "instance"), flag("PAUSED", "paused")},
-      "instance");
+  session.output.list(reply.body,
+                      {field("AT", "at"), field("KIND", "kind"), field("WORKFLOW", "workflow"),
+                       field("STATE", "state"), field("THEN", "then"),
+                       field("INSTANCE", "instance"), flag("PAUSED", "paused")},
+                      "instance");
   if (!reply.body.value("complete", true)) {
     session.console.err << "there is more than the server looks at in one call; "
                            "something that fires sooner may be missing\n";

@@ -100,6 +100,8 @@ void add_replay_schemas(ApiSchemas& all) {
       {"refused", whole("How many events would be too large with the attributes of a replay.")},
       {"lost", whole("How many sequences the stream dropped before they were read.")},
       {"position", whole("The next sequence.")},
+      {"waits?", object({{"code", text("An error code.")},
+                         {"msg", text("Why a running replay sends nothing now.")}})},
       {"error?", stored_error()},
   });
   all["Replays"].schema = page(ref("Replay"));

@@ -122,6 +122,7 @@ void add_why_schemas(ApiSchemas& all) {
       {"instance", asked},
       {"asOf", as_of()},
       {"looked", whole("How many messages of the stream were read.")},
+      {"of?", whole("How many of them have such a type; missing: one event was named.")},
       {"complete", flag("false: a bound has ended the look.")},
       {"events", list(extended(verdict_members(),
                                {

@@ -91,6 +91,7 @@ void add_work_schemas(ApiSchemas& all) {
       {"instance?", instance_id()},
       {"workflow?", text("The id of the workflow.")},
       {"state?", text("The id of the state.")},
+      {"then?", text("The id of the state that follows, if the definition decides it.")},
       {"paused?", exactly(true, "The instance or the workflow is paused.")},
   });
   all["Firings"].schema = complete_list(firing, "How many instances and events were read.");

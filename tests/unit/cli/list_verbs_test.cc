@@ -31,9 +31,10 @@ TEST_F(ListVerbs, ShowsWhatWillFire) {
   const std::string id = kId;
   expect_outputs({
       {{"next", "--kind", "stateTimeout", "--limit", "3"},
-       "AT                        KIND          WORKFLOW  STATE  INSTANCE" + std::string(30, ' ') +
+       "AT                        KIND          WORKFLOW  STATE  THEN  INSTANCE" +
+           std::string(30, ' ') +
            "PAUSED\n"
-           "2021-09-01T12:00:00.000Z  stateTimeout  order     wait   " +
+           "2021-09-01T12:00:00.000Z  stateTimeout  order     wait   late  " +
            id + "  -\n"},
       {{"next", "-o", "name"}, id + "\n"},
   });

@@ -83,18 +83,22 @@ Result<Json> FakeEventDesk::replay(std::string_view ns, const EventReplay& repla
 
 Json FakeEventDesk::shown_replay() const {
   const char* const running = is_stopped_ ? "stopped" : "running";
-  return {{"id", "r1"},
-          {"state", progress_ < 2 ? running : "done"},
-          {"createdAt", "2021-09-01T12:00:00.000Z"},
-          {"dryRun", false},
-          {"rate", 1000},
-          {"first", 1},
-          {"last", 18},
-          {"position", 1 + progress_ * 9},
-          {"matched", progress_ * 5},
-          {"sent", progress_ * 5},
-          {"refused", 0},
-          {"lost", 0}};
+  Json replay = {{"id", "r1"},
+                 {"state", progress_ < 2 ? running : "done"},
+                 {"createdAt", "2021-09-01T12:00:00.000Z"},
+                 {"dryRun", false},
+                 {"rate", 1000},
+                 {"first", 1},
+                 {"last", 18},
+                 {"position", 1 + progress_ * 9},
+                 {"matched", progress_ * 5},
+                 {"sent", progress_ * 5},
+                 {"refused", 0},
+                 {"lost", 0}};
+  if (progress_ == 1) {
+    replay["waits"] = {{"code", "broker.unreachable"}, {"msg", "the broker does not answer"}};
+  }
+  return replay;
 }
 
 void FakeEventDesk::begin_replay(std::string_view ns, const RangeReplay& range, Done done) {

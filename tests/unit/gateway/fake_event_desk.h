@@ -22,7 +22,8 @@ class FakeEventDesk : public EventDesk {
   /// Event 18 has the sequence 19 when it is replayed. Its own id is known.
   Result<Json> replay(std::string_view ns, const EventReplay& replay) override;
 
-  /// Begins the replay `r1`, which each call of replay_progress() moves by half.
+  /// Begins the replay `r1`, which each call of replay_progress() moves by half. In between, it
+  /// waits for the broker.
   void begin_replay(std::string_view ns, const RangeReplay& range, Done done) override;
   Result<Json> replays(std::string_view ns) override;
   Result<Json> replay_progress(std::string_view ns, const std::string& id) override;

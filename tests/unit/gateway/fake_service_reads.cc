@@ -309,7 +309,8 @@ Result<Json> FakeService::next_firings(std::string_view ns, const NextFilter& fi
                  {"kind", "stateTimeout"},
                  {"instance", kInstance},
                  {"workflow", "order"},
-                 {"state", "wait"}}}},
+                 {"state", "wait"},
+                 {"then", "late"}}}},
               {"complete", true},
               {"looked", 1}};
 }

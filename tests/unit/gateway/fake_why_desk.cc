@@ -114,11 +114,13 @@ Result<Json> FakeWhyDesk::of_instance(std::string_view ns, const InstanceId& id,
     "since": "2021-09-01T12:00:00.000Z", "arrived": ["packed"],
     "waits": [{"type": "paid", "context": {"orderid": {"equals": "o-1742"}}}]})");
   instance["id"] = kWaiting;
-  return Json{{"instance", std::move(instance)},
+  Json answer{{"instance", std::move(instance)},
               {"asOf", {{"commit", 7}, {"cursor", 18}}},
               {"looked", 1},
               {"complete", true},
               {"events", Json::array({std::move(event)})}};
+  if (!sequence) answer["of"] = 1;
+  return answer;
 }
 
 WhyFilter FakeWhyDesk::last_filter() {
