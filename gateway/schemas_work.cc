@@ -70,12 +70,17 @@ Json overview() {
       {"waitingFor?", text("Why no events are read.")},
       {"losses", whole("How many losses of the broker are known.")},
   });
+  const Json store = object({
+      {"dataBytes", whole("The size of data.mdb.")},
+      {"usedBytes", whole("How much of it has rows.")},
+  });
   return object({
       {"counts", list(list(either({text(), whole()})),
                       "The id of a workflow, a status, and how many instances there are.")},
       {"attention", list(attention)},
       {"levels", server_levels()},
       {"broker", broker},
+      {"store?", store},
       {"asOf", instant()},
   });
 }

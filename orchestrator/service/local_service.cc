@@ -439,6 +439,9 @@ Result<Json> LocalService::overview(std::string_view ns) {
   const Status reads = parts_.reads_events();
   shown["broker"] = {{"reading", reads.has_value()}, {"losses", parts_.losses.list().size()}};
   if (!reads) shown["broker"]["waitingFor"] = reads.error().message;
+  if (const Result<StoreSize> size = parts_.environment.size()) {
+    shown["store"] = {{"dataBytes", size->data_bytes}, {"usedBytes", size->used_bytes}};
+  }
   if (const Status is_ready = ready(); !is_ready) {
     shown["attention"].push_back({{"kind", "server"}, {"detail", is_ready.error().message}});
   }

@@ -247,8 +247,9 @@ class Service {
   /// events the query has looked.
   virtual Result<Json> next_firings(std::string_view ns, const NextFilter& filter) = 0;
   /// {"counts":[[workflow,status,n]…],"attention":[{"kind","workflow"?,"service"?,"count"?,"detail"?}],
-  /// "levels","broker":{"reading","waitingFor"?,"losses"},"asOf"}. Kinds: `failed`, `timedout`,
-  /// `pausedWorkflow`, `pausedService` (20 of each at most), `settings`, `server`.
+  /// "levels","broker":{"reading","waitingFor"?,"losses"},"store"?:{"dataBytes","usedBytes"},
+  /// "asOf"}. Kinds: `failed`, `timedout`, `pausedWorkflow`, `pausedService` (20 of each at most),
+  /// `settings`, `server`. `store` is missing if its size cannot be read.
   virtual Result<Json> overview(std::string_view ns) = 0;
   /// See Series::show().
   virtual Result<Json> series(const std::vector<std::string>& names,

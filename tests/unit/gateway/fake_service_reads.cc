@@ -270,6 +270,7 @@ Result<Json> FakeService::overview(std::string_view ns) {
         {"evaluationsRunning", 0},
         {"jqWorkers", 2}}},
       {"broker", {{"reading", true}, {"losses", 0}}},
+      {"store", {{"dataBytes", 8192}, {"usedBytes", 4096}}},
       {"asOf", "2021-09-01T12:00:00.000Z"}};
 }
 

@@ -57,7 +57,7 @@ TEST_F(WorkRoutes, ShowAnOverviewAndSeries) {
            "levels":{"readsEvents":true,"sendsEvents":true,"runsTasks":true,"tasksUnsent":0,
                "httpRunning":0,"httpWaiting":0,"evaluationsWaiting":0,"evaluationsRunning":0,
                "jqWorkers":2},"broker":{"reading":true,"losses":0},
-           "asOf":"2021-09-01T12:00:00.000Z"})"},
+           "store":{"dataBytes":8192,"usedBytes":4096},"asOf":"2021-09-01T12:00:00.000Z"})"},
       {"GET", "/v1/ns/none/overview", {}, "", 404, "namespace.not_found"},
       {"GET",
        "/v1/series?names=events&since=2021-09-01T12:00:00Z",
