@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/empty_list.h"
 #include "cli/pages.h"
 #include "cli/time_flag.h"
 
@@ -88,6 +89,12 @@ Ended count_instances(Session& session, const CountOptions& options) {
       {.path = session.path({"instances", "count"}),
        .query = {{"by", by}, {"workflow", options.workflow}, {"status", options.status}}}));
   session.output.list(reply.body, count_columns(by), "count");
+  if (reply.body.value("items", Json::array()).empty()) {
+    const ApiCall list{
+        .path = session.path({"instances"}),
+        .query = {{"workflow", options.workflow}, {"status", options.status}, {"limit", "1"}}};
+    explain_empty_list(session, list, "instances");
+  }
   return ExitCode::kOk;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
+#include "cli/empty_list.h"
 
 namespace millrace {
 namespace {
@@ -19,10 +20,15 @@ Ended show_overview(Session& session) {
   for (const Json& count : reply.body.value("counts", Json::array())) {
     items.push_back({{"workflow", count.at(0)}, {"status", count.at(1)}, {"count", count.at(2)}});
   }
+  const bool is_empty = items.empty();
   session.output.list(
       {{"items", std::move(items)}},
       {field("WORKFLOW", "workflow"), field("STATUS", "status"), field("INSTANCES", "count")},
       "workflow");
+  if (is_empty) {
+    explain_empty_list(session, {.path = session.path({"instances"}), .query = {{"limit", "1"}}},
+                       "instances");
+  }
   for (const Json& one : reply.body.value("attention", Json::array())) {
     std::string line = one.value("kind", "");
     for (const char* const key : {"workflow", "service", "detail"}) {

@@ -116,6 +116,9 @@ TEST_F(ListVerbs, SayOfAnEmptyTableWhichNamespacesHaveSome) {
       {{"next"}, "timers"},
       {{"next", "--kind", "tick"}, "such timers"},
       {{"function", "list"}, "services"},
+      {{"overview"}, "instances"},
+      {{"instance", "count"}, "instances"},
+      {{"instance", "count", "--status", "failed"}, "such instances"},
       {{"find", "order"}, "such instances, workflows, events or dead letters"},
   };
   for (const Row& row : rows) {

@@ -56,8 +56,8 @@ class FakeService : public Service {
 
   static constexpr const char* kInstance = "0190b5a4-7c1e-7f2a-8000-0123456789ab";
 
-  /// A namespace of this name has no services and timers, and find() finds nothing in it. Tests
-  /// must create it.
+  /// A namespace of this name has no services and timers, the counts of its instances are empty,
+  /// and find() finds nothing in it. Tests must create it.
   static constexpr std::string_view kEmptyNamespace = "empty";
 
   /// From now on each instance has this status, and each wait for its end is answered at once.

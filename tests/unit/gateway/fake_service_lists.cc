@@ -4,6 +4,11 @@
 #include "tests/unit/gateway/fake_service.h"
 
 namespace millrace {
+namespace {
+
+constexpr const char* kCounted = "2021-09-01T12:00:00.000Z";
+
+}  // namespace
 
 CountRequest FakeService::last_count_request() {
   const std::lock_guard lock(mutex_);
@@ -24,10 +29,11 @@ Result<Json> FakeService::instance_counts(std::string_view ns, const CountReques
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   count_request_ = request;
+  if (ns == kEmptyNamespace) return Json{{"items", Json::array()}, {"asOf", kCounted}};
   return Json{{"items",
                {{{"workflow", "order"}, {"status", "waiting"}, {"count", 12}},
                 {{"workflow", "order"}, {"status", "failed"}, {"count", 1}}}},
-              {"asOf", "2021-09-01T12:00:00.000Z"}};
+              {"asOf", kCounted}};
 }
 
 Result<Json> FakeService::find(std::string_view ns, std::string_view text) {

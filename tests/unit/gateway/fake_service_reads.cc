@@ -256,8 +256,10 @@ void FakeService::try_expression(ExpressionTrial trial,
 Result<Json> FakeService::overview(std::string_view ns) {
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  Json counts = Json::array();
+  if (ns != kEmptyNamespace) counts.push_back(Json::array({"order", "failed", 3}));
   return Json{
-      {"counts", Json::array({Json::array({"order", "failed", 3})})},
+      {"counts", std::move(counts)},
       {"attention", Json::array({Json{{"kind", "failed"}, {"workflow", "order"}, {"count", 3}}})},
       {"levels",
        {{"readsEvents", true},
