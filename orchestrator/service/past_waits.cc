@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
 #include "orchestrator/store/rows/history_rows.h"
 
 namespace millrace {
@@ -28,11 +29,20 @@ Result<std::vector<HistoryRecord>> newest_records(const View& view, const Instan
   return all;
 }
 
+/// The event that a record of the kind kWoken names, in words. Of a sealed instance, it is not
+/// named: its values may be secrets.
+std::string waker_of(const HistoryRecord& record, bool is_sealed) {
+  const Json detail = record.detail.value();
+  if (is_sealed || !detail.is_object() || !detail.contains("id")) return "an event";
+  return fmt::format("the event \"{}\" of \"{}\"", excerpt(detail.value("id", "")),
+                     excerpt(detail.value("source", "")));
+}
+
 /// What ends a wait, in words; empty: the record ends no wait.
-std::string end_of(const HistoryRecord& record) {
+std::string end_of(const HistoryRecord& record, bool is_sealed) {
   switch (record.kind) {
     case HistoryKind::kWoken:
-      return "an event woke it";
+      return waker_of(record, is_sealed) + " woke it";
     case HistoryKind::kRaised: {
       const Json detail = record.detail.value();
       const std::string code = detail.is_object() ? detail.value("code", "") : "";
@@ -85,13 +95,15 @@ Result<std::vector<PastWait>> past_waits(const View& view, const Instance& insta
     return found == workflow.states.end() ? nullptr : found->get();
   };
   std::vector<PastWait> waits;
-  bool is_open = false;  // the last wait has not ended
+  bool is_open = false;    // the instance has not entered another state since the last wait
+  bool was_woken = false;  // the last wait was ended by an event
   for (const HistoryRecord& record : records) {
     if (record.kind == HistoryKind::kEntered) {
       if (is_open) waits.back().until = record.event;
       if (is_open && !waits.back().ended) waits.back().ended = record.time;
       const State* const state = state_of(record.state);
       is_open = state != nullptr;
+      was_woken = false;
       if (is_open) {
         waits.push_back({.state = record.state,
                          .from = record.event,
@@ -101,11 +113,12 @@ Result<std::vector<PastWait>> past_waits(const View& view, const Instance& insta
       continue;
     }
     if (!is_open) continue;
-    std::string end = end_of(record);
-    // An eventAnd state is woken several times, and the wait ends with the last of them.
-    const bool is_first =
-        !waits.back().ended || waits.back().ended_by == end_of({.kind = HistoryKind::kWoken});
-    if (end.empty() || !is_first) continue;
+    std::string end = end_of(record, instance.sealed);
+    // An eventAnd state is woken several times, and the wait ends with the last of them. An
+    // instance whose last state was woken ends because of that.
+    const bool is_consequence = was_woken && record.kind == HistoryKind::kEnded;
+    if (end.empty() || is_consequence || (waits.back().ended && !was_woken)) continue;
+    was_woken = record.kind == HistoryKind::kWoken;
     waits.back().ended = record.time;
     waits.back().ended_by = std::move(end);
   }

@@ -25,7 +25,7 @@ struct PastWait {
   TimePoint entered;                     ///< when the state was entered
   EventPosition until;             ///< the newest event that was applied when the wait had ended
   std::optional<TimePoint> ended;  ///< nullopt: the wait has not ended
-  std::string ended_by;            ///< such as "an event woke it", "it timed out"
+  std::string ended_by;            ///< such as `the event "e-1" of "shop" woke it`, `it timed out`
 };
 
 /// The waits of the instance in states that may listen for the type, oldest first. Reads the newest

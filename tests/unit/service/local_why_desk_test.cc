@@ -421,5 +421,36 @@ TEST_F(LocalWhyDeskTest, SayThatTheWaitHadEnded) {
   EXPECT_EQ(of_it["events"][1]["verdict"], "predicate");
 }
 
+TEST_F(LocalWhyDeskTest, NameTheEventThatEndedTheWait) {
+  const WorkflowNumber order = apply(kOrder);
+  send();
+  send(R"(,"orderid":"o-1")");
+  apply_event(2);
+  Instance instance = ended(waiting_instance(order, 1), InstanceStatus::kComplete);
+  instance.listen_from.event = {stream(), 1};
+  instance.last_history = 1;
+  const auto record = [&](HistoryKind kind, const char* id) {
+    HistoryRecord made{.time = now, .kind = kind, .state = "pay", .event = {stream(), 0}};
+    if (kind == HistoryKind::kWoken) {
+      made.detail = Json{{"type", "paid"}, {"source", "bank.eu"}, {"id", id}};
+    }
+    return made;
+  };
+  const std::vector<HistoryRecord> records = {
+      record(HistoryKind::kEntered, ""), record(HistoryKind::kWoken, "p-7"),
+      record(HistoryKind::kWoken, "p-8"), record(HistoryKind::kEnded, "")};
+  instance.history_count = records.size();
+  write_history(*tx, 1, {.ns = ns, .instance = instance.id, .records = records});
+  for (const bool is_sealed : {false, true}) {
+    instance.sealed = is_sealed;
+    store(instance);
+    const Json why = of_event(2, {.instance = numbered_id(1)});
+    EXPECT_THAT(verdicts(why), ElementsAre("instance 1 after"));
+    EXPECT_THAT(
+        why["near"][0]["says"].get<std::string>(),
+        HasSubstr(is_sealed ? ": an event woke it" : ": the event \"p-8\" of \"bank.eu\" woke it"));
+  }
+}
+
 }  // namespace
 }  // namespace millrace
