@@ -138,23 +138,26 @@ Ended show_history(Session& session, const HistoryOptions& options) {
 /// Page size of a command on several instances.
 constexpr const char* kFilterPage = "250";
 
-/// Shows the number of processed instances on standard error, if standard output is a terminal and
-/// the command takes longer than 500 ms.
+/// Shows the number of processed instances on standard error, if that is a terminal and the command
+/// takes longer than 500 ms.
 class Progress {
  public:
   explicit Progress(Session& session) : session_(session) {}
-  ~Progress() {
-    if (shown_) session_.console.err << '\n';
-  }
+  ~Progress() { end(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void at(size_t done) {
     constexpr std::chrono::milliseconds kPatience(500);
-    if (!session_.console.out_is_terminal) return;
+    if (!session_.console.err_is_terminal) return;
     if (std::chrono::steady_clock::now() - begin_ < kPatience) return;
     session_.console.err << fmt::format("\r{} done", done) << std::flush;
     shown_ = true;
+  }
+
+  /// What is printed next begins a line.
+  void end() {
+    if (std::exchange(shown_, false)) session_.console.err << '\n';
   }
 
  private:
@@ -165,6 +168,7 @@ class Progress {
 
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
+/// Calls the command page by page, until the user presses Ctrl-C between two pages.
 Ended control_all(Session& session, const std::string& verb, const Parameters& filter,
                   const Parameters& how) {
   Progress progress(session);
@@ -175,7 +179,8 @@ Ended control_all(Session& session, const std::string& verb, const Parameters& f
   query.emplace_back("cursor", "");
   size_t done = 0;
   std::vector<std::string> refused;
-  while (true) {
+  bool is_stopped = false;
+  while (!is_stopped) {
     const Reply page = TRY(session.client.send(
         {.method = "POST", .path = session.path({"instances", verb}), .query = query}));
     done += page.body["done"].get<size_t>();
@@ -186,9 +191,15 @@ Ended control_all(Session& session, const std::string& verb, const Parameters& f
     progress.at(done + refused.size());
     if (!page.body["next"].is_string()) break;
     query.back().second = page.body["next"];
+    is_stopped = !session.console.pause(Duration(0));
   }
+  progress.end();
   for (const std::string& why : refused) session.console.err << harmless(why, kLineEnds);
   session.output.item({{"done", done}, {"refused", refused.size()}}, "done");
+  if (is_stopped) {
+    session.console.err << "stopped; the other instances are unchanged\n";
+    return ExitCode::kInterrupted;
+  }
   return refused.empty() ? ExitCode::kOk : ExitCode::kConflict;
 }
 

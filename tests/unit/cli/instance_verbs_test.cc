@@ -29,6 +29,18 @@ TEST_F(InstanceVerbs, CancelsAllInstancesAndPrintsTheCounts) {
   EXPECT_EQ(one.err, "");
 }
 
+TEST_F(InstanceVerbs, StopsACommandOnManyInstancesAtAnInterrupt) {
+  service_.has_further_page = true;
+  const CommandOutput stopped = run({"instance", "cancel", "--all"});
+  EXPECT_EQ(stopped.code, 130);
+  EXPECT_EQ(stopped.out, "done     1\nrefused  0\n");
+  EXPECT_EQ(stopped.err, "stopped; the other instances are unchanged\n");
+  pauses_ = 1;
+  const CommandOutput all = run({"instance", "cancel", "--all"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_EQ(all.out, "done     2\nrefused  0\n");
+}
+
 TEST_F(InstanceVerbs, DeletesTheEndedInstancesThatTheOptionsSelect) {
   using enum InstanceStatus;
   EXPECT_EQ(run({"instance", "delete", "--workflow", "order", "--status", "failed,timedout",

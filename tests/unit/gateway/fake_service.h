@@ -40,6 +40,7 @@ class FakeService : public Service {
   std::string instance_status = "waiting";
   Json instance_input = Json::object();
   size_t instance_count = 1;
+  bool has_further_page = false;  ///< the first page of one instance is followed by another one
   size_t group_count = 1;
   std::optional<Error> command_error;
   FakeEventDesk stored_events;

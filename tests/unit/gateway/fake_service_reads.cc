@@ -109,8 +109,9 @@ Result<Json> FakeService::instances(std::string_view ns, const InstanceFilter& f
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   filter_ = filter;
   if (instance_count == 1) {
+    const bool is_last = !has_further_page || !filter.cursor.empty();
     return Json{{"items", {instance_head(kInstance)}},
-                {"next", nullptr},
+                {"next", is_last ? Json() : Json(kInstance)},
                 {"complete", true},
                 {"looked", 1}};
   }
