@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "orchestrator/memory/dedupe.h"
+#include "orchestrator/memory/kept_events.h"
+
 namespace millrace {
 namespace {
 
@@ -54,6 +57,17 @@ AskIndex index_asker(Intake& intake, std::chrono::milliseconds at_most) {
   return [&intake, at_most](const std::function<void(const EngineMemory& memory)>& question) {
     return ask_index(intake, at_most, question);
   };
+}
+
+bool remembers(const EngineMemory& memory, const Fingerprint& known_as) {
+  return memory.dedupe.seen(known_as) || memory.kept_events.seen(known_as);
+}
+
+bool is_remembered(const AskIndex& ask, const Fingerprint& known_as) {
+  bool is_known = false;
+  const Status asked =
+      ask([&](const EngineMemory& memory) { is_known = remembers(memory, known_as); });
+  return asked && is_known;
 }
 
 }  // namespace millrace

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/loop/work.h"
@@ -23,5 +24,12 @@ Status ask_index(Intake& intake, std::chrono::milliseconds at_most,
 
 /// A function that asks so. The intake outlives it.
 AskIndex index_asker(Intake& intake, std::chrono::milliseconds at_most);
+
+/// Whether the engine remembers an event with that source and id, because it had an effect or still
+/// may have one. On the engine thread.
+bool remembers(const EngineMemory& memory, const Fingerprint& known_as);
+
+/// Asks whether the engine remembers it; false also if the engine does not answer.
+bool is_remembered(const AskIndex& ask, const Fingerprint& known_as);
 
 }  // namespace millrace

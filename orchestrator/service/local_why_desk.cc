@@ -8,7 +8,6 @@
 #include "cloudevents/nats_binding.h"
 #include "orchestrator/batch/commands/not_found.h"
 #include "orchestrator/memory/dedupe.h"
-#include "orchestrator/memory/kept_events.h"
 #include "orchestrator/service/event_effects.h"
 #include "orchestrator/service/letter_of_event.h"
 #include "orchestrator/service/namespace_record.h"
@@ -209,7 +208,7 @@ Result<LocalWhyDesk::Asked> LocalWhyDesk::ask_about(std::string_view ns, const J
   Asked asked;
   TRY(parts_.ask_index([&](const EngineMemory& memory) {
     asked.near = memory.waiting.near(ns, event.attributes.type(), probes, kIndexSteps);
-    asked.is_known = memory.dedupe.seen(known_as) || memory.kept_events.seen(known_as);
+    asked.is_known = remembers(memory, known_as);
   }));
   return asked;
 }
@@ -253,6 +252,10 @@ Result<Json> LocalWhyDesk::judge_event(std::string_view ns, const Found& found,
   if (!event) return answer;
   standing.known_as = fingerprint_of(ns, event->event);
   note_effects_of_all(effects, standing);
+  // That an event was a duplicate is stored with the next commit only. An event without effects
+  // whose id is known is one: the other event had an effect.
+  const bool has_known_id = asked && asked->is_known;
+  if (has_known_id && effects.empty() && known.is_applied(sequence)) standing.is_duplicate = true;
   TRY(judge_all({view, ns, record.number, *event, std::move(standing), std::move(effects)}, asked,
                 filter, answer));
   return answer;
@@ -442,9 +445,15 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
     TRY(judging.judge_asked(instance));
     auto nearest = judging.nearest(1);
     if (nearest.listeners.empty()) continue;
+    JudgedListener& one = nearest.listeners.front();
+    const bool had_its_turn = effects.empty() && known.is_applied(found.stored.sequence);
+    if (one.verdict == Verdict::kUnread && one.note.empty() && had_its_turn &&
+        is_remembered(parts_.ask_index, standing.known_as)) {
+      one.verdict = Verdict::kDuplicate;  // see judge_event()
+    }
     json.update(json_of_event(event.event));
-    json.update(verdict_json(nearest.listeners.front(), standing, disclosure));
-    shown.push_back({std::move(nearest.listeners.front()), std::move(json)});
+    json.update(verdict_json(one, standing, disclosure));
+    shown.push_back({std::move(one), std::move(json)});
   }
   std::stable_sort(shown.begin(), shown.end(), [](const Shown& a, const Shown& b) {
     return is_nearer(a.judged.verdict, a.judged.result, b.judged.verdict, b.judged.result);

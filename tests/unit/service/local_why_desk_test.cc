@@ -158,6 +158,21 @@ TEST_F(LocalWhyDeskTest, ShowADuplicate) {
   EXPECT_THAT(verdicts(of_event(1)), ElementsAre("instance 1 duplicate"));
 }
 
+TEST_F(LocalWhyDeskTest, KnowADuplicateThatNoCommitHasNoted) {
+  const WorkflowNumber order = apply(kOrder);
+  send(R"(,"orderid":"o-1")");
+  apply_event(1);
+  add(waiting(order, 1, "o-1"));
+  EXPECT_THAT(verdicts(of_event(1)), ElementsAre("instance 1 unread"));
+  EXPECT_EQ(of_instance(1)["events"][0]["verdict"], "unread");
+  dedupe.add(fingerprint_of("default", {.id = "e", .source = "bank.eu"}));
+  EXPECT_THAT(verdicts(of_event(1)), ElementsAre("instance 1 duplicate"));
+  EXPECT_EQ(of_instance(1)["events"][0]["verdict"], "duplicate");
+  // An event that is not applied may still have an effect of its own.
+  send(R"(,"orderid":"o-1")");
+  EXPECT_THAT(verdicts(of_event(2)), ElementsAre("instance 1 unread"));
+}
+
 TEST_F(LocalWhyDeskTest, SayThatAnEventWithAKnownIdWouldHaveNoEffect) {
   const WorkflowNumber order = apply(kOrder);
   const WorkflowNumber shop = apply(kStart);
