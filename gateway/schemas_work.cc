@@ -58,11 +58,11 @@ Json server_levels() {
 Json overview() {
   using namespace schema;
   const Json attention = object({
-      {"kind",
-       word({"failed", "timedout", "pausedWorkflow", "pausedService", "settings", "server"})},
+      {"kind", word({"failed", "timedout", "pausedWorkflow", "pausedService", "settings",
+                     "deadLetters", "server"})},
       {"workflow?", text("The id of the workflow.")},
       {"service?", text("The name of the service.")},
-      {"count?", whole("How many instances.")},
+      {"count?", whole("How many instances or dead letters.")},
       {"detail?", text("What is wrong, for people.")},
   });
   const Json broker = object({

@@ -81,6 +81,7 @@ void add_work_routes(Router& router, Service& service) {
               .summary = "Counts the instances of a namespace, and names what asks for attention.",
               .answer = "Overview",
               .errors = {"namespace.not_found"},
+              .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 return service.overview(ns);

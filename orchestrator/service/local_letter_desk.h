@@ -50,6 +50,9 @@ class LocalLetterDesk final : public LetterDesk {
   /// is: of the latter, the newest among the newest kMostStoredEvents.
   Result<FoundLetters> find(std::string_view ns, std::string_view text) const;
 
+  /// How many dead letters with that reason there are under the name; an empty reason: all.
+  Result<uint64_t> left(std::string_view ns, const std::string& reason) const;
+
  private:
   /// nullopt: no namespace has the name.
   Result<std::optional<NamespaceIdentity>> identity_of(std::string_view ns) const;
@@ -57,7 +60,6 @@ class LocalLetterDesk final : public LetterDesk {
   /// A dead letter of the namespace that now has the name.
   Result<StoredEvent> letter_of(std::string_view ns, uint64_t id) const;
   Result<size_t> admit_some(std::string_view ns, size_t count) const;
-  Result<uint64_t> left(std::string_view ns, const std::string& reason) const;
   NatsMessage message_of(std::string_view ns, uint64_t id, int64_t created,
                          const Event& event) const;
 

@@ -1,6 +1,7 @@
 #include "orchestrator/service/local_service.h"
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -441,6 +442,14 @@ Result<Json> LocalService::overview(std::string_view ns) {
   if (!reads) shown["broker"]["waitingFor"] = reads.error().message;
   if (const Result<StoreSize> size = parts_.environment.size()) {
     shown["store"] = {{"dataBytes", size->data_bytes}, {"usedBytes", size->used_bytes}};
+  }
+  const auto letters =
+      reads ? letter_desk_.left(ns, "") : Result<uint64_t>(tl::unexpected(reads.error()));
+  if (!letters) {
+    const std::string why = "their number is not known: " + letters.error().message;
+    shown["attention"].push_back({{"kind", "deadLetters"}, {"detail", why}});
+  } else if (*letters > 0) {
+    shown["attention"].push_back({{"kind", "deadLetters"}, {"count", *letters}});
   }
   if (const Status is_ready = ready(); !is_ready) {
     shown["attention"].push_back({{"kind", "server"}, {"detail", is_ready.error().message}});

@@ -249,7 +249,8 @@ class Service {
   /// {"counts":[[workflow,status,n]…],"attention":[{"kind","workflow"?,"service"?,"count"?,"detail"?}],
   /// "levels","broker":{"reading","waitingFor"?,"losses"},"store"?:{"dataBytes","usedBytes"},
   /// "asOf"}. Kinds: `failed`, `timedout`, `pausedWorkflow`, `pausedService` (20 of each at most),
-  /// `settings`, `server`. `store` is missing if its size cannot be read.
+  /// `settings`, `deadLetters` (with `detail`: their number is not known), `server`. `store` is
+  /// missing if its size cannot be read. May wait for the broker.
   virtual Result<Json> overview(std::string_view ns) = 0;
   /// See Series::show().
   virtual Result<Json> series(const std::vector<std::string>& names,

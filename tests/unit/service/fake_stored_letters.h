@@ -42,6 +42,7 @@ class FakeStoredLetters final : public StoredLetters {
     return StreamSpan{.created = 7, .first = 1, .last = last};
   }
   Result<std::map<std::string, uint64_t>> count(std::string_view ns) override {
+    if (failing) return tl::unexpected(*failing);
     std::map<std::string, uint64_t> counts;
     for (const StoredEvent& letter : letters) {
       if (letter.ns == ns) ++counts[reason_of(letter)];
@@ -85,7 +86,7 @@ class FakeStoredLetters final : public StoredLetters {
   uint64_t last = 0;
   size_t removals = 0;                                 ///< calls of remove()
   TimePoint stamped = from_millis(1'800'000'000'000);  ///< of the next dead letter
-  std::optional<Error> failing;                        ///< the error of span()
+  std::optional<Error> failing;                        ///< the error of span() and count()
   std::optional<Error> failing_removal;                ///< the error of remove()
 
  private:

@@ -426,9 +426,6 @@ TEST_F(LocalServiceTest, ShowsTheFiguresOfTheStoreInItsInfoAndInTheMetrics) {
   world.start("waits");
   const std::string ended = world.start("waits")["id"];
   world.must(CancelInstance{.ns = "default", .instance = *parse_instance_id(ended)});
-  const Json overview = service->overview("default").value();
-  EXPECT_GT(overview["store"]["dataBytes"], 0);
-  EXPECT_TRUE(overview["store"]["usedBytes"].is_number_unsigned()) << overview;
   const Json store = service->info()["store"];
   EXPECT_GT(store["dataBytes"], 0);
   EXPECT_GT(store["journalBytes"], 0);
