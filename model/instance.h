@@ -59,7 +59,7 @@ inline bool has_ended(InstanceStatus status) { return status >= InstanceStatus::
 /// Where an instance is within its current state. All phases except kWaiting and kEnded are
 /// transient: an instance found in one of them after a restart is continued, and an evaluation that
 /// was running is repeated. While an instance is entering a state with many calls, it may have some
-/// of them already (makes_calls).
+/// of them already (makes_calls), and likewise early events (takes_early_events).
 // On disk: never renumber.
 enum class Phase : uint8_t {
   kEntering = 0,
@@ -199,7 +199,7 @@ struct Instance {
   uint32_t transitions = 0;
   /// This run has raised millrace.quota.historyBytes.
   bool over_history = false;
-  bool parked = false;  ///< an evaluation for this `step` is running
+  bool parked = false;  ///< an evaluation, or a search, for this `step` is running
 
   TimePoint started_at;
   std::optional<TimePoint> ended_at;
@@ -275,17 +275,26 @@ inline bool makes_calls(const Instance& instance) {
   return instance.phase == Phase::kEntering && !instance.calls.empty();
 }
 
+/// Whether the instance has taken some early events of its state (`lookback`), and later steps
+/// offer it the others. It listens for them, and takes no later event before.
+inline bool takes_early_events(const Instance& instance) {
+  return instance.phase == Phase::kEntering && !instance.listeners.empty();
+}
+
 /// Whether the instance takes results of calls.
 inline bool waits_for_calls(const Instance& instance) {
   return !instance.calls.empty() &&
          (instance.phase == Phase::kWaiting || instance.phase == Phase::kEntering);
 }
 
-/// The number by which the result of an evaluation of the instance is recognized: its step and the
-/// number of calls that it had made.
+/// The number by which the result of an evaluation of the instance is recognized: its step, and the
+/// number of calls that it had made or of the early events that it still waits for.
 inline uint64_t evaluation_of(const Instance& instance) {
   constexpr int kStepBits = 40;
-  return instance.step | (makes_calls(instance) ? uint64_t{instance.calls.size()} << kStepBits : 0);
+  size_t part = 0;
+  if (makes_calls(instance)) part = instance.calls.size();
+  if (takes_early_events(instance)) part = instance.listeners.size();
+  return instance.step | uint64_t{part} << kStepBits;
 }
 
 /// Whether `instance` waits for the attempt that `call` names.

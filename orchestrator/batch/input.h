@@ -22,7 +22,8 @@
 namespace millrace {
 
 /// The answer to an Evaluate or LookBack effect (effect.h): the results of all evaluations that the
-/// step has requested so far, and the early events if it has requested them last.
+/// step has requested so far, and the early events if it has requested them last. Or the early
+/// events that an earlier step has left.
 struct EvaluatedInput {
   NamespaceNumber ns{};
   InstanceId instance;

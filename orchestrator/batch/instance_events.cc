@@ -1,6 +1,7 @@
 // The kept events of an instance: those that its listeners match, in their order, with the timers
-// that fire before them.
+// that fire before them. Its early events that are left for a later turn.
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -117,6 +118,19 @@ void Instances::note_taken(const InstanceId& instance, const EventPosition& at,
   const EventPosition newest = batch_.position_of(batch_.cursor.sequence);
   if (at.stream == newest.stream && at.sequence + kEffectsKept < newest.sequence) return;
   batch_.note_effect(at, {.kind = EventEffect::Kind::kWoken, .instance = instance});
+}
+
+/// Makes the early events behind the first ones, which the step has given to the instance, an input
+/// of a later turn. It has its turn as the other results of evaluations have.
+void Instances::offer_later(const Instance& instance, const EvaluationDone& done, size_t taken) {
+  const std::vector<EarlyEvent>& found = **done.early;
+  batch_.after_commit(
+      EvaluatedInput{.ns = instance.ns,
+                     .instance = instance.id,
+                     .step = evaluation_of(instance),
+                     .workflow = instance.revision.workflow,
+                     .early = std::vector<EarlyEvent>(
+                         found.begin() + static_cast<std::ptrdiff_t>(taken), found.end())});
 }
 
 /// Fires the first timer of an undecided instance with a deadline up to that time, as if it had

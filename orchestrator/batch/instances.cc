@@ -336,6 +336,9 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   }
   for (Effect& effect : result.effects) TRY(batch_.stage(instance, std::move(effect)));
   for (const TakenEarly& one : result.early) note_taken(instance.id, one.at, one.known_as);
+  if (result.has_early_left) {
+    offer_later(instance, std::get<EvaluationDone>(stimulus), result.early.size());
+  }
   if (result.unfinished)
     batch_.after_commit(ContinueInput{instance.ns, instance.id, instance.revision.workflow});
   if (has_ended(instance.status)) {

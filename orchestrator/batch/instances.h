@@ -180,6 +180,7 @@ class Instances {
   Result<std::optional<Instance>> read_undamaged(TimePoint now, NamespaceNumber ns,
                                                  const InstanceId& id);
   void note_taken(const InstanceId& instance, const EventPosition& at, const Fingerprint& known_as);
+  void offer_later(const Instance& instance, const EvaluationDone& done, size_t taken);
   Status take_kept_event(TimePoint now, LoadedInstance& loaded, const KeptEventMatch& match);
   Result<bool> fire_before(TimePoint now, LoadedInstance& loaded, TimePoint time,
                            uint64_t undecided);

@@ -63,11 +63,14 @@ Result<bool> TimerInputs::awaits_match(const TimerInput& input) {
   return true;
 }
 
-/// Whether the timer is the timeout of a state that asks for its early events again since the
-/// caches were loaded. The step that begins to wait arms it again.
+/// Whether early events of the instance come before the timer. Those that were found and are
+/// offered in several turns come before each timer. Before the timeout of a state, so do those for
+/// which it asks again: because it has taken only some of them, or since the caches were loaded.
+/// The step that takes them arms the timer again.
 Result<bool> TimerInputs::awaits_early_events(const Timer& timer, const Instance& instance) {
-  const bool is_of_before =
-      timer.kind == TimerKind::kStateTimeout && timer.deadline <= batch_.loaded_at;
+  const bool is_timeout = timer.kind == TimerKind::kStateTimeout;
+  if (takes_early_events(instance) && !instance.paused) return is_timeout || !instance.parked;
+  const bool is_of_before = is_timeout && timer.deadline <= batch_.loaded_at;
   if (!is_of_before || !instance.parked || instance.phase != Phase::kEntering) return false;
   const auto workflow = TRY(batch_.catalog.definition(batch_.tx, instance.revision));
   return workflow->states[instance.state]->looks_back();

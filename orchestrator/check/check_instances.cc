@@ -34,7 +34,8 @@ const char* wrong_live(const Instance& one) {
     return "the instance is waiting, but enters or leaves a state";
   if (one.parked && !is_passing)
     return "an evaluation is under way, but the phase of the instance is that of a wait";
-  if (!one.listeners.empty() && is_passing) return "the instance has listeners, but does not wait";
+  if (!one.listeners.empty() && one.phase == Phase::kLeaving)
+    return "the instance has listeners, but leaves its state";
   if (one.cancelling && (one.paused || one.calls.empty())) {
     return "the instance is being cancelled, but is paused or has no calls";
   }

@@ -105,11 +105,21 @@ void Checker::check_waits(const Walked& one, const Workflow* workflow) {
   }
   const bool has_state = workflow != nullptr && head.state < workflow->states.size();
   const bool is_open =
-      head.phase == Phase::kWaiting && !is_between_attempts(head) && !waits_for_nothing(head);
+      takes_early_events(head) ||
+      (head.phase == Phase::kWaiting && !is_between_attempts(head) && !waits_for_nothing(head));
+  if (has_state && takes_early_events(head)) check_takes_early(one, *workflow->states[head.state]);
   if (has_state) check_tasks_of(one, *workflow->states[head.state]);
   if (!has_state || !is_open || !check_opened(one, *workflow->states[head.state])) {
     check_patterns(one);
   }
+}
+
+/// Checks that the state of an instance that takes early events in several steps does so.
+void Checker::check_takes_early(const Walked& one, const State& state) {
+  if (state.waits().keeps_events && state.looks_back()) return;
+  const std::string key = one.key(Part::kHead);
+  add(StoreFault::kInstanceStatus, {one.table, key},
+      "the instance has listeners, but does not wait");
 }
 
 /// Whether the instance waits for another attempt of its state, or for its next run.

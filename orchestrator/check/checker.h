@@ -275,6 +275,7 @@ class Checker {
   // Listeners, timers and slots of instances that wait (check_waits.cc).
 
   void check_waits(const Walked& one, const Workflow* workflow);
+  void check_takes_early(const Walked& one, const State& state);
   static bool is_between_attempts(const Instance& head);
   TimePoint no_later(const std::optional<TimePoint>& recorded) const;
   void check_timers(const Walked& one, const Workflow* workflow);

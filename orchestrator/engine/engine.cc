@@ -46,7 +46,8 @@ void apply(StepContext& step, const Proceed&) {
 
 void apply(StepContext& step, const EvaluationDone& resumed) {
   const Instance& instance = step.instance;
-  if (!instance.parked || instance.paused || evaluation_of(instance) != resumed.step) return;
+  const bool awaits = instance.parked || takes_early_events(instance);
+  if (!awaits || instance.paused || evaluation_of(instance) != resumed.step) return;
   step.makes_more = true;
   step.early = resumed.early;
   const uint64_t entered = instance.entered;
@@ -130,6 +131,7 @@ void enter(StepContext& step, Visit& visit) {
     apply_outcome(step, visit, step.state().make_calls(visit));
     return keep_found(instance, visit, data);
   }
+  if (takes_early_events(instance)) return apply_outcome(step, visit, enter_further(step, visit));
   const bool had_error = instance.error.has_value();
   const Outcome outcome = log_and_enter(step, visit);
   if (!std::holds_alternative<Park>(outcome)) {

@@ -39,8 +39,8 @@ struct EngineLimits {
   /// into the state that waits is the first one. So an instance that waits may run for ever, and a
   /// loop without events and long waits ends. The time of an evaluation is not a wait.
   uint32_t transitions_per_instance = 100'000;
-  /// Total bytes of the variables, history records and effects of a step; a step that reaches this
-  /// is unfinished.
+  /// Total bytes of the variables, history records, effects and early events of a step; a step that
+  /// reaches this is unfinished.
   size_t bytes_per_step = size_t{256} << 10;
   /// A step is unfinished when the budget is spent, too; null: no budget.
   const WorkBudget* budget = nullptr;
@@ -62,11 +62,14 @@ struct StepResult {
   std::vector<HistoryRecord> history;  ///< in order
   bool changed = false;                ///< false: the stimulus was stale, the instance is unchanged
   bool unfinished = false;             ///< the limit of one step was reached: apply Proceed again
-  size_t bytes = 0;                    ///< the sizes of effects and history, about
+  size_t bytes = 0;                    ///< the sizes of effects, history and early events, about
   /// The index of the only call that the step has changed; nullopt: it may have changed any.
   std::optional<size_t> only_call = std::nullopt;
   bool only_removes_calls = false;     ///< no call has changed, but the last ones were removed
   std::vector<TakenEarly> early = {};  ///< in order
+  /// The limit of one step was reached before all early events were offered: apply EvaluationDone
+  /// again, with those behind `early`.
+  bool has_early_left = false;
 };
 
 /// Applies the stimulus to `instance`, whose revision has the definition `workflow`, and steps it

@@ -46,7 +46,10 @@ class Fit {
   Status check_listeners() const {
     const auto& listeners = instance_.listeners;
     if (listeners.empty()) return {};
-    if (!is_waiting()) return unfit("the instance listens for events, but does not wait");
+    const bool looks_back = waits_.keeps_events && state_.looks_back();
+    if (!is_waiting() && !(takes_early_events(instance_) && looks_back)) {
+      return unfit("the instance listens for events, but does not wait");
+    }
     const auto& slots = instance_.slots;
     if (waits_.keeps_events && slots.size() != waits_.events) {
       return unfit(fmt::format("the instance has slots for {} events, and {} waits for {} events",

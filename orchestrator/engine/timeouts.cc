@@ -111,7 +111,8 @@ void fire(StepContext& step, const Timer& timer) {
   const Instance& instance = step.instance;
   // The history gets a record of each entry into a state, even if the instance leaves the state
   // while it evaluates.
-  const bool is_entering = instance.phase == Phase::kEntering && !makes_calls(instance);
+  const bool is_entering =
+      instance.phase == Phase::kEntering && !makes_calls(instance) && !takes_early_events(instance);
   if (instance.parked && is_entering) step.record(HistoryKind::kEntered);
   switch (timer.kind) {
     case TimerKind::kStateTimeout:

@@ -58,6 +58,10 @@ struct Perform {
     if (is_started) next.evaluations += EvaluationLoad{.count = 1};
     crash_point(CrashPoint::kEvaluationAsked);
   }
+  void operator()(EvaluatedInput& left) const {
+    next.evaluations += EvaluationLoad{.count = 1};
+    parts.intake.put(std::move(left));
+  }
   void operator()(ArchivePage& page) const {
     parts.archive(std::move(page), [&intake = parts.intake](ArchivedPage archived) {
       intake.put(std::move(archived));

@@ -126,16 +126,17 @@ void WaitIndex::forget(const InstanceId& instance) {
 
 Status WaitIndex::update(std::string_view ns_name, const Instance& head) {
   if (Changes* const changes = changes_.now()) changes->instances.emplace_back(head.ns, head.id);
-  if (head.listeners.empty() && head.timers.empty()) {
+  const bool listens = !head.listeners.empty() && !takes_early_events(head);
+  if (!listens && head.timers.empty()) {
     forget(head.id);
     return {};
   }
   const uint32_t slot = slot_of(head);
   release(slot);
-  if (const Status listens = listen(ns_name, head, slot); !listens) {
+  if (const Status added = listens ? listen(ns_name, head, slot) : Status(); !added) {
     forget(head.id);
     return fail("store.corrupt", fmt::format("instance {} cannot listen: {}", to_string(head.id),
-                                             listens.error().message));
+                                             added.error().message));
   }
   Waiter& waiter = waiters_[slot];
   for (const Timer& timer : head.timers) {

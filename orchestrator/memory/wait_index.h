@@ -87,8 +87,9 @@ class WaitIndex {
   /// Reserves memory for that many waiting instances, which is faster than growing.
   void reserve(size_t instances) { slots_.reserve(instances); }
 
-  /// Updates the listeners and timers of the instance from its head. Error `store.corrupt` if a
-  /// listener cannot be added: then the instance has no listeners and no timers.
+  /// Updates the listeners and timers of the instance from its head. An instance that
+  /// takes_early_events() does not listen for others yet. Error `store.corrupt` if a listener
+  /// cannot be added: then the instance has no listeners and no timers.
   Status update(std::string_view ns_name, const Instance& head);
 
   void arm_delayed(uint64_t number, TimePoint at);

@@ -363,7 +363,7 @@ Status ListenerJudging::add_waiting(const Instance& head) {
     best = &listener;
     one.result = std::move(result);
   }
-  if (best == nullptr) return add_entering(head);
+  if (best == nullptr || takes_early_events(head)) return add_entering(head);
   const auto workflow = TRY(definition_of(head.revision));
   if (workflow == nullptr || head.state >= workflow->states.size()) return {};
   const State& state = *workflow->states[head.state];

@@ -390,15 +390,18 @@ std::vector<std::string> broken_invariants(const Instance& before, const StepRes
   const bool removes_calls = after.phase == Phase::kLeaving && result.unfinished;
   must(waits_for_calls(after) || after.calls.empty() || removes_calls,
        "it calls and does not wait");
-  must(after.phase == Phase::kWaiting || after.listeners.empty(), "it listens and does not wait");
-  must(after.phase == Phase::kWaiting || after.slots.empty(), "it keeps slots and does not wait");
+  const bool takes_early = takes_early_events(after) && !after.slots.empty();
+  const bool listens = after.phase == Phase::kWaiting || takes_early;
+  must(listens || after.listeners.empty(), "it listens and does not wait");
+  must(listens || after.slots.empty(), "it keeps slots and does not wait");
   must(after.phase != Phase::kEnded || (after.timers.empty() && after.ended_at.has_value()),
        "an ended instance has timers or no end");
   must(!after.parked || after.phase == Phase::kEntering || after.phase == Phase::kLeaving,
        "it is parked outside the passing phases");
-  must(after.parked || result.unfinished || !result.changed || after.phase == Phase::kWaiting ||
-           after.phase == Phase::kEnded,
+  must(after.parked || after.paused || result.unfinished || result.has_early_left ||
+           !result.changed || after.phase == Phase::kWaiting || after.phase == Phase::kEnded,
        "it stops in a passing phase without a reason");
+  must(!result.has_early_left || takes_early, "it has early events left and takes none");
   must(after.status != InstanceStatus::kFailed || after.error.has_value(),
        "it fails without error");
   must(after.input == before.input, "the input changes");

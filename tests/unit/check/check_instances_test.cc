@@ -148,6 +148,11 @@ TEST_F(CheckInstancesTest, ChecksTheStatusOfALiveInstance) {
          one.status = kRunning;
          one.phase = Phase::kEntering;
        }},
+      {"the instance has listeners, but leaves its state",
+       [](Instance& one) {
+         one.status = kRunning;
+         one.phase = Phase::kLeaving;
+       }},
       {"the instance is being cancelled, but is paused or has no calls",
        [](Instance& one) { one.cancelling = true; }},
       {"the instance will end as failed, but has no error",

@@ -108,6 +108,26 @@ TEST(Fit, RefusesListenersInAStateThatDoesNotListen) {
   }
 }
 
+TEST(Fit, AcceptsListenersOfAnInstanceThatTakesEarlyEventsInSeveralSteps) {
+  const struct {
+    const char* state;
+    bool fits;
+  } rows[] = {
+      {"type: eventAnd, events: [{type: a, lookback: PT5M}, {type: b}]", true},
+      {"type: eventAnd, events: [{type: a}, {type: b}]", false},
+      {"type: eventXor, events: [{event: {type: a, lookback: PT5M}}, {event: {type: b}}]", false},
+      {"type: consumeEvent, event: {type: a, lookback: PT5M}", false},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.state);
+    Waiter waiter(row.state);
+    waiter.instance.phase = Phase::kEntering;
+    EXPECT_EQ(waiter.unfit(), row.fits ? "" : "the instance listens for events, but does not wait");
+    waiter.instance.phase = Phase::kLeaving;
+    EXPECT_EQ(waiter.unfit(), "the instance listens for events, but does not wait");
+  }
+}
+
 TEST(Fit, RefusesAListenerOfAnEntryThatTheStateDoesNotHave) {
   Waiter waiter("type: eventXor, events: [{event: {type: a}}, {event: {type: b}}]");
   waiter.instance.listeners.back().entry = 2;

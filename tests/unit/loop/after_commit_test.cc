@@ -135,6 +135,20 @@ TEST_F(AfterCommitTest, PassesAnEvaluationResultToTheIntakeTogetherWithEarlierRe
   EXPECT_TRUE(work.evaluated[0].results == (std::vector<EvaluationResult>{before, result}));
 }
 
+TEST_F(AfterCommitTest, MakesTheEarlyEventsThatAStepHasLeftAnInputOfALaterTurn) {
+  const std::vector<EarlyEvent> left = {{.sequence = 4}, {.sequence = 5}};
+  const FollowingTurns next = rig().perform(
+      {EvaluatedInput{.ns = default_ns(), .instance = numbered_id(1), .step = 7, .early = left}});
+  EXPECT_EQ(next.evaluations.count, 1U) << "it counts as a search until a turn has taken it";
+  Work work;
+  rig().intake.gather(work);
+  ASSERT_THAT(work.evaluated, SizeIs(1));
+  EXPECT_EQ(work.evaluated[0].instance, numbered_id(1));
+  EXPECT_EQ(work.evaluated[0].step, 7U);
+  ASSERT_TRUE(work.evaluated[0].early && *work.evaluated[0].early);
+  EXPECT_THAT(**work.evaluated[0].early, SizeIs(2));
+}
+
 TEST_F(AfterCommitTest, SendsEachAnswerOnce) {
   const uint64_t first = ask();
   const uint64_t second = ask();

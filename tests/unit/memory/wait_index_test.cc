@@ -34,6 +34,7 @@ EventFilter in_region(std::string name, std::string region) {
 
 Instance waiter(uint8_t number, std::vector<Listener> listeners, std::vector<Timer> timers = {}) {
   Instance instance{.id = id(number), .ns = kShop};
+  instance.phase = Phase::kWaiting;
   instance.listeners = std::move(listeners);
   instance.timers = std::move(timers);
   return instance;
@@ -240,6 +241,24 @@ TEST(WaitIndex, KnowsTheRevisionsOfTheInstancesThatWait) {
   one.listeners.clear();
   EXPECT_TRUE(waiting.update("default", one));
   EXPECT_EQ(waiting.revision_of(one.id), Revision());
+}
+
+TEST(WaitIndex, HasOnlyTheTimersOfAnInstanceThatTakesEarlyEvents) {
+  BatchCount batches;
+  WaitIndex waiting(batches);
+  Instance one = waiter(1, {{0, type("t")}}, {timeout(10)});
+  EXPECT_TRUE(waiting.update("default", one));
+  one.phase = Phase::kEntering;
+  EXPECT_TRUE(waiting.update("default", one));
+  EXPECT_FALSE(waiting.listens(one.id));
+  EXPECT_THAT(waiting.match("default", event("t")).instances, testing::IsEmpty());
+  EXPECT_THAT(due(waiting, 10), ElementsAre("10 timeout 1"));
+  one.timers.clear();
+  EXPECT_TRUE(waiting.update("default", one));
+  EXPECT_EQ(waiting.revision_of(one.id), Revision()) << "neither listeners nor timers";
+  one.phase = Phase::kWaiting;
+  EXPECT_TRUE(waiting.update("default", one));
+  EXPECT_TRUE(waiting.listens(one.id));
 }
 
 TEST(WaitIndex, ReturnsTheTimersOfWorkflowsInTurnsIfMoreAreDueThanOneCallReturns) {

@@ -119,6 +119,23 @@ TEST_F(LookbackWhyTest, FindAnInstanceThatIsStillReadingItsWindow) {
   EXPECT_THAT(says_of(of_event(2)), HasSubstr("it is paused, and continues when it is resumed"));
 }
 
+TEST_F(LookbackWhyTest, FindAnInstanceThatHasTakenOnlySomeEventsOfItsWindow) {
+  const WorkflowNumber order = apply(R"(
+id: order
+states:
+- {id: pay, type: eventAnd, events: [{type: paid, lookback: PT10M}, {type: paid, lookback: PT10M}]}
+)");
+  send_events();
+  Instance instance = entering_now(order, 2);
+  instance.parked = false;
+  instance.listeners = waiting(order, 1, "o-1").listeners;
+  instance.slots = {std::nullopt, LazyJson(1)};
+  store(instance);
+  const Json why = of_event(2);
+  EXPECT_THAT(verdicts(why), ElementsAre("instance 1 unread"));
+  EXPECT_THAT(says_of(why), HasSubstr("the events since then are not read yet"));
+}
+
 TEST_F(LookbackWhyTest, JudgeAnInstanceThatIsEnteringAStateWithoutLookback) {
   const WorkflowNumber order = apply(kOrder);
   send_events();
