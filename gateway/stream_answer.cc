@@ -76,6 +76,7 @@ void StreamAnswer::close() {
   {
     const std::lock_guard lock(lock_);
     wake = std::exchange(wake_, nullptr);
+    place_.reset();
     texts_.clear();
     queued_ = 0;
     first_taken_ = 0;

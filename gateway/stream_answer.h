@@ -21,7 +21,7 @@ class StreamAnswer final : public LiveSink {
   /// a large one could never be sent.
   static constexpr size_t kMostQueued = size_t{256} << 10;
 
-  /// `place` is free again when the object is destroyed. `wake` lets the connection take bytes; it
+  /// `place` is free again when the connection is closed. `wake` lets the connection take bytes; it
   /// is called on any thread.
   StreamAnswer(StreamPlaces::Place place, std::function<void()> wake)
       : place_(std::move(place)), wake_(std::move(wake)) {}
@@ -37,15 +37,16 @@ class StreamAnswer final : public LiveSink {
   std::string take(size_t most);
   /// Whether no bytes wait and none will come.
   bool has_ended() const;
-  /// The connection is closed: nothing is queued from now on.
+  /// The connection is closed: nothing is queued from now on, and another stream may have the
+  /// place.
   void close();
 
  private:
   /// The caller holds the lock. Returns whether the connection must be woken.
   bool put(std::shared_ptr<const std::string> text);
 
-  const StreamPlaces::Place place_;
   mutable std::mutex lock_;
+  StreamPlaces::Place place_;   ///< guarded by lock_; null: the connection is closed
   std::function<void()> wake_;  ///< guarded by lock_; null: the connection is closed
   std::deque<std::shared_ptr<const std::string>> texts_;  ///< guarded by lock_
   size_t first_taken_ = 0;  ///< guarded by lock_; bytes of the first text that were taken

@@ -77,5 +77,12 @@ TEST_F(StreamAnswerTest, FreesItsPlaceWhenItIsDestroyed) {
   EXPECT_EQ(places->used(), 1U);
 }
 
+TEST_F(StreamAnswerTest, GivesItsPlaceToAnotherStreamWhenItIsClosed) {
+  EXPECT_EQ(places->used(), 1U);
+  stream.close();
+  EXPECT_EQ(places->used(), 0U) << "although the stream is still among those that get messages";
+  EXPECT_FALSE(stream.is_open());
+}
+
 }  // namespace
 }  // namespace millrace
