@@ -36,19 +36,19 @@ TEST(QuotaSettings, SetEachQuota) {
 }
 
 TEST(QuotaSettings, LimitEventsByDefaultOverHttpOnly) {
-  struct Row {
+  struct LimitRow {
     const char* settings;
     uint64_t events;
     uint64_t http_events;
   };
-  const Row rows[] = {
+  const LimitRow rows[] = {
       {"{}", kUnlimited, kDefaultHttpEvents},
       {R"({"calls": 1})", kUnlimited, kDefaultHttpEvents},
       {R"({"eventsPerSecond": 9})", 9, 9},
       {R"({"eventsPerSecond": 50000})", 50'000, 50'000},
       {R"({"eventsPerSecond": "unlimited"})", kUnlimited, kUnlimited},
   };
-  for (const Row& row : rows) {
+  for (const LimitRow& row : rows) {
     const auto limits = parse_quotas(*parse_json(row.settings));
     ASSERT_TRUE(limits) << limits.error().message;
     EXPECT_EQ(limits->of(Quota::kEventsPerSecond), row.events) << row.settings;
