@@ -1,11 +1,13 @@
 // A message of the log of a cluster: headers, an empty line, and the payload (headed_input.h). The
 // payload is also read as that of a commit, compressed and not, and as the body of a `begin`.
 // Covers: broker/log/log_message.cc broker/log/log_payload.cc broker/log/log_begin.cc
+// Covers: broker/log/log_judge.cc
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "broker/log/log_begin.h"
+#include "broker/log/log_judge.h"
 #include "broker/log/log_message.h"
 #include "broker/log/log_payload.h"
 #include "tests/fuzz/headed_input.h"
@@ -18,6 +20,28 @@ namespace {
 const std::string kKeyOfLog(32, 'k');
 constexpr const char* kSubjectOfLog = "millrace.log.test.0";
 
+/// What a reader makes of the message, if the history that it has read ends before the message.
+void check_log_judge(const LogMessage& message) {
+  LogHistory history{.place = {message.expected, message.previous},
+                     .epoch = message.epoch,
+                     .incarnation = message.incarnation,
+                     .commit = message.commit};
+  if (message.kind == LogKind::kBegin) --history.epoch;
+  if (message.kind == LogKind::kCommit) --history.commit;
+  LogJudge judge(kKeyOfLog, message.format, history);
+  const auto seen = judge.see(message.expected + 1, encode_log_message(message, kSubjectOfLog));
+  if (!seen) {
+    CHECK(judge.history() == history, "a message that is not applied has an effect");
+    return check_shown_error(seen.error());
+  }
+  CHECK(judge.foreign() == 0);
+  CHECK(judge.history().place.sequence == message.expected + 1);
+  CHECK(judge.history().place.chain == message.chain);
+  if (seen->what == LogSeen::What::kCommit && !message.is_packed) {
+    CHECK(seen->write_set == message.payload);
+  }
+}
+
 /// A message that decodes is written as it was read, and is read only with its chain, in its place.
 void check_log_message(LogMessage message) {
   CHECK(decode_log_message(encode_log_message(message, kSubjectOfLog)) == message);
@@ -26,6 +50,7 @@ void check_log_message(LogMessage message) {
   if (message.expected == std::numeric_limits<uint64_t>::max()) return;
   CHECK(read_log_message(kKeyOfLog, message.expected + 1, stored) == message);
   CHECK(!read_log_message(kKeyOfLog, message.expected, stored));
+  check_log_judge(message);
   message.chain[0] ^= 1;
   CHECK(!read_log_message(kKeyOfLog, message.expected + 1,
                           encode_log_message(message, kSubjectOfLog)));
