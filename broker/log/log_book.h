@@ -49,12 +49,10 @@ struct LogOutcome {
     kCertain,  ///< the log has it
     kDeposed,  ///< another node began an epoch: the log will never have it
     kLost,     ///< the log is not the one that this book has appended to
-    /// Only of a `begin`: the log does not have it, and will not: another message came first, or
-    /// the leader of the stream is cut off.
-    kRefused,
-    /// Only of a `begin`: it was sent and not acknowledged. It is never sent again: the reader of
-    /// the log sees whether the log has it.
-    kUnanswered,
+    // Only of a `begin`. It is never sent again, and only the reader of the log sees whether the
+    // log has it: a leader that is cut off may refuse a message that the next leader takes.
+    kRefused,     ///< a leader has refused it: another message came first, or it is cut off
+    kUnanswered,  ///< it was sent and not acknowledged
   };
   What what = What::kCertain;
   std::string why = {};  ///< a sentence; empty if it is certain
