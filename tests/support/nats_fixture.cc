@@ -7,12 +7,13 @@
 
 namespace millrace {
 
-NatsServer::NatsServer(std::string configuration) {
+NatsServer::NatsServer(std::string configuration, std::string program) {
   // libspdlog creates its registry at the first call. That call is here, before the test has
   // threads, because ThreadSanitizer does not see how the library guards the registry.
   spdlog::default_logger_raw();
   Result<std::unique_ptr<DevServer>> server =
       DevServer::start({.folder = folder_.path(),
+                        .program = std::move(program),
                         .configuration = std::move(configuration),
                         .start_timeout = kPatience});
   CHECK(server.has_value(), "{}", server.error().message);

@@ -31,10 +31,11 @@ std::unique_ptr<Connection> connect_to(const std::string& url);
 /// not wait for the owner of before, which may have been killed.
 void delete_streams(RawNatsClient& client);
 
-/// A running nats-server; `configuration` adds lines to its configuration file.
+/// A running nats-server; `configuration` adds lines to its configuration file. `program` is as in
+/// DevServerSettings.
 class NatsServer {
  public:
-  explicit NatsServer(std::string configuration = "");
+  explicit NatsServer(std::string configuration = "", std::string program = "");
 
   DevServer& process() { return *server_; }
   std::string url() const { return server_->url(); }
