@@ -51,6 +51,11 @@ constexpr Duration kTasksKept = std::chrono::days(30);
 /// each task of that time.
 constexpr Duration kTaskKnown = std::chrono::minutes(10);
 
+/// JetStream's codes if there are too few NATS servers for the replicas of a stream: too few fit,
+/// or the NATS server is in no cluster.
+constexpr int64_t kNoSuitablePeers = 10005;
+constexpr int64_t kNoCluster = 10074;
+
 /// How far the clock of millrace may be behind the clock of the broker.
 constexpr Duration kClockSlack = std::chrono::minutes(1);
 
@@ -75,7 +80,9 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"duplicate_window",
      "the broker stores a message twice if it is sent again after a longer time (nanoseconds); an "
      "event still takes effect once"},
-    {"num_replicas", "the number of replicas determines how many NATS servers may fail"},
+    {"num_replicas",
+     "the number of replicas determines how many NATS servers may fail; docs/nats.md describes how "
+     "to change it"},
     {"placement", "the broker placed the stream on other NATS servers than requested"},
 });
 
@@ -128,6 +135,12 @@ StreamSettings stream_of(const StreamOptions& options, std::string_view on_subje
   made.cluster = options.cluster;
   made.tags = options.tags;
   return made;
+}
+
+Result<StreamInfo> create_stream(Connection& connection, const StreamSettings& settings) {
+  const std::string subject = connection.api_subject("STREAM.CREATE." + settings.name);
+  const NatsMessage answer = TRY(connection.request(subject, dump_json(configuration(settings))));
+  return check_created(subject, parse_json(answer.data).value_or(Json()), settings);
 }
 
 }  // namespace
@@ -246,16 +259,33 @@ Result<StreamInfo> find_stream(Connection& connection, const StreamSettings& set
                       settings);
 }
 
+Result<StreamInfo> check_created(std::string_view subject, const Json& answer,
+                                 const StreamSettings& settings) {
+  const Status accepted = check_api_answer(subject, answer);
+  if (accepted) return check_stream(answer, settings);
+  const int64_t reason = integer_field(field(answer, "error"), "err_code");
+  if (settings.replicas == 1 || (reason != kNoSuitablePeers && reason != kNoCluster)) {
+    return tl::unexpected(accepted.error());
+  }
+  const bool is_placed = !settings.cluster.empty() || !settings.tags.empty();
+  return fail(
+      "broker.replicas",
+      fmt::format("stream {} with --stream-replicas {} needs {} NATS servers with JetStream "
+                  "in one cluster{}, and the broker does not have them: start them, or set "
+                  "--stream-replicas to the number of NATS servers; {}",
+                  settings.name, settings.replicas, settings.replicas,
+                  is_placed ? " that fit --stream-cluster and --stream-tags" : "",
+                  accepted.error().message));
+}
+
 Result<StreamInfo> ensure_stream(Connection& connection, const StreamSettings& settings) {
   Result<StreamInfo> found = find_stream(connection, settings);
   if (found || found.error().code != "broker.not_found") return found;
-  const Result<Json> made =
-      connection.api("STREAM.CREATE." + settings.name, configuration(settings));
-  if (made) return check_stream(*made, settings);
+  Result<StreamInfo> made = create_stream(connection, settings);
+  if (made) return made;
   // Another process may have created the stream first, with other settings: check that stream.
   found = find_stream(connection, settings);
-  if (!found) return tl::unexpected(made.error());
-  return found;
+  return found ? found : made;
 }
 
 }  // namespace millrace

@@ -70,7 +70,8 @@ struct StreamInfo {
 /// and those of Connection::api.
 Result<StreamInfo> find_stream(Connection& connection, const StreamSettings& settings);
 
-/// Does the same as find_stream(), but creates a missing stream. nats-server 2.9.10 damages a
+/// Does the same as find_stream(), but creates a missing stream. Further error: `broker.replicas`
+/// (the broker has fewer NATS servers than the stream needs). nats-server 2.9.10 damages a
 /// stream that is created while another stream of that name is being deleted: messages published
 /// into the new stream get lost.
 Result<StreamInfo> ensure_stream(Connection& connection, const StreamSettings& settings);
@@ -78,6 +79,11 @@ Result<StreamInfo> ensure_stream(Connection& connection, const StreamSettings& s
 /// Reads the answer to STREAM.INFO or STREAM.CREATE and compares it with the requested settings.
 /// Pure.
 Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settings);
+
+/// Reads the answer to STREAM.CREATE, which was sent to `subject`. Errors: those of check_stream()
+/// and check_api_answer(), and `broker.replicas`. Pure.
+Result<StreamInfo> check_created(std::string_view subject, const Json& answer,
+                                 const StreamSettings& settings);
 
 /// The time from which on the stream has all messages that were stored in it, except those that an
 /// operator removed; may be later than it would have to be. Pure.

@@ -23,6 +23,8 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Use a supported version of nats-server."},
     {"broker.refused", 503, "The broker refused a request.",
      "Look at the message; check the permissions and limits of the account."},
+    {"broker.replicas", 503, "The broker has fewer NATS servers than a stream has replicas.",
+     "Start the missing NATS servers, or start millrace with a smaller `--stream-replicas`."},
     {"broker.stream", 503, "A stream of the broker has other settings than millrace needs.",
      "Correct the stream as the message says."},
     {"broker.timeout", 503, "The broker did not answer in time.",

@@ -114,6 +114,19 @@ TEST(StreamSettings, PreventTheStartWhenTheyAreInvalid) {
   }
 }
 
+TEST(StreamSettings, WithMoreReplicasThanServersPreventTheUseOfTheStreams) {
+  const NatsServer nats;
+  MillraceServer millrace(nats.url(), {{"MILLRACE_STREAM_REPLICAS", "3"}});
+  millrace.start();
+  EXPECT_TRUE(millrace.process().error_line(
+      "this process does not use the streams: stream MILLRACE_OWNER with --stream-replicas 3 needs "
+      "3 NATS servers"));
+  EXPECT_TRUE(eventually([&] {
+    const HttpReply ready = millrace.ask("GET", "/readyz");
+    return ready.status == 503 && ready.json().value("code", "") == "broker.replicas";
+  }));
+}
+
 TEST(StreamSettings, SelectTheJetStreamDomain) {
   const Folder store;
   const NatsServer nats(

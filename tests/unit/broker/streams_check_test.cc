@@ -62,6 +62,50 @@ TEST(Streams, ComparesAStreamWithTheSettingsThatMillraceExpects) {
   }
 }
 
+TEST(Streams, ReportsThatTheBrokerHasTooFewServersForTheReplicas) {
+  const struct {
+    std::string meaning;
+    int replicas;
+    std::vector<std::string> tags;
+    int64_t reason;
+    std::string code;
+    std::string text;
+  } cases[] = {
+      {"the NATS server is in no cluster",
+       3,
+       {},
+       10074,
+       "broker.replicas",
+       "stream MILLRACE_EVENTS with --stream-replicas 3 needs 3 NATS servers with JetStream in one "
+       "cluster, and the broker does not have them: start them, or set --stream-replicas to the "
+       "number of NATS servers; request to S: refused (10074)"},
+      {"the cluster is too small",
+       5,
+       {"ssd"},
+       10005,
+       "broker.replicas",
+       "stream MILLRACE_EVENTS with --stream-replicas 5 needs 5 NATS servers with JetStream in one "
+       "cluster that fit --stream-cluster and --stream-tags, and the broker does not have them: "
+       "start them, or set --stream-replicas to the number of NATS servers; request to S: refused "
+       "(10005)"},
+      {"no NATS server has the tags",
+       1,
+       {"ssd"},
+       10005,
+       "broker.refused",
+       "request to S: refused (10005)"},
+      {"another reason", 3, {}, 10065, "broker.refused", "request to S: refused (10065)"},
+  };
+  for (const auto& one : cases) {
+    const Json answer = {
+        {"error", {{"code", 400}, {"err_code", one.reason}, {"description", "refused"}}}};
+    const Result<StreamInfo> made =
+        check_created("S", answer, events_stream({.replicas = one.replicas, .tags = one.tags}));
+    ASSERT_FALSE(made) << one.meaning;
+    EXPECT_EQ(made.error(), (Error{one.code, one.text})) << one.meaning;
+  }
+}
+
 TEST(Streams, ReadsTimesWhoseNanosecondsFitInto64Bits) {
   EXPECT_EQ(parse_nanoseconds("1970-01-01T00:00:01.5Z"), 1'500'000'000);
   EXPECT_EQ(parse_nanoseconds("1969-12-31T23:59:59.999999999Z"), -1);

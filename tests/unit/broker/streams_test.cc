@@ -49,6 +49,12 @@ TEST_F(StreamsTest, RefusesAStreamThatLacksSubjects) {
   EXPECT_EQ(found.error().code, "broker.stream");
 }
 
+TEST_F(StreamsTest, ReportsThatAServerWithoutAClusterHasNoReplicas) {
+  const Result<StreamInfo> made = ensure_stream(*connection_, events_stream({.replicas = 3}));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, "broker.replicas") << made.error().message;
+}
+
 TEST_F(StreamsTest, ReportsSubjectsThatOverlapWithAnotherStream) {
   client_->api("STREAM.CREATE.OTHER", {{"name", "OTHER"}, {"subjects", {"millrace.>"}}});
   const Result<StreamInfo> made = ensure_stream(*connection_, events_stream());
