@@ -15,7 +15,7 @@
 namespace millrace {
 namespace {
 
-constexpr int kPingIntervalMillis = 5'000;  // a dead peer is noticed within 15 s
+constexpr int kPingIntervalMillis = 2'500;  // a dead peer is noticed within 7.5 s
 constexpr int kWriteDeadlineMillis = 5'000;
 constexpr int64_t kShortestWaitMillis = 100;
 constexpr int64_t kLongestWaitMillis = 2'000;
