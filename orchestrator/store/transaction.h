@@ -135,7 +135,8 @@ class Transaction final : public View {
   /// error. After an error the store is as before the batch and can be read. Errors: `store.full`
   /// (the soft limit, the map or the disk), `store.io`, `store.corrupt` (a row that this batch
   /// read, or that a checkpoint found), and `store.sync`: the state of the disk is unknown, so the
-  /// process must stop.
+  /// process must stop. If the store is led (Environment::lead()), also the errors of
+  /// CommitLog::append(), after which the process must stop, too.
   Status commit(Limit limit = Limit::kKept);
 
   /// Discards the writes of the batch and begins the next batch on top of the last commit.

@@ -19,6 +19,7 @@
 #include "base/defaults.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "orchestrator/ports/commit_log.h"
 #include "orchestrator/store/disk/lmdb_file.h"
 #include "orchestrator/store/disk/overlay.h"
 #include "orchestrator/store/disk/seal.h"
@@ -105,6 +106,15 @@ class Environment {
   ~Environment();
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
+
+  /// From now on each commit is appended to `log` before it is written to this folder, and the row
+  /// "log" of `meta` has its position (log_row.h). The folder must have exactly the commits that
+  /// the log has. `log` outlives the Environment. After an error of the log, or of the journal
+  /// behind the log, each further commit fails with that error. Call it on the Transaction's
+  /// thread, between batches.
+  void lead(CommitLog& log) { overlay_->lead(log); }
+  /// Whether the commits are appended to a log. On the Transaction's thread.
+  bool is_led() const { return overlay_->is_led(); }
 
   /// Brings all committed rows into LMDB and returns when LMDB has them. Errors: `store.full`,
   /// `store.corrupt` and `store.io`, after which the next commit under Limit::kKept tries the

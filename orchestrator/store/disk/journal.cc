@@ -280,14 +280,30 @@ Status Journal::begin(File& file, uint64_t first) {
   return {};
 }
 
-Status Journal::append(const WriteSet& writes, Limit limit) {
+std::string_view Journal::encode(const WriteSet& writes) {
+  record_.assign(kRecordHead, '\0');
+  append_encoded(record_, writes);
+  return std::string_view(record_).substr(kRecordHead);
+}
+
+Status Journal::reserve(uint64_t further, Limit limit) {
   TRY(Status(state_));
   File& file = files_[current_];
-  encode(last_ + 1, writes);
+  const uint64_t end = tail_ + padded(record_.size() + further);
   // The reserved space includes space for the record of size 0 that ends a file: that record must
   // always fit.
-  Status room = make_room(file, tail_ + record_.size() + kRecordHead);
-  if (!room && limit == Limit::kKept) return room;
+  Status room = make_room(file, end + kRecordHead);
+  if (room || limit == Limit::kKept || room.error().code != "store.full") return room;
+  // The reserve is for such a commit, which needs no space but that of its record.
+  if (end <= file.size) return {};
+  return write(file, std::string(end - file.size, '\0'), file.size);
+}
+
+Status Journal::append(std::string_view further) {
+  TRY(Status(state_));
+  record_.append(further);
+  complete_record();
+  File& file = files_[current_];
   TRY(write(file, record_, tail_));
   crash_point(CrashPoint::kWritten);
   TRY(sync(file));
@@ -302,7 +318,8 @@ Status Journal::switch_file() {
   File& next = files_[1 - current_];
   const uint64_t end = tail_;
   TRY(extend(next, ended.size));
-  encode(last_ + 1, {});
+  encode({});
+  complete_record();
   TRY(begin(next, last_ + 1));
   crash_point(CrashPoint::kJournalStarted);
   Status done = write(ended, record_, end);
@@ -348,9 +365,8 @@ Status Journal::shrink() {
   return {};
 }
 
-void Journal::encode(uint64_t commit, const WriteSet& writes) {
-  record_.assign(kRecordHead, '\0');
-  append_encoded(record_, writes);
+/// Adds to the encoded commit the head of its record, with the next number, and the padding.
+void Journal::complete_record() {
   const uint64_t size = record_.size() - kRecordHead;
   const std::string_view all = record_;
   const auto set = [this](size_t at, std::string_view bytes) {
@@ -358,7 +374,7 @@ void Journal::encode(uint64_t commit, const WriteSet& writes) {
   };
   const Key& key = files_[current_].key;
   Writer head;
-  head.u64(commit);
+  head.u64(last_ + 1);
   head.u64(size);
   head.raw(hash_of(head.view(), key));
   set(kHashSize, head.view());

@@ -46,9 +46,18 @@ class Journal {
   /// The number of the last commit; 0 if there is none yet.
   uint64_t last() const { return last_; }
 
-  /// Writes the next commit to disk. Errors: `store.full`, the journal is unchanged; `store.sync`,
-  /// the state of the disk is unknown.
-  Status append(const WriteSet& writes, Limit limit);
+  /// Encodes the next commit, and returns its encoded write-set, which is valid until the next call
+  /// of a function other than reserve().
+  std::string_view encode(const WriteSet& writes);
+
+  /// Reserves the disk space of the encoded commit and of `further` bytes behind its write-set.
+  /// Errors: `store.full`, the commits of the journal are unchanged; `store.sync`, the state of the
+  /// disk is unknown.
+  Status reserve(uint64_t further, Limit limit);
+
+  /// Writes the encoded commit, for which reserve() succeeded, to disk. `further` has encoded
+  /// writes that are added to its write-set. Errors: those of reserve().
+  Status append(std::string_view further = {});
 
   /// Continues in the other file; the commits of that file must be in LMDB. If the disk has the
   /// space, that file gets the size of the current one. Errors: `store.full`, the journal is
@@ -88,15 +97,15 @@ class Journal {
   Status make_room(File& file, uint64_t bytes);
   Status write(File& file, std::string_view bytes, uint64_t at);
   Status sync(const File& file);
-  void encode(uint64_t commit, const WriteSet& writes);
+  void complete_record();
 
   uint64_t reserve_bytes_;
   std::array<File, 2> files_;
   size_t current_ = 0;
   uint64_t tail_ = 0;  ///< where the next record goes in the current file
   uint64_t last_ = 0;
-  Status state_;  ///< the first error `store.sync`; after it the journal writes nothing
-  std::string record_;
+  Status state_;        ///< the first error `store.sync`; after it the journal writes nothing
+  std::string record_;  ///< of the encoded commit
 };
 
 }  // namespace millrace

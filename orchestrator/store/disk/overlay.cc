@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/disk/store_error.h"
 #include "os/crash_point.h"
 #include "os/thread.h"
@@ -109,38 +110,76 @@ void Overlay::add(uint64_t commit, std::string_view key, std::optional<std::stri
 Status Overlay::commit(const WriteSet& writes, Limit limit) {
   if (limit == Limit::kKept) TRY(keep_room(writes));
   TRY(make_way(limit));
-  Status appended = journal_->append(writes, limit);
+  Status appended = append(writes, limit);
   if (!appended && is_full(appended.error())) {
     TRY(checkpoint());  // after a checkpoint the other journal file is free, and may have the space
-    appended = journal_->append(writes, limit);
+    appended = append(writes, limit);
   }
   TRY(std::move(appended));
   const uint64_t commit = journal_->last();
   for (const auto& [key, value] : writes) add(commit, key, value);
+  if (log_ != nullptr) add(commit, AbsoluteKey(Table::kMeta, kLogKey).view(), log_row_);
   commit_.store(commit, std::memory_order_release);
   crash_point(CrashPoint::kCommitted);
   return {};
 }
 
+/// Writes the commit to the journal, and to the log before that. Error `store.full`: neither has
+/// it.
+Status Overlay::append(const WriteSet& writes, Limit limit) {
+  const std::string_view encoded = journal_->encode(writes);
+  if (log_ != nullptr) return append_to_log(encoded, limit);
+  TRY(journal_->reserve(0, limit));
+  return journal_->append();
+}
+
+/// Appends the encoded commit to the log, and then, with its position in the log, to the journal.
+/// The space is reserved before, because a commit that the log has cannot be refused any more.
+Status Overlay::append_to_log(std::string_view write_set, Limit limit) {
+  TRY(Status(log_state_));
+  TRY(journal_->reserve(kLogWriteBytes, limit));
+  const Result<LogPosition> position = log_->append(write_set);
+  if (!position) return log_state_ = tl::unexpected(position.error());
+  log_row_ = encode(*position);
+  std::string further;
+  append_write(further, AbsoluteKey(Table::kMeta, kLogKey).view(), log_row_);
+  const Status done = journal_->append(further);
+  if (done) return {};
+  return log_state_ = fail("store.sync",
+                           fmt::format("the log of the cluster has a commit at sequence {} that {} "
+                                       "does not have: {}",
+                                       position->sequence, folder_.string(), done.error().message));
+}
+
 // Space in LMDB.
+
+/// What the rows of the commit need, without what the rows that they replace have.
+Overlay::Load Overlay::load_of(const WriteSet& writes) const {
+  Load load{.rows = writes.size()};
+  for (const auto& [key, value] : writes) {
+    if (value) load.bytes += static_cast<int64_t>(file_.room_for(key.size(), value->size()));
+  }
+  if (log_ != nullptr) {
+    ++load.rows;
+    load.bytes += static_cast<int64_t>(file_.room_for(1 + kLogKey.size(), kLogRowBytes));
+  }
+  return load;
+}
 
 /// Makes sure that a later checkpoint will have space in LMDB for the rows of this commit, too.
 Status Overlay::keep_room(const WriteSet& writes) {
   Load load = waiting();
-  for (const auto& [key, value] : writes) {
-    ++load.rows;
-    if (value) load.bytes += static_cast<int64_t>(file_.room_for(key.size(), value->size()));
-  }
+  Load batch = load_of(writes);
+  load.rows += batch.rows;
+  load.bytes += batch.bytes;
   if (!has_failed() && find_room(load)) return {};
   // A load is an estimate. After a checkpoint, the size of LMDB is exact, and LMDB has all rows
   // that the batch replaces or deletes.
   TRY(checkpoint());
-  Load batch{.rows = writes.size()};
   LmdbReader reader(file_);
   if (!reader.begin()) return reader.status();
   for (const auto& [key, value] : writes) {
     const auto before = reader.get(table_of(key), key_of(key));
-    if (value) batch.bytes += static_cast<int64_t>(file_.room_for(key.size(), value->size()));
     if (before) batch.bytes -= static_cast<int64_t>(file_.room_for(key.size(), before->size()));
   }
   TRY(reader.status());

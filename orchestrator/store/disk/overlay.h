@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "base/result.h"
+#include "orchestrator/ports/commit_log.h"
 #include "orchestrator/store/disk/checkpoint_rate.h"
 #include "orchestrator/store/disk/journal.h"
 #include "orchestrator/store/disk/lmdb_file.h"
@@ -73,6 +74,10 @@ class Overlay {
   /// Sets `layers` to the last commit. False: layers.lmdb.status() has the error. Any thread.
   bool take(Layers& layers) const;
 
+  /// Appends each further commit to `log` before it goes to the journal: see Environment::lead().
+  void lead(CommitLog& log) { log_ = &log; }
+  bool is_led() const { return log_ != nullptr; }
+
   /// Commits a write-set: see Transaction::commit().
   Status commit(const WriteSet& writes, Limit limit);
 
@@ -126,6 +131,9 @@ class Overlay {
   Status replay(uint64_t commit, std::string_view write_set);
   void freeze();
 
+  Status append(const WriteSet& writes, Limit limit);
+  Status append_to_log(std::string_view write_set, Limit limit);
+  Load load_of(const WriteSet& writes) const;
   Status keep_room(const WriteSet& writes);
   Status find_room(Load load);
   Load waiting() const;
@@ -144,6 +152,9 @@ class Overlay {
   const OverlayOptions options_;
   LmdbFile& file_;
   std::unique_ptr<Journal> journal_;
+  CommitLog* log_ = nullptr;  ///< null: the store belongs to no cluster, or only follows its log
+  std::string log_row_;       ///< the value of the row "log" of the last commit that `log_` has
+  Status log_state_;  ///< the first error of a commit that `log_` may have; no commit follows
   uint64_t allocated_to_ = 0;         ///< disk space for LMDB's file is allocated up to this byte
   std::atomic<uint64_t> commit_ = 0;  ///< the last commit
   std::atomic<uint64_t> active_rows_ = 0;   ///< active_.load.rows, for any thread

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/codec.h"
+#include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/fields.h"
@@ -26,7 +27,6 @@ constexpr std::string_view kSealKey = "seal";
 constexpr std::string_view kTimeKey = "time";
 constexpr std::string_view kCounterKey = "counter/";
 constexpr std::string_view kMinorKey = "minor";
-constexpr std::string_view kLogKey = "log";  ///< reserved: the store follows the log of a cluster
 
 std::string counter_key(Counter counter) {
   return std::string(kCounterKey) + static_cast<char>(counter);
@@ -136,7 +136,7 @@ Result<uint64_t> read_minor(const View& view) {
   return TRY(read(view, Table::kMeta, kMinorKey, decode_number)).value_or(0);
 }
 
-Status check_known_format(const View& view) {
+Status check_known_numbers(const View& view) {
   const auto format = TRY(read_format(view));
   if (!format) return {};
   const uint64_t minor = TRY(read_minor(view));
@@ -147,6 +147,11 @@ Status check_known_format(const View& view) {
                             "{}.{}; use the release that wrote it, or a newer one",
                             *format, minor, kStoreFormat, kStoreMinor));
   }
+  return {};
+}
+
+Status check_known_format(const View& view) {
+  TRY(check_known_numbers(view));
   const bool is_of_cluster = view.get(Table::kMeta, kLogKey).has_value();
   TRY(view.status());
   if (!is_of_cluster) return {};
@@ -176,7 +181,7 @@ Status check_format(Transaction& tx) {
           damaged_row(Table::kMeta, kFormatKey, "it is missing, but the store has namespaces"));
     }
   }
-  TRY(check_known_format(tx));
+  TRY(tx.environment().is_led() ? check_known_numbers(tx) : check_known_format(tx));
   if (!format || is_older(*format)) return migrate(tx, format);
   TRY(check_key(tx));
   return raise_minor(tx);

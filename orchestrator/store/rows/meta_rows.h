@@ -40,10 +40,13 @@ Result<std::optional<uint64_t>> read_format(const View& view);
 /// The minor number of the format of the store. Errors: a damaged row, and those of the store.
 Result<uint64_t> read_minor(const View& view);
 
-/// Checks that this release knows all rows that the store may have, and writes nothing. A store
-/// without rows and a store of an older format pass. Errors: `store.version`, the format or its
-/// minor number is newer; `store.cluster`, the store belongs to a cluster; a damaged row, and those
-/// of the store.
+/// Checks that this release knows the format of the store and its minor number, and writes nothing.
+/// A store without rows and a store of an older format pass. Errors: `store.version`, the format or
+/// its minor number is newer; a damaged row, and those of the store.
+Status check_known_numbers(const View& view);
+
+/// Checks as check_known_numbers() does, and that the store belongs to no cluster. Errors: those of
+/// check_known_numbers(), and `store.cluster`.
 Status check_known_format(const View& view);
 
 /// The row that identifies the key of the store's seal; nullopt: the store is empty or has a format
@@ -54,8 +57,9 @@ bool opens_key_row(const Seal& seal, std::string_view row);
 
 /// Sets the format of an empty or older store to kStoreFormat and its minor number to kStoreMinor,
 /// and writes the row that identifies the key of its seal. For an older store, requests a build of
-/// the index, or of the sizes that it lacks (index_build.h). Errors: those of check_known_format();
-/// `store.key`, the store was sealed with another key.
+/// the index, or of the sizes that it lacks (index_build.h). A store of a cluster must be led
+/// (Environment::lead()). Errors: those of check_known_format(); `store.key`, the store was sealed
+/// with another key.
 Status check_format(Transaction& tx);
 
 // The progress of the store.

@@ -37,6 +37,13 @@ WriteSet writes_of(uint64_t commit) {
           {"m" + name, std::string(commit % 40, 'v') + name}};
 }
 
+/// Appends one commit.
+Status append_one(Journal& journal, const WriteSet& writes, std::string_view further = {}) {
+  journal.encode(writes);
+  TRY(journal.reserve(further.size(), Limit::kKept));
+  return journal.append(further);
+}
+
 /// The offset of the next record.
 uint64_t tail_of(std::string_view bytes) { return (bytes.find_last_not_of('\0') + 1 + 7) / 8 * 8; }
 
@@ -69,7 +76,7 @@ class JournalTest : public testing::Test {
   void append(int commits) {
     for (int i = 0; i < commits; ++i) {
       const uint64_t next = journal_->last() + 1;
-      ASSERT_TRUE(journal_->append(writes_of(next), Limit::kKept));
+      ASSERT_TRUE(append_one(*journal_, writes_of(next)));
     }
   }
 
@@ -112,21 +119,50 @@ TEST_F(JournalTest, AcceptsACommitLargerThanItsAllocationStep) {
   ASSERT_TRUE(open());
   append(1);
   const WriteSet large{{"l", std::string(5'000'001, 'x')}};
-  ASSERT_TRUE(journal_->append(large, Limit::kKept));
+  ASSERT_TRUE(append_one(*journal_, large));
   ASSERT_TRUE(open());
   EXPECT_THAT(found_, ElementsAre(Pair(1, writes_of(1)), Pair(2, large)));
+}
+
+TEST_F(JournalTest, AddsFurtherWritesBehindThoseOfACommit) {
+  ASSERT_TRUE(open());
+  const WriteSet writes{{"lkey", "value"}};
+  const WriteSet position{{"mlog", "where"}};
+  std::string further;
+  append_encoded(further, position);
+  std::string alone;
+  append_encoded(alone, writes);
+  EXPECT_EQ(journal_->encode(writes), alone) << "the encoded write-set has no head";
+  ASSERT_TRUE(append_one(*journal_, writes, further));
+  ASSERT_TRUE(append_one(*journal_, {}, further));
+  append(1);
+  ASSERT_TRUE(open());
+  EXPECT_THAT(found_, ElementsAre(Pair(1, WriteSet{{"lkey", "value"}, {"mlog", "where"}}),
+                                  Pair(2, position), Pair(3, writes_of(3))));
+}
+
+TEST_F(JournalTest, ReservesTheSpaceOfARecordBeforeItIsWritten) {
+  ASSERT_TRUE(open());
+  append(1);
+  const std::string further(100'000, 'f');
+  journal_->encode({{"l", std::string(200'000, 'x')}});
+  ASSERT_TRUE(journal_->reserve(further.size(), Limit::kKept));
+  EXPECT_GE(std::filesystem::file_size(path(0)), 300'000U);
+  ASSERT_TRUE(open());
+  expect_found(1, 1);
+  EXPECT_EQ(journal_->last(), 1U) << "a reserved commit is none";
 }
 
 TEST_F(JournalTest, ContinuesInAFileOfTheSizeOfTheOneThatEnds) {
   const auto size = [this](int file) { return std::filesystem::file_size(path(file)); };
   ASSERT_TRUE(open());
-  ASSERT_TRUE(journal_->append({{"l", std::string(3'000'000, 'x')}}, Limit::kKept));
+  ASSERT_TRUE(append_one(*journal_, {{"l", std::string(3'000'000, 'x')}}));
   const uint64_t ended = size(0);
   EXPECT_LT(size(1), ended);
   for (int file = 1; file <= 4; ++file) {
     ASSERT_TRUE(journal_->switch_file());
     EXPECT_EQ(size(file % 2), ended);
-    ASSERT_TRUE(journal_->append({{"l", std::string(2'000'000, 'x')}}, Limit::kKept));
+    ASSERT_TRUE(append_one(*journal_, {{"l", std::string(2'000'000, 'x')}}));
     EXPECT_EQ(size(file % 2), ended) << "the commit did not extend the file";
   }
 }
@@ -393,14 +429,14 @@ TEST_F(JournalTest, IgnoresAValueThatLooksLikeARecord) {
   auto other =
       *Journal::open(other_folder.path(), std::nullopt, kReserve, [](auto...) { return Status(); });
   for (uint64_t commit = 1; commit < 9; ++commit) {
-    ASSERT_TRUE(other->append(writes_of(commit), Limit::kKept));
+    ASSERT_TRUE(append_one(*other, writes_of(commit)));
   }
   const std::string foreign = file_bytes(other_folder.path() / "journal-0").substr(4096, 1000);
   for (const std::string& value : {own, foreign}) {
     for (int shift = 0; shift < 8; ++shift) {
       ASSERT_TRUE(open());
       const std::string padded = std::string(static_cast<size_t>(shift), ' ') + value;
-      ASSERT_TRUE(journal_->append({{"l", padded}}, Limit::kKept));
+      ASSERT_TRUE(append_one(*journal_, {{"l", padded}}));
       // The cut removes the head of the record, and leaves its value.
       std::string bytes = file_bytes(path(0));
       std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(tail), 16, '\0');

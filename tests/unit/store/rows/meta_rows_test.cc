@@ -12,6 +12,7 @@
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/row.h"
 #include "orchestrator/store/rows/stream_rows.h"
+#include "tests/unit/store/recording_log.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -176,6 +177,9 @@ TEST_F(MetaRows, RefuseAHigherMinorNumberAndAStoreOfACluster) {
   EXPECT_TRUE(check_format(*tx));
   tx->put(Table::kMeta, "log", "any");
   EXPECT_EQ(check_format(*tx).error().code, "store.cluster");
+  RecordingLog log;
+  environment->lead(log);
+  EXPECT_TRUE(check_format(*tx)) << "the process belongs to the cluster, too";
 }
 
 TEST_F(MetaRows, RaiseALowerMinorNumber) {
