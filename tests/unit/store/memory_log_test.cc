@@ -1,0 +1,93 @@
+// MemoryLog: it refuses what the log of a cluster refuses.
+#include "tests/support/memory_log.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+constexpr RandomName kHere{1};
+constexpr RandomName kThere{2};
+
+std::string code_of_append(CommitLog& log) {
+  const auto position = log.append("a write-set");
+  return position ? "ok" : position.error().code;
+}
+
+TEST(MemoryLog, NumbersTheCommitsOfEachEpoch) {
+  MemoryLog log;
+  const auto first = log.start_epoch(kHere, kHere, 0).value();
+  EXPECT_EQ(first->append("a")->name, (CommitName{1, 1, kHere}));
+  EXPECT_EQ(first->append("b")->name, (CommitName{1, 2, kHere}));
+  const auto second = log.start_epoch(kThere, kThere, 3).value();
+  const LogPosition last = second->append("c").value();
+  EXPECT_EQ(last.name, (CommitName{2, 1, kThere}));
+  EXPECT_EQ(last.sequence, 5U);
+  EXPECT_EQ(last.node, kThere);
+  EXPECT_EQ(log.last_commit(), last);
+  const auto commits = log.read({}).value();
+  ASSERT_EQ(commits.size(), 3U);
+  EXPECT_EQ(commits[0].behind, CommitName());
+  EXPECT_EQ(commits[2].behind, commits[1].position.name);
+  EXPECT_EQ(commits[2].write_set, "c");
+  EXPECT_EQ(log.read(commits[0].position, 1)->front().position, commits[1].position);
+  EXPECT_TRUE(log.read(last)->empty());
+}
+
+TEST(MemoryLog, RefusesTheAppendsOfAnEpochThatAnotherOneFollows) {
+  MemoryLog log;
+  const auto first = log.start_epoch(kHere, kHere, 0).value();
+  EXPECT_EQ(code_of_append(*first), "ok");
+  EXPECT_EQ(log.start_epoch(kThere, kThere, 1).error().code, "log.deposed")
+      << "it has not read all";
+  const auto second = log.start_epoch(kThere, kThere, 2).value();
+  EXPECT_EQ(code_of_append(*first), "log.deposed");
+  EXPECT_EQ(code_of_append(*second), "ok");
+  EXPECT_EQ(code_of_append(*first), "log.deposed");
+}
+
+TEST(MemoryLog, StoresOrDoesNotStoreACommitWhoseConnectionIsClosed) {
+  for (const bool is_stored : {false, true}) {
+    MemoryLog log;
+    const auto lead = log.start_epoch(kHere, kHere, 0).value();
+    bool was_asked = false;
+    log.decide_fates([&] {
+      return AppendFate{
+          .is_stored = is_stored, .is_acked = false, .meanwhile = [&] { was_asked = true; }};
+    });
+    EXPECT_EQ(code_of_append(*lead), "log.closed");
+    EXPECT_EQ(log.last_sequence(), is_stored ? 2U : 1U);
+    EXPECT_EQ(was_asked, is_stored);
+  }
+}
+
+TEST(MemoryLog, AcknowledgesACommitBehindWhichAnotherNodeHasTakenOver) {
+  MemoryLog log;
+  const auto first = log.start_epoch(kHere, kHere, 0).value();
+  std::unique_ptr<CommitLog> second;
+  log.decide_fates([&] {
+    return AppendFate{.meanwhile = [&] { second = log.start_epoch(kThere, kThere, 2).value(); }};
+  });
+  EXPECT_EQ(code_of_append(*first), "ok");
+  log.decide_fates({});
+  EXPECT_EQ(code_of_append(*first), "log.deposed");
+  EXPECT_EQ(code_of_append(*second), "ok");
+}
+
+TEST(MemoryLog, NoticesALostTail) {
+  MemoryLog log;
+  const auto lead = log.start_epoch(kHere, kHere, 0).value();
+  const LogPosition first = lead->append("a").value();
+  const LogPosition lost = lead->append("b").value();
+  log.lose_tail(1);
+  EXPECT_EQ(code_of_append(*lead), "log.lost");
+  EXPECT_EQ(log.read(lost).error().code, "log.lost");
+  EXPECT_TRUE(log.read(first)->empty());
+  const auto other = log.start_epoch(kThere, kThere, 2).value();
+  EXPECT_EQ(log.read(lost).error().code, "log.diverged") << "the start of an epoch is in its place";
+  EXPECT_EQ(code_of_append(*lead), "log.lost");
+  EXPECT_EQ(code_of_append(*other), "ok");
+}
+
+}  // namespace
+}  // namespace millrace
