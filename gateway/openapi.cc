@@ -97,6 +97,9 @@ const std::set<std::string_view>& common_errors() {
   static const std::set<std::string_view> codes = {
       "busy",
       "internal",
+      "log.closed",
+      "log.deposed",
+      "log.lost",
       "request.body_too_large",
       "request.content_encoding",
       "request.headers_too_large",

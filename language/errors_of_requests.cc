@@ -148,6 +148,13 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Use a number that `millrace verify` lists."},
     {"leftovers.none", 404, "There are no leftovers with this number.",
      "Use a number that `millrace verify` lists."},
+    {"log.closed", 503,
+     "The log of the cluster did not confirm a commit. The command may have had its effect.",
+     "Send the same request again, with the same `Idempotency-Key`."},
+    {"log.deposed", 503, "Another node of the cluster is the active.",
+     "Send the same request again: the active answers it."},
+    {"log.lost", 503, "The log of the cluster has lost commits.",
+     "Look at the logs of the nodes, and send the same request again."},
     {"millrace.quota.eventsPerSecond", 429,
      "The namespace gets more events in a second than its quota permits.",
      "Send the same request again after the seconds in `Retry-After`, or raise the quota "

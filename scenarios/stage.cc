@@ -26,6 +26,7 @@ Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
   std::unique_ptr<Stage> stage(new Stage(std::move(parts)));
   StageParts& given = stage->parts_;
   stage->environment_ = TRY(Environment::open(given.folder, given.store));
+  if (given.log != nullptr) stage->environment_->lead(*given.log);
   stage->processor_ =
       std::make_unique<Processor>(ProcessorParts{.engine = {.environment = *stage->environment_,
                                                             .clock = given.clock,

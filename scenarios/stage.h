@@ -40,6 +40,7 @@ struct StageParts {
   IdMaker make_id;
   std::string id_key = {};  ///< see Lookup::id_key
   EnvironmentOptions store;
+  CommitLog* log = nullptr;  ///< leads the store (Environment::lead()); null: nothing does
   IntakeLimits intake;
   ProcessorOptions processor;
   std::function<bool()> give_up;  ///< called by run_until_idle() in each round; may be empty

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "orchestrator/check/checker.h"
+#include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/rows/archive_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/identity.h"
@@ -180,6 +181,8 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     }
   } else if (key == "store") {
     decode(place, value, decode_store_identity);
+  } else if (key == kLogKey) {
+    decode(place, value, decode_log_position);
   } else if (key.starts_with(kCounterKey) && key.size() == kCounterKey.size() + 1 &&
              key.back() >= 'a' && key.back() < 'a' + static_cast<char>(counters_.size())) {
     const auto last = number();

@@ -51,7 +51,8 @@ Result<StoreReport> Checker::run() {
       add(StoreFault::kTreeMissing, {table, {}}, "the tree is missing, with all its rows");
     }
   }
-  const Status known = check_known_format(view_);
+  const Status known =
+      options_.accepts_cluster ? check_known_numbers(view_) : check_known_format(view_);
   if (!known && !note_failed_read(Table::kMeta)) {
     // A damaged row of `meta` has a finding, and so has the format 0.
     const bool has_finding = format_.value_or(0) == 0 || is_damaged_row(known.error());

@@ -34,6 +34,8 @@ struct StoreCheckOptions {
   bool has_key = true;
   /// Whether a server has used the store: then the store has an identity (identity.h).
   bool had_server = false;
+  /// Whether the store may belong to a cluster. If not, such a store is refused.
+  bool accepts_cluster = false;
   /// Whether the files have the tree of that table; empty: they have all trees.
   std::function<bool(Table table)> has_tree;
   /// The names of the trees of the files that belong to no table (LmdbFile::unknown_trees()).

@@ -43,6 +43,13 @@ Status restore_grouped(EngineState& engine, const std::vector<uint64_t>& numbers
 
 }  // namespace
 
+bool ends_engine(const Error& error) {
+  for (const char* const code : {"store.sync", "log.deposed", "log.lost", "log.closed"}) {
+    if (error.code == code) return true;
+  }
+  return false;
+}
+
 Status undo(EngineState& engine) {
   engine.tx.drop();
   TRY(engine.outbox.forget_batch(engine.tx, engine.damages.noting()));

@@ -7,6 +7,10 @@
 
 namespace millrace {
 
+/// Whether the engine must end after a commit that failed with this error: the state of the disk is
+/// not known, or this node is not the active of its cluster any more (CommitLog::append()).
+bool ends_engine(const Error& error);
+
 /// Reverts the changes of the current batch. Of the instances, undo() reads again only those that
 /// the batch had loaded; undo() reads the small lists (names, instance messages, acked messages)
 /// completely. Errors: those of the store; after an error the whole store must be loaded again

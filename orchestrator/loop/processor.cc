@@ -47,7 +47,8 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
       engine_(parts_.engine, options.engine, intake_),
       pressure_(parts_.engine.environment, options.marks),
       applier_(engine_, intake_),
-      end_waiters_(parts_.engine.environment, engine_.catalog) {}
+      end_waiters_(parts_.engine.environment, engine_.catalog),
+      on_log_error_(std::move(options.on_log_error)) {}
 
 Processor::~Processor() { stop(); }
 
@@ -138,7 +139,7 @@ void Processor::run() {
   name_thread("engine");
   run_promptly();
   const SignalStack stack;
-  while (true) {
+  while (!has_ended_) {
     auto wake = next_wake();
     const bool at_rest = engine_.outbox.idle() && wake != Duration(0);
     if (engine_.outbox.in_flight() > 0) wake = std::min(wake.value_or(kAckDelay), kAckDelay);
@@ -151,6 +152,7 @@ void Processor::run() {
 
 std::optional<Duration> Processor::next_wake() const {
   std::optional<Duration> next;
+  if (has_ended_) return next;
   const auto sooner = [&](Duration wait) {
     wait = std::max(wait, Duration(0));
     next = std::min(next.value_or(wait), wait);
@@ -205,7 +207,7 @@ void Processor::measure_pressure() {
 }
 
 bool Processor::turn() {
-  if (retry_at_ && !is_due()) return false;
+  if (has_ended_ || (retry_at_ && !is_due())) return false;
   const TimePoint now = std::max(time_, engine_.clock.now());
   measure_pressure();
   Work work = take_work();
@@ -231,6 +233,7 @@ bool Processor::turn() {
     finish(work.stream_changes, *std::move(outcome));
   } else {
     lose_batch(std::move(work), outcome.error());
+    if (has_ended_) return true;
   }
   engine_.crash_note.end();
   send_backlog();
@@ -405,12 +408,7 @@ void Processor::send_backlog() {
 
 /// Refuses the commands of a lost batch; its other inputs are tried again.
 void Processor::lose_batch(Work work, const Error& error) {
-  if (error.code == "store.sync") {
-    spdlog::critical("{}; the state on disk is unknown, so this process stops; a restart recovers",
-                     error.message);
-    engine_.crash_note.end();  // a fault of the disk ends the process, and not a fault of an input
-    std::abort();
-  }
+  if (ends_engine(error)) return end(work, error);
   spdlog::error(
       "a batch could not be written, so its commands are refused and its other inputs are applied "
       "again: {}",
@@ -467,6 +465,7 @@ void Processor::make_room(Work& work) {
 
   Result<BatchOutcome> outcome = commit(applier_.make_room(room, time_), Limit::kPassed);
   if (outcome) return finish(room.stream_changes, *std::move(outcome));
+  if (ends_engine(outcome.error())) return end(room, outcome.error());
   spdlog::error("no space could be freed in the store: {}", outcome.error().message);
   forget_batch(room);
   move_all(room.commands, work.commands);

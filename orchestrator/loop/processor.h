@@ -36,6 +36,10 @@ namespace millrace {
 struct ProcessorOptions {
   EngineOptions engine;
   Marks marks;
+  /// Called on the engine thread when a commit fails with an error of CommitLog::append(). The
+  /// engine has ended then: it changes, performs and sends nothing more, and the process must start
+  /// again. Empty: the process ends.
+  std::function<void(const Error&)> on_log_error;
 };
 
 /// The objects that the processor needs; all outlive it.
@@ -102,6 +106,9 @@ class Processor {
   void finish(const std::vector<StreamChange>& changes, BatchOutcome outcome);
   void send_backlog();
 
+  /// Ends the engine. Commands of `work` are refused with `error`.
+  void end(const Work& work, const Error& error);
+
   // Called after a batch that did not reach the disk.
   void lose_batch(Work work, const Error& error);
   void forget_batch(Work& work);
@@ -138,6 +145,8 @@ class Processor {
   std::optional<Duration> resend_at_;  ///< as Clock::elapsed(); when failed reads are retried
   std::optional<Error> lost_;          ///< why the last batch is not on disk
   std::optional<Error> unsent_;        ///< why something to be sent could not be read
+  const std::function<void(const Error&)> on_log_error_;
+  bool has_ended_ = false;  ///< end() was called: no further turn does anything
 
   std::atomic<bool> loaded_ = false;
   StartProgress progress_;  ///< of load()

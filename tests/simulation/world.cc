@@ -153,6 +153,7 @@ Status World::try_recover() {
                             .make_id = make_id,
                             .id_key = options_.id_key,
                             .store = options_.store,
+                            .log = options_.log,
                             .intake = options_.intake,
                             .processor = options_.processor}));
   return {};

@@ -94,6 +94,7 @@ class TestReceivers final : public WebhookSender {
 
 struct WorldOptions {
   EnvironmentOptions store;  ///< checkpoints_at_close is always false
+  CommitLog* log = nullptr;  ///< of the next process; see StageParts
   IntakeLimits intake;
   ProcessorOptions processor;
   uint64_t seed = 1;

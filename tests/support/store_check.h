@@ -10,7 +10,7 @@
 namespace millrace {
 
 /// The options of store checks in tests: those of millrace itself, but each definition is loaded
-/// only once in a process.
+/// only once in a process, and the store may belong to a cluster.
 StoreCheckOptions test_check_options();
 
 /// Checks the rows of `view`. Findings are reported with `when`.

@@ -2,6 +2,7 @@
 // reads.
 #include "orchestrator/check/checker.h"
 
+#include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 #include "tests/unit/check/check_fixture.h"
@@ -85,6 +86,14 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrOfACluster) {
     tx->erase(Table::kMeta, one.key);
     tx->put(Table::kMeta, kFormatKey, rows::key_of(kStoreFormat));
   }
+}
+
+TEST_F(CheckerTest, ChecksTheStoreOfAClusterIfItMayBeOne) {
+  options.accepts_cluster = true;
+  tx->put(Table::kMeta, kLogKey, encode(LogPosition{.sequence = 1, .name = {1, 1, {}}}));
+  EXPECT_THAT(found(), IsEmpty());
+  tx->put(Table::kMeta, kLogKey, "any");
+  EXPECT_THAT(found(), ElementsAre(HasSubstr("the position in the log is damaged")));
 }
 
 TEST_F(CheckerTest, FindsAMissingTreeThatTheFormatOfTheStoreRequires) {
