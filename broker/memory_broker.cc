@@ -32,6 +32,10 @@ void MemoryBroker::start(const Cursor& cursor, DeliverySink& sink) {
 
 void MemoryBroker::stop() { sink_ = nullptr; }
 
+void MemoryBroker::stop(const DeliverySink& sink) {
+  if (sink_ == &sink) stop();
+}
+
 void MemoryBroker::publish(NatsMessage message, Done done) {
   InFlight flight{.message = std::move(message), .done = std::move(done)};
   flight.fate = decide_ ? decide_(flight.message) : PublishFate();

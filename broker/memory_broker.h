@@ -52,6 +52,8 @@ class MemoryBroker : public Publisher {
   /// As JetStreamEvents::start() and stop(), but deliveries happen in pump().
   void start(const Cursor& cursor, DeliverySink& sink);
   void stop();
+  /// Stops the deliveries to `sink`, unless another sink has replaced it.
+  void stop(const DeliverySink& sink);
 
   // Publisher: outside pump() nothing is stored and no `done` is called.
   void publish(NatsMessage message, Done done) override;

@@ -56,7 +56,7 @@ Archiver Stage::archiver() {
   };
 }
 
-Stage::~Stage() { parts_.broker.stop(); }
+Stage::~Stage() { parts_.broker.stop(intake_); }
 
 bool Stage::step(size_t most) {
   const bool moved = parts_.broker.pump(most);

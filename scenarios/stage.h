@@ -18,6 +18,7 @@
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/loop/metrics.h"
 #include "orchestrator/loop/processor.h"
+#include "orchestrator/ports/commit_log.h"
 #include "orchestrator/service/early_event_search.h"
 #include "orchestrator/service/queries.h"
 #include "scenarios/acted_functions.h"

@@ -2,9 +2,7 @@
 // determines everything: MILLRACE_SEED=… repeats the run of a printed seed, MILLRACE_SEEDS=… sets
 // the number of seeds, and MILLRACE_STEPS=… sets the number of steps.
 #include <algorithm>
-#include <cstdlib>
 #include <map>
-#include <numeric>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,24 +11,12 @@
 
 #include "tests/simulation/random_simulation.h"
 #include "tests/support/campaign.h"
+#include "tests/support/seeds.h"
 
 namespace millrace {
 namespace {
 
-uint64_t from_environment(const char* name, uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-const uint64_t kSteps = from_environment("MILLRACE_STEPS", 3'000);
-
-/// The seed in MILLRACE_SEED; if it is not set, `count` seeds from 1 on.
-std::vector<uint64_t> seeds(uint64_t count) {
-  if (const uint64_t seed = from_environment("MILLRACE_SEED", 0); seed != 0) return {seed};
-  std::vector<uint64_t> all(from_environment("MILLRACE_SEEDS", count));
-  std::iota(all.begin(), all.end(), 1);
-  return all;
-}
+const uint64_t kSteps = number_from_environment("MILLRACE_STEPS", 3'000);
 
 TEST(RandomFaults, LoseNothingAndRepeatNothing) {
   Campaign campaign("random faults in simulation", "all events applied once, in order and in time");

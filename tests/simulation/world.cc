@@ -69,33 +69,27 @@ EvaluationResult TestEvaluator::run(const Evaluation& evaluation) const {
   return results;
 }
 
+Event outside_event(std::string type, std::string id, const Json& data,
+                    std::map<std::string, AttributeValue> extensions) {
+  Event event{.id = std::move(id), .source = "/test", .type = std::move(type)};
+  event.extensions = std::move(extensions);
+  if (!data.is_null()) {
+    event.datacontenttype = "application/json";
+    event.data = dump_json(data);
+  }
+  return event;
+}
+
+std::vector<Event> events_in(const MemoryBroker& broker, std::string_view type) {
+  std::vector<Event> events;
+  for (const auto& stored : broker.events()) {
+    Result<Event> event = decode_nats(stored.message);
+    if (event && event->type == type) events.push_back(std::move(*event));
+  }
+  return events;
+}
+
 // World.
-
-/// A publisher that sends nothing after its process has died, and drops the broker's answers that
-/// come after that.
-class World::Outlet final : public Publisher {
- public:
-  explicit Outlet(MemoryBroker& broker) : broker_(broker) {}
-
-  void publish(NatsMessage message, Done done) override {
-    if (*alive_) broker_.publish(std::move(message), guard<Result<PublishAck>>(std::move(done)));
-  }
-
-  /// Wraps `done` in a function that does nothing if its process has died.
-  template <class T>
-  std::function<void(T)> guard(std::function<void(T)> done) {
-    return [alive = alive_, done = std::move(done)](T value) {
-      if (*alive) done(std::move(value));
-    };
-  }
-
-  bool alive() const { return *alive_; }
-  void die() { *alive_ = false; }
-
- private:
-  MemoryBroker& broker_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-};
 
 World::World(WorldOptions options)
     : options_(options), folder_(fast_folder()), random_(options.seed) {
@@ -124,7 +118,7 @@ void World::return_to_copied_store() {
 
 Status World::try_recover() {
   CHECK(!alive());
-  outlet_ = std::make_unique<Outlet>(broker);
+  outlet_ = std::make_unique<ProcessOutlet>(broker);
   options_.store.checkpoints_at_close = false;  // a process that dies makes no checkpoint
   options_.store.waits_for_checkpoints = waits_for_checkpoints;
   const auto make_id = [this](TimePoint now) {
@@ -247,15 +241,9 @@ void World::publish(const Event& event, std::string_view ns) {
   broker.inject(message_to_publish("the key of another publisher", ns, event));
 }
 
-void World::publish(std::string type, std::string id, Json data,
+void World::publish(std::string type, std::string id, const Json& data,
                     std::map<std::string, AttributeValue> extensions) {
-  Event event{.id = std::move(id), .source = "/test", .type = std::move(type)};
-  event.extensions = std::move(extensions);
-  if (!data.is_null()) {
-    event.datacontenttype = "application/json";
-    event.data = dump_json(data);
-  }
-  publish(event);
+  publish(outside_event(std::move(type), std::move(id), data, std::move(extensions)));
 }
 
 void World::run_until_idle() { must_have(stage_->run_until_idle()); }
@@ -309,15 +297,6 @@ std::vector<std::string> World::dead_letters() const {
     reasons.push_back(reason == nullptr ? "" : *reason);
   }
   return reasons;
-}
-
-std::vector<Event> World::events(std::string_view type) const {
-  std::vector<Event> events;
-  for (const auto& stored : broker.events()) {
-    Result<Event> event = decode_nats(stored.message);
-    if (event && event->type == type) events.push_back(std::move(*event));
-  }
-  return events;
 }
 
 double World::metric(std::string_view name) const {

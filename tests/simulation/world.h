@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/stage.h"
+#include "tests/simulation/process_outlet.h"
 #include "tests/support/folder.h"
 
 namespace millrace {
@@ -72,6 +73,13 @@ class TestEvaluator {
   bool held_ = false;
   size_t asked_ = 0;
 };
+
+/// An event that no millrace publishes. `data` may be null.
+Event outside_event(std::string type, std::string id, const Json& data,
+                    std::map<std::string, AttributeValue> extensions);
+
+/// The events of that type in the event stream, in order.
+std::vector<Event> events_in(const MemoryBroker& broker, std::string_view type);
 
 /// Replaces the receivers of webhooks: a function of the test answers each event.
 class TestReceivers final : public WebhookSender {
@@ -141,7 +149,7 @@ class World {
   /// Stores an event in the event stream, as a publisher other than millrace does. The engine reads
   /// it later.
   void publish(const Event& event, std::string_view ns = "default");
-  void publish(std::string type, std::string id, Json data = nullptr,
+  void publish(std::string type, std::string id, const Json& data = nullptr,
                std::map<std::string, AttributeValue> extensions = {});
 
   // Time.
@@ -204,7 +212,7 @@ class World {
   /// The reasons of the dead letters that the broker has, in order.
   std::vector<std::string> dead_letters() const;
   /// The events of that type in the event stream, in order.
-  std::vector<Event> events(std::string_view type) const;
+  std::vector<Event> events(std::string_view type) const { return events_in(broker, type); }
   /// The value of a metric, such as `millrace_listeners`.
   double metric(std::string_view name) const;
   /// The bytes of all rows of the store, after a checkpoint.
@@ -219,15 +227,13 @@ class World {
   Environment& environment() const { return stage_->environment(); }
 
  private:
-  class Outlet;  ///< the publisher of one process
-
   WorldOptions options_;
   Folder folder_;
   std::filesystem::path store_ = folder_.path();  ///< another folder after copy_store_to()
   std::filesystem::path copied_;                  ///< the folder that was copied last
   std::mt19937_64 random_;
   uint32_t last_id_ = 0;
-  std::unique_ptr<Outlet> outlet_;
+  std::unique_ptr<ProcessOutlet> outlet_;
   std::unique_ptr<Stage> stage_;
 };
 

@@ -211,6 +211,21 @@ TEST_F(MemoryBrokerTest, DeliversFromTheFirstMessageAfterItsStreamWasCreatedAgai
   EXPECT_NE(opened[0].position.stream_created, opened[1].position.stream_created);
 }
 
+TEST_F(MemoryBrokerTest, KeepsDeliveringToASinkThatHasReplacedTheOneThatStops) {
+  CollectingSink before;
+  broker_.start({}, before);
+  broker_.stop();
+  broker_.start({}, sink_);
+  broker_.stop(before);
+  publish("a");
+  pump_all();
+  EXPECT_EQ(delivered(), (Words{"opened", "a", "caught-up"}));
+  broker_.stop(sink_);
+  publish("b");
+  pump_all();
+  EXPECT_EQ(delivered(), Words());
+}
+
 TEST_F(MemoryBrokerTest, ContinuesAfterTheCursorAndSkipsDroppedMessages) {
   for (const char* id : {"a", "b", "c", "d"}) broker_.inject({kEventSubject, {}, event_json(id)});
   broker_.start({}, sink_);
