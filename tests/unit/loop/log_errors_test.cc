@@ -20,6 +20,7 @@ namespace millrace {
 namespace {
 
 using std::chrono::minutes;
+using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -113,7 +114,7 @@ TEST(LogErrors, EndTheEngineAlsoWhileItMakesRoom) {
   led.depose();
   const Answered cancelled =
       world.command(CancelInstance{.ns = "default", .instance = *parse_instance_id(id)});
-  world.run_until_idle();
+  world.run_for(seconds(2));
   EXPECT_EQ(answer_code(cancelled), "log.deposed");
   EXPECT_THAT(led.errors, ElementsAre("log.deposed"));
   EXPECT_EQ(world.status(id), "waiting");

@@ -1,0 +1,382 @@
+// Random work on the nodes of a cluster, under random faults: nodes die at any moment, pause and
+// take over while another one takes itself for the active, and clocks differ by minutes. Then the
+// faults end and the results are checked. A seed determines everything (seeds.h); MILLRACE_STEPS=…
+// sets the number of steps.
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cloudevents/headers.h"
+#include "tests/simulation/answer_code.h"
+#include "tests/simulation/cluster_world.h"
+#include "tests/support/campaign.h"
+#include "tests/support/seeds.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+
+constexpr int kDefaultSteps = 600;
+const int kClusterSteps =
+    static_cast<int>(number_from_environment("MILLRACE_STEPS", kDefaultSteps));
+
+/// Each tick starts one instance, whose event starts one instance that waits for a timer.
+constexpr const char* kCounts = R"(
+id: counts
+start: {type: event, event: {type: tick}}
+states:
+- {id: say, type: generateEvent, event: {type: counted, source: /counts, data: 'jq({n: .tick.n})'}}
+)";
+constexpr const char* kSinks = R"(
+id: sinks
+start: {type: event, event: {type: counted}}
+states:
+- {id: rest, type: delay, duration: PT5S}
+)";
+
+/// A workflow that a client starts: it evaluates a jq program, and waits until it is paid.
+constexpr const char* kOrdered = R"(
+id: ordered
+states:
+- {id: judge, type: noop, transform: jq(think), transition: wait}
+- id: wait
+  type: consumeEvent
+  event: {type: paid, context: {order: jq(.order)}}
+  transition: say
+- {id: say, type: generateEvent, event: {type: delivered, source: /ordered, data: 'jq({order: .order})'}}
+)";
+
+/// What the faults of a run have led to.
+struct FaultCounts {
+  int epochs = 0;
+  std::map<std::string, int> ends;  ///< of engines, by the code of the error
+  int orders = 0;
+};
+
+class ClusterSimulation {
+ public:
+  explicit ClusterSimulation(uint64_t seed)
+      : random_(seed), world_(offsets(), seed), paused_(world_.size()) {
+    for (size_t i = 0; i < world_.size(); ++i) {
+      node(i).evaluator.define("think", [](const Json& input) -> QueryResult { return input; });
+    }
+    EXPECT_TRUE(node(0).take_over());
+    for (const char* const text : {kCounts, kSinks, kOrdered}) {
+      const Answered answered = node(0).command(World::application(text));
+      node(0).run_until_idle();
+      EXPECT_EQ(answer_code(answered), "ok");
+    }
+    for (size_t i = 0; i < world_.size(); ++i) node(i).evaluator.hold();
+    world_.change_store_options = [this](EnvironmentOptions& options) {
+      if (one_in(2)) options.checkpoint_bytes = below(100'000);
+    };
+    world_.log.decide_fates([this] { return append_fate(); });
+    world_.broker.decide_fates([this](const NatsMessage&) { return publish_fate(); });
+  }
+
+  void run(int steps) {
+    for (int i = 0; i < steps && !testing::Test::HasFatalFailure(); ++i) step();
+  }
+
+  /// Ends the faults, and runs one active until the world is idle.
+  void run_to_rest() {
+    world_.log.decide_fates({});
+    world_.broker.decide_fates({});
+    world_.broker.reconnect();
+    for (size_t i = 0; i < world_.size(); ++i) {
+      node(i).restart();
+      node(i).evaluator.release();
+    }
+    active_ = below(world_.size());
+    node(active_).follow();
+    ASSERT_TRUE(node(active_).take_over());
+    world_.run_for(node(active_), hours(1));
+    for (auto& [key, order] : orders_) {
+      note_answers(order);
+      if (!order.ids.empty()) continue;
+      order.asked.push_back(node(active_).start("ordered", {{"order", key}}, key));
+      node(active_).run_until_idle();
+      EXPECT_EQ(answer_code(order.asked.back()), "ok");
+    }
+    for (const auto& [key, order] : orders_) {
+      world_.publish("paid", "paid-" + key, {{"order", key}}, {{"order", key}});
+    }
+    world_.run_for(node(active_), hours(1));
+  }
+
+  void check() {
+    check_stores();
+    check_ticks("counts", "tick");
+    check_ticks("sinks", "counted");
+    check_orders();
+  }
+
+  FaultCounts counts() {
+    FaultCounts counts;
+    for (const auto& message : world_.log.messages()) counts.epochs += message.is_commit() ? 0 : 1;
+    for (size_t i = 0; i < world_.size(); ++i) {
+      for (const auto& [code, times] : node(i).ends) counts.ends[code] += times;
+    }
+    counts.orders = static_cast<int>(orders_.size());
+    return counts;
+  }
+
+ private:
+  /// What a client has asked for under one key.
+  struct Order {
+    std::vector<Answered> asked;  ///< each time that the client has asked
+    std::set<std::string> ids;    ///< of the instance, as acknowledged
+  };
+
+  uint64_t below(uint64_t bound) { return random_() % bound; }
+  bool one_in(uint64_t number) { return below(number) == 0; }
+
+  /// Two or three nodes, whose clocks differ by minutes.
+  std::vector<Duration> offsets() {
+    std::vector<Duration> made(2 + below(2));
+    for (Duration& one : made) one = Duration(below(600'000)) - Duration(300'000);
+    return made;
+  }
+
+  ClusterNode& node(size_t index) { return world_.node(index); }
+
+  /// A random node that is active, or a standby, and is not paused; null: the one that was chosen
+  /// is not.
+  ClusterNode* choose(bool is_active) {
+    const size_t index = below(world_.size());
+    if (paused_[index]) return nullptr;
+    return node(index).is_active() == is_active ? &node(index) : nullptr;
+  }
+
+  AppendFate append_fate() {
+    AppendFate fate;
+    fate.is_stored = !one_in(25);
+    fate.is_acked = !one_in(25);
+    if (!is_nested_ && one_in(12)) {
+      fate.meanwhile = [this] {
+        is_nested_ = true;
+        if (ClusterNode* const other = choose(false)) {
+          other->follow();
+          other->take_over();
+        }
+        is_nested_ = false;
+      };
+    }
+    return fate;
+  }
+
+  PublishFate publish_fate() {
+    PublishFate fate;
+    if (!one_in(4)) return fate;
+    fate.arrives = !one_in(4);
+    fate.acked = !one_in(4);
+    fate.twice = one_in(4);
+    fate.delay = static_cast<int>(below(5));
+    fate.ack_delay = static_cast<int>(below(5));
+    return fate;
+  }
+
+  void step() {
+    switch (below(24)) {
+      case 0:
+      case 1:
+      case 2:
+        ++ticks_;
+        return world_.publish("tick", fmt::format("tick-{}", ticks_), Json{{"n", ticks_}});
+      case 3:
+      case 4:
+        return order();
+      case 5:
+      case 6:
+      case 7:
+      case 8:
+      case 9:
+      case 10:
+        return run_active();
+      case 11:
+      case 12:
+        if (ClusterNode* const active = choose(true)) active->turn();
+        return;
+      case 13:
+      case 14:
+        if (ClusterNode* const standby = choose(false)) standby->follow(1 + below(8));
+        return;
+      case 15:
+      case 16:
+        return take_over();
+      case 17:
+        return evaluate();
+      case 18:
+      case 19:
+        return world_.advance(Duration(below(one_in(6) ? 20'000 : 500)));
+      case 20:
+        return die();
+      case 21: {
+        const size_t index = below(world_.size());
+        paused_[index] = !paused_[index] && one_in(2);
+        return;
+      }
+      case 22:
+        if (one_in(4)) world_.broker.disconnect();
+        if (one_in(2)) world_.broker.reconnect();
+        return;
+      default:
+        if (one_in(8)) node(below(world_.size())).clock.jump(Duration(below(60'000)));
+        return node(below(world_.size())).expect_rows_of_log();
+    }
+  }
+
+  void run_active() {
+    ClusterNode* const active = choose(true);
+    for (uint64_t rounds = 1 + below(4); active != nullptr && rounds > 0; --rounds) {
+      if (active->is_active()) active->step(1 + below(16));
+    }
+  }
+
+  /// A client starts an instance, or asks again for one that no node has acknowledged.
+  void order() {
+    ClusterNode* const active = choose(true);
+    if (active == nullptr) return;
+    for (auto& [key, order] : orders_) {
+      note_answers(order);
+      if (!order.ids.empty() || !one_in(3)) continue;
+      order.asked.push_back(active->start("ordered", {{"order", key}}, key));
+      return;
+    }
+    const std::string key = fmt::format("o{}", orders_.size() + 1);
+    orders_[key].asked.push_back(active->start("ordered", {{"order", key}}, key));
+  }
+
+  static void note_answers(Order& order) {
+    for (const Answered& answered : order.asked) {
+      if (answer_code(answered) != "ok") continue;
+      order.ids.insert((**answered).value()["id"].get<std::string>());
+    }
+  }
+
+  void take_over() {
+    ClusterNode* const standby = choose(false);
+    if (standby == nullptr) return;
+    standby->follow();
+    if (!one_in(3)) standby->take_over();
+  }
+
+  void evaluate() {
+    ClusterNode* const active = choose(true);
+    if (active == nullptr || active->evaluator.waiting() == 0) return;
+    active->evaluator.answer(below(active->evaluator.waiting()));
+  }
+
+  void die() {
+    ClusterNode& dying = node(below(world_.size()));
+    if (dying.is_active() && one_in(2)) {
+      dying.crash_after_commit();
+    } else {
+      dying.crash();
+    }
+    dying.recover();
+  }
+
+  // Checks.
+
+  void check_stores() {
+    world_.expect_sound_log();
+    for (size_t i = 0; i < world_.size(); ++i) {
+      if (i != active_) node(i).follow();
+      EXPECT_EQ(node(i).position(), world_.log.last_commit());
+      node(i).expect_rows_of_log();
+      EXPECT_TRUE(node(i).rows() == node(active_).rows()) << "node " << i;
+    }
+  }
+
+  std::vector<Json> instances_of(std::string_view workflow) {
+    Stage& stage = node(active_).stage();
+    std::vector<Json> all;
+    for (const Json& item : stage.instances(workflow).value()) {
+      all.push_back(stage.instance(item["id"].get<std::string>()).value());
+      EXPECT_EQ(all.back()["status"], "complete") << all.back().dump();
+    }
+    return all;
+  }
+
+  /// Checks that each tick has led to one instance of the workflow.
+  void check_ticks(std::string_view workflow, const std::string& type) {
+    std::vector<int> counted;
+    for (const Json& instance : instances_of(workflow)) {
+      counted.push_back(instance["input"][type]["n"].get<int>());
+    }
+    std::sort(counted.begin(), counted.end());
+    std::vector<int> expected;
+    for (int n = 1; n <= ticks_; ++n) expected.push_back(n);
+    EXPECT_EQ(counted, expected) << workflow;
+  }
+
+  /// Checks that each order was started once, as it was acknowledged, and delivered once.
+  void check_orders() {
+    std::map<std::string, std::set<std::string>> started;
+    for (const Json& instance : instances_of("ordered")) {
+      started[instance["input"]["order"].get<std::string>()].insert(
+          instance["id"].get<std::string>());
+    }
+    EXPECT_EQ(started.size(), orders_.size());
+    for (auto& [key, order] : orders_) {
+      note_answers(order);
+      EXPECT_EQ(order.ids.size(), 1U) << key << " was acknowledged under several ids";
+      EXPECT_EQ(started[key], order.ids) << key;
+    }
+    std::map<std::string, std::set<std::string>> delivered;
+    for (const Event& event : events_in(world_.broker, "delivered")) {
+      delivered[payload(event)["order"].get<std::string>()].insert(event.id);
+    }
+    EXPECT_EQ(delivered.size(), orders_.size());
+    for (const auto& [key, ids] : delivered) EXPECT_EQ(ids.size(), 1U) << key;
+  }
+
+  std::mt19937_64 random_;
+  ClusterWorld world_;
+  std::vector<bool> paused_;
+  std::map<std::string, Order> orders_;
+  size_t active_ = 0;  ///< the active at the end
+  int ticks_ = 0;
+  bool is_nested_ = false;
+};
+
+TEST(RandomClusterFaults, LoseNothingAndCountNothingTwice) {
+  constexpr uint64_t kSeeds = 6;
+  Campaign campaign("random faults in a simulated cluster",
+                    "all stores have the same rows, each event and command counts once");
+  FaultCounts all;
+  const auto chosen = seeds(kSeeds);
+  for (const uint64_t seed : chosen) {
+    campaign.run(fmt::format("MILLRACE_SEED={}", seed), [&] {
+      ClusterSimulation simulation(seed);
+      simulation.run(kClusterSteps);
+      if (testing::Test::HasFailure()) return;
+      simulation.run_to_rest();
+      if (testing::Test::HasFatalFailure()) return;
+      simulation.check();
+      const FaultCounts counts = simulation.counts();
+      all.epochs += counts.epochs;
+      all.orders += counts.orders;
+      for (const auto& [code, times] : counts.ends) all.ends[code] += times;
+    });
+    if (testing::Test::HasFailure()) return;
+  }
+  if (chosen.size() < kSeeds || kClusterSteps < kDefaultSteps) return;
+  EXPECT_GT(all.epochs, 25);
+  EXPECT_GT(all.orders, 15);
+  EXPECT_GT(all.ends["log.deposed"], 4);
+  EXPECT_GT(all.ends["log.closed"], 4);
+}
+
+}  // namespace
+}  // namespace millrace

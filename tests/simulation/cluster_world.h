@@ -1,0 +1,142 @@
+// ClusterWorld: the nodes of a cluster on one log (tests/support/memory_log.h) and one broker. Each
+// node has a store and a clock of its own: all clocks advance together, each with its offset. A
+// node is down, a standby or an active; more than one node may take itself for the active. The
+// process of a node may die at any moment, also in a commit. Nothing happens outside the calls of
+// the test. For use by one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "orchestrator/store/log_follower.h"
+#include "scenarios/stage.h"
+#include "tests/simulation/process_outlet.h"
+#include "tests/simulation/world.h"
+#include "tests/support/all_rows.h"
+#include "tests/support/folder.h"
+#include "tests/support/memory_log.h"
+
+namespace millrace {
+
+class ClusterWorld;
+
+class ClusterNode {
+ public:
+  /// A standby with an empty store. `offset` is how much its wall clock is ahead of the broker's.
+  ClusterNode(ClusterWorld& world, uint8_t number, Duration offset);
+  ~ClusterNode();
+  ClusterNode(const ClusterNode&) = delete;
+  ClusterNode& operator=(const ClusterNode&) = delete;
+
+  VirtualClock clock;
+  TestEvaluator evaluator;
+
+  bool is_active() const { return stage_ != nullptr; }
+  bool is_standby() const { return follower_ != nullptr; }
+  /// Of an active.
+  Stage& stage() { return *stage_; }
+
+  // A standby.
+
+  /// Reads the log and applies `most` commits at most.
+  void follow(size_t most = SIZE_MAX);
+  /// Starts an epoch and an engine. Returns false if the log refuses that, because it has more than
+  /// this node has read, or refuses a commit of the start; the node is a standby then.
+  bool take_over();
+
+  // An active. If the log ends its engine, the process starts again, as a standby.
+
+  /// Runs one round: see Stage::step().
+  bool step(size_t most = 64);
+  /// Runs one turn of the engine alone: without messages of the broker.
+  void turn();
+  /// Runs until nothing more happens unless the clocks move.
+  void run_until_idle();
+  Answered command(Command command);
+  Answered start(const std::string& workflow, Json input, std::string key = "");
+
+  // Both.
+
+  /// The process dies, and its store is checked.
+  void crash();
+  /// An active dies in its next turn: after the commit, before the actions after the commit.
+  void crash_after_commit();
+  /// Starts a process, which is a standby, on the store of a dead one.
+  void recover();
+  void restart() { crash(), recover(); }
+
+  /// Every row of the store.
+  RowsByKey rows() const;
+  LogPosition position() const;
+  /// Expects the rows that the log gives up to the position of the store, byte for byte.
+  void expect_rows_of_log();
+
+  /// How often the log has ended an engine of this node, by the code of its error.
+  std::map<std::string, int> ends;
+
+ private:
+  EnvironmentOptions store_options();
+  const Environment& environment() const;
+  Result<std::unique_ptr<Stage>> open_stage();
+  void restart_if_ended();
+
+  ClusterWorld& world_;
+  const RandomName name_;
+  uint8_t incarnations_ = 0;
+  Folder folder_{fast_folder()};
+  uint64_t read_to_ = 0;        ///< the last sequence of the log that this node has read
+  std::optional<Error> ended_;  ///< why the log has ended the engine
+  std::unique_ptr<CommitLog> lead_;
+  std::unique_ptr<Environment> environment_;  ///< of a standby
+  std::unique_ptr<LogFollower> follower_;
+  std::unique_ptr<ProcessOutlet> outlet_;
+  std::unique_ptr<Stage> stage_;
+  RowsByKey log_rows_;  ///< what the log gives up to `log_rows_to_`
+  uint64_t log_rows_to_ = 0;
+};
+
+class ClusterWorld {
+ public:
+  /// A cluster of one node for each offset (ClusterNode), all of them standbys.
+  explicit ClusterWorld(const std::vector<Duration>& offsets, uint64_t seed = 1);
+
+  VirtualClock clock;
+  BrokersClock brokers_clock{clock};
+  MemoryBroker broker{brokers_clock};
+  MemoryLog log;
+  ActedFunctions functions{clock};
+  TestReceivers receivers;
+  /// Sets the options of each node's next store; may be empty.
+  std::function<void(EnvironmentOptions&)> change_store_options;
+
+  size_t size() const { return nodes_.size(); }
+  ClusterNode& node(size_t index) { return *nodes_[index]; }
+
+  /// The clocks of all nodes and of the broker.
+  void advance(Duration by);
+  /// Moves the clocks from one deadline of that active to the next, and runs it until idle at each.
+  void run_for(ClusterNode& active, Duration time);
+
+  /// Stores an event of another publisher in the event stream.
+  void publish(std::string type, std::string id, const Json& data,
+               std::map<std::string, AttributeValue> extensions = {});
+
+  /// Expects a log in which each epoch belongs to one incarnation, has its commits in order, and in
+  /// which engine time does not go back.
+  void expect_sound_log() const;
+
+  InstanceId make_id(TimePoint now);  ///< for the nodes
+
+ private:
+  std::mt19937_64 random_;
+  uint32_t last_id_ = 0;
+  std::vector<std::unique_ptr<ClusterNode>> nodes_;
+};
+
+}  // namespace millrace
