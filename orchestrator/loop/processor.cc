@@ -233,15 +233,14 @@ bool Processor::turn() {
     finish(work.stream_changes, *std::move(outcome));
   } else {
     lose_batch(std::move(work), outcome.error());
-    if (has_ended_) return true;
   }
   engine_.crash_note.end();
-  send_backlog();
+  if (!has_ended_) send_backlog();
   if (is_committed) report_turn(began);
   const Duration elapsed = engine_.clock.elapsed();
   end_waiters_.add(std::move(waiters), elapsed);
   end_waiters_.expire(elapsed);
-  measure_pressure();
+  if (!has_ended_) measure_pressure();
   return true;
 }
 

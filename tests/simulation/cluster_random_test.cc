@@ -154,7 +154,8 @@ class ClusterSimulation {
   ClusterNode* choose(bool is_active) {
     const size_t index = below(world_.size());
     if (paused_[index]) return nullptr;
-    return node(index).is_active() == is_active ? &node(index) : nullptr;
+    const bool fits = is_active ? node(index).is_active() : node(index).is_standby();
+    return fits ? &node(index) : nullptr;
   }
 
   AppendFate append_fate() {

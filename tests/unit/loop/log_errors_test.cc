@@ -82,8 +82,11 @@ TEST(LogErrors, EndTheEngineAndNotTheProcess) {
     refuse(led);
     const uint64_t length = led.log.last_sequence();
     const Answered refused = led.start("refused");
+    const std::string id = world.instances().at(0)["id"];
+    const Answered waits = world.wait_for_end(id, minutes(1));
     world.run_until_idle();
     EXPECT_EQ(answer_code(refused), code);
+    EXPECT_EQ(answer_code(waits), "ok") << "what is committed may be read";
     EXPECT_THAT(led.errors, ElementsAre(code));
     EXPECT_EQ(led.log.last_sequence(), length);
 
