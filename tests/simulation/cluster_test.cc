@@ -213,6 +213,34 @@ TEST_F(Cluster, PublishesOnceWhatTwoActivesSendOfOneCommit) {
   expect_equal_rows();
 }
 
+TEST_F(Cluster, StopsANodeThatHasMoreThanTheLogInsteadOfTwoHistories) {
+  begin({Duration(0), Duration(0)});
+  node(1).follow();
+  const uint64_t kept = world().log.last_sequence();
+  node(0).start("on-call", Json::object());
+  node(0).run_until_idle();
+  world().log.lose_tail(world().log.last_sequence() - kept);
+  const Answered answered = node(0).start("on-call", Json::object());
+  node(0).run_until_idle();
+  EXPECT_EQ(answer_code(answered), "log.lost");
+  EXPECT_THAT(node(0).ends, ElementsAre(testing::Pair("log.lost", 1)));
+  EXPECT_EQ(node(0).try_follow().error().code, "log.lost");
+  EXPECT_FALSE(node(0).take_over());
+
+  // The other node continues without the lost commits, and the node that has them stops.
+  const RowsByKey rows = node(0).rows();
+  node(1).follow();
+  ASSERT_TRUE(node(1).take_over());
+  while (world().log.last_sequence() < node(0).position().sequence) {
+    const Answered further = node(1).start("on-call", Json::object());
+    node(1).run_until_idle();
+    ASSERT_EQ(answer_code(further), "ok");
+  }
+  EXPECT_EQ(node(0).try_follow().error().code, "log.diverged");
+  EXPECT_EQ(node(0).rows(), rows);
+  world().expect_sound_log();
+}
+
 TEST_F(Cluster, KeepsEngineTimeWhenTheClockOfTheNextActiveIsBehind) {
   begin({minutes(3), -minutes(3)});
   ask(1);

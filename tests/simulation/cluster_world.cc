@@ -101,11 +101,16 @@ void ClusterNode::recover() {
 }
 
 void ClusterNode::follow(size_t most) {
-  CHECK(is_standby());
-  const std::vector<LogCommit> commits = value_of(world_.log.read(follower_->position(), most));
-  const Status done = follower_->apply(commits);
+  const Status done = try_follow(most);
   EXPECT_TRUE(done) << done.error().message;
-  if (done && commits.size() < most) read_to_ = world_.log.last_sequence();
+}
+
+Status ClusterNode::try_follow(size_t most) {
+  CHECK(is_standby());
+  const std::vector<LogCommit> commits = TRY(world_.log.read(follower_->position(), most));
+  TRY(follower_->apply(commits));
+  if (commits.size() < most) read_to_ = world_.log.last_sequence();
+  return {};
 }
 
 bool ClusterNode::take_over() {

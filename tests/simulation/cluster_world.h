@@ -46,6 +46,8 @@ class ClusterNode {
 
   /// Reads the log and applies `most` commits at most.
   void follow(size_t most = SIZE_MAX);
+  /// As follow(). Errors: those of MemoryLog::read() and of LogFollower::apply().
+  Status try_follow(size_t most = SIZE_MAX);
   /// Starts an epoch and an engine. Returns false if the log refuses that, because it has more than
   /// this node has read, or refuses a commit of the start; the node is a standby then.
   bool take_over();

@@ -212,6 +212,15 @@ class LostBatchTest : public EngineTest {
   size_t losses = 0;
 };
 
+TEST(CommitErrors, EndTheEngineIfNothingMayFollowTheCommit) {
+  for (const char* const code : {"store.sync", "log.deposed", "log.lost", "log.closed"}) {
+    EXPECT_TRUE(ends_engine(Error{code, "made to fail"})) << code;
+  }
+  for (const char* const code : {"store.full", "store.io", "store.corrupt", "log.diverged"}) {
+    EXPECT_FALSE(ends_engine(Error{code, "made to fail"})) << code;
+  }
+}
+
 TEST_F(LostBatchTest, LeavesCachesThatAreEqualToAFreshLoad) {
   run_all_inputs();
   ASSERT_FALSE(HasFatalFailure());
