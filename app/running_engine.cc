@@ -134,7 +134,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       events_(std::make_unique<JetStreamEvents>(*process_.reading, stream_settings())),
       archive_(process_.settings.data / kArchiveFolder, archive_lines(*environment_, queries_)),
       stored_events_(*process_.reading, process_.settings.streams),
-      early_events_(stored_events_, process_.clock),
+      early_events_(stored_events_, process_.clock, &early_event_feed_),
       processor_(processor_parts(),
                  {.engine = {.dedupe = {.time = process_.settings.bounds.dedupe_window,
                                         .events = process_.settings.bounds.dedupe_events},
@@ -292,7 +292,7 @@ OwnerSettings RunningEngine::owner_settings() {
 void RunningEngine::begin_owning() {
   const std::lock_guard lock(owning_);
   if (stops_) return;
-  events_->start(cursor_, intake_);
+  events_->start(cursor_, early_event_feed_);
   letter_retention_->start();
   service_.start_replays();
 }

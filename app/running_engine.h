@@ -25,6 +25,7 @@
 #include "orchestrator/loop/processor.h"
 #include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/service/dead_letter_retention.h"
+#include "orchestrator/service/early_event_feed.h"
 #include "orchestrator/service/early_event_thread.h"
 #include "orchestrator/service/local_service.h"
 #include "orchestrator/store/disk/environment.h"
@@ -84,6 +85,7 @@ class RunningEngine {
   Intake intake_;
   ArchiveThread archive_;
   JetStreamStoredEvents stored_events_;
+  EarlyEventFeed early_event_feed_{intake_};
   EarlyEventThread early_events_;
   Processor processor_;
   JetStreamStoredLetters stored_letters_;

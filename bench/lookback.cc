@@ -124,7 +124,7 @@ Result<int> lookback(const ModeArguments& arguments) {
   row("what", "figure", "aim of the 99th percentile");
   row("---", "---:", "---");
   const std::string url = site.broker->url();
-  // The first search reads the whole window from the event stream; later ones read what is new.
+  // The first search reads the whole window from the event stream; what comes later is fed.
   LookbackPlan only = plan;
   only.entries = 1;
   const std::vector<double> first = EarlyLoad(url, "first", only).run();

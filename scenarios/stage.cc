@@ -20,7 +20,10 @@ constexpr int kQuietRounds = 16;
 
 }  // namespace
 
-Stage::Stage(StageParts parts) : parts_(std::move(parts)), intake_(parts_.intake) {}
+Stage::Stage(StageParts parts)
+    : parts_(std::move(parts)),
+      intake_(parts_.intake),
+      early_events_(stored_events_, {}, parts_.feeds_searches ? &early_event_feed_ : nullptr) {}
 
 Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
   std::unique_ptr<Stage> stage(new Stage(std::move(parts)));
@@ -45,7 +48,7 @@ Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
                                   given.processor);
   TRY(cut_archives(TRY(Snapshot::take(*stage->environment_)), given.folder / kArchiveFolder));
   TRY(stage->processor_->load());
-  given.broker.start(stage->processor_->cursor(), stage->intake_);
+  given.broker.start(stage->processor_->cursor(), stage->early_event_feed_);
   return stage;
 }
 

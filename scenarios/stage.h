@@ -19,6 +19,7 @@
 #include "orchestrator/loop/metrics.h"
 #include "orchestrator/loop/processor.h"
 #include "orchestrator/ports/commit_log.h"
+#include "orchestrator/service/early_event_feed.h"
 #include "orchestrator/service/early_event_search.h"
 #include "orchestrator/service/queries.h"
 #include "scenarios/acted_functions.h"
@@ -44,6 +45,8 @@ struct StageParts {
   CommitLog* log = nullptr;  ///< leads the store (Environment::lead()); null: nothing does
   IntakeLimits intake;
   ProcessorOptions processor;
+  /// Whether the reader feeds the searches for early events; false: they read from the broker.
+  bool feeds_searches = true;
   std::function<bool()> give_up;  ///< called by run_until_idle() in each round; may be empty
 };
 
@@ -92,12 +95,13 @@ class Stage {
 
   StageParts parts_;
   MemoryStoredEvents stored_events_{parts_.broker};
-  EarlyEventSearch early_events_{stored_events_};
   Metrics metrics_;
   StartedTasks started_tasks_;
   DefinitionCache definitions_{load_stored};
   Queries queries_{definitions_, started_tasks_, parts_.clock};
   Intake intake_;
+  EarlyEventFeed early_event_feed_{intake_};
+  EarlyEventSearch early_events_;
   std::unique_ptr<Environment> environment_;
   std::unique_ptr<Processor> processor_;
 };

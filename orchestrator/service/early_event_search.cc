@@ -30,8 +30,8 @@ void EarlyEventSearch::Space::begin(const LookBack& first) {
   created = first.stream_created;
   since = needed_since(*this);
   read_to = 0;
-  has_read_all = false;
   checked_to = 0;
+  stretch = 0;
   complete = TimePoint::min();
 }
 
@@ -71,16 +71,6 @@ bool EarlyEventSearch::is_held_up() {
       spaces_, [this](auto& one) { return one.second.asked.empty() || is_held_up(one.second); });
 }
 
-bool EarlyEventSearch::has_caught_up() const {
-  return std::ranges::all_of(spaces_, [](const auto& one) {
-    const Space& space = one.second;
-    if (space.asked.empty()) return true;
-    const LookBack& first = space.asked.front().look_back;
-    return space.has_read_all && first.stream_created == space.created &&
-           first.until.sequence > space.read_to;
-  });
-}
-
 Status EarlyEventSearch::turn(Duration now) {
   const auto found = next_space();
   if (found == spaces_.end()) return {};
@@ -90,7 +80,10 @@ Status EarlyEventSearch::turn(Duration now) {
   space.used = now;
   const LookBack& first = space.asked.front().look_back;
   const TimePoint since = window_of(first);
+  bool is_asked = true;
   if (first.stream_created != 0) {
+    FedEvents fed;
+    if (first.stream_created == space.created && since >= space.cut) fed = take_fed(ns, space);
     // If all windows begin after what was read, the events in between are not read. Only the
     // longest window counts: what was read for it may all be older than the first one.
     const bool is_apart = since >= space.cut && !space.recent.empty() &&
@@ -99,15 +92,25 @@ Status EarlyEventSearch::turn(Duration now) {
     const bool is_covered = space.created == first.stream_created &&
                             (since >= space.since || since < space.cut) && !is_apart &&
                             !space.recent.is_full();
-    if (!is_covered) space.begin(first);
-    if (space.read_to < first.until.sequence && since >= space.cut) return read_page(ns, space);
-    if (TRY(has_lost_tail(space))) {
-      space.created = 0;  // the next turn begins again
-      return {};
+    if (!is_covered) {
+      space.begin(first);
+      if (feed_ != nullptr) feed_->follow(ns);
+      fed = take_fed(ns, space);
     }
-    if (space.checked_to < space.read_to) TRY(check_stream(space));
+    if (space.read_to < first.until.sequence && since >= space.cut) {
+      return read_page(ns, space, fed);
+    }
+    is_asked = !is_checked(space, fed);
+    if (is_asked) {
+      if (TRY(has_lost_tail(space))) {
+        space.created = 0;  // the next turn begins again
+        return {};
+      }
+      if (space.checked_to < space.read_to) TRY(check_stream(space, fed));
+      space.stretch = fed.continues ? fed.stretch : 0;
+    }
   }
-  return answer(space);
+  return answer(space, is_asked);
 }
 
 /// The time at which the longest of the windows of the stream begins that searches wait for, except
@@ -133,10 +136,45 @@ uint64_t EarlyEventSearch::needed_until(const Space& space) {
   return needed;
 }
 
+/// Adds what the reader has delivered since the latest read, if no event is missing in between.
+/// Returns what the feed has; without its events.
+FedEvents EarlyEventSearch::take_fed(const std::string& ns, Space& space) {
+  if (feed_ == nullptr) return {};
+  FedEvents fed = feed_->take(ns, space.created, space.read_to);
+  if (!fed.continues) return fed;
+  const bool was_checked = is_checked(space, fed);
+  for (FedEvent& one : std::exchange(fed.events, {})) {
+    if (one.stamped < space.since) continue;
+    if (space.recent.is_full()) {
+      space.created = 0;  // this turn begins again
+      return {};
+    }
+    space.recent.add(one.sequence, one.stamped, std::move(one.attributes));
+  }
+  if (space.read_to < fed.last) {
+    space.read_to = fed.last;
+    if (was_checked) {
+      space.checked_to = fed.last;
+      space.checked_stamp = fed.stamped;
+    }
+    bound(space);
+    drop_others(ns);
+  }
+  return fed;
+}
+
+/// Whether the reader would have noticed if the stream had lost anything since the latest check, so
+/// that the broker need not be asked: the same stretch of the stream has all that came since.
+bool EarlyEventSearch::is_checked(const Space& space, const FedEvents& fed) {
+  return fed.continues && space.stretch == fed.stretch && space.checked_to == space.read_to;
+}
+
 /// Reads the next events for the first search of the namespace, and in the same page what the
 /// searches behind it need: a page takes several requests to the broker, however few events it has.
-Status EarlyEventSearch::read_page(const std::string& ns, Space& space) {
-  const uint64_t last = needed_until(space);
+/// The pages end where the feed begins.
+Status EarlyEventSearch::read_page(const std::string& ns, Space& space, const FedEvents& fed) {
+  const bool is_before_feed = fed.created != 0 && fed.first > space.read_to + 1;
+  const uint64_t last = is_before_feed ? fed.first - 1 : needed_until(space);
   StoredEvents::Range range{.ns = ns, .first = space.read_to + 1, .last = last};
   if (space.recent.empty()) {
     space.since = std::max(space.since, needed_since(space));
@@ -146,8 +184,7 @@ Status EarlyEventSearch::read_page(const std::string& ns, Space& space) {
   for (StoredEvent& event : page.events) {
     if (event.stamped >= space.since) space.recent.add(std::move(event));
   }
-  space.has_read_all = page.next == 0;
-  space.read_to = space.has_read_all ? last : page.next - 1;
+  space.read_to = page.next == 0 ? last : page.next - 1;
   bound(space);
   drop_others(ns);
   return {};
@@ -171,9 +208,12 @@ Result<bool> EarlyEventSearch::has_lost_tail(const Space& space) {
 }
 
 /// Finds out whether the stream has lost events before they were read.
-Status EarlyEventSearch::check_stream(Space& space) {
+Status EarlyEventSearch::check_stream(Space& space, const FedEvents& fed) {
   const StreamSpan span = TRY(events_.span());
-  const auto stamped = TRY(stamp_of(space.read_to));
+  // A message that was fed is not asked for: should the stream have lost it by now, its stamp shows
+  // that when the reader has opened the stream again.
+  const bool is_fed = fed.continues && fed.stamped;
+  const auto stamped = is_fed ? fed.stamped : TRY(stamp_of(space.read_to));
   // The window of a stream that was replaced can no longer be read.
   if (span.created != space.created) space.recent.clear();
   // What was read at the first time may lack events that the stream had lost before; what was read
@@ -185,8 +225,10 @@ Status EarlyEventSearch::check_stream(Space& space) {
   return {};
 }
 
-/// Answers the searches at the front whose windows were read, some at once.
-Status EarlyEventSearch::answer(Space& space) {
+/// Answers the searches at the front whose windows were read, some at once. `is_asked`: the broker
+/// was asked in this turn what the stream has lost. Otherwise it is asked before a search fails:
+/// the stream may have lost its newest messages, and the reader has not noticed it yet.
+Status EarlyEventSearch::answer(Space& space, bool is_asked) {
   size_t used = 0;
   size_t given = given_bytes(space);
   while (used < kAnsweredAtOnce && !space.asked.empty() && given < limits_.given_bytes) {
@@ -210,6 +252,10 @@ Status EarlyEventSearch::answer(Space& space) {
           ++used;
           return fetch(at);
         }));
+        if (!found && !is_asked) {
+          space.stretch = 0;
+          return {};
+        }
       }
     }
     used += 1 + space.recent.take_looks() / kLooksOfAnAnswer;
@@ -266,12 +312,14 @@ void EarlyEventSearch::drop_others(const std::string& ns) {
     if (name == ns) continue;
     space.recent.clear();
     space.created = 0;
+    if (feed_ != nullptr) feed_->forget(name);
   }
 }
 
 void EarlyEventSearch::forget_unused(Duration now) {
   for (auto space = spaces_.begin(); space != spaces_.end();) {
     const bool is_unused = space->second.asked.empty() && now - space->second.used >= kKeptUnused;
+    if (is_unused && feed_ != nullptr) feed_->forget(space->first);
     space = is_unused ? spaces_.erase(space) : std::next(space);
   }
 }

@@ -1,6 +1,7 @@
 // EarlyEventSearch: finds early events for the states with `lookback`. It reads the window of a
-// namespace from the event stream once for all searches, and keeps it for the next ones. The work
-// is done in portions, in which the namespaces take turns. For use by one thread.
+// namespace from the event stream once for all searches, and keeps it for the next ones. What comes
+// after the window is fed by the reader of the event stream, and read only if the feed lacks it.
+// The work is done in portions, in which the namespaces take turns. For use by one thread.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include "model/early_events.h"
 #include "model/effect.h"
 #include "orchestrator/ports/stored_events.h"
+#include "orchestrator/service/early_event_feed.h"
 #include "orchestrator/service/recent_events.h"
 
 namespace millrace {
@@ -40,9 +42,10 @@ class EarlyEventSearch {
  public:
   using Done = std::function<void(EarlyEvents)>;
 
-  /// `events` outlives the object.
-  explicit EarlyEventSearch(StoredEvents& events, SearchLimits limits = {})
-      : events_(events), limits_(limits) {}
+  /// `events` and `feed` outlive the object. Without `feed`, all events are read from `events`.
+  explicit EarlyEventSearch(StoredEvents& events, SearchLimits limits = {},
+                            EarlyEventFeed* feed = nullptr)
+      : events_(events), limits_(limits), feed_(feed) {}
 
   /// Adds a search. turn() calls `done` once.
   void ask(LookBack asked, Done done);
@@ -54,9 +57,6 @@ class EarlyEventSearch {
 
   /// Whether turn() can do nothing, because the engine must first take events that were found.
   bool is_held_up();
-
-  /// Whether turn() would only read what was stored since its latest read.
-  bool has_caught_up() const;
 
   /// Does one portion: reads one page of the event stream, or answers some searches. `now` is
   /// Clock::elapsed(). Errors: those of StoredEvents; the searches still wait. Precondition:
@@ -83,15 +83,15 @@ class EarlyEventSearch {
     std::deque<Asked> asked;
     std::vector<Given> given;
     RecentEvents recent;
-    int64_t created = 0;        ///< the stream, as Cursor::stream_created; 0: nothing was read
-    TimePoint since;            ///< `recent` has the events that were stored from this time on …
-    uint64_t read_to = 0;       ///< … up to this sequence
-    bool has_read_all = false;  ///< the latest read ended with what all searches needed
+    int64_t created = 0;   ///< the stream, as Cursor::stream_created; 0: nothing was read
+    TimePoint since;       ///< `recent` has the events that were stored from this time on …
+    uint64_t read_to = 0;  ///< … up to this sequence
     TimePoint cut = TimePoint::min();       ///< windows that begin earlier have too many bytes
     TimePoint complete = TimePoint::min();  ///< the stream has lost events of earlier windows
     uint64_t checked_to = 0;  ///< the sequence up to which it is known what the stream has lost
     std::optional<TimePoint> checked_stamp;  ///< when that message was stored, if it was there
-    Duration used{0};                        ///< the time of the latest turn
+    uint64_t stretch = 0;  ///< FedEvents::stretch at the latest check; 0: it was not fed
+    Duration used{0};      ///< the time of the latest turn
 
     void begin(const LookBack& first);
   };
@@ -102,17 +102,20 @@ class EarlyEventSearch {
   static Given given_of(const std::vector<EarlyEvent>& found);
   static TimePoint needed_since(const Space& space);
   static uint64_t needed_until(const Space& space);
-  Status read_page(const std::string& ns, Space& space);
+  FedEvents take_fed(const std::string& ns, Space& space);
+  static bool is_checked(const Space& space, const FedEvents& fed);
+  Status read_page(const std::string& ns, Space& space, const FedEvents& fed);
   Result<std::optional<Event>> fetch(uint64_t sequence);
   Result<std::optional<TimePoint>> stamp_of(uint64_t sequence);
   Result<bool> has_lost_tail(const Space& space);
-  Status check_stream(Space& space);
-  Status answer(Space& space);
+  Status check_stream(Space& space, const FedEvents& fed);
+  Status answer(Space& space, bool is_asked);
   void bound(Space& space);
   void drop_others(const std::string& ns);
 
   StoredEvents& events_;
   const SearchLimits limits_;
+  EarlyEventFeed* const feed_;  ///< null: there is none
   std::map<std::string, Space> spaces_;
   std::string last_;  ///< the namespace of the latest turn
   /// How many searches are answered before another namespace has a turn, because of all_bytes.

@@ -12,16 +12,13 @@ namespace {
 constexpr Duration kBetweenTries = std::chrono::milliseconds(500);
 /// How often the thread looks whether the engine has taken the events that were found.
 constexpr Duration kHeldUpFor = std::chrono::milliseconds(10);
-/// How long new searches are collected before one read serves them all. A read takes several
-/// requests to the broker, however few events it has.
-constexpr Duration kBetweenReads = std::chrono::milliseconds(20);
 /// How often the thread looks for events in memory that no search has used for long.
 constexpr Duration kBetweenCleanings = std::chrono::minutes(1);
 
 }  // namespace
 
-EarlyEventThread::EarlyEventThread(StoredEvents& events, const Clock& clock)
-    : clock_(clock), search_(events) {
+EarlyEventThread::EarlyEventThread(StoredEvents& events, const Clock& clock, EarlyEventFeed* feed)
+    : clock_(clock), search_(events, {}, feed) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -61,7 +58,6 @@ void EarlyEventThread::run() {
       search_.forget_unused(clock_.elapsed());
     }
     const bool is_held_up = search_.has_work() && search_.is_held_up();
-    const bool has_caught_up = search_.has_caught_up();
     lock.lock();
     searching_ = search_.waiting();
     const auto is_stopped = [this] { return stopping_; };
@@ -69,8 +65,6 @@ void EarlyEventThread::run() {
       changed_.wait_for(lock, kBetweenTries, is_stopped);
     } else if (is_held_up) {
       changed_.wait_for(lock, kHeldUpFor, is_stopped);
-    } else if (search_.has_work() && has_caught_up) {
-      changed_.wait_for(lock, kBetweenReads, is_stopped);
     } else if (!search_.has_work()) {
       changed_.wait_for(lock, kBetweenCleanings, [this] { return stopping_ || !asked_.empty(); });
     }

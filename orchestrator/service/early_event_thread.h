@@ -14,6 +14,7 @@
 #include "model/effect.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/stored_events.h"
+#include "orchestrator/service/early_event_feed.h"
 #include "orchestrator/service/early_event_search.h"
 
 namespace millrace {
@@ -22,8 +23,9 @@ class EarlyEventThread {
  public:
   using Done = EarlyEventSearch::Done;
 
-  /// The arguments outlive the object. Throws std::system_error if the system has no more threads.
-  EarlyEventThread(StoredEvents& events, const Clock& clock);
+  /// The arguments outlive the object. `feed`: see EarlyEventSearch. Throws std::system_error if
+  /// the system has no more threads.
+  EarlyEventThread(StoredEvents& events, const Clock& clock, EarlyEventFeed* feed = nullptr);
   /// Ends the thread; waits for its request to the broker. Searches that were not answered are
   /// dropped: the next process asks again.
   ~EarlyEventThread();

@@ -79,10 +79,13 @@ void RecentEvents::link(Learned& learned, const Attributes& event, uint32_t numb
 void RecentEvents::add(StoredEvent stored) {
   const Result<EncodedEvent> event = EncodedEvent::take(stored.message);
   if (!event) return;  // it became a dead letter
-  const TimePoint stamped = empty() ? stored.stamped : std::max(newest(), stored.stamped);
+  add(stored.sequence, stored.stamped, event->attributes());
+}
+
+void RecentEvents::add(uint64_t sequence, TimePoint stamped, Attributes given) {
+  if (!empty()) stamped = std::max(newest(), stamped);
   const auto place = static_cast<Place>(removed_ + entries_.size());
-  entries_.push_back(
-      {.sequence = stored.sequence, .stamped = stamped, .attributes = event->attributes()});
+  entries_.push_back({.sequence = sequence, .stamped = stamped, .attributes = std::move(given)});
   const Attributes& attributes = entries_.back().attributes;
   bytes_ += kBytesOfAnEntry + attributes.size();
   const auto [type, is_new] = types_.try_emplace(std::string(attributes.type()));

@@ -54,6 +54,8 @@ class RecentEvents {
   /// Adds a message with a higher sequence than all others. A message that is no valid event is
   /// passed over. Precondition: not is_full().
   void add(StoredEvent stored);
+  /// The same for an event whose attributes were read.
+  void add(uint64_t sequence, TimePoint stamped, Attributes attributes);
   /// Removes the events up to the first one that was stored at that time or later.
   void drop_before(TimePoint since);
   /// Precondition: not empty().

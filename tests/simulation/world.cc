@@ -149,7 +149,8 @@ Status World::try_recover() {
                             .store = options_.store,
                             .log = options_.log,
                             .intake = options_.intake,
-                            .processor = options_.processor}));
+                            .processor = options_.processor,
+                            .feeds_searches = options_.feeds_searches}));
   return {};
 }
 

@@ -105,6 +105,7 @@ struct WorldOptions {
   CommitLog* log = nullptr;  ///< of the next process; see StageParts
   IntakeLimits intake;
   ProcessorOptions processor;
+  bool feeds_searches = true;  ///< as in StageParts
   uint64_t seed = 1;
   std::string id_key = "the key of the ids";  ///< see Lookup::id_key
 };
