@@ -156,7 +156,7 @@ void LogBook::settle(Time now) {
     ++next_;
   }
   if (next_ == unit_->parts.size()) return finish(LogOutcome::What::kCertain);
-  if (step_ == Step::kReading && next_ != before) return go_on();
+  if (step_ == Step::kReading && next_ != before) return proceed();
   if (step_ == Step::kSending && !sendings_.empty() && sendings_.front().refused) {
     look_at_refusal(*sendings_.front().refused, now);
   }
@@ -255,11 +255,11 @@ void LogBook::pass_over() {
   ++place_.sequence;
   sendings_.clear();
   tokens_.clear();
-  go_on();
+  proceed();
 }
 
 /// The message behind the former place_ is known: reads the next one, or sends what is missing.
-void LogBook::go_on() {
+void LogBook::proceed() {
   if (known_last_ > place_.sequence) return question(Step::kReading);
   send_again();
 }

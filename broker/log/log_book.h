@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -139,7 +140,7 @@ class LogBook {
   void look_at_refusal(uint64_t last, Time now);
   void nothing_heard(std::string why);
   void pass_over();
-  void go_on();
+  void proceed();
   void send_again();
   void question(Step step);
   void pause(Duration time, Step then, Time now);

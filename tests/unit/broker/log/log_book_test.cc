@@ -22,7 +22,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using What = LogOutcome::What;
+using Ended = LogOutcome::What;
 
 class LogBookTest : public testing::Test {
  protected:
@@ -72,7 +72,7 @@ class LogBookTest : public testing::Test {
   void found_foreign(uint64_t sequence) {
     book_.found(sequence, {.subject = kLogSubject, .headers = {}, .data = "x"}, now_);
   }
-  std::optional<What> outcome() {
+  std::optional<Ended> outcome() {
     last_ = book_.take_outcome();
     return last_ ? std::optional(last_->what) : std::nullopt;
   }
@@ -114,7 +114,7 @@ TEST_F(LogBookTest, AnAcknowledgedMessageIsCertain) {
   EXPECT_EQ(outcome(), std::nullopt);
   now_ += Duration(5);
   acknowledged(1, 101);
-  EXPECT_EQ(outcome(), What::kCertain);
+  EXPECT_EQ(outcome(), Ended::kCertain);
   EXPECT_EQ(last_->sent, LogBook::Time{} + Duration(5));
   EXPECT_EQ(outcome(), std::nullopt);
   EXPECT_EQ(book_.place(), (LogPlace{101, first.chain}));
@@ -127,7 +127,7 @@ TEST_F(LogBookTest, AnAcknowledgedMessageIsCertain) {
   acknowledged(1, 101);  // once more
   EXPECT_EQ(outcome(), std::nullopt);
   acknowledged(2, 102);
-  EXPECT_EQ(outcome(), What::kCertain);
+  EXPECT_EQ(outcome(), Ended::kCertain);
 }
 
 TEST_F(LogBookTest, PartsAreSentWithoutWaitingAndTheLastOneMakesTheCommit) {
@@ -145,7 +145,7 @@ TEST_F(LogBookTest, PartsAreSentWithoutWaitingAndTheLastOneMakesTheCommit) {
   acknowledged(4, 104);
   EXPECT_EQ(outcome(), std::nullopt);
   acknowledged(3, 103);
-  EXPECT_EQ(outcome(), What::kCertain);
+  EXPECT_EQ(outcome(), Ended::kCertain);
   EXPECT_EQ(book_.place(), (LogPlace{104, sent_[4].chain}));
 }
 
@@ -159,7 +159,7 @@ TEST_F(LogBookTest, ARefusedMessageThatTheLogHasIsCertain) {
   found(101, sent_[1]);  // an answer that came twice
   EXPECT_THAT(actions(), IsEmpty());
   found(102, sent_[2]);
-  EXPECT_EQ(outcome(), What::kCertain);
+  EXPECT_EQ(outcome(), Ended::kCertain);
   EXPECT_EQ(book_.place().sequence, 102U);
   EXPECT_EQ(book_.passed_over(), 0U);
 }
@@ -173,7 +173,7 @@ TEST_F(LogBookTest, OnlyTheMissingPartsAreSentAgain) {
   found(101, sent_[1]);
   EXPECT_THAT(actions(), ElementsAre("4: b behind 101"));
   acknowledged(2, 102);  // the first sending of b
-  EXPECT_EQ(outcome(), What::kCertain);
+  EXPECT_EQ(outcome(), Ended::kCertain);
 }
 
 TEST_F(LogBookTest, AMessageOfAnotherNodeBehindTheOwnHistoryDeposes) {
@@ -182,7 +182,7 @@ TEST_F(LogBookTest, AMessageOfAnotherNodeBehindTheOwnHistoryDeposes) {
   refused(1, 101);
   EXPECT_THAT(actions(), ElementsAre("read 101"));
   found(101, others(100, kChain));
-  EXPECT_EQ(outcome(), What::kDeposed);
+  EXPECT_EQ(outcome(), Ended::kDeposed);
   EXPECT_EQ(last_->why, "message 101 of the log begins epoch 4 of another node");
   EXPECT_THAT(actions(), IsEmpty());
   acknowledged(1, 101);
@@ -195,7 +195,7 @@ TEST_F(LogBookTest, AMessageBehindAnotherHistoryShowsThatTheLogIsAnotherOne) {
   refused(1, 101);
   actions();
   found(101, others(100, LogChain{9}));
-  EXPECT_EQ(outcome(), What::kLost);
+  EXPECT_EQ(outcome(), Ended::kLost);
   EXPECT_THAT(last_->why, HasSubstr("expected one behind the chain 0102030000"));
 }
 
@@ -207,7 +207,7 @@ TEST_F(LogBookTest, AnOwnMessageThatThisAppendHasNotSentShowsThatTheLogIsAnother
   refused(1, 101);
   actions();
   found(101, chained(own));
-  EXPECT_EQ(outcome(), What::kLost);
+  EXPECT_EQ(outcome(), Ended::kLost);
 }
 
 TEST_F(LogBookTest, AForeignMessageIsPassedOver) {
@@ -226,7 +226,7 @@ TEST_F(LogBookTest, AForeignMessageIsPassedOver) {
   acknowledged(1, 101);  // of the message that expected 100: it says nothing about this one
   EXPECT_EQ(outcome(), std::nullopt);
   acknowledged(2, 104);
-  EXPECT_EQ(outcome(), What::kCertain);
+  EXPECT_EQ(outcome(), Ended::kCertain);
   EXPECT_EQ(book_.place(), (LogPlace{104, sent_[2].chain}));
 }
 
@@ -245,7 +245,7 @@ TEST_F(LogBookTest, PartsBehindAForeignMessageDoNotCount) {
   EXPECT_THAT(actions(), ElementsAre("5: a behind 102", "6: b behind 103"));
   acknowledged(5, 103);
   acknowledged(6, 104);
-  EXPECT_EQ(outcome(), What::kCertain);
+  EXPECT_EQ(outcome(), Ended::kCertain);
   EXPECT_EQ(book_.passed_over(), 2U);
 }
 
@@ -261,7 +261,7 @@ TEST_F(LogBookTest, AMessageThatIsNotThereYetIsNoConclusion) {
   refused(2, 101);
   EXPECT_THAT(actions(), ElementsAre("read 101"));
   found(101, sent_[1]);
-  EXPECT_EQ(outcome(), What::kCertain);
+  EXPECT_EQ(outcome(), Ended::kCertain);
 }
 
 TEST_F(LogBookTest, ALowLastSequenceIsNoConclusion) {
@@ -299,7 +299,7 @@ TEST_F(LogBookTest, WithoutAnAnswerTheStreamIsAskedUntilItAnswers) {
   book_.stream_ends(99, now_);  // a leader that is cut off
   EXPECT_THAT(actions_after(kLookAgain), ElementsAre("6: b behind 101"));
   acknowledged(6, 102);
-  EXPECT_EQ(outcome(), What::kCertain);
+  EXPECT_EQ(outcome(), Ended::kCertain);
 }
 
 TEST_F(LogBookTest, ALateAcknowledgementCounts) {
@@ -307,7 +307,7 @@ TEST_F(LogBookTest, ALateAcknowledgementCounts) {
   actions();
   EXPECT_THAT(actions_after(kTimeout), ElementsAre("ask"));
   acknowledged(1, 101);
-  EXPECT_EQ(outcome(), What::kCertain);
+  EXPECT_EQ(outcome(), Ended::kCertain);
   EXPECT_THAT(actions(), IsEmpty());
   book_.stream_ends(101, now_);
   EXPECT_THAT(actions(), IsEmpty());
@@ -337,7 +337,7 @@ TEST_F(LogBookTest, AfterALostConnectionTheStreamIsAsked) {
   book_.stream_ends(101, now_);
   EXPECT_THAT(actions(), ElementsAre("read 101"));
   found(101, sent_[1]);
-  EXPECT_EQ(outcome(), What::kCertain);
+  EXPECT_EQ(outcome(), Ended::kCertain);
 }
 
 TEST_F(LogBookTest, AfterAnErrorItIsTriedAgainEachSecond) {
@@ -349,7 +349,7 @@ TEST_F(LogBookTest, AfterAnErrorItIsTriedAgainEachSecond) {
   book_.send_failed(2, {"broker.refused", "no room"}, now_);  // of the first sending
   acknowledged(3, 101);
   acknowledged(4, 102);
-  EXPECT_EQ(outcome(), What::kCertain);
+  EXPECT_EQ(outcome(), Ended::kCertain);
   EXPECT_EQ(book_.trouble(), "");
 
   append({"c"});
@@ -365,28 +365,28 @@ TEST_F(LogBookTest, ABeginIsSentOnce) {
   struct Row {
     const char* name;
     std::function<void(LogBook&)> answer;
-    What expected;
+    Ended expected;
     const char* why;
   };
   const LogBook::Time now{};
   const std::vector<Row> rows = {
-      {"acknowledged", [&](LogBook& book) { book.acknowledged(1, 101, now); }, What::kCertain, ""},
+      {"acknowledged", [&](LogBook& book) { book.acknowledged(1, 101, now); }, Ended::kCertain, ""},
       {"another message came first", [&](LogBook& book) { book.wrong_sequence(1, 102, now); },
-       What::kRefused, "the log has message 102; expected none behind 100"},
+       Ended::kRefused, "the log has message 102; expected none behind 100"},
       {"a leader that is cut off", [&](LogBook& book) { book.wrong_sequence(1, 95, now); },
-       What::kRefused, "ends at 95; expected 100 or more"},
+       Ended::kRefused, "ends at 95; expected 100 or more"},
       {"an error",
        [&](LogBook& book) {
          book.send_failed(1, {"broker.refused", "no room"}, now);
        },
-       What::kUnanswered, "no room"},
-      {"no connection", [&](LogBook& book) { book.link_lost(now); }, What::kUnanswered,
+       Ended::kUnanswered, "no room"},
+      {"no connection", [&](LogBook& book) { book.link_lost(now); }, Ended::kUnanswered,
        "cannot be reached"},
       {"no answer",
        [&](LogBook& book) { EXPECT_THAT(book.take_actions(now + kTimeout), IsEmpty()); },
-       What::kUnanswered, "has not answered for 1000 ms"},
+       Ended::kUnanswered, "has not answered for 1000 ms"},
       {"stored at another sequence", [&](LogBook& book) { book.acknowledged(1, 103, now); },
-       What::kUnanswered, "at 103; expected 101"},
+       Ended::kUnanswered, "at 103; expected 101"},
   };
   for (const Row& row : rows) {
     LogBook book({}, kLogKey, {100, kChain});

@@ -17,7 +17,7 @@ namespace millrace {
 namespace {
 
 using testing::HasSubstr;
-using What = LogSeen::What;
+using Seen = LogSeen::What;
 
 constexpr uint64_t kFormat = 6;
 
@@ -64,16 +64,16 @@ class WrittenLog {
 class LogJudgeTest : public testing::Test {
  protected:
   /// The judgement of the next message.
-  What see(const LogMessage& message) {
+  Seen see(const LogMessage& message) {
     seen_ = judge_.see(message.expected + 1, encoded(message));
     EXPECT_TRUE(seen_) << seen_.error().message;
-    return seen_ ? seen_->what : What::kForeign;
+    return seen_ ? seen_->what : Seen::kForeign;
   }
-  What see_foreign() {
+  Seen see_foreign() {
     seen_ = judge_.see(++written_.place.sequence,
                        {.subject = kLogSubject, .headers = {}, .data = "foreign"});
     EXPECT_TRUE(seen_) << seen_.error().message;
-    return seen_ ? seen_->what : What::kBegin;
+    return seen_ ? seen_->what : Seen::kBegin;
   }
   /// The error of the next message.
   std::string error_of(const LogMessage& message) {
@@ -87,27 +87,27 @@ class LogJudgeTest : public testing::Test {
 };
 
 TEST_F(LogJudgeTest, AppliesMessagesThatFollowOneAnother) {
-  EXPECT_EQ(see(written_.begin(1)), What::kBegin);
+  EXPECT_EQ(see(written_.begin(1)), Seen::kBegin);
   EXPECT_EQ(seen_->begin->node, incarnation_of(1));
-  EXPECT_EQ(see(written_.commit_of("one")), What::kCommit);
+  EXPECT_EQ(see(written_.commit_of("one")), Seen::kCommit);
   EXPECT_EQ(seen_->write_set, "one");
-  EXPECT_EQ(see(written_.beat()), What::kBeat);
-  EXPECT_EQ(see(written_.commit_of("two")), What::kCommit);
+  EXPECT_EQ(see(written_.beat()), Seen::kBeat);
+  EXPECT_EQ(see(written_.commit_of("two")), Seen::kCommit);
   EXPECT_EQ(seen_->write_set, "two");
   EXPECT_EQ(judge_.history(), (LogHistory{.place = written_.place,
                                           .epoch = 1,
                                           .incarnation = incarnation_of(101),
                                           .node = incarnation_of(1),
                                           .commit = 2}));
-  EXPECT_EQ(see(written_.end()), What::kEnd);
-  EXPECT_EQ(see(written_.begin(2)), What::kBegin);
+  EXPECT_EQ(see(written_.end()), Seen::kEnd);
+  EXPECT_EQ(see(written_.begin(2)), Seen::kBegin);
   EXPECT_EQ(seen_->begin->behind_epoch, 1U);
   EXPECT_EQ(judge_.history(), (LogHistory{.place = written_.place,
                                           .epoch = 2,
                                           .incarnation = incarnation_of(102),
                                           .node = incarnation_of(2),
                                           .commit = 0}));
-  EXPECT_EQ(see(written_.commit_of("three")), What::kCommit);
+  EXPECT_EQ(see(written_.commit_of("three")), Seen::kCommit);
   EXPECT_EQ(judge_.foreign(), 0U);
 }
 
@@ -124,10 +124,10 @@ TEST_F(LogJudgeTest, ContinuesWhereAnotherJudgeHasEnded) {
 
 TEST_F(LogJudgeTest, JoinsPartsToACommit) {
   see(written_.begin(1));
-  EXPECT_EQ(see(written_.commit_of("on", {1, 3})), What::kPart);
+  EXPECT_EQ(see(written_.commit_of("on", {1, 3})), Seen::kPart);
   EXPECT_EQ(judge_.history().commit, 0U);
-  EXPECT_EQ(see(written_.commit_of("", {2, 3})), What::kPart);
-  EXPECT_EQ(see(written_.commit_of("e", {3, 3})), What::kCommit);
+  EXPECT_EQ(see(written_.commit_of("", {2, 3})), Seen::kPart);
+  EXPECT_EQ(see(written_.commit_of("e", {3, 3})), Seen::kCommit);
   EXPECT_EQ(seen_->write_set, "one");
   EXPECT_EQ(judge_.history().commit, 1U);
   EXPECT_EQ(judge_.history().place, written_.place);
@@ -142,7 +142,7 @@ TEST_F(LogJudgeTest, JoinsPartsToACommit) {
   for (uint64_t i = 0; i < count; ++i) {
     see(written_.commit_of(unit->parts[i], {i + 1, count}, true));
   }
-  EXPECT_EQ(seen_->what, What::kCommit);
+  EXPECT_EQ(seen_->what, Seen::kCommit);
   EXPECT_EQ(seen_->write_set, write_set);
 }
 
@@ -150,37 +150,37 @@ TEST_F(LogJudgeTest, ForgetsPartsThatAnotherMessageFollows) {
   see(written_.begin(1));
   see(written_.commit_of("lo", {1, 3}));
   see(written_.commit_of("s", {2, 3}));
-  EXPECT_EQ(see(written_.begin(2)), What::kBegin);
+  EXPECT_EQ(see(written_.begin(2)), Seen::kBegin);
   EXPECT_EQ(judge_.history().commit, 0U);
-  EXPECT_EQ(see(written_.commit_of("o", {1, 2})), What::kPart);
-  EXPECT_EQ(see(written_.commit_of("ne", {2, 2})), What::kCommit);
+  EXPECT_EQ(see(written_.commit_of("o", {1, 2})), Seen::kPart);
+  EXPECT_EQ(see(written_.commit_of("ne", {2, 2})), Seen::kCommit);
   EXPECT_EQ(seen_->write_set, "one");
 
   see(written_.commit_of("lost", {1, 2}));
   --written_.commit;  // the commit is not complete, so its number is used again
-  EXPECT_EQ(see(written_.commit_of("two")), What::kCommit);
+  EXPECT_EQ(see(written_.commit_of("two")), Seen::kCommit);
   EXPECT_EQ(seen_->write_set, "two");
   EXPECT_EQ(judge_.history().commit, 2U);
 }
 
 TEST_F(LogJudgeTest, PassesOverForeignMessages) {
-  EXPECT_EQ(see_foreign(), What::kForeign);
+  EXPECT_EQ(see_foreign(), Seen::kForeign);
   EXPECT_EQ(seen_->why, "the header Nats-Expected-Last-Sequence is missing");
   see(written_.begin(1));
   see(written_.commit_of("on", {1, 2}));
-  EXPECT_EQ(see_foreign(), What::kForeign);
-  EXPECT_EQ(see(written_.commit_of("e", {2, 2})), What::kCommit);
+  EXPECT_EQ(see_foreign(), Seen::kForeign);
+  EXPECT_EQ(see(written_.commit_of("e", {2, 2})), Seen::kCommit);
   EXPECT_EQ(seen_->write_set, "one");
 
   // A copy of a message of the log, at another place.
-  const LogMessage beat = written_.beat();
-  see(beat);
-  seen_ = judge_.see(++written_.place.sequence, encoded(beat));
+  const LogMessage original = written_.beat();
+  see(original);
+  seen_ = judge_.see(++written_.place.sequence, encoded(original));
   ASSERT_TRUE(seen_);
-  EXPECT_EQ(seen_->what, What::kForeign);
+  EXPECT_EQ(seen_->what, Seen::kForeign);
   EXPECT_THAT(seen_->why, HasSubstr("the message is a copy"));
   EXPECT_EQ(judge_.foreign(), 3U);
-  EXPECT_EQ(see(written_.commit_of("two")), What::kCommit);
+  EXPECT_EQ(see(written_.commit_of("two")), Seen::kCommit);
 }
 
 TEST_F(LogJudgeTest, PassesOverAPartThatDoesNotFollowThePartBeforeIt) {
@@ -189,10 +189,10 @@ TEST_F(LogJudgeTest, PassesOverAPartThatDoesNotFollowThePartBeforeIt) {
   former.commit_of("a", {1, 2});
   const LogMessage second = former.commit_of("b", {2, 2});
   see(written_.begin(2));  // came instead of the first part
-  EXPECT_EQ(see(second), What::kForeign);
+  EXPECT_EQ(see(second), Seen::kForeign);
   EXPECT_THAT(seen_->why, HasSubstr("part 2/2) does not follow the part before it"));
   written_.place.sequence = second.expected + 1;
-  EXPECT_EQ(see(written_.commit_of("one")), What::kCommit);
+  EXPECT_EQ(see(written_.commit_of("one")), Seen::kCommit);
   EXPECT_EQ(judge_.foreign(), 1U);
 }
 

@@ -158,8 +158,8 @@ class ModelNode {
   }
 
   /// Calls `what` with an answer, unless the answer is for an earlier book.
-  template <class What>
-  auto for_book(What what) {
+  template <class Answered>
+  auto for_book(Answered what) {
     return [this, number = book_number_, what = std::move(what)](const auto&... answer) {
       if (number != book_number_ || !book_) return;
       what(answer...);
@@ -190,36 +190,36 @@ class ModelNode {
     }
   }
   void answered(uint64_t token, const ModelStream::Answer& answer) {
-    using What = ModelStream::Answer::What;
+    using Kind = ModelStream::Answer::What;
     switch (answer.what) {
-      case What::kStored:
+      case Kind::kStored:
         return book_->acknowledged(token, answer.sequence, clock_.now());
-      case What::kRefused:
+      case Kind::kRefused:
         return book_->wrong_sequence(token, answer.sequence, clock_.now());
-      case What::kError:
+      case Kind::kError:
         return book_->send_failed(token, {"broker.refused", "no room"}, clock_.now());
-      case What::kNoResponders:
+      case Kind::kNoResponders:
         return book_->link_lost(clock_.now());
     }
   }
 
   void conclude(const LogOutcome& outcome) {
-    using What = LogOutcome::What;
+    using Ending = LogOutcome::What;
     switch (outcome.what) {
-      case What::kCertain:
+      case Ending::kCertain:
         EXPECT_LE(outcome.sent, stream_.stored_at(book_->place().sequence));
         if (kind_ == LogKind::kBegin) return lead(epoch_);
         if (kind_ == LogKind::kCommit) certain_[commit_] = {book_->place(), write_set_};
         return append_next();
-      case What::kDeposed:
+      case Ending::kDeposed:
         is_deposed_ = true;
         break;
-      case What::kLost:
+      case Ending::kLost:
         ADD_FAILURE() << "no message was lost: " << outcome.why;
         is_deposed_ = true;
         break;
-      case What::kRefused:
-      case What::kUnanswered:
+      case Ending::kRefused:
+      case Ending::kUnanswered:
         EXPECT_FALSE(leads_) << outcome.why;
         clock_.after(500 + random_.below(4'000), [this] { begin(); });
         break;
