@@ -51,6 +51,7 @@ struct Seal::Keys {
   unsigned char nonce[kKeySize];     ///< the key of the hash that makes nonces
   unsigned char ids[kKeySize];       ///< the key for the ids of tasks and subflows
   unsigned char messages[kKeySize];  ///< the key for the ids of messages
+  unsigned char log[kKeySize];       ///< the key for the chain of the log of a cluster
 
   void derive() {
     constexpr char kPurpose[crypto_kdf_CONTEXTBYTES + 1] = "millrace";
@@ -58,6 +59,7 @@ struct Seal::Keys {
     crypto_kdf_derive_from_key(nonce, sizeof nonce, 2, kPurpose, master);
     crypto_kdf_derive_from_key(ids, sizeof ids, 3, kPurpose, master);
     crypto_kdf_derive_from_key(messages, sizeof messages, 4, kPurpose, master);
+    crypto_kdf_derive_from_key(log, sizeof log, 5, kPurpose, master);
   }
 
   Nonce nonce_of(std::string_view bytes, std::string_view context) const {
@@ -138,6 +140,10 @@ std::string Seal::id_key() const {
 
 std::string_view Seal::message_key() const {
   return {reinterpret_cast<const char*>(keys_->messages), sizeof keys_->messages};
+}
+
+std::string_view Seal::log_key() const {
+  return {reinterpret_cast<const char*>(keys_->log), sizeof keys_->log};
 }
 
 size_t Seal::plain_size(std::string_view bytes) {

@@ -48,6 +48,10 @@ class Seal {
   /// The bytes live as long as the seal.
   std::string_view message_key() const;
 
+  /// A key of 32 bytes, derived from the key of the seal, for the chain of the log of a cluster
+  /// (log_chain). The bytes live as long as the seal.
+  std::string_view log_key() const;
+
   /// Whether a row's bytes are sealed: sealed bytes begin with a Mark; records, JSON texts and
   /// numbers never do.
   static bool is_sealed(std::string_view bytes) {

@@ -71,6 +71,16 @@ TEST(Seal, DerivesTheKeyForIdsOfMessagesFromItsKey) {
   EXPECT_NE(seal.message_key(), other.message_key());
 }
 
+TEST(Seal, DerivesTheKeyForTheLogOfAClusterFromItsKey) {
+  const Seal seal = Seal::make();
+  EXPECT_EQ(seal.log_key().size(), 32u);
+  EXPECT_EQ(seal.log_key(), seal.log_key());
+  EXPECT_NE(seal.log_key(), seal.message_key());
+  EXPECT_NE(seal.log_key(), seal.id_key());
+  const Seal other = Seal::make();
+  EXPECT_NE(seal.log_key(), other.log_key());
+}
+
 class SealKeyFile : public testing::Test {
  protected:
   std::string write(const std::string& bytes) {
@@ -93,6 +103,7 @@ TEST_F(SealKeyFile, HasTheWrittenKeyAndOnlyItsUserCanReadIt) {
   EXPECT_EQ(again->open(seal.seal("value", "here"), "here"), "value");
   EXPECT_EQ(again->id_key(), seal.id_key()) << "ids are equal after a restart";
   EXPECT_EQ(again->message_key(), seal.message_key()) << "ids are equal after a restart";
+  EXPECT_EQ(again->log_key(), seal.log_key()) << "all nodes with the key file have one log key";
 }
 
 TEST_F(SealKeyFile, HasTheKeyAsBytesOrAsHexadecimalDigits) {
