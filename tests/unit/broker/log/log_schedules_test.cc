@@ -330,7 +330,7 @@ void play(uint64_t seed, Played& played) {
 TEST(LogSchedules, HaveEachCertainCommitOnceAndDeposeNoNodeByItself) {
   const size_t schedules = number_from("MILLRACE_LOG_SCHEDULES", 3'000);
   const uint64_t first = number_from("MILLRACE_SEED", 1);
-  Campaign campaign("append to the log while brokers fail", "each certain commit is there once");
+  Campaign campaign("appends, random broker faults", "each certain commit is there once");
   Played played;
   for (uint64_t seed = first; seed < first + schedules; ++seed) {
     campaign.run(fmt::format("MILLRACE_SEED={} MILLRACE_LOG_SCHEDULES=1", seed),
