@@ -85,7 +85,9 @@ TEST_F(WhyVerbs, ShowWhatAnInstanceWaitsForAndTheNearestEvents) {
       "2021-09-01T12:00:00.000Z\n"
       "  waits for paid\n"
       "    orderid is \"o-1742\"\n"
-      "  has got packed\n\n"
+      "  has got packed\n"
+      "The nearest 1 of 1 events of these types; the newest 1 messages of the namespace were "
+      "read.\n\n"
       "  1. Event #18  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
       "     Predicate: the event does not fit what is asked for: `orderid` has another value\n" +
           std::string(kPredicates));
