@@ -350,4 +350,18 @@ std::optional<TimePoint> WaitIndex::next_deadline() const {
   return std::min(*armed, *queued);
 }
 
+size_t WaitIndex::walk_timers(NamespaceNumber ns, Wheel::Walk& walk, size_t most,
+                              std::vector<TimerInput>& seen) const {
+  std::vector<Due> passed;
+  passed.reserve(most);
+  const size_t steps = wheel_.walk(walk, most, passed);
+  for (const auto& [deadline, key] : passed) {
+    const uint64_t kind = kind_of(key);
+    const bool is_of_instance = kind >= kInstanceTimer;
+    if (is_of_instance ? waiters_[number_of(key)].ns != ns : kind == kScheduleTimer) continue;
+    seen.push_back({deadline, owner_of(key)});
+  }
+  return steps;
+}
+
 }  // namespace millrace

@@ -144,6 +144,13 @@ class WaitIndex {
   /// `now` if the last advance(now) left timers that are due.
   std::optional<TimePoint> next_deadline() const;
 
+  /// Continues a walk through the timers of the wheel by at most `most` steps (Wheel::walk), and
+  /// appends to `seen` those of the instances of the namespace, and those of delayed and grouped
+  /// events, whose namespace is not known here. Due timers that wait in queues are not in the
+  /// wheel. Returns how many steps were made.
+  size_t walk_timers(NamespaceNumber ns, Wheel::Walk& walk, size_t most,
+                     std::vector<TimerInput>& seen) const;
+
   size_t listeners() const { return index_->size(); }
   size_t timers() const { return wheel_.size() + queued_; }
   uint64_t patterns_over_limit() const { return index_->over_limit(); }

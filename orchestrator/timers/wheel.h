@@ -67,6 +67,17 @@ class Wheel {
 
   size_t size() const { return size_; }
 
+  /// How far a walk() through the timers of one wheel has come. A new one begins with the timers
+  /// that are due first.
+  class Walk;
+
+  /// Continues a walk, list by list in the order in which the lists are due, by at most `most`
+  /// steps, and appends the timers that it passes to `seen`. A list of far timers has no order. The
+  /// wheel may change between two calls: the walk shows each timer that is armed during all of it,
+  /// maybe twice, up to Walk::seen_until(); of timers that are armed meanwhile it may show some.
+  /// Returns how many steps were made.
+  size_t walk(Walk& walk, size_t most, std::vector<Due>& seen) const;
+
  private:
   // A tick is a millisecond, counted from the smallest TimePoint so that ticks are unsigned. The
   // time and a deadline are numbers of eight digits in base 256. A timer is at the level of the
@@ -99,6 +110,7 @@ class Wheel {
   };
 
   Entry& at(uint32_t index) { return chunks_[index / kChunk][index % kChunk]; }
+  const Entry& at(uint32_t index) const { return chunks_[index / kChunk][index % kChunk]; }
   bool has_opened() const { return opened_ != kFree && heads_[opened_] != kNone; }
   bool open_next(Tick target);
   void fire(uint32_t index, std::vector<Due>& due);
@@ -110,6 +122,14 @@ class Wheel {
   void clear(uint16_t list);
   uint16_t list_for(Tick deadline) const;
   std::optional<Place> first() const;
+  Place place_of(uint16_t list) const;
+  Tick last_of(const Place& place) const;
+  Handle handle_of(uint32_t index) const;
+  bool can_continue(const Walk& walk) const;
+  void begin_list(Walk& walk) const;
+  uint16_t next_list(Walk& walk) const;
+  void show(Walk& walk, std::vector<Due>& seen) const;
+  void end_pass(Walk& walk) const;
 
   /// Stored in chunks, because a vector would hold every timer twice while it grows.
   std::vector<std::unique_ptr<Entry[]>> chunks_;
@@ -123,6 +143,28 @@ class Wheel {
   uint32_t last_overdue_ = kNone;  ///< the end of the list kOverdue
   std::array<uint32_t, kOverdue + 1> heads_;
   std::array<uint64_t, kOverdue / 64> occupied_{};  ///< one bit for each list except kOverdue
+};
+
+class Wheel::Walk {
+ public:
+  /// Each timer with an earlier deadline was shown, if it was armed during the whole walk.
+  TimePoint seen_until() const;
+  /// Whether all timers were shown.
+  bool has_ended() const { return has_ended_; }
+
+ private:
+  friend class Wheel;
+
+  Tick from_ = 0;  ///< seen_until()
+  bool has_ended_ = false;
+  bool has_overdue_ = false;     ///< the list kOverdue was shown
+  uint16_t opened_ = kFree;      ///< the opened list that was shown last …
+  Tick opened_at_ = 0;           ///< … and when it was opened
+  uint16_t list_ = kFree;        ///< the list that is being shown; kFree: none
+  bool is_of_opened_ = false;    ///< it was the opened list when its turn came
+  Handle next_;                  ///< the timer that is shown next
+  std::vector<Handle> shown_;    ///< of the list: each timer behind one of them was shown
+  std::vector<Handle> in_pass_;  ///< the first timers that were shown since the head of the list
 };
 
 }  // namespace millrace

@@ -58,10 +58,8 @@ std::vector<std::string> lines(const Targets& targets) {
   return all;
 }
 
-/// The due timers in order, such as `10 timeout 1` and `20 delayed 5`.
-std::vector<std::string> due(WaitIndex& waiting, int64_t now) {
-  std::vector<TimerInput> timers;
-  waiting.advance(from_millis(now), timers);
+/// The timers in order, such as `10 timeout 1` and `20 delayed 5`.
+std::vector<std::string> lines(const std::vector<TimerInput>& timers) {
   std::vector<std::string> all;
   for (const TimerInput& timer : timers) {
     std::string owner;
@@ -79,6 +77,13 @@ std::vector<std::string> due(WaitIndex& waiting, int64_t now) {
     all.push_back(fmt::format("{} {}", to_millis(timer.deadline), owner));
   }
   return all;
+}
+
+/// The due timers in order.
+std::vector<std::string> due(WaitIndex& waiting, int64_t now) {
+  std::vector<TimerInput> timers;
+  waiting.advance(from_millis(now), timers);
+  return lines(timers);
 }
 
 TEST(WaitIndex, ReturnsMatchingStartsInOrderOfNumberThenInstancesInOrderOfId) {
@@ -374,6 +379,32 @@ TEST(WaitIndex, FindsTheWaitingInstancesThatAskForAValueOfAnyType) {
   EXPECT_THAT(waiting.asking("default", "t", {"region", "eu"}, 100).ids, ElementsAre(id(7)));
   EXPECT_THAT(waiting.asking("shop", "", {"region", "eu"}, 100).ids, IsEmpty());
   EXPECT_FALSE(waiting.asking("default", "", {"region", "eu"}, 3).is_complete);
+}
+
+TEST(WaitIndex, WalksThroughTheTimersOfANamespaceWithoutAChange) {
+  BatchCount batches;
+  WaitIndex waiting(batches);
+  EXPECT_TRUE(waiting.update("default", waiter(1, {}, {timeout(70'000), delay(20)})));
+  Instance other = waiter(2, {}, {delay(10)});
+  other.ns = NamespaceNumber(2);
+  EXPECT_TRUE(waiting.update("other", other));
+  waiting.arm_delayed(5, from_millis(40));
+  waiting.arm_grouped(6, from_millis(900));
+  waiting.arm_schedule(WorkflowNumber(3), from_millis(30));
+  static_cast<void>(due(waiting, 0));
+
+  Wheel::Walk walk;
+  std::vector<TimerInput> seen;
+  EXPECT_EQ(waiting.walk_timers(kShop, walk, 3, seen), 3U);
+  EXPECT_THAT(lines(seen), ElementsAre("20 delay 1"));
+  EXPECT_FALSE(walk.has_ended());
+  EXPECT_GE(walk.seen_until(), from_millis(31));
+  EXPECT_LE(walk.seen_until(), from_millis(40));
+  EXPECT_EQ(waiting.walk_timers(kShop, walk, 100, seen), 3U);
+  EXPECT_THAT(lines(seen),
+              ElementsAre("20 delay 1", "40 delayed 5", "900 grouped 6", "70000 timeout 1"));
+  EXPECT_TRUE(walk.has_ended());
+  EXPECT_EQ(waiting.timers(), 6U);
 }
 
 }  // namespace
