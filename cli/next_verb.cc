@@ -1,4 +1,8 @@
 // `millrace next`: what time will cause.
+#include <string>
+
+#include <fmt/format.h>
+
 #include "cli/command_line.h"
 #include "cli/empty_list.h"
 
@@ -26,8 +30,10 @@ Ended show_next(Session& session, const NextOptions& options) {
                        field("INSTANCE", "instance"), flag("PAUSED", "paused")},
                       "instance");
   if (!reply.body.value("complete", true)) {
-    session.console.err << "there is more than the server looks at in one call; "
-                           "something that fires sooner may be missing\n";
+    session.console.err << fmt::format(
+        "there are more timers than the server looks at in one call: the list is exact until {}, "
+        "and something that fires later may be missing\n",
+        reply.body.value("exactUntil", std::string("now")));
   } else if (reply.body.value("items", Json::array()).empty()) {
     explain_empty_list(session, call, "timers");
   }

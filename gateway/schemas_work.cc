@@ -99,7 +99,14 @@ void add_work_schemas(ApiSchemas& all) {
       {"then?", text("The id of the state that follows, if the definition decides it.")},
       {"paused?", exactly(true, "The instance or the workflow is paused.")},
   });
-  all["Firings"].schema = complete_list(firing, "How many instances and events were read.");
+  all["Firings"].schema = object({
+      {"items", list(firing)},
+      {"complete",
+       flag("false: a bound has ended the look; something that fires at `exactUntil` or "
+            "later may be missing.")},
+      {"exactUntil?", instant("Nothing that fires before is missing; missing: complete.")},
+      {"looked", whole("At how many instances, events and timers the server has looked.")},
+  });
   all["Services"].schema = complete_list(service_item(), "How many tasks were read.");
   all["Overview"].schema = overview();
   all["Series"].schema = object({

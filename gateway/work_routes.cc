@@ -59,6 +59,7 @@ void add_work_routes(Router& router, Service& service) {
               .query = {"until", "kind", "limit"},
               .answer = "Firings",
               .errors = {"namespace.not_found", "time.malformed"},
+              .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const NextFilter filter = TRY(next_filter_of(request));

@@ -18,6 +18,7 @@
 #include "orchestrator/service/found_items.h"
 #include "orchestrator/service/index_questions.h"
 #include "orchestrator/service/input_schema.h"
+#include "orchestrator/service/soonest_firings.h"
 #include "orchestrator/service/store_check_options.h"
 #include "orchestrator/size/store_figures.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -466,7 +467,11 @@ Result<Json> LocalService::functions(std::string_view ns) {
 }
 
 Result<Json> LocalService::next_firings(std::string_view ns, const NextFilter& filter) {
-  return read([&](const View& view) { return parts_.queries.next_firings(view, ns, filter); });
+  const FiringParts firing{.environment = parts_.environment,
+                           .clock = parts_.clock,
+                           .queries = parts_.queries,
+                           .ask = index_asker(parts_.intake, kIndexPatience)};
+  return soonest_firings(firing, ns, filter);
 }
 
 Result<Json> LocalService::variables(const VariablePlace& place, size_t limit,

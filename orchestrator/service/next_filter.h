@@ -2,8 +2,10 @@
 // delayed events, ends of lifespans and ticks of schedules. Pure.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -39,6 +41,28 @@ struct NextFilter {
   std::optional<TimePoint> until;  ///< not later than this time
   std::vector<FiringKind> kinds;   ///< one of these; empty: any
   size_t limit = 50;
+};
+
+inline bool wants(const NextFilter& filter, FiringKind kind) {
+  const auto& kinds = filter.kinds;
+  return kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+/// Whether the filter wants a kind other than the ticks of schedules.
+inline bool wants_timers(const NextFilter& filter) {
+  const auto is_other = [](FiringKind kind) { return kind != FiringKind::kTick; };
+  return filter.kinds.empty() || std::any_of(filter.kinds.begin(), filter.kinds.end(), is_other);
+}
+
+struct WalkedTimers;
+
+/// The most heads of instances, delayed events and grouped events at which one query looks.
+inline constexpr size_t kMostFiringRows = 20'000;
+
+/// What one query of what will fire looks at.
+struct NextLooks {
+  size_t rows = kMostFiringRows;  ///< heads, delayed events and grouped events
+  /// Timers that the engine thread has found, instead of all of these rows; null: look at the rows.
+  const WalkedTimers* walked = nullptr;
 };
 
 }  // namespace millrace

@@ -1,26 +1,31 @@
 // The query of what will fire: the timers of instances, the delayed events, the ends of lifespans
-// and the ticks of schedules of a namespace, soonest first.
+// and the ticks of schedules of a namespace, soonest first. It looks at all rows that have a timer,
+// or at those whose timers a walk through the wheel has found (soonest_firings.h).
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "orchestrator/service/after_timer.h"
 #include "orchestrator/service/next_filter.h"
 #include "orchestrator/service/queries.h"
+#include "orchestrator/service/soonest_firings.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/index_rows.h"
 #include "states/state.h"
 
 namespace millrace {
 namespace {
 
-/// The most heads of instances, delayed events and grouped events at which one query looks, and the
-/// most bytes of these events.
-constexpr size_t kMostLooks = 20'000;
+/// The most bytes of the delayed and grouped events at which one query looks.
 constexpr size_t kMostEventBytes = size_t{4} << 20;
 /// The most workflows at which one query looks, and the most bytes of the definitions of those that
 /// have a schedule.
@@ -42,12 +47,9 @@ bool is_sooner(const Firing& left, const Firing& right) { return left.at < right
 /// The soonest firings of a filter, and what the query may still look at.
 class Soonest {
  public:
-  explicit Soonest(const NextFilter& filter) : filter_(filter) {}
+  Soonest(const NextFilter& filter, size_t rows) : filter_(filter), rows_(rows) {}
 
-  bool wants(FiringKind kind) const {
-    const auto& kinds = filter_.kinds;
-    return kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-  }
+  bool wants(FiringKind kind) const { return millrace::wants(filter_, kind); }
 
   void add(Firing firing) {
     if (!wants(firing.kind) || (filter_.until && firing.at > *filter_.until)) return;
@@ -60,108 +62,206 @@ class Soonest {
 
   /// Whether the query may look at one more row, which has this many bytes of an event.
   bool look(size_t event_bytes = 0) {
-    if (looked_ == kMostLooks || bytes_ >= kMostEventBytes) {
-      cut();
-      return false;
-    }
+    if (looked_ == rows_ || bytes_ >= kMostEventBytes) return false;
     ++looked_;
     bytes_ += event_bytes;
     return true;
   }
 
-  /// The query has not looked at everything.
-  void cut() { is_complete_ = false; }
+  /// The query has not looked at everything, but at all that fires before `at`.
+  void cut(TimePoint at) { exact_until_ = std::min(exact_until_.value_or(at), at); }
+
+  /// Whether nothing that fires at that time or later can be one of the soonest.
+  bool has_all_before(TimePoint at) const {
+    if (filter_.until && at > *filter_.until) return true;
+    return heap_.size() == filter_.limit && heap_.front().at <= at;
+  }
+  /// The time before which nothing is missing; nullopt: nothing is missing at all.
+  std::optional<TimePoint> exact_until() const {
+    return exact_until_ && has_all_before(*exact_until_) ? std::nullopt : exact_until_;
+  }
 
   std::vector<Firing> sorted() && {
     std::sort_heap(heap_.begin(), heap_.end(), is_sooner);
     return std::move(heap_);
   }
-  bool is_complete() const { return is_complete_; }
   size_t looked() const { return looked_; }
 
  private:
   const NextFilter& filter_;
+  const size_t rows_;
   std::vector<Firing> heap_;  ///< the latest one is first
   size_t looked_ = 0;
   size_t bytes_ = 0;
-  bool is_complete_ = true;
+  std::optional<TimePoint> exact_until_;
 };
+
+/// The workflows of the query, by number.
+struct FiringWorkflow {
+  std::string id;
+  bool paused = false;
+};
+using FiringWorkflows = std::map<WorkflowNumber, FiringWorkflow>;
 
 const OnDamage kSkipDamaged = [](const Error&) {};
 
-Status add_timers(const View& view, NamespaceNumber ns, Soonest& soonest) {
+void add_timers_of(const Instance& one, Soonest& soonest) {
+  for (const Timer& timer : one.timers) {
+    soonest.add({.at = timer.deadline,
+                 .kind = static_cast<FiringKind>(timer.kind),
+                 .instance = one.id,
+                 .revision = one.revision,
+                 .timed = TimedInstance(one),
+                 .workflow = {},
+                 .paused = one.paused});
+  }
+}
+
+void add_delayed_event(const DelayedRecord& record, Soonest& soonest) {
+  soonest.add({.at = record.at,
+               .kind = FiringKind::kDelayedEvent,
+               .instance = record.instance,
+               .revision = {},
+               .workflow = {}});
+}
+
+void add_lifespan(const GroupedEvent& event, const FiringWorkflow& workflow, Soonest& soonest) {
+  if (!event.record.expires) return;
+  soonest.add({.at = *event.record.expires,
+               .kind = FiringKind::kLifespan,
+               .instance = std::nullopt,
+               .revision = {},
+               .workflow = workflow.id,
+               .paused = workflow.paused});
+}
+
+/// Adds all timers of instances; `now`: the time from which on the answer is not exact if they are
+/// too many.
+Status add_timers(const View& view, NamespaceNumber ns, TimePoint now, Soonest& soonest) {
   bool is_wanted = false;
   for (size_t kind = 0; kind <= static_cast<size_t>(FiringKind::kCall); ++kind) {
     is_wanted = is_wanted || soonest.wants(static_cast<FiringKind>(kind));
   }
   if (!is_wanted) return {};
   const auto see = [&](const Instance& one) {
-    if (!soonest.look()) return false;
-    for (const Timer& timer : one.timers) {
-      soonest.add({.at = timer.deadline,
-                   .kind = static_cast<FiringKind>(timer.kind),
-                   .instance = one.id,
-                   .revision = one.revision,
-                   .timed = TimedInstance(one),
-                   .workflow = {},
-                   .paused = one.paused});
-    }
-    return true;
+    const bool may_look = soonest.look();
+    if (!may_look) soonest.cut(now);
+    if (may_look) add_timers_of(one, soonest);
+    return may_look;
   };
   return each_live(view, ns, std::nullopt, see, kSkipDamaged);
 }
 
-Status add_delayed(const View& view, NamespaceNumber ns, Soonest& soonest) {
+Status add_delayed(const View& view, NamespaceNumber ns, TimePoint now, Soonest& soonest) {
   if (!soonest.wants(FiringKind::kDelayedEvent)) return {};
   const auto see = [&](uint64_t, const DelayedRecord& record) {
-    if (!soonest.look(record.event.size())) return false;
-    if (record.ns != ns) return true;
-    soonest.add({.at = record.at,
-                 .kind = FiringKind::kDelayedEvent,
-                 .instance = record.instance,
-                 .revision = {},
-                 .workflow = {}});
-    return true;
+    const bool may_look = soonest.look(record.event.size());
+    if (!may_look) soonest.cut(now);
+    if (may_look && record.ns == ns) add_delayed_event(record, soonest);
+    return may_look;
   };
   return some_delayed(view, see, kSkipDamaged);
 }
 
-Status add_lifespans(const View& view, const std::string& id, const WorkflowRecord& record,
-                     Soonest& soonest) {
+Status add_lifespans(const View& view, WorkflowNumber number, const FiringWorkflow& workflow,
+                     TimePoint now, Soonest& soonest) {
   if (!soonest.wants(FiringKind::kLifespan)) return {};
   const auto see = [&](const GroupedEvent& event) {
-    if (!soonest.look(event.record.event.size())) return false;
-    if (const auto& expires = event.record.expires) {
-      soonest.add({.at = *expires,
-                   .kind = FiringKind::kLifespan,
-                   .instance = std::nullopt,
-                   .revision = {},
-                   .workflow = id,
-                   .paused = record.paused});
-    }
-    return true;
+    const bool may_look = soonest.look(event.record.event.size());
+    if (!may_look) soonest.cut(now);
+    if (may_look) add_lifespan(event, workflow, soonest);
+    return may_look;
   };
-  return some_grouped(view, record.number, see, kSkipDamaged);
+  return some_grouped(view, number, see, kSkipDamaged);
+}
+
+/// A row that a timer names, nullopt if it is gone or damaged.
+template <class T>
+Result<std::optional<T>> intact(Result<std::optional<T>> row) {
+  if (!row && is_damaged_row(row.error())) return std::optional<T>();
+  return row;
+}
+
+/// Adds what the owner of a timer will do. Returns whether the query could look at its row.
+Result<bool> add_owner(const View& view, NamespaceNumber ns, const TimerInput& timer,
+                       const FiringWorkflows& workflows, Soonest& soonest) {
+  if (const auto* const owner = std::get_if<TimerInput::OfInstance>(&timer.owner)) {
+    if (!soonest.look()) return false;
+    const auto head = TRY(intact(read_live_head(view, ns, owner->instance)));
+    if (head) add_timers_of(*head, soonest);
+  } else if (const auto* const delayed = std::get_if<TimerInput::OfDelayedEvent>(&timer.owner)) {
+    const auto record = TRY(intact(read_delayed(view, delayed->number)));
+    if (!soonest.look(record ? record->event.size() : 0)) return false;
+    if (record && record->ns == ns) add_delayed_event(*record, soonest);
+  } else if (const auto* const grouped = std::get_if<TimerInput::OfGroupedEvent>(&timer.owner)) {
+    const auto event = TRY(intact(read_grouped(view, grouped->number)));
+    if (!soonest.look(event ? event->record.event.size() : 0)) return false;
+    const auto workflow = event ? workflows.find(event->queue.workflow) : workflows.end();
+    if (workflow != workflows.end()) add_lifespan(*event, workflow->second, soonest);
+  }
+  return true;
+}
+
+/// Adds the timers that a walk has found, soonest first, until later ones cannot be shown.
+Status add_walked(const View& view, NamespaceNumber ns, TimePoint now, const WalkedTimers& walked,
+                  const FiringWorkflows& workflows, Soonest& soonest) {
+  if (walked.seen_until) soonest.cut(std::max(*walked.seen_until, now));
+  // An instance may have several timers, and the walk may have shown a timer twice.
+  std::set<InstanceId> instances;
+  std::set<uint64_t> delayed;
+  std::set<uint64_t> grouped;
+  const auto is_new = [&](const TimerInput& timer) {
+    if (const auto* const one = std::get_if<TimerInput::OfInstance>(&timer.owner)) {
+      return instances.insert(one->instance).second;
+    }
+    if (const auto* const one = std::get_if<TimerInput::OfDelayedEvent>(&timer.owner)) {
+      return delayed.insert(one->number).second;
+    }
+    const auto* const one = std::get_if<TimerInput::OfGroupedEvent>(&timer.owner);
+    return one != nullptr && grouped.insert(one->number).second;
+  };
+  for (const TimerInput& timer : walked.timers) {
+    if (soonest.has_all_before(timer.deadline)) break;
+    if (!is_new(timer) || TRY(add_owner(view, ns, timer, workflows, soonest))) continue;
+    soonest.cut(std::max(timer.deadline, now));
+    break;
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<Json> Queries::next_firings(const View& view, std::string_view ns,
-                                   const NextFilter& filter) {
+Result<LiveInstances> Queries::live_instances(const View& view, std::string_view ns) {
+  LiveInstances live{.ns = TRY(find_namespace(view, ns)), .count = std::nullopt};
+  const bool is_incomplete = is_index_incomplete(view);
+  TRY(view.status());
+  if (is_incomplete) return live;
+  const Result<Usage> usage = read_usage(view, live.ns);
+  if (!usage && !is_damaged_row(usage.error())) return tl::unexpected(usage.error());
+  if (usage) live.count = usage->live;
+  return live;
+}
+
+Result<Json> Queries::next_firings(const View& view, std::string_view ns, const NextFilter& filter,
+                                   const NextLooks& looks) {
   const NamespaceNumber number = TRY(find_namespace(view, ns));
+  const TimePoint now = clock_.now();
   // TRY is not used: with it, g++ 12 warns about freeing the list of a failed result.
   const Result<SomeWorkflows> known =
       some_workflows(view, ns, {.limit = kMostWorkflows, .cursor = {}});
   if (!known) return tl::unexpected(known.error());
-  Soonest soonest(filter);
+  Soonest soonest(filter, looks.rows);
+  FiringWorkflows workflows;
   size_t definition_sizes = 0;
   for (size_t i = 0; i < known->size(); ++i) {
     const auto& [id, record] = (*known)[i];
     if (i == kMostWorkflows || definition_sizes >= kMostScheduleBytes) {
-      soonest.cut();
+      soonest.cut(now);
       break;
     }
-    TRY(add_lifespans(view, id, record, soonest));
+    const FiringWorkflow& one =
+        workflows.emplace(record.number, FiringWorkflow{id, record.paused}).first->second;
+    if (looks.walked == nullptr) TRY(add_lifespans(view, record.number, one, now, soonest));
     const auto progress = TRY(read_schedule(view, record.number));
     if (!progress || !soonest.wants(FiringKind::kTick)) continue;
     const Revision revision{record.number, record.latest};
@@ -175,11 +275,15 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns,
                  .workflow = id,
                  .paused = record.paused});
   }
-  TRY(add_delayed(view, number, soonest));
-  TRY(add_timers(view, number, soonest));
+  if (looks.walked == nullptr) {
+    TRY(add_delayed(view, number, now, soonest));
+    TRY(add_timers(view, number, now, soonest));
+  } else {
+    TRY(add_walked(view, number, now, *looks.walked, workflows, soonest));
+  }
 
-  const bool is_complete = soonest.is_complete();
-  const size_t looked = soonest.looked();
+  const std::optional<TimePoint> exact_until = soonest.exact_until();
+  const size_t looked = soonest.looked() + (looks.walked ? looks.walked->looked : 0);
   Json items = Json::array();
   for (const Firing& firing : std::move(soonest).sorted()) {
     Json item{{"at", format_rfc3339(firing.at)},
@@ -198,7 +302,9 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns,
     }
     items.push_back(std::move(item));
   }
-  return Json{{"items", std::move(items)}, {"complete", is_complete}, {"looked", looked}};
+  Json answer{{"items", std::move(items)}, {"complete", !exact_until}, {"looked", looked}};
+  if (exact_until) answer["exactUntil"] = format_rfc3339(*exact_until);
+  return answer;
 }
 
 }  // namespace millrace

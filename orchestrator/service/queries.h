@@ -45,6 +45,12 @@ struct NamespaceCounts {
   size_t rows = 0;  ///< how many rows of the store were read for them
 };
 
+/// How many live instances a namespace has.
+struct LiveInstances {
+  NamespaceNumber ns{};
+  std::optional<uint64_t> count;  ///< nullopt: the index does not know it
+};
+
 class Queries {
  public:
   /// The arguments outlive the Queries. `started` has the tasks that a worker has started, also
@@ -112,7 +118,10 @@ class Queries {
   /// Without the instances of deleted workflows.
   static Result<NamespaceCounts> status_counts(const View& view, NamespaceNumber ns);
 
-  Result<Json> next_firings(const View& view, std::string_view ns, const NextFilter& filter);
+  Result<LiveInstances> live_instances(const View& view, std::string_view ns);
+  /// Shows what soonest_firings() shows, from the rows of the view.
+  Result<Json> next_firings(const View& view, std::string_view ns, const NextFilter& filter,
+                            const NextLooks& looks = {});
   Result<Json> variables(const View& view, const VariablePlace& place, size_t limit,
                          std::string_view cursor);
   Result<Variable> variable(const View& view, const VariablePlace& place, std::string_view key);

@@ -241,10 +241,14 @@ class Service {
   virtual Result<Json> graph(std::string_view ns, std::string_view id,
                              std::optional<uint32_t> revision) = 0;
   /// What time will cause, soonest first: {"items":[{"at","kind","instance"?,"workflow"?,"state"?,
-  /// "then"?,"paused"?}],"complete","looked"}. `kind` is a name of kFiringKinds. `then`: the state
-  /// that follows (after_timer.h). `complete` is false if the namespace has more
-  /// than the query looks at: then earlier ones may be missing. `looked`: at how many instances and
-  /// events the query has looked.
+  /// "then"?,"paused"?}],"complete","exactUntil"?,"looked"}. `kind` is a name of kFiringKinds.
+  /// `then`: the state that follows (after_timer.h). `complete`: nothing that is sooner than the
+  /// last item is missing, or nothing up to the end of the filter if there are fewer items than its
+  /// limit. If a bound has ended the look before, it is false, and nothing is missing that fires
+  /// before `exactUntil`; items after it are true, but others may be missing. `looked`: at how many
+  /// instances, events and timers the query has looked. In a namespace with many instances, due
+  /// timers that wait to be fired may be missing. May wait for the engine thread for
+  /// kIndexPatience.
   virtual Result<Json> next_firings(std::string_view ns, const NextFilter& filter) = 0;
   /// {"counts":[[workflow,status,n]…],"attention":[{"kind","workflow"?,"service"?,"count"?,"detail"?}],
   /// "levels","broker":{"reading","waitingFor"?,"losses"},"store"?:{"dataBytes","usedBytes"},

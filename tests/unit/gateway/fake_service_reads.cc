@@ -308,15 +308,17 @@ Result<Json> FakeService::next_firings(std::string_view ns, const NextFilter& fi
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   next_filter_ = filter;
   if (ns == kEmptyNamespace) return no_items();
-  return Json{{"items",
+  Json answer{{"items",
                {{{"at", "2021-09-01T12:00:00.000Z"},
                  {"kind", "stateTimeout"},
                  {"instance", kInstance},
                  {"workflow", "order"},
                  {"state", "wait"},
                  {"then", "late"}}}},
-              {"complete", true},
+              {"complete", filter.limit > 1},
               {"looked", 1}};
+  if (filter.limit == 1) answer["exactUntil"] = "2021-09-01T11:00:00.000Z";
+  return answer;
 }
 
 NextFilter FakeService::last_next_filter() {

@@ -123,7 +123,7 @@ TEST(WheelWalk, ShowsATimerThatIsArmedAgainInTheListThatIsShown) {
   EXPECT_TRUE(walk.has_ended());
 }
 
-TEST(WheelWalk, GoesOnWhenTheTimerThatIsNextIsCancelled) {
+TEST(WheelWalk, ContinuesWhenTheTimerThatIsNextIsCancelled) {
   Wheel wheel;
   advance(wheel, kNoon);
   const TimePoint late = from_millis(kNoon + kDay);
