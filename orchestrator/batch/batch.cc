@@ -407,8 +407,7 @@ Status Batch::apply_input(TimePoint now, const CommandInput& input) {
                                                 .unit = &batch_.meter},
                                                input.command);
   if (!progress) {
-    // A repetition of the batch would find the same damaged row, so only the command is refused,
-    // and the batch continues.
+    // A repetition of the batch would find the same damaged row: only the command is refused.
     const bool is_lost =
         progress.error().code.starts_with("store.") && !is_damaged_row(progress.error());
     if (is_lost) return tl::unexpected(progress.error());
@@ -466,9 +465,9 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   TRY(count_bytes(batch_));
   TRY(batch_.index.write(batch_.tx, note_damage_));
   TRY(batch_.dedupe.end_batch(batch_.tx, batch_.cursor.stamped, batch_.cursor.sequence));
-  // Events without effect may be read again, so a batch that only moves the cursor is not worth a
-  // sync.
-  const bool nothing_else = batch_.tx.write_set().empty() && batch_.counters.empty();
+  // Events without effect may be read again: to move the cursor alone is not worth a sync.
+  const bool nothing_else =
+      batch_.tx.write_set().empty() && batch_.counters.empty() && !are_effects_due(now);
   const bool writes_cursor =
       cursor_moved_ && (!nothing_else || ++batches_without_effect_ >= kMostWithoutEffect);
   if (writes_cursor && nothing_else) crash_point(CrashPoint::kCursorAlone);
@@ -493,7 +492,8 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
       .patterns_over_limit = batch_.kept_events.patterns_over_limit(),
       .retention = batch_.retention,
       .has_archived = has_archived(),
-      .archive_retry_at = batch_.archive.retry_at()};
+      .archive_retry_at = batch_.archive.retry_at(),
+      .effects_at = next_effects_at(now)};
   return std::exchange(batch_.outcome, {});
 }
 

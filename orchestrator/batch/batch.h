@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -163,6 +164,14 @@ class Batch {
                      const InstanceTarget& target, bool kept);
   void begin_limits();
   Status write_effects();
+  /// Whether effects without other changes have waited long enough for a commit.
+  bool are_effects_due(TimePoint now) const { return effects_at_ && *effects_at_ <= now; }
+  /// Sets effects_at_, as the end of a batch has left the effects.
+  std::optional<TimePoint> next_effects_at(TimePoint now) {
+    const TimePoint at = effects_at_.value_or(now + kMostWaitOfEffects);
+    effects_at_ = batch_.effects.empty() ? std::nullopt : std::optional(at);
+    return effects_at_;
+  }
   Status load_newest();
   bool is_newest(const EventInput& input);
   void moved_to(uint64_t sequence, TimePoint stamped);
@@ -202,6 +211,11 @@ class Batch {
   /// The first event whose effects are not written yet.
   std::optional<EventPosition> first_applied_;
   EventPosition oldest_effects_;  ///< before it there are no rows in `effects`
+  /// How long effects wait for a batch that changes something else.
+  static constexpr Duration kMostWaitOfEffects{1'000};
+  /// The engine time at which a batch writes the effects that wait, also if it changes nothing
+  /// else; nullopt: none wait.
+  std::optional<TimePoint> effects_at_;
 };
 
 }  // namespace millrace

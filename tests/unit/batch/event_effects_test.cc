@@ -126,6 +126,32 @@ TEST_F(EventEffectsTest, OfABatchThatChangesNothingElseWaitForTheNextCommit) {
   EXPECT_THAT(effects(again), ElementsAre("duplicate"));
 }
 
+TEST_F(EventEffectsTest, OfABatchThatChangesNothingElseAreWrittenAfterASecond) {
+  define(kWaits);
+  apply("begin", "1");
+  end_batch();
+  const uint64_t again = apply("begin", "1");
+  const auto finish = [&](std::chrono::milliseconds after) {
+    const auto outcome = batch->finish(now + after);
+    EXPECT_TRUE(outcome);
+    return outcome ? outcome->backlog.effects_at : std::nullopt;
+  };
+  const TimePoint due_at = now + std::chrono::seconds(1);
+  EXPECT_EQ(finish(std::chrono::milliseconds(0)), due_at);
+  batches.begin();
+  const uint64_t once_more = apply("begin", "1");
+  EXPECT_EQ(finish(std::chrono::milliseconds(999)), due_at) << "another one does not put it off";
+  EXPECT_TRUE(tx->write_set().empty());
+  batches.begin();
+  EXPECT_EQ(finish(std::chrono::milliseconds(1'000)), std::nullopt) << "no further turn is needed";
+  commit();
+  batches.begin();
+  EXPECT_THAT(effects(again), ElementsAre("duplicate"));
+  EXPECT_THAT(effects(once_more), ElementsAre("duplicate"));
+  EXPECT_EQ(finish(std::chrono::milliseconds(5'000)), std::nullopt);
+  EXPECT_TRUE(tx->write_set().empty());
+}
+
 TEST_F(EventEffectsTest, AreTheSameAfterALostBatch) {
   define(kWaits);
   const uint64_t begins = apply("begin", "1");

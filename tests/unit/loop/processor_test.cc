@@ -2,15 +2,20 @@
 // tests/simulation show the processing of inputs.
 #include "orchestrator/loop/processor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/rows/effect_rows.h"
+#include "orchestrator/store/transaction.h"
 #include "tests/simulation/answer_code.h"
 #include "tests/simulation/world.h"
 
@@ -183,6 +188,36 @@ TEST(Processor, IsReadyWhileItReadsTheEventStream) {
   world.broker.reconnect();
   world.run_until_idle();
   EXPECT_TRUE(world.processor().ready());
+}
+
+TEST(Processor, WritesTheEffectOfADuplicateAfterASecondWithoutAnotherInput) {
+  World world;
+  world.apply(R"(
+id: begins
+start: {type: event, event: {type: begin}}
+states:
+- {id: end, type: noop}
+)");
+  world.publish("begin", "1");
+  world.answer_publishes();
+  const auto duplicates = [&] {
+    const Snapshot view = Snapshot::take(world.environment()).value();
+    size_t found = 0;
+    for (uint64_t sequence = 1; sequence <= 4; ++sequence) {
+      const std::vector<EventEffect> effects = read_effects(view, {1, sequence}).value();
+      found += static_cast<size_t>(std::count_if(
+          effects.begin(), effects.end(),
+          [](const EventEffect& one) { return one.kind == EventEffect::Kind::kDuplicate; }));
+    }
+    return found;
+  };
+  world.publish("begin", "1");
+  world.run_until_idle();
+  EXPECT_EQ(duplicates(), 0U) << "a duplicate alone is not worth a sync";
+  EXPECT_EQ(world.processor().next_wake(), std::chrono::seconds(1));
+  world.run_for(std::chrono::seconds(1));
+  EXPECT_EQ(duplicates(), 1U);
+  EXPECT_EQ(world.processor().next_wake(), std::nullopt);
 }
 
 TEST(Processor, AnswersAQuestionAboutListenersWithoutABatch) {
