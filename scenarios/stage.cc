@@ -59,7 +59,7 @@ Archiver Stage::archiver() {
   };
 }
 
-Stage::~Stage() { parts_.broker.stop(intake_); }
+Stage::~Stage() { parts_.broker.stop(early_event_feed_); }
 
 bool Stage::step(size_t most) {
   const bool moved = parts_.broker.pump(most);

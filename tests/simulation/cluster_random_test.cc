@@ -302,7 +302,8 @@ class ClusterSimulation {
   std::vector<Json> instances_of(std::string_view workflow) {
     Stage& stage = node(active_).stage();
     std::vector<Json> all;
-    for (const Json& item : stage.instances(workflow).value()) {
+    const Json instances = stage.instances(workflow).value();
+    for (const Json& item : instances) {
       all.push_back(stage.instance(item["id"].get<std::string>()).value());
       EXPECT_EQ(all.back()["status"], "complete") << all.back().dump();
     }

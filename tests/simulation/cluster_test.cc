@@ -57,7 +57,8 @@ class Cluster : public testing::Test {
   size_t published(std::string_view type) { return events_in(world().broker, type).size(); }
   std::vector<std::string> statuses(size_t index) {
     std::vector<std::string> found;
-    for (const Json& one : node(index).stage().instances().value()) {
+    const Json instances = node(index).stage().instances().value();
+    for (const Json& one : instances) {
       found.push_back(one["status"]);
     }
     return found;
