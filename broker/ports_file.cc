@@ -15,8 +15,8 @@ std::optional<uint16_t> port_in_ports_file(std::string_view text) {
   if (!urls.is_array() || urls.empty() || !urls.front().is_string()) return std::nullopt;
   std::string_view digits = urls.front().get_ref<const std::string&>();
   digits.remove_prefix(digits.rfind(':') + 1);  // all of them if there is no colon
-  const uint64_t port = whole_number(digits).value_or(0);
-  if (port == 0 || port > UINT16_MAX) return std::nullopt;
+  const uint64_t port = whole_number(digits, UINT16_MAX).value_or(0);
+  if (port == 0) return std::nullopt;
   return static_cast<uint16_t>(port);
 }
 

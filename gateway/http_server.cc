@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <mutex>
@@ -18,6 +17,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include "base/whole_number.h"
 #include "gateway/connection_places.h"
 #include "gateway/gateway_budget.h"
 #include "gateway/gateway_lanes.h"
@@ -67,10 +67,8 @@ Result<tcp::endpoint> parse_address(const std::string& text, bool has_token) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos) return malformed();
   std::string host = text.substr(0, colon);
-  const char* const end = text.data() + text.size();
-  uint16_t port = 0;
-  const auto [stopped, wrong] = std::from_chars(text.data() + colon + 1, end, port);
-  if (wrong != std::errc() || stopped != end) return malformed();
+  const auto port = whole_number(std::string_view(text).substr(colon + 1), UINT16_MAX);
+  if (!port) return malformed();
 
   if (host == "localhost" || host.empty()) host = "127.0.0.1";
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
@@ -87,7 +85,7 @@ Result<tcp::endpoint> parse_address(const std::string& text, bool has_token) {
                             "listen on 127.0.0.1 or [::1]",
                             in_quotes(text)));
   }
-  return tcp::endpoint(address, port);
+  return tcp::endpoint(address, static_cast<uint16_t>(*port));
 }
 
 tl::unexpected<Error> cannot_listen(std::string_view address, std::string_view why) {

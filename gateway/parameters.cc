@@ -36,8 +36,8 @@ Result<std::string> workflow_of(const Request& request) {
 
 Result<uint32_t> revision_of(const Request& request) {
   const std::string& text = part(request, "revision");
-  const uint64_t number = whole_number(text).value_or(0);
-  if (number > 0 && number <= UINT32_MAX) return static_cast<uint32_t>(number);
+  const uint64_t number = whole_number(text, UINT32_MAX).value_or(0);
+  if (number > 0) return static_cast<uint32_t>(number);
   return fail(
       "revision.not_found",
       fmt::format("{} is not the number of a revision; expected a number from 1", in_quotes(text)));
@@ -135,8 +135,8 @@ Result<size_t> limit_parameter(const Request& request, size_t otherwise) {
   const auto found = request.query.find("limit");
   if (found == request.query.end()) return otherwise;
   const std::string& text = found->second;
-  const uint64_t limit = whole_number(text).value_or(0);
-  if (limit >= 1 && limit <= kMostListed) return limit;
+  const uint64_t limit = whole_number(text, kMostListed).value_or(0);
+  if (limit >= 1) return limit;
   return fail("request.parameter",
               fmt::format("limit: {} is not a number from 1 to {}", in_quotes(text), kMostListed));
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/whole_number.h"
 #include "language/fields.h"
 #include "matchers/pattern.h"
 
@@ -304,11 +305,8 @@ class Checker {
       const std::string piece = unescaped(rest.substr(0, rest.find('/')));
       rest.remove_prefix(std::min(rest.find('/'), rest.size()));
       if (node->kind == Node::Kind::kSequence) {
-        size_t index = 0;
-        const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), index);
-        const bool is_there = error == std::errc() && end == piece.data() + piece.size() &&
-                              index < node->items.size();
-        node = is_there ? &node->items[index] : nullptr;
+        const std::optional<uint64_t> index = whole_number(piece);
+        node = index && *index < node->items.size() ? &node->items[*index] : nullptr;
       } else {
         const Member* const member = node->find(piece);
         node = member == nullptr ? nullptr : &member->value;

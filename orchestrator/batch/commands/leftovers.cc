@@ -1,5 +1,7 @@
 #include "orchestrator/batch/commands/leftovers.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,9 +21,9 @@ namespace {
 /// has not assigned such a number.
 Result<uint32_t> given_number(const View& view, Counter counter, std::string_view text) {
   const uint64_t last = TRY(read_counter(view, counter));
-  const uint64_t number = whole_number(text).value_or(0);
-  const bool is_given = number >= 1 && number <= last && number <= UINT32_MAX;
-  if (is_given) return static_cast<uint32_t>(number);
+  const uint64_t most = std::min<uint64_t>(last, UINT32_MAX);
+  const uint64_t number = whole_number(text, most).value_or(0);
+  if (number > 0) return static_cast<uint32_t>(number);
   return fail("leftovers.none",
               fmt::format("\"{}\" is not a number that was assigned (1 to {}); `millrace verify` "
                           "shows the numbers of leftovers",

@@ -31,5 +31,11 @@ TEST(WholeNumber, IsTheWholeText) {
   }
 }
 
+TEST(WholeNumber, IsNotAboveItsBound) {
+  EXPECT_EQ(whole_number("65535", UINT16_MAX), 65'535U);
+  EXPECT_EQ(whole_number("65536", UINT16_MAX), std::nullopt);
+  EXPECT_EQ(whole_number("0", 0), 0U);
+}
+
 }  // namespace
 }  // namespace millrace
