@@ -5,6 +5,7 @@
 
 #include <sodium.h>
 
+#include "base/characters.h"
 #include "base/check.h"
 
 namespace millrace {
@@ -43,6 +44,14 @@ std::string to_hex(std::span<const uint8_t> bytes) {
 
 std::string to_hex(std::string_view bytes) {
   return to_hex(std::span(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()));
+}
+
+bool read_hex(std::string_view text, std::span<uint8_t> bytes) {
+  if (text.size() != 2 * bytes.size()) return false;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<uint8_t>(hex_value(text[2 * i]) << 4 | hex_value(text[2 * i + 1]));
+  }
+  return to_hex(bytes) == text;  // not with a digit in upper case, or with another character
 }
 
 Fingerprint fingerprint(std::initializer_list<std::string_view> parts) {

@@ -22,6 +22,10 @@ std::optional<std::string> base64_decode(std::string_view text);
 std::string to_hex(std::span<const uint8_t> bytes);
 std::string to_hex(std::string_view bytes);
 
+/// Reads what to_hex() writes. Returns false, and `bytes` has no meaning, for any other text, also
+/// one of another length.
+bool read_hex(std::string_view text, std::span<uint8_t> bytes);
+
 using Fingerprint = std::array<uint8_t, 16>;
 
 /// 128-bit BLAKE2b of the parts, each preceded by its length, so that ("ab","c") and ("a","bc")

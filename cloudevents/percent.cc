@@ -1,16 +1,8 @@
 #include "cloudevents/percent.h"
 
+#include "base/characters.h"
+
 namespace millrace {
-namespace {
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-}  // namespace
 
 void append_percent_encoded(char c, std::string_view also, std::string& out) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";

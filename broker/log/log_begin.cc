@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/bytes.h"
 #include "base/json.h"
 
 namespace millrace {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/bytes.h"
 #include "base/codec.h"
 #include "base/excerpt.h"
 #include "base/whole_number.h"
@@ -110,12 +111,6 @@ Result<LogPart> part_in(const std::string& text) {
                       fmt::format("`i/n` with 1 ≤ i ≤ n and 2 ≤ n ≤ {}", kMostLogParts));
 }
 
-int hex_value(char digit) {
-  if (digit >= '0' && digit <= '9') return digit - '0';
-  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-  return -1;
-}
-
 /// Checks the rules of the kinds of messages.
 Status check_kind(const LogMessage& message) {
   const bool is_commit = message.kind == LogKind::kCommit;
@@ -153,17 +148,6 @@ std::string_view name_of(LogKind kind) {
       return "end";
   }
   return "";
-}
-
-bool read_hex(std::string_view text, std::array<uint8_t, 16>& bytes) {
-  if (text.size() != 2 * bytes.size()) return false;
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    const int high = hex_value(text[2 * i]);
-    const int low = hex_value(text[2 * i + 1]);
-    if (high < 0 || low < 0) return false;
-    bytes[i] = static_cast<uint8_t>(high * 16 + low);
-  }
-  return true;
 }
 
 LogChain log_chain(std::string_view key, const LogMessage& message) {

@@ -74,9 +74,6 @@ Result<LogMessage> decode_log_message(NatsMessage message);
 /// message is a copy from another place. Whether the message follows another one is not checked.
 Result<LogMessage> read_log_message(std::string_view key, uint64_t sequence, NatsMessage message);
 
-/// The 16 bytes as which 32 lower-case hexadecimal digits are read; false: the text is another one.
-bool read_hex(std::string_view text, std::array<uint8_t, 16>& bytes);
-
 /// "begin", "commit", "beat" or "end".
 std::string_view name_of(LogKind kind);
 

@@ -14,6 +14,15 @@ TEST(Bytes, AreEncodedAsBase64AndDecodedStrictly) {
   }
 }
 
+TEST(Bytes, AreReadFromLowerCaseHexadecimalDigitsOnly) {
+  std::array<uint8_t, 2> bytes{};
+  EXPECT_TRUE(read_hex("0aff", bytes));
+  EXPECT_EQ(bytes, (std::array<uint8_t, 2>{0x0a, 0xff}));
+  for (const char* text : {"", "0af", "0aff0", "0aff00", "0aFF", "0ag0", "0a-1", " aff"}) {
+    EXPECT_FALSE(read_hex(text, bytes)) << text;
+  }
+}
+
 TEST(Fingerprint, DependsOnItsKey) {
   EXPECT_EQ(keyed_fingerprint("k", {"a", "b"}), keyed_fingerprint("k", {"a", "b"}));
   EXPECT_NE(keyed_fingerprint("k", {"a", "b"}), keyed_fingerprint("l", {"a", "b"}));
