@@ -2,7 +2,6 @@
 // commit, the counters, and the work left for later batches. Plain values.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -87,12 +86,6 @@ struct Backlog {
   /// The engine time at which effects are written that wait for a batch with other changes;
   /// nullopt: none wait.
   std::optional<TimePoint> effects_at = std::nullopt;
-
-  /// The earlier one of archive_retry_at and effects_at.
-  std::optional<TimePoint> next_at() const {
-    if (!archive_retry_at || !effects_at) return archive_retry_at ? archive_retry_at : effects_at;
-    return std::min(*archive_retry_at, *effects_at);
-  }
 };
 
 /// The result of a batch.

@@ -179,7 +179,8 @@ std::optional<Duration> Processor::next_wake() const {
   if (const auto deadline = engine_.waiting.next_deadline()) {
     sooner(std::max(*deadline - std::max(time_, engine_.clock.now()), rest));
   }
-  for (const auto& at : {backlog_.retention.next_pass, backlog_.next_at()}) {
+  for (const auto& at :
+       {backlog_.retention.next_pass, backlog_.archive_retry_at, backlog_.effects_at}) {
     if (at) sooner(std::max(*at - std::max(time_, engine_.clock.now()), rest));
   }
   if (const auto due = engine_.webhook_outbox.next_due(); due && !resend_at_) {
