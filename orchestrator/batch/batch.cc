@@ -280,8 +280,7 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
   LateMatchRecord late;
   if (route.may_be_late) late = late_matches_.late_of(route.targets);
   const std::vector<WorkflowNumber> late_starts = late.starts;
-  // If the unit of work ends before all starts and instances have the event, the others get it as a
-  // kept event.
+  // Starts and instances for which the unit of work has no time left get it as a kept event.
   const std::vector<StartTarget>& starts = route.targets.starts;
   const bool are_many = starts.size() > limits_.offered_in_one_unit;
   bool may_leave = are_many;
@@ -289,7 +288,8 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
     may_leave = TRY(starts_.must_wait(now, applied, starts[i])) || may_leave;
   }
   const bool may_fan_out = route.fans_out || instances.size() > limits_.offered_in_one_unit;
-  const bool kept = route.is_wanted || may_leave || may_fan_out || !late.empty();
+  const bool is_late = route.may_be_late && !late.empty();
+  const bool kept = route.is_wanted || may_leave || may_fan_out || is_late;
   if (kept && route.may_be_late && late_matches_.is_full(route.ns)) {
     return starts_.refuse(route.ns, position, route.event, late_matches_.refuse(route.ns));
   }
