@@ -45,6 +45,21 @@ TEST(HashIndex, StopsTheSearchWhenTheCallerFoundAnId) {
   EXPECT_FALSE(index.find(8, [](uint32_t) { return true; }));
 }
 
+TEST(HashIndex, FindsNothingWhileItIsEmpty) {
+  EXPECT_FALSE(HashIndex().find(7, [](uint32_t) { return true; }));
+}
+
+TEST(HashIndex, HashesEachByte) {
+  for (size_t size = 1; size <= 20; ++size) {
+    const std::string bytes(size, 'a');
+    for (size_t at = 0; at < size; ++at) {
+      std::string other = bytes;
+      other[at] = 'b';
+      EXPECT_NE(HashIndex::hash_of(other, 0), HashIndex::hash_of(bytes, 0)) << at << " of " << size;
+    }
+  }
+}
+
 TEST(HashIndex, HashesBytesWithTheirLengthAndTheSeed) {
   std::set<uint32_t> hashes;
   const std::string bytes = "order-00000000000001-order-00000000000001";

@@ -103,5 +103,12 @@ TEST_F(PatternSetTest, RunsAllPatternsOrNoneWithinABudget) {
   EXPECT_EQ(budget.bytes, 0u);
 }
 
+TEST_F(PatternSetTest, NeedsNoBudgetWithoutPatterns) {
+  MatchBudget budget{.bytes = 0};
+  Ids ids;
+  EXPECT_TRUE(set_.match("aaaa", budget, ids)) << "there is no match that could be undecided";
+  EXPECT_EQ(ids, Ids());
+}
+
 }  // namespace
 }  // namespace millrace
