@@ -280,7 +280,7 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
   LateMatchRecord late;
   if (route.may_be_late) late = late_matches_.late_of(route.targets);
   const std::vector<WorkflowNumber> late_starts = late.starts;
-  // Starts and instances for which the unit of work has no time left get it as a kept event.
+  // Starts and instances that the unit of work has no time for get the event as a kept event.
   const std::vector<StartTarget>& starts = route.targets.starts;
   const bool are_many = starts.size() > limits_.offered_in_one_unit;
   bool may_leave = are_many;
