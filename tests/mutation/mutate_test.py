@@ -128,6 +128,10 @@ class Places(unittest.TestCase):
             [("g(… a, b.c …)", "g(… b.c, a …)"), ("g(… 1, 2 …)", "g(… 2, 1 …)")],
         )
 
+    def test_are_no_swapped_arguments_of_which_the_order_means_nothing(self):
+        text = body("a = std::min(b, c);\na = std::max(b, c);\nstd::swap(b, c);")
+        self.assertEqual(changes(text, "arguments"), [])
+
     def test_are_only_in_the_bodies_of_functions(self):
         for text in (
             "constexpr int kA = 1 < 2;\nenum class B { kC = 1 };\nstatic_assert(1 < 2);\nint d[4] = {1};\n",
