@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
+
 namespace millrace {
 namespace {
 
@@ -47,6 +49,15 @@ Status check_stream_options(const StreamOptions& options) {
     }
   }
   return {};
+}
+
+Status check_cluster_name(std::string_view name) {
+  if (is_prefix(name)) return {};
+  return fail(
+      "broker.settings",
+      fmt::format("the cluster name \"{}\" is not 1 to {} lower-case letters, digits, - and "
+                  "_ that begin with a letter",
+                  excerpt(name), kMostPrefix));
 }
 
 std::string stream_name(std::string_view prefix, std::string_view family) {

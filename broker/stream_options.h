@@ -41,6 +41,10 @@ struct StreamOptions {
 /// value and what was expected.
 Status check_stream_options(const StreamOptions& options);
 
+/// Ok if a cluster may have this name, which is a part of subjects and names of streams. Error
+/// `broker.settings`.
+Status check_cluster_name(std::string_view name);
+
 /// The stream name of a family such as `EVENTS`: the prefix in capitals, `_` and the family.
 std::string stream_name(std::string_view prefix, std::string_view family);
 

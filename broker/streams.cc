@@ -26,7 +26,8 @@ Json placement(const StreamSettings& settings) {
 }
 
 Json configuration(const StreamSettings& settings) {
-  const bool refuses = settings.retention == StreamRetention::kWorkQueue && settings.max_bytes;
+  const bool refuses =
+      settings.is_log || (settings.retention == StreamRetention::kWorkQueue && settings.max_bytes);
   Json wanted = {{"name", settings.name},
                  {"subjects", Json::array({settings.subjects})},
                  {"retention", name_of(settings.retention)},
@@ -37,8 +38,15 @@ Json configuration(const StreamSettings& settings) {
                  {"max_bytes", settings.max_bytes ? Json(*settings.max_bytes) : Json(-1)},
                  {"max_msg_size", -1},
                  {"max_age", nanoseconds(settings.max_age)},
-                 {"duplicate_window", nanoseconds(settings.duplicate_window)},
                  {"num_replicas", settings.replicas}};
+  if (settings.is_log) {
+    // A replica that lags may answer a direct get. The messages have no id, so there are no
+    // duplicates to recognise.
+    wanted["deny_delete"] = true;
+    wanted["allow_direct"] = false;
+  } else {
+    wanted["duplicate_window"] = nanoseconds(settings.duplicate_window);
+  }
   if (Json where = placement(settings); !where.is_null()) wanted["placement"] = std::move(where);
   return wanted;
 }
@@ -84,17 +92,52 @@ constexpr auto kSettings = std::to_array<Setting>({
      "the number of replicas determines how many NATS servers may fail; docs/nats.md describes how "
      "to change it"},
     {"placement", "the broker placed the stream on other NATS servers than requested"},
+    {"deny_delete", "clients may delete single messages of the log of the cluster"},
 });
 
-/// Refuses settings with which millrace cannot work. The error names the stream, the setting, the
-/// found and the required value.
+/// What an operator can do about a stream that is refused, behind "correct it".
+std::string way_out(const StreamSettings& settings) {
+  return fmt::format("with `nats stream edit {}`, {}", settings.name,
+                     settings.is_log ? "and do not delete the stream if a cluster was founded: it "
+                                       "has the commits of the cluster"
+                                     : "or delete the stream if it is not needed");
+}
+
+/// The error of a setting with which millrace cannot work: names the stream, the setting, the found
+/// and the required value.
+tl::unexpected<Error> refused_setting(const Json& config, const StreamSettings& settings,
+                                      const char* key, std::string_view wanted,
+                                      std::string_view why) {
+  return fail("broker.stream",
+              fmt::format("stream {} has {} {} instead of {}: {}; correct it {}", settings.name,
+                          key, dump_json(field(config, key)), wanted, why, way_out(settings)));
+}
+
+/// Refuses settings with which the log of a cluster would lose commits unnoticed.
+Status refuse_what_breaks_the_log(const Json& config, const StreamSettings& settings) {
+  const auto refused = [&](const char* key, std::string_view wanted, std::string_view why) {
+    return refused_setting(config, settings, key, wanted, why);
+  };
+  if (text_field(config, "discard") != "new") {
+    return refused("discard", "\"new\"", "a full log would remove its oldest commits");
+  }
+  if (text_field(config, "storage") != "file") {
+    return refused("storage", "\"file\"", "a restart of the broker would lose all commits");
+  }
+  if (integer_field(config, "max_age") != 0) {
+    return refused("max_age", "0", "the broker would remove commits after that time");
+  }
+  for (const char* const limit : {"max_msgs", "max_bytes"}) {
+    if (integer_field(config, limit) <= 0) continue;
+    return refused(limit, "-1", "the log would accept no commits above that limit");
+  }
+  return {};
+}
+
+/// Refuses settings with which millrace cannot work.
 Status refuse_what_breaks_us(const Json& config, const StreamSettings& settings) {
   const auto refused = [&](const char* key, std::string_view wanted, std::string_view why) {
-    return fail(
-        "broker.stream",
-        fmt::format("stream {} has {} {} instead of {}: {}; correct it with `nats stream edit "
-                    "{}`, or delete the stream if it is not needed",
-                    settings.name, key, dump_json(field(config, key)), wanted, why, settings.name));
+    return refused_setting(config, settings, key, wanted, why);
   };
   if (const char* const wanted = name_of(settings.retention);
       text_field(config, "retention") != wanted) {
@@ -237,12 +280,12 @@ Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settin
         return subject_covers(subject, settings.subjects);
       })) {
     return fail("broker.stream",
-                fmt::format("stream {} has the subjects {} and not {}: add the missing subject "
-                            "with `nats stream edit {}`, or delete the stream if it is not needed",
+                fmt::format("stream {} has the subjects {} and not {}: add the missing subject {}",
                             settings.name, fmt::join(info.subjects, ", "), settings.subjects,
-                            settings.name));
+                            way_out(settings)));
   }
   TRY(refuse_what_breaks_us(config, settings));
+  if (settings.is_log) TRY(refuse_what_breaks_the_log(config, settings));
   const Json wanted = configuration(settings);
   for (const Setting& setting : kSettings) {
     const Json& found = field(config, setting.key);

@@ -40,6 +40,9 @@ struct StreamSettings {
   int replicas = 1;
   std::string cluster = {};  ///< as in StreamOptions
   std::vector<std::string> tags = {};
+  /// The log of a cluster: no message may leave the stream, so a stream that is full refuses new
+  /// messages.
+  bool is_log = false;
 };
 
 // The streams of one millrace server. With the default prefix their subjects are

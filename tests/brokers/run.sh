@@ -9,6 +9,7 @@ cd "$(dirname "$0")/../.."
 
 declare -A programs=(
   [broker]="unit/broker/broker_test *"
+  [log]="unit/broker/jetstream_log_test *"
   [workers]="unit/broker/worker_examples_test *"
   [integration]="integration/integration_test -Load.*"
   [load]="integration/integration_test Load.*"
@@ -23,7 +24,7 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# -eq 0 ] || shift
 suites=("$@")
-[ ${#suites[@]} -gt 0 ] || suites=(broker workers integration load crashes crash-points)
+[ ${#suites[@]} -gt 0 ] || suites=(broker log workers integration load crashes crash-points)
 for suite in "${suites[@]}"; do
   [ -n "${programs[$suite]:-}" ] || {
     echo "run.sh: \"$suite\" is not a suite; write one of: ${!programs[*]}" >&2

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "broker/log_stream.h"
 #include "broker/streams.h"
 
 namespace millrace {
@@ -18,6 +19,31 @@ TEST(StreamOptions, AcceptsOnlyAPrefixOfLowerCaseLettersDigitsDashesAndUnderscor
     EXPECT_EQ(checked.error().code, "broker.settings");
     EXPECT_NE(checked.error().message.find(bad), std::string::npos) << checked.error().message;
   }
+}
+
+TEST(StreamOptions, AcceptsOnlyANameOfAClusterThatIsOneTokenOfASubject) {
+  for (const char* const good : {"shop", "a", "shop-2", "team_x"}) {
+    EXPECT_TRUE(check_cluster_name(good)) << good;
+  }
+  for (const char* const bad : {"", "Shop", "2shop", "a.b", "a b", "*", ">",
+                                "a-name-that-is-longer-than-32-bytes-in-all"}) {
+    const Status checked = check_cluster_name(bad);
+    ASSERT_FALSE(checked) << bad;
+    EXPECT_EQ(checked.error().code, "broker.settings");
+  }
+}
+
+TEST(StreamOptions, NamesTheLogAfterPrefixAndCluster) {
+  const StreamSettings log = log_stream("shop");
+  EXPECT_EQ(log.name, "MILLRACE_LOG_shop_0");
+  EXPECT_EQ(log.subjects, "millrace.log.shop.0");
+  const StreamSettings prefixed =
+      log_stream("shop", {.prefix = "orders", .replicas = 3, .cluster = "east", .tags = {"ssd"}});
+  EXPECT_EQ(prefixed.name, "ORDERS_LOG_shop_0");
+  EXPECT_EQ(prefixed.subjects, "orders.log.shop.0");
+  EXPECT_EQ(prefixed.replicas, 3);
+  EXPECT_EQ(prefixed.cluster, "east");
+  EXPECT_EQ(prefixed.tags, std::vector<std::string>{"ssd"});
 }
 
 TEST(StreamOptions, AcceptsTheNumbersOfReplicasThatJetStreamAllows) {

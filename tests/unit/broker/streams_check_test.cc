@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "broker/log_stream.h"
 #include "broker/streams.h"
 
 namespace millrace {
@@ -60,6 +61,57 @@ TEST(Streams, ComparesAStreamWithTheSettingsThatMillraceExpects) {
     ASSERT_FALSE(other) << changes;
     EXPECT_EQ(other.error().code, "broker.protocol") << changes;
   }
+}
+
+TEST(Streams, RefusesALogThatCouldLoseCommits) {
+  const auto answer = [](const char* changes) {
+    Json json = *parse_json(R"({"created":"2026-11-21T08:20:54.102239813Z","config":{
+      "name":"MILLRACE_LOG_shop_0","subjects":["millrace.log.shop.0"],"retention":"limits",
+      "max_consumers":-1,"max_msgs":-1,"max_bytes":-1,"max_age":0,"max_msgs_per_subject":-1,
+      "max_msg_size":-1,"discard":"new","storage":"file","num_replicas":3,
+      "duplicate_window":120000000000,"allow_direct":false,"deny_delete":true},
+      "state":{"messages":0,"first_seq":0,"last_seq":0}})");
+    json.merge_patch(*parse_json(changes));
+    return json;
+  };
+  const StreamSettings log = log_stream("shop", {.replicas = 3});
+  const Result<StreamInfo> info = check_stream(answer("{}"), log);
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_EQ(info->notes, std::vector<std::string>());
+
+  const struct {
+    const char* changes;
+    const char* setting;
+  } refused[] = {
+      {R"({"config":{"discard":"old"}})", "discard \"old\" instead of \"new\""},
+      {R"({"config":{"storage":"memory"}})", "storage \"memory\" instead of \"file\""},
+      {R"({"config":{"max_age":1000000000}})", "max_age 1000000000 instead of 0"},
+      {R"({"config":{"max_msgs":5}})", "max_msgs 5 instead of -1"},
+      {R"({"config":{"max_bytes":1000}})", "max_bytes 1000 instead of -1"},
+      {R"({"config":{"retention":"workqueue"}})", "retention \"workqueue\" instead of \"limits\""},
+      {R"({"config":{"max_msgs_per_subject":1}})", "max_msgs_per_subject 1 instead of -1"},
+      {R"({"config":{"subjects":["millrace.log.other.0"]}})", "and not millrace.log.shop.0"},
+  };
+  for (const auto& one : refused) {
+    const Result<StreamInfo> other = check_stream(answer(one.changes), log);
+    ASSERT_FALSE(other) << one.changes;
+    EXPECT_EQ(other.error().code, "broker.stream") << one.changes;
+    EXPECT_NE(other.error().message.find(one.setting), std::string::npos) << other.error().message;
+    EXPECT_NE(other.error().message.find("with `nats stream edit MILLRACE_LOG_shop_0`, and do not "
+                                         "delete the stream"),
+              std::string::npos)
+        << other.error().message;
+  }
+  for (const char* changes :
+       {R"({"config":{"deny_delete":false}})", R"({"config":{"num_replicas":1}})"}) {
+    const Result<StreamInfo> other = check_stream(answer(changes), log);
+    ASSERT_TRUE(other) << changes;
+    EXPECT_EQ(other->notes.size(), 1u) << changes;
+  }
+  const Result<StreamInfo> other_window =
+      check_stream(answer(R"({"config":{"duplicate_window":1000000000}})"), log);
+  ASSERT_TRUE(other_window);
+  EXPECT_EQ(other_window->notes, std::vector<std::string>()) << "the log needs no such window";
 }
 
 TEST(Streams, ReportsThatTheBrokerHasTooFewServersForTheReplicas) {

@@ -1,0 +1,27 @@
+// The stream that has the log of a cluster (docs/FORMATS.md). It is created once, when the cluster
+// is founded: a node that does not find the stream must not create an empty log beside the commits
+// that the nodes have. Any thread may call these functions.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "broker/connection.h"
+#include "broker/stream_options.h"
+#include "broker/streams.h"
+
+namespace millrace {
+
+/// The stream `MILLRACE_LOG_<cluster>_0`, with the subject `millrace.log.<cluster>.0`. `cluster`: a
+/// name that check_cluster_name() accepts.
+StreamSettings log_stream(std::string_view cluster, const StreamOptions& options = {});
+
+/// Creates the log of a new cluster. An empty log of an earlier attempt is used. Errors:
+/// `cluster.founded`, the log has messages already; those of ensure_stream().
+Result<StreamInfo> found_log(Connection& connection, const StreamSettings& log);
+
+/// The log of a cluster that was founded. Errors: `cluster.not_founded`, the stream does not exist;
+/// those of find_stream().
+Result<StreamInfo> find_log(Connection& connection, const StreamSettings& log);
+
+}  // namespace millrace

@@ -1,0 +1,61 @@
+#include "broker/log_stream.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/nats_fixture.h"
+
+namespace millrace {
+namespace {
+
+class LogStreamTest : public NatsFixture {
+ protected:
+  std::unique_ptr<Connection> connection_ = server_.connect();
+  std::unique_ptr<RawNatsClient> client_ = server_.client();
+  const StreamSettings log_ = log_stream("shop");
+};
+
+TEST_F(LogStreamTest, CreatesTheLogAtTheFoundingOnly) {
+  const Result<StreamInfo> missing = find_log(*connection_, log_);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, "cluster.not_founded");
+
+  const Result<StreamInfo> founded = found_log(*connection_, log_);
+  ASSERT_TRUE(founded) << founded.error().message;
+  EXPECT_EQ(founded->notes, std::vector<std::string>()) << "the server accepted all settings";
+  EXPECT_EQ(founded->last_sequence, 0u);
+  const Result<StreamInfo> again = found_log(*connection_, log_);
+  ASSERT_TRUE(again) << "an earlier attempt has created the stream: " << again.error().message;
+  EXPECT_EQ(again->created, founded->created);
+
+  client_->publish_acked("millrace.log.shop.0", "", "x");
+  const Result<StreamInfo> late = found_log(*connection_, log_);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, "cluster.founded");
+  const Result<StreamInfo> found = find_log(*connection_, log_);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->last_sequence, 1u);
+}
+
+TEST_F(LogStreamTest, LetsNoClientDeleteAMessage) {
+  ASSERT_TRUE(found_log(*connection_, log_));
+  client_->publish_acked("millrace.log.shop.0", "", "x");
+  const Json answer = client_->api("STREAM.MSG.DELETE.MILLRACE_LOG_shop_0", {{"seq", 1}});
+  EXPECT_TRUE(answer.contains("error")) << answer;
+}
+
+TEST_F(LogStreamTest, RefusesAStreamThatRemovesMessages) {
+  client_->api("STREAM.CREATE.MILLRACE_LOG_shop_0", {{"name", "MILLRACE_LOG_shop_0"},
+                                                     {"subjects", {"millrace.log.shop.0"}},
+                                                     {"max_age", 3'600'000'000'000},
+                                                     {"discard", "new"}});
+  for (const Result<StreamInfo>& found :
+       {find_log(*connection_, log_), found_log(*connection_, log_)}) {
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, "broker.stream");
+    EXPECT_NE(found.error().message.find("max_age 3600000000000 instead of 0"), std::string::npos)
+        << found.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace millrace
