@@ -92,6 +92,8 @@ constexpr ErrorEntry kProgramErrors[] = {
      "Look at the message; check the limits of processes and memory."},
     {"jq.unavailable", 503, "No jq worker could be started to check or try a program.",
      "Look at the log of the server; send the definition again."},
+    {"log.begin", 0, "It is not known whether the log of the cluster has the `begin` of this node.",
+     "Nothing: the node reads the log, which shows it."},
     {"log.damaged", 0, "A commit in the log of the cluster is not valid.",
      "Look at the message; the node stops following the log."},
     {"log.diverged", 0, "The log of the cluster does not continue the history that this node has.",
