@@ -103,6 +103,8 @@ constexpr ErrorEntry kProgramErrors[] = {
      "Look for a program that publishes to the subject of the log; give all nodes one secret key."},
     {"log.too_large", 0, "A commit is too large for the log.",
      "Look at the message; raise `max_payload` of nats-server."},
+    {"log.trimmed", 0, "The log of the cluster no longer has what follows the folder of this node.",
+     "Load a snapshot, or the folder of another node."},
     {"log.unreadable", 0, "A node of the cluster wrote a message that this release cannot read.",
      "Look at the message; run the same release on all nodes."},
     {"millrace.limits.hops", 0,
