@@ -42,7 +42,8 @@ class CommitLog {
   /// log has it. Blocks; the Transaction's thread calls it. Errors: `log.deposed`, another node has
   /// the log, which does not have this commit; `log.lost`, the log no longer has what came before
   /// this commit, and does not have this commit; `log.closed`, it is not known whether the log has
-  /// it. After an error the epoch has ended for this node, and append() must not be called again.
+  /// it. After these errors the epoch has ended for this node, and append() must not be called
+  /// again. Error `log.too_large`: the log has nothing of this commit, and takes the next one.
   virtual Result<LogPosition> append(std::string_view write_set) = 0;
 };
 

@@ -139,7 +139,11 @@ Status Overlay::append_to_log(std::string_view write_set, Limit limit) {
   TRY(Status(log_state_));
   TRY(journal_->reserve(kLogWriteBytes, limit));
   const Result<LogPosition> position = log_->append(write_set);
-  if (!position) return log_state_ = tl::unexpected(position.error());
+  if (!position) {
+    // Of a commit that is too large the log has nothing, and it takes the next one.
+    if (position.error().code == "log.too_large") return tl::unexpected(position.error());
+    return log_state_ = tl::unexpected(position.error());
+  }
   log_row_ = encode(*position);
   std::string further;
   append_write(further, AbsoluteKey(Table::kMeta, kLogKey).view(), log_row_);

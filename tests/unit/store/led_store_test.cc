@@ -118,6 +118,20 @@ TEST_F(LedStore, HasNoCommitThatTheLogRefuses) {
   }
 }
 
+TEST_F(LedStore, TakesTheNextCommitAfterOneThatIsTooLargeForTheLog) {
+  EXPECT_EQ(write("before"), "ok");
+  log_.failure = Error{"log.too_large", "made to fail"};
+  EXPECT_EQ(write("large", 100'000), "log.too_large");
+  EXPECT_FALSE(has("large"));
+  log_.failure.reset();
+  EXPECT_EQ(write("after"), "ok");
+  EXPECT_EQ(position(), log_.last());
+  EXPECT_EQ(log_.appended.size(), 2U);
+  open();
+  EXPECT_TRUE(has("after"));
+  EXPECT_FALSE(has("large"));
+}
+
 TEST_F(LedStore, AsksTheLogOnlyIfTheFolderHasTheSpace) {
   EXPECT_EQ(write("before"), "ok");
   const uint64_t used = environment_->used_bytes();
