@@ -131,13 +131,18 @@ std::optional<size_t> NatsCluster::leader_of(const Connection& connection,
 
 bool NatsCluster::is_whole(const Connection& connection) {
   for (const char* const stream : {"EVENTS", "DLQ", "LIFECYCLE", "TASKS", "RESULTS", "OWNER"}) {
-    const Result<Json> info = stream_info(connection, fmt::format("MILLRACE_{}", stream));
-    if (!info || !info->contains("cluster") || !(*info)["cluster"].contains("leader")) return false;
-    const Json replicas = (*info)["cluster"].value("replicas", Json::array());
-    if (replicas.size() != kServers - 1) return false;
-    for (const Json& replica : replicas) {
-      if (!replica.value("current", false) || replica.value("offline", false)) return false;
-    }
+    if (!is_whole(connection, fmt::format("MILLRACE_{}", stream))) return false;
+  }
+  return true;
+}
+
+bool NatsCluster::is_whole(const Connection& connection, const std::string& stream) {
+  const Result<Json> info = stream_info(connection, stream);
+  if (!info || !info->contains("cluster") || !(*info)["cluster"].contains("leader")) return false;
+  const Json replicas = (*info)["cluster"].value("replicas", Json::array());
+  if (replicas.size() != kServers - 1) return false;
+  for (const Json& replica : replicas) {
+    if (!replica.value("current", false) || replica.value("offline", false)) return false;
   }
   return true;
 }

@@ -52,6 +52,8 @@ class NatsCluster {
   /// Whether each stream of millrace has a leader and `kServers - 1` current replicas, as the
   /// nats-server at `connection` reports.
   static bool is_whole(const Connection& connection);
+  /// The same of one stream.
+  static bool is_whole(const Connection& connection, const std::string& stream);
 
  private:
   std::array<HeldPort, kServers> routes_;  ///< by which the nats-servers connect
