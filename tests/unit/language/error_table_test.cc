@@ -97,9 +97,10 @@ bool is_no_error(const std::string& text) {
 
 /// Calls `see` with each source of the program that may make errors of the table, and its text.
 void each_source(const std::function<void(const fs::path&, const std::string&)>& see) {
-  for (const char* const room : {"app", "base", "broker", "cli", "cloudevents", "expressions",
-                                 "functions", "gateway", "http", "language", "matchers", "model",
-                                 "orchestrator", "os", "policies", "scenarios", "states"}) {
+  for (const char* const room :
+       {"app", "base", "broker", "cli", "cloudevents", "cluster", "expressions", "functions",
+        "gateway", "http", "language", "matchers", "model", "orchestrator", "os", "policies",
+        "scenarios", "states"}) {
     for (const auto& entry : fs::recursive_directory_iterator(room)) {
       const fs::path& path = entry.path();
       if (path.extension() != ".cc" && path.extension() != ".h") continue;
