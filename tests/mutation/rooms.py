@@ -31,7 +31,7 @@ SUITES = {
     "orchestrator/backup": ["backup_test", "core_test:RestoredStore*"],
     "orchestrator/loop": ["loop_test", "core_test"],
     "orchestrator/service": ["service_test"],
-    "cluster": ["node_role_test"],
+    "cluster": ["node_role_test", "node_role_schedules_test"],
     "broker/log": ["log_test", "log_schedules_test"],
     "broker": ["broker_values_test", "broker_test"],
     "http": ["http_test"],

@@ -1,4 +1,5 @@
 // From standby to active and back: each rule, and the rows of failures that concern it.
+// node_role_schedules_test.cc plays several nodes on one log at random.
 #include "cluster/node_role.h"
 
 #include <gtest/gtest.h>
@@ -96,7 +97,7 @@ TEST(NodeRoleBegin, LeadsFromTheFirstOfThoseThatExpectTheSameMessage) {
              {6070, beat_taken(6050), "serve"}});
 }
 
-TEST(NodeRoleBegin, BehindWhichAnotherNodeHasBegunIsOfNoUse) {
+TEST(NodeRoleBegin, BehindWhichIsTheBeginOfAnotherNodeIsOfNoUse) {
   RolePlay()
       .play(caught_up())
       .play({{1000, says(0), ""},

@@ -68,7 +68,7 @@ TEST(SilenceOfTheLog, NeedsThatTheFolderHasAllThatWasRead) {
 
 TEST(SilenceOfTheLog, IsThereAtOnceBehindAnEnd) {
   RolePlay().play(caught_up()).play({{500, end(8), "begin behind 8 unclean 0"}});
-  // Others may have begun behind it.
+  // Another node may have its `begin` behind it.
   RolePlay().play(caught_up()).play({{500, end(8, 1), ""}, {510, begin(9), ""}});
   RolePlay()
       .play(caught_up())
