@@ -100,6 +100,8 @@ function(millrace_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   millrace_unity(${name} ${ARG_SEPARATE})
+  # Half as many units as usual: most of the time of a unit of tests is spent on the headers.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
   target_link_libraries(${name} PRIVATE millrace_flags millrace_test_header ${ARG_DEPS} GTest::gmock_main)
   target_compile_options(${name} PRIVATE ${MILLRACE_TEST_OPTIONS})
   if(ARG_ENGINE)

@@ -10,8 +10,8 @@
 namespace millrace {
 namespace {
 
-/// The text of all blocks of shell commands in a document.
-std::string shell_blocks(const std::string& path) {
+/// All blocks of shell commands in a document, as one script.
+std::string script_of(const std::string& path) {
   std::istringstream lines(read_repository_file(path));
   std::string script;
   bool within = false;
@@ -40,7 +40,7 @@ class HttpDocument : public MillraceTest {
 };
 
 TEST_F(HttpDocument, HasCommandsThatWork) {
-  const ProcessEnd end = run(shell_blocks("docs/http.md"));
+  const ProcessEnd end = run(script_of("docs/http.md"));
   EXPECT_EQ(end.code, 0) << end.errors.substr(end.errors.size() -
                                               std::min<size_t>(500, end.errors.size()))
                          << end.output;

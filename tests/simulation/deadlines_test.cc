@@ -19,8 +19,8 @@ using testing::SizeIs;
 
 /// A workflow with one call of `charge`, with further keys of the action, the state and the
 /// workflow.
-std::string order(std::string_view action, std::string_view state = "",
-                  std::string_view workflow = "") {
+std::string timed_order(std::string_view action, std::string_view state = "",
+                        std::string_view workflow = "") {
   return fmt::format(R"(
 id: order
 {}
@@ -47,16 +47,16 @@ struct Bound {
 
 std::vector<Bound> bounds() {
   return {
-      {order(", startToCloseTimeout: 1m, retries: {maximumAttempts: 1}"), "failed"},
-      {order(", scheduleToCloseTimeout: 1m"), "failed"},
-      {order(", timeout: 1m, retry: 'fixed(5, 1s)'"), "failed"},
-      {order(", deadline: 1m"), "cancelled"},
-      {order("", "  timeout: 1m"), "complete"},
-      {order("", "", "workflowExecutionTimeout: 1m"), "timedout"},
-      {order("", "", "workflowRunTimeout: 1m"), "timedout"},
-      {order("", "", "timeouts: {kill: 1m}"), "timedout"},
-      {order("", "", "timeouts: {interrupt: 1m}"), "failed"},
-      {order("", "", "timeout: 1m"), "failed"},
+      {timed_order(", startToCloseTimeout: 1m, retries: {maximumAttempts: 1}"), "failed"},
+      {timed_order(", scheduleToCloseTimeout: 1m"), "failed"},
+      {timed_order(", timeout: 1m, retry: 'fixed(5, 1s)'"), "failed"},
+      {timed_order(", deadline: 1m"), "cancelled"},
+      {timed_order("", "  timeout: 1m"), "complete"},
+      {timed_order("", "", "workflowExecutionTimeout: 1m"), "timedout"},
+      {timed_order("", "", "workflowRunTimeout: 1m"), "timedout"},
+      {timed_order("", "", "timeouts: {kill: 1m}"), "timedout"},
+      {timed_order("", "", "timeouts: {interrupt: 1m}"), "failed"},
+      {timed_order("", "", "timeout: 1m"), "failed"},
   };
 }
 
@@ -142,7 +142,7 @@ TEST(Deadlines, EndCallsWhileTheBrokerIsUnreachable) {
 TEST(Deadlines, AllowARetryOfACallWhileTheBrokerIsUnreachable) {
   World world;
   const std::string id =
-      world.apply_order(order(", startToCloseTimeout: 1m, retries: {initialInterval: 10s}"));
+      world.apply_order(timed_order(", startToCloseTimeout: 1m, retries: {initialInterval: 10s}"));
   world.broker.disconnect();
   world.run_until_idle();
   world.functions.report(
@@ -209,10 +209,10 @@ states:
 TEST(Deadlines, PreventARetryThatWasDueBeforeThemWhileMillraceWasDown) {
   for (const char* const bound : {"", "  timeout: 1m"}) {
     World world;
-    const std::string id = world.apply_order(order(std::string_view(bound).empty()
-                                                       ? ", timeout: 1m, retry: 'fixed(5, 10s)'"
-                                                       : ", retry: 'fixed(5, 10s)'",
-                                                   bound));
+    const std::string id = world.apply_order(
+        timed_order(std::string_view(bound).empty() ? ", timeout: 1m, retry: 'fixed(5, 10s)'"
+                                                    : ", retry: 'fixed(5, 10s)'",
+                    bound));
     world.functions.report(
         {world.functions.tasks()[0].id, TaskEnded{.result = tl::unexpected(Error{"down", ""})}});
     world.run_until_idle();

@@ -18,7 +18,7 @@ using std::chrono::seconds;
 using testing::SizeIs;
 
 /// A workflow that calls `charge` once, with further keys of the action and the workflow.
-std::string order(std::string_view action, std::string_view workflow = "") {
+std::string late_order(std::string_view action, std::string_view workflow = "") {
   return fmt::format(R"(
 id: order
 {}
@@ -46,7 +46,7 @@ std::string code(World& world, const std::string& id) {
 
 TEST(PausedService, StopsTheScheduleToStartTimeoutOfItsCalls) {
   World world;
-  world.apply(order(kMinuteToStart));
+  world.apply(late_order(kMinuteToStart));
   pause(world);
   const std::string id = world.start_order();
   world.run_for(hours(3));
@@ -62,7 +62,7 @@ TEST(PausedService, StopsTheScheduleToStartTimeoutOfItsCalls) {
 TEST(PausedService, RestartsTheScheduleToStartTimeoutOfItsCallsOnResume) {
   World world;
   world.functions.act("charge", {{.begins = std::nullopt}, {.begins = std::nullopt}});
-  world.apply(order(kMinuteToStart));
+  world.apply(late_order(kMinuteToStart));
   const std::string before = world.start_order();
   world.run_for(seconds(50));
   pause(world);
@@ -79,7 +79,7 @@ TEST(PausedService, RestartsTheScheduleToStartTimeoutOfItsCallsOnResume) {
 
 TEST(PausedService, RestartsTheScheduleToCloseTimeoutOfAnUnstartedCallOnResume) {
   World world;
-  world.apply(order("scheduleToCloseTimeout: 1m"));
+  world.apply(late_order("scheduleToCloseTimeout: 1m"));
   pause(world);
   const std::string id = world.start_order();
   world.run_for(hours(1));
@@ -95,7 +95,7 @@ TEST(PausedService, RestartsTheScheduleToCloseTimeoutOfAnUnstartedCallOnResume) 
 
 TEST(PausedService, DoesNotStopTheTimeoutsOfAStartedCall) {
   World world;
-  world.apply(order("scheduleToCloseTimeout: 1m"));
+  world.apply(late_order("scheduleToCloseTimeout: 1m"));
   const std::string id = world.start_order();
   world.functions.report({world.functions.tasks()[0].id, TaskStarted{}});
   pause(world);
@@ -106,7 +106,7 @@ TEST(PausedService, DoesNotStopTheTimeoutsOfAStartedCall) {
 TEST(PausedService, GivesACallThatStartsDuringThePauseItsFullScheduleToCloseTimeout) {
   World world;
   world.functions.act("charge", {{.begins = minutes(30), .answers = false}});
-  world.apply(order("scheduleToStartTimeout: 1m, scheduleToCloseTimeout: 10m"));
+  world.apply(late_order("scheduleToStartTimeout: 1m, scheduleToCloseTimeout: 10m"));
   const std::string id = world.start_order();
   pause(world);
   world.run_for(minutes(39));
@@ -117,7 +117,7 @@ TEST(PausedService, GivesACallThatStartsDuringThePauseItsFullScheduleToCloseTime
 
 TEST(PausedService, DoesNotStopTheTimeoutsOfTheWorkflow) {
   World world;
-  world.apply(order(kMinuteToStart, "timeouts: {kill: PT1H}"));
+  world.apply(late_order(kMinuteToStart, "timeouts: {kill: PT1H}"));
   pause(world);
   const std::string id = world.start_order();
   world.run_for(minutes(59));
@@ -128,7 +128,7 @@ TEST(PausedService, DoesNotStopTheTimeoutsOfTheWorkflow) {
 
 TEST(PausedService, HoldsItsCallsOverARestart) {
   World world;
-  world.apply(order(kMinuteToStart));
+  world.apply(late_order(kMinuteToStart));
   pause(world);
   const std::string id = world.start_order();
   world.run_for(seconds(30));
@@ -147,8 +147,8 @@ TEST(PausedService, HoldsItsCallsOverARestart) {
 TEST(PausedService, HoldsBackARetry) {
   World world;
   world.apply(
-      order("scheduleToStartTimeout: 1m, startToCloseTimeout: 1h, "
-            "retries: {max_attempts: 2, delay: PT10S, codes: ['*']}"));
+      late_order("scheduleToStartTimeout: 1m, startToCloseTimeout: 1h, "
+                 "retries: {max_attempts: 2, delay: PT10S, codes: ['*']}"));
   const std::string id = world.start_order();
   pause(world);
   world.functions.report(
@@ -162,7 +162,7 @@ TEST(PausedService, HoldsBackARetry) {
 TEST(PausedService, IsResumedBySettingsThatNoLongerPauseIt) {
   World world;
   world.functions.act("charge", {{.begins = std::nullopt}});
-  world.apply(order(kMinuteToStart));
+  world.apply(late_order(kMinuteToStart));
   world.must(CreateNamespace{.name = "default", .settings = Json{{"paused", {"charge"}}}});
   const std::string id = world.start_order();
   world.run_for(hours(1));
@@ -199,7 +199,7 @@ states:
 
 TEST(PausedService, IsResumedForManyInstancesInSeveralBatches) {
   World world;
-  world.apply(order(kMinuteToStart));
+  world.apply(late_order(kMinuteToStart));
   pause(world);
   for (int i = 0; i < 600; ++i) world.start("order");
   world.run_for(hours(2));

@@ -13,9 +13,8 @@
 namespace millrace {
 namespace {
 
+using std::chrono::seconds;
 using testing::ElementsAre;
-
-Duration seconds(int64_t count) { return std::chrono::seconds(count); }
 
 Event event_of(std::string type, std::string data = "{}") {
   return {.id = "e", .source = "test", .type = std::move(type), .data = std::move(data)};

@@ -105,7 +105,7 @@ states:
   EXPECT_EQ(run.instance().run, 1u);
 }
 
-constexpr const char* kTask = R"(
+constexpr const char* kTimedTask = R"(
 id: w
 functions:
 - {id: f, type: knative-namespace, service: f}
@@ -114,7 +114,7 @@ states:
 )";
 
 TEST(Timeouts, FireInsteadOfAcceptingAResultThatComesAtTheDeadline) {
-  const auto workflow = load_right_workflow(kTask);
+  const auto workflow = load_right_workflow(kTimedTask);
   for (const TimePoint at : {run_start() + minutes(59), run_start() + hours(1)}) {
     Instance instance = new_instance(*workflow);
     step(*workflow, instance, Proceed{}, run_start(), TestLookup());
@@ -128,7 +128,7 @@ TEST(Timeouts, FireInsteadOfAcceptingAResultThatComesAtTheDeadline) {
 }
 
 TEST(Timeouts, FireAtTheStimulusOverdueIfAnInstanceWaitsForCalls) {
-  const auto workflow = load_right_workflow(kTask);
+  const auto workflow = load_right_workflow(kTimedTask);
   Instance instance = new_instance(*workflow);
   step(*workflow, instance, Proceed{}, run_start(), TestLookup());
   EXPECT_FALSE(

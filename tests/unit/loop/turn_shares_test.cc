@@ -24,7 +24,7 @@ start: {type: event, event: {type: begin}}
 states:
 - {id: done, type: noop}
 )";
-constexpr const char* kWaitsForGo = R"(
+constexpr const char* kWaitsForGoTwice = R"(
 id: waits-for-go
 states:
 - {id: wait, type: consumeEvent, event: {type: go}, transition: again}
@@ -412,7 +412,7 @@ TEST_F(TurnSharesTest, EndsAStepWhenItsUnitIsUsed) {
 }
 
 TEST_F(TurnSharesTest, GivesAnEventToTheInstancesThatItsUnitDidNotReachLater) {
-  run(apply_workflow(kWaitsForGo));
+  run(apply_workflow(kWaitsForGoTwice));
   std::vector<InstanceId> waiting;
   for (int i = 0; i < 40; ++i) waiting.push_back(start("waits-for-go"));
   catch_up();

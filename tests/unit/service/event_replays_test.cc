@@ -91,7 +91,7 @@ TEST_F(EventReplaysTest, SelectByTimeTypeAndSource) {
   store("paid", "2");    // at + 2 s
   store("packed", "3");  // at + 3 s
   store("paid", "4");    // at + 4 s
-  const auto at = [](int seconds) { return from_millis(1'700'000'000'000 + seconds * 1'000); };
+  const auto at = [](int second) { return from_millis(1'700'000'000'000 + second * 1'000); };
   begin({.since = at(2), .until = at(4), .type = "paid"});
   run();
   EXPECT_EQ(replayed(), (Counts{{"2", 1}}));
