@@ -210,8 +210,9 @@ class ScenarioMaker {
   Json functions() const {
     Json all = Json::object();
     for (const auto& [function, attempts] : calls_.functions) {
-      const bool is_same = std::all_of(attempts.begin(), attempts.end(),
-                                       [&](const Json& one) { return one == attempts.front(); });
+      const bool is_same =
+          std::all_of(attempts.begin(), attempts.end(),
+                      [&first = attempts.front()](const Json& one) { return one == first; });
       all[function] = is_same ? attempts.front() : Json(attempts);
     }
     return all;

@@ -144,7 +144,7 @@ class Inversion {
     if (value.is_object()) {
       for (const auto& [key, one] : value.items()) {
         if (!read_member(
-                key, after, [&](const Json& part) { return read_value(one, part); },
+                key, after, [this, &one = one](const Json& part) { return read_value(one, part); },
                 dump_json(one))) {
           return false;
         }
