@@ -27,6 +27,7 @@ void LogBook::append(LogUnit unit) {
   CHECK(!unit.parts.empty());
   unit_ = std::move(unit);
   next_ = 0;
+  sends_singly_ = false;
   known_last_ = 0;
   last_part_sent_.reset();
   step_ = Step::kSending;
@@ -85,8 +86,8 @@ void LogBook::nothing_heard(std::string why) {
 }
 
 void LogBook::send_parts(Time now, std::vector<LogAction>& actions) {
-  while (sendings_.size() < settings_.most_in_flight &&
-         next_ + sendings_.size() < unit_->parts.size()) {
+  const size_t most = sends_singly_ ? 1 : settings_.most_in_flight;
+  while (sendings_.size() < most && next_ + sendings_.size() < unit_->parts.size()) {
     sendings_.push_back(next_sending());
   }
   for (size_t i = 0; i < sendings_.size(); ++i) {
@@ -253,6 +254,7 @@ std::optional<LogOutcome> LogBook::take_outcome() { return std::exchange(outcome
 void LogBook::pass_over() {
   ++passed_over_;
   ++place_.sequence;
+  sends_singly_ = true;
   sendings_.clear();
   tokens_.clear();
   proceed();

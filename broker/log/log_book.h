@@ -153,6 +153,9 @@ class LogBook {
   Step step_ = Step::kIdle;
   std::optional<LogUnit> unit_;
   size_t next_ = 0;  ///< the index of the first part that is not certain
+  /// A message was passed over, so a part waits for the one before it: parts that are in flight
+  /// together would stand behind one another's places again and again.
+  bool sends_singly_ = false;
   /// The parts from next_ on that are in flight: each expects the one before it.
   std::deque<Sending> sendings_;
   uint64_t latest_token_ = 0;
