@@ -107,8 +107,8 @@ class LogReader::Impl {
   Result<Got> fetch_destroyed();
   Status fetch_next();
   bool close();
-  Status see(uint64_t sequence, NatsMessage message);
-  void add(uint64_t sequence, LogSeen seen);
+  Status see(uint64_t sequence, int64_t stamped, NatsMessage message);
+  void add(uint64_t sequence, TimePoint stamped, LogSeen seen);
   Status note_end();
   bool hand_over();
   void set_health(Status health);
@@ -281,7 +281,7 @@ Result<LogReader::Impl::Got> LogReader::Impl::read_next(bool wait) {
     StoredMessage stored = TRY(fetch_stored(connection_, settings_.stream.name, query));
     plain = std::move(stored.message);
   }
-  TRY(see(numbers.stream_sequence, std::move(plain)));
+  TRY(see(numbers.stream_sequence, numbers.stamped, std::move(plain)));
   return got;
 }
 
@@ -299,7 +299,7 @@ Result<LogReader::Impl::Got> LogReader::Impl::fetch_destroyed() {
 Status LogReader::Impl::fetch_next() {
   const Json query = {{"seq", place().sequence + 1}};
   StoredMessage stored = TRY(fetch_stored(connection_, settings_.stream.name, query));
-  return see(stored.sequence, std::move(stored.message));
+  return see(stored.sequence, stored.stamped, std::move(stored.message));
 }
 
 /// Drops the consumer. Returns whether it delivered a message.
@@ -317,12 +317,12 @@ bool LogReader::Impl::close() {
   return consumer->delivered() > 0;
 }
 
-Status LogReader::Impl::see(uint64_t sequence, NatsMessage message) {
-  add(sequence, TRY(judge_.see(sequence, std::move(message))));
+Status LogReader::Impl::see(uint64_t sequence, int64_t stamped, NatsMessage message) {
+  add(sequence, broker_time(stamped), TRY(judge_.see(sequence, std::move(message))));
   return {};
 }
 
-void LogReader::Impl::add(uint64_t sequence, LogSeen seen) {
+void LogReader::Impl::add(uint64_t sequence, TimePoint stamped, LogSeen seen) {
   breaks_ = 0;
   lags_ = 0;
   has_news_ = true;
@@ -342,8 +342,13 @@ void LogReader::Impl::add(uint64_t sequence, LogSeen seen) {
     return;
   }
   ++news_.messages;
+  news_.stamped = stamped;
   has_ended_ = seen.what == LogSeen::What::kEnd;
-  if (seen.begin) news_.begin = std::move(seen.begin);
+  if (seen.begin) {
+    news_.begin = std::move(seen.begin);
+    news_.begin_sequence = sequence;
+    news_.begin_stamped = stamped;
+  }
   if (seen.what != LogSeen::What::kCommit) return;
   const LogHistory& history = judge_.history();
   ReadLogCommit commit{.position = {.sequence = sequence,

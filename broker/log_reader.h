@@ -35,9 +35,12 @@ struct LogNews {
   bool is_opened = false;
   std::vector<ReadLogCommit> commits;            ///< in the order of the log
   std::optional<LogBegin> begin = std::nullopt;  ///< the latest `begin` among the new messages
+  uint64_t begin_sequence = 0;                   ///< of that `begin`
+  TimePoint begin_stamped{};                     ///< when the broker stored it
   size_t messages = 0;                           ///< new messages, foreign ones not counted
-  LogHistory history;                            ///< behind these messages
-  bool has_ended = false;                        ///< the latest message of the log is an `end`
+  TimePoint stamped{};     ///< when the broker stored the latest of them; if there is one
+  LogHistory history;      ///< behind these messages
+  bool has_ended = false;  ///< the latest message of the log is an `end`
   /// The leader of the stream has said now that nothing is behind `history`.
   bool is_at_end = false;
   std::string leader;  ///< the NATS server that said so; empty: it did not say its name

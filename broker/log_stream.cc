@@ -2,7 +2,22 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
+#include "broker/json_fields.h"
+#include "broker/stored_message.h"
+
 namespace millrace {
+namespace {
+
+tl::unexpected<Error> not_founded(const StreamSettings& log) {
+  return fail("cluster.not_founded",
+              fmt::format("the broker has no stream {}, which is the log of the cluster: found the "
+                          "cluster with `millrace serve --cluster NAME --found`, or correct its "
+                          "name or the address of the broker",
+                          log.name));
+}
+
+}  // namespace
 
 StreamSettings log_stream(std::string_view cluster, const StreamOptions& options) {
   return {.name = stream_name(options.prefix, fmt::format("LOG_{}_0", cluster)),
@@ -26,11 +41,22 @@ Result<StreamInfo> found_log(Connection& connection, const StreamSettings& log) 
 
 Result<StreamInfo> find_log(Connection& connection, const StreamSettings& log) {
   Result<StreamInfo> found = find_stream(connection, log);
-  if (found || found.error().code != "broker.not_found") return found;
-  return fail("cluster.not_founded",
-              fmt::format("the broker has no stream {}, which is the log of the cluster: found the "
-                          "cluster, or correct its name or the address of the broker",
-                          log.name));
+  if (!found && found.error().code == "broker.not_found") return not_founded(log);
+  return found;
+}
+
+Result<TimePoint> time_of_log(Connection& connection, const StreamSettings& log) {
+  const Result<Json> info = connection.api("STREAM.INFO." + log.name, Json::object());
+  if (!info && info.error().code == "broker.not_found") return not_founded(log);
+  if (!info) return tl::unexpected(info.error());
+  const std::string text = text_field(*info, "ts");
+  if (const auto time = parse_nanoseconds(text)) return broker_time(*time);
+  return fail(
+      "cluster.broker",
+      fmt::format("the NATS server does not say its time (\"ts\" of stream {} is {}), so it "
+                  "is older than 2.10; a cluster of millrace needs nats-server 2.10 or "
+                  "newer on all servers, and 2.12 or newer is recommended",
+                  log.name, text.empty() ? "missing" : text));
 }
 
 }  // namespace millrace

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "broker/connection.h"
 #include "broker/stream_options.h"
 #include "broker/streams.h"
@@ -23,5 +24,9 @@ Result<StreamInfo> found_log(Connection& connection, const StreamSettings& log);
 /// The log of a cluster that was founded. Errors: `cluster.not_founded`, the stream does not exist;
 /// those of find_stream().
 Result<StreamInfo> find_log(Connection& connection, const StreamSettings& log);
+
+/// The time by the clock of the leader of the log. Errors: `cluster.broker`, the NATS server is
+/// older than 2.10, which does not say its time; `cluster.not_founded`; those of Connection::api().
+Result<TimePoint> time_of_log(Connection& connection, const StreamSettings& log);
 
 }  // namespace millrace

@@ -216,6 +216,11 @@ bool NodeRole::may_serve(Time now) const {
          now - confirmed_ < fresh_for();
 }
 
+std::optional<NodeRole::Time> NodeRole::fresh_until() const {
+  if (!is_active() || is_epoch_over_) return std::nullopt;
+  return confirmed_ + fresh_for();
+}
+
 std::optional<Error> NodeRole::not_ready(Time now) const {
   if (is_stop_asked_ || step_ >= Step::kDraining || is_epoch_over_) {
     return Error{"stopping", "this process of the cluster ends"};

@@ -143,6 +143,11 @@ class NodeRole {
   /// Whether effects may be performed, and requests answered that change nothing. To be asked
   /// before each, because time passes between the actions.
   bool may_serve(Time now) const;
+  /// Until when the lead of an active is fresh, if no further append is confirmed; nullopt: there
+  /// is none.
+  std::optional<Time> fresh_until() const;
+  /// Whether this node has the epoch, and its engine serves or is to serve.
+  bool is_active() const { return step_ == Step::kLeading || step_ == Step::kDraining; }
   /// Why `/readyz` is 503; nullopt: the node is ready.
   std::optional<Error> not_ready(Time now) const;
 
@@ -167,7 +172,6 @@ class NodeRole {
   void push(NodeAction::What what) { actions_.push_back({.what = what}); }
 
   bool has_all(Time now) const { return applied_ == heard_ && silence_.has_all(now); }
-  bool is_active() const { return step_ == Step::kLeading || step_ == Step::kDraining; }
   bool is_clock_right() const;
   bool is_engine_alive(Time now) const;
   Duration beat_after() const { return settings_.takeover_after / 4; }

@@ -28,9 +28,11 @@ class CollectingLogSink : public LogSink {
   struct All {
     std::vector<ReadLogCommit> commits;
     std::vector<LogBegin> begins;
+    std::vector<std::pair<uint64_t, TimePoint>> begin_places;  ///< sequences and stamps
     size_t opened = 0;
     size_t messages = 0;
     size_t refused = 0;  ///< calls after close()
+    TimePoint stamped{};
     LogNews latest;
     std::optional<Error> failed;
   };
@@ -39,7 +41,11 @@ class CollectingLogSink : public LogSink {
     const std::lock_guard lock(mutex_);
     for (ReadLogCommit& commit : news.commits) all_.commits.push_back(std::move(commit));
     news.commits.clear();
-    if (news.begin) all_.begins.push_back(*news.begin);
+    if (news.begin) {
+      all_.begins.push_back(*news.begin);
+      all_.begin_places.emplace_back(news.begin_sequence, news.begin_stamped);
+    }
+    if (news.messages > 0) all_.stamped = news.stamped;
     if (news.is_opened) ++all_.opened;
     all_.messages += news.messages;
     all_.latest = std::move(news);
@@ -105,6 +111,12 @@ class LogReaderTest : public JetStreamLogFixture {
             .newest_format = kTestLogFormat,
             .pull = {.heartbeat = Duration(1'000)}};
   }
+  /// When the broker stored the message with that sequence.
+  TimePoint stamp_of(uint64_t sequence) {
+    const Result<StoredMessage> stored = fetch_stored(*connection_, log_.name, {{"seq", sequence}});
+    EXPECT_TRUE(stored) << stored.error().message;
+    return stored ? broker_time(stored->stamped) : TimePoint();
+  }
   std::unique_ptr<LogReader> reader(const LogPosition& position = {}) {
     return std::make_unique<LogReader>(*connection_, settings(), position, sink_);
   }
@@ -138,6 +150,9 @@ TEST_F(LogReaderTest, ReadsTheCommitsWithThePositionsOfTheirWriter) {
   EXPECT_EQ(all.commits[2].behind, positions[1].name);
   ASSERT_EQ(all.begins.size(), 2u);
   EXPECT_EQ(all.begins[1].node, random_name_of(2));
+  EXPECT_THAT(all.begin_places,
+              ElementsAre(std::pair(1u, stamp_of(1)), std::pair(6u, stamp_of(6))));
+  EXPECT_EQ(all.stamped, stamp_of(8));
   EXPECT_EQ(all.messages, 8u);
   EXPECT_EQ(all.latest.history, judged().history);
   EXPECT_FALSE(all.latest.has_ended);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "orchestrator/ports/clock.h"
 #include "tests/support/nats_fixture.h"
 
 namespace millrace {
@@ -34,6 +35,25 @@ TEST_F(LogStreamTest, CreatesTheLogAtTheFoundingOnly) {
   const Result<StreamInfo> found = find_log(*connection_, log_);
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->last_sequence, 1u);
+}
+
+TEST_F(LogStreamTest, SaysTheTimeOfItsLeader) {
+  const Result<TimePoint> missing = time_of_log(*connection_, log_);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, "cluster.not_founded");
+
+  ASSERT_TRUE(found_log(*connection_, log_));
+  const SystemClock clock;
+  const TimePoint before = clock.now();
+  const Result<TimePoint> time = time_of_log(*connection_, log_);
+  if (client_->api("STREAM.INFO.MILLRACE_LOG_shop_0", Json::object()).contains("ts")) {
+    ASSERT_TRUE(time) << time.error().message;
+    EXPECT_GE(*time, before);  // the server runs on this machine
+    EXPECT_LE(*time, clock.now());
+  } else {
+    ASSERT_FALSE(time) << "nats-server before 2.10 does not say its time";
+    EXPECT_EQ(time.error().code, "cluster.broker");
+  }
 }
 
 TEST_F(LogStreamTest, LetsNoClientDeleteAMessage) {

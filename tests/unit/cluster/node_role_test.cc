@@ -26,6 +26,22 @@ TEST(NodeRoleBegin, ThatIsTakenMakesTheNodeTheActive) {
   EXPECT_TRUE(play.may_serve(2600));
 }
 
+TEST(NodeRoleBegin, GivesALeadThatIsFreshForAWhileAfterTheLatestAppendWasSent) {
+  RolePlay play;
+  play.play(caught_up());
+  EXPECT_FALSE(play.role().is_active());
+  EXPECT_EQ(play.role().fresh_until(), std::nullopt);
+  play.play({{1000, says(0), ""},
+             {2000, passes(), "begin behind 7 unclean 1"},
+             {3000, begin_failed(), "open"},
+             {3010, opened(), ""},
+             {3050, own_begin(8), "start, beat"}});
+  EXPECT_TRUE(play.role().is_active());
+  EXPECT_EQ(play.role().fresh_until(), time_at(3'600)) << "1600 ms after the begin at 2000 ms";
+  play.play({{3100, loaded(), "serve"}, {3110, beat_taken(3050), ""}});
+  EXPECT_EQ(play.role().fresh_until(), time_at(4'650));
+}
+
 TEST(NodeRoleBegin, ThatFailsMakesTheNodeOpenItsReaderAgain) {
   RolePlay()
       .play(caught_up())
