@@ -62,7 +62,7 @@ Json in_seconds(Duration time) { return std::chrono::duration<double>(time).coun
 
 }  // namespace
 
-Result<Json> Queries::functions(const View& view, std::string_view ns) {
+Result<Json> Queries::functions(const View& view, std::string_view ns, Duration at_most) {
   const NamespaceRecord record = TRY(find_namespace_record(view, ns));
   const NamespaceSettings own = TRY(read_settings(record.settings));
   NamespaceSettings global;
@@ -74,8 +74,10 @@ Result<Json> Queries::functions(const View& view, std::string_view ns) {
   size_t looked = 0;
   size_t bytes = 0;
   bool is_complete = true;
+  const auto end = clock_.precise() + at_most;
   const auto see = [&](const StartTask& task, size_t row_bytes) {
-    if (looked == kMostTasks || bytes >= kMostTaskBytes) {
+    const bool is_over = looked > 0 && clock_.precise() >= end;
+    if (is_over || looked == kMostTasks || bytes >= kMostTaskBytes) {
       is_complete = false;
       return false;
     }

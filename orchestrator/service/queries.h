@@ -105,7 +105,8 @@ class Queries {
                                                   std::string_view id);
   /// The members `counts`, `attention` and `asOf`.
   Result<Json> overview(const View& view, std::string_view ns);
-  Result<Json> functions(const View& view, std::string_view ns);
+  /// Looks at tasks for `at_most`.
+  Result<Json> functions(const View& view, std::string_view ns, Duration at_most = Duration(50));
 
   // For live messages.
 

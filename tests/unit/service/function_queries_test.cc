@@ -48,6 +48,17 @@ TEST_F(FunctionQueriesTest, ShowServicesWithoutTasks) {
   expect_each_read_to_count(functions());
 }
 
+TEST_F(FunctionQueriesTest, AreIncompleteIfTheTimeIsOver) {
+  write_task(*tx, task(1, {.name = "charge"}));
+  write_task(*tx, task(2, {.name = "charge"}));
+  commit();
+  EXPECT_EQ(answer(functions())["complete"], true);
+  clock.let_looks_take(std::chrono::milliseconds(50));
+  const Json cut = answer(functions());
+  EXPECT_EQ(cut["complete"], false);
+  EXPECT_EQ(cut["looked"], 1);
+}
+
 TEST_F(FunctionQueriesTest, CountTheTasksOfTheNamespace) {
   const NamespaceNumber shop = create_namespace("shop");
   write_task(*tx, task(1, {.name = "charge"}));
