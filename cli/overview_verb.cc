@@ -10,6 +10,45 @@
 namespace millrace {
 namespace {
 
+/// The verb, with its argument, that shows more of what asks for attention; empty: there is none.
+std::string further_verb(const Json& one) {
+  const std::string kind = one.value("kind", "");
+  if (kind == "retrying") return "instance history " + one.value("instance", "");
+  if (kind == "deadline") return "instance why " + one.value("instance", "");
+  if (kind == "noWorkers") return "function describe " + shell_word(one.value("service", ""));
+  return "";
+}
+
+std::string attention_line(const Session& session, const Json& one) {
+  std::string line = one.value("kind", "");
+  for (const char* const key : {"workflow", "state", "service", "detail"}) {
+    if (one.contains(key)) line += " " + one.value(key, "");
+  }
+  if (one.contains("count")) line += fmt::format(": {}", one.at("count").get<uint64_t>());
+  if (one.contains("running")) {
+    line += fmt::format(" waiting, {} running", one.at("running").get<uint64_t>());
+  }
+  if (one.contains("at")) {
+    line += fmt::format(": since {}, due {}", one.value("since", "-"), one.value("at", ""));
+  } else if (one.contains("since")) {
+    line += ", the oldest since " + one.value("since", "");
+  }
+  if (one.contains("then")) line += ", then " + one.value("then", "");
+  if (const std::string verb = further_verb(one); !verb.empty()) {
+    line += fmt::format("; see `millrace -n {} {}`", shell_word(session.ns), verb);
+  }
+  return line;
+}
+
+std::string cut_line(const Json& one) {
+  std::string line = one.value("kind", "") + ": there may be more";
+  if (one.contains("exactUntil")) {
+    line += fmt::format(" that are due at {} or later", one.value("exactUntil", ""));
+  }
+  if (one.contains("detail")) line += ": " + one.value("detail", "");
+  return line;
+}
+
 Ended show_overview(Session& session) {
   const Reply reply = TRY(session.client.send({.path = session.path({"overview"})}));
   if (session.output.format() != Format::kTable) {
@@ -30,12 +69,10 @@ Ended show_overview(Session& session) {
                        "instances");
   }
   for (const Json& one : reply.body.value("attention", Json::array())) {
-    std::string line = one.value("kind", "");
-    for (const char* const key : {"workflow", "service", "detail"}) {
-      if (one.contains(key)) line += " " + one.value(key, "");
-    }
-    if (one.contains("count")) line += fmt::format(": {}", one.at("count").get<uint64_t>());
-    session.console.out << "! " << harmless(line) << "\n";
+    session.console.out << "! " << harmless(attention_line(session, one)) << "\n";
+  }
+  for (const Json& one : reply.body.value("cut", Json::array())) {
+    session.console.out << "! " << harmless(cut_line(one)) << "\n";
   }
   return ExitCode::kOk;
 }

@@ -59,11 +59,24 @@ Json overview() {
   using namespace schema;
   const Json attention = object({
       {"kind", word({"failed", "timedout", "pausedWorkflow", "pausedService", "settings",
-                     "deadLetters", "server"})},
+                     "retrying", "deadline", "noWorkers", "deadLetters", "server"})},
       {"workflow?", text("The id of the workflow.")},
       {"service?", text("The name of the service.")},
-      {"count?", whole("How many instances or dead letters.")},
+      {"global?", exactly(true, "It is a service of the namespace `default`.")},
+      {"instance?", instance_id()},
+      {"state?", text("The id of the state.")},
+      {"at?", instant("When the next attempt or the timeout is due.")},
+      {"then?", text("The id of the state after the timeout, if the definition decides it.")},
+      {"since?", instant("Since when the instance is in the state, or the oldest task waits.")},
+      {"count?", whole("How many instances, dead letters or waiting tasks.")},
+      {"running?", whole("How many tasks of the service run.")},
       {"detail?", text("What is wrong, for people.")},
+  });
+  const Json cut = object({
+      {"kind", word({"counts", "failed", "timedout", "pausedWorkflow", "pausedService", "retrying",
+                     "deadline", "noWorkers"})},
+      {"exactUntil?", instant("Nothing that is due before is missing.")},
+      {"detail?", text("Why items may be missing, for people; missing: there are more.")},
   });
   const Json broker = object({
       {"reading", flag("Whether events are read.")},
@@ -77,7 +90,8 @@ Json overview() {
   return object({
       {"counts", list(list(either({text(), whole()})),
                       "The id of a workflow, a status, and how many instances there are.")},
-      {"attention", list(attention)},
+      {"attention", list(attention, "What asks for attention, 20 items of each kind at most.")},
+      {"cut", list(cut, "The kinds of which items may be missing.")},
       {"levels", server_levels()},
       {"broker", broker},
       {"store?", store},

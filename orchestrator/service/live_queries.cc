@@ -30,18 +30,29 @@ Result<Json> Queries::heads(const View& view, std::string_view ns, NamespaceNumb
   return items;
 }
 
-Result<NamespaceCounts> Queries::status_counts(const View& view, NamespaceNumber ns) {
+Result<NamespaceCounts> Queries::status_counts(const View& view, NamespaceNumber ns, size_t most) {
   NamespaceCounts found;
   std::map<std::pair<WorkflowNumber, InstanceStatus>, uint64_t> numbered;
   TRY(each_count(view, ns, std::nullopt, [&](const CountPlace& place, uint64_t count) {
+    const WorkflowNumber workflow = place.revision.workflow;
+    if (found.rows == most) {  // not all rows of this workflow were read
+      std::erase_if(numbered, [&](const auto& one) { return one.first.first == workflow; });
+      found.is_complete = false;
+      return false;
+    }
     ++found.rows;
-    numbered[{place.revision.workflow, place.status}] += count;
+    numbered[{workflow, place.status}] += count;
     return true;
   }));
   std::map<WorkflowNumber, std::string> names;
-  TRY(each_workflow(view, ns, [&](std::string_view id, const WorkflowRecord& record) {
+  TRY(each_workflow_behind(view, ns, {}, [&](std::string_view id, const WorkflowRecord& record) {
+    if (names.size() == most) {
+      found.is_complete = false;
+      return false;
+    }
     ++found.rows;
     names.emplace(record.number, id);
+    return true;
   }));
   for (const auto& [place, count] : numbered) {
     const auto name = names.find(place.first);

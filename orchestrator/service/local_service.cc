@@ -15,6 +15,7 @@
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/asking_instances.h"
+#include "orchestrator/service/attention.h"
 #include "orchestrator/service/found_items.h"
 #include "orchestrator/service/index_questions.h"
 #include "orchestrator/service/input_schema.h"
@@ -444,6 +445,12 @@ Result<Json> LocalService::overview(std::string_view ns) {
   if (const Result<StoreSize> size = parts_.environment.size()) {
     shown["store"] = {{"dataBytes", size->data_bytes}, {"usedBytes", size->used_bytes}};
   }
+  add_attention({.environment = parts_.environment,
+                 .clock = parts_.clock,
+                 .queries = parts_.queries,
+                 .ask = index_asker(parts_.intake, kIndexPatience),
+                 .count_requests = parts_.count_requests},
+                ns, shown);
   const auto letters =
       reads ? letter_desk_.left(ns, "") : Result<uint64_t>(tl::unexpected(reads.error()));
   if (!letters) {

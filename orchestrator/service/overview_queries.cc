@@ -1,45 +1,52 @@
 // The part of an overview of a namespace that is in the store: counts, and what asks for attention.
 #include "orchestrator/definition/namespace_settings.h"
+#include "orchestrator/service/attention.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/meta_rows.h"
 
 namespace millrace {
 namespace {
 
-/// The most items of one kind that ask for attention.
-constexpr size_t kMostOfAKind = 20;
+/// The most rows of counts, and the most workflows, that one overview reads.
+constexpr size_t kMostOverviewRows = 100'000;
 
 }  // namespace
 
 Result<Json> Queries::overview(const View& view, std::string_view ns) {
   const NamespaceRecord record = TRY(find_namespace_record(view, ns));
-  const StatusCounts counts = TRY(status_counts(view, record.number)).counts;
-  Json items = Json::array();
-  Json attention = Json::array();
-  size_t failing = 0;
-  for (const auto& [place, count] : counts) {
-    items.push_back({place.first, place.second, count});
-    const bool is_failure = place.second == "failed" || place.second == "timedout";
-    if (!is_failure || ++failing > kMostOfAKind) continue;
-    attention.push_back({{"kind", place.second}, {"workflow", place.first}, {"count", count}});
+  const NamespaceCounts counts = TRY(status_counts(view, record.number, kMostOverviewRows));
+  const TimePoint as_of = TRY(read_engine_time(view));
+  Json shown{{"counts", Json::array()}, {"asOf", format_rfc3339(as_of)}};
+  Attention attention(shown);
+  for (const auto& [place, count] : counts.counts) {
+    shown["counts"].push_back({place.first, place.second, count});
+    if (place.second != "failed" && place.second != "timedout") continue;
+    attention.add({{"kind", place.second}, {"workflow", place.first}, {"count", count}});
   }
+  if (!counts.is_complete) {
+    for (const char* const kind : {"counts", "failed", "timedout"}) {
+      attention.cut(kind, {{"detail", "the namespace has too many workflows or revisions"}});
+    }
+  }
+  size_t looked = 0;
   size_t paused = 0;
-  TRY(each_workflow(view, record.number, [&](std::string_view id, const WorkflowRecord& one) {
-    if (!one.paused || ++paused > kMostOfAKind) return;
-    attention.push_back({{"kind", "pausedWorkflow"}, {"workflow", id}});
-  }));
+  const auto see = [&](std::string_view id, const WorkflowRecord& one) {
+    if (one.paused) {
+      attention.add({{"kind", "pausedWorkflow"}, {"workflow", id}});
+      ++paused;
+    }
+    return paused <= kMostOfAKind && ++looked < kMostOverviewRows;
+  };
+  TRY(each_workflow_behind(view, record.number, {}, see));
+  if (looked == kMostOverviewRows) attention.cut("pausedWorkflow");
   if (const auto settings = read_settings(record.settings)) {
-    size_t services = 0;
     for (const std::string& service : settings->paused) {
-      if (++services > kMostOfAKind) break;
-      attention.push_back({{"kind", "pausedService"}, {"service", service}});
+      attention.add({{"kind", "pausedService"}, {"service", service}});
     }
   } else {
-    attention.push_back({{"kind", "settings"}, {"detail", settings.error().message}});
+    attention.add({{"kind", "settings"}, {"detail", settings.error().message}});
   }
-  return Json{{"counts", std::move(items)},
-              {"attention", std::move(attention)},
-              {"asOf", format_rfc3339(TRY(read_engine_time(view)))}};
+  return shown;
 }
 
 }  // namespace millrace

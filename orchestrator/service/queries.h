@@ -2,7 +2,9 @@
 // is passed to it, and is implemented in the file of its noun (instance_queries.cc …). Any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -42,7 +44,8 @@ using StatusCounts = std::map<std::pair<std::string, std::string>, uint64_t>;
 /// The numbers of a namespace.
 struct NamespaceCounts {
   StatusCounts counts;
-  size_t rows = 0;  ///< how many rows of the store were read for them
+  size_t rows = 0;          ///< how many rows of the store were read for them
+  bool is_complete = true;  ///< false: some workflows are missing, because there are too many rows
 };
 
 /// How many live instances a namespace has.
@@ -103,8 +106,12 @@ class Queries {
   /// nullopt: the newest revision of the workflow does not check its whole input first.
   Result<std::optional<InputSchema>> input_schema(const View& view, std::string_view ns,
                                                   std::string_view id);
-  /// The members `counts`, `attention` and `asOf`.
+  /// The members `counts`, `attention`, `cut` and `asOf`; of `attention` what needs neither the
+  /// engine thread nor the broker.
   Result<Json> overview(const View& view, std::string_view ns);
+  /// The members `attention` and `cut` of an overview with the kinds `retrying` and `deadline`, and
+  /// `complete`: whether all timers were looked at. Looks for kAttentionTime at most.
+  Result<Json> timed_attention(const View& view, std::string_view ns, const NextLooks& looks = {});
   /// Looks at tasks for `at_most`.
   Result<Json> functions(const View& view, std::string_view ns, Duration at_most = Duration(50));
 
@@ -116,8 +123,10 @@ class Queries {
   /// have damaged rows.
   Result<Json> heads(const View& view, std::string_view ns, NamespaceNumber number,
                      const std::vector<InstanceId>& ids);
-  /// Without the instances of deleted workflows.
-  static Result<NamespaceCounts> status_counts(const View& view, NamespaceNumber ns);
+  /// Without the instances of deleted workflows. `most`: how many rows of counts, and how many of
+  /// workflows, are read; the numbers of a workflow are exact or missing.
+  static Result<NamespaceCounts> status_counts(const View& view, NamespaceNumber ns,
+                                               size_t most = std::numeric_limits<size_t>::max());
 
   Result<LiveInstances> live_instances(const View& view, std::string_view ns);
   /// Shows what soonest_firings() shows, from the rows of the view.

@@ -11,9 +11,6 @@
 namespace millrace {
 namespace {
 
-/// How long one walk may take, with the time in which the engine thread applies batches.
-constexpr std::chrono::milliseconds kMostTimerWalkTime{50};
-
 /// The kind of a firing that a timer of the wheel causes.
 FiringKind kind_of_timer(const TimerInput& timer) {
   if (const auto* const owner = std::get_if<TimerInput::OfInstance>(&timer.owner)) {
@@ -62,8 +59,8 @@ Result<WalkedTimers> walk_timers(const AskIndex& ask, NamespaceNumber ns, const 
   return found;
 }
 
-Result<Json> soonest_firings(const FiringParts& parts, std::string_view ns,
-                             const NextFilter& filter) {
+Result<Json> ask_timers(const FiringParts& parts, std::string_view ns, const NextFilter& filter,
+                        const TimerQuery& query) {
   NextLooks looks{.rows = parts.rows};
   NamespaceNumber number{};
   {
@@ -72,17 +69,26 @@ Result<Json> soonest_firings(const FiringParts& parts, std::string_view ns,
     number = live.ns;
     const bool has_few = live.count && *live.count <= parts.rows;
     if (has_few || !wants_timers(filter)) {
-      Json answer = TRY(parts.queries.next_firings(view, ns, filter, looks));
+      Json answer = TRY(query(view, looks));
       if (answer["complete"] == true || !wants_timers(filter)) return answer;
     }
   }
-  const auto end = parts.clock.precise() + kMostTimerWalkTime;
-  const Result<WalkedTimers> walked = walk_timers(
-      parts.ask, number, filter,
-      {.timers = parts.walked, .is_over = [&parts, end] { return parts.clock.precise() >= end; }});
+  const auto end = parts.clock.precise() + parts.walk_time;
+  const Result<WalkedTimers> walked =
+      walk_timers(parts.ask, number, filter,
+                  {.timers = parts.walked, .spare = parts.spare, .is_over = [&parts, end] {
+                     return parts.clock.precise() >= end;
+                   }});
   if (walked) looks.walked = &*walked;
   const Snapshot view = TRY(Snapshot::take(parts.environment));
-  return parts.queries.next_firings(view, ns, filter, looks);
+  return query(view, looks);
+}
+
+Result<Json> soonest_firings(const FiringParts& parts, std::string_view ns,
+                             const NextFilter& filter) {
+  return ask_timers(parts, ns, filter, [&](const View& view, const NextLooks& looks) {
+    return parts.queries.next_firings(view, ns, filter, looks);
+  });
 }
 
 }  // namespace millrace

@@ -1,9 +1,10 @@
-// Soonest firings: the query of what will fire. In a namespace with few instances it looks at
-// their heads. With more it walks through the timers of the wheel, soonest first, in portions on
-// the engine thread, and reads only the rows of those that it shows. Any thread except the engine
-// thread.
+// Soonest firings: the query of what will fire, and others about timers. In a namespace with few
+// instances they look at their heads. With more they walk through the timers of the wheel, soonest
+// first, in portions on the engine thread, and read only the rows of those that they need. Any
+// thread except the engine thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -55,10 +56,21 @@ struct FiringParts {
   AskIndex ask;
   size_t rows = kMostFiringRows;  ///< with more live instances the timers of the wheel are asked
   size_t walked = TimerWalkBounds().timers;  ///< TimerWalkBounds::timers
+  size_t spare = TimerWalkBounds().spare;    ///< TimerWalkBounds::spare
+  /// How long the walk may take, with the time in which the engine thread applies batches.
+  std::chrono::milliseconds walk_time{50};
 };
 
-/// The answer of Service::next_firings(). If the engine thread does not answer, it is that of a
-/// look at as many heads as the query may read.
+/// A query about timers. Its answer has the member `complete`: whether no bound has ended it.
+using TimerQuery = std::function<Result<Json>(const View& view, const NextLooks& looks)>;
+
+/// Asks the query of the heads of a namespace if these are few; otherwise, and if that answer is
+/// not complete, of the timers of the wheel that the filter wants. If the engine thread does not
+/// answer, the query looks at as many heads as it may read.
+Result<Json> ask_timers(const FiringParts& parts, std::string_view ns, const NextFilter& filter,
+                        const TimerQuery& query);
+
+/// The answer of Service::next_firings().
 Result<Json> soonest_firings(const FiringParts& parts, std::string_view ns,
                              const NextFilter& filter);
 

@@ -46,11 +46,26 @@ TEST_F(ListVerbs, ShowsWhatWillFire) {
 }
 
 TEST_F(ListVerbs, ShowsAnOverview) {
+  const std::string id = kId;
   expect_outputs({
       {{"overview"},
        "WORKFLOW  STATUS  INSTANCES\n"
        "order     \x1b[31mfailed  \x1b[0m3\n"
-       "! failed order: 3\n"},
+       "! failed order: 3\n"
+       "! retrying order pay: since 2021-09-01T12:00:00.000Z, due 2021-09-01T12:00:00.000Z; see "
+       "`millrace -n default instance "
+       "history " +
+           id +
+           "`\n"
+           "! deadline order wait: since 2021-09-01T12:00:00.000Z, due 2021-09-01T12:00:00.000Z, "
+           "then late; see `millrace -n "
+           "default instance why " +
+           id +
+           "`\n"
+           "! noWorkers charge: 2 waiting, 0 running, the oldest since 2021-09-01T12:00:00.000Z; "
+           "see `millrace -n default function describe charge`\n"
+           "! retrying: there may be more that are due at 2021-09-01T12:00:00.000Z or later\n"
+           "! noWorkers: there may be more: no answer\n"},
   });
   EXPECT_EQ(Json::parse(run({"overview", "-o", "json"}).out)["levels"]["jqWorkers"], 2);
 }

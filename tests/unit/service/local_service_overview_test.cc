@@ -29,5 +29,28 @@ TEST_F(LocalServiceTest, ShowsTheDeadLettersOfTheNamespaceInTheOverview) {
   EXPECT_EQ(dead_letters()["detail"], "their number is not known: no reader");
 }
 
+TEST_F(LocalServiceTest, ShowsInTheOverviewTheWaitsWhoseTimeoutIsNear) {
+  world.apply(R"(
+id: near
+states:
+- {id: wait, type: consumeEvent, event: {type: paid}, timeout: PT1M}
+)");
+  const std::string id = world.start("near")["id"];
+  const TimePoint at = world.clock.now() + std::chrono::minutes(1);
+  const Json shown = service->overview("default").value();
+  const Json expected{{"kind", "deadline"},
+                      {"at", format_rfc3339(at)},
+                      {"since", format_rfc3339(at - std::chrono::minutes(1))},
+                      {"instance", id},
+                      {"workflow", "near"},
+                      {"state", "wait"}};
+  Json found;
+  for (const Json& one : shown.at("attention")) {
+    if (one["kind"] == "deadline") found.push_back(one);
+  }
+  EXPECT_EQ(found, Json::array({expected}));
+  EXPECT_EQ(shown.at("cut"), Json::array());
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,6 +1,10 @@
 // The overview of a namespace: counts, and what asks for attention.
+#include <string>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/service/attention.h"
 #include "tests/unit/service/query_fixture.h"
 
 namespace millrace {
@@ -29,9 +33,55 @@ TEST_F(OverviewQueriesTest, CountsInstancesAndNamesWhatAsksForAttention) {
     {"kind": "failed", "workflow": "order", "count": 2},
     {"kind": "pausedWorkflow", "workflow": "slow"},
     {"kind": "pausedService", "service": "charge"}])"));
+  EXPECT_EQ(shown["cut"], Json::array());
   EXPECT_TRUE(shown["asOf"].is_string());
   EXPECT_EQ(outcome(overview("none")), "namespace.not_found");
   expect_each_read_to_count(overview());
+}
+
+TEST_F(OverviewQueriesTest, NamesTwentyOfEachKindAndSaysThatThereAreMore) {
+  for (size_t i = 0; i <= kMostOfAKind; ++i) {
+    const WorkflowNumber one =
+        apply(fmt::format("id: w{:02}\nstates:\n- {{id: end, type: noop}}\n", i));
+    catalog.pause_workflow(*tx, one, true);
+    commit_catalog();
+    const auto number = static_cast<uint8_t>(i + 1);
+    store(ended(waiting_instance(one, number), InstanceStatus::kFailed));
+    if (i == kMostOfAKind) continue;
+    store(ended(waiting_instance(one, static_cast<uint8_t>(number + 100)),
+                InstanceStatus::kTimedOut));
+  }
+  const Json shown = answer(overview());
+  EXPECT_EQ(shown["counts"].size(), 2 * kMostOfAKind + 1);
+  EXPECT_EQ(shown["attention"].size(), 3 * kMostOfAKind);
+  EXPECT_EQ(shown["attention"].back(), (Json{{"kind", "pausedWorkflow"}, {"workflow", "w19"}}));
+  EXPECT_EQ(shown["cut"], Json::parse(R"([{"kind": "failed"}, {"kind": "pausedWorkflow"}])"));
+}
+
+TEST_F(OverviewQueriesTest, LeavesOutWorkflowsIfThereAreTooManyRows) {
+  const WorkflowNumber order = apply("id: order\nstates:\n- {id: end, type: noop}\n");
+  const WorkflowNumber other = apply("id: other\nstates:\n- {id: end, type: noop}\n");
+  store(waiting_instance(order, 1));
+  store(ended(waiting_instance(order, 2), InstanceStatus::kFailed));
+  store(waiting_instance(other, 3));
+  struct Case {
+    size_t most;
+    size_t counts;
+    bool is_complete;
+  };
+  const Case cases[] = {
+      {3, 3, true},
+      {2, 2, false},  // the third row is of the second workflow
+      {1, 0, false},  // the second row is of the first workflow, too
+  };
+  for (const Case& one : cases) {
+    const Json found = answer([&](Queries&, const View& view) -> Result<Json> {
+      const auto counts = Queries::status_counts(view, ns, one.most);
+      if (!counts) return tl::unexpected(counts.error());
+      return Json::array({counts->counts.size(), counts->is_complete});
+    });
+    EXPECT_EQ(found, Json::array({one.counts, one.is_complete})) << one.most;
+  }
 }
 
 TEST_F(OverviewQueriesTest, NamesSettingsThatCannotBeRead) {
