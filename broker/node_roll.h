@@ -39,7 +39,7 @@ class NodeRoll {
   NodeRoll& operator=(const NodeRoll&) = delete;
 
   /// Answers the others from now on, unless it does already. To be called every few seconds: a
-  /// connection that was made anew needs a new subscription. Errors: `broker.unreachable`.
+  /// connection that is another one now needs a new subscription. Errors: `broker.unreachable`.
   Status answer();
 
   /// The states of all nodes whose answers came within `at_most`, this one included. Any thread;

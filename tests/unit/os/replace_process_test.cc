@@ -21,8 +21,8 @@ namespace {
 constexpr const char* kReplaced = "MILLRACE_TEST_REPLACED";
 constexpr int kHighDescriptor = 100;
 
-/// Tells the parent how the program was started; in the process that has replaced a child.
-[[noreturn]] void tell_state() {
+/// Prints for the parent how the program was started; in the process that has replaced a child.
+[[noreturn]] void print_state() {
   sigset_t blocked{};
   pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
   const bool is_open = ::fcntl(kHighDescriptor, F_GETFD) != -1;
@@ -46,7 +46,7 @@ constexpr int kHighDescriptor = 100;
 }
 
 TEST(ReplaceProcess, StartsTheProgramAgainInTheSameProcess) {
-  if (std::getenv(kReplaced) != nullptr) tell_state();
+  if (std::getenv(kReplaced) != nullptr) print_state();
   int ends[2] = {};
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t child = ::fork();
@@ -54,10 +54,10 @@ TEST(ReplaceProcess, StartsTheProgramAgainInTheSameProcess) {
   ASSERT_GT(child, 0);
   const Descriptor from(ends[0]);
   ::close(ends[1]);
-  const Result<std::string> told = read_at_most(from, 100'000);
-  ASSERT_TRUE(told) << told.error().message;
-  EXPECT_THAT(*told, testing::HasSubstr(fmt::format(
-                         "process {}, SIGTERM blocked: false, descriptor open: false", child)));
+  const Result<std::string> printed = read_at_most(from, 100'000);
+  ASSERT_TRUE(printed) << printed.error().message;
+  EXPECT_THAT(*printed, testing::HasSubstr(fmt::format(
+                            "process {}, SIGTERM blocked: false, descriptor open: false", child)));
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
