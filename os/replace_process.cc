@@ -35,7 +35,7 @@ Status replace_process() {
   const int error = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return fail("process.replace", fmt::format("the process could not start its program again: {}",
-                                        std::strerror(error)));
+                                             std::strerror(error)));
 }
 
 }  // namespace millrace

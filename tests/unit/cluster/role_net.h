@@ -57,7 +57,7 @@ struct RoleNet {
 
   reference::Random random;
   MemoryLog log;
-  RoleClock clock;  ///< its events refer to the log
+  RoleClock clock;                               ///< its events refer to the log
   std::vector<Stored> stored;                    ///< by sequence, from 1
   std::vector<std::function<void()>> on_stored;  ///< of the nodes
   bool has_leader = true;
