@@ -45,10 +45,13 @@ class DevMode : public testing::Test {
     return output.substr(at, output.find_first_of(" \n.", output.find(':', at + 7)) - at);
   }
 
+  /// Runs the command line, with its answers held against the OpenAPI document.
   ProcessEnd cli(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), millrace_program());
-    return run_process(
-        {.command = arguments, .environment = {{"MILLRACE_URL", printed("MILLRACE_URL=")}}});
+    const std::string url = printed("MILLRACE_URL=");
+    const auto forwarder =
+        forwarder_to(static_cast<uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
+    return run_process({.command = arguments, .environment = {{"MILLRACE_URL", forwarder->url()}}});
   }
 
   void write(const std::string& name, const std::string& text) const {

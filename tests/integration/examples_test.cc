@@ -59,15 +59,15 @@ class Examples : public MillraceTest {
     std::string commands =
         shell_blocks(read_repository_file(file_of(example, "README.md"))).at(block);
     if (commands.find("http://127.0.0.1:8780") != std::string::npos) {
-      commands = with(commands, "http://127.0.0.1:8780", millrace_.url());
+      commands = with(commands, "http://127.0.0.1:8780", millrace_.checked_url());
     }
     return run(commands);
   }
 
   ProcessEnd run(const std::string& commands) {
-    ProcessEnd end = run_process(
-        {.command = {"bash", "-e", "-u", "-o", "pipefail", "-c", commands},
-         .environment = {{"MILLRACE_URL", millrace_.url()}, {"PATH", path_with_millrace()}}});
+    ProcessEnd end = run_process({.command = {"bash", "-e", "-u", "-o", "pipefail", "-c", commands},
+                                  .environment = {{"MILLRACE_URL", millrace_.checked_url()},
+                                                  {"PATH", path_with_millrace()}}});
     EXPECT_EQ(end.code, 0) << end.errors;
     return end;
   }

@@ -1,4 +1,5 @@
-// The commands in docs/http.md work, run in their order.
+// The commands in docs/http.md work, run in their order. Their answers are as the OpenAPI document
+// describes them.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -33,7 +34,8 @@ class HttpDocument : public MillraceTest {
         << "fail-with-body\nsilent\nshow-error\nnoproxy = *\n";
     return run_process(
         {.command = {"bash", "-c", "set -euxo pipefail; cd \"$CURL_HOME\"\n" + script},
-         .environment = {{"CURL_HOME", folder_.path().string()}, {"MILLRACE", millrace_.url()}}});
+         .environment = {{"CURL_HOME", folder_.path().string()},
+                         {"MILLRACE", millrace_.checked_url()}}});
   }
 
   Folder folder_;

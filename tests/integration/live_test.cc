@@ -38,7 +38,7 @@ class Live : public MillraceTest {
   std::unique_ptr<Process> follow(const std::string& id) {
     auto follower = std::make_unique<Process>(
         ProcessSettings{.command = {millrace_program(), "instance", "follow", id, "-o", "jsonl"},
-                        .environment = {{"MILLRACE_URL", millrace_.url()}},
+                        .environment = {{"MILLRACE_URL", millrace_.checked_url()}},
                         .input = ""});
     EXPECT_TRUE(eventually([&] { return shows(*follower, "entered"); }));
     EXPECT_FALSE(shows(*follower, "ended"));
@@ -87,8 +87,8 @@ TEST_F(Live, ShowsEventsOnceTheyAreAppliedAndDeadLettersAsTheyCome) {
   millrace_.apply(kWaitsForGo);
   const std::string id = millrace_.start_instance("waiter", Json::object());
   millrace_.instance_once(id, "waiting");
-  RawClient watcher(millrace_.port());
-  watcher.send(request_text(millrace_.port(), "GET",
+  RawClient watcher(millrace_.checked_port());
+  watcher.send(request_text(millrace_.checked_port(), "GET",
                             "/v1/ns/default/stream?topics=events,dead&type=g*", {}, ""));
   ASSERT_TRUE(watcher.read_reply(true));
   std::string text;
@@ -114,7 +114,7 @@ TEST_F(Live, ShowsEventsOnceTheyAreAppliedAndDeadLettersAsTheyCome) {
 TEST_F(Live, PrintsAnEventOnceItIsApplied) {
   Process tail(ProcessSettings{.command = {millrace_program(), "event", "tail", "--type", "go",
                                            "--count", "1", "-o", "name"},
-                               .environment = {{"MILLRACE_URL", millrace_.url()}},
+                               .environment = {{"MILLRACE_URL", millrace_.checked_url()}},
                                .input = ""});
   send_go();
   EXPECT_EQ(tail.wait(), 0) << tail.errors();

@@ -260,7 +260,7 @@ TEST_F(Verify, RejectsTheReportOfAServerWithAnotherFolder) {
   const ProcessEnd end = once_answered([&] {
     return run_process(
         {.command = {millrace_program(), "verify", "--data", millrace_.data().string()},
-         .environment = {{"MILLRACE_URL", other.url()}}});
+         .environment = {{"MILLRACE_URL", other.checked_url()}}});
   });
   EXPECT_EQ(end.code, 6) << end.errors;
   EXPECT_THAT(end.errors, HasSubstr(other.data().string()));

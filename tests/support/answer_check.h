@@ -17,8 +17,8 @@ class AnswerCheck {
   explicit AnswerCheck(Json document) : document_(std::move(document)) {}
 
   /// What is wrong with the answer to a request; empty: the document describes it. A connection
-  /// that ended without an answer, and an answer to HEAD, are not checked. `target` may have a
-  /// query.
+  /// that ended without an answer, and an answer to HEAD, are not checked; of an answer without
+  /// its whole body, the status and the content type are. `target` may have a query.
   std::string fault_of(std::string_view method, std::string_view target, const HttpReply& reply);
 
   /// The name of the operation of a request; empty: the document has none.

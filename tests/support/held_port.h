@@ -28,6 +28,8 @@ class HeldPort {
   }
 
   uint16_t port() const { return port_; }
+  /// The socket, with which a test may listen on the port.
+  int fd() const { return socket_.fd(); }
 
  private:
   Descriptor socket_;

@@ -20,8 +20,7 @@
 namespace millrace {
 namespace {
 
-/// Holds an answer against the OpenAPI document, which the first server that answers gives. Answers
-/// of an earlier release, which has no such document, are not checked.
+/// Holds an answer against the OpenAPI document (forwarder_to).
 std::string fault_of_answer(uint16_t port, std::string_view method, std::string_view target,
                             const HttpReply& reply) {
   static std::mutex lock;
@@ -51,7 +50,20 @@ std::string path_with_millrace() {
                      path == nullptr ? "/usr/bin:/bin" : path);
 }
 
+std::unique_ptr<AnswerForwarder> forwarder_to(uint16_t port) {
+  return std::make_unique<AnswerForwarder>(
+      port, [port](std::string_view method, std::string_view target, const HttpReply& reply) {
+        return fault_of_answer(port, method, target, reply);
+      });
+}
+
 std::string MillraceServer::url() const { return fmt::format("http://127.0.0.1:{}", port_); }
+
+AnswerForwarder& MillraceServer::forwarder() const {
+  CHECK(process_, "the server does not run");
+  if (!forwarder_) forwarder_ = forwarder_to(port_);
+  return *forwarder_;
+}
 
 std::vector<std::string> complaints_in(const std::string& log) {
   std::vector<std::string> found;
@@ -89,6 +101,7 @@ bool MillraceServer::listens() {
   const std::optional<std::string> line = process_->error_line(kPort);
   if (!line) return false;
   port_ = static_cast<uint16_t>(std::stoi(line->substr(line->find(kPort) + kPort.size())));
+  forwarder_.reset();  // it connects to the port of the former process
   return true;
 }
 
@@ -230,7 +243,7 @@ ProcessEnd MillraceServer::cli(const std::vector<std::string>& arguments, std::s
   std::vector<std::string> command = {millrace_program()};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return run_process({.command = std::move(command),
-                      .environment = {{"MILLRACE_URL", url()}},
+                      .environment = {{"MILLRACE_URL", process_ ? checked_url() : url()}},
                       .input = std::move(input)});
 }
 

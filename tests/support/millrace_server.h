@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "tests/support/answer_forwarder.h"
 #include "tests/support/nats_fixture.h"
 #include "tests/support/process.h"
 #include "tests/unit/gateway/raw_client.h"
@@ -23,6 +24,11 @@ std::string millrace_program();
 
 /// The environment variable PATH of the test, with the folder of the millrace program in front.
 std::string path_with_millrace();
+
+/// Forwards to a server of millrace on this port, and holds its answers against the OpenAPI
+/// document, which the first server that answers gives. Answers of an earlier release, which has no
+/// such document, are not checked.
+std::unique_ptr<AnswerForwarder> forwarder_to(uint16_t port);
 
 /// The lines of a log of millrace that are not at level info: "2026-11-23T09:00:00.000Z warning …".
 std::vector<std::string> complaints_in(const std::string& log);
@@ -71,6 +77,12 @@ class MillraceServer {
   uint16_t port() const { return port_; }
   std::string url() const;
 
+  /// The port of an AnswerForwarder to millrace, which must run. Clients of a test use it, except
+  /// where the test ends connections or sends what is not HTTP. It differs after another start.
+  uint16_t checked_port() const { return forwarder().port(); }
+  /// The URL with that port.
+  std::string checked_url() const { return forwarder().url(); }
+
   // HTTP. The prefix `/v1/ns/default` of a path may be left out: `instances`.
 
   HttpReply ask(std::string_view method, std::string_view path, std::string_view body = "",
@@ -101,10 +113,13 @@ class MillraceServer {
   /// Waits until the default namespace has that many live and ended instances.
   bool has_usage(size_t live, size_t ended) const;
 
-  /// Runs `millrace ARGUMENTS…` as a client of this millrace.
+  /// Runs `millrace ARGUMENTS…` as a client of this millrace. An answer that the OpenAPI document
+  /// does not describe fails the test.
   ProcessEnd cli(const std::vector<std::string>& arguments, std::string input = "") const;
 
  private:
+  AnswerForwarder& forwarder() const;
+
   std::string program_;
   std::string nats_url_;
   std::map<std::string, std::string> environment_;
@@ -112,6 +127,7 @@ class MillraceServer {
   Folder folder_;
   std::unique_ptr<Process> process_;
   uint16_t port_ = 0;
+  mutable std::unique_ptr<AnswerForwarder> forwarder_;  ///< to port_; null: none was needed
 };
 
 /// The text of a file of this repository.

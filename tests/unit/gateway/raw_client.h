@@ -26,6 +26,7 @@ struct HttpReply {
   int status = 0;
   Headers headers;
   std::string body;
+  bool has_whole_body = true;  ///< false: `body` was too large to be kept, or is a stream
 
   std::string header(std::string_view name) const {
     const std::string* value = find_header(headers, name);
