@@ -88,6 +88,8 @@ void add_schedule_verbs(CommandLine& commands);
 void add_event_verbs(CommandLine& commands);
 /// Adds the verbs for stored events to the noun `event`.
 void add_event_desk_verbs(CommandLine& event);
+/// Adds the verb `replay` to the noun `event`.
+void add_event_replay_verb(CommandLine& event);
 void add_next_verb(CommandLine& commands);
 void add_overview_verb(CommandLine& commands);
 void add_listener_verbs(CommandLine& commands);

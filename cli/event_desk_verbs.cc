@@ -1,4 +1,4 @@
-// The verbs of `millrace event` for stored events: list, get, replay and tail.
+// The verbs of `millrace event` for stored events: list, get and tail; replay_verb.cc has replay.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -39,26 +39,11 @@ struct EventGetOptions {
   std::string event;
 };
 
-struct EventReplayOptions {
-  std::string event;
-  bool same_id = false;
-  std::string to_workflow;
-  std::string to_instance;
-  // Of a range.
-  std::string first;
-  std::string last;
-  EventFilterOptions filter;
-  std::string rate;
-  bool is_dry = false;
-};
-
 struct EventTailOptions {
   EventFilterOptions filter;
   std::string count;
 };
 
-/// How often the progress of a replay is shown.
-constexpr Duration kProgressInterval{1'000};
 /// How many of the newest events `event tail` shows first, and how many it asks for afterwards.
 constexpr const char* kTailFirst = "10";
 constexpr const char* kTailNext = "250";
@@ -121,84 +106,6 @@ Ended get_event(Session& session, const EventGetOptions& options) {
     return session.client.send({.path = session.path({"events", sequence})});
   }));
   session.output.item(reply.body, "sequence", {"event"});
-  return ExitCode::kOk;
-}
-
-/// The body of the request that begins the replay of a range.
-Fallible<Json> range_body(const EventReplayOptions& options) {
-  Json body = Json::object();
-  if (!options.first.empty()) body["first"] = TRY(read_number("first", options.first));
-  if (!options.last.empty()) body["last"] = TRY(read_number("last", options.last));
-  if (!options.rate.empty()) body["rate"] = TRY(read_number("rate", options.rate));
-  const EventFilterOptions& filter = options.filter;
-  if (!filter.since.empty()) body["since"] = filter.since;
-  if (!filter.until.empty()) body["until"] = filter.until;
-  if (!filter.type.empty()) body["type"] = filter.type;
-  if (!filter.source.empty()) body["source"] = filter.source;
-  if (!options.to_workflow.empty()) body["to"]["workflow"] = options.to_workflow;
-  if (!options.to_instance.empty()) body["to"]["instance"] = options.to_instance;
-  if (options.is_dry) body["dryRun"] = true;
-  return body;
-}
-
-void show_progress(Console& console, const Json& replay) {
-  if (!console.err_is_terminal) return;
-  const uint64_t first = replay.value("first", uint64_t{0});
-  const uint64_t last = replay.value("last", uint64_t{0});
-  const uint64_t position = replay.value("position", uint64_t{0});
-  const uint64_t all = last >= first ? last - first + 1 : 0;
-  const uint64_t percent = all == 0 ? 100 : std::min<uint64_t>(position - first, all) * 100 / all;
-  const std::string waits = replay.value("waits", Json::object()).value("code", "");
-  console.err << fmt::format("\r\x1b[K{} %, {} match, {} sent{} ", percent,
-                             replay.value("matched", uint64_t{0}),
-                             replay.value("sent", uint64_t{0}),
-                             waits.empty() ? "" : ", waits: " + harmless(waits))
-              << std::flush;
-}
-
-/// Begins the replay of a range, and shows its progress until it ends; Ctrl-C stops it.
-Ended replay_range(Session& session, const EventReplayOptions& options) {
-  if (options.same_id) return wrong_usage("--same-id is for one event; name it");
-  ApiCall begin{.method = "POST", .path = session.path({"replays"})};
-  begin.headers = {{"Content-Type", "application/json"}};
-  begin.body = dump_json(TRY(range_body(options)));
-  const Reply started = TRY(session.client.send(begin));
-  const std::string path = session.path({"replays", started.body.value("id", "")});
-  Json replay;
-  bool is_stopped = false;
-  while (true) {
-    replay = TRY(session.client.send({.path = path})).body;
-    show_progress(session.console, replay);
-    if (replay.value("state", "") != "running") break;
-    if (session.console.pause(kProgressInterval)) continue;
-    is_stopped = true;
-    const auto stopped = session.client.send({.method = "DELETE", .path = path});
-    if (!stopped && stopped.error().code != ExitCode::kConflict) {
-      return tl::unexpected(stopped.error());
-    }
-  }
-  if (session.console.err_is_terminal) session.console.err << "\n";
-  session.output.item(replay, "id");
-  if (is_stopped) return ExitCode::kInterrupted;
-  return replay.value("state", "") == "done" ? ExitCode::kOk : ExitCode::kFailed;
-}
-
-Ended replay_event(Session& session, const EventReplayOptions& options) {
-  const bool has_range = !options.first.empty() || !options.filter.since.empty();
-  if (options.event.empty() == !has_range) {
-    return wrong_usage(
-        "name one event by its sequence or its id, or the begin of a range by --since or "
-        "--first");
-  }
-  if (has_range) return replay_range(session, options);
-  const Reply reply = TRY(ask_about_event(session, options.event, [&](const std::string& sequence) {
-    return session.client.send({.method = "POST",
-                                .path = session.path({"events", sequence, "replay"}),
-                                .query = {{"id", options.same_id ? "same" : ""},
-                                          {"workflow", options.to_workflow},
-                                          {"instance", options.to_instance}}});
-  }));
-  session.output.item(reply.body, "sequence");
   return ExitCode::kOk;
 }
 
@@ -362,30 +269,7 @@ void add_event_desk_verbs(CommandLine& event) {
   get.option("EVENT", one.event, "The sequence of the event, from `event list`, or its id")
       .required();
 
-  auto [replay, replayed] = event.asking<EventReplayOptions>(
-      "replay",
-      "Publishes a stored event again, for all listeners or only for one workflow or instance",
-      "millrace event replay 18\n  "
-      "millrace event replay 18 --to-workflow order\n  millrace event replay --since "
-      "2026-11-26T10:00:00Z --type order.placed --dry-run",
-      replay_event);
-  replay.option("EVENT", replayed.event, "The sequence of the event, from `event list`, or its id");
-  replay.option("--since", replayed.filter.since, "All events that were stored then or later",
-                "TIME");
-  replay.option("--first", replayed.first, "All events from this sequence on", "SEQUENCE");
-  replay.option("--until", replayed.filter.until, "Only events that were stored before", "TIME");
-  replay.option("--last", replayed.last, "Only events up to this sequence", "SEQUENCE");
-  replay.option("--type", replayed.filter.type, "Only events whose type fits", "GLOB");
-  replay.option("--source", replayed.filter.source, "Only events whose source fits", "GLOB");
-  replay.option("--rate", replayed.rate, "Events a second (default: 1000)", "N");
-  replay.flag("--dry-run", replayed.is_dry, "Only count the events that fit");
-  replay.flag("--same-id", replayed.same_id,
-              "Publish the event under its own id, not under a new one");
-  replay
-      .option("--to-workflow", replayed.to_workflow,
-              "Only this workflow and its instances may take the event", "WORKFLOW")
-      .excludes(replay.option("--to-instance", replayed.to_instance,
-                              "Only this instance may take the event", "INSTANCE"));
+  add_event_replay_verb(event);
 
   auto [tail, tailing] = event.asking<EventTailOptions>(
       "tail", "Prints the newest events, and new ones once they are applied, until Ctrl-C",

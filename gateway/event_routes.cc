@@ -14,6 +14,8 @@
 namespace millrace {
 namespace {
 
+constexpr size_t kMaxEventReplayBytes = size_t{64} << 10;
+
 void answer_accepted(Exchange& exchange, const Accepted& accepted) {
   exchange.answer(
       json_response(202, {{"accepted", accepted.accepted}, {"duplicates", accepted.duplicates}}));
@@ -72,6 +74,30 @@ Result<EventListFilter> event_filter_of(const Request& request) {
   return filter;
 }
 
+/// A replay, and whether it is only tried.
+struct AskedReplay {
+  EventReplay replay;
+  bool is_dry = false;
+};
+
+/// Reads the body, which may be empty.
+Status read_replay_body(const std::string& text, AskedReplay& asked) {
+  if (text.empty()) return {};
+  const Json body = TRY(parse_json(text));
+  if (!body.is_object()) {
+    return fail("request.parameter", "write a JSON object, such as {\"dryRun\": true}");
+  }
+  for (const auto& [name, value] : body.items()) {
+    if (name != "dryRun") {
+      return fail("request.parameter",
+                  fmt::format("{}: unknown member; valid: dryRun", in_quotes(name)));
+    }
+    if (!value.is_boolean()) return fail("request.parameter", "dryRun: write true or false");
+    asked.is_dry = value.get<bool>();
+  }
+  return {};
+}
+
 Result<EventReplay> replay_in(const Request& request) {
   EventReplay replay{.sequence = TRY(sequence_of(request))};
   const std::string id = text_parameter(request, "id");
@@ -95,8 +121,16 @@ Result<EventReplay> replay_in(const Request& request) {
 
 Status replay_event(Service& service, const std::shared_ptr<Exchange>& exchange) {
   const std::string ns = TRY(namespace_of(exchange->request()));
-  const EventReplay replay = TRY(replay_in(exchange->request()));
-  exchange->reply(service.event_desk().replay(ns, replay), 202);
+  AskedReplay asked{.replay = TRY(replay_in(exchange->request()))};
+  TRY(read_replay_body(exchange->request().body, asked));
+  const EventReplay& replay = asked.replay;
+  if (!asked.is_dry) {
+    exchange->reply(service.event_desk().replay(ns, replay), 202);
+    return {};
+  }
+  Event event = TRY(service.event_desk().planned_replay(ns, replay));
+  exchange->reply(
+      service.why_desk().of_test_event(ns, std::move(event), {.instance = replay.target.instance}));
   return {};
 }
 
@@ -145,13 +179,17 @@ void add_event_routes(Router& router, Service& service, const RequestLimits& lim
       {.method = "POST",
        .path = "/v1/ns/{ns}/events/{sequence}/replay",
        .operation = "replayEvent",
-       .summary = "Publishes a stored event again.",
+       .summary = "Publishes a stored event again, or says what that would do.",
        .query = {"id", "workflow", "instance"},
+       .body = "EventReplay",
+       .may_lack_body = true,
        .answer = "EventReplayed",
        .answer_status = 202,
+       .further_answers = {{200, "EventTried"}},
        .errors = {"namespace.not_found", "event.not_found", "event.unreadable", "event.id_known",
                   "event.target", "event.too_large", "workflow.not_found", "instance.not_found",
-                  "instance.ended", "millrace.quota.eventsPerSecond", "broker."},
+                  "instance.ended", "millrace.quota.eventsPerSecond", "json.", "broker."},
+       .max_body = kMaxEventReplayBytes,
        .lane = Lane::kBroker,
        .handler = [&service](const auto& exchange) { return replay_event(service, exchange); }});
   router.add({.method = "OPTIONS",

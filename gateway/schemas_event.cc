@@ -63,6 +63,9 @@ void add_stored_event_schemas(ApiSchemas& all) {
                                {"data?", text("The data of a message that is not an event.")},
                                {"encoding?", word({"utf-8", "base64"}, "The encoding of `data`.")},
                            });
+  all["EventReplay"].schema = object({
+      {"dryRun?", flag("Whether the answer only says what the replay would do.")},
+  });
   all["EventReplayed"].schema = object({{"sequence", whole("The sequence of the new message.", 1)},
                                         {"id", text("The id of the replayed event.")}});
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/event.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/result.h"
@@ -84,6 +85,9 @@ class EventDesk {
   /// is not an event); `event.id_known` (`same_id`, and the event would be a duplicate); those of
   /// target_text() and replay_of(); `millrace.quota.eventsPerSecond`; `busy`.
   virtual Result<Json> replay(std::string_view ns, const EventReplay& replay) = 0;
+  /// The event that replay() would publish now; publishes nothing. A new id is another one each
+  /// time. Errors: those of replay(), except the quota and those of publishing.
+  virtual Result<Event> planned_replay(std::string_view ns, const EventReplay& replay) = 0;
 
   /// Begins the replay of a range: {"id"}. It continues in the background, also after a restart.
   /// The range ends with the newest message that the stream has now. Errors: those of

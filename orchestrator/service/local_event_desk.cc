@@ -28,6 +28,9 @@ namespace {
 /// After this time a request reads no further window of the stream.
 constexpr Duration kListTime{2'000};
 
+/// What to do about an event whose id is known.
+constexpr std::string_view kUseNewId = "replay it under a new id";
+
 /// A random id of a replayed event.
 std::string random_event_id() {
   std::array<uint8_t, 16> id{};
@@ -202,7 +205,7 @@ Result<Json> LocalEventDesk::get(std::string_view ns, uint64_t sequence) {
   return item;
 }
 
-Result<Json> LocalEventDesk::replay(std::string_view ns, const EventReplay& replay) {
+Result<Event> LocalEventDesk::planned_replay(std::string_view ns, const EventReplay& replay) {
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const NamespaceRecord record = TRY(namespace_record(view, ns));
   const std::string target = TRY(target_text(view, record.number, replay.target));
@@ -215,7 +218,6 @@ Result<Json> LocalEventDesk::replay(std::string_view ns, const EventReplay& repl
                     "corrected event, or replay its dead letter",
                     replay.sequence, original.error().message));
   }
-  constexpr std::string_view kUseNewId = "replay it under a new id";
   if (replay.same_id && TRY(is_known(view, ns, *original))) {
     return fail(
         "event.id_known",
@@ -223,8 +225,11 @@ Result<Json> LocalEventDesk::replay(std::string_view ns, const EventReplay& repl
                     "a duplicate; {}",
                     replay.sequence, kUseNewId));
   }
-  const Event event =
-      TRY(replay_of(*original, replay.same_id ? std::string() : random_event_id(), target));
+  return replay_of(*original, replay.same_id ? std::string() : random_event_id(), target);
+}
+
+Result<Json> LocalEventDesk::replay(std::string_view ns, const EventReplay& replay) {
+  const Event event = TRY(planned_replay(ns, replay));
   TRY(parts_.admit(ns, 1));
   const std::string_view key = parts_.environment.seal().message_key();
   std::vector<NatsMessage> messages = {message_to_publish(key, ns, event)};

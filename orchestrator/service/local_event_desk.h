@@ -38,6 +38,7 @@ class LocalEventDesk final : public EventDesk {
   Result<Json> list(std::string_view ns, const EventListFilter& filter) override;
   Result<Json> get(std::string_view ns, uint64_t sequence) override;
   Result<Json> replay(std::string_view ns, const EventReplay& replay) override;
+  Result<Event> planned_replay(std::string_view ns, const EventReplay& replay) override;
   void begin_replay(std::string_view ns, const RangeReplay& range, Done done) override {
     parts_.replays.begin(ns, range, done);
   }

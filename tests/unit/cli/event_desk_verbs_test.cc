@@ -64,6 +64,45 @@ TEST_F(EventDeskVerbs, ReplayOneEvent) {
   EXPECT_EQ(run({"event", "replay", "18", "--to-workflow", "a", "--to-instance", kId}).code, 2);
 }
 
+TEST_F(EventDeskVerbs, ShowWhatAReplayWouldDoAndPublishNothing) {
+  const CommandOutput dry = run({"event", "replay", "18", "--dry-run"});
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  const std::string tried =
+      run({"event", "try", "--type", "order.placed", "--source", "shop", "--id", "replay-1"}).out;
+  EXPECT_EQ(dry.out, tried) << "the text of `event try` of the same event";
+  EXPECT_NE(dry.out.find("Not sent: this is what it would do.\n"), std::string::npos) << dry.out;
+  EXPECT_EQ(run({"event", "replay", "e-18", "--dry-run", "-o", "name"}).out, "replay-1\n");
+  EXPECT_EQ(run({"event", "replay", "18", "--dry-run", "--to-instance", kId}).code, 0);
+  EXPECT_EQ(service_.stored_events.last_plan().target.instance, parse_instance_id(kId).value());
+  EXPECT_EQ(run({"event", "replay", "17", "--dry-run"}).code, 3);
+  EXPECT_EQ(run({"event", "replay", "18", "--dry-run", "--same-id"}).code, 6);
+  EXPECT_EQ(service_.stored_events.last_replay().sequence, 0U) << "nothing was published";
+}
+
+TEST_F(EventDeskVerbs, RefuseTheOptionsOfARangeTogetherWithAnEvent) {
+  const std::vector<std::vector<std::string>> rows = {
+      {"--since", "2021-09-01T12:00:00Z"},
+      {"--first", "1"},
+      {"--until", "2021-09-01T12:00:00Z"},
+      {"--last", "9"},
+      {"--type", "order.*"},
+      {"--source", "shop"},
+      {"--rate", "50"},
+  };
+  for (const auto& row : rows) {
+    const CommandOutput refused = run({"event", "replay", "18", "--dry-run", row[0], row[1]});
+    EXPECT_EQ(refused.code, 2) << row[0];
+    EXPECT_TRUE(refused.err.starts_with("millrace: " + row[0] + ": only for a range of events"))
+        << refused.err;
+  }
+  EXPECT_EQ(run({"event", "replay", "18", "--type", "a", "--rate", "5"}).err,
+            "millrace: --type, --rate: only for a range of events, and the command line names the "
+            "event 18; leave out one of the two\nrun `millrace COMMAND --help` for usage\n");
+  EXPECT_NE(run({"event", "replay", "--first", "1", "--same-id"}).err.find("--same-id: only for"),
+            std::string::npos);
+  EXPECT_EQ(service_.stored_events.last_replay().sequence, 0U);
+}
+
 TEST_F(EventDeskVerbs, TakeTheIdOfAnEventInPlaceOfItsSequence) {
   EXPECT_EQ(run({"event", "get", "e-18", "-o", "name"}).out, "18\n");
   EXPECT_EQ(run({"event", "replay", "e-18", "--to-workflow", "order", "-o", "name"}).out, "19\n");

@@ -65,6 +65,34 @@ TEST_F(EventDeskRoutes, ReplayAnEvent) {
             parse_instance_id(FakeService::kInstance).value());
 }
 
+TEST_F(EventDeskRoutes, SayWhatAReplayWouldDoAndPublishNothing) {
+  const std::string replay = events_ + "/18/replay";
+  const std::string instance = FakeService::kInstance;
+  const HttpReply tried = call("POST", replay + "?instance=" + instance, {}, R"({"dryRun":true})");
+  EXPECT_EQ(tried.status, 200) << tried.body;
+  EXPECT_EQ(tried.json()["event"]["id"], "replay-1");
+  EXPECT_EQ(tried.json()["near"][0]["verdict"], "predicate");
+  EXPECT_EQ(service_.stored_events.last_plan().sequence, 18U);
+  EXPECT_EQ(service_.stored_events.last_plan().target.instance,
+            parse_instance_id(instance).value());
+  EXPECT_EQ(service_.whys.last_filter().instance, parse_instance_id(instance).value())
+      << "the target is judged in any case";
+  EXPECT_EQ(service_.stored_events.last_replay().sequence, 0U) << "nothing was published";
+  EXPECT_EQ(call("POST", replay, {}, R"({"dryRun":false})").status, 202);
+  EXPECT_EQ(service_.stored_events.last_replay().sequence, 18U);
+
+  const Row rows[] = {
+      {"POST", replay, {}, "[]", 400, "request.parameter"},
+      {"POST", replay, {}, "{", 400, "json.malformed"},
+      {"POST", replay, {}, R"({"dryRun":1})", 400, "request.parameter"},
+      {"POST", replay, {}, R"({"rate":5})", 400, "request.parameter"},
+      {"POST", replay + "?dryRun=1", {}, "", 400, "request.unknown_parameter"},
+      {"POST", replay + "?id=same", {}, R"({"dryRun":true})", 409, "event.id_known"},
+      {"POST", events_ + "/17/replay", {}, R"({"dryRun":true})", 404, "event.not_found"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+}
+
 TEST_F(EventDeskRoutes, ReplayARange) {
   const std::string replays = "/v1/ns/default/replays";
   const HttpReply started = call("POST", replays, {}, R"({"since":"2021-09-01T12:00:00Z","last":90,

@@ -29,6 +29,13 @@ tl::unexpected<Error> no_namespace() {
   return fail("namespace.not_found", "no namespace has this name");
 }
 
+Result<Event> planned(std::string_view ns, const EventReplay& replay) {
+  if (ns != "default") return no_namespace();
+  if (replay.sequence != 18) return fail("event.not_found", "no such event");
+  if (replay.same_id) return fail("event.id_known", "it would be a duplicate");
+  return Event{.id = "replay-1", .source = "shop", .type = "order.placed"};
+}
+
 }  // namespace
 
 Result<Json> FakeEventDesk::list(std::string_view ns, const EventListFilter& filter) {
@@ -73,12 +80,17 @@ Result<Json> FakeEventDesk::get(std::string_view ns, uint64_t sequence) {
 }
 
 Result<Json> FakeEventDesk::replay(std::string_view ns, const EventReplay& replay) {
-  if (ns != "default") return no_namespace();
-  if (replay.sequence != 18) return fail("event.not_found", "no such event");
-  if (replay.same_id) return fail("event.id_known", "it would be a duplicate");
+  const Event event = TRY(planned(ns, replay));
   const std::lock_guard lock(mutex_);
   replay_ = replay;
-  return Json{{"sequence", 19}, {"id", "replay-1"}};
+  return Json{{"sequence", 19}, {"id", event.id}};
+}
+
+Result<Event> FakeEventDesk::planned_replay(std::string_view ns, const EventReplay& replay) {
+  Event event = TRY(planned(ns, replay));
+  const std::lock_guard lock(mutex_);
+  plan_ = replay;
+  return event;
 }
 
 Json FakeEventDesk::shown_replay() const {
@@ -149,6 +161,11 @@ bool FakeEventDesk::is_stopped() {
 EventReplay FakeEventDesk::last_replay() {
   const std::lock_guard lock(mutex_);
   return replay_;
+}
+
+EventReplay FakeEventDesk::last_plan() {
+  const std::lock_guard lock(mutex_);
+  return plan_;
 }
 
 EventListFilter FakeEventDesk::last_filter() {

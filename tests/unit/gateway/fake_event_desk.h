@@ -21,6 +21,8 @@ class FakeEventDesk : public EventDesk {
 
   /// Event 18 has the sequence 19 when it is replayed. Its own id is known.
   Result<Json> replay(std::string_view ns, const EventReplay& replay) override;
+  /// Event 18 as it is, under the id `replay-1`.
+  Result<Event> planned_replay(std::string_view ns, const EventReplay& replay) override;
 
   /// Begins the replay `r1`, which each call of replay_progress() moves by half. In between, it
   /// waits for the broker.
@@ -33,12 +35,16 @@ class FakeEventDesk : public EventDesk {
   bool is_stopped();
 
   EventListFilter last_filter();
+  /// Of the last call of replay() that succeeded.
   EventReplay last_replay();
+  /// Of the last call of planned_replay() that succeeded.
+  EventReplay last_plan();
 
  private:
   std::mutex mutex_;
   EventListFilter filter_;
   EventReplay replay_;
+  EventReplay plan_;
   Json shown_replay() const;
 
   RangeReplay range_;

@@ -206,6 +206,21 @@ TEST_F(LocalEventDeskTest, ReplaysAnEventUnderItsIdUnlessTheIdIsKnown) {
       << "the duplicate window of the stream has the id";
 }
 
+TEST_F(LocalEventDeskTest, PlansAReplayAndPublishesNothing) {
+  store("paid", "1", "default", R"(,"orderid":"o-1","data":{"total":7})");
+  const Result<Event> plan = desk().planned_replay("default", {.sequence = 1});
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_TRUE(plan->id.starts_with("replay-")) << plan->id;
+  EXPECT_EQ(plan->type, "paid");
+  EXPECT_EQ(plan->extensions,
+            (std::map<std::string, AttributeValue>{{"orderid", "o-1"}, {"replayof", "1"}}));
+  EXPECT_EQ(desk().planned_replay("default", {.sequence = 2}).error().code, "event.not_found");
+  EXPECT_EQ(desk().planned_replay("default", {.sequence = 1, .same_id = true}).value().id, "1");
+  over_quota = true;
+  EXPECT_TRUE(desk().planned_replay("default", {.sequence = 1})) << "it needs no quota";
+  EXPECT_EQ(broker.events().size(), 1U) << "nothing was published";
+}
+
 TEST_F(LocalEventDeskTest, ReplaysForOneWorkflowOrInstanceOnly) {
   const WorkflowNumber pairs = apply("id: pairs\nstates: [{id: one, type: noop}]\n");
   const InstanceId live = store_instance(pairs, 1, InstanceStatus::kWaiting);

@@ -1,0 +1,205 @@
+// `millrace event replay`: publishes one stored event again, or a range of the event stream. For
+// one thread only.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/command_line.h"
+#include "cli/event_lookup.h"
+#include "cli/quantity.h"
+#include "cli/why_verbs.h"
+
+namespace millrace {
+namespace {
+
+struct EventReplayOptions {
+  std::string event;
+  bool is_dry = false;
+  std::string to_workflow;
+  std::string to_instance;
+  // Of one event.
+  bool same_id = false;
+  // Of a range.
+  std::string first;
+  std::string last;
+  std::string since;
+  std::string until;
+  std::string type;
+  std::string source;
+  std::string rate;
+};
+
+/// How often the progress of a replay is shown.
+constexpr Duration kProgressInterval{1'000};
+
+/// An option, and whether the command line has it.
+using GivenOption = std::pair<std::string_view, bool>;
+
+/// The names of those options that the command line has: `--until, --rate`.
+std::string names_of_given(const std::vector<GivenOption>& options) {
+  std::string names;
+  for (const auto& [name, is_given] : options) {
+    if (is_given) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  }
+  return names;
+}
+
+/// The options that only a range has.
+std::string given_of_range(const EventReplayOptions& options) {
+  return names_of_given({{"--since", !options.since.empty()},
+                         {"--first", !options.first.empty()},
+                         {"--until", !options.until.empty()},
+                         {"--last", !options.last.empty()},
+                         {"--type", !options.type.empty()},
+                         {"--source", !options.source.empty()},
+                         {"--rate", !options.rate.empty()}});
+}
+
+/// The options that only one event has.
+std::string given_of_one(const EventReplayOptions& options) {
+  return names_of_given({{"--same-id", options.same_id}});
+}
+
+/// The body of the request that begins the replay of a range.
+Fallible<Json> range_body(const EventReplayOptions& options) {
+  Json body = Json::object();
+  if (!options.first.empty()) body["first"] = TRY(read_number("first", options.first));
+  if (!options.last.empty()) body["last"] = TRY(read_number("last", options.last));
+  if (!options.rate.empty()) body["rate"] = TRY(read_number("rate", options.rate));
+  if (!options.since.empty()) body["since"] = options.since;
+  if (!options.until.empty()) body["until"] = options.until;
+  if (!options.type.empty()) body["type"] = options.type;
+  if (!options.source.empty()) body["source"] = options.source;
+  if (!options.to_workflow.empty()) body["to"]["workflow"] = options.to_workflow;
+  if (!options.to_instance.empty()) body["to"]["instance"] = options.to_instance;
+  if (options.is_dry) body["dryRun"] = true;
+  return body;
+}
+
+void show_progress(Console& console, const Json& replay) {
+  if (!console.err_is_terminal) return;
+  const uint64_t first = replay.value("first", uint64_t{0});
+  const uint64_t last = replay.value("last", uint64_t{0});
+  const uint64_t position = replay.value("position", uint64_t{0});
+  const uint64_t all = last >= first ? last - first + 1 : 0;
+  const uint64_t percent = all == 0 ? 100 : std::min<uint64_t>(position - first, all) * 100 / all;
+  const std::string waits = replay.value("waits", Json::object()).value("code", "");
+  console.err << fmt::format("\r\x1b[K{} %, {} match, {} sent{} ", percent,
+                             replay.value("matched", uint64_t{0}),
+                             replay.value("sent", uint64_t{0}),
+                             waits.empty() ? "" : ", waits: " + harmless(waits))
+              << std::flush;
+}
+
+/// Begins the replay of a range, and shows its progress until it ends; Ctrl-C stops it.
+Ended replay_range(Session& session, const EventReplayOptions& options) {
+  if (const std::string wrong = given_of_one(options); !wrong.empty()) {
+    return wrong_usage(
+        fmt::format("{}: only for one event, and the command line names a range; name the event "
+                    "by its sequence or its id",
+                    wrong));
+  }
+  ApiCall begin{.method = "POST", .path = session.path({"replays"})};
+  begin.headers = {{"Content-Type", "application/json"}};
+  begin.body = dump_json(TRY(range_body(options)));
+  const Reply started = TRY(session.client.send(begin));
+  const std::string path = session.path({"replays", started.body.value("id", "")});
+  Json replay;
+  bool is_stopped = false;
+  while (true) {
+    replay = TRY(session.client.send({.path = path})).body;
+    show_progress(session.console, replay);
+    if (replay.value("state", "") != "running") break;
+    if (session.console.pause(kProgressInterval)) continue;
+    is_stopped = true;
+    const auto stopped = session.client.send({.method = "DELETE", .path = path});
+    if (!stopped && stopped.error().code != ExitCode::kConflict) {
+      return tl::unexpected(stopped.error());
+    }
+  }
+  if (session.console.err_is_terminal) session.console.err << "\n";
+  session.output.item(replay, "id");
+  if (is_stopped) return ExitCode::kInterrupted;
+  return replay.value("state", "") == "done" ? ExitCode::kOk : ExitCode::kFailed;
+}
+
+/// The body of the request that replays one event; empty: as it is.
+Json one_body(const EventReplayOptions& options) {
+  Json body = Json::object();
+  if (options.is_dry) body["dryRun"] = true;
+  return body;
+}
+
+Ended replay_one_event(Session& session, const EventReplayOptions& options) {
+  if (const std::string wrong = given_of_range(options); !wrong.empty()) {
+    return wrong_usage(
+        fmt::format("{}: only for a range of events, and the command line names the event {}; "
+                    "leave out one of the two",
+                    wrong, options.event));
+  }
+  const Json body = one_body(options);
+  const Reply reply = TRY(ask_about_event(session, options.event, [&](const std::string& sequence) {
+    ApiCall call{.method = "POST",
+                 .path = session.path({"events", sequence, "replay"}),
+                 .query = {{"id", options.same_id ? "same" : ""},
+                           {"workflow", options.to_workflow},
+                           {"instance", options.to_instance}}};
+    if (!body.empty()) {
+      call.headers = {{"Content-Type", "application/json"}};
+      call.body = dump_json(body);
+    }
+    return session.client.send(call);
+  }));
+  if (options.is_dry) {
+    show_why_of_event(session, reply.body, false);
+  } else {
+    session.output.item(reply.body, "sequence");
+  }
+  return ExitCode::kOk;
+}
+
+Ended replay_events(Session& session, const EventReplayOptions& options) {
+  if (!options.event.empty()) return replay_one_event(session, options);
+  if (!options.first.empty() || !options.since.empty()) return replay_range(session, options);
+  return wrong_usage(
+      "name one event by its sequence or its id, or the begin of a range by --since or --first");
+}
+
+}  // namespace
+
+void add_event_replay_verb(CommandLine& event) {
+  auto [replay, replayed] = event.asking<EventReplayOptions>(
+      "replay",
+      "Publishes a stored event again, for all listeners or only for one workflow or instance",
+      "millrace event replay 18 --dry-run\n  "
+      "millrace event replay 18 --to-workflow order\n  millrace event replay --since "
+      "2026-11-26T10:00:00Z --type order.placed --dry-run",
+      replay_events);
+  replay.option("EVENT", replayed.event,
+                "The sequence of the event, from `event list`, or its id; excludes the options of "
+                "a range: --since, --first, --until, --last, --type, --source, --rate");
+  replay.option("--since", replayed.since, "All events that were stored then or later", "TIME");
+  replay.option("--first", replayed.first, "All events from this sequence on", "SEQUENCE");
+  replay.option("--until", replayed.until, "Only events that were stored before", "TIME");
+  replay.option("--last", replayed.last, "Only events up to this sequence", "SEQUENCE");
+  replay.option("--type", replayed.type, "Only events whose type fits", "GLOB");
+  replay.option("--source", replayed.source, "Only events whose source fits", "GLOB");
+  replay.option("--rate", replayed.rate, "Events a second (default: 1000)", "N");
+  replay.flag("--dry-run", replayed.is_dry,
+              "Publish nothing: show what the one event would wake or start, as `event try` does, "
+              "or count the events of the range that fit");
+  replay.flag("--same-id", replayed.same_id,
+              "Publish the one event under its own id, not under a new one");
+  replay
+      .option("--to-workflow", replayed.to_workflow,
+              "Only this workflow and its instances may take the event", "WORKFLOW")
+      .excludes(replay.option("--to-instance", replayed.to_instance,
+                              "Only this instance may take the event", "INSTANCE"));
+}
+
+}  // namespace millrace
