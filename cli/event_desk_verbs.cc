@@ -15,6 +15,7 @@
 #include "cli/event_reader.h"
 #include "cli/pages.h"
 #include "cli/quantity.h"
+#include "cli/time_flag.h"
 
 namespace millrace {
 namespace {
@@ -52,8 +53,12 @@ void add_event_filter(Verb& verb, EventFilterOptions& filter) {
   verb.option("--type", filter.type, "Only events whose type fits", "GLOB");
   verb.option("--source", filter.source, "Only events whose source fits", "GLOB");
   verb.option("--id", filter.id, "Only events with this id");
-  verb.option("--since", filter.since, "Only events that were stored then or later", "TIME");
-  verb.option("--until", filter.until, "Only events that were stored before", "TIME");
+  verb.option(
+      "--since", filter.since,
+      "Only events that were stored then or later: a time in RFC 3339, or how long ago (10m)",
+      "WHEN");
+  verb.option("--until", filter.until,
+              "Only events that were stored before: a time, or how long ago", "WHEN");
   verb.flag("--with-effect", filter.with_effect,
             "Only events that started or woke an instance, or wait in a group");
   verb.flag("--without-effect", filter.without_effect, "Only the other events");
@@ -63,12 +68,13 @@ Fallible<ApiCall> list_call(Session& session, const EventFilterOptions& filter) 
   if (filter.with_effect && filter.without_effect) {
     return wrong_usage("--with-effect excludes --without-effect");
   }
+  const TimePoint now = session.console.now();
   ApiCall call{.path = session.path({"events"})};
   call.query = {{"type", filter.type},
                 {"source", filter.source},
                 {"id", filter.id},
-                {"since", filter.since},
-                {"until", filter.until}};
+                {"since", TRY(time_of_flag("--since", filter.since, now))},
+                {"until", TRY(time_of_flag("--until", filter.until, now))}};
   if (filter.with_effect) call.query.emplace_back("effect", "with");
   if (filter.without_effect) call.query.emplace_back("effect", "without");
   return call;
@@ -258,7 +264,7 @@ void add_event_desk_verbs(CommandLine& event) {
   auto [list, listing] = event.asking<EventListOptions>(
       "list", "Lists the stored events, newest first, and what became of each",
       "millrace event list --type 'order.*' --without-effect\n  "
-      "millrace event list --since 2026-11-26T10:00:00Z",
+      "millrace event list --since 10m",
       list_events);
   add_event_filter(list, listing.filter);
   add_page(list, listing.page);

@@ -149,7 +149,8 @@ void add_instance_list(CommandLine& instance) {
   list.option("--since", listed.since,
               "Only instances that started after this: a time in RFC 3339, or how long ago (2h)",
               "WHEN");
-  list.option("--until", listed.until, "Only instances that started before this", "WHEN");
+  list.option("--until", listed.until,
+              "Only instances that started before this: a time, or how long ago", "WHEN");
   list.option("--id", listed.id, "Only instances whose id begins with this text");
   list.option("--key", listed.key, "Only instances that were started under this idempotency key",
               "KEY");

@@ -5,6 +5,7 @@
 
 #include "cli/command_line.h"
 #include "cli/empty_list.h"
+#include "cli/time_flag.h"
 
 namespace millrace {
 namespace {
@@ -16,9 +17,10 @@ struct NextOptions {
 };
 
 Ended show_next(Session& session, const NextOptions& options) {
-  const ApiCall call{
-      .path = session.path({"next"}),
-      .query = {{"until", options.until}, {"kind", options.kind}, {"limit", options.limit}}};
+  const std::string until =
+      TRY(coming_time_of_flag("--until", options.until, session.console.now()));
+  const ApiCall call{.path = session.path({"next"}),
+                     .query = {{"until", until}, {"kind", options.kind}, {"limit", options.limit}}};
   const Reply reply = TRY(session.client.send(call));
   if (session.output.format() != Format::kTable && session.output.format() != Format::kName) {
     session.output.value(reply.body);
@@ -48,7 +50,8 @@ void add_next_verb(CommandLine& commands) {
       "Shows what time will cause, soonest first: timeouts, delays, retries, delayed events, "
       "lifespans and ticks",
       "millrace next --kind stateTimeout,tick --limit 20", show_next);
-  next.option("--until", options.until, "Nothing later than this time", "TIME");
+  next.option("--until", options.until,
+              "Nothing later than this: a time in RFC 3339, or how long from now (2h)", "WHEN");
   next.option("--kind", options.kind,
               "Kinds, separated by commas: stateTimeout, delay, retry, interrupt, kill, "
               "runTimeout, executionTimeout, call, delayedEvent, lifespan, tick",

@@ -12,6 +12,7 @@
 #include "cli/command_line.h"
 #include "cli/event_lookup.h"
 #include "cli/quantity.h"
+#include "cli/time_flag.h"
 #include "cli/why_verbs.h"
 
 namespace millrace {
@@ -66,13 +67,15 @@ std::string given_of_one(const EventReplayOptions& options) {
 }
 
 /// The body of the request that begins the replay of a range.
-Fallible<Json> range_body(const EventReplayOptions& options) {
+Fallible<Json> range_body(const EventReplayOptions& options, TimePoint now) {
   Json body = Json::object();
+  const std::string since = TRY(time_of_flag("--since", options.since, now));
+  const std::string until = TRY(time_of_flag("--until", options.until, now));
   if (!options.first.empty()) body["first"] = TRY(read_number("first", options.first));
   if (!options.last.empty()) body["last"] = TRY(read_number("last", options.last));
   if (!options.rate.empty()) body["rate"] = TRY(read_number("rate", options.rate));
-  if (!options.since.empty()) body["since"] = options.since;
-  if (!options.until.empty()) body["until"] = options.until;
+  if (!since.empty()) body["since"] = since;
+  if (!until.empty()) body["until"] = until;
   if (!options.type.empty()) body["type"] = options.type;
   if (!options.source.empty()) body["source"] = options.source;
   if (!options.to_workflow.empty()) body["to"]["workflow"] = options.to_workflow;
@@ -106,7 +109,7 @@ Ended replay_range(Session& session, const EventReplayOptions& options) {
   }
   ApiCall begin{.method = "POST", .path = session.path({"replays"})};
   begin.headers = {{"Content-Type", "application/json"}};
-  begin.body = dump_json(TRY(range_body(options)));
+  begin.body = dump_json(TRY(range_body(options, session.console.now())));
   const Reply started = TRY(session.client.send(begin));
   const std::string path = session.path({"replays", started.body.value("id", "")});
   Json replay;
@@ -177,15 +180,19 @@ void add_event_replay_verb(CommandLine& event) {
       "replay",
       "Publishes a stored event again, for all listeners or only for one workflow or instance",
       "millrace event replay 18 --dry-run\n  "
-      "millrace event replay 18 --to-workflow order\n  millrace event replay --since "
-      "2026-11-26T10:00:00Z --type order.placed --dry-run",
+      "millrace event replay 18 --to-workflow order\n  millrace event replay --since 2h --type "
+      "order.placed --dry-run",
       replay_events);
   replay.option("EVENT", replayed.event,
                 "The sequence of the event, from `event list`, or its id; excludes the options of "
                 "a range: --since, --first, --until, --last, --type, --source, --rate");
-  replay.option("--since", replayed.since, "All events that were stored then or later", "TIME");
+  replay.option(
+      "--since", replayed.since,
+      "All events that were stored then or later: a time in RFC 3339, or how long ago (2h)",
+      "WHEN");
   replay.option("--first", replayed.first, "All events from this sequence on", "SEQUENCE");
-  replay.option("--until", replayed.until, "Only events that were stored before", "TIME");
+  replay.option("--until", replayed.until,
+                "Only events that were stored before: a time, or how long ago", "WHEN");
   replay.option("--last", replayed.last, "Only events up to this sequence", "SEQUENCE");
   replay.option("--type", replayed.type, "Only events whose type fits", "GLOB");
   replay.option("--source", replayed.source, "Only events whose source fits", "GLOB");

@@ -1,18 +1,36 @@
 #include "cli/time_flag.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "policies/duration.h"
 
 namespace millrace {
+namespace {
+
+/// A duration without months; nullopt: the text is none.
+std::optional<Duration> fixed_duration(const std::string& text) {
+  const Result<Span> span = Span::parse(text);
+  if (!span || span->months != 0) return std::nullopt;
+  return span->fixed;
+}
+
+}  // namespace
 
 Fallible<std::string> time_of_flag(std::string_view flag, const std::string& text, TimePoint now) {
   if (text.empty() || parse_rfc3339(text)) return text;
-  if (const Result<Span> span = Span::parse(text); span && span->months == 0) {
-    return format_rfc3339(now - span->fixed);
-  }
+  if (const auto ago = fixed_duration(text)) return format_rfc3339(now - *ago);
   return wrong_usage(fmt::format(
       "{} {}: expected how long ago (2h) or a time (2021-09-01T12:00:00Z)", flag, text));
+}
+
+Fallible<std::string> coming_time_of_flag(std::string_view flag, const std::string& text,
+                                          TimePoint now) {
+  if (text.empty() || parse_rfc3339(text)) return text;
+  if (const auto later = fixed_duration(text)) return format_rfc3339(now + *later);
+  return wrong_usage(fmt::format(
+      "{} {}: expected how long from now (2h) or a time (2021-09-01T12:00:00Z)", flag, text));
 }
 
 }  // namespace millrace

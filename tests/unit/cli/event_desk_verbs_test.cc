@@ -182,6 +182,30 @@ TEST_F(EventDeskVerbs, ReplayARangeAndShowItsResult) {
   EXPECT_TRUE(range.is_dry);
 }
 
+TEST_F(EventDeskVerbs, TakeTimesAndHowLongAgo) {
+  // The clock of the fixture is at 12:05.
+  const TimePoint noon = parse_rfc3339("2021-09-01T12:00:00Z").value();
+  ASSERT_EQ(run({"event", "list", "--since", "5m", "--until", "1m"}).code, 0);
+  EXPECT_EQ(service_.stored_events.last_filter().since, noon);
+  EXPECT_EQ(service_.stored_events.last_filter().until, noon + Duration(240'000));
+  pauses_ = 5;
+  ASSERT_EQ(run({"event", "replay", "--since", "5m", "--until", "1m"}).code, 0);
+  EXPECT_EQ(service_.stored_events.last_range().since, noon);
+  EXPECT_EQ(service_.stored_events.last_range().until, noon + Duration(240'000));
+  const std::vector<std::vector<std::string>> wrong = {
+      {"event", "list", "--since", "yesterday"},  {"event", "list", "--until", "P1M"},
+      {"event", "tail", "--since", "yesterday"},  {"event", "replay", "--since", "noon"},
+      {"instance", "list", "--until", "someday"}, {"next", "--until", "soon"},
+  };
+  for (const auto& arguments : wrong) {
+    const CommandOutput refused = run(arguments);
+    EXPECT_EQ(refused.code, 2) << arguments[0] << " " << arguments[1];
+    const std::string& flag = arguments[arguments.size() - 2];
+    EXPECT_TRUE(refused.err.starts_with("millrace: " + flag + " " + arguments.back() + ": "))
+        << refused.err;
+  }
+}
+
 TEST_F(EventDeskVerbs, StopTheReplayOfARangeAtAnInterrupt) {
   const CommandOutput stopped = run({"event", "replay", "--first", "1", "-o", "name"});
   EXPECT_EQ(stopped.code, 130) << stopped.err;
@@ -283,9 +307,9 @@ TEST_F(EventTailVerb, EndsIfTheServerEndsTheStreamWithoutAnEvent) {
 
 TEST_F(EventTailVerb, ReportsAnErrorOfTheList) {
   const CommandOutput failed =
-      tail({"--since", "yesterday"}, [&] { say_hello(*service_.await_watcher(), 18); });
+      tail({"--id", "lost"}, [&] { say_hello(*service_.await_watcher(), 18); });
   EXPECT_EQ(failed.code, 1);
-  EXPECT_NE(failed.err.find("since"), std::string::npos) << failed.err;
+  EXPECT_NE(failed.err.find("the broker does not answer"), std::string::npos) << failed.err;
 }
 
 }  // namespace

@@ -39,6 +39,8 @@ TEST_F(ListVerbs, ShowsWhatWillFire) {
       {{"next", "-o", "name"}, id + "\n"},
   });
   EXPECT_EQ(run({"next", "--kind", "alarm"}).code, 1);
+  ASSERT_EQ(run({"next", "--until", "2h"}).code, 0);
+  EXPECT_EQ(service_.last_next_filter().until, parse_rfc3339("2021-09-01T14:05:00Z").value());
   EXPECT_EQ(run({"next", "--limit", "1"}).err,
             "there are more timers than the server looks at in one call: the list is exact until "
             "2021-09-01T11:00:00.000Z, and something that fires later may be missing\n");

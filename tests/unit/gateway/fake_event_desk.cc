@@ -40,6 +40,7 @@ Result<Event> planned(std::string_view ns, const EventReplay& replay) {
 
 Result<Json> FakeEventDesk::list(std::string_view ns, const EventListFilter& filter) {
   if (ns != "default" && ns != "empty") return no_namespace();
+  if (filter.id == "lost") return fail("broker.unreachable", "the broker does not answer");
   const std::lock_guard lock(mutex_);
   if (ns == "default") filter_ = filter;
   Json items = Json::array();
