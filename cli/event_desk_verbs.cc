@@ -9,13 +9,16 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
 #include "base/whole_number.h"
+#include "cli/attribute_flag.h"
 #include "cli/command_line.h"
 #include "cli/event_lookup.h"
 #include "cli/event_reader.h"
 #include "cli/pages.h"
 #include "cli/quantity.h"
 #include "cli/time_flag.h"
+#include "cloudevents/event_check.h"
 
 namespace millrace {
 namespace {
@@ -27,6 +30,7 @@ struct EventFilterOptions {
   std::string id;
   std::string since;
   std::string until;
+  std::vector<std::string> attributes;  ///< `NAME=VALUE`
   bool with_effect = false;
   bool without_effect = false;
 };
@@ -45,6 +49,8 @@ struct EventTailOptions {
   std::string count;
 };
 
+/// The longest text of the attributes of an event in a table, in bytes.
+constexpr size_t kAttributesWidth = 40;
 /// How many of the newest events `event tail` shows first, and how many it asks for afterwards.
 constexpr const char* kTailFirst = "10";
 constexpr const char* kTailNext = "250";
@@ -59,6 +65,9 @@ void add_event_filter(Verb& verb, EventFilterOptions& filter) {
       "WHEN");
   verb.option("--until", filter.until,
               "Only events that were stored before: a time, or how long ago", "WHEN");
+  verb.option("--attr", filter.attributes,
+              "Only events whose context attribute has this value; may be repeated", "NAME=VALUE")
+      .one_value_each();
   verb.flag("--with-effect", filter.with_effect,
             "Only events that started or woke an instance, or wait in a group");
   verb.flag("--without-effect", filter.without_effect, "Only the other events");
@@ -75,6 +84,15 @@ Fallible<ApiCall> list_call(Session& session, const EventFilterOptions& filter) 
                 {"id", filter.id},
                 {"since", TRY(time_of_flag("--since", filter.since, now))},
                 {"until", TRY(time_of_flag("--until", filter.until, now))}};
+  Json attributes = Json::object();
+  for (const std::string& one : filter.attributes) {
+    const auto [name, value] = TRY(read_attribute(one));
+    if (attributes.contains(name) && attributes[name] != value) {
+      return wrong_usage(fmt::format("--attr {}: the attribute has two values", name));
+    }
+    attributes[name] = value;
+  }
+  if (!attributes.empty()) call.query.emplace_back("attributes", dump_json(attributes));
   if (filter.with_effect) call.query.emplace_back("effect", "with");
   if (filter.without_effect) call.query.emplace_back("effect", "without");
   return call;
@@ -97,9 +115,29 @@ std::string effects_text(const Json& event) {
   return text.empty() ? "-" : text;
 }
 
+/// The subject and the extension attributes: `subject=s, orderid=o-1`, cut.
+std::string attributes_text(const Json& event) {
+  std::string text;
+  const auto add = [&](const std::string& name, const Json& value) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name,
+                        value.is_string() ? value.get<std::string>() : dump_json(value));
+  };
+  if (event.contains("subject")) add("subject", event["subject"]);
+  const Json attributes = event.value("attributes", Json::object());
+  for (const auto& [name, value] : attributes.items()) {
+    if (!is_core_attribute(name)) add(name, value);
+  }
+  return text.empty() ? "-" : excerpt(text, kAttributesWidth);
+}
+
 std::vector<Column> event_columns(TimePoint now) {
-  return {field("SEQUENCE", "sequence"), age("AGE", "time", now), field("TYPE", "type"),
-          field("SOURCE", "source"),     field("ID", "id"),       Column{"EFFECTS", effects_text}};
+  return {field("SEQUENCE", "sequence"),
+          age("AGE", "time", now),
+          field("TYPE", "type"),
+          field("SOURCE", "source"),
+          field("ID", "id"),
+          Column{"ATTRIBUTES", attributes_text},
+          Column{"EFFECTS", effects_text}};
 }
 
 Ended list_events(Session& session, const EventListOptions& options) {
@@ -264,7 +302,7 @@ void add_event_desk_verbs(CommandLine& event) {
   auto [list, listing] = event.asking<EventListOptions>(
       "list", "Lists the stored events, newest first, and what became of each",
       "millrace event list --type 'order.*' --without-effect\n  "
-      "millrace event list --since 10m",
+      "millrace event list --since 10m --attr orderid=o-1742",
       list_events);
   add_event_filter(list, listing.filter);
   add_page(list, listing.page);

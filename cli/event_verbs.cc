@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/attribute_flag.h"
 #include "cli/command_line.h"
 #include "cli/source.h"
 #include "cli/why_verbs.h"
@@ -32,12 +33,7 @@ Fallible<Event> event_of(Console& console, const SendOptions& options) {
   if (!options.subject.empty()) event.subject = options.subject;
   if (options.data) event.data = TRY(read_value(console, *options.data));
   for (const std::string& attribute : options.attributes) {
-    const size_t equals = attribute.find('=');
-    if (equals == std::string::npos) {
-      return wrong_usage(fmt::format("--attr {}: write name=value", attribute));
-    }
-    const std::string name = attribute.substr(0, equals);
-    std::string value = attribute.substr(equals + 1);
+    auto [name, value] = TRY(read_attribute(attribute));
     if (name == "time") {
       event.time = std::move(value);
     } else if (name == "datacontenttype") {

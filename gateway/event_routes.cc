@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cloudevents/event_check.h"
 #include "cloudevents/http_binding.h"
 #include "gateway/parameters.h"
 #include "gateway/problem.h"
@@ -52,6 +53,56 @@ Status shake_hands(const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
+/// How many attributes a list of events compares.
+constexpr size_t kMostAttributesAsked = 16;
+
+Status add_asked_attribute(std::string_view parameter, const std::string& name,
+                           const std::string& value, EventListFilter& filter) {
+  if (filter.attributes.size() == kMostAttributesAsked) {
+    return fail("request.parameter",
+                fmt::format("{}: expected at most {} attributes", parameter, kMostAttributesAsked));
+  }
+  if (!is_attribute_name(name)) {
+    return fail("request.parameter",
+                fmt::format("{}: {} is not the name of a context attribute; expected lower-case "
+                            "letters and digits",
+                            parameter, in_quotes(name)));
+  }
+  filter.attributes.emplace_back(name, value);
+  return {};
+}
+
+/// Reads `attribute` and `value`, and the JSON object `attributes`.
+Status read_asked_attributes(const Request& request, EventListFilter& filter) {
+  const bool has_name = request.query.contains("attribute");
+  if (has_name != request.query.contains("value")) {
+    return fail("request.parameter",
+                "attribute and value: give both, the attribute and the value that it must have, or "
+                "neither");
+  }
+  if (has_name) {
+    TRY(add_asked_attribute("attribute", text_parameter(request, "attribute"),
+                            text_parameter(request, "value"), filter));
+  }
+  const std::string several = text_parameter(request, "attributes");
+  if (several.empty()) return {};
+  const Result<Json> wanted = parse_json(several);
+  if (!wanted || !wanted->is_object()) {
+    return fail("request.parameter",
+                fmt::format("attributes: {} is not a JSON object; expected the values by the names "
+                            "of the attributes, such as {{\"orderid\": \"o-1742\"}}",
+                            in_quotes(several)));
+  }
+  for (const auto& [name, value] : wanted->items()) {
+    if (!value.is_string()) {
+      return fail("request.parameter",
+                  fmt::format("attributes: write the value of {} as a text", in_quotes(name)));
+    }
+    TRY(add_asked_attribute("attributes", name, value.get<std::string>(), filter));
+  }
+  return {};
+}
+
 Result<EventListFilter> event_filter_of(const Request& request) {
   EventListFilter filter{.limit = TRY(limit_parameter(request)),
                          .before = TRY(number_parameter(request, "before")).value_or(0),
@@ -71,6 +122,7 @@ Result<EventListFilter> event_filter_of(const Request& request) {
         fmt::format("effect: {} is not valid; expected with or without", in_quotes(effect)));
   }
   if (!effect.empty()) filter.effect = effect == "with";
+  TRY(read_asked_attributes(request, filter));
   return filter;
 }
 
@@ -156,7 +208,7 @@ void add_event_routes(Router& router, Service& service, const RequestLimits& lim
               .operation = "listEvents",
               .summary = "Lists the stored events and what became of each, newest first.",
               .query = {"limit", "cursor", "before", "after", "type", "source", "id", "since",
-                        "until", "effect"},
+                        "until", "effect", "attribute", "value", "attributes"},
               .answer = "StoredEvents",
               .errors = {"namespace.not_found", "time.malformed", "broker."},
               .lane = Lane::kBroker,

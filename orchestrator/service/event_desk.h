@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/event.h"
 #include "base/ids.h"
@@ -28,6 +30,8 @@ struct EventListFilter {
   std::optional<TimePoint> since;  ///< stored then or later
   std::optional<TimePoint> until;  ///< stored before
   std::optional<bool> effect;      ///< whether the event had an effect on an instance or a group
+  /// Context attributes, and the value that each must have, as text.
+  std::vector<std::pair<std::string, std::string>> attributes = {};
 };
 
 /// What may take a replayed event; neither: each listener that it matches.

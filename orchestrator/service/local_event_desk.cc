@@ -42,6 +42,12 @@ bool glob_fits(const std::string& glob, const std::string& text) {
   return glob.empty() || glob_matches(glob, text);
 }
 
+bool has_attributes(const Event& event,
+                    const std::vector<std::pair<std::string, std::string>>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(),
+                     [&](const auto& one) { return attribute(event, one.first) == one.second; });
+}
+
 }  // namespace
 
 /// A page of a list while it is made.
@@ -76,7 +82,9 @@ Status EventPage::add_checked(StoredEvent& stored) {
   if (event) {
     if (!glob_fits(filter.type, event->type) || !glob_fits(filter.source, event->source)) return {};
     if (!filter.id.empty() && filter.id != event->id) return {};
-  } else if (!filter.type.empty() || !filter.source.empty() || !filter.id.empty()) {
+    if (!has_attributes(*event, filter.attributes)) return {};
+  } else if (!filter.type.empty() || !filter.source.empty() || !filter.id.empty() ||
+             !filter.attributes.empty()) {
     return {};
   }
   const std::vector<EventEffect> found = TRY(effects.of(stored.sequence));

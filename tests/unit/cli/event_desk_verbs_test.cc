@@ -20,9 +20,10 @@ class EventDeskVerbs : public CliTest {};
 TEST_F(EventDeskVerbs, ListEvents) {
   expect_outputs({
       {{"event", "list"},
-       "SEQUENCE  AGE  TYPE          SOURCE  ID    EFFECTS\n"
-       "18        5m   order.placed  shop    e-18  started 0190b5a4-7c1e-7f2a-8000-0123456789ab\n"
-       "17        5m   order.placed  shop    e-17  -\n"},
+       "SEQUENCE  AGE  TYPE          SOURCE  ID    ATTRIBUTES   EFFECTS\n"
+       "18        5m   order.placed  shop    e-18  orderid=o-1  started "
+       "0190b5a4-7c1e-7f2a-8000-0123456789ab\n"
+       "17        5m   order.placed  shop    e-17  orderid=o-1  -\n"},
       {{"event", "list", "-o", "name"}, "18\n17\n"},
   });
   ASSERT_EQ(run({"event", "list", "--type", "order.*", "--source", "shop", "--id", "7", "--since",
@@ -42,6 +43,18 @@ TEST_F(EventDeskVerbs, ListEvents) {
   ASSERT_EQ(run({"event", "list", "--without-effect"}).code, 0);
   EXPECT_EQ(service_.stored_events.last_filter().effect, false);
   EXPECT_EQ(run({"event", "list", "--without-effect", "--with-effect"}).code, 2);
+}
+
+TEST_F(EventDeskVerbs, ListEventsByTheirAttributes) {
+  using Attributes = std::vector<std::pair<std::string, std::string>>;
+  ASSERT_EQ(run({"event", "list", "--attr", "orderid=o=1", "--attr", "region="}).code, 0);
+  EXPECT_EQ(service_.stored_events.last_filter().attributes,
+            (Attributes{{"orderid", "o=1"}, {"region", ""}}));
+  EXPECT_EQ(run({"event", "list", "--attr", "orderid"}).code, 2);
+  EXPECT_EQ(run({"event", "list", "--attr", "=o-1"}).code, 2);
+  EXPECT_EQ(run({"event", "list", "--attr", "orderid=a", "--attr", "orderid=b"}).code, 2);
+  EXPECT_EQ(run({"event", "list", "--attr", "orderId=o-1"}).code, 1)
+      << "no attribute has this name";
 }
 
 TEST_F(EventDeskVerbs, ShowOneEvent) {
@@ -150,7 +163,7 @@ TEST_F(EventDeskVerbs, SayThatThereAreNoEventsAndWhereSomeAre) {
   ASSERT_EQ(run({"namespace", "create", "empty"}).code, 0);
   const CommandOutput none = run({"-n", "empty", "event", "list"});
   EXPECT_EQ(none.code, 0);
-  EXPECT_EQ(none.out, "SEQUENCE  AGE  TYPE  SOURCE  ID  EFFECTS\n");
+  EXPECT_EQ(none.out, "SEQUENCE  AGE  TYPE  SOURCE  ID  ATTRIBUTES  EFFECTS\n");
   EXPECT_EQ(none.err,
             "no events in namespace empty; other namespaces have some: default (-n default)\n");
   EXPECT_EQ(run({"event", "list", "--id", "none"}).err,

@@ -1,4 +1,8 @@
 // The routes of stored events: lists with their filters, and one event.
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/gateway/api_fixture.h"
@@ -40,6 +44,16 @@ TEST_F(EventDeskRoutes, PassOnEachFilter) {
   EXPECT_EQ(filter.since, parse_rfc3339("2021-09-01T12:00:00Z").value());
   EXPECT_EQ(filter.until, parse_rfc3339("2021-09-01T13:00:00Z").value());
   EXPECT_EQ(filter.effect, false);
+
+  EXPECT_TRUE(filter.attributes.empty());
+
+  using Attributes = std::vector<std::pair<std::string, std::string>>;
+  ASSERT_EQ(call("GET", events_ + "?attribute=orderid&value=o-1").status, 200);
+  EXPECT_EQ(service_.stored_events.last_filter().attributes, (Attributes{{"orderid", "o-1"}}));
+  ASSERT_EQ(call("GET", events_ + "?attributes=%7B%22orderid%22:%22%22,%22n%22:%227%22%7D").status,
+            200);
+  EXPECT_EQ(service_.stored_events.last_filter().attributes,
+            (Attributes{{"n", "7"}, {"orderid", ""}}));
 
   ASSERT_EQ(call("GET", events_ + "?cursor=12&effect=with").status, 200);
   EXPECT_EQ(service_.stored_events.last_filter().before, 12U)
@@ -137,6 +151,11 @@ TEST_F(EventDeskRoutes, ReplayARange) {
 }
 
 TEST_F(EventDeskRoutes, RefuseWrongParameters) {
+  std::string many = "%7B";
+  for (int i = 0; i < 17; ++i) {
+    many += (i == 0 ? "%22a" : ",%22a") + std::to_string(i) + "%22:%22%22";
+  }
+  many += "%7D";
   const Row rows[] = {
       {"GET", events_ + "?limit=0", {}, "", 400, "request.parameter"},
       {"GET", events_ + "?limit=1001", {}, "", 400, "request.parameter"},
@@ -145,6 +164,13 @@ TEST_F(EventDeskRoutes, RefuseWrongParameters) {
       {"GET", events_ + "?cursor=1x", {}, "", 400, "request.parameter"},
       {"GET", events_ + "?since=noon", {}, "", 400, "time.malformed"},
       {"GET", events_ + "?effect=maybe", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?attribute=orderid", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?value=o-1", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?attribute=orderId&value=o-1", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?attributes=orderid", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?attributes=%5B%5D", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?attributes=%7B%22n%22:7%7D", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?attributes=" + many, {}, "", 400, "request.parameter"},
       {"GET", events_ + "?colour=red", {}, "", 400, "request.unknown_parameter"},
       {"GET", events_ + "/17", {}, "", 404, "event.not_found"},
       {"GET", events_ + "/last", {}, "", 404, "event.not_found"},

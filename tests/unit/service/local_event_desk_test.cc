@@ -102,6 +102,23 @@ TEST_F(LocalEventDeskTest, AppliesEachFilter) {
   EXPECT_EQ(sequences(list({.before = 3})), (Sequences{2, 1}));
 }
 
+TEST_F(LocalEventDeskTest, ListsEventsByTheirAttributes) {
+  store("paid", "1", "default", R"(,"orderid":"o-1","count":7,"urgent":true)");
+  store("paid", "2", "default", R"(,"orderid":"o-1","subject":"s")");
+  store("paid", "3", "default", R"(,"orderid":"O-1")");
+  broker.inject({"millrace.events.default.t", {}, "no event"});
+  using Attributes = std::vector<std::pair<std::string, std::string>>;
+  const auto with = [&](Attributes attributes) {
+    return sequences(list({.attributes = std::move(attributes)}));
+  };
+  EXPECT_EQ(with({{"orderid", "o-1"}}), (Sequences{2, 1}));
+  EXPECT_EQ(with({{"orderid", "o-1"}, {"count", "7"}}), (Sequences{1}));
+  EXPECT_EQ(with({{"urgent", "true"}}), (Sequences{1}));
+  EXPECT_EQ(with({{"subject", "s"}, {"type", "paid"}}), (Sequences{2}));
+  EXPECT_EQ(with({{"region", ""}}), Sequences()) << "an attribute that is missing has no value";
+  EXPECT_EQ(with({}), (Sequences{4, 3, 2, 1}));
+}
+
 TEST_F(LocalEventDeskTest, ContinuesAListInPages) {
   for (int i = 1; i <= 5; ++i) store("paid", std::to_string(i));
   const Json first = list({.limit = 2});
