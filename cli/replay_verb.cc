@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/attribute_flag.h"
 #include "cli/command_line.h"
 #include "cli/event_lookup.h"
 #include "cli/quantity.h"
@@ -25,6 +26,8 @@ struct EventReplayOptions {
   std::string to_instance;
   // Of one event.
   bool same_id = false;
+  std::vector<std::string> attributes;  ///< `NAME=VALUE`
+  std::string to_namespace;
   // Of a range.
   std::string first;
   std::string last;
@@ -63,7 +66,9 @@ std::string given_of_range(const EventReplayOptions& options) {
 
 /// The options that only one event has.
 std::string given_of_one(const EventReplayOptions& options) {
-  return names_of_given({{"--same-id", options.same_id}});
+  return names_of_given({{"--same-id", options.same_id},
+                         {"--attr", !options.attributes.empty()},
+                         {"--to-namespace", !options.to_namespace.empty()}});
 }
 
 /// The body of the request that begins the replay of a range.
@@ -132,9 +137,17 @@ Ended replay_range(Session& session, const EventReplayOptions& options) {
 }
 
 /// The body of the request that replays one event; empty: as it is.
-Json one_body(const EventReplayOptions& options) {
+Fallible<Json> one_body(const EventReplayOptions& options) {
   Json body = Json::object();
   if (options.is_dry) body["dryRun"] = true;
+  for (const std::string& one : options.attributes) {
+    const auto [name, value] = TRY(read_attribute(one));
+    if (body.contains("attributes") && body["attributes"].contains(name)) {
+      return wrong_usage(fmt::format("--attr {}: the attribute is given twice", name));
+    }
+    body["attributes"][name] = value;
+  }
+  if (!options.to_namespace.empty()) body["namespace"] = options.to_namespace;
   return body;
 }
 
@@ -145,7 +158,12 @@ Ended replay_one_event(Session& session, const EventReplayOptions& options) {
                     "leave out one of the two",
                     wrong, options.event));
   }
-  const Json body = one_body(options);
+  if (options.same_id && (!options.attributes.empty() || !options.to_namespace.empty())) {
+    return wrong_usage(
+        "--same-id: a corrected event has a new id; leave out --same-id, or --attr and "
+        "--to-namespace");
+  }
+  const Json body = TRY(one_body(options));
   const Reply reply = TRY(ask_about_event(session, options.event, [&](const std::string& sequence) {
     ApiCall call{.method = "POST",
                  .path = session.path({"events", sequence, "replay"}),
@@ -178,8 +196,10 @@ Ended replay_events(Session& session, const EventReplayOptions& options) {
 void add_event_replay_verb(CommandLine& event) {
   auto [replay, replayed] = event.asking<EventReplayOptions>(
       "replay",
-      "Publishes a stored event again, for all listeners or only for one workflow or instance",
+      "Publishes a stored event again, as it is or corrected, for all listeners or only for one "
+      "workflow or instance",
       "millrace event replay 18 --dry-run\n  "
+      "millrace event replay 18 --attr orderid=o-1742\n  "
       "millrace event replay 18 --to-workflow order\n  millrace event replay --since 2h --type "
       "order.placed --dry-run",
       replay_events);
@@ -202,6 +222,16 @@ void add_event_replay_verb(CommandLine& event) {
               "or count the events of the range that fit");
   replay.flag("--same-id", replayed.same_id,
               "Publish the one event under its own id, not under a new one");
+  replay
+      .option("--attr", replayed.attributes,
+              "Set or replace this context attribute of the one event: an extension attribute, "
+              "type, source or subject; may be repeated",
+              "NAME=VALUE")
+      .one_value_each();
+  replay.option("--to-namespace", replayed.to_namespace,
+                "Send the one event to this namespace, which also has the workflow or instance of "
+                "the options below",
+                "NAMESPACE");
   replay
       .option("--to-workflow", replayed.to_workflow,
               "Only this workflow and its instances may take the event", "WORKFLOW")

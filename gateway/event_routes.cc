@@ -1,5 +1,8 @@
 // POST /v1/ns/{ns}/events accepts CloudEvents; OPTIONS answers the webhook handshake (CloudEvents
 // HTTP webhook specification 1.0.2, section 4); GET lists the stored events or shows one.
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -53,7 +56,7 @@ Status shake_hands(const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
-/// How many attributes a list of events compares.
+/// How many attributes a list of events compares, and a replay corrects.
 constexpr size_t kMostAttributesAsked = 16;
 
 Status add_asked_attribute(std::string_view parameter, const std::string& name,
@@ -132,6 +135,48 @@ struct AskedReplay {
   bool is_dry = false;
 };
 
+/// The namespace to which an event is sent.
+Result<std::string> other_namespace(const Json& value) {
+  const std::string name = value.is_string() ? value.get<std::string>() : "";
+  if (is_identifier(name) && name.find('.') == std::string::npos) return name;
+  return fail("request.parameter", "namespace: write the name of a namespace");
+}
+
+/// Whether the value is a whole number of 32 bits.
+bool has_32_bits(const Json& value) {
+  using Limits = std::numeric_limits<int32_t>;
+  if (value.is_number_unsigned())
+    return value.get<uint64_t>() <= static_cast<uint64_t>(Limits::max());
+  if (!value.is_number_integer()) return false;
+  return value.get<int64_t>() >= Limits::min() && value.get<int64_t>() <= Limits::max();
+}
+
+/// {name: value} of context attributes: texts, whole numbers of 32 bits, true and false.
+Result<std::map<std::string, AttributeValue>> corrections_in(const Json& object) {
+  if (!object.is_object() || object.size() > kMostAttributesAsked) {
+    return fail("request.parameter",
+                fmt::format("attributes: write an object of at most {} values by the names of "
+                            "the attributes",
+                            kMostAttributesAsked));
+  }
+  std::map<std::string, AttributeValue> corrections;
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_string()) {
+      corrections[name] = value.get<std::string>();
+    } else if (value.is_boolean()) {
+      corrections[name] = value.get<bool>();
+    } else if (has_32_bits(value)) {
+      corrections[name] = value.get<int32_t>();
+    } else {
+      return fail("request.parameter",
+                  fmt::format("attributes: {} has a value that no attribute can have; expected a "
+                              "text, a whole number of 32 bits, true or false",
+                              in_quotes(name)));
+    }
+  }
+  return corrections;
+}
+
 /// Reads the body, which may be empty.
 Status read_replay_body(const std::string& text, AskedReplay& asked) {
   if (text.empty()) return {};
@@ -140,14 +185,23 @@ Status read_replay_body(const std::string& text, AskedReplay& asked) {
     return fail("request.parameter", "write a JSON object, such as {\"dryRun\": true}");
   }
   for (const auto& [name, value] : body.items()) {
-    if (name != "dryRun") {
-      return fail("request.parameter",
-                  fmt::format("{}: unknown member; valid: dryRun", in_quotes(name)));
+    if (name == "dryRun") {
+      if (!value.is_boolean()) return fail("request.parameter", "dryRun: write true or false");
+      asked.is_dry = value.get<bool>();
+    } else if (name == "namespace") {
+      asked.replay.to_ns = TRY(other_namespace(value));
+    } else if (name == "attributes") {
+      asked.replay.attributes = TRY(corrections_in(value));
+    } else {
+      return fail(
+          "request.parameter",
+          fmt::format("{}: unknown member; valid: dryRun, attributes, namespace", in_quotes(name)));
     }
-    if (!value.is_boolean()) return fail("request.parameter", "dryRun: write true or false");
-    asked.is_dry = value.get<bool>();
   }
-  return {};
+  if (!asked.replay.same_id || !asked.replay.is_corrected()) return {};
+  return fail("request.parameter",
+              "id: a corrected event has a new id; leave out id=same, or the attributes and the "
+              "namespace");
 }
 
 Result<EventReplay> replay_in(const Request& request) {
@@ -231,15 +285,15 @@ void add_event_routes(Router& router, Service& service, const RequestLimits& lim
       {.method = "POST",
        .path = "/v1/ns/{ns}/events/{sequence}/replay",
        .operation = "replayEvent",
-       .summary = "Publishes a stored event again, or says what that would do.",
+       .summary =
+           "Publishes a stored event again, as it is or corrected, or says what that would do.",
        .query = {"id", "workflow", "instance"},
        .body = "EventReplay",
        .may_lack_body = true,
        .answer = "EventReplayed",
        .answer_status = 202,
        .further_answers = {{200, "EventTried"}},
-       .errors = {"namespace.not_found", "event.not_found", "event.unreadable", "event.id_known",
-                  "event.target", "event.too_large", "workflow.not_found", "instance.not_found",
+       .errors = {"namespace.not_found", "event.", "workflow.not_found", "instance.not_found",
                   "instance.ended", "millrace.quota.eventsPerSecond", "json.", "broker."},
        .max_body = kMaxEventReplayBytes,
        .lane = Lane::kBroker,

@@ -65,6 +65,10 @@ void add_stored_event_schemas(ApiSchemas& all) {
                            });
   all["EventReplay"].schema = object({
       {"dryRun?", flag("Whether the answer only says what the replay would do.")},
+      {"attributes?", map(either({text(), number(), flag()}),
+                          "Context attributes that are set or replaced: extension attributes, "
+                          "`type`, `source` and `subject`; 16 at most.")},
+      {"namespace?", text("The namespace to which the event is sent; missing: the same one.")},
   });
   all["EventReplayed"].schema = object({{"sequence", whole("The sequence of the new message.", 1)},
                                         {"id", text("The id of the replayed event.")}});

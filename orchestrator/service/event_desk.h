@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,7 +45,12 @@ struct ReplayTarget {
 struct EventReplay {
   uint64_t sequence = 0;
   bool same_id = false;  ///< publish the event under its own id; otherwise under a new one
-  ReplayTarget target;
+  ReplayTarget target = {};
+  // Corrections. With one of them the event has a new id in any case.
+  std::map<std::string, AttributeValue> attributes = {};  ///< are set or replaced: see corrected()
+  std::string to_ns = {};  ///< the namespace to which the event is sent; empty: the same one
+
+  bool is_corrected() const { return !attributes.empty() || !to_ns.empty(); }
 };
 
 /// The replay of a range of the event stream, under new ids.
@@ -85,9 +91,11 @@ class EventDesk {
   virtual Result<Json> get(std::string_view ns, uint64_t sequence) = 0;
 
   /// Publishes a stored event again: {"sequence","id"}, of the new message. With a new id, the
-  /// event has the attribute `replayof`. Errors: `event.not_found`; `event.unreadable` (the message
-  /// is not an event); `event.id_known` (`same_id`, and the event would be a duplicate); those of
-  /// target_text() and replay_of(); `millrace.quota.eventsPerSecond`; `busy`.
+  /// event has the attribute `replayof`. The target and the quota are those of the namespace to
+  /// which the event is sent. Errors: `namespace.not_found`; `event.not_found`; `event.unreadable`
+  /// (the message is not an event); `event.id_known` (`same_id`, and the event would be a
+  /// duplicate); those of corrected(), target_text() and replay_of();
+  /// `millrace.quota.eventsPerSecond`; `busy`.
   virtual Result<Json> replay(std::string_view ns, const EventReplay& replay) = 0;
   /// The event that replay() would publish now; publishes nothing. A new id is another one each
   /// time. Errors: those of replay(), except the quota and those of publishing.

@@ -1,13 +1,16 @@
 #include "orchestrator/service/event_replay.h"
 
 #include <algorithm>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/excerpt.h"
+#include "cloudevents/event_check.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/limits.h"
+#include "language/findings.h"
 #include "model/event_target.h"
 #include "orchestrator/memory/dedupe.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -34,6 +37,44 @@ Result<std::optional<Error>> lost_instance(const View& view, NamespaceNumber ns,
 }
 
 }  // namespace
+
+Result<Event> corrected(const Event& original,
+                        const std::map<std::string, AttributeValue>& attributes) {
+  Event event = original;
+  for (const auto& [name, value] : attributes) {
+    if (name == kTargetAttribute || name == kReplayAttribute || !is_attribute_name(name)) {
+      return fail("event.attribute_name",
+                  fmt::format("attribute {} cannot be corrected; expected the name of an extension "
+                              "attribute, in lower-case letters and digits, which is neither `{}` "
+                              "nor `{}`",
+                              in_quotes(name), kTargetAttribute, kReplayAttribute));
+    }
+    if (!is_core_attribute(name)) {
+      event.extensions[name] = value;
+      continue;
+    }
+    const auto* const text = std::get_if<std::string>(&value);
+    if (text == nullptr) {
+      return fail("event.attribute_value",
+                  fmt::format("attribute {}: expected a text", in_quotes(name)));
+    }
+    if (name == "type") {
+      event.type = *text;
+    } else if (name == "source") {
+      event.source = *text;
+    } else if (name == "subject") {
+      event.subject = *text;
+    } else {
+      return fail("event.attribute_name",
+                  fmt::format("attribute {} cannot be corrected; a replay corrects `type`, "
+                              "`source`, `subject` and extension attributes; publish another event "
+                              "in its place",
+                              in_quotes(name)));
+    }
+  }
+  TRY(check_event(event));
+  return event;
+}
 
 Result<Event> replay_of(const Event& original, const std::string& id, const std::string& target) {
   Event event = original;

@@ -1,6 +1,7 @@
 // The event with which a stored event is replayed. Pure.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,13 @@ namespace millrace {
 
 /// The extension attribute of a replayed event that has the id of the original event.
 inline constexpr std::string_view kReplayAttribute = "replayof";
+
+/// The event with these context attributes, which are set or replaced: extension attributes,
+/// `type`, `source` and `subject`. Errors: `event.attribute_name` (another attribute, or no name of
+/// one), `event.attribute_value` (`type`, `source` or `subject` is no text), and those of
+/// check_event().
+Result<Event> corrected(const Event& original,
+                        const std::map<std::string, AttributeValue>& attributes);
 
 /// The event to publish. An empty `id` leaves the event under its own id, without kReplayAttribute.
 /// `target` is the text of kTargetAttribute (model/event_target.h); empty: none. Error

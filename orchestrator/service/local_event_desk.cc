@@ -216,7 +216,9 @@ Result<Json> LocalEventDesk::get(std::string_view ns, uint64_t sequence) {
 Result<Event> LocalEventDesk::planned_replay(std::string_view ns, const EventReplay& replay) {
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const NamespaceRecord record = TRY(namespace_record(view, ns));
-  const std::string target = TRY(target_text(view, record.number, replay.target));
+  const bool moves = !replay.to_ns.empty();
+  const NamespaceRecord to = moves ? TRY(namespace_record(view, replay.to_ns)) : record;
+  const std::string target = TRY(target_text(view, to.number, replay.target));
   const StoredEvent stored = TRY(event_of(ns, record, replay.sequence));
   const Result<Event> original = decode_nats(stored.message);
   if (!original) {
@@ -226,21 +228,24 @@ Result<Event> LocalEventDesk::planned_replay(std::string_view ns, const EventRep
                     "corrected event, or replay its dead letter",
                     replay.sequence, original.error().message));
   }
-  if (replay.same_id && TRY(is_known(view, ns, *original))) {
+  const bool same_id = replay.same_id && !replay.is_corrected();
+  if (same_id && TRY(is_known(view, ns, *original))) {
     return fail(
         "event.id_known",
         fmt::format("event {} had an effect within the deduplication window, so it would be "
                     "a duplicate; {}",
                     replay.sequence, kUseNewId));
   }
-  return replay_of(*original, replay.same_id ? std::string() : random_event_id(), target);
+  const Event event = TRY(corrected(*original, replay.attributes));
+  return replay_of(event, same_id ? std::string() : random_event_id(), target);
 }
 
 Result<Json> LocalEventDesk::replay(std::string_view ns, const EventReplay& replay) {
   const Event event = TRY(planned_replay(ns, replay));
-  TRY(parts_.admit(ns, 1));
+  const std::string_view to = replay.to_ns.empty() ? ns : replay.to_ns;
+  TRY(parts_.admit(to, 1));
   const std::string_view key = parts_.environment.seal().message_key();
-  std::vector<NatsMessage> messages = {message_to_publish(key, ns, event)};
+  std::vector<NatsMessage> messages = {message_to_publish(key, to, event)};
   const PublishAck ack =
       TRY(std::move(publish_and_wait(parts_.publisher, std::move(messages)).front()));
   if (ack.duplicate) {

@@ -1,5 +1,6 @@
 // The verbs of `event` for stored events.
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -90,6 +91,30 @@ TEST_F(EventDeskVerbs, ShowWhatAReplayWouldDoAndPublishNothing) {
   EXPECT_EQ(run({"event", "replay", "17", "--dry-run"}).code, 3);
   EXPECT_EQ(run({"event", "replay", "18", "--dry-run", "--same-id"}).code, 6);
   EXPECT_EQ(service_.stored_events.last_replay().sequence, 0U) << "nothing was published";
+}
+
+TEST_F(EventDeskVerbs, ReplayACorrectedEvent) {
+  ASSERT_EQ(run({"event", "replay", "18", "--attr", "rma=RMA-2207", "--attr", "note=a=b",
+                 "--to-namespace", "stock"})
+                .code,
+            0);
+  const EventReplay corrected = service_.stored_events.last_replay();
+  EXPECT_EQ(corrected.attributes,
+            (std::map<std::string, AttributeValue>{{"rma", "RMA-2207"}, {"note", "a=b"}}));
+  EXPECT_EQ(corrected.to_ns, "stock");
+  EXPECT_FALSE(corrected.same_id);
+  EXPECT_EQ(run({"event", "replay", "18", "--attr", "rma=1", "--dry-run"}).code, 0);
+  EXPECT_EQ(service_.stored_events.last_plan().attributes,
+            (std::map<std::string, AttributeValue>{{"rma", "1"}}));
+  EXPECT_EQ(run({"event", "replay", "18", "--attr", "rma"}).code, 2);
+  EXPECT_EQ(run({"event", "replay", "18", "--attr", "a=1", "--attr", "a=2"}).code, 2);
+  EXPECT_EQ(run({"event", "replay", "18", "--attr", "a=1", "--same-id"}).code, 2);
+  EXPECT_EQ(run({"event", "replay", "18", "--to-namespace", "stock", "--same-id"}).code, 2);
+  const CommandOutput range =
+      run({"event", "replay", "--first", "1", "--attr", "a=1", "--to-namespace", "stock"});
+  EXPECT_EQ(range.code, 2);
+  EXPECT_TRUE(range.err.starts_with("millrace: --attr, --to-namespace: only for one event"))
+      << range.err;
 }
 
 TEST_F(EventDeskVerbs, RefuseTheOptionsOfARangeTogetherWithAnEvent) {

@@ -1,4 +1,5 @@
 // The routes of stored events: lists with their filters, and one event.
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,6 +104,42 @@ TEST_F(EventDeskRoutes, SayWhatAReplayWouldDoAndPublishNothing) {
       {"POST", replay + "?dryRun=1", {}, "", 400, "request.unknown_parameter"},
       {"POST", replay + "?id=same", {}, R"({"dryRun":true})", 409, "event.id_known"},
       {"POST", events_ + "/17/replay", {}, R"({"dryRun":true})", 404, "event.not_found"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+}
+
+TEST_F(EventDeskRoutes, ReplayACorrectedEvent) {
+  const std::string replay = events_ + "/18/replay";
+  ASSERT_EQ(call("POST", replay + "?id=new", {},
+                 R"({"attributes":{"orderid":"o-1","count":-7,"urgent":true},"namespace":"shop"})")
+                .status,
+            202);
+  const EventReplay corrected = service_.stored_events.last_replay();
+  EXPECT_EQ(corrected.attributes, (std::map<std::string, AttributeValue>{
+                                      {"orderid", "o-1"}, {"count", -7}, {"urgent", true}}));
+  EXPECT_EQ(corrected.to_ns, "shop");
+  ASSERT_EQ(call("POST", replay, {}, R"({"attributes":{"type":"paid"},"dryRun":true})").status,
+            200);
+  EXPECT_TRUE(service_.stored_events.last_plan().is_corrected());
+  std::string many = R"({"attributes":{"a":"")";
+  for (int i = 0; i < 16; ++i) many += ",\"a" + std::to_string(i) + "\":\"\"";
+  many += "}}";
+  const Row rows[] = {
+      {"POST", replay + "?id=same", {}, R"({"attributes":{"a":""}})", 400, "request.parameter"},
+      {"POST", replay + "?id=same", {}, R"({"namespace":"shop"})", 400, "request.parameter"},
+      {"POST", replay, {}, R"({"namespace":"a.b"})", 400, "request.parameter"},
+      {"POST", replay, {}, R"({"namespace":7})", 400, "request.parameter"},
+      {"POST", replay, {}, R"({"attributes":[]})", 400, "request.parameter"},
+      {"POST", replay, {}, R"({"attributes":{"a":null}})", 400, "request.parameter"},
+      {"POST", replay, {}, R"({"attributes":{"a":1.5}})", 400, "request.parameter"},
+      {"POST", replay, {}, R"({"attributes":{"a":2147483648}})", 400, "request.parameter"},
+      {"POST",
+       replay,
+       {},
+       R"({"attributes":{"a":18446744073709551615}})",
+       400,
+       "request.parameter"},
+      {"POST", replay, {}, many, 400, "request.parameter"},
   };
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
 }

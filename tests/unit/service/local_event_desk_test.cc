@@ -238,6 +238,66 @@ TEST_F(LocalEventDeskTest, PlansAReplayAndPublishesNothing) {
   EXPECT_EQ(broker.events().size(), 1U) << "nothing was published";
 }
 
+TEST_F(LocalEventDeskTest, ReplaysACorrectedEventUnderANewId) {
+  store("paid", "1", "default", R"(,"orderid":"O-1","shop":"s","subject":"x","data":{"total":7})");
+  const Result<Json> done = desk().replay(
+      "default", {.sequence = 1,
+                  .same_id = true,
+                  .attributes = {{"orderid", "o-1"}, {"count", 7}, {"type", "payed"}}});
+  ASSERT_TRUE(done) << done.error().message;
+  const Event event = event_at(2);
+  EXPECT_TRUE(event.id.starts_with("replay-")) << event.id;
+  EXPECT_EQ(event.type, "payed");
+  EXPECT_EQ(event.source, "/shop");
+  EXPECT_EQ(event.subject, "x");
+  EXPECT_EQ(event.data, R"({"total":7})");
+  EXPECT_EQ(event.extensions,
+            (std::map<std::string, AttributeValue>{
+                {"orderid", "o-1"}, {"shop", "s"}, {"count", 7}, {"replayof", "1"}}));
+  EXPECT_EQ(event_at(1).extensions.at("orderid"), AttributeValue("O-1")) << "the stored one stays";
+
+  struct Wrong {
+    std::string name;
+    AttributeValue value;
+    std::string code;
+  };
+  const Wrong rows[] = {
+      {"orderId", "o-1", "event.attribute_name"},
+      {"data", "{}", "event.attribute_name"},
+      {"id", "2", "event.attribute_name"},
+      {"time", "2026-01-01T00:00:00Z", "event.attribute_name"},
+      {"datacontenttype", "text/plain", "event.attribute_name"},
+      {std::string(kTargetAttribute), "workflow/1", "event.attribute_name"},
+      {"replayof", "2", "event.attribute_name"},
+      {"source", 7, "event.attribute_value"},
+      {"type", "", "event.empty_attribute"},
+      {"orderid", "o\n1", "event.attribute_value"},
+  };
+  for (const Wrong& row : rows) {
+    EXPECT_EQ(
+        code(desk().replay("default", {.sequence = 1, .attributes = {{row.name, row.value}}})),
+        row.code)
+        << row.name;
+  }
+  EXPECT_EQ(broker.events().size(), 2U);
+}
+
+TEST_F(LocalEventDeskTest, ReplaysAnEventToAnotherNamespace) {
+  apply("id: pairs\nstates: [{id: one, type: noop}]\n");
+  store("paid", "1");
+  EXPECT_EQ(code(desk().replay("default", {.sequence = 1, .to_ns = "stock"})),
+            "namespace.not_found");
+  create_namespace("stock");
+  const Result<Json> done = desk().replay("default", {.sequence = 1, .to_ns = "stock"});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(events.get(2).value().ns, "stock");
+  EXPECT_EQ(event_at(2).extensions, (std::map<std::string, AttributeValue>{{"replayof", "1"}}));
+  EXPECT_EQ(code(desk().replay("default",
+                               {.sequence = 1, .target = {.workflow = "pairs"}, .to_ns = "stock"})),
+            "workflow.not_found")
+      << "the target is looked up where the event is sent";
+}
+
 TEST_F(LocalEventDeskTest, ReplaysForOneWorkflowOrInstanceOnly) {
   const WorkflowNumber pairs = apply("id: pairs\nstates: [{id: one, type: noop}]\n");
   const InstanceId live = store_instance(pairs, 1, InstanceStatus::kWaiting);
