@@ -1,6 +1,7 @@
 #include "cli/why_text.h"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -8,6 +9,7 @@
 
 #include "base/excerpt.h"
 #include "cli/output.h"
+#include "cloudevents/event_check.h"
 
 namespace millrace {
 namespace {
@@ -17,6 +19,8 @@ constexpr std::string_view kCross = "\u2717";
 
 /// How many misses are shown whole.
 constexpr size_t kMostWhole = 3;
+/// How many commands are shown that do the same for different names.
+constexpr size_t kMostCommands = 3;
 
 /// The text of a member; empty if it is missing.
 std::string member_text(const Json& object, const char* key) {
@@ -147,13 +151,41 @@ std::string reason_text(const Json& one) {
   return fmt::format("{}: {}", member_text(one, "verdict"), main_clause(member_text(one, "says")));
 }
 
+/// Whether a replay can set the attribute.
+bool is_correctable(const std::string& name) {
+  return !is_core_attribute(name) || name == "type" || name == "source" || name == "subject";
+}
+
+/// The command that sends a stored event again, up to its options.
+std::string replay_command(std::string_view ns, const Json& event) {
+  return fmt::format("millrace -n {} event replay {}", shell_word(ns),
+                     member_text(event, "sequence"));
+}
+
 /// The command that sends an event again that came too early, to the only listener that missed it.
 /// `to`: the option of the command; empty: the event came not too early, or is a test event.
 std::string replay_line(const Json& event, const Json& one, const std::string& to,
                         const WhyTextOptions& options) {
   if (!one.contains("early") || !event.contains("sequence")) return "";
-  return fmt::format("     Send it again: millrace -n {} event replay {} {}\n",
-                     shell_word(options.ns), member_text(event, "sequence"), to);
+  return fmt::format("     Send it again: {} {}\n", replay_command(options.ns, event), to);
+}
+
+/// The command that sends a stored event again with the values that a listener asks for; empty: a
+/// value is not known, or something else than a value excludes the listener.
+std::string correction_line(const Json& event, const Json& one, const WhyTextOptions& options) {
+  if (member_text(one, "verdict") != "predicate" || !event.contains("sequence")) return "";
+  std::string corrections;
+  for (const Json& predicate : member_list(one, "predicates")) {
+    if (predicate.value("holds", false)) continue;
+    const std::string name = member_text(predicate, "attribute");
+    const std::string fits = member_text(predicate, "fits");
+    const bool is_known = predicate.contains("fits") && predicate["fits"] == Json(fits);
+    if (!is_known || !is_correctable(name)) return "";
+    corrections += " --attr " + shell_word(name + "=" + fits);
+  }
+  if (corrections.empty()) return "";
+  return fmt::format("     Send it again, corrected: {}{}\n", replay_command(options.ns, event),
+                     corrections);
 }
 
 /// Numbered items, the nearest first: the effects and the nearest misses whole, of the other misses
@@ -201,17 +233,35 @@ std::string effects_line(const Json& answer) {
   return fmt::format("What came of it: {}.\n", effects.empty() ? "nothing" : effects);
 }
 
-/// What to look at if nothing listens for the type.
-std::string nothing_listens(const Json& answer) {
-  std::string text = "No start and no instance of this namespace listens for this type.\n";
-  const std::string similar = joined(member_list(answer, "similarTypes"));
-  if (!similar.empty()) {
-    text += fmt::format("  Workflows listen for a similar type: {}. Correct the type.\n", similar);
+/// A line with the command and its option for each of the first names; none without a command.
+std::string command_lines(const std::string& command, const Json& names,
+                          const std::function<std::string(const std::string&)>& option) {
+  std::string lines;
+  for (size_t i = 0; i < names.size() && i < kMostCommands && !command.empty(); ++i) {
+    lines += fmt::format("    {} {}\n", command, option(harmless(names[i].get<std::string>())));
   }
-  const std::string elsewhere = joined(member_list(answer, "elsewhere"));
+  return lines;
+}
+
+/// What to look at if nothing listens for the type.
+std::string nothing_listens(const Json& answer, const Json& event, const WhyTextOptions& options) {
+  std::string text = "No start and no instance of this namespace listens for this type.\n";
+  const bool is_stored = event.contains("sequence");
+  const std::string command = is_stored ? replay_command(options.ns, event) : "";
+  const Json& similar = member_list(answer, "similarTypes");
+  if (!similar.empty()) {
+    text += fmt::format("  Workflows listen for a similar type: {}. Correct the type{}\n",
+                        joined(similar), is_stored ? ":" : ".");
+    text += command_lines(command, similar, [](const std::string& type) {
+      return "--attr " + shell_word("type=" + type);
+    });
+  }
+  const Json& elsewhere = member_list(answer, "elsewhere");
   if (!elsewhere.empty()) {
-    text += fmt::format("  Other namespaces listen for this type: {}. Send the event there.\n",
-                        elsewhere);
+    text += fmt::format("  Other namespaces listen for this type: {}. Send the event there{}\n",
+                        joined(elsewhere), is_stored ? ":" : ".");
+    text += command_lines(command, elsewhere,
+                          [](const std::string& ns) { return "--to-namespace " + shell_word(ns); });
   }
   return text;
 }
@@ -253,16 +303,17 @@ std::string why_of_event_text(const Json& answer, const WhyTextOptions& options)
            fmt::format("The message is not an event: {}\n", member_text(answer["error"], "msg"));
   }
   const bool listens = answer.value("looked", size_t{0}) + answer.value("of", size_t{0}) > 0;
-  text += listens ? looked_line(answer) : nothing_listens(answer);
+  text += listens ? looked_line(answer) : nothing_listens(answer, event, options);
   NearList near(options);
   for (const Json& one : member_list(answer, "near")) {
     const bool is_start = member_text(one, "kind") == "start";
     const std::string to = is_start ? "--to-workflow " + member_text(one, "workflow")
                                     : "--to-instance " + member_text(one, "instance");
-    near.add(one,
-             fmt::format("{}\n{}{}", listener_title(one), verdict_lines(one),
-                         replay_line(event, one, to, options)),
-             listener_name(one));
+    near.add(
+        one,
+        fmt::format("{}\n{}{}{}", listener_title(one), verdict_lines(one),
+                    replay_line(event, one, to, options), correction_line(event, one, options)),
+        listener_name(one));
   }
   text += near.text();
   const Json& others = member_list(answer, "others");
@@ -307,16 +358,25 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   }
   const std::string elsewhere = joined(member_list(answer, "elsewhere"));
   if (!elsewhere.empty()) {
+    const Json& fitting = member_list(answer, "elsewhereEvents");
     text +=
-        fmt::format("  Other namespaces got events that {}: {}. Send them to this namespace.\n",
-                    events.empty() ? "have these types" : "fit, and this one got none", elsewhere);
+        fmt::format("  Other namespaces got events that {}: {}. Send them to this namespace{}\n",
+                    events.empty() ? "have these types" : "fit, and this one got none", elsewhere,
+                    fitting.empty() ? "." : ":");
+    for (const Json& one : fitting) {
+      text +=
+          fmt::format("    {} --to-namespace {}\n",
+                      replay_command(member_text(one, "namespace"), one), shell_word(options.ns));
+    }
   }
   if (!events.empty() && answer.contains("of")) text += events_line(answer, events.size());
   NearList near(options);
   const std::string to = "--to-instance " + member_text(instance, "id");
   for (const Json& one : events) {
     near.add(
-        one, event_line(one) + verdict_lines(one) + replay_line(one, one, to, options),
+        one,
+        event_line(one) + verdict_lines(one) + replay_line(one, one, to, options) +
+            correction_line(one, one, options),
         fmt::format("Event #{} {} of {}, id {}", member_text(one, "sequence"),
                     member_text(one, "type"), member_text(one, "source"), member_text(one, "id")));
   }

@@ -67,6 +67,7 @@ void add_why_schemas(ApiSchemas& all) {
       {"holds", flag()},
       {"hint?", word({"case", "space", "zeros", "data", "anchored", "attribute"})},
       {"says?", text("The hint, for people.")},
+      {"fits?", text("A value of the attribute for which the predicate holds, if one is known.")},
   });
   all["JudgedListener"].schema =
       extended(verdict_members(), {
@@ -134,6 +135,8 @@ void add_why_schemas(ApiSchemas& all) {
                                }),
                       "The nearest events first.")},
       {"elsewhere?", list(text(), "Other namespaces that have an event of such a type.")},
+      {"elsewhereEvents?", list(object({{"namespace", text()}, {"sequence", whole("", 1)}}),
+                                "An event of each of them that fits, if one was read.")},
   });
 }
 

@@ -28,11 +28,28 @@ std::string predicates_say(const FilterResult& result) {
   return fmt::format("the event does not fit what is asked for: {}{}", excluded_by(result), others);
 }
 
+/// The command that sends the event again to the listener only. An event that came before has a
+/// position.
+std::string replay_says(const JudgedListener& one, const EventStanding& event) {
+  const uint64_t sequence = event.position ? event.position->sequence : 0;
+  if (one.is_start) {
+    return fmt::format(
+        "send it again to this workflow only: `millrace event replay {} --to-workflow {}` (without "
+        "`--to-workflow` it is also offered to other starts and to instances)",
+        sequence, one.workflow);
+  }
+  return fmt::format(
+      "send it again to this instance only: `millrace event replay {} --to-instance {}` (without "
+      "`--to-instance` it is also offered to starts and to other instances)",
+      sequence, one.instance ? to_string(*one.instance) : "ID");
+}
+
 /// What can be done about an event that came before the wait of an instance.
 std::string early_says(const JudgedListener& one, const EventStanding& event) {
   if (!one.window_from) {
-    return "send the event again (`millrace event replay`), start the instance earlier, or write "
-           "`lookback` in the definition, so that the state also takes events that came before";
+    return replay_says(one, event) +
+           "; `lookback` in the definition, with which a state also takes events that came before, "
+           "helps instances that begin to wait after it is applied, not this one";
   }
   const std::string begin = format_rfc3339(*one.window_from);
   if (is_early(one, event)) {
@@ -42,17 +59,16 @@ std::string early_says(const JudgedListener& one, const EventStanding& event) {
         begin);
   }
   return fmt::format(
-      "the state looks back to {} only: write a longer `lookback` in the definition, or send the "
-      "event again (`millrace event replay`)",
-      begin);
+      "{}; the state looks back to {} only: a longer `lookback` in the definition helps instances "
+      "that begin to wait after it is applied, not this one",
+      replay_says(one, event), begin);
 }
 
 std::string before_says(const JudgedListener& one, const EventStanding& event) {
   if (one.is_start) {
-    return fmt::format(
-        "the event came before the definition with this start was applied{}; send the event again "
-        "(`millrace event replay`)",
-        one.since ? " at " + format_rfc3339(*one.since) : "");
+    return fmt::format("the event came before the definition with this start was applied{}; {}",
+                       one.since ? " at " + format_rfc3339(*one.since) : "",
+                       replay_says(one, event));
   }
   std::string began;
   if (one.listens_from && event.position && one.listens_from->stream == event.position->stream) {
@@ -208,8 +224,11 @@ Json to_json(const PredicateResult& one, const Disclosure& disclosure) {
             {"got", std::move(got)},
             {"holds", one.holds}};
   if (one.hint && is_shown) {
+    const Json fits = one.fits ? disclosure.over(*one.fits) : Json();
+    const std::string shown = fits.is_string() ? fits.get<std::string>() : "";
     json["hint"] = to_string(one.hint->kind);
-    json["says"] = sentence_of(*one.hint, one.predicate.attribute);
+    json["says"] = sentence_of(*one.hint, one.predicate.attribute, shown);
+    if (one.fits && shown == *one.fits) json["fits"] = shown;
   }
   return json;
 }

@@ -76,8 +76,9 @@ bool is_early(const JudgedListener& one, const EventStanding& event);
 /// event only excerpts of the values by which it is grouped.
 std::string says(const JudgedListener& one, const EventStanding& event);
 
-/// {"attribute","kind","asks","got","holds","hint"?,"says"?}: what is asked is disclosed, values of
-/// secrets are masked in `got` too, and a predicate of which something is hidden has no hint.
+/// {"attribute","kind","asks","got","holds","hint"?,"says"?,"fits"?}: what is asked is disclosed,
+/// values of secrets are masked in `got` too, and a predicate of which something is hidden has no
+/// hint. `fits` is a value for which the predicate holds; it is missing if a mask would change it.
 Json to_json(const PredicateResult& one, const Disclosure& disclosure);
 
 /// The members that describe the verdict: "verdict", "says", "predicates", "lookbackFrom"?,

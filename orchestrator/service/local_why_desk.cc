@@ -25,13 +25,8 @@ namespace {
 /// which is about two reads from memory.
 constexpr size_t kIndexSteps = 1'000;
 
-/// How many events are judged for an instance, and for how long.
-constexpr size_t kMostEventsOfAnInstance = 200;
+/// For how long events are judged for an instance.
 constexpr Duration kInstanceTime{200};
-
-/// How many other namespaces are looked at: for listeners in memory, for events in the stream.
-constexpr size_t kMostNamespaces = 100;
-constexpr size_t kMostNamespacesRead = 5;
 
 Result<Instance> whole_instance(const View& view, std::string_view ns, NamespaceNumber number,
                                 const InstanceId& id) {
@@ -121,17 +116,6 @@ bool has_type(const std::vector<std::string>& small_types, const StoredEvent& st
   if (!event) return false;
   const std::string type = in_small_letters(event->type);
   return std::find(small_types.begin(), small_types.end(), type) != small_types.end();
-}
-
-/// Whether the message is an event that one of the filters matches.
-bool fits_one(const std::vector<EventFilter>& filters, const StoredEvent& stored,
-              JudgedPatterns& patterns) {
-  Result<Event> decoded = decode_nats(stored.message);
-  if (!decoded) return false;
-  const JudgedEvent event(*std::move(decoded));
-  return std::any_of(filters.begin(), filters.end(), [&](const EventFilter& filter) {
-    return filter.type == event.event.type && judge(filter, event, patterns).failing() == 0;
-  });
 }
 
 /// Whether one of the effects in an answer is that the event became a dead letter.
@@ -318,25 +302,6 @@ Status LocalWhyDesk::judge_all(const Judged& judged, const Result<Asked>& asked,
   return {};
 }
 
-Json LocalWhyDesk::listening_elsewhere(const View& view, std::string_view ns,
-                                       std::string_view type) const {
-  std::vector<std::string> names;
-  Json found = Json::array();
-  const Status read =
-      each_namespace_behind(view, "", [&](std::string_view name, const NamespaceRecord&) {
-        if (name != ns) names.emplace_back(name);
-        return names.size() < kMostNamespaces;
-      });
-  if (!read) return found;
-  // Without an answer of the engine thread the hint is missing, and nothing else.
-  static_cast<void>(parts_.ask_index([&](const EngineMemory& memory) {
-    for (const std::string& name : names) {
-      if (memory.waiting.near(name, type, {}, 0).of > 0) found.push_back(name);
-    }
-  }));
-  return found;
-}
-
 Result<LocalWhyDesk::Newest> LocalWhyDesk::find_newest(std::string_view ns, TimePoint since,
                                                        const std::vector<std::string>& types,
                                                        size_t most) {
@@ -396,8 +361,7 @@ Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id
   const Json& shown = answer["events"];
   // The nearest come first: if that one does not fit, none does.
   if (!shown.empty() && shown.front()["verdict"] != to_string(Verdict::kPredicate)) return answer;
-  Json elsewhere = TRY(sent_elsewhere(ns, awaited, !shown.empty()));
-  if (!elsewhere.empty()) answer["elsewhere"] = std::move(elsewhere);
+  TRY(add_sent_elsewhere(ns, awaited, !shown.empty(), answer));
   return answer;
 }
 
@@ -468,29 +432,6 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
     if (answer["events"].size() < filter.limit) answer["events"].push_back(std::move(one.json));
   }
   return answer;
-}
-
-Result<Json> LocalWhyDesk::sent_elsewhere(std::string_view ns, const Awaited& awaited,
-                                          bool must_fit) {
-  std::vector<std::string> names;
-  {
-    const Snapshot view = TRY(snapshot());
-    TRY(each_namespace_behind(view, "", [&](std::string_view name, const NamespaceRecord&) {
-      if (name != ns) names.emplace_back(name);
-      return names.size() < kMostNamespacesRead;
-    }));
-  }
-  JudgedPatterns patterns;
-  Json found = Json::array();
-  for (const std::string& name : names) {
-    const size_t most = must_fit ? kMostEventsOfAnInstance : 1;
-    const Newest newest = TRY(find_newest(name, TimePoint(), awaited.types, most));
-    const auto is_meant = [&](const Found& one) {
-      return !must_fit || fits_one(awaited.filters, one.stored, patterns);
-    };
-    if (std::any_of(newest.events.begin(), newest.events.end(), is_meant)) found.push_back(name);
-  }
-  return found;
 }
 
 }  // namespace millrace

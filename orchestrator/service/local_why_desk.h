@@ -68,6 +68,9 @@ class LocalWhyDesk final : public WhyDesk {
   };
   struct Judged;
 
+  /// How many events are judged for an instance.
+  static constexpr size_t kMostEventsOfAnInstance = 200;
+
   Result<Snapshot> snapshot() const { return Snapshot::take(parts_.environment); }
   Result<NamespaceRecord> find_namespace(std::string_view ns) const;
   /// What an instance waits for.
@@ -97,9 +100,11 @@ class LocalWhyDesk final : public WhyDesk {
                    Json& answer) const;
   /// The other namespaces in which a listener has the type.
   Json listening_elsewhere(const View& view, std::string_view ns, std::string_view type) const;
-  /// The other namespaces of whose newest events one has an awaited type, or, if `must_fit`, fits
-  /// one of the filters.
-  Result<Json> sent_elsewhere(std::string_view ns, const Awaited& awaited, bool must_fit);
+  /// Adds the other namespaces of whose newest events one has an awaited type, or, if `must_fit`,
+  /// fits one of the filters, and the newest of each that fits, if it is among those that were
+  /// read.
+  Status add_sent_elsewhere(std::string_view ns, const Awaited& awaited, bool must_fit,
+                            Json& answer);
 
   const Parts parts_;
 };

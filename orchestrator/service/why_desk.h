@@ -37,7 +37,8 @@ class WhyDesk {
   /// {"event":{"sequence","time","id","type","source"}, "effects":[{"what","instance"|"workflow"}],
   /// "effectCount", "applied", "asOf":{"commit","cursor"}, "looked", "of"?, "complete",
   /// "near":[{"kind":"start"|"instance","workflow","instance"?,"state"?,"since"?,"verdict","says",
-  /// "predicates":[{"attribute","kind":"equals"|"pattern","asks","got","holds","hint"?,"says"?}],
+  /// "predicates":[{"attribute","kind":"equals"|"pattern","asks","got","holds","hint"?,"says"?,
+  /// "fits"?}],
   /// "lookbackFrom"?,"early"?:{"seconds","startedAfterEvent"?},"waitsFor"?,"correlate"?,
   /// "nearGroups"?:[{"correlate","has","hint"?}]}], "others":[{"what","count"}], "similarTypes"?,
   /// "elsewhere"?}, the nearest listeners first. An event that became a dead letter may have
@@ -59,10 +60,11 @@ class WhyDesk {
   /// "waits":[{"type","context","lookbackFrom"?}],"entering"?:[{"type","lookbackFrom"?}],
   /// "arrived"?:[type]}, "asOf":{"commit","cursor"}, "looked", "of"?, "complete",
   /// "events":[{"sequence","time","id","type","source","verdict","says","predicates",
-  /// "lookbackFrom"?}], "elsewhere"?}, the nearest events first. `looked` is the number of messages
+  /// "lookbackFrom"?}], "elsewhere"?, "elsewhereEvents"?:[{"namespace","sequence"}]}, the nearest
+  /// events first. `looked` is the number of messages
   /// that were read, `of` that of the events of those types among them;
   /// `elsewhere` names namespaces that have an event of such a type, if this one has none, or an
-  /// event that fits, if none of this one does. Errors: as of_event(), and `instance.not_found`.
+  /// event that fits, if none of this one does; `elsewhereEvents` has events of these that fit. Errors: as of_event(), and `instance.not_found`.
   virtual Result<Json> of_instance(std::string_view ns, const InstanceId& id,
                                    const std::optional<uint64_t>& sequence,
                                    const WhyFilter& filter) = 0;

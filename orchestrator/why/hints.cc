@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
+
 namespace millrace {
 namespace {
 
@@ -65,6 +67,22 @@ std::string plain_text_of(const Predicate& predicate, JudgedPatterns& patterns) 
   return pattern == nullptr ? "" : pattern->literal();
 }
 
+/// A value of the data as the text of an attribute; nullopt: it is no text, whole number, true or
+/// false, or is too long.
+std::optional<std::string> attribute_text(const Json& value) {
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    return text.size() <= kMostOfAValue ? std::optional(text) : std::nullopt;
+  }
+  if (value.is_boolean() || value.is_number_integer()) return dump_json(value);
+  return std::nullopt;
+}
+
+bool fits_as_attribute(const Predicate& predicate, const Json& value, JudgedPatterns& patterns) {
+  const std::optional<std::string> text = attribute_text(value);
+  return text && holds_for(predicate, *text, patterns);
+}
+
 /// Whether the pattern ends with `$` that is not escaped.
 bool ends_with_anchor(std::string_view pattern) {
   if (!pattern.ends_with('$')) return false;
@@ -93,7 +111,7 @@ std::string_view to_string(Hint::Kind kind) {
   return "unknown";
 }
 
-std::string sentence_of(const Hint& hint, std::string_view attribute) {
+std::string sentence_of(const Hint& hint, std::string_view attribute, std::string_view value) {
   switch (hint.kind) {
     case Hint::Kind::kCase:
       return "the two differ in upper and lower case only";
@@ -103,9 +121,11 @@ std::string sentence_of(const Hint& hint, std::string_view attribute) {
       return "the two differ in leading zeros only";
     case Hint::Kind::kInData:
       return fmt::format(
-          "the data of the event has a member `{}`, but a context compares context attributes "
-          "only: send the value as the attribute `{}`",
-          hint.name, attribute);
+          "the data of the event has the member `{}` with {}, but a context compares context "
+          "attributes only: send the value as the attribute `{}`",
+          hint.name,
+          value.empty() ? "a value that fits" : fmt::format("the value \"{}\"", excerpt(value)),
+          attribute);
     case Hint::Kind::kAnchored:
       return "the pattern matches inside the value, but `^` or `$` ties it to the begin or the end";
     case Hint::Kind::kAttribute:
@@ -158,13 +178,18 @@ bool matches_inside(const Predicate& predicate, std::string_view got, JudgedPatt
   return holds_for(loose, got, patterns);
 }
 
-std::optional<std::string> member_in_data(const Predicate& predicate, const Json& data) {
+std::optional<std::string> member_in_data(const Predicate& predicate, const Json& data,
+                                          JudgedPatterns& patterns) {
   if (!data.is_object()) return std::nullopt;
-  if (data.contains(predicate.attribute)) return predicate.attribute;
+  const auto same = data.find(predicate.attribute);
+  if (same != data.end() && fits_as_attribute(predicate, *same, patterns)) {
+    return predicate.attribute;
+  }
   size_t looked = 0;
   for (const auto& [name, value] : data.items()) {
     if (++looked > kMostLooked) break;
-    if (name.size() == predicate.attribute.size() && in_lower_case(name) == predicate.attribute) {
+    if (name.size() == predicate.attribute.size() && in_lower_case(name) == predicate.attribute &&
+        fits_as_attribute(predicate, value, patterns)) {
       return name;
     }
   }
@@ -198,12 +223,27 @@ std::optional<Hint> find_hint(const Predicate& predicate, const JudgedEvent& eve
     if (matches_inside(predicate, *got, patterns)) return Hint{Hint::Kind::kAnchored, ""};
   }
   if (!got) {
-    if (auto member = member_in_data(predicate, event.data)) {
+    if (auto member = member_in_data(predicate, event.data, patterns)) {
       return Hint{Hint::Kind::kInData, *std::move(member)};
     }
   }
   if (auto other = fitting_attribute(predicate, event.event, patterns)) {
     return Hint{Hint::Kind::kAttribute, *std::move(other)};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> fitting_value(const Predicate& predicate, const Hint& hint,
+                                         const JudgedEvent& event, JudgedPatterns& patterns) {
+  if (is_equality(predicate)) return predicate.text;
+  if (hint.kind == Hint::Kind::kInData) return attribute_text(event.data[hint.name]);
+  if (hint.kind == Hint::Kind::kAttribute) return attribute(event.event, hint.name);
+  const std::optional<std::string_view> got = event.attributes.find(predicate.attribute);
+  if (!got) return std::nullopt;
+  for (std::string candidate :
+       {in_lower_case(*got), in_upper_case(*got), std::string(without_spaces(*got)),
+        std::string(is_whole_number(*got) ? without_zeros(*got) : "")}) {
+    if (!candidate.empty() && holds_for(predicate, candidate, patterns)) return candidate;
   }
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
 // Hints: the probable mistake behind a predicate that does not hold. Each hint is a pure function
-// of the predicate and the event. A hint names attributes and members of the data, and no value.
+// of the predicate and the event. A hint names attributes and members of the data, and no value;
+// fitting_value() is a value of its own.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ struct Hint {
     kCase,       ///< the value would fit, but for upper and lower case (of ASCII letters)
     kSpace,      ///< the value would fit, but for white space at the ends
     kZeros,      ///< the value would fit, but for leading zeros
-    kInData,     ///< the data has a member of that name; a context compares attributes only
+    kInData,     ///< a member of the data fits; a context compares attributes only
     kAnchored,   ///< the pattern matches inside the value, but is anchored by `^` or `$`
     kAttribute,  ///< another attribute fits
   };
@@ -30,8 +31,9 @@ struct Hint {
 /// The name of the kind in the API: "case", "space", "zeros", "data", "anchored", "attribute".
 std::string_view to_string(Hint::Kind kind);
 
-/// The hint as a sentence without a full stop. `attribute`: that of the predicate.
-std::string sentence_of(const Hint& hint, std::string_view attribute);
+/// The hint as a sentence without a full stop. `attribute`: that of the predicate. `value`: of
+/// kInData, the value of the member as it may be shown; empty: it is not shown.
+std::string sentence_of(const Hint& hint, std::string_view attribute, std::string_view value = "");
 
 // The hints. `got`: the value of the attribute, for which the predicate does not hold.
 
@@ -40,9 +42,11 @@ bool differs_in_space(const Predicate& predicate, std::string_view got, JudgedPa
 bool differs_in_zeros(const Predicate& predicate, std::string_view got, JudgedPatterns& patterns);
 /// Whether the pattern would match the value if it were not anchored.
 bool matches_inside(const Predicate& predicate, std::string_view got, JudgedPatterns& patterns);
-/// The member of the data whose name is that of the attribute, apart from upper and lower case;
-/// nullopt: the data is no object, or has no such member.
-std::optional<std::string> member_in_data(const Predicate& predicate, const Json& data);
+/// The member of the data whose name is that of the attribute, apart from upper and lower case, and
+/// for whose value, as the text of an attribute, the predicate holds; nullopt: the data is no
+/// object, or has no such member.
+std::optional<std::string> member_in_data(const Predicate& predicate, const Json& data,
+                                          JudgedPatterns& patterns);
 /// Another attribute than that of the predicate for whose value the predicate holds: `id`,
 /// `source`, `subject` or an extension attribute; nullopt: there is none, or the pattern fits any
 /// value.
@@ -52,5 +56,11 @@ std::optional<std::string> fitting_attribute(const Predicate& predicate, const E
 /// The most helpful hint for a predicate that does not hold for the event; nullopt: there is none.
 std::optional<Hint> find_hint(const Predicate& predicate, const JudgedEvent& event,
                               JudgedPatterns& patterns);
+
+/// A value of the attribute for which the predicate holds, if the hint shows one: the value that is
+/// asked for, the value of the event without the mistake, or the value of the member or of the
+/// other attribute. nullopt: none is known.
+std::optional<std::string> fitting_value(const Predicate& predicate, const Hint& hint,
+                                         const JudgedEvent& event, JudgedPatterns& patterns);
 
 }  // namespace millrace

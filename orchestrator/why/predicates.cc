@@ -41,7 +41,9 @@ FilterResult judge(const EventFilter& filter, const JudgedEvent& event, JudgedPa
 
 void add_hints(FilterResult& result, const JudgedEvent& event, JudgedPatterns& patterns) {
   for (PredicateResult& one : result.predicates) {
-    if (!one.holds && !one.over_limit) one.hint = find_hint(one.predicate, event, patterns);
+    if (one.holds || one.over_limit) continue;
+    one.hint = find_hint(one.predicate, event, patterns);
+    if (one.hint) one.fits = fitting_value(one.predicate, *one.hint, event, patterns);
   }
 }
 

@@ -20,6 +20,7 @@ struct PredicateResult {
   bool holds = false;
   bool over_limit = false;   ///< does not hold, because the pattern reached Pattern::kMatchLimit
   std::optional<Hint> hint;  ///< only if the predicate does not hold
+  std::optional<std::string> fits;  ///< with a hint: a value for which it holds, if one is known
 };
 
 struct FilterResult {

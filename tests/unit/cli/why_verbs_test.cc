@@ -18,6 +18,10 @@ class WhyVerbs : public CliTest {
       "     \u2713 source   matches ^bank  the event has \"bank.eu\"\n"
       "     \u2717 orderid  is \"o-1742\"    the event has \"O-1742\"\n"
       "       The two differ in upper and lower case only\n";
+  static std::string corrected(const std::string& event) {
+    return "     Send it again, corrected: millrace -n default event replay " + event +
+           " --attr orderid=o-1742\n";
+  }
   static std::string others() { return "\nThe others:\n  1 `orderid` has another value\n"; }
 };
 
@@ -28,7 +32,7 @@ TEST_F(WhyVerbs, ShowAskedAndActualValuesSideBySide) {
             "Event #18  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
             "What came of it: nothing.\n"
             "Judged 2 of 3 listeners for this type.\n\n" +
-                std::string(kListener) + kPredicates + others());
+                std::string(kListener) + kPredicates + corrected("18") + others());
   EXPECT_EQ(run({"event", "why", "18", "-o", "name"}).out, "18\n");
   EXPECT_NE(run({"event", "why", "18", "-o", "json"}).out.find("\"hint\""), std::string::npos);
   EXPECT_EQ(run({"event", "why", "9"}).code, 3);
@@ -52,8 +56,10 @@ TEST_F(WhyVerbs, SayWhereToLookIfNothingListens) {
             "Event #17  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
             "What came of it: nothing.\n"
             "No start and no instance of this namespace listens for this type.\n"
-            "  Workflows listen for a similar type: payd. Correct the type.\n"
-            "  Other namespaces listen for this type: shop. Send the event there.\n");
+            "  Workflows listen for a similar type: payd. Correct the type:\n"
+            "    millrace -n default event replay 17 --attr type=payd\n"
+            "  Other namespaces listen for this type: shop. Send the event there:\n"
+            "    millrace -n default event replay 17 --to-namespace shop\n");
 }
 
 TEST_F(WhyVerbs, TryAnEventAndSendNothing) {
@@ -90,7 +96,7 @@ TEST_F(WhyVerbs, ShowWhatAnInstanceWaitsForAndTheNearestEvents) {
       "read.\n\n"
       "  1. Event #18  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
       "     Predicate: the event does not fit what is asked for: `orderid` has another value\n" +
-          std::string(kPredicates));
+          (kPredicates + corrected("18")));
   ASSERT_EQ(run({"instance", "why", FakeService::kInstance, "--event", "9"}).code, 0);
   EXPECT_EQ(service_.whys.last_sequence(), 9U);
   EXPECT_EQ(run({"instance", "why", FakeService::kInstance, "-o", "name"}).out,
@@ -98,7 +104,7 @@ TEST_F(WhyVerbs, ShowWhatAnInstanceWaitsForAndTheNearestEvents) {
 }
 
 TEST_F(WhyVerbs, ShowTheNearestThreeMissesWholeAndALineForEachOther) {
-  const std::string whole = std::string(kListener).substr(5) + kPredicates;
+  const std::string whole = std::string(kListener).substr(5) + kPredicates + corrected("16");
   const std::string head =
       "Event #16  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
       "What came of it: nothing.\n"
@@ -144,6 +150,65 @@ TEST(WhyText, NamesTheCommandThatSendsAnEarlyEventAgain) {
   Json test = of_event;
   test["event"].erase("sequence");
   EXPECT_EQ(why_of_event_text(test).find("Send it again"), std::string::npos) << "a test event";
+}
+
+TEST(WhyText, NamesTheCommandThatCorrectsAnEvent) {
+  struct Row {
+    std::string what;
+    std::string predicates;
+    std::string options;  ///< empty: no command
+  };
+  const Row rows[] = {
+      {"one value", R"({"attribute": "a", "asks": "x", "holds": false, "fits": "x y"})",
+       "--attr 'a=x y'"},
+      {"two values", R"({"attribute": "a", "asks": "x", "holds": false, "fits": "x"},
+        {"attribute": "b", "asks": "1", "holds": true},
+        {"attribute": "source", "asks": "^s", "holds": false, "fits": "s"})",
+       "--attr a=x --attr source=s"},
+      {"one of two values is not known", R"({"attribute": "a", "holds": false, "fits": "x"},
+        {"attribute": "b", "asks": "1", "holds": false})",
+       ""},
+      {"an attribute that stays", R"({"attribute": "id", "holds": false, "fits": "x"})", ""},
+      {"a value with a control character",
+       R"({"attribute": "a", "holds": false, "fits": "x\u001b"})", ""},
+      {"nothing is wrong", R"({"attribute": "a", "holds": true})", ""},
+  };
+  for (const Row& row : rows) {
+    Json why = Json::parse(R"({"event": {"sequence": 7}, "looked": 1, "near": [{"kind": "instance",
+      "workflow": "w", "instance": "i", "verdict": "predicate", "predicates": [)" +
+                           row.predicates + "]}]}");
+    const std::string text = why_of_event_text(why, {.ns = "my shop"});
+    const std::string line = "     Send it again, corrected: millrace -n 'my shop' event replay 7 ";
+    EXPECT_EQ(text.find(line) != std::string::npos, !row.options.empty()) << row.what << text;
+    EXPECT_EQ(text.ends_with(line + row.options + "\n"), !row.options.empty()) << row.what << text;
+    why["event"].erase("sequence");
+    EXPECT_EQ(why_of_event_text(why).find("Send it again"), std::string::npos) << "a test event";
+  }
+}
+
+TEST(WhyText, NamesTheCommandsThatSendAnEventToItsNamespace) {
+  const std::string text = why_of_event_text(Json::parse(R"({"event": {"sequence": 7}, "looked": 0,
+    "near": [], "elsewhere": ["a", "b", "c", "d"]})"));
+  EXPECT_TRUE(
+      text.ends_with("Send the event there:\n"
+                     "    millrace -n default event replay 7 --to-namespace a\n"
+                     "    millrace -n default event replay 7 --to-namespace b\n"
+                     "    millrace -n default event replay 7 --to-namespace c\n"))
+      << text;
+  const std::string test = why_of_event_text(Json::parse(R"({"event": {"type": "Paid"},
+    "looked": 0, "near": [], "similarTypes": ["paid"], "elsewhere": ["a"]})"));
+  EXPECT_TRUE(
+      test.ends_with("  Workflows listen for a similar type: paid. Correct the type.\n"
+                     "  Other namespaces listen for this type: a. Send the event there.\n"))
+      << test;
+  const std::string instance =
+      why_of_instance_text(Json::parse(R"({"instance": {"id": "i"}, "events": [], "looked": 3,
+    "elsewhere": ["shop", "old"], "elsewhereEvents": [{"namespace": "shop", "sequence": 54}]})"),
+                           {.ns = "stock"});
+  EXPECT_TRUE(instance.ends_with(
+      "  Other namespaces got events that have these types: shop, old. Send them to this "
+      "namespace:\n    millrace -n shop event replay 54 --to-namespace stock\n"))
+      << instance;
 }
 
 TEST(WhyText, GivesTheReasonOfAMissOnOneLine) {

@@ -11,7 +11,8 @@ Json judged_near() {
     "predicates": [
       {"attribute": "source", "kind": "pattern", "asks": "^bank", "got": "bank.eu", "holds": true},
       {"attribute": "orderid", "kind": "equals", "asks": "o-1742", "got": "O-1742", "holds": false,
-       "hint": "case", "says": "the two differ in upper and lower case only"}]})");
+       "hint": "case", "says": "the two differ in upper and lower case only",
+       "fits": "o-1742"}]})");
 }
 
 Json why_of(Json event) {

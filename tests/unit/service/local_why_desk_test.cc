@@ -27,7 +27,7 @@ TEST_F(LocalWhyDeskTest, ShowAPredicateThatDiffersInCaseWithBothValues) {
   EXPECT_THAT(verdicts(why), ElementsAre("instance 1 predicate", "instance 2 predicate"));
   EXPECT_EQ(why["near"][0]["predicates"], Json::parse(R"([
     {"attribute": "orderid", "kind": "equals", "asks": "o-1", "got": "O-1", "holds": false,
-     "hint": "case", "says": "the two differ in upper and lower case only"}])"));
+     "hint": "case", "says": "the two differ in upper and lower case only", "fits": "o-1"}])"));
   EXPECT_EQ(why["near"][0]["workflow"], "order");
   EXPECT_EQ(why["near"][0]["state"], "pay");
   EXPECT_EQ(why["near"][0]["says"],
@@ -47,8 +47,10 @@ TEST_F(LocalWhyDeskTest, HintAtAMemberOfTheDataForAMissingAttribute) {
   add(waiting(order, 1, "o-1"));
   const Json predicate = of_event(1)["near"][0]["predicates"][0];
   EXPECT_EQ(predicate["hint"], "data");
+  EXPECT_EQ(predicate["fits"], "o-1");
   EXPECT_EQ(predicate["got"], nullptr);
-  EXPECT_THAT(predicate["says"].get<std::string>(), HasSubstr("a member `orderId`"));
+  EXPECT_THAT(predicate["says"].get<std::string>(),
+              HasSubstr("the member `orderId` with the value \"o-1\""));
 }
 
 TEST_F(LocalWhyDeskTest, SayThatTheEventCameBeforeTheWait) {
@@ -63,8 +65,11 @@ TEST_F(LocalWhyDeskTest, SayThatTheEventCameBeforeTheWait) {
       why["near"][0]["says"],
       "the event came before the wait began: the instance waits for events after #2, and this "
       "one is #1 (of 2023-11-14T22:13:21.000Z; the state was entered at 2023-11-14T22:13:20.000Z); "
-      "send the event again (`millrace event replay`), start the instance earlier, or write "
-      "`lookback` in the definition, so that the state also takes events that came before")
+      "send it again to this instance only: `millrace event replay 1 --to-instance " +
+          to_string(numbered_id(1)) +
+          "` (without `--to-instance` it is also offered to starts and to other instances); "
+          "`lookback` in the definition, with which a state also takes events that came before, "
+          "helps instances that begin to wait after it is applied, not this one")
       << "the times do not show that the event came earlier";
   EXPECT_FALSE(why["near"][0].contains("early"));
 }
@@ -102,6 +107,9 @@ TEST_F(LocalWhyDeskTest, SayThatTheDefinitionIsNewerThanTheEvent) {
   const Json why = of_event(1);
   EXPECT_THAT(verdicts(why), ElementsAre("start shop before"));
   EXPECT_EQ(why["near"][0]["early"], Json::parse(R"({"seconds": 5.0})"));
+  EXPECT_THAT(why["near"][0]["says"].get<std::string>(),
+              HasSubstr("; send it again to this workflow only: `millrace event replay 1 "
+                        "--to-workflow shop` (without"));
 }
 
 TEST_F(LocalWhyDeskTest, SayThatTheEventIsNotAppliedYetAndWhy) {

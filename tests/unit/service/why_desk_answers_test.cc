@@ -63,6 +63,7 @@ TEST_F(LocalWhyDeskTest, HideWhatASealedInstanceAsksFor) {
   EXPECT_EQ(predicate["got"], "O-1");
   EXPECT_EQ(predicate["holds"], false) << "whether it holds is not hidden";
   EXPECT_FALSE(predicate.contains("hint"));
+  EXPECT_FALSE(predicate.contains("fits"));
 }
 
 TEST_F(LocalWhyDeskTest, MaskTheValuesOfSecretsInWhatAnInstanceAsksFor) {
@@ -78,6 +79,7 @@ TEST_F(LocalWhyDeskTest, MaskTheValuesOfSecretsInWhatAnInstanceAsksFor) {
   EXPECT_EQ(predicate["got"], "KEY-***") << "a value that fits would show the secret";
   EXPECT_EQ(predicate["holds"], false);
   EXPECT_FALSE(predicate.contains("hint")) << "a hint would show something of the value";
+  EXPECT_FALSE(predicate.contains("fits"));
 }
 
 TEST_F(LocalWhyDeskTest, JudgeSomeOfManyInstancesThatAskForTheValue) {
@@ -155,6 +157,7 @@ TEST_F(LocalWhyDeskTest, NameANamespaceToWhichTheEventWasSentInstead) {
   const Json why = of_instance(1);
   EXPECT_EQ(why["events"], Json::array());
   EXPECT_EQ(why["elsewhere"], Json::array({"other"}));
+  EXPECT_EQ(why["elsewhereEvents"], Json::parse(R"([{"namespace": "other", "sequence": 1}])"));
 }
 
 TEST_F(LocalWhyDeskTest, NameANamespaceWhoseEventFitsIfNoneOfThisOneDoes) {
@@ -170,6 +173,8 @@ TEST_F(LocalWhyDeskTest, NameANamespaceWhoseEventFitsIfNoneOfThisOneDoes) {
   send(R"(,"orderid":"o-1")", "paid", "other");
   apply_event(3);
   EXPECT_EQ(of_instance(1)["elsewhere"], Json::array({"other"}));
+  EXPECT_EQ(of_instance(1)["elsewhereEvents"],
+            Json::parse(R"([{"namespace": "other", "sequence": 3}])"));
   EXPECT_FALSE(of_instance(1, 1).contains("elsewhere")) << "the caller asks about one event";
   send(R"(,"orderid":"o-1")");
   EXPECT_FALSE(of_instance(1).contains("elsewhere")) << "an event fits";

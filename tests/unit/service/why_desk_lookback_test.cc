@@ -69,8 +69,9 @@ TEST_F(LookbackWhyTest, NameTheWindowIfTheEventCameBeforeIt) {
   const Json why = of_event(1);
   EXPECT_THAT(verdicts(why), ElementsAre("instance 1 before"));
   EXPECT_EQ(why["near"][0]["lookbackFrom"], window());
-  EXPECT_THAT(says_of(why), HasSubstr("the state looks back to " + window() +
-                                      " only: write a longer `lookback`"));
+  EXPECT_THAT(says_of(why),
+              HasSubstr("the state looks back to " + window() +
+                        " only: a longer `lookback` in the definition helps instances that"));
   EXPECT_EQ(of_instance(1)["instance"]["waits"][0]["lookbackFrom"], window());
 }
 
@@ -144,7 +145,7 @@ TEST_F(LookbackWhyTest, JudgeAnInstanceThatIsEnteringAStateWithoutLookback) {
   const Json early = of_event(2);
   EXPECT_THAT(verdicts(early), ElementsAre("instance 1 before"));
   EXPECT_FALSE(early["near"][0].contains("lookbackFrom"));
-  EXPECT_THAT(says_of(early), HasSubstr("write `lookback` in the definition"));
+  EXPECT_THAT(says_of(early), HasSubstr("; `lookback` in the definition, with which"));
 }
 
 TEST_F(LookbackWhyTest, SayUntilWhenAnInstanceMayComeToAStateThatTakesTheEvent) {

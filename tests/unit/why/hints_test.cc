@@ -56,8 +56,12 @@ TEST(Hints, NameTheProbableMistake) {
       {"zeros of another number", is("orderid", "7"), paid({{"orderid", "008"}}), ""},
       {"zeros of a text", is("orderid", "a"), paid({{"orderid", "0a"}}), ""},
       {"in the data", is("orderid", "o-1"), paid({}, R"({"orderid":"o-1"})"), "data orderid"},
-      {"in the data with another value", is("orderid", "o-1"), paid({}, R"({"orderid":2})"),
-       "data orderid"},
+      {"in the data with another value", is("orderid", "o-1"), paid({}, R"({"orderid":2})"), ""},
+      {"in the data as a number", is("orderid", "7"), paid({}, R"({"orderid":7})"), "data orderid"},
+      {"in the data as a list", is("orderid", "o-1"), paid({}, R"({"orderid":["o-1"]})"), ""},
+      {"in the data with another case", is("orderid", "o-1"), paid({}, R"({"orderid":"O-1"})"), ""},
+      {"in the data, and a pattern fits", like("orderid", "^o-"), paid({}, R"({"orderId":"o-1"})"),
+       "data orderId"},
       {"in the data in camel case", is("orderid", "o-1"), paid({}, R"({"orderId":"o-1"})"),
        "data orderId"},
       {"within the data", is("orderid", "o-1"), paid({}, R"({"order":{"orderid":"o-1"}})"), ""},
@@ -82,6 +86,35 @@ TEST(Hints, NameTheProbableMistake) {
   for (const Row& row : rows) EXPECT_EQ(hint_of(row.predicate, row.event), row.hint) << row.what;
 }
 
+TEST(Hints, HaveAValueThatFits) {
+  struct Row {
+    std::string what;
+    Predicate predicate;
+    JudgedEvent event;
+    std::string fits;  ///< empty: none is known
+  };
+  const Row rows[] = {
+      {"asked for", is("orderid", "o-1"), paid({{"orderid", "O-1"}}), "o-1"},
+      {"in lower case", like("orderid", "^o-[0-9]+$"), paid({{"orderid", "O-17"}}), "o-17"},
+      {"in upper case", like("orderid", "^[A-Z]+$"), paid({{"orderid", "abc"}}), "ABC"},
+      {"in mixed case", like("orderid", "^Shop"), paid({{"orderid", "shop-1"}}), ""},
+      {"without spaces", like("orderid", "^o-[0-9]$"), paid({{"orderid", "o-1 "}}), "o-1"},
+      {"without zeros", like("orderid", "^[1-9][0-9]$"), paid({{"orderid", "042"}}), "42"},
+      {"in the data", like("orderid", "^o-"), paid({}, R"({"orderId":"o-7"})"), "o-7"},
+      {"a number in the data", like("orderid", "^7$"), paid({}, R"({"orderid":7})"), "7"},
+      {"of another attribute", like("orderid", "^bank"), paid({{"orderid", "o"}}), "bank.eu"},
+      {"of an anchored pattern", like("orderid", "^42"), paid({{"orderid", "o-42"}}), ""},
+      {"without a hint", is("orderid", "o-1"), paid({{"orderid", "x"}}), ""},
+  };
+  for (const Row& row : rows) {
+    JudgedPatterns patterns;
+    FilterResult result =
+        judge({.type = "paid", .predicates = {row.predicate}}, row.event, patterns);
+    add_hints(result, row.event, patterns);
+    EXPECT_EQ(result.predicates.front().fits.value_or(""), row.fits) << row.what;
+  }
+}
+
 TEST(Hints, AreSentencesThatNameTheAttribute) {
   EXPECT_EQ(sentence_of({Hint::Kind::kCase, ""}, "orderid"),
             "the two differ in upper and lower case only");
@@ -90,8 +123,11 @@ TEST(Hints, AreSentencesThatNameTheAttribute) {
   EXPECT_EQ(sentence_of({Hint::Kind::kZeros, ""}, "orderid"),
             "the two differ in leading zeros only");
   EXPECT_EQ(sentence_of({Hint::Kind::kInData, "orderId"}, "orderid"),
-            "the data of the event has a member `orderId`, but a context compares context "
-            "attributes only: send the value as the attribute `orderid`");
+            "the data of the event has the member `orderId` with a value that fits, but a context "
+            "compares context attributes only: send the value as the attribute `orderid`");
+  EXPECT_EQ(sentence_of({Hint::Kind::kInData, "orderId"}, "orderid", "o-1"),
+            "the data of the event has the member `orderId` with the value \"o-1\", but a context "
+            "compares context attributes only: send the value as the attribute `orderid`");
   EXPECT_EQ(sentence_of({Hint::Kind::kAnchored, ""}, "orderid"),
             "the pattern matches inside the value, but `^` or `$` ties it to the begin or the end");
   EXPECT_EQ(sentence_of({Hint::Kind::kAttribute, "subject"}, "orderid"),

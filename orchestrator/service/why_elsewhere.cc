@@ -1,0 +1,79 @@
+// What LocalWhyDesk says about other namespaces: in which of them something listens for a type, and
+// which of them got an event for which an instance waits.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cloudevents/nats_binding.h"
+#include "orchestrator/service/local_why_desk.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+
+namespace millrace {
+namespace {
+
+/// How many other namespaces are looked at: for listeners in memory, for events in the stream.
+constexpr size_t kMostNamespaces = 100;
+constexpr size_t kMostNamespacesRead = 5;
+
+/// Whether the message is an event that one of the filters matches.
+bool fits_one(const std::vector<EventFilter>& filters, const StoredEvent& stored,
+              JudgedPatterns& patterns) {
+  Result<Event> decoded = decode_nats(stored.message);
+  if (!decoded) return false;
+  const JudgedEvent event(*std::move(decoded));
+  return std::any_of(filters.begin(), filters.end(), [&](const EventFilter& filter) {
+    return filter.type == event.event.type && judge(filter, event, patterns).failing() == 0;
+  });
+}
+
+}  // namespace
+
+Json LocalWhyDesk::listening_elsewhere(const View& view, std::string_view ns,
+                                       std::string_view type) const {
+  std::vector<std::string> names;
+  Json found = Json::array();
+  const Status read =
+      each_namespace_behind(view, "", [&](std::string_view name, const NamespaceRecord&) {
+        if (name != ns) names.emplace_back(name);
+        return names.size() < kMostNamespaces;
+      });
+  if (!read) return found;
+  // Without an answer of the engine thread the hint is missing, and nothing else.
+  static_cast<void>(parts_.ask_index([&](const EngineMemory& memory) {
+    for (const std::string& name : names) {
+      if (memory.waiting.near(name, type, {}, 0).of > 0) found.push_back(name);
+    }
+  }));
+  return found;
+}
+
+Status LocalWhyDesk::add_sent_elsewhere(std::string_view ns, const Awaited& awaited, bool must_fit,
+                                        Json& answer) {
+  std::vector<std::string> names;
+  {
+    const Snapshot view = TRY(snapshot());
+    TRY(each_namespace_behind(view, "", [&](std::string_view name, const NamespaceRecord&) {
+      if (name != ns) names.emplace_back(name);
+      return names.size() < kMostNamespacesRead;
+    }));
+  }
+  JudgedPatterns patterns;
+  for (const std::string& name : names) {
+    const size_t most = must_fit ? kMostEventsOfAnInstance : 1;
+    const Newest newest = TRY(find_newest(name, TimePoint(), awaited.types, most));
+    const auto fitting = std::find_if(
+        newest.events.begin(), newest.events.end(),
+        [&](const Found& one) { return fits_one(awaited.filters, one.stored, patterns); });
+    const bool fits = fitting != newest.events.end();
+    if (!fits && (must_fit || newest.events.empty())) continue;
+    answer["elsewhere"].push_back(name);
+    if (!fits) continue;
+    answer["elsewhereEvents"].push_back(
+        {{"namespace", name}, {"sequence", fitting->stored.sequence}});
+  }
+  return {};
+}
+
+}  // namespace millrace
