@@ -220,7 +220,14 @@ class NearList {
 };
 
 std::string effects_line(const Json& answer) {
-  if (!answer.contains("effects")) return "Not sent: this is what it would do.\n";
+  if (!answer.contains("effects")) {
+    const std::string_view dropped =
+        answer.value("duplicate", false)
+            ? "It would be dropped as a duplicate: an event with this source and id had an effect "
+              "before. Give it another id.\n"
+            : "";
+    return fmt::format("Not sent: this is what it would do.\n{}", dropped);
+  }
   if (!answer.value("applied", true)) return "Not applied yet.\n";
   std::string effects;
   for (const Json& one : member_list(answer, "effects")) {

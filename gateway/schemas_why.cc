@@ -104,7 +104,9 @@ void add_why_schemas(ApiSchemas& all) {
       {"application/cloudevents+json", {{"schema", ref("CloudEvent")}}},
       {"application/cloudevents-batch+json", {{"schema", list(ref("CloudEvent"))}}},
       {"*/*", {{"schema", any("The data of the event, whose attributes are headers `ce-…`.")}}}};
-  all["EventTried"].schema = judged_listeners(head);
+  all["EventTried"].schema = extended(
+      judged_listeners(head),
+      {{"duplicate?", exactly(true, "The source and id are known: the event would be dropped.")}});
   const Json window = instant("From when on the state takes events that came before its wait.");
   const Json wait =
       object({{"type", text()}, {"context", ref("EventContext")}, {"lookbackFrom?", window}});

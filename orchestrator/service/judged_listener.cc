@@ -187,7 +187,10 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
     case Verdict::kUnread:
       return one.note.empty() ? unread_says(event) : one.note;
     case Verdict::kDuplicate:
-      return "an event with this source and id had an effect before; give the event another id";
+      return fmt::format(
+          "{}an event with this source and id had an effect before; give the event "
+          "another id",
+          is_test ? "the event would be dropped as a duplicate: " : "");
     case Verdict::kPaused:
       return fmt::format(
           "the instance {} the event, and continues when it is resumed: `millrace instance resume`",

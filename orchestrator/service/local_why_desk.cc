@@ -256,6 +256,7 @@ Result<Json> LocalWhyDesk::of_test_event(std::string_view ns, Event given,
   standing.is_duplicate = asked && asked->is_known;
   Json answer{{"event", json_of_event(event.event)},
               {"asOf", {{"commit", view.commit()}, {"cursor", standing.applied.sequence}}}};
+  if (standing.is_duplicate) answer["duplicate"] = true;
   TRY(judge_all({view, ns, record.number, event, std::move(standing), {}}, asked, filter, answer));
   return answer;
 }

@@ -211,6 +211,17 @@ TEST(WhyText, NamesTheCommandsThatSendAnEventToItsNamespace) {
       << instance;
 }
 
+TEST(WhyText, SaysThatATestEventIsADuplicate) {
+  const std::string text = why_of_event_text(
+      Json::parse(R"({"event": {"id": "7"}, "looked": 1, "duplicate": true, "near": []})"));
+  EXPECT_EQ(text,
+            "Event  id 7\n"
+            "Not sent: this is what it would do.\n"
+            "It would be dropped as a duplicate: an event with this source and id had an effect "
+            "before. Give it another id.\n"
+            "Judged 1 listeners for this type.\n");
+}
+
 TEST(WhyText, GivesTheReasonOfAMissOnOneLine) {
   struct Row {
     std::string one;  ///< members of the listener

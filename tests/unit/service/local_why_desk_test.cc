@@ -193,9 +193,13 @@ TEST_F(LocalWhyDeskTest, SayThatAnEventWithAKnownIdWouldHaveNoEffect) {
               ElementsAre("start shop duplicate", "instance 1 duplicate"));
   EXPECT_THAT(verdicts(of_test(R"(,"orderid":"o-2")")),
               ElementsAre("start shop duplicate", "instance 1 predicate"));
+  EXPECT_EQ(of_test(R"(,"orderid":"o-2")")["duplicate"], true) << "it is dropped, whatever listens";
+  EXPECT_THAT(of_test(R"(,"orderid":"o-1")")["near"][0]["says"].get<std::string>(),
+              HasSubstr("would be dropped as a duplicate"));
   index_is_busy = true;
   EXPECT_THAT(verdicts(of_test(R"(,"orderid":"o-1")")),
               ElementsAre("start shop started", "instance 1 woke"));
+  EXPECT_FALSE(of_test("").contains("duplicate")) << "that is not known";
 }
 
 TEST_F(LocalWhyDeskTest, ShowAnEventThatBecameADeadLetter) {
