@@ -1,4 +1,4 @@
-// `millrace group`: incomplete groups of events.
+// `millrace group`: lists and drops incomplete groups of events.
 #include <cstdint>
 #include <string>
 
@@ -35,8 +35,15 @@ Ended list_groups(Session& session, const PageOptions& page) {
   return show_pages(
       session, {.path = session.path({"groups"})}, page,
       {field("WORKFLOW", "workflow"), field("CORRELATE", "correlate"), Column{"HAS", arrived_text},
-       Column{"LACKS", missing_text}, field("EXPIRES", "expiresAt")},
-      "workflow");
+       Column{"LACKS", missing_text}, field("EXPIRES", "expiresAt"), field("GROUP", "id")},
+      "id");
+}
+
+Ended drop_group(Session& session, const std::string& id) {
+  const Reply reply =
+      TRY(session.client.send({.method = "DELETE", .path = session.path({"groups", id})}));
+  session.output.item(reply.body, "id");
+  return ExitCode::kOk;
 }
 
 }  // namespace
@@ -49,6 +56,11 @@ void add_group_verbs(CommandLine& commands) {
       "lifespan of an event in each group ends",
       "millrace group list", list_groups);
   add_page(list, page);
+  auto [drop, dropped] = group.asking<std::string>(
+      "drop",
+      "Removes a group that will never be complete; the events that wait in it become dead letters",
+      "millrace group drop ship:6f1ed002ab5595859014ebf0951522d9", drop_group);
+  drop.option("GROUP", dropped, "The id of the group, from `group list`").required();
 }
 
 }  // namespace millrace

@@ -14,6 +14,7 @@ std::vector<ApiParameter> make_parameters() {
   const Json yes_or_no = word({"1", "true", "0", "false"});
   return {
       {kPath, "backup", "The id of the backup.", text()},
+      {kPath, "group", "The id of the group.", text()},
       {kPath, "instance", "The id of the instance.", instance_id()},
       {kPath, "key", "The key of the variable.", text()},
       {kPath, "letter", "The id of the dead letter.", whole()},

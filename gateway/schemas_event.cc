@@ -201,6 +201,7 @@ void add_event_schemas(ApiSchemas& all) {
   });
   all["Listeners"].schema = bounded_page(ref("Listener"));
   all["EventGroup"].schema = object({
+      {"id", text("The id of the group.")},
       {"workflow", text("The id of the workflow.")},
       {"correlate", map(any(), "The attributes that the events of the group share.")},
       {"entries", list(object({{"type", text("The type of the events.")},
@@ -208,6 +209,10 @@ void add_event_schemas(ApiSchemas& all) {
       {"expiresAt?", instant("When the next event of the group expires.")},
   });
   all["EventGroups"].schema = page(ref("EventGroup"));
+  all["EventGroupDropped"].schema = object({
+      {"id", text("The id of the group.")},
+      {"dropped", whole("How many events became dead letters.", 1)},
+  });
   add_stored_event_schemas(all);
   add_replay_schemas(all);
   add_dead_letter_schemas(all);

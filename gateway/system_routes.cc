@@ -110,6 +110,21 @@ void add_system_routes(Router& router, Service& service,
                 const size_t limit = TRY(limit_parameter(request));
                 return service.groups(ns, limit, text_parameter(request, "cursor"));
               })});
+  router.add({.method = "DELETE",
+              .path = "/v1/ns/{ns}/groups/{group}",
+              .operation = "dropEventGroup",
+              .summary = "Removes a group that is not complete; its events become dead letters.",
+              .answer = "EventGroupDropped",
+              .errors = {"namespace.not_found", "group.not_found"},
+              .handler = [&service](const std::shared_ptr<Exchange>& exchange) -> Status {
+                DropGroup drop{.ns = TRY(namespace_of(exchange->request())),
+                               .id = exchange->request().parts.at("group")};
+                service.command(std::move(drop), exchange->back<Result<Json>>(
+                                                     [exchange](const Result<Json>& dropped) {
+                                                       exchange->reply(dropped);
+                                                     }));
+                return {};
+              }});
 }
 
 }  // namespace millrace

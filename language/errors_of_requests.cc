@@ -113,6 +113,8 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Neither the settings of the namespace nor the newest revision of a workflow names the "
      "service.",
      "Correct the name of the service."},
+    {"group.not_found", 404, "No events wait in a group with this id.",
+     "Use an id of the list of groups; the group may be complete, or dropped already."},
     {"id.malformed", 400, "A text is not the id of an instance.",
      "Use an id that millrace gave, a UUID."},
     {"index.incomplete", 503,

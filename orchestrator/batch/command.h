@@ -181,11 +181,19 @@ struct ChangeReplay {
   Kind kind{};
   ReplayRecord record = {};  ///< not used by kStop
 };
-using Command = std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule,
-                             CancelInstance, PauseInstance, ResumeInstance, RetryInstance,
-                             RestartInstance, RerunInstance, DeleteInstance, DeleteInstances,
-                             PauseWorkflow, PauseService, CreateNamespace, DeleteNamespace,
-                             PutVariable, DeleteVariable, PutSecret, DeleteSecret, ChangeReplay>;
+/// Removes the events of a group of an eventsAnd start, as long as the group is not complete.
+struct DropGroup {
+  std::string ns;
+  std::string id;        ///< as group_id.h writes it
+  uint64_t up_to = 0;    ///< the number of the last event that is removed; 0: it has not started
+  uint64_t dropped = 0;  ///< events so far
+};
+using Command =
+    std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule, CancelInstance,
+                 PauseInstance, ResumeInstance, RetryInstance, RestartInstance, RerunInstance,
+                 DeleteInstance, DeleteInstances, PauseWorkflow, PauseService, CreateNamespace,
+                 DeleteNamespace, PutVariable, DeleteVariable, PutSecret, DeleteSecret,
+                 ChangeReplay, DropGroup>;
 
 /// The name of the namespace that the command is for.
 inline const std::string& namespace_of_command(const Command& command) {

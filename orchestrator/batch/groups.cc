@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,10 @@ namespace {
 /// How many expired events of a group one unit of work removes before another event joins the
 /// group; of an event that is not decided late, so many for each entry.
 constexpr size_t kExpiredAtOnce = 250;
+
+/// How many rows a dropped event counts for: its two rows, the counts of its group and its dead
+/// letter.
+constexpr size_t kRowsOfDroppedEvent = 4;
 
 /// The fingerprint by which the store identifies the group. Groups of an earlier start of the
 /// workflow, which exist until they are closed, have other fingerprints.
@@ -236,6 +241,55 @@ Result<size_t> Groups::expire_passed(WorkflowNumber workflow, const Fingerprint&
   return expired;
 }
 
+/// An event leaves a group that is closed, and becomes a dead letter in the namespace with the name
+/// `ns`; an empty name: it is dropped.
+Status Groups::leave_closed(WorkflowNumber workflow, const GroupedEvent& grouped,
+                            const Event& event, const std::string& ns,
+                            std::optional<NamespaceNumber> number, std::string detail) {
+  ++batch_.outcome.counts.groups_closed;
+  batch_.note_effect(grouped.record.position,
+                     {.kind = EventEffect::Kind::kClosed, .workflow = workflow});
+  batch_.waiting.disarm_grouped(grouped.number);
+  if (ns.empty()) return {};
+  return batch_.dead_letter({.ns = ns,
+                             .reason = {"start.group_closed", std::move(detail)},
+                             .sequence = grouped.record.position.sequence,
+                             .message = event_message(ns, event),
+                             .number = number});
+}
+
+Result<Groups::Dropped> Groups::drop(const WorkflowEntry& entry, const Workflow& workflow,
+                                     const Fingerprint& group, uint64_t up_to,
+                                     PurgeBudget& budget) {
+  const OnDamage damaged = batch_.damages.noting();
+  const std::string& name = batch_.catalog.name_of(entry.ns);
+  const auto before = TRY(counts_of(entry.number, group, workflow.start.events.size()));
+  auto waiting = before;
+  Dropped dropped;
+  for (size_t i = 0; i < waiting.size() && dropped.is_all; ++i) {
+    const GroupQueue queue{entry.number, group, static_cast<uint16_t>(i)};
+    while (true) {
+      const auto first = TRY(read_first_grouped(batch_.tx, queue, damaged));
+      if (!first) waiting[i] = 0;
+      if (!first || first->number > up_to) break;
+      dropped.is_all = dropped.events == 0 || !budget.is_spent();
+      if (!dropped.is_all) break;
+      budget.count(first->record.event.size());
+      budget.erase(kRowsOfDroppedEvent);
+      const Event event = TRY(event_of(*first));
+      TRY(leave_closed(entry.number, *first, event, name, entry.ns,
+                       fmt::format("the event waited in a group of workflow \"{}\", which a "
+                                   "command has dropped",
+                                   entry.id)));
+      erase_grouped(batch_.tx, queue, first->number);
+      if (waiting[i] > 0) --waiting[i];
+      ++dropped.events;
+    }
+  }
+  if (waiting != before) write_counts(batch_.tx, entry.number, group, waiting);
+  return dropped;
+}
+
 Result<bool> Groups::close(WorkflowNumber workflow, const PurgeRecord& record,
                            std::optional<NamespaceNumber> ns, std::string& at,
                            PurgeBudget& budget) {
@@ -247,19 +301,10 @@ Result<bool> Groups::close(WorkflowNumber workflow, const PurgeRecord& record,
                                         "it would close a group that its workflow still has"));
       return false;
     }
-    ++batch_.outcome.counts.groups_closed;
-    batch_.note_effect(grouped.record.position,
-                       {.kind = EventEffect::Kind::kClosed, .workflow = workflow});
-    batch_.waiting.disarm_grouped(grouped.number);
-    if (record.ns.empty()) return true;
-    TRY(batch_.dead_letter(
-        {.ns = record.ns,
-         .reason = {"start.group_closed", fmt::format("the event waited in a group of workflow "
-                                                      "\"{}\", whose start was changed or removed",
-                                                      record.workflow)},
-         .sequence = grouped.record.position.sequence,
-         .message = event_message(record.ns, event),
-         .number = ns}));
+    TRY(leave_closed(workflow, grouped, event, record.ns, ns,
+                     fmt::format("the event waited in a group of workflow \"{}\", whose start was "
+                                 "changed or removed",
+                                 record.workflow)));
     return true;
   };
   return close_groups(batch_.tx, workflow, record.up_to, at, budget, see, batch_.damages.noting());

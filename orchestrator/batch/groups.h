@@ -40,6 +40,16 @@ class Groups {
   /// Removes an event whose lifespan has ended.
   Status expire(uint64_t number);
 
+  /// What a call of drop() has done.
+  struct Dropped {
+    uint64_t events = 0;
+    bool is_all = true;  ///< none is left
+  };
+  /// Removes events of a group with numbers up to `up_to`, the oldest of each queue first, until
+  /// the budget is spent, at least one. Each becomes a dead letter.
+  Result<Dropped> drop(const WorkflowEntry& entry, const Workflow& workflow,
+                       const Fingerprint& group, uint64_t up_to, PurgeBudget& budget);
+
   /// Closes groups of a workflow as far as the budget allows. Each event in them with a number up
   /// to `record.up_to` becomes a dead letter, or is dropped if the record has no namespace name. An
   /// event in a group that the workflow still has is not removed; `record` is then reported as
@@ -57,6 +67,9 @@ class Groups {
   Result<bool> start(TimePoint now, const AppliedEvent& last, const WorkflowEntry& entry,
                      const Workflow& workflow, const Fingerprint& group,
                      std::vector<uint32_t>& waiting);
+  Status leave_closed(WorkflowNumber workflow, const GroupedEvent& grouped, const Event& event,
+                      const std::string& ns, std::optional<NamespaceNumber> number,
+                      std::string detail);
   Status refuse(NamespaceNumber ns, const std::vector<GroupedEvent>& grouped,
                 const std::vector<Event>& events, const Error& reason);
   Result<bool> is_open(const GroupedEvent& grouped, const Event& event);

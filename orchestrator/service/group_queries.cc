@@ -7,6 +7,7 @@
 
 #include "base/attributes.h"
 #include "cloudevents/json_format.h"
+#include "orchestrator/batch/group_id.h"
 #include "orchestrator/service/cursor.h"
 #include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
@@ -64,7 +65,10 @@ Result<Json> described(const View& view, std::string_view id, WorkflowNumber wor
       if (const auto value = attributes.find(name)) correlate[name] = *value;
     }
   }
-  Json item = {{"workflow", id}, {"correlate", std::move(correlate)}, {"entries", entries}};
+  Json item = {{"id", to_string(GroupId{std::string(id), group})},
+               {"workflow", id},
+               {"correlate", std::move(correlate)},
+               {"entries", entries}};
   if (expires) item["expiresAt"] = format_rfc3339(*expires);
   return item;
 }

@@ -60,7 +60,7 @@ void add_target(std::string_view got, std::string own, FilterResult& result) {
 /// Of an event that has left its group. A lifespan counts from when the event was applied, so its
 /// end is known about.
 std::string left_group_says(const Start& start, bool is_closed, TimePoint stamped) {
-  std::string why = "the start was changed, which closed the group";
+  std::string why = "the start was changed or the group was dropped, which closed it";
   if (!is_closed) {
     why = "its lifespan ended";
     if (start.lifespan) why += " about " + format_rfc3339(start.lifespan->after(stamped));

@@ -138,8 +138,8 @@ class Service {
   /// matches), DeleteWorkflow and DeleteNamespace {"cancelled":n}, or for leftovers
   /// {"number","kept"} and {"number","erasing"}, CreateNamespace {"name","created","warnings"?},
   /// PutVariable {"key","size","contentType"}, DeleteVariable {"key","deleted"}, PutSecret
-  /// {"name","created"}, DeleteSecret {"name","deleted"}; ChangeReplay is a command of the event
-  /// desk.
+  /// {"name","created"}, DeleteSecret {"name","deleted"}, DropGroup {"id","dropped":n} (events;
+  /// `group.not_found`); ChangeReplay is a command of the event desk.
   virtual void command(Command command, Done done) = 0;
 
   /// `done` is called once on any thread: when the instance has ended or does not exist, or with

@@ -1,9 +1,11 @@
-// Groups of an eventsAnd start that a new revision closes. The events of closed groups become dead
-// letters.
+// Groups of an eventsAnd start that a new revision closes, or that a command drops. The events of
+// closed groups become dead letters.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "matchers/correlation.h"
+#include "orchestrator/batch/group_id.h"
 #include "tests/simulation/deleted_namespace.h"
 #include "tests/simulation/world.h"
 
@@ -76,6 +78,45 @@ states:
   world.answer_publishes();
   EXPECT_EQ(world.metric("millrace_timers"), 0);
   for (const auto& [key, value] : world.rows()) EXPECT_FALSE(key.starts_with("groups/"));
+}
+
+TEST(ClosedGroups, BecomeDeadLettersWhenACommandDropsOne) {
+  for (const bool restarts : {false, true}) {
+    World world;
+    world.apply(R"(
+id: groups
+start: {type: eventsAnd, correlate: [key], events: [{type: one}, {type: two}]}
+states:
+- {id: done, type: noop}
+)");
+    for (int i = 0; i < 300; ++i) {
+      world.publish("one", fmt::format("old-{}", i), i, {{"key", "1"}});
+    }
+    world.publish("one", "other", "o", {{"key", "2"}});
+    world.run_until_idle();
+    const Event event{.id = "e", .source = "s", .type = "one", .extensions = {{"key", "1"}}};
+    const auto key = correlation_key(Attributes(event), {"key"});
+    ASSERT_TRUE(key);
+    const DropGroup drop{
+        .ns = "default",
+        .id = to_string(GroupId{.workflow = "groups", .group = fingerprint({*key})})};
+    if (restarts) {
+      const Answered started = world.command(drop);
+      world.step();
+      ASSERT_FALSE(started->has_value()) << "several batches drop it";
+      world.restart();
+    }
+    const Json answer = world.must(drop);
+    EXPECT_EQ(answer["dropped"] == 300, !restarts) << answer;
+    world.answer_publishes();
+    EXPECT_THAT(world.dead_letters(), SizeIs(300)) << "each event once, also across a restart";
+    world.publish("two", "new-1", "x", {{"key", "1"}});
+    world.publish("two", "new-2", "y", {{"key", "2"}});
+    world.answer_publishes();
+    ASSERT_THAT(world.instances(), SizeIs(1))
+        << "the event of the dropped group waits in a new one";
+    EXPECT_EQ(world.instances()[0]["input"], (Json{{"one", "o"}, {"two", "y"}}));
+  }
 }
 
 }  // namespace

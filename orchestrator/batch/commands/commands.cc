@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "orchestrator/batch/commands/group_commands.h"
 #include "orchestrator/batch/commands/instance_commands.h"
 #include "orchestrator/batch/commands/namespace_commands.h"
 #include "orchestrator/batch/commands/replay_commands.h"

@@ -168,6 +168,41 @@ TEST_F(GroupsTest, SendTheirEventsToTheDeadLetterQueueWhenTheirWorkflowIsDeleted
       testing::AllOf(SizeIs(5), testing::Each("millrace.dlq.default.start%2Egroup_closed")));
 }
 
+TEST_F(GroupsTest, MakeDeadLettersOfADroppedGroupAndKeepTheOthers) {
+  const WorkflowEntry& entry = define(kOrders);
+  for (int i = 1; i <= 3; ++i) offer(event("placed", std::to_string(i), "a"));
+  offer(event("placed", "4", "b"));
+  std::optional<Fingerprint> group;
+  ASSERT_TRUE(each_grouped(*tx, [&](const GroupedEvent& one) {
+    if (one.number == 1) group = one.queue.group;
+  }));
+  ASSERT_TRUE(group);
+  const auto drop = [&](uint64_t up_to, size_t rows) {
+    PurgeBudget budget{.rows = rows};
+    const auto dropped = groups.drop(entry, *definition(entry), *group, up_to, budget);
+    EXPECT_TRUE(dropped) << dropped.error().message;
+    commit_batch();
+    closed += outcome.counts.groups_closed;
+    return dropped.value_or(Groups::Dropped());
+  };
+  const Groups::Dropped first = drop(2, 1);
+  EXPECT_EQ(first.events, 1U) << "at least one, whatever the budget";
+  EXPECT_FALSE(first.is_all);
+  const Groups::Dropped second = drop(2, 1'000);
+  EXPECT_EQ(second.events, 1U);
+  EXPECT_TRUE(second.is_all);
+  EXPECT_THAT(numbers(), testing::UnorderedElementsAre(3, 4)) << "event 3 came later";
+  EXPECT_EQ(drop(1'000, 1'000).events, 1U);
+  EXPECT_EQ(drop(1'000, 1'000).events, 0U);
+  EXPECT_THAT(numbers(), ElementsAre(4));
+  EXPECT_THAT(waiting_events(), ElementsAre(1, 0)) << "the counts of the other group";
+  EXPECT_THAT(due(now + minutes(30)), SizeIs(1));
+  EXPECT_EQ(closed, 3U);
+  EXPECT_THAT(
+      outbox_subjects(),
+      testing::AllOf(SizeIs(3), testing::Each("millrace.dlq.default.start%2Egroup_closed")));
+}
+
 TEST_F(GroupsTest, AreUnchangedAfterAFailedRead) {
   define(kOrders);
   offer(event("placed", "1", "a"));

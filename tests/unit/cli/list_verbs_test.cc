@@ -111,9 +111,15 @@ TEST_F(ListVerbs, PassesTheConditionsOnListenersToTheServer) {
 TEST_F(ListVerbs, ShowsGroups) {
   expect_outputs({
       {{"group", "list", "--limit", "3"},
-       "WORKFLOW  CORRELATE        HAS     LACKS   EXPIRES\n"
-       "ship      {\"order\":\"o-1\"}  paid 1  packed  2021-09-01T12:00:00.000Z\n"},
+       "WORKFLOW  CORRELATE        HAS     LACKS   EXPIRES                   GROUP\n"
+       "ship      {\"order\":\"o-1\"}  paid 1  packed  2021-09-01T12:00:00.000Z  "
+       "ship:6f1ed002ab5595859014ebf0951522d9\n"},
+      {{"group", "list", "-o", "name"}, "ship:6f1ed002ab5595859014ebf0951522d9\n"},
+      {{"group", "drop", "ship:6f1ed002ab5595859014ebf0951522d9"},
+       "dropped  1\nid       ship:6f1ed002ab5595859014ebf0951522d9\n"},
   });
+  EXPECT_EQ(run({"group", "drop", "ship"}).code, 3);
+  EXPECT_EQ(run({"group", "drop"}).code, 2);
 }
 
 TEST_F(ListVerbs, ShowsWhatATextNames) {

@@ -268,6 +268,12 @@ Result<Json> FakeService::take(PauseService& pause) {
   return Json{{"name", pause.name}, {"paused", pause.paused}, {"changed", true}};
 }
 
+Result<Json> FakeService::take(DropGroup& drop) {
+  if (const Status known = check(drop.ns); !known) return tl::unexpected(known.error());
+  if (drop.id != kGroup) return fail("group.not_found", "no events wait in such a group");
+  return Json{{"id", drop.id}, {"dropped", 1}};
+}
+
 Result<Json> FakeService::take(DeleteInstance& remove) {
   if (const Result<Json> known = find_instance(remove.instance); !known) return known;
   return Json{{"id", to_string(remove.instance)}, {"deleted", true}};

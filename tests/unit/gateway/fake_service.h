@@ -196,6 +196,9 @@ class FakeService : public Service {
 
   static Result<Json> no_schedule(std::string_view id);
 
+  /// The id of the group in the list.
+  static constexpr const char* kGroup = "ship:6f1ed002ab5595859014ebf0951522d9";
+
   Result<Json> take(TriggerSchedule& trigger);
   Result<Json> take(CancelInstance& cancel);
   /// Answers a command of an operator with the id of the instance and `answer`.
@@ -220,6 +223,8 @@ class FakeService : public Service {
   Result<Json> take(DeleteSecret& remove);
   Result<Json> take(StartInstance& start);
   Result<Json> take(ChangeReplay&) { return Json::object(); }
+  /// One group exists.
+  Result<Json> take(DropGroup& drop);
 
   void answer_later(std::function<void()> answer);
 

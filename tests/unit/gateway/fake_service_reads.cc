@@ -170,6 +170,7 @@ Result<Json> FakeService::listeners(std::string_view, const ListenerFilter& filt
 
 Result<Json> FakeService::groups(std::string_view, size_t limit, std::string_view cursor) {
   const Json group = {
+      {"id", kGroup},
       {"workflow", "ship"},
       {"correlate", {{"order", "o-1"}}},
       {"entries", {{{"type", "paid"}, {"waiting", 1}}, {{"type", "packed"}, {"waiting", 0}}}},

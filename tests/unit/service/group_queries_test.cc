@@ -77,8 +77,11 @@ TEST_F(GroupQueriesTest, ShowTheCorrelationAndTheNumberOfEventsOfEachEntry) {
   add_counts(pairs, group(7), {2, 0});
   add_event(group(7), 0, now + seconds(9));
   add_event(group(7), 0, now + seconds(3));
-  EXPECT_EQ(answer(list(100)), Json::parse(R"({"items": [
-    {"workflow": "pairs", "correlate": {"key": "k1"}, "expiresAt": "2023-11-14T22:13:29.000Z",
+  EXPECT_EQ(answer(list(100)), Json::parse(
+                                   R"({"items": [
+    {"id": "pairs:)" + to_hex(group(7)) +
+                                   R"(", "workflow": "pairs", "correlate": {"key": "k1"},
+     "expiresAt": "2023-11-14T22:13:29.000Z",
      "entries": [{"type": "left", "waiting": 2}, {"type": "right", "waiting": 0}]}],
     "next": null})"))
       << "the expiry is that of the event that came first";
@@ -96,7 +99,8 @@ TEST_F(GroupQueriesTest, ShowAnEmptyCorrelationAndNoExpiryForAStartWithoutThem) 
       "id: plain\nstart: {type: eventsAnd, events: [{type: a}, {type: b}]}\n"
       "states:\n- {id: end, type: noop}\n");
   add_counts(plain, group(7), {0, 3});
-  EXPECT_EQ(items(), Json::parse(R"([{"workflow": "plain", "correlate": {},
+  EXPECT_EQ(items(), Json::parse(R"([{"id": "plain:)" + to_hex(group(7)) +
+                                 R"(", "workflow": "plain", "correlate": {},
     "entries": [{"type": "a", "waiting": 0}, {"type": "b", "waiting": 3}]}])"));
 }
 

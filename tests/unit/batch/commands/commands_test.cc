@@ -32,7 +32,8 @@ std::vector<Command> all_commands(const std::string& ns) {
           DeleteVariable{.place = {.ns = ns}, .key = "k"},
           PutSecret{.ns = ns, .name = "s", .value = "v"},
           DeleteSecret{.ns = ns, .name = "s"},
-          ChangeReplay{.ns = ns}};
+          ChangeReplay{.ns = ns},
+          DropGroup{.ns = ns, .id = "none"}};
 }
 
 TEST(Commands, AreRefusedInAnUnknownNamespace) {
