@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command_parser.h"
+#include "cli/console.h"
 
 namespace millrace {
 
@@ -23,6 +24,12 @@ inline void add_deletion(Verb& verb, DeleteOptions& options) {
       "--leftovers", options.leftovers,
       "Finish a deletion that an earlier release left incomplete; instead of the name, give the "
       "number that `millrace verify` shows");
+}
+
+/// Exit kUsage: a deletion that an earlier release left has no instances to cancel.
+inline Fallible<void> check_deletion(const DeleteOptions& options) {
+  if (!options.cancel || !options.leftovers) return {};
+  return wrong_usage("--cancel: leftovers have no instances; leave out --cancel or --leftovers");
 }
 
 /// The flags as query parameters.

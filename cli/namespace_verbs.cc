@@ -60,6 +60,7 @@ Ended create_namespace(Session& session, const CreateOptions& options) {
 }
 
 Ended delete_namespace(Session& session, const DeleteOptions& options) {
+  TRY(check_deletion(options));
   const Reply reply = TRY(session.client.send({.method = "DELETE",
                                                .path = Client::url_path({"v1", "ns", options.id}),
                                                .query = deletion_query(options)}));

@@ -36,6 +36,10 @@ Ended explain_event(Session& session, const EventWhyOptions& options) {
 }
 
 Ended explain_instance(Session& session, const InstanceWhyOptions& options) {
+  if (!options.event.empty() && !options.limit.empty()) {
+    return wrong_usage(
+        "--limit: --event names the only event that is shown; leave out one of the two");
+  }
   const auto ask = [&](const std::string& sequence) {
     return session.client.send({.path = session.path({"instances", options.id, "why"}),
                                 .query = {{"event", sequence}, {"limit", options.limit}}});
@@ -109,7 +113,8 @@ void add_instance_why_verb(CommandLine& instance) {
       "Only the event with this sequence or id (default: the newest events of the types that "
       "the instance waits for)",
       "EVENT");
-  why.option("--limit", options.limit, "Show so many events, 100 at most (default: 20)", "N");
+  why.option("--limit", options.limit,
+             "Show so many of the newest events, 100 at most (default: 20)", "N");
   why.flag("--all", options.shows_all,
            "Show each of these events with the predicates, not only the nearest three");
 }

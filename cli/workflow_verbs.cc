@@ -126,6 +126,7 @@ Ended show_graph(Session& session, const GraphOptions& options) {
 }
 
 Ended delete_workflow(Session& session, const DeleteOptions& options) {
+  TRY(check_deletion(options));
   const Reply reply = TRY(session.client.send({.method = "DELETE",
                                                .path = session.path({"workflows", options.id}),
                                                .query = deletion_query(options)}));

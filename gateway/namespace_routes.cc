@@ -28,6 +28,9 @@ Status remove_namespace(Service& service, const std::shared_ptr<Exchange>& excha
   command.name = TRY(namespace_of(exchange->request()));
   command.cancel = TRY(flag_parameter(exchange->request(), "cancel"));
   command.leftovers = TRY(flag_parameter(exchange->request(), "leftovers"));
+  if (command.cancel && command.leftovers) {
+    return fail("request.parameter", "cancel: leftovers have no instances; leave out `cancel`");
+  }
   service.command(std::move(command),
                   exchange->back<Result<Json>>(
                       [exchange](const Result<Json>& answer) { exchange->reply(answer); }));

@@ -78,6 +78,9 @@ Status remove_workflow(Service& service, const std::shared_ptr<Exchange>& exchan
   command.id = TRY(workflow_of(request));
   command.cancel = TRY(flag_parameter(request, "cancel"));
   command.leftovers = TRY(flag_parameter(request, "leftovers"));
+  if (command.cancel && command.leftovers) {
+    return fail("request.parameter", "cancel: leftovers have no instances; leave out `cancel`");
+  }
   service.command(std::move(command),
                   exchange->back<Result<Json>>(
                       [exchange](const Result<Json>& answer) { exchange->reply(answer); }));

@@ -97,6 +97,7 @@ TEST_F(WhyVerbs, ShowWhatAnInstanceWaitsForAndTheNearestEvents) {
       "  1. Event #18  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
       "     Predicate: the event does not fit what is asked for: `orderid` has another value\n" +
           (kPredicates + corrected("18")));
+  EXPECT_EQ(run({"instance", "why", kId, "--event", "9", "--limit", "3"}).code, 2);
   ASSERT_EQ(run({"instance", "why", FakeService::kInstance, "--event", "9"}).code, 0);
   EXPECT_EQ(service_.whys.last_sequence(), 9U);
   EXPECT_EQ(run({"instance", "why", FakeService::kInstance, "-o", "name"}).out,

@@ -130,6 +130,8 @@ TEST_F(WorkflowRoutes, ManagesNamespacesAndWorkflows) {
       {"POST", order + "/start", {}, "", 201, R"({"id":"0190b5a4-7c1e-7f2a-8000-0123456789ab"})"},
       {"DELETE", order, {}, "", 409, "workflow.has_instances"},
       {"DELETE", "/v1/ns/default", {}, "", 409, "namespace.not_empty"},
+      {"DELETE", order + "?cancel=1&leftovers=1", {}, "", 400, "request.parameter"},
+      {"DELETE", "/v1/ns/2?cancel=1&leftovers=1", {}, "", 400, "request.parameter"},
       {"DELETE", order + "?cancel=1", {}, "", 200, R"({"cancelled":1})"},
       {"DELETE", order, {}, "", 404, "workflow.not_found"},
       {"PATCH", order, {}, "", 405, "request.method_not_allowed"},
