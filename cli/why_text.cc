@@ -163,10 +163,12 @@ std::string replay_command(std::string_view ns, const Json& event) {
 }
 
 /// The command that sends an event again that came too early, to the only listener that missed it.
-/// `to`: the option of the command; empty: the event came not too early, or is a test event.
+/// `to`: the option of the command; empty: the event came not too early, or is a test event, or the
+/// listener can take no event any more.
 std::string replay_line(const Json& event, const Json& one, const std::string& to,
                         const WhyTextOptions& options) {
-  if (!one.contains("early") || !event.contains("sequence")) return "";
+  const bool has_ended = one.value("ended", false);
+  if (!one.contains("early") || !event.contains("sequence") || has_ended) return "";
   return fmt::format("     Send it again: {} {}\n", replay_command(options.ns, event), to);
 }
 

@@ -234,9 +234,10 @@ Status replay_event(Service& service, const std::shared_ptr<Exchange>& exchange)
     exchange->reply(service.event_desk().replay(ns, replay), 202);
     return {};
   }
+  const std::string& to = replay.to_ns.empty() ? ns : replay.to_ns;
   Event event = TRY(service.event_desk().planned_replay(ns, replay));
   exchange->reply(
-      service.why_desk().of_test_event(ns, std::move(event), {.instance = replay.target.instance}));
+      service.why_desk().of_test_event(to, std::move(event), {.instance = replay.target.instance}));
   return {};
 }
 

@@ -26,6 +26,7 @@ Json verdict_members() {
       {"lookbackFrom?", instant("From when on the state takes events that came before its wait.")},
       {"waitsFor?", list(text(), "The types of events that are still missing.")},
       {"early?", early},
+      {"ended?", exactly(true, "The instance has ended, and can take no event.")},
       {"correlate?", map(text(), "The attributes by which the event is grouped.")},
       {"nearGroups?", list(near_group, "Other groups that have events of the missing types.")},
   });

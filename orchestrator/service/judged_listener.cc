@@ -32,6 +32,11 @@ std::string predicates_say(const FilterResult& result) {
 /// position.
 std::string replay_says(const JudgedListener& one, const EventStanding& event) {
   const uint64_t sequence = event.position ? event.position->sequence : 0;
+  if (one.has_ended) {
+    return "the instance has ended, so it can take no event; `millrace instance rerun` or "
+           "`restart` "
+           "starts it again";
+  }
   if (one.is_start) {
     return fmt::format(
         "send it again to this workflow only: `millrace event replay {} --to-workflow {}` (without "
@@ -252,6 +257,7 @@ Json verdict_json(const JudgedListener& one, const EventStanding& event,
     json["early"] = {{"seconds", static_cast<double>(by->count()) / 1'000}};
     if (one.started) json["early"]["startedAfterEvent"] = started_after(one, event);
   }
+  if (one.has_ended) json["ended"] = true;
   for (const NearGroup& other : one.near_groups) {
     Json group{{"correlate", json_of(other.values)}, {"has", other.has}};
     if (other.hint) group["hint"] = to_string(*other.hint);

@@ -49,6 +49,7 @@ struct JudgedListener {
   std::optional<InstanceId> instance;
   /// Of an instance that waits or has waited: when it started.
   std::optional<TimePoint> started;
+  bool has_ended = false;          ///< of an instance: it can take no event any more
   std::string state;               ///< of an instance
   std::optional<TimePoint> since;  ///< of an instance: when it entered the state; of a start:
                                    ///< when its definition was applied
@@ -82,7 +83,7 @@ std::string says(const JudgedListener& one, const EventStanding& event);
 Json to_json(const PredicateResult& one, const Disclosure& disclosure);
 
 /// The members that describe the verdict: "verdict", "says", "predicates", "lookbackFrom"?,
-/// "waitsFor"?, "correlate"?, "nearGroups"? and "early"?.
+/// "waitsFor"?, "correlate"?, "nearGroups"?, "early"? and "ended"?.
 Json verdict_json(const JudgedListener& one, const EventStanding& event,
                   const Disclosure& disclosure);
 

@@ -110,6 +110,7 @@ Status ListenerJudging::add_not_listening(const Instance& instance, const Workfl
   seen_.insert(instance.id);
   JudgedListener one{.workflow = workflow.id,
                      .instance = instance.id,
+                     .has_ended = has_ended(instance.status),
                      .state = workflow.states[instance.state]->common().id,
                      .since = instance.state_from,
                      .listens_from = instance.listen_from.event,

@@ -39,7 +39,7 @@ class WhyDesk {
   /// "near":[{"kind":"start"|"instance","workflow","instance"?,"state"?,"since"?,"verdict","says",
   /// "predicates":[{"attribute","kind":"equals"|"pattern","asks","got","holds","hint"?,"says"?,
   /// "fits"?}],
-  /// "lookbackFrom"?,"early"?:{"seconds","startedAfterEvent"?},"waitsFor"?,"correlate"?,
+  /// "lookbackFrom"?,"early"?:{"seconds","startedAfterEvent"?},"ended"?,"waitsFor"?,"correlate"?,
   /// "nearGroups"?:[{"correlate","has","hint"?}]}], "others":[{"what","count"}], "similarTypes"?,
   /// "elsewhere"?}, the nearest listeners first. An event that became a dead letter may have
   /// "deadLetter":{"id","reason","detail"}. `looked` listeners of about `of` were judged; `of` is
@@ -64,7 +64,8 @@ class WhyDesk {
   /// events first. `looked` is the number of messages
   /// that were read, `of` that of the events of those types among them;
   /// `elsewhere` names namespaces that have an event of such a type, if this one has none, or an
-  /// event that fits, if none of this one does; `elsewhereEvents` has events of these that fit. Errors: as of_event(), and `instance.not_found`.
+  /// event that fits, if none of this one does; `elsewhereEvents` has events of these that fit.
+  /// Errors: as of_event(), and `instance.not_found`.
   virtual Result<Json> of_instance(std::string_view ns, const InstanceId& id,
                                    const std::optional<uint64_t>& sequence,
                                    const WhyFilter& filter) = 0;

@@ -134,7 +134,7 @@ TEST(WhyText, NamesTheCommandThatSendsAnEarlyEventAgain) {
     {"kind": "start", "workflow": "w", "verdict": "before", "says": "early",
      "early": {"seconds": 3.3}},
     {"kind": "instance", "workflow": "w", "instance": "k", "verdict": "before",
-     "says": "never"}]})");
+     "says": "never", "early": {"seconds": 3.3}, "ended": true}]})");
   const std::string text = why_of_event_text(of_event, {.ns = "my shop"});
   EXPECT_NE(text.find("     Before: early\n"
                       "     Send it again: millrace -n 'my shop' event replay 7 --to-instance i\n"),

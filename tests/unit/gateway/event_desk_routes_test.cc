@@ -129,6 +129,8 @@ TEST_F(EventDeskRoutes, ReplayACorrectedEvent) {
       {"POST", replay + "?id=same", {}, R"({"namespace":"shop"})", 400, "request.parameter"},
       {"POST", replay, {}, R"({"namespace":"a.b"})", 400, "request.parameter"},
       {"POST", replay, {}, R"({"namespace":7})", 400, "request.parameter"},
+      // The listeners of the namespace to which the event would be sent are judged.
+      {"POST", replay, {}, R"({"namespace":"a","dryRun":true})", 404, "namespace.not_found"},
       {"POST", replay, {}, R"({"attributes":[]})", 400, "request.parameter"},
       {"POST", replay, {}, R"({"attributes":{"a":null}})", 400, "request.parameter"},
       {"POST", replay, {}, R"({"attributes":{"a":1.5}})", 400, "request.parameter"},

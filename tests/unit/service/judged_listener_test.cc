@@ -41,6 +41,24 @@ TEST(JudgedListener, SaysHowLongTheEventCameBefore) {
   }
 }
 
+TEST(JudgedListener, NamesNoReplayForAnInstanceThatHasEnded) {
+  const TimePoint came = from_millis(1'700'000'000'000);
+  const EventStanding event{.position = EventPosition{1, 7}, .stamped = came};
+  const JudgedListener lives{.workflow = "order",
+                             .instance = InstanceId{},
+                             .since = came + Duration(5),
+                             .verdict = Verdict::kBefore};
+  JudgedListener over = lives;
+  over.has_ended = true;
+  EXPECT_NE(says(lives, event).find("`millrace event replay 7 --to-instance 00000000-"),
+            std::string::npos)
+      << says(lives, event);
+  EXPECT_EQ(says(over, event).find("event replay"), std::string::npos) << says(over, event);
+  EXPECT_NE(says(over, event).find("the instance has ended"), std::string::npos);
+  EXPECT_FALSE(verdict_json(lives, event, false).contains("ended"));
+  EXPECT_EQ(verdict_json(over, event, false)["ended"], true);
+}
+
 TEST(JudgedListener, SaysNothingOfATimeThatIsNotKnown) {
   const TimePoint came = from_millis(1'700'000'000'000);
   const EventStanding event{.position = EventPosition{1, 7}, .stamped = came};
