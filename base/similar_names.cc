@@ -41,6 +41,11 @@ size_t allowed_distance(size_t length) {
 
 }  // namespace
 
+std::optional<size_t> name_distance(std::string_view a, std::string_view b) {
+  if (a.size() > kLongestName || b.size() > kLongestName) return std::nullopt;
+  return distance(a, b);
+}
+
 std::optional<std::string> nearest_name(std::string_view given,
                                         const std::vector<std::string_view>& candidates) {
   std::optional<std::string> best;

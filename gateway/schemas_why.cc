@@ -15,7 +15,11 @@ Json verdict_members() {
   const Json near_group = object({
       {"correlate", map(text(), "The attributes that the events of the group share.")},
       {"has", list(text(), "The missing types of which the group has events.")},
-      {"hint?", word({"case", "space", "zeros"})},
+      {"hint?", word({"case", "space", "zeros", "typo"})},
+  });
+  const Json more_groups = object({
+      {"count", whole("How many others have an event of a missing type.")},
+      {"complete", flag("false: there may be more, which were not looked at.")},
   });
   return object({
       {"verdict",
@@ -28,7 +32,8 @@ Json verdict_members() {
       {"early?", early},
       {"ended?", exactly(true, "The instance has ended, and can take no event.")},
       {"correlate?", map(text(), "The attributes by which the event is grouped.")},
-      {"nearGroups?", list(near_group, "Other groups that have events of the missing types.")},
+      {"nearGroups?", list(near_group, "The nearest other groups that have missing events.")},
+      {"moreGroups?", more_groups},
   });
 }
 
@@ -66,7 +71,7 @@ void add_why_schemas(ApiSchemas& all) {
       {"asks", text("What the listener asks for.")},
       {"got", or_null(text("What the event has; null: it lacks the attribute."))},
       {"holds", flag()},
-      {"hint?", word({"case", "space", "zeros", "data", "anchored", "attribute"})},
+      {"hint?", word({"case", "space", "zeros", "data", "anchored", "attribute", "typo"})},
       {"says?", text("The hint, for people.")},
       {"fits?", text("A value of the attribute for which the predicate holds, if one is known.")},
   });

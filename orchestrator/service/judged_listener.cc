@@ -136,6 +136,16 @@ std::string values_in_words(const CorrelationValues& values) {
   return words;
 }
 
+/// How many groups with an event of a missing type are not named; empty: none.
+std::string more_groups_say(const JudgedListener& one) {
+  if (one.more_groups == 0) {
+    return one.knows_all_groups ? "" : "; there are groups that were not looked at";
+  }
+  return fmt::format("; {}{} more {} an event of a missing type",
+                     one.knows_all_groups ? "" : "at least ", one.more_groups,
+                     one.more_groups == 1 ? "group has" : "groups have");
+}
+
 std::string grouped_says(const JudgedListener& one, bool is_test) {
   if (!one.note.empty()) return one.note;
   std::string text = fmt::format("the event {} in a group{}{}", is_test ? "would wait" : "waits",
@@ -147,7 +157,7 @@ std::string grouped_says(const JudgedListener& one, bool is_test) {
                         in_list(other.has));
     if (other.hint) text += fmt::format(" ({})", sentence_of({*other.hint, ""}, ""));
   }
-  return text + "; `millrace group list` lists the groups";
+  return text + more_groups_say(one) + "; `millrace group list` lists the groups";
 }
 
 /// The values, cut after kMostOfACorrelation bytes each.
@@ -262,6 +272,9 @@ Json verdict_json(const JudgedListener& one, const EventStanding& event,
     Json group{{"correlate", json_of(other.values)}, {"has", other.has}};
     if (other.hint) group["hint"] = to_string(*other.hint);
     json["nearGroups"].push_back(std::move(group));
+  }
+  if (one.more_groups > 0 || !one.knows_all_groups) {
+    json["moreGroups"] = {{"count", one.more_groups}, {"complete", one.knows_all_groups}};
   }
   return json;
 }

@@ -62,6 +62,8 @@ struct JudgedListener {
   std::vector<std::string> waits_for;  ///< of kFilled and kGrouped: the types that still miss
   CorrelationValues correlation;       ///< of kGrouped: by which values the event is grouped
   std::vector<NearGroup> near_groups;  ///< of kGrouped: groups with an event of a missing type
+  size_t more_groups = 0;              ///< of kGrouped: how many others of these there are, or …
+  bool knows_all_groups = true;        ///< … false: of those that were looked at
   std::vector<std::string> lacks;      ///< of kCorrelation: the attributes that the event lacks
   std::string note;                    ///< says what the verdict alone does not; may be empty
 };
@@ -83,7 +85,7 @@ std::string says(const JudgedListener& one, const EventStanding& event);
 Json to_json(const PredicateResult& one, const Disclosure& disclosure);
 
 /// The members that describe the verdict: "verdict", "says", "predicates", "lookbackFrom"?,
-/// "waitsFor"?, "correlate"?, "nearGroups"?, "early"? and "ended"?.
+/// "waitsFor"?, "correlate"?, "nearGroups"?, "moreGroups"?, "early"? and "ended"?.
 Json verdict_json(const JudgedListener& one, const EventStanding& event,
                   const Disclosure& disclosure);
 

@@ -6,20 +6,31 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/similar_names.h"
 #include "matchers/correlation.h"
 #include "orchestrator/service/why_probes.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/group_rows.h"
+#include "orchestrator/why/typo.h"
 
 namespace millrace {
 namespace {
 
-/// How many groups are looked at, and from how many an event is read, for one start.
-constexpr size_t kMostGroupsLooked = 100;
-constexpr size_t kMostGroupsRead = 20;
+/// How many groups are counted, from how many an event is read, and after how many bytes of events
+/// no further one is read, for one start.
+constexpr size_t kMostGroupsCounted = 1'000;
+constexpr size_t kMostGroupsRead = 100;
+constexpr size_t kMostBytesRead = size_t{1} << 20;
+
+/// How many groups with a variant of a value are looked for, for one start.
+constexpr size_t kMostVariants = 256;
+
+/// How different two values count at least that are too long to be compared.
+constexpr size_t kFarApart = 256;
 
 /// How the two values probably came to differ; nullopt: that is not known.
 std::optional<Hint::Kind> likeness_of(const std::string& asked, const std::string& got) {
@@ -29,6 +40,7 @@ std::optional<Hint::Kind> likeness_of(const std::string& asked, const std::strin
   if (differs_in_case(predicate, got, none)) return Hint::Kind::kCase;
   if (differs_in_space(predicate, got, none)) return Hint::Kind::kSpace;
   if (differs_in_zeros(predicate, got, none)) return Hint::Kind::kZeros;
+  if (differs_in_typo(predicate, got, none)) return Hint::Kind::kTypo;
   return std::nullopt;
 }
 
@@ -51,21 +63,27 @@ class NearGroupSearch {
     if (const auto group = group_of(own_)) seen_.insert(*group);
   }
 
-  /// Looks at the groups with a variant of one of the values.
+  /// Looks at the groups with a variant of one of the values, those with a typo last.
   Status look_at_variants() {
-    size_t looked = 0;
+    std::vector<std::pair<size_t, std::string>> variants;
+    const auto add = [&](size_t of, std::vector<std::string> some) {
+      for (std::string& one : some) variants.emplace_back(of, std::move(one));
+    };
     for (size_t i = 0; i < own_.size(); ++i) {
-      if (own_[i].second.size() > kMostOfAProbe) continue;
-      for (std::string& variant : variants_of(own_[i].second)) {
-        if (++looked > kMostProbes) return {};
-        CorrelationValues values = own_;
-        values[i].second = std::move(variant);
-        const auto group = group_of(values);
-        if (!group || seen_.contains(*group)) continue;
-        const auto counts = read_counts(view_, record_.number, *group);
-        if (!counts && !is_damaged_row(counts.error())) return tl::unexpected(counts.error());
-        if (counts && *counts) TRY(look_at(*group, **counts));
-      }
+      if (own_[i].second.size() <= kMostOfAProbe) add(i, variants_of(own_[i].second));
+    }
+    for (size_t i = 0; i < own_.size(); ++i) {
+      add(i, typos_of(own_[i].second, kMostVariants / own_.size()));
+    }
+    if (variants.size() > kMostVariants) variants.resize(kMostVariants);
+    for (auto& [of, variant] : variants) {
+      CorrelationValues values = own_;
+      values[of].second = std::move(variant);
+      const auto group = group_of(values);
+      if (!group || seen_.contains(*group)) continue;
+      const auto counts = read_counts(view_, record_.number, *group);
+      if (!counts && !is_damaged_row(counts.error())) return tl::unexpected(counts.error());
+      if (counts && *counts) TRY(look_at(*group, **counts));
     }
     return {};
   }
@@ -75,28 +93,33 @@ class NearGroupSearch {
     const Status walked = each_group(
         view_, record_.number, std::nullopt,
         [&](const Fingerprint& group, const std::vector<uint32_t>& waiting) -> Result<bool> {
-          TRY(look_at(group, waiting));
-          return ++looked < kMostGroupsLooked && read_ < kMostGroupsRead;
+          knows_all_ = looked++ < kMostGroupsCounted;
+          if (knows_all_) TRY(look_at(group, waiting));
+          return knows_all_;
         });
-    if (!walked && !is_damaged_row(walked.error())) return walked;
-    return {};
+    if (walked) return {};
+    knows_all_ = false;
+    return is_damaged_row(walked.error()) ? Status() : walked;
   }
 
-  std::vector<NearGroup> nearest() && {
-    const auto rank = [](const Found& one) { return std::pair(one.differing, !one.group.hint); };
+  /// Moves the nearest groups into the verdict, and counts the others.
+  void add_to(JudgedListener& one) && {
+    const auto rank = [](const Found& found) {
+      return std::tuple(found.differing, !found.group.hint, found.distance);
+    };
     std::stable_sort(found_.begin(), found_.end(),
                      [&](const Found& a, const Found& b) { return rank(a) < rank(b); });
-    std::vector<NearGroup> groups;
-    for (Found& one : found_) {
-      if (groups.size() < kMostNearGroups) groups.push_back(std::move(one.group));
-    }
-    return groups;
+    const size_t shown = std::min(found_.size(), kMostNearGroups);
+    for (size_t i = 0; i < shown; ++i) one.near_groups.push_back(std::move(found_[i].group));
+    one.more_groups = found_.size() - shown + unread_;
+    one.knows_all_groups = knows_all_;
   }
 
  private:
   struct Found {
     NearGroup group;
     size_t differing = 0;  ///< how many values differ
+    size_t distance = 0;   ///< how much they differ
   };
 
   /// The fingerprint of a group of the present start with these values.
@@ -111,7 +134,8 @@ class NearGroupSearch {
                                     : fingerprint({*key, std::to_string(record_.groups_from)});
   }
 
-  /// Adds the group if it has an event of a missing type, and is one of the present start.
+  /// Adds the group if it has an event of a missing type, and is one of the present start. Counts
+  /// it only, also if it is one of an earlier start, when enough groups were read.
   Status look_at(const Fingerprint& group, const std::vector<uint32_t>& waiting) {
     if (!seen_.insert(group).second || waiting.size() != start_.events.size()) return {};
     std::optional<size_t> entry;
@@ -123,11 +147,16 @@ class NearGroupSearch {
       if (!entry) entry = i;
       near.has.push_back(type);
     }
-    if (!entry || read_ >= kMostGroupsRead) return {};
+    if (!entry) return {};
+    if (read_ >= kMostGroupsRead || bytes_ >= kMostBytesRead) {
+      ++unread_;
+      return {};
+    }
     ++read_;
     const auto first = TRY(read_first_grouped(
         view_, {record_.number, group, static_cast<uint16_t>(*entry)}, [](const Error&) {}));
     if (!first) return {};
+    bytes_ += first->record.event.size();
     const Result<Event> event = event_of(*first);
     if (!event) return {};
     auto values = values_of(Attributes(*event), start_);
@@ -136,6 +165,7 @@ class NearGroupSearch {
     for (size_t i = 0; i < own_.size(); ++i) {
       if (own_[i].second == (*values)[i].second) continue;
       ++one.differing;
+      one.distance += name_distance((*values)[i].second, own_[i].second).value_or(kFarApart);
       one.group.hint = likeness_of((*values)[i].second, own_[i].second);
     }
     if (one.differing != 1) one.group.hint.reset();
@@ -151,7 +181,10 @@ class NearGroupSearch {
   const std::vector<std::string>& missing_;
   std::set<Fingerprint> seen_;
   std::vector<Found> found_;
-  size_t read_ = 0;
+  size_t read_ = 0;        ///< groups
+  size_t bytes_ = 0;       ///< of the events that were read
+  size_t unread_ = 0;      ///< groups with an event of a missing type that were not read
+  bool knows_all_ = true;  ///< no bound has ended the walk
 };
 
 }  // namespace
@@ -164,7 +197,7 @@ Status add_near_groups(const View& view, const WorkflowRecord& record, const Sta
   NearGroupSearch search(view, record, start, one.correlation, one.waits_for);
   TRY(search.look_at_variants());
   TRY(search.look_at_first());
-  one.near_groups = std::move(search).nearest();
+  std::move(search).add_to(one);
   return {};
 }
 

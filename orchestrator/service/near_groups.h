@@ -15,10 +15,11 @@ namespace millrace {
 inline constexpr size_t kMostNearGroups = 3;
 
 /// Adds to the verdict on a start, in whose group the event waits for `one.waits_for`, the values
-/// by which the event is grouped, and the nearest other groups: first those with the fewest other
-/// values, among these those whose values differ in case, white space or leading zeros only. The
-/// latter are found however many groups there are; beside them the first 100 groups are looked at,
-/// and 20 groups are read.
+/// by which the event is grouped, the nearest other groups, and how many more there are. First come
+/// those with the fewest other values, among these those with a hint about the other value, then
+/// those whose values are most similar. A group with a hint is found however many groups there are,
+/// except for a typo in a long value; beside them the first 1 000 groups are counted, and the first
+/// 100 of them are compared, fewer if their events are large.
 Status add_near_groups(const View& view, const WorkflowRecord& record, const Start& start,
                        const Attributes& event, JudgedListener& one);
 

@@ -40,8 +40,8 @@ class WhyDesk {
   /// "predicates":[{"attribute","kind":"equals"|"pattern","asks","got","holds","hint"?,"says"?,
   /// "fits"?}],
   /// "lookbackFrom"?,"early"?:{"seconds","startedAfterEvent"?},"ended"?,"waitsFor"?,"correlate"?,
-  /// "nearGroups"?:[{"correlate","has","hint"?}]}], "others":[{"what","count"}], "similarTypes"?,
-  /// "elsewhere"?}, the nearest listeners first. An event that became a dead letter may have
+  /// "nearGroups"?:[{"correlate","has","hint"?}],"moreGroups"?:{"count","complete"}}],
+  /// "others":[{"what","count"}], "similarTypes"?, "elsewhere"?}, the nearest listeners first. An event that became a dead letter may have
   /// "deadLetter":{"id","reason","detail"}. `looked` listeners of about `of` were judged; `of` is
   /// missing if the engine thread did not answer in time. `complete` is false if a bound has cut
   /// the look. A message that is not an event has "error":{"code","msg"} and no listeners. Errors:

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "orchestrator/why/typo.h"
+
 namespace millrace {
 namespace {
 
@@ -34,6 +36,10 @@ class ProbeList {
   void add_variants(std::string_view attribute, std::string_view value) {
     if (value.size() > kMostOfAProbe) return;
     for (const std::string& variant : variants_of(value)) add(attribute, variant);
+  }
+
+  void add_typos(std::string_view attribute, std::string_view value) {
+    for (const std::string& typo : typos_of(value, kMostTypos)) add(attribute, typo);
   }
 
   std::vector<ListenerIndex::Probe> take() && { return std::move(list_); }
@@ -76,6 +82,10 @@ std::vector<ListenerIndex::Probe> probes_of(const JudgedEvent& event, const WhyF
   }
   list.add_variants("source", event.event.source);
   list.add_variants("id", event.event.id);
+  for (const auto& [name, value] : event.event.extensions) {
+    if (const auto text = event.attributes.find(name)) list.add_typos(name, *text);
+  }
+  if (event.event.subject) list.add_typos("subject", *event.event.subject);
   return std::move(list).take();
 }
 

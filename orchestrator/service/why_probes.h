@@ -11,13 +11,16 @@
 
 namespace millrace {
 
-/// The most probes of one answer, and the longest value of a probe, in bytes.
-inline constexpr size_t kMostProbes = 64;
+/// The most probes of one answer, of these the most typos of one value, and the longest value of a
+/// probe, in bytes.
+inline constexpr size_t kMostProbes = 128;
+inline constexpr size_t kMostTypos = 32;
 inline constexpr size_t kMostOfAProbe = 256;
 
 /// The value that the filter names; and for each attribute of the event, and each member of its
 /// data whose name an attribute may have, the value as it is, in lower case, in upper case, without
-/// white space at the ends and without leading zeros. Each probe occurs once.
+/// white space at the ends and without leading zeros; then, for the subject and each extension
+/// attribute, values that differ from it in a typo. Each probe occurs once.
 std::vector<ListenerIndex::Probe> probes_of(const JudgedEvent& event, const WhyFilter& filter);
 
 /// The value as it is, in lower case, in upper case, without white space at the ends, and without

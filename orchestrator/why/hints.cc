@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/excerpt.h"
+#include "orchestrator/why/typo.h"
 
 namespace millrace {
 namespace {
@@ -107,6 +108,8 @@ std::string_view to_string(Hint::Kind kind) {
       return "anchored";
     case Hint::Kind::kAttribute:
       return "attribute";
+    case Hint::Kind::kTypo:
+      return "typo";
   }
   return "unknown";
 }
@@ -130,6 +133,9 @@ std::string sentence_of(const Hint& hint, std::string_view attribute, std::strin
       return "the pattern matches inside the value, but `^` or `$` ties it to the begin or the end";
     case Hint::Kind::kAttribute:
       return fmt::format("the attribute `{}` has a value that fits", hint.name);
+    case Hint::Kind::kTypo:
+      return "the two differ in one typo only: two neighbouring characters are transposed, or one "
+             "character is missing or too many";
   }
   return "";
 }
@@ -166,6 +172,12 @@ bool differs_in_zeros(const Predicate& predicate, std::string_view got, JudgedPa
   if (is_whole_number(text)) return without_zeros(text) == without_zeros(got);
   const std::string_view bare = without_zeros(got);
   return bare != got && holds_for(predicate, bare, patterns);
+}
+
+bool differs_in_typo(const Predicate& predicate, std::string_view got, JudgedPatterns& patterns) {
+  const std::string text =
+      is_equality(predicate) ? predicate.text : plain_text_of(predicate, patterns);
+  return is_typo(text, got);
 }
 
 bool matches_inside(const Predicate& predicate, std::string_view got, JudgedPatterns& patterns) {
@@ -221,6 +233,7 @@ std::optional<Hint> find_hint(const Predicate& predicate, const JudgedEvent& eve
     if (differs_in_space(predicate, *got, patterns)) return Hint{Hint::Kind::kSpace, ""};
     if (differs_in_zeros(predicate, *got, patterns)) return Hint{Hint::Kind::kZeros, ""};
     if (matches_inside(predicate, *got, patterns)) return Hint{Hint::Kind::kAnchored, ""};
+    if (differs_in_typo(predicate, *got, patterns)) return Hint{Hint::Kind::kTypo, ""};
   }
   if (!got) {
     if (auto member = member_in_data(predicate, event.data, patterns)) {

@@ -21,6 +21,7 @@ struct Hint {
     kInData,     ///< a member of the data fits; a context compares attributes only
     kAnchored,   ///< the pattern matches inside the value, but is anchored by `^` or `$`
     kAttribute,  ///< another attribute fits
+    kTypo,       ///< the value would fit, but for one typo (typo.h)
   };
   Kind kind{};
   std::string name;  ///< of kInData: the member; of kAttribute: the attribute
@@ -28,7 +29,8 @@ struct Hint {
   bool operator==(const Hint&) const = default;
 };
 
-/// The name of the kind in the API: "case", "space", "zeros", "data", "anchored", "attribute".
+/// The name of the kind in the API: "case", "space", "zeros", "data", "anchored", "attribute",
+/// "typo".
 std::string_view to_string(Hint::Kind kind);
 
 /// The hint as a sentence without a full stop. `attribute`: that of the predicate. `value`: of
@@ -40,6 +42,9 @@ std::string sentence_of(const Hint& hint, std::string_view attribute, std::strin
 bool differs_in_case(const Predicate& predicate, std::string_view got, JudgedPatterns& patterns);
 bool differs_in_space(const Predicate& predicate, std::string_view got, JudgedPatterns& patterns);
 bool differs_in_zeros(const Predicate& predicate, std::string_view got, JudgedPatterns& patterns);
+/// Whether the value, and the text that an equality or a pattern of plain text asks for, differ in
+/// a typo.
+bool differs_in_typo(const Predicate& predicate, std::string_view got, JudgedPatterns& patterns);
 /// Whether the pattern would match the value if it were not anchored.
 bool matches_inside(const Predicate& predicate, std::string_view got, JudgedPatterns& patterns);
 /// The member of the data whose name is that of the attribute, apart from upper and lower case, and

@@ -133,6 +133,7 @@ TEST_F(WhySituations, HaveAHintForAPredicateThatDoesNotHold) {
       {"spacebehind", "orderid: jq(.order)", "o-1", {{"orderid", "o-1 "}}, "predicate space"},
       {"zeros", "orderid: jq(.order)", "7", {{"orderid", "007"}}, "predicate zeros"},
       {"zerosasked", "orderid: jq(.order)", "007", {{"orderid", "7"}}, "predicate zeros"},
+      {"typo", "orderid: jq(.order)", "A-1031", {{"orderid", "A-1301"}}, "predicate typo"},
       {"data", "orderid: jq(.order)", "o-1", {{"data", {{"orderid", "o-1"}}}}, "predicate data"},
       {"datacase",
        "orderid: jq(.order)",

@@ -17,10 +17,12 @@ class NearGroupsTest : public LocalWhyDeskTest {
  protected:
   NearGroupsTest() { pair_ = apply(kPair); }
 
-  /// Stores a group in which an event of that type waits. `generation`: of an earlier start.
+  /// Stores a group in which an event of that type waits. `generation`: of an earlier start;
+  /// `bytes`: of the data of the event.
   void add_group(const std::string& order, const std::string& type,
-                 const std::string& generation = "") {
+                 const std::string& generation = "", size_t bytes = 0) {
     Event event{.id = "g", .source = "bank.eu", .type = type};
+    event.data = '"' + std::string(bytes, 'x') + '"';
     event.extensions["orderid"] = order;
     const std::string key = correlation_key(Attributes(event), {"orderid"}).value();
     const WorkflowRecord record = read_workflow(*tx, ns, "pair").value().value();
@@ -33,10 +35,10 @@ class NearGroupsTest : public LocalWhyDeskTest {
                         .number = ++number_,
                         .record = {.position = {stream(), 1}, .event = encode_json_event(event)}});
   }
-  /// The verdict on the start of the workflow for an event that waits in the group of `o-1`.
-  Json judged() {
-    add_group("o-1", "paid");
-    send(R"(,"orderid":"o-1")");
+  /// The verdict on the start of the workflow for an event that waits in the group of the order.
+  Json judged(const std::string& order = "o-1") {
+    add_group(order, "paid");
+    send(R"(,"orderid":")" + order + '"');
     apply_event(1, {{.kind = EventEffect::Kind::kGrouped, .workflow = pair_}});
     const Json why = of_event(1);
     EXPECT_EQ(why["near"].size(), 1U);
@@ -70,6 +72,54 @@ TEST_F(NearGroupsTest, FindAMisspellingAmongManyGroupsAndShowThree) {
   const Json one = judged();
   ASSERT_EQ(one["nearGroups"].size(), kMostNearGroups);
   EXPECT_EQ(one["nearGroups"][0]["correlate"]["orderid"], "O-1");
+  EXPECT_EQ(one["moreGroups"], Json::parse(R"({"count": 298, "complete": true})"));
+}
+
+TEST_F(NearGroupsTest, NameTheMostSimilarValuesFirstAndCountTheOthers) {
+  for (const char* const order : {"A-1043", "A-1044", "A-1035", "A-1031"}) {
+    add_group(order, "packed");
+  }
+  const Json one = judged("A-1301");
+  ASSERT_EQ(one["nearGroups"].size(), kMostNearGroups);
+  EXPECT_EQ(one["nearGroups"][0],
+            Json::parse(R"({"correlate": {"orderid": "A-1031"}, "has": ["packed"],
+                            "hint": "typo"})"));
+  EXPECT_EQ(one["nearGroups"][1],
+            Json::parse(R"({"correlate": {"orderid": "A-1035"}, "has": ["packed"]})"));
+  EXPECT_EQ(one["moreGroups"], Json::parse(R"({"count": 1, "complete": true})"));
+  const std::string says = one["says"];
+  EXPECT_NE(says.find("with `orderid` \"A-1031\", has `packed` (the two differ in one typo only: "
+                      "two neighbouring characters are transposed, or one character is missing or "
+                      "too many); another group, with `orderid` \"A-1035\", has `packed`; "),
+            std::string::npos)
+      << says;
+  EXPECT_TRUE(
+      says.ends_with("; 1 more group has an event of a missing type; `millrace group "
+                     "list` lists the groups"))
+      << says;
+}
+
+TEST_F(NearGroupsTest, FindATypoAmongMoreGroupsThanAreCounted) {
+  for (int i = 0; i < 1'010; ++i) add_group(fmt::format("x-{}", i), "packed");
+  add_group("A-1031", "packed");
+  const Json one = judged("A-131");
+  EXPECT_EQ(one["nearGroups"][0]["correlate"]["orderid"], "A-1031");
+  EXPECT_EQ(one["nearGroups"][0]["hint"], "typo");
+  EXPECT_EQ(one["moreGroups"]["complete"], false);
+  EXPECT_NE(one["says"].get<std::string>().find(
+                fmt::format("; at least {} more groups have an event of a missing type; ",
+                            one["moreGroups"]["count"].get<size_t>())),
+            std::string::npos)
+      << one["says"];
+}
+
+TEST_F(NearGroupsTest, CountTheGroupsWhoseEventsAreTooLargeToBeRead) {
+  for (const char* const order : {"o-2", "o-3", "o-4", "o-5"}) {
+    add_group(order, "packed", "", 600'000);
+  }
+  const Json one = judged();
+  EXPECT_EQ(one["nearGroups"].size(), 2U);
+  EXPECT_EQ(one["moreGroups"], Json::parse(R"({"count": 2, "complete": true})"));
 }
 
 TEST_F(NearGroupsTest, LeaveOutTheGroupsOfAnEarlierStart) {

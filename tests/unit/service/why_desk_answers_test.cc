@@ -41,6 +41,32 @@ TEST_F(LocalWhyDeskTest, FindTheOldestNearMissByItsValueOrItsInstance) {
   EXPECT_FALSE(judged({}).contains("of"));
 }
 
+TEST_F(LocalWhyDeskTest, FindAListenerWhoseValueDiffersInATypo) {
+  const WorkflowNumber order = apply(kOrder);
+  add(waiting(order, 1, "A-1031"));
+  for (uint8_t i = 2; i <= 9; ++i) add(waiting(order, i, "A-130" + std::to_string(i)));
+  send(R"(,"orderid":"A-1301")");
+  apply_event(1);
+  const Json why = shown(desk({.listeners = 3}).of_event("default", 1, {}));
+  EXPECT_EQ(verdicts(why).front(), "instance 1 predicate");
+  EXPECT_EQ(why["near"][0]["predicates"][0]["hint"], "typo");
+  EXPECT_FALSE(why["near"][1]["predicates"][0].contains("hint")) << "a replaced character";
+}
+
+TEST_F(LocalWhyDeskTest, ShowAnEventWhoseValueDiffersInATypoBeforeUnrelatedEvents) {
+  const WorkflowNumber order = apply(kOrder);
+  add(waiting(order, 1, "A-1031"));
+  for (const char* const one : {"x", "A-1301", "A-1032", "y"}) {
+    send(R"(,"orderid":")" + std::string(one) + '"');
+  }
+  apply_event(4);
+  const Json listed = of_instance(1)["events"];
+  ASSERT_EQ(listed.size(), 4U);
+  EXPECT_EQ(listed[0]["sequence"], 2);
+  EXPECT_EQ(listed[0]["predicates"][0]["hint"], "typo");
+  EXPECT_EQ(listed[1]["sequence"], 4) << "the others, the newest first";
+}
+
 TEST_F(LocalWhyDeskTest, CountTheListenersThatAreNotShown) {
   const WorkflowNumber order = apply(kOrder);
   for (uint8_t i = 1; i <= 5; ++i) add(waiting(order, i, "o-" + std::to_string(i)));

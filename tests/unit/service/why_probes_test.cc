@@ -1,6 +1,8 @@
 // The values by which the wait index is asked for near misses of an event.
 #include "orchestrator/service/why_probes.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,6 +40,18 @@ TEST(WhyProbes, HaveTheVariantsOfTheValuesOfAnEvent) {
 TEST(WhyProbes, LeaveOutLeadingZeros) {
   Event event{.id = "0012", .source = "shop", .type = "paid"};
   EXPECT_THAT(lines(JudgedEvent(event)), Contains("id=12"));
+}
+
+TEST(WhyProbes, HaveTyposOfTheSubjectAndOfExtensionsLast) {
+  Event event{.id = "e-1301", .source = "shop", .type = "paid", .subject = "abcd"};
+  event.extensions["orderid"] = std::string("A-1301");
+  const auto all = lines(JudgedEvent(event));
+  for (const char* const one : {"orderid=A-1031", "orderid=A-131", "subject=bacd"}) {
+    EXPECT_THAT(all, Contains(one));
+  }
+  EXPECT_THAT(all, Not(Contains("id=e-1031")));
+  EXPECT_LT(std::find(all.begin(), all.end(), "id=e-1301"),
+            std::find(all.begin(), all.end(), "orderid=A-1031"));
 }
 
 TEST(WhyProbes, BeginWithWhatTheCallerExpectedAndAreBounded) {

@@ -81,6 +81,23 @@ TEST(Hints, NameTheProbableMistake) {
       {"in the source", like("orderid", "^bank"), paid({{"orderid", "o"}}), "attribute source"},
       {"a pattern for any value", like("orderid", ".*"), paid({{"subject", "o-1"}}), ""},
       {"the type is no candidate", is("orderid", "paid"), paid({}), ""},
+      {"a typo: transposed", is("orderid", "A-1031"), paid({{"orderid", "A-1301"}}), "typo"},
+      {"a typo: one too many", is("orderid", "A-1031"), paid({{"orderid", "A-10311"}}), "typo"},
+      {"a typo: one is missing", is("orderid", "A-1031"), paid({{"orderid", "A-131"}}), "typo"},
+      {"a typo and a whole text", like("orderid", "^A-1031$"), paid({{"orderid", "A-1301"}}),
+       "typo"},
+      {"a typo and a text", like("orderid", "A-1031"), paid({{"orderid", "A-1301"}}), "typo"},
+      {"a typo, and another attribute fits", is("orderid", "A-1031"),
+       paid({{"orderid", "A-1301"}, {"order", "A-1031"}}), "typo"},
+      {"another order", is("orderid", "A-1043"), paid({{"orderid", "A-1044"}}), ""},
+      {"another order of a text", like("orderid", "^A-1043$"), paid({{"orderid", "A-1044"}}), ""},
+      {"a typo and another pattern", like("orderid", "^A-[0-9]031$"), paid({{"orderid", "A-1301"}}),
+       ""},
+      {"a typo in a short value", is("orderid", "o-1"), paid({{"orderid", "o1-"}}), ""},
+      {"a typo in a value of 257 bytes", is("orderid", std::string(256, 'a')),
+       paid({{"orderid", std::string(257, 'a')}}), ""},
+      {"zeros rather than a typo", is("orderid", "1031"), paid({{"orderid", "01031"}}), "zeros"},
+      {"a space rather than a typo", is("orderid", "1031"), paid({{"orderid", "1031 "}}), "space"},
       {"a long value", is("orderid", "b"), paid({{"orderid", long_text}}), ""},
   };
   for (const Row& row : rows) EXPECT_EQ(hint_of(row.predicate, row.event), row.hint) << row.what;
@@ -132,6 +149,9 @@ TEST(Hints, AreSentencesThatNameTheAttribute) {
             "the pattern matches inside the value, but `^` or `$` ties it to the begin or the end");
   EXPECT_EQ(sentence_of({Hint::Kind::kAttribute, "subject"}, "orderid"),
             "the attribute `subject` has a value that fits");
+  EXPECT_EQ(sentence_of({Hint::Kind::kTypo, ""}, "orderid"),
+            "the two differ in one typo only: two neighbouring characters are transposed, or one "
+            "character is missing or too many");
 }
 
 TEST(Hints, HaveNames) {
@@ -141,6 +161,7 @@ TEST(Hints, HaveNames) {
   EXPECT_EQ(to_string(Hint::Kind::kInData), "data");
   EXPECT_EQ(to_string(Hint::Kind::kAnchored), "anchored");
   EXPECT_EQ(to_string(Hint::Kind::kAttribute), "attribute");
+  EXPECT_EQ(to_string(Hint::Kind::kTypo), "typo");
 }
 
 }  // namespace
