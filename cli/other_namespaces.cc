@@ -43,11 +43,11 @@ std::vector<std::string> find_in_other_namespaces(Session& session, const ApiCal
   return found;
 }
 
-std::string other_namespaces_text(const std::vector<std::string>& names) {
+std::string other_namespaces_text(const std::vector<std::string>& names, std::string_view what) {
   std::string text;
   for (const std::string& name : names) {
-    const std::string_view before = text.empty() ? "; other namespaces have some: " : ", ";
-    text += fmt::format("{}{} (-n {})", before, name, name);
+    text += text.empty() ? fmt::format("; other namespaces have {}: ", what) : ", ";
+    text += fmt::format("{} (-n {})", name, name);
   }
   return text;
 }

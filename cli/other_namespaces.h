@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/client.h"
@@ -15,6 +16,8 @@ namespace millrace {
 std::vector<std::string> find_in_other_namespaces(Session& session, const ApiCall& call);
 
 /// `; other namespaces have some: billing (-n billing)`, about these names; empty: there are none.
-std::string other_namespaces_text(const std::vector<std::string>& names);
+/// `what`: what they have.
+std::string other_namespaces_text(const std::vector<std::string>& names,
+                                  std::string_view what = "some");
 
 }  // namespace millrace

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -126,6 +127,10 @@ TEST_F(ListVerbs, ShowsWhatATextNames) {
   expect_outputs({
       {{"find", "order"}, "KIND      ID     IS\nworkflow  order  revision 1\n"},
       {{"find", "a b", "-o", "name"}, "a b\n"},
+      {{"find", "18", "-n", "default"},
+       "KIND   ID  IS\n"
+       "event  18  paid of bank.eu, 2021-09-01T12:00:01.000Z; see `millrace -n default event why "
+       "18`\n"},
   });
   EXPECT_EQ(run({"find", "nothing"}).code, 3);
   EXPECT_EQ(run({"find"}).code, 2);
@@ -145,7 +150,6 @@ TEST_F(ListVerbs, SayOfAnEmptyTableWhichNamespacesHaveSome) {
       {{"overview"}, "instances"},
       {{"instance", "count"}, "instances"},
       {{"instance", "count", "--status", "failed"}, "such instances"},
-      {{"find", "order"}, "such instances, workflows, events or dead letters"},
   };
   for (const Row& row : rows) {
     std::vector<std::string> arguments = {"-n", "empty"};
@@ -167,14 +171,31 @@ TEST_F(ListVerbs, SayOfAnEmptyTableHowToGetTheFirstItem) {
   EXPECT_EQ(run({"-n", "empty", "next"}).err, "no timers in namespace empty\n");
 }
 
-TEST_F(ListVerbs, SayThatFindHasNotLookedAtAllEvents) {
-  const std::string none =
-      "no such instances, workflows, events or dead letters in namespace default\n";
-  EXPECT_EQ(run({"find", "nothing"}).err, none);
+TEST_F(ListVerbs, SayWhereFindHasLookedAndForWhat) {
+  const auto expected = [](const std::string& ns, const std::string& others) {
+    return fmt::format(
+        "no such instances, workflows, events or dead letters in namespace {0}{1}\n"
+        "`find` looks for the beginning of the id of an instance or a workflow, for an idempotency "
+        "key, for the sequence or the id of an event, and for the id, the reason or the event id "
+        "of a dead letter; a value of an attribute or of a correlation is found by `millrace -n "
+        "{0} event list --attr NAME=VALUE`, `millrace -n {0} instance list --correlation VALUE` "
+        "and `millrace -n {0} group list`\n",
+        ns, others);
+  };
+  EXPECT_EQ(run({"find", "nothing"}).err, expected("default", ""));
   EXPECT_EQ(run({"find", "older"}).err,
-            none +
+            expected("default", "") +
                 "not all events and dead letters were looked at: `millrace -n default event list "
                 "--id older` also finds older events\n");
+  ASSERT_EQ(run({"namespace", "create", "empty"}).code, 0);
+  EXPECT_EQ(run({"-n", "empty", "find", "order"}).err,
+            expected("empty", "; other namespaces have some: default (-n default)"));
+  const std::string instances = "; other namespaces have instances: default (-n default)";
+  EXPECT_EQ(run({"-n", "empty", "find", "nothing"}).err, expected("empty", instances));
+  const CommandOutput json = run({"-n", "empty", "find", "nothing", "-o", "json"});
+  EXPECT_EQ(json.code, 3);
+  EXPECT_EQ(json.err, expected("empty", instances));
+  EXPECT_EQ(Json::parse(json.out)["items"], Json::array());
 }
 
 }  // namespace

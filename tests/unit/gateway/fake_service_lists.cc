@@ -43,6 +43,9 @@ Result<Json> FakeService::find(std::string_view ns, std::string_view text) {
   if (text == "event.time") {
     items.push_back(
         {{"kind", "deadLetter"}, {"id", "12"}, {"label", "event.time, 2021-09-01T12:00:00.000Z"}});
+  } else if (text == "18") {
+    items.push_back(
+        {{"kind", "event"}, {"id", "18"}, {"label", "paid of bank.eu, 2021-09-01T12:00:01.000Z"}});
   } else if (text != "nothing" && text != "older" && ns != kEmptyNamespace) {
     items.push_back({{"kind", "workflow"}, {"id", text}, {"label", "revision 1"}});
   }
