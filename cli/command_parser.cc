@@ -109,6 +109,25 @@ Verb CommandParser::globals() { return Verb(*app_); }
 
 CommandGroup CommandParser::commands() { return {*app_, chosen_}; }
 
+/// How many of the next arguments are values of a global option, as it stands before a verb.
+size_t CommandParser::values_of(const std::string& option) const {
+  const CLI::Option* const known = app_->get_option_no_throw(option);
+  return known != nullptr && known->get_expected_min() > 0 ? 1 : 0;
+}
+
+/// Writes `help event why` as `event why --help`.
+void CommandParser::replace_help(std::vector<std::string>& arguments) const {
+  size_t first = 0;
+  while (first < arguments.size() && arguments[first].starts_with('-')) {
+    first += 1 + values_of(arguments[first]);
+  }
+  if (first >= arguments.size() || arguments[first] != "help") return;
+  arguments.erase(arguments.begin() + static_cast<ptrdiff_t>(first));
+  const bool has_option =
+      std::find(arguments.begin(), arguments.end(), "--help") != arguments.end();
+  if (!has_option) arguments.emplace_back("--help");
+}
+
 /// Checks the noun and the verb; returns the error text if one of them is wrong. CLI11 would check
 /// them only after `--help`, and its error does not name the unknown word.
 std::optional<std::string> CommandParser::wrong_verb(
@@ -120,8 +139,7 @@ std::optional<std::string> CommandParser::wrong_verb(
     const std::string& word = arguments[i];
     if (word.starts_with('-')) {
       wants_help = wants_help || word == "--help" || word == "-h" || word == "--version";
-      const CLI::Option* const option = app_->get_option_no_throw(word);
-      if (option != nullptr && option->get_expected_min() > 0) ++i;  // skips the option's value
+      i += values_of(word);
       continue;
     }
     const auto found =
@@ -139,6 +157,7 @@ std::optional<std::string> CommandParser::wrong_verb(
 }
 
 Ended CommandParser::run(std::vector<std::string> arguments, std::ostream& out) {
+  replace_help(arguments);
   if (const std::optional<std::string> wrong = wrong_verb(arguments)) return wrong_usage(*wrong);
   try {
     std::reverse(arguments.begin(), arguments.end());

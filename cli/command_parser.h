@@ -3,6 +3,7 @@
 // Its source file is the only one that includes CLI11. For one thread only.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -90,10 +91,13 @@ class CommandParser {
   CommandGroup commands();
 
   /// Parses the arguments, which do not contain the program's name, and runs the verb that they
-  /// name. Writes help to `out`. Exit kUsage, `cli.usage`: the arguments do not match the grammar.
+  /// name; `help` before a verb means `--help` after it. Writes help to `out`. Exit kUsage,
+  /// `cli.usage`: the arguments do not match the grammar.
   Ended run(std::vector<std::string> arguments, std::ostream& out);
 
  private:
+  size_t values_of(const std::string& option) const;
+  void replace_help(std::vector<std::string>& arguments) const;
   std::optional<std::string> wrong_verb(const std::vector<std::string>& arguments) const;
 
   std::unique_ptr<CLI::App> app_;

@@ -148,6 +148,30 @@ TEST_F(CommandLineTest, NamesAnUnknownCommand) {
   }
 }
 
+TEST_F(CommandLineTest, TakesTheWordHelpForTheOption) {
+  struct Row {
+    std::vector<std::string> arguments;
+    std::vector<std::string> same_as;
+  };
+  const Row rows[] = {
+      {{"help"}, {"--help"}},
+      {{"help", "--help"}, {"--help"}},
+      {{"help", "find"}, {"find", "--help"}},
+      {{"help", "instance"}, {"instance", "--help"}},
+      {{"help", "event", "why"}, {"event", "why", "--help"}},
+      {{"-n", "shop", "help", "find"}, {"find", "--help"}},
+      {{"help", "bogus"}, {"bogus", "--help"}},
+  };
+  for (const Row& row : rows) {
+    const CommandOutput printed = run(row.arguments);
+    const CommandOutput expected = run(row.same_as);
+    EXPECT_EQ(printed.code, expected.code) << row.arguments.back();
+    EXPECT_EQ(printed.out, expected.out) << row.arguments.back();
+    EXPECT_EQ(printed.err, expected.err) << row.arguments.back();
+  }
+  EXPECT_EQ(run({"find", "help"}).out, "KIND      ID    IS\nworkflow  help  revision 1\n");
+}
+
 TEST_F(CommandLineTest, SaysInItsHelpWhereAnEventIsExplained) {
   EXPECT_NE(run({"--help"}).out.find("Publish CloudEvents; see what became of them, and why"),
             std::string::npos);
