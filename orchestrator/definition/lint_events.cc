@@ -98,11 +98,24 @@ void check_correlate(const Node& document, Findings& findings) {
   }
 }
 
+/// Finds a start whose incomplete groups stay without limit. With one entry no event waits.
+void check_lifespan(const Node& document, Findings& findings) {
+  const Node* const start = value_of(document, "start");
+  const Node* const type = start == nullptr ? nullptr : value_of(*start, "type");
+  if (type == nullptr || (type->text != "eventsAnd" && type->text != "eventAnd")) return;
+  if (items_of(*start, "events").size() < 2 || value_of(*start, "lifespan") != nullptr) return;
+  findings.note("lint.group_unbounded", "start.type", type->at,
+                "without `lifespan`, events wait without limit in a group that never becomes "
+                "complete",
+                "write how long an event waits for the others, such as `lifespan: P1D`");
+}
+
 }  // namespace
 
 void lint_events(const Node& document, Findings& findings) {
   check_types(document, findings);
   check_correlate(document, findings);
+  check_lifespan(document, findings);
 }
 
 }  // namespace millrace

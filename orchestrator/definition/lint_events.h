@@ -6,8 +6,8 @@
 
 namespace millrace {
 
-/// Adds `lint.literal_type`, and `lint.never_starts` for a `correlate` whose groups can never be
-/// complete.
+/// Adds `lint.literal_type`, `lint.never_starts` for a `correlate` whose groups can never be
+/// complete, and `lint.group_unbounded`.
 void lint_events(const Node& document, Findings& findings);
 
 }  // namespace millrace
