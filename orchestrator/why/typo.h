@@ -1,5 +1,6 @@
-// Typos: two values that differ in one slip of a finger. A replaced character is none: `A-1043` and
-// `A-1044` are different orders. Characters are those of UTF-8. Pure.
+// Typos: two values that differ in two transposed characters, or in one character more. A replaced
+// character is no typo: `A-1043` and `A-1044` are different orders. Characters are those of UTF-8.
+// Pure.
 #pragma once
 
 #include <cstddef>
