@@ -10,11 +10,20 @@
 #include "cli/app.h"
 #include "gateway/http_server.h"
 #include "gateway/routes.h"
+#include "tests/support/answer_check.h"
+#include "tests/support/answer_forwarder.h"
 #include "tests/unit/gateway/fake_service.h"
 #include "tests/unit/gateway/patient_limits.h"
 
 namespace millrace {
 namespace {
+
+/// Holds an answer against the OpenAPI document. Only one forwarder calls this at a time.
+std::string fault_of_seen_answer(std::string_view method, std::string_view target,
+                                 const HttpReply& reply) {
+  static AnswerCheck check(api_document());
+  return check.fault_of(method, target, reply);
+}
 
 Loaded load(std::string_view text) { return FakeService().load_definition(text, ""); }
 
@@ -76,13 +85,22 @@ void CliTest::SetUp() {
       service_);
   ASSERT_TRUE(started) << started.error().message;
   server_ = std::move(*started);
-  env_["MILLRACE_URL"] = fmt::format("http://127.0.0.1:{}", server_->port());
+  use_server();
   std::string folder = (std::filesystem::temp_directory_path() / "millrace-cli-XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
   folder_ = folder;
 }
 
-void CliTest::TearDown() { std::filesystem::remove_all(folder_); }
+void CliTest::TearDown() {
+  forwarder_.reset();
+  std::filesystem::remove_all(folder_);
+}
+
+void CliTest::use_server() {
+  forwarder_.reset();
+  forwarder_ = std::make_unique<AnswerForwarder>(server_->port(), fault_of_seen_answer);
+  env_["MILLRACE_URL"] = forwarder_->url();
+}
 
 CommandOutput CliTest::run(std::vector<std::string> arguments, const std::string& input) {
   std::istringstream in(input);
@@ -136,7 +154,7 @@ void CliTest::ask_for_token(const std::string& token) {
   server_ = *HttpServer::start(
       {.listen = "127.0.0.1:0", .token = BearerToken(token), .transport = patient_limits()},
       service_);
-  env_["MILLRACE_URL"] = fmt::format("http://127.0.0.1:{}", server_->port());
+  use_server();
 }
 
 void CliTest::stop_gateway() { server_.reset(); }

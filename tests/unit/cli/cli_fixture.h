@@ -1,5 +1,6 @@
 // CliTest: runs command lines against a gateway whose service is in memory (FakeService), and
-// returns their output and exit codes. Functions that record their options replace the verbs
+// returns their output and exit codes. Each answer of the gateway is held against the OpenAPI
+// document. Functions that record their options replace the verbs
 // `serve`, `dev`, `test`, `verify`, `backup`, `restore`, `store info` and `store compact`.
 #pragma once
 
@@ -18,6 +19,7 @@
 
 namespace millrace {
 
+class AnswerForwarder;
 class FakeService;
 class HttpServer;
 
@@ -60,6 +62,7 @@ class CliTest : public testing::Test {
   FakeService& service_;
   HeldPort port_;  ///< of the gateway; after stop_gateway() no other process listens on it
   std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<AnswerForwarder> forwarder_;  ///< to server_, for the command line
   std::filesystem::path folder_;
   std::map<std::string, std::string> env_;
   bool terminal_ = true;
@@ -79,6 +82,9 @@ class CliTest : public testing::Test {
   static inline CompactOptions compacted_;
 
  private:
+  /// Connects the command line to server_.
+  void use_server();
+
   static int serve(const ServeOptions& options);
   static int dev(const DevOptions& options);
   static Ended test(Console& console, const TestOptions& options);
