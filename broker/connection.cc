@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <condition_variable>
 #include <iterator>
 #include <map>
@@ -24,6 +23,7 @@
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
 #include "broker/round_trip.h"
+#include "os/permission.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -47,18 +47,15 @@ bool is_violation(std::string_view complaint) {
 }  // namespace
 
 struct Connection::Impl {
-  using SteadyTime = std::chrono::steady_clock::time_point;
-
   explicit Impl(ConnectionSettings given)
-      : settings(std::move(given)),
-        allowed_until(settings.guarded ? SteadyTime::min() : SteadyTime::max()) {}
+      : settings(std::move(given)), permission(settings.guarded) {}
 
   const ConnectionSettings settings;
 
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
   bool connected = false;  ///< to a NATS server, whether or not its use is allowed
-  std::atomic<SteadyTime> allowed_until;
+  Permission permission;
   bool closed = false;  ///< nats.c has closed `handle` and makes no more callbacks
   bool stopping = false;
   std::string complaint;
@@ -89,7 +86,6 @@ struct Connection::Impl {
   int64_t request_millis(std::optional<Duration> at_most) const {
     return at_most.value_or(settings.request_timeout).count();
   }
-  bool allowed() const { return std::chrono::steady_clock::now() < allowed_until.load(); }
   bool is_connected() const {
     const std::lock_guard lock(mutex);
     return connected;
@@ -233,7 +229,7 @@ void Connection::Impl::set_connected(bool now) {
     }
     changed.notify_all();
   }
-  if (now && !allowed()) return;
+  if (now && !permission.is_valid()) return;
   notify(now ? LinkChange::kConnected : LinkChange::kDisconnected);
 }
 
@@ -263,7 +259,7 @@ Status Connection::Impl::check_usable(std::string_view doing) const {
   if (!is_connected()) {
     return fail("broker.unreachable", fmt::format("{}: {}", doing, why_disconnected()));
   }
-  if (!allowed()) {
+  if (!permission.is_valid()) {
     return fail("broker.unreachable",
                 fmt::format("{}: this process does not own the streams", doing));
   }
@@ -310,16 +306,15 @@ Connection::~Connection() {
   impl_->changed.wait(lock, [this] { return impl_->closed; });
 }
 
-bool Connection::connected() const { return impl_->is_connected() && impl_->allowed(); }
+bool Connection::connected() const { return impl_->is_connected() && impl_->permission.is_valid(); }
 
-void Connection::allow_until(std::chrono::steady_clock::time_point until) {
-  const bool was_allowed = impl_->allowed();
-  impl_->allowed_until = until;
-  if (!was_allowed && connected()) impl_->notify(LinkChange::kConnected);
+void Connection::allow_until(Permission::Time until, std::optional<Permission::Time> asked) {
+  const bool is_new = impl_->permission.allow_until(until, asked);
+  if (is_new && connected()) impl_->notify(LinkChange::kConnected);
 }
 
 void Connection::forbid() {
-  impl_->allowed_until = Impl::SteadyTime::min();
+  impl_->permission.forbid();
   if (impl_->is_connected()) impl_->notify(LinkChange::kDisconnected);
 }
 

@@ -3,7 +3,6 @@
 // of nats.c and must return at once.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
+#include "os/permission.h"
 
 // Types of nats.h, under the names that nats.h gives them. Only sources of broker/ include nats.h.
 // NOLINTBEGIN(bugprone-reserved-identifier)
@@ -80,7 +80,8 @@ class Connection {
 
   /// Allows the use of a guarded connection until this time of the steady clock. Each call replaces
   /// the time of the previous call. If the use was not allowed before, watchers get kConnected.
-  void allow_until(std::chrono::steady_clock::time_point until);
+  /// `asked`: when the request was sent whose answer allows it (Permission::allow_until).
+  void allow_until(Permission::Time until, std::optional<Permission::Time> asked = std::nullopt);
   /// Ends the permission of allow_until(). Watchers get kDisconnected.
   void forbid();
 
