@@ -50,9 +50,14 @@ bool is_token(std::string_view text) {
 }  // namespace
 
 Json encode(const OwnerRecord& record) {
-  return {{"store", record.store},     {"process", record.process}, {"folder", record.folder},
-          {"host", record.host},       {"pid", record.pid},         {"started", record.started},
-          {"address", record.address}, {"ended", record.ended}};
+  Json json = {{"store", record.store},     {"process", record.process},
+               {"folder", record.folder},   {"host", record.host},
+               {"pid", record.pid},         {"started", record.started},
+               {"address", record.address}, {"ended", record.ended}};
+  if (record.cluster.empty()) return json;
+  json["cluster"] = record.cluster;
+  json["epoch"] = record.epoch;
+  return json;
 }
 
 std::optional<OwnerRecord> decode_owner(std::string_view json) {
@@ -65,7 +70,9 @@ std::optional<OwnerRecord> decode_owner(std::string_view json) {
                      .pid = integer_field(*read, "pid"),
                      .started = text_field(*read, "started"),
                      .address = text_field(*read, "address"),
-                     .ended = field(*read, "ended") == true};
+                     .ended = field(*read, "ended") == true,
+                     .cluster = text_field(*read, "cluster"),
+                     .epoch = count_field(*read, "epoch")};
   if (!is_token(record.process)) return std::nullopt;
   return record;
 }
@@ -78,9 +85,14 @@ std::string describe(const OwnerRecord& record) {
 OwnerStep next_step(const std::optional<StoredOwner>& found, const OwnerRecord& self,
                     uint64_t claimed) {
   if (!found) return OwnerStep::kClaim;
-  if (found->record.process == self.process) return OwnerStep::kOwned;
-  if (claimed > 0 && found->sequence >= claimed) return OwnerStep::kLost;
-  return found->record.ended ? OwnerStep::kClaim : OwnerStep::kAsk;
+  const OwnerRecord& owner = found->record;
+  if (owner.process == self.process) return OwnerStep::kOwned;
+  const bool is_replaced = claimed > 0 && found->sequence >= claimed;
+  if (!self.cluster.empty() && owner.cluster == self.cluster) {
+    return is_replaced && owner.epoch >= self.epoch ? OwnerStep::kDeposed : OwnerStep::kReplace;
+  }
+  if (is_replaced) return OwnerStep::kLost;
+  return owner.ended ? OwnerStep::kClaim : OwnerStep::kAsk;
 }
 
 StreamSettings owner_stream(const StreamOptions& options) {
@@ -165,10 +177,24 @@ Status StreamOwner::check_owner() {
       owned(asked_at);
       return {};
     case OwnerStep::kLost:
-      lose(fmt::format(
-          "the streams under \"{}\" were taken over by {}, because this process did not answer, or "
-          "because that process was started with --take-over; this process stops",
-          settings_.streams.prefix, describe(found->record)));
+      lose(kOwnerError,
+           fmt::format(
+               "the streams under \"{}\" were taken over by {}, because this process did not "
+               "answer, or because that process was started with --take-over; this process "
+               "stops",
+               settings_.streams.prefix, describe(found->record)));
+      return {};
+    case OwnerStep::kDeposed:
+      lose(
+          kDeposedError,
+          fmt::format("another node of the cluster \"{}\" is the active and owns the streams under "
+                      "\"{}\": {}; this node becomes a standby",
+                      settings_.self.cluster, settings_.streams.prefix, describe(found->record)));
+      return {};
+    case OwnerStep::kReplace:
+      if (claimed_ == 0) return claim(last);
+      claimed_ = 0;
+      soon_ = true;
       return {};
     case OwnerStep::kClaim:
       break;
@@ -176,11 +202,11 @@ Status StreamOwner::check_owner() {
       if (settings_.take_over && claimed_ == 0) return replace(last);
       const Found owner = TRY(find_out(found->record));
       if (owner == Found::kAlive) {
-        lose(
-            fmt::format("the streams under \"{}\" belong to {}; that process answers, so this "
-                        "process does not start: stop that process, or give one of them its own "
-                        "--stream-prefix, or start this process with --take-over",
-                        settings_.streams.prefix, describe(found->record)));
+        lose(kOwnerError,
+             fmt::format("the streams under \"{}\" belong to {}; that process answers, so this "
+                         "process does not start: stop that process, or give one of them its own "
+                         "--stream-prefix, or start this process with --take-over",
+                         settings_.streams.prefix, describe(found->record)));
         return {};
       }
       if (owner == Found::kSilent && claimed_ == 0) return replace(last);
@@ -318,7 +344,7 @@ void StreamOwner::on_message(natsMsg* message) {
 
 void StreamOwner::owned(Time asked_at) {
   const Time until = asked_at + settings_.patience * 8 / 10;
-  for (Connection* const guarded : settings_.guarded) guarded->allow_until(until);
+  for (Connection* const guarded : settings_.guarded) guarded->allow_until(until, asked_at);
   const bool in_time = steady_clock::now() < until;
   {
     const std::lock_guard lock(mutex_);
@@ -333,11 +359,11 @@ void StreamOwner::owned(Time asked_at) {
   settings_.on_owned();
 }
 
-void StreamOwner::lose(std::string message) {
+void StreamOwner::lose(std::string_view code, std::string message) {
   for (Connection* const guarded : settings_.guarded) guarded->forbid();
   questions_.reset();
   claimed_ = 0;
-  const Error error{std::string(kOwnerError), std::move(message)};
+  const Error error{std::string(code), std::move(message)};
   {
     const std::lock_guard lock(mutex_);
     lost_ = true;
@@ -387,6 +413,11 @@ Status StreamOwner::wait_until_decided(Duration without_broker) const {
 Status StreamOwner::health() const {
   const std::lock_guard lock(mutex_);
   return health_;
+}
+
+bool StreamOwner::is_lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
 }
 
 }  // namespace millrace

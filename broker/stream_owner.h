@@ -2,7 +2,9 @@
 // time may use the streams, because otherwise they would take the results of each other's tasks. A
 // message in the stream `<PREFIX>_OWNER` names the owner. Processes write that message by
 // compare-and-set on the sequence of the previous message. A new process asks the named owner; an
-// owner that answers keeps the streams. The clocks of two processes are never compared.
+// owner that answers keeps the streams. The clocks of two processes are never compared. In a
+// cluster the log decides which node is the active (cluster/node_role.h), and the owner message
+// follows: the active replaces the message of another node at once.
 #pragma once
 
 #include <chrono>
@@ -33,17 +35,21 @@ class Listening;
 
 /// The error code of a process that may not use the streams because another process owns them.
 inline constexpr std::string_view kOwnerError = "broker.owner";
+/// The error code of a node of a cluster of which another node is the active.
+inline constexpr std::string_view kDeposedError = "log.deposed";
 
 /// The owner message: describes a process.
 struct OwnerRecord {
   std::string store;    ///< the id of the process's store
   std::string process;  ///< a random id; a new one at each start
-  std::string folder;   ///< Environment::mark(): differs between a store's folder and a copy of it
+  std::string folder;  ///< StoreIdentity::folder: differs between a store's folder and a copy of it
   std::string host;
   int64_t pid = 0;
   std::string started;  ///< the start time, RFC 3339
   std::string address;  ///< the process's address for HTTP
   bool ended = false;   ///< the process has ended and does not own the streams any more
+  std::string cluster;  ///< the cluster of which the process is the active; empty: none
+  uint64_t epoch = 0;   ///< of the process in its cluster; 0: it is in no cluster
 
   bool operator==(const OwnerRecord&) const = default;
 };
@@ -56,10 +62,12 @@ std::string describe(const OwnerRecord& record);
 
 /// The action that the newest owner message requires. Pure.
 enum class OwnerStep {
-  kOwned,  ///< this process owns the streams
-  kClaim,  ///< there is no owner: publish our message
-  kAsk,    ///< ask the named process
-  kLost,   ///< another process has replaced our message
+  kOwned,    ///< this process owns the streams
+  kClaim,    ///< there is no owner: publish our message
+  kAsk,      ///< ask the named process
+  kReplace,  ///< publish our message at once, although the named process may run
+  kLost,     ///< another process has replaced our message
+  kDeposed,  ///< another node of our cluster has replaced our message
 };
 struct StoredOwner {
   OwnerRecord record;
@@ -67,7 +75,8 @@ struct StoredOwner {
 };
 /// `found`: the newest message of the stream; `self`: this process; `claimed`: the sequence of our
 /// message, or 0 if there was none. If the newest message is older than ours, the broker has lost
-/// ours.
+/// ours. A message of our cluster with a lower epoch than ours is of a former active that has not
+/// noticed yet that it is deposed.
 OwnerStep next_step(const std::optional<StoredOwner>& found, const OwnerRecord& self,
                     uint64_t claimed);
 
@@ -79,11 +88,13 @@ struct OwnerSettings {
   StreamOptions streams;
   OwnerRecord self;
   bool take_over = false;  ///< take the streams even from a process that answers
-  /// Connections that count as connected only while this process owns the streams (`guarded`).
+  /// Connections that count as connected only while this process owns the streams (`guarded`). In a
+  /// cluster none: the role of the node decides (NodeRole::may_serve).
   std::vector<Connection*> guarded;
   /// Called once, on a thread of the StreamOwner, when this process owns the streams.
   std::function<void()> on_owned = [] {};
-  /// Called once, on a thread of the StreamOwner, when another process owns the streams.
+  /// Called once, on a thread of the StreamOwner, when another process owns the streams. Errors:
+  /// `broker.owner`; `log.deposed`, that process is a node of the same cluster.
   std::function<void(const Error&)> on_lost = [](const Error&) {};
   /// An owner that does not answer for this time is replaced. An owner with no subscriber on its
   /// subject is replaced after three times this time.
@@ -107,13 +118,16 @@ class StreamOwner {
   void start();
 
   /// Waits until this process owns the streams. The result is also ok if the owner cannot be known
-  /// yet, because there was no broker for `without_broker`, or the broker did not answer. Error
-  /// `broker.owner` names the owner.
+  /// yet, because there was no broker for `without_broker`, or the broker did not answer. The
+  /// errors `broker.owner` and `log.deposed` name the owner.
   Status wait_until_decided(Duration without_broker) const;
 
-  /// Ok while this process owns the streams. Errors: `broker.owner`, `broker.unreachable` (the
-  /// owner is not known).
+  /// Ok while this process owns the streams. Errors: `broker.owner`, `log.deposed`,
+  /// `broker.unreachable` (the owner is not known).
   Status health() const;
+
+  /// Whether the streams belong to another process, for good.
+  bool is_lost() const;
 
  private:
   /// The result of one question; kNoSubscriber: the subject has no subscriber.
@@ -137,7 +151,7 @@ class StreamOwner {
   void on_message(__natsMsg* message);
   void give_back();
   void owned(Time asked_at);
-  void lose(std::string message);
+  void lose(std::string_view code, std::string message);
   bool listen();
   bool pause(Duration time);
 

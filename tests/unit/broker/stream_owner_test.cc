@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,9 +26,18 @@ OwnerRecord record(char process, const std::string& store = "0a", const std::str
           .address = "127.0.0.1:1"};
 }
 
+/// The owner record of a node of that cluster. The nodes of a cluster share store and folder.
+OwnerRecord node(char process, uint64_t epoch, const std::string& cluster = "shop") {
+  OwnerRecord node = record(process, "0c", "cluster " + cluster);
+  node.cluster = cluster;
+  node.epoch = epoch;
+  return node;
+}
+
 TEST(StreamOwner, ReadsTheRecordThatItWrote) {
   OwnerRecord one = record('a');
   EXPECT_EQ(decode_owner(dump_json(encode(one))), one);
+  EXPECT_EQ(decode_owner(dump_json(encode(node('a', 7)))), node('a', 7));
   one.ended = true;
   EXPECT_EQ(decode_owner(dump_json(encode(one))), one);
   for (const char* const bad :
@@ -56,6 +66,51 @@ TEST(StreamOwner, DerivesItsNextStepFromTheNewestRecordAndItsOwnRecord) {
   EXPECT_EQ(next_step(std::nullopt, self, 4), OwnerStep::kClaim) << "the stream was deleted";
 }
 
+TEST(StreamOwner, ReadsARecordWithoutAClusterAsThatOfAProcessInNoCluster) {
+  const Json written = encode(record('a'));
+  EXPECT_FALSE(written.contains("cluster"));
+  EXPECT_FALSE(written.contains("epoch"));
+  const std::optional<OwnerRecord> read = decode_owner(R"({"process": "aa", "cluster": 7})");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->cluster, "");
+  EXPECT_EQ(read->epoch, 0U);
+}
+
+struct StepInCluster {
+  const char* what;
+  OwnerRecord found;
+  uint64_t sequence;
+  uint64_t claimed;
+  OwnerStep step;
+};
+
+TEST(StreamOwner, LetsTheLogOfItsClusterDecideBetweenItsNodes) {
+  const OwnerRecord self = node('a', 5);
+  OwnerRecord ended = node('b', 4);
+  ended.ended = true;
+  const std::vector<StepInCluster> rows = {
+      {"a former active", node('b', 4), 3, 0, OwnerStep::kReplace},
+      {"a former active that has stopped", ended, 3, 0, OwnerStep::kReplace},
+      {"a node of a log that was founded again", node('b', 9), 3, 0, OwnerStep::kReplace},
+      {"its own record", self, 4, 4, OwnerStep::kOwned},
+      {"a later active", node('b', 6), 5, 4, OwnerStep::kDeposed},
+      {"another incarnation with the same epoch", node('b', 5), 5, 4, OwnerStep::kDeposed},
+      {"a former active that is late", node('b', 4), 5, 4, OwnerStep::kReplace},
+      {"the broker lost its own record", node('b', 4), 3, 4, OwnerStep::kReplace},
+      {"another cluster", node('b', 9, "stock"), 3, 0, OwnerStep::kAsk},
+      {"another cluster that took over", node('b', 9, "stock"), 5, 4, OwnerStep::kLost},
+      {"no cluster", record('b'), 3, 0, OwnerStep::kAsk},
+      {"no cluster, which took over", record('b'), 5, 4, OwnerStep::kLost},
+  };
+  for (const StepInCluster& row : rows) {
+    EXPECT_EQ(next_step(StoredOwner{row.found, row.sequence}, self, row.claimed), row.step)
+        << row.what;
+  }
+  EXPECT_EQ(next_step(std::nullopt, self, 0), OwnerStep::kClaim);
+  EXPECT_EQ(next_step(StoredOwner{self, 3}, record('b'), 0), OwnerStep::kAsk)
+      << "a process in no cluster finds the record of a node";
+}
+
 class StreamOwnerTest : public NatsFixture {
  protected:
   /// One process with its two connections and its StreamOwner.
@@ -64,7 +119,10 @@ class StreamOwnerTest : public NatsFixture {
         : connection(server.connect()), guarded(connect_guarded(server)) {
       settings.guarded = {guarded.get()};
       settings.on_owned = [this] { ++owned; };
-      settings.on_lost = [this](const Error&) { ++lost; };
+      settings.on_lost = [this](const Error& error) {
+        EXPECT_EQ(owner->health().error().code, error.code);
+        ++lost;
+      };
       owner.emplace(*connection, std::move(settings));
       owner->start();
     }
@@ -96,9 +154,9 @@ class StreamOwnerTest : public NatsFixture {
   static bool owns(const OwnerProcess& one) {
     return becomes_true([&] { return one.owned == 1; }) && one.owner->wait_until_decided({});
   }
-  static bool is_refused(const OwnerProcess& one) {
-    return becomes_true([&] { return one.lost == 1; }) &&
-           one.owner->health().error().code == "broker.owner";
+  static bool is_refused(const OwnerProcess& one, const char* code = "broker.owner") {
+    return becomes_true([&] { return one.lost == 1; }) && one.owner->is_lost() &&
+           one.owner->health().error().code == code;
   }
 
   /// Publishes the owner record of a process that does not run, and so cannot answer.
@@ -247,6 +305,36 @@ TEST_F(StreamOwnerTest, WaitsAfterPublishingItsRecordUntilTheFormerOwnerMustHave
   EXPECT_FALSE(one->guarded->connected());
   EXPECT_FALSE(two.guarded->connected());
   EXPECT_EQ(two.owned, 0);
+}
+
+TEST_F(StreamOwnerTest, ReplacesAnotherNodeOfItsClusterAtOnce) {
+  const auto one = start(node('a', 1));
+  ASSERT_TRUE(owns(*one));
+  const auto two = start(node('b', 2));
+  ASSERT_TRUE(owns(*two)) << "no answer and no pause is waited for, which would take an hour";
+  ASSERT_TRUE(is_refused(*one, "log.deposed"));
+  EXPECT_THAT(one->owner->wait_until_decided({}).error().message,
+              testing::AllOf(HasSubstr("another node of the cluster \"shop\" is the active"),
+                             HasSubstr("process 7 on host here")));
+  EXPECT_FALSE(two->owner->is_lost());
+}
+
+TEST_F(StreamOwnerTest, IsNotReplacedByAFormerActiveThatIsLate) {
+  const auto active = start(node('b', 2));
+  ASSERT_TRUE(owns(*active));
+  const auto late = start(node('a', 1));
+  ASSERT_TRUE(is_refused(*late, "log.deposed"));
+  EXPECT_TRUE(active->owner->health());
+  EXPECT_EQ(active->lost, 0);
+}
+
+TEST_F(StreamOwnerTest, DoesNotReplaceAProcessThatIsNotOfItsCluster) {
+  const auto one = start(node('a', 1));
+  ASSERT_TRUE(owns(*one));
+  for (const OwnerRecord& self : {node('b', 2, "stock"), record('c')}) {
+    EXPECT_TRUE(is_refused(*start(self)));
+  }
+  EXPECT_EQ(one->lost, 0);
 }
 
 TEST_F(StreamOwnerTest, OwnsOnlyTheStreamsOfItsPrefix) {
