@@ -73,6 +73,7 @@ TaskQueue::Impl::Impl(Connection& connection, TaskSink& sink, const TaskQueueSet
       connection, keeper_,
       TaskResults::Settings{.stream = results_stream_,
                             .process = settings.process,
+                            .epoch = settings.epoch,
                             .pull = settings.pull,
                             .most_unstored = settings.most_unstored,
                             .most_unstored_bytes = settings.most_unstored_bytes},

@@ -32,10 +32,11 @@ struct DataFolder {
 
 struct TaskQueueSettings {
   StreamOptions streams;
-  std::string process;           ///< the owner's process (OwnerRecord); empty: no owner
-  DataFolder folder;             ///< for inherited tasks; empty: no task is inherited
-  PullSettings pull;             ///< for the consumer of answers
-  size_t most_unstored = 4'096;  ///< limit of answers that are reported but not stored yet
+  std::string process;            ///< the owner's process (OwnerRecord); empty: no owner
+  std::optional<uint64_t> epoch;  ///< of this node as the active of a cluster; nullopt: no cluster
+  DataFolder folder;              ///< for inherited tasks; empty: no task is inherited
+  PullSettings pull;              ///< for the consumer of answers
+  size_t most_unstored = 4'096;   ///< limit of answers that are reported but not stored yet
   /// No further answer is reported while so many bytes of answers are not stored yet.
   uint64_t most_unstored_bytes = uint64_t{32} << 20;
   Duration ack_timeout{5'000};  ///< after it, an unacknowledged task is sent again

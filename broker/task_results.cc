@@ -1,5 +1,8 @@
 #include "broker/task_results.h"
 
+#include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -9,6 +12,7 @@
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
 #include "broker/stored_message.h"
+#include "broker/stream_owner.h"
 #include "broker/task_message.h"
 #include "os/thread.h"
 
@@ -21,6 +25,18 @@ namespace {
 /// consumer.
 constexpr int kMostAnswerBreaks = 5;
 
+/// The epoch in the name of a consumer; nullopt: it is not that of an active of a cluster. The id
+/// of a process has more digits than an epoch.
+std::optional<uint64_t> epoch_in(std::string_view name) {
+  name.remove_prefix(std::min(name.size(), kResultsConsumer.size() + 1));
+  uint64_t epoch = 0;
+  const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), epoch);
+  if (name.empty() || failed != std::errc() || end != name.data() + name.size()) {
+    return std::nullopt;
+  }
+  return epoch;
+}
+
 uint64_t answer_bytes(const NatsMessage& answer) {
   uint64_t bytes = answer.data.size();
   for (const auto& [name, value] : answer.headers) bytes += name.size() + value.size();
@@ -28,6 +44,14 @@ uint64_t answer_bytes(const NatsMessage& answer) {
 }
 
 }  // namespace
+
+OtherConsumer judge_consumer(std::string_view name, std::optional<uint64_t> epoch) {
+  const bool is_ours =
+      name == kResultsConsumer || name.starts_with(fmt::format("{}-", kResultsConsumer));
+  if (!is_ours) return OtherConsumer::kKept;
+  const std::optional<uint64_t> other = epoch_in(name);
+  return epoch && other && *other > *epoch ? OtherConsumer::kYieldedTo : OtherConsumer::kDeleted;
+}
 
 /// The bytes of the answers that are reported and not stored yet. Any thread. An answer may be
 /// stored after the TaskResults is destroyed, so its callback shares this object.
@@ -118,9 +142,7 @@ void TaskResults::run() {
 
 Status TaskResults::open() {
   TRY(keeper_.ensure(settings_.stream));
-  const std::string name = settings_.process.empty()
-                               ? std::string(kResultsConsumer)
-                               : fmt::format("{}-{}", kResultsConsumer, settings_.process);
+  const std::string name = consumer_name();
   TRY(delete_others(name));
   std::unique_ptr<PullConsumer> consumer = TRY(PullConsumer::open_queue(
       connection_, settings_.stream, name, settings_.most_unstored, settings_.pull));
@@ -132,17 +154,36 @@ Status TaskResults::open() {
   return {};
 }
 
-/// A work queue allows one consumer, so the consumers of former processes are deleted.
+std::string TaskResults::consumer_name() const {
+  if (settings_.epoch) return fmt::format("{}-{}", kResultsConsumer, *settings_.epoch);
+  if (settings_.process.empty()) return std::string(kResultsConsumer);
+  return fmt::format("{}-{}", kResultsConsumer, settings_.process);
+}
+
+/// A work queue allows one consumer, so the consumers of former processes are deleted. Between the
+/// nodes of a cluster, the consumer of a higher epoch stays. A node that has listed the consumers
+/// before a later active created its own cannot create one beside it, and sees it at its next try.
 Status TaskResults::delete_others(const std::string& name) {
-  const Json found =
-      TRY(connection_.api("CONSUMER.NAMES." + settings_.stream.name, Json::object()));
+  const std::string& stream = settings_.stream.name;
+  const Json found = TRY(connection_.api("CONSUMER.NAMES." + stream, Json::object()));
   for (const Json& other : field(found, "consumers")) {
     const std::string consumer = other.is_string() ? other.get<std::string>() : "";
-    const bool is_ours =
-        consumer == kResultsConsumer || consumer.starts_with(fmt::format("{}-", kResultsConsumer));
-    if (!is_ours || consumer == name) continue;
-    const Result<Json> deleted = connection_.api(
-        fmt::format("CONSUMER.DELETE.{}.{}", settings_.stream.name, consumer), Json::object());
+    if (consumer == name) continue;
+    switch (judge_consumer(consumer, settings_.epoch)) {
+      case OtherConsumer::kKept:
+        continue;
+      case OtherConsumer::kYieldedTo:
+        return fail(
+            std::string(kDeposedError),
+            fmt::format("the consumer {} of stream {} is of a later epoch than {}, that of this "
+                        "node: another node of the cluster is the active; if the cluster was "
+                        "founded again, delete that consumer",
+                        consumer, stream, *settings_.epoch));
+      case OtherConsumer::kDeleted:
+        break;
+    }
+    const Result<Json> deleted =
+        connection_.api(fmt::format("CONSUMER.DELETE.{}.{}", stream, consumer), Json::object());
     if (!deleted && deleted.error().code != "broker.not_found") {
       return tl::unexpected(deleted.error());
     }

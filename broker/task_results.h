@@ -9,7 +9,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/result.h"
@@ -23,15 +25,26 @@
 namespace millrace {
 
 /// The name of our consumer for answers; if there is an owner, `-` and the owner's
-/// OwnerRecord::process follow. So a former owner that is still running cannot take the consumer of
-/// the present owner.
+/// OwnerRecord::process follow, and on the active of a cluster `-` and its epoch. So a former owner
+/// that is still running cannot take the consumer of the present owner.
 inline constexpr std::string_view kResultsConsumer = "millrace";
+
+/// What is done with another consumer of the stream, which allows one. Pure.
+enum class OtherConsumer {
+  kKept,       ///< not one of millrace; the broker then refuses ours
+  kDeleted,    ///< of a former process, or of a former epoch
+  kYieldedTo,  ///< of a later epoch of the cluster: this node is not the active any more
+};
+/// `name`: of that consumer. `epoch`: of this node in its cluster; nullopt: it is in none, and owns
+/// the streams.
+OtherConsumer judge_consumer(std::string_view name, std::optional<uint64_t> epoch);
 
 class TaskResults {
  public:
   struct Settings {
     StreamSettings stream;
-    std::string process;  ///< the owner's process; empty: no owner
+    std::string process;            ///< the owner's process; empty: no owner
+    std::optional<uint64_t> epoch;  ///< of the active of a cluster; nullopt: no cluster
     PullSettings pull;
     size_t most_unstored = 4'096;  ///< limit of answers that are reported but not stored yet
     /// No further answer is reported while so many bytes of answers are not stored yet.
@@ -61,6 +74,7 @@ class TaskResults {
 
   void run();
   Status open();
+  std::string consumer_name() const;
   Status delete_others(const std::string& name);
   void read();
   void hand_out(natsMsg* message, const DeliveryNumbers& numbers);
