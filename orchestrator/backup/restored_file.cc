@@ -104,11 +104,12 @@ Result<std::optional<RestoredStreams>> find_restored_streams(Environment& enviro
                                                              TimePoint now) {
   const std::filesystem::path& data = environment.folder();
   const Snapshot view = TRY(Snapshot::take(environment));
-  TRY(check_known_format(view));
+  const bool is_led = environment.is_led();
+  TRY(is_led ? check_known_numbers(view) : check_known_format(view));
   std::optional<RestoredStreams> streams = TRY(read_restored_file(data));
   const std::optional<StoreIdentity> known = TRY(read_store_identity(view));
   const std::string mark = TRY(environment.mark());
-  if (known && known->folder != mark) {
+  if (!is_led && known && known->folder != mark) {
     const Cursor cursor = TRY(read_cursor(view));
     RestoredStreams copied = restored_at(cursor);
     if (streams) copied.since = std::min(copied.since, streams->since);

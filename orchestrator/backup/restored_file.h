@@ -30,9 +30,10 @@ Status write_restored_file(const std::filesystem::path& data, const RestoredStre
 /// that is too long ago at the time `now`; then the file is removed. If the store is found in
 /// another folder than the one in which it was last opened, it is a copy, and a new record is
 /// written first. If the original store has a record, the new record begins at the earlier time of
-/// the two: messages from before the copy may still be made again. Call the function before
-/// identify() (identity.h). Errors: those of read_restored_file(), of write_restored_file() and of
-/// the store.
+/// the two: messages from before the copy may still be made again. A store that is
+/// led (Environment::lead()) lies in a folder of each node, and none of these is a copy in this
+/// sense. Call the function before identify() (identity.h). Errors: those of read_restored_file(),
+/// of write_restored_file() and of the store.
 Result<std::optional<RestoredStreams>> find_restored_streams(Environment& environment,
                                                              TimePoint now);
 

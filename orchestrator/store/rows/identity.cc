@@ -1,5 +1,7 @@
 #include "orchestrator/store/rows/identity.h"
 
+#include <fmt/format.h>
+
 #include "base/codec.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -42,17 +44,25 @@ void write_store_identity(Transaction& tx, const StoreIdentity& identity) {
   tx.put(Table::kMeta, kKey, encode(identity));
 }
 
+std::string cluster_mark(std::string_view cluster) { return fmt::format("cluster {}", cluster); }
+
 Result<StoreIdentity> identify(Environment& environment,
-                               const std::function<std::array<uint8_t, 16>()>& make_id) {
+                               const std::function<std::array<uint8_t, 16>()>& make_id,
+                               const std::optional<std::string>& mark) {
   Transaction tx(environment);
   TRY(check_format(tx));
-  const std::string mark = TRY(environment.mark());
+  StoreIdentity wanted;
+  if (mark) {
+    wanted.folder = *mark;
+  } else {
+    wanted.folder = TRY(environment.mark());
+  }
   const std::optional<StoreIdentity> known = TRY(read_store_identity(tx));
-  if (known && known->folder.compare(mark) == 0) return *known;
-  StoreIdentity made{.id = make_id(), .folder = mark};
-  write_store_identity(tx, made);
+  if (known && known->folder == wanted.folder) return *known;
+  wanted.id = make_id();
+  write_store_identity(tx, wanted);
   TRY(tx.commit(Limit::kPassed));
-  return made;
+  return wanted;
 }
 
 }  // namespace millrace

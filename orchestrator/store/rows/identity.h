@@ -1,6 +1,7 @@
 // The identity of a store: an id that the first open assigns, and a mark of the folder in which it
 // was last opened. A store that is found in another folder was copied, moved or restored. Such a
-// store gets a new id, because the original store may be in use.
+// store gets a new id, because the original store may be in use. The nodes of a cluster share one
+// store, so its row names the cluster in place of a folder, and all nodes have the same identity.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@ namespace millrace {
 
 struct StoreIdentity {
   std::array<uint8_t, 16> id{};
-  std::string folder;  ///< see Environment::mark()
+  std::string folder;  ///< Environment::mark(), or the mark of a cluster (cluster_mark)
 
   bool operator==(const StoreIdentity&) const = default;
 };
@@ -31,10 +32,16 @@ Result<std::optional<StoreIdentity>> read_store_identity(const View& view);
 
 void write_store_identity(Transaction& tx, const StoreIdentity& identity);
 
-/// Returns the identity of the store. If the store has no identity, or its identity names another
-/// folder, identify() writes a new identity with the id that `make_id` returns. Call it before any
-/// other Transaction. Errors: those of the store.
+/// What the store of that cluster has in place of the mark of a folder. It differs from the mark of
+/// each folder, so a store that enters or leaves a cluster gets a new identity.
+std::string cluster_mark(std::string_view cluster);
+
+/// Returns the identity of the store. If the store has no identity, or its identity has another
+/// mark than `mark`, identify() writes a new identity with the id that `make_id` returns. `mark`:
+/// that of a cluster; nullopt: Environment::mark(). Call it before any other Transaction; in a
+/// cluster, after Environment::lead(). Errors: those of the store.
 Result<StoreIdentity> identify(Environment& environment,
-                               const std::function<std::array<uint8_t, 16>()>& make_id);
+                               const std::function<std::array<uint8_t, 16>()>& make_id,
+                               const std::optional<std::string>& mark = std::nullopt);
 
 }  // namespace millrace

@@ -7,6 +7,7 @@
 #include "orchestrator/backup/restore.h"
 #include "tests/support/file_bytes.h"
 #include "tests/unit/backup/backup_fixture.h"
+#include "tests/unit/store/recording_log.h"
 
 namespace millrace {
 namespace {
@@ -48,6 +49,23 @@ TEST_F(RestoredFileTest, DoesNotExistInAStoreThatWasNeitherRestoredNorCopied) {
   EXPECT_EQ(start_on(folder.path() / "new"), std::nullopt);
   EXPECT_EQ(start_on(folder.path() / "new"), std::nullopt);
   EXPECT_FALSE(fs::exists(data() / "restored"));
+}
+
+TEST_F(RestoredFileTest, IsNotCreatedForAFolderOfAnotherNodeOfACluster) {
+  copy_data();
+  RecordingLog log;
+  const auto opened = Environment::open(copy(), {.key_file = key_file()}).value();
+  opened->lead(log);
+  EXPECT_EQ(find_restored_streams(*opened, kStamped).value(), std::nullopt);
+  EXPECT_TRUE(identify(
+      *opened, [] { return std::array<uint8_t, 16>{5}; }, cluster_mark("shop")));
+  EXPECT_EQ(find_restored_streams(*opened, kStamped).value(), std::nullopt)
+      << "also when the store has the position of a commit in the log";
+  EXPECT_EQ(log.appended.size(), 1U);
+  const RestoredStreams restored_before{.since = kStamped - std::chrono::hours(1)};
+  ASSERT_TRUE(write_restored_file(copy(), restored_before));
+  EXPECT_EQ(find_restored_streams(*opened, kStamped).value(), restored_before)
+      << "a restored store may enter a cluster";
 }
 
 TEST_F(RestoredFileTest, HasTheTimeOfTheCursorInARestoredStore) {

@@ -14,14 +14,17 @@ namespace fs = std::filesystem;
 class IdentityTest : public testing::Test {
  protected:
   /// The identity at the next start in that folder.
-  StoreIdentity open(const fs::path& path) {
+  StoreIdentity open(const fs::path& path, const std::optional<std::string>& mark = std::nullopt) {
     auto environment = Environment::open(path);
     EXPECT_TRUE(environment) << environment.error().message;
-    auto found = identify(**environment, [this] {
-      std::array<uint8_t, 16> id{};
-      id[0] = ++made_;
-      return id;
-    });
+    auto found = identify(
+        **environment,
+        [this] {
+          std::array<uint8_t, 16> id{};
+          id[0] = ++made_;
+          return id;
+        },
+        mark);
     EXPECT_TRUE(found) << found.error().message;
     return *found;
   }
@@ -52,6 +55,28 @@ TEST_F(IdentityTest, IsCreatedAgainInACopyOfTheFolder) {
   EXPECT_NE(copy.folder, first.folder);
   EXPECT_EQ(open(folder_.path() / "b"), copy);
   EXPECT_EQ(open(folder_.path() / "a"), first);
+}
+
+TEST_F(IdentityTest, IsTheSameOnAllNodesOfACluster) {
+  const std::string mark = cluster_mark("shop");
+  const StoreIdentity first = open(folder_.path() / "a", mark);
+  EXPECT_EQ(first.folder, "cluster shop");
+  fs::copy(folder_.path() / "a", folder_.path() / "b", fs::copy_options::recursive);
+  EXPECT_EQ(open(folder_.path() / "b", mark), first);
+  EXPECT_EQ(open(folder_.path() / "a", mark), first);
+  EXPECT_EQ(made_, 1);
+}
+
+TEST_F(IdentityTest, IsCreatedAgainWhenTheStoreEntersOrLeavesACluster) {
+  const fs::path path = folder_.path() / "a";
+  const StoreIdentity alone = open(path);
+  const StoreIdentity in_shop = open(path, cluster_mark("shop"));
+  const StoreIdentity in_stock = open(path, cluster_mark("stock"));
+  const StoreIdentity again = open(path);
+  EXPECT_EQ(in_shop.id[0], alone.id[0] + 1);
+  EXPECT_EQ(in_stock.id[0], in_shop.id[0] + 1);
+  EXPECT_EQ(again.id[0], in_stock.id[0] + 1);
+  EXPECT_EQ(again.folder, alone.folder);
 }
 
 TEST_F(IdentityTest, CanBeReadAndWritten) {
