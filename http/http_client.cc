@@ -1,6 +1,7 @@
 #include "http/http_client.h"
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <memory>
 #include <mutex>
@@ -13,9 +14,11 @@
 #include <curl/curl.h>
 
 #include "base/check.h"
+#include "http/held_timeouts.h"
 #include "http/http_transfer.h"
 #include "http/request_queue.h"
 #include "os/mailbox.h"
+#include "os/permission.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -23,6 +26,9 @@ namespace {
 
 /// How long the thread sleeps at most, in milliseconds, if nothing wakes it earlier.
 constexpr int kPollMs = 10'000;
+
+/// The same while requests of a guarded client wait that have a timeout.
+constexpr int kHeldPollMs = 100;
 
 Result<HttpAnswer> cancelled(std::string_view why) {
   return fail(std::string(kHttpCancelled), std::string(why));
@@ -38,6 +44,7 @@ class HttpClient::Impl {
  public:
   explicit Impl(HttpSettings settings)
       : settings_(std::move(settings)),
+        permission_(settings_.guarded),
         multi_(make_multi()),
         queue_({.total = settings_.connections, .per_host = settings_.connections_per_host}) {
     const long connections = static_cast<long>(settings_.connections);
@@ -66,6 +73,12 @@ class HttpClient::Impl {
     return queue_.load();
   }
 
+  void allow_until(Permission::Time until, std::optional<Permission::Time> asked) {
+    if (permission_.allow_until(until, asked)) curl_multi_wakeup(multi_.get());
+  }
+
+  void forbid() { permission_.forbid(); }
+
  private:
   struct Stop {};
   /// An order to the thread: send a request, cancel a ticket, or stop.
@@ -81,13 +94,17 @@ class HttpClient::Impl {
   void run();
   bool take_orders();
   void take(std::unique_ptr<HttpTransfer> transfer);
+  void wait(const HttpTransfer& transfer);
+  void end_expired();
   void begin_waiting();
   void take_outcomes();
   std::optional<Ticket> next();
+  void hold_back(HttpTransfer& transfer);
   void end(Ticket ticket, Result<HttpAnswer> result);
   void end_all();
 
   const HttpSettings settings_;
+  Permission permission_;
   std::atomic<Ticket> last_ticket_ = 0;
 
   /// For the client's thread only; other threads may only wake that thread.
@@ -95,6 +112,7 @@ class HttpClient::Impl {
   Mailbox<Order> orders_{[this] { curl_multi_wakeup(multi_.get()); }};
   // The following members are for the client's thread only.
   std::unordered_map<Ticket, std::unique_ptr<HttpTransfer>> transfers_;
+  HeldTimeouts timeouts_;  ///< of the requests that wait, if the client is guarded
 
   mutable std::mutex queue_mutex_;  // guards queue_
   RequestQueue queue_;
@@ -110,12 +128,14 @@ void HttpClient::Impl::run() {
   sigfillset(&signals);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   while (take_orders()) {
+    end_expired();
     begin_waiting();
     int running = 0;
     curl_multi_perform(multi_.get(), &running);
     take_outcomes();
     begin_waiting();
-    curl_multi_poll(multi_.get(), nullptr, 0, kPollMs, nullptr);
+    const int poll_ms = timeouts_.empty() ? kPollMs : kHeldPollMs;
+    curl_multi_poll(multi_.get(), nullptr, 0, poll_ms, nullptr);
   }
   end_all();
 }
@@ -146,11 +166,26 @@ void HttpClient::Impl::take(std::unique_ptr<HttpTransfer> transfer) {
     transfer->end(tl::unexpected(transfer->origin().error()));
     return;
   }
-  {
-    const std::lock_guard lock(queue_mutex_);
-    queue_.add(transfer->ticket(), transfer->ns(), *transfer->origin(), transfer->urgent());
-  }
+  wait(*transfer);
   transfers_.emplace(transfer->ticket(), std::move(transfer));
+}
+
+void HttpClient::Impl::wait(const HttpTransfer& transfer) {
+  if (settings_.guarded && transfer.timeout())
+    timeouts_.add(transfer.ticket(), *transfer.timeout());
+  const std::lock_guard lock(queue_mutex_);
+  queue_.add(transfer.ticket(), transfer.ns(), *transfer.origin(), transfer.urgent());
+}
+
+/// Ends the requests whose timeouts have passed while the client was not allowed to send.
+void HttpClient::Impl::end_expired() {
+  if (!settings_.guarded) return;
+  timeouts_.note(std::chrono::steady_clock::now(), !permission_.is_valid());
+  while (const auto ticket = timeouts_.first_expired()) {
+    end(*ticket, fail(std::string(kHttpTimeout),
+                      "the request was not sent: millrace was not allowed to send it before its "
+                      "timeout passed"));
+  }
 }
 
 std::optional<HttpClient::Ticket> HttpClient::Impl::next() {
@@ -158,11 +193,14 @@ std::optional<HttpClient::Ticket> HttpClient::Impl::next() {
   return queue_.take();
 }
 
-/// Starts the waiting requests for which a connection is free.
+/// Starts the waiting requests for which a connection is free, while the client may send.
 void HttpClient::Impl::begin_waiting() {
-  while (const auto ticket = next()) {
+  while (permission_.is_valid()) {
+    const auto ticket = next();
+    if (!ticket) return;
     HttpTransfer& transfer = *transfers_.at(*ticket);
-    transfer.prepare(settings_);
+    if (const auto left = timeouts_.remove(*ticket)) transfer.set_timeout(*left);
+    transfer.prepare(settings_, permission_);
     CHECK(curl_multi_add_handle(multi_.get(), transfer.easy()) == CURLM_OK);
   }
 }
@@ -173,8 +211,24 @@ void HttpClient::Impl::take_outcomes() {
     void* its_transfer = nullptr;
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &its_transfer);
     auto* const transfer = static_cast<HttpTransfer*>(its_transfer);
-    end(transfer->ticket(), transfer->outcome(message->data.result));
+    if (transfer->is_held()) {
+      hold_back(*transfer);
+    } else {
+      end(transfer->ticket(), transfer->outcome(message->data.result));
+    }
   }
+}
+
+/// Lets a request wait that was not sent because the permission ended meanwhile. It is sent before
+/// all requests of its namespace to its host that came after it.
+void HttpClient::Impl::hold_back(HttpTransfer& transfer) {
+  curl_multi_remove_handle(multi_.get(), transfer.easy());
+  transfer.put_back();
+  {
+    const std::lock_guard lock(queue_mutex_);
+    queue_.end(transfer.ticket());
+  }
+  wait(transfer);
 }
 
 /// Ends a request. The connection of the request is free or closed before the callback is called.
@@ -183,6 +237,7 @@ void HttpClient::Impl::end(Ticket ticket, Result<HttpAnswer> result) {
   if (found == transfers_.end()) return;
   const std::unique_ptr<HttpTransfer> transfer = std::move(found->second);
   transfers_.erase(found);
+  timeouts_.remove(ticket);
   if (transfer->easy() != nullptr) curl_multi_remove_handle(multi_.get(), transfer->easy());
   {
     const std::lock_guard lock(queue_mutex_);
@@ -217,5 +272,11 @@ HttpClient::Ticket HttpClient::send(HttpRequest request, HttpWatch watch) {
 void HttpClient::cancel(Ticket ticket) { impl_->cancel(ticket); }
 
 HttpLoad HttpClient::load() const { return impl_->load(); }
+
+void HttpClient::allow_until(Permission::Time until, std::optional<Permission::Time> asked) {
+  impl_->allow_until(until, asked);
+}
+
+void HttpClient::forbid() { impl_->forbid(); }
 
 }  // namespace millrace

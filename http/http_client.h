@@ -16,6 +16,7 @@
 #include "cloudevents/headers.h"
 #include "http/http_load.h"
 #include "model/task.h"
+#include "os/permission.h"
 
 namespace millrace {
 
@@ -49,8 +50,8 @@ struct HttpRequest {
   std::string url;              ///< may contain user and password; messages never show them
   Headers headers;              ///< the client adds only Host, Accept, User-Agent, Content-Length
   std::string body;
-  /// The timeout of the request; it counts from when the request no longer waits for a connection.
-  /// nullopt: no timeout.
+  /// The timeout of the request; it counts from when the request no longer waits for a connection,
+  /// and while a guarded client is not allowed to send. nullopt: no timeout.
   std::optional<Duration> timeout;
   bool urgent = false;  ///< is sent before requests that wait for a connection
   /// Sends the body at most once, for a peer that must not do the work twice.
@@ -88,6 +89,7 @@ struct HttpSettings {
   std::string ca_file;               ///< PEM; empty: the system's certificates
   std::string proxy;                 ///< URL; empty: no proxy, even if the environment sets one
   std::string no_proxy;              ///< hosts that are reached without the proxy, comma-separated
+  bool guarded = false;              ///< requests are sent only while allow_until() permits it
 };
 
 /// HTTP/1.1 with connections that are reused. Requests that wait for a connection are sent in turns
@@ -96,7 +98,9 @@ struct HttpSettings {
 /// answer has arrived, the request is sent again on a new connection, up to five times: a peer that
 /// crashes because of a request may receive the request each time. A request with `once` is not
 /// sent again but ends with `http.closed`. A request with `once` reuses only connections that were
-/// in use less than a second ago, which peers rarely close.
+/// in use less than a second ago, which peers rarely close. A guarded client looks whether it is
+/// allowed to send directly before it sends a request, or sends it again; until then requests wait.
+/// What was sent before is completed.
 class HttpClient {
  public:
   using Ticket = uint64_t;
@@ -120,6 +124,12 @@ class HttpClient {
 
   /// The requests that run and wait now. Any thread.
   HttpLoad load() const;
+
+  /// Allows a guarded client to send until this time of the steady clock. Each call replaces the
+  /// time of the previous call. `asked`: as in Permission::allow_until(). Any thread; never blocks.
+  void allow_until(Permission::Time until, std::optional<Permission::Time> asked = std::nullopt);
+  /// Ends the permission of allow_until(). Any thread; never blocks.
+  void forbid();
 
  private:
   class Impl;

@@ -89,7 +89,8 @@ HttpTransfer::HttpTransfer(HttpClient::Ticket ticket, HttpRequest request, HttpW
     : ticket_(ticket),
       request_(std::move(request)),
       watch_(std::move(watch)),
-      origin_(origin_of(request_)) {}
+      origin_(origin_of(request_)),
+      timeout_(request_.timeout) {}
 
 void HttpTransfer::end(Result<HttpAnswer> result) {
   if (!result && origin_) {
@@ -98,7 +99,20 @@ void HttpTransfer::end(Result<HttpAnswer> result) {
   watch_.done(std::move(result));
 }
 
-void HttpTransfer::prepare(const HttpSettings& settings) {
+void HttpTransfer::put_back() {
+  if (timeout_) {
+    const auto passed = std::chrono::steady_clock::now() - prepared_;
+    timeout_ = std::max(*timeout_ - std::chrono::duration_cast<Duration>(passed), Duration(1));
+  }
+  is_held_ = false;
+  easy_.reset();
+  header_list_.reset();
+  complaint_ = {};
+}
+
+void HttpTransfer::prepare(const HttpSettings& settings, const Permission& permission) {
+  permission_ = &permission;
+  prepared_ = std::chrono::steady_clock::now();
   easy_.reset(curl_easy_init());
   CURL* const easy = easy_.get();
   CHECK(easy != nullptr);
@@ -115,8 +129,8 @@ void HttpTransfer::prepare(const HttpSettings& settings) {
   if (!settings.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, settings.ca_file.c_str());
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                    static_cast<long>(settings.connect_timeout.count()));
-  if (request_.timeout) {
-    const long timeout = static_cast<long>(std::max(*request_.timeout, Duration(1)).count());
+  if (timeout_) {
+    const long timeout = static_cast<long>(std::max(*timeout_, Duration(1)).count());
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout);
   }
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
@@ -140,8 +154,8 @@ void HttpTransfer::prepare(const HttpSettings& settings) {
   curl_easy_setopt(easy, CURLOPT_PREREQDATA, this);
   curl_easy_setopt(
       easy, CURLOPT_PREREQFUNCTION, +[](void* self, char*, char*, int, int) -> int {
-        static_cast<HttpTransfer*>(self)->report_sent();
-        return CURL_PREREQFUNC_OK;
+        const bool is_sent = static_cast<HttpTransfer*>(self)->begin_sending();
+        return is_sent ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
       });
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
   curl_easy_setopt(
@@ -190,9 +204,14 @@ size_t HttpTransfer::give_body(char* to, size_t most) {
   return copied;
 }
 
-void HttpTransfer::report_sent() {
+/// Returns false if the request may not be sent now. libcurl calls it on each connection on which
+/// it is about to send the request.
+bool HttpTransfer::begin_sending() {
+  is_held_ = !permission_->is_valid();
+  if (is_held_) return false;
   given_ = 0;  // no part of the body was sent on another connection, or the seek would have failed
   if (!std::exchange(was_sent_, true) && watch_.sent) watch_.sent();
+  return true;
 }
 
 size_t HttpTransfer::take_header(size_t size) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +14,7 @@
 
 #include "base/result.h"
 #include "http/http_client.h"
+#include "os/permission.h"
 
 namespace millrace {
 
@@ -41,9 +44,18 @@ class HttpTransfer {
   const Result<std::string>& origin() const { return origin_; }
   CURL* easy() const { return easy_.get(); }
 
+  /// What is left of the timeout; nullopt: there is none.
+  std::optional<Duration> timeout() const { return timeout_; }
+  void set_timeout(Duration left) { timeout_ = left; }
+
   /// Creates libcurl's handle for this request (easy handle), which the client gives to its multi
-  /// handle.
-  void prepare(const HttpSettings& settings);
+  /// handle. libcurl ends the request instead of sending it if `permission`, which outlives it, is
+  /// not valid then.
+  void prepare(const HttpSettings& settings, const Permission& permission);
+  /// Whether libcurl has ended the request because of the permission.
+  bool is_held() const { return is_held_; }
+  /// Destroys libcurl's handle of such a request, so that prepare() can be called again.
+  void put_back();
 
   /// Ends the request: calls `done`.
   void end(Result<HttpAnswer> result);
@@ -56,13 +68,17 @@ class HttpTransfer {
   size_t give_body(char* to, size_t most);
   size_t take_header(size_t size);
   size_t take_body(std::string_view bytes);
-  void report_sent();
+  bool begin_sending();
 
   const HttpClient::Ticket ticket_;
   HttpRequest request_;
   const HttpWatch watch_;
   const Result<std::string> origin_;
 
+  std::optional<Duration> timeout_;
+  const Permission* permission_ = nullptr;
+  bool is_held_ = false;
+  std::chrono::steady_clock::time_point prepared_;  ///< when prepare() was called
   EasyHandle easy_;
   HeaderList header_list_;
   std::array<char, CURL_ERROR_SIZE> complaint_{};

@@ -32,8 +32,9 @@ class RequestQueue {
   RequestQueue(const RequestQueue&) = delete;
   RequestQueue& operator=(const RequestQueue&) = delete;
 
-  /// Adds a request, which has a larger ticket than all earlier requests. The requests of a
-  /// namespace to one host are sent in this order, urgent ones before all others. Requests with an
+  /// Adds a request, which has a larger ticket than all earlier requests, or is added again after
+  /// end(). The requests of a namespace to one host are sent in the order of their tickets, urgent
+  /// ones before all others. Requests with an
   /// empty `ns` are those of millrace itself; they have turns like those of a namespace, but the
   /// limits are the only bound on their number.
   void add(Ticket ticket, const std::string& ns, const std::string& host, bool urgent);
