@@ -33,6 +33,7 @@ TaskEnded task_failed(const Error& error) { return task_failed(error.code, error
 ContainerRunner::Impl::Impl(ContainerSettings settings, HttpClient& http, const Clock& clock,
                             TaskSink& sink)
     : settings_(std::move(settings)),
+      permission_(settings_.guarded),
       http_(http),
       clock_(clock),
       jobs_(sink),
@@ -225,5 +226,11 @@ void ContainerRunner::stop(const InstanceId& task) { impl_->put(StopContainerTas
 std::optional<Duration> ContainerRunner::since_heartbeat(const InstanceId& task) const {
   return impl_->since_heartbeat(task);
 }
+
+void ContainerRunner::allow_until(Permission::Time until, std::optional<Permission::Time> asked) {
+  impl_->allow_until(until, asked);
+}
+
+void ContainerRunner::forbid() { impl_->forbid(); }
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "model/task.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/task_runner.h"
+#include "os/permission.h"
 
 namespace millrace {
 
@@ -37,6 +39,7 @@ struct ContainerSettings {
   std::string pool_network;          ///< of reusable containers; empty: as `network`
   bool maps_users = false;           ///< see maps_container_users()
   std::vector<std::string> options;  ///< further options for `run`
+  bool guarded = false;              ///< containers are started only while allow_until() permits it
 };
 
 /// Runs tasks whose target is a Container, and no others. A reusable function has one container, or
@@ -59,6 +62,13 @@ class ContainerRunner final : public TaskRunner {
   /// The time since the container was started, was called or sent something, whichever was last.
   /// Heartbeats are not reported.
   std::optional<Duration> since_heartbeat(const InstanceId& task) const override;
+
+  /// Allows a guarded runner to start containers, and to give tasks to reusable ones, until this
+  /// time of the steady clock; until then tasks wait. Each call replaces the time of the previous
+  /// call. `asked`: as in Permission::allow_until(). Any thread; never blocks.
+  void allow_until(Permission::Time until, std::optional<Permission::Time> asked = std::nullopt);
+  /// Ends the permission of allow_until(). Containers that run are not stopped.
+  void forbid();
 
  private:
   class Impl;

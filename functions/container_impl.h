@@ -21,6 +21,7 @@
 #include "functions/container_jobs.h"
 #include "functions/container_process.h"
 #include "functions/output_lines.h"
+#include "os/permission.h"
 
 namespace millrace {
 
@@ -42,6 +43,12 @@ class ContainerRunner::Impl {
   /// Any thread.
   void put(ContainerMessage message) { inbox_->put(std::move(message)); }
   /// Any thread.
+  void allow_until(Permission::Time until, std::optional<Permission::Time> asked) {
+    if (permission_.allow_until(until, asked)) inbox_->put(ContainersAllowed{});
+  }
+  /// Any thread.
+  void forbid() { permission_.forbid(); }
+  /// Any thread.
   std::optional<Duration> since_heartbeat(const InstanceId& task) const {
     return jobs_.since_heartbeat(task);
   }
@@ -58,6 +65,7 @@ class ContainerRunner::Impl {
   void take(StopContainerTask message);
   void take(CallHeartbeat message);
   void take(CallDone message);
+  void take(ContainersAllowed) {}  // assign() follows
 
   // Jobs.
   void end(Job& job, TaskEnded ended);
@@ -106,6 +114,7 @@ class ContainerRunner::Impl {
   void end_all();
 
   ContainerSettings settings_;
+  Permission permission_;
   HttpClient& http_;
   const Clock& clock_;
   ContainerJobs jobs_;

@@ -31,7 +31,10 @@ struct CallDone {
   Ticket ticket;
   TaskEnded answer;
 };
-using ContainerMessage = std::variant<RunTask, StopContainerTask, CallHeartbeat, CallDone>;
+/// Containers may be started again.
+struct ContainersAllowed {};
+using ContainerMessage =
+    std::variant<RunTask, StopContainerTask, CallHeartbeat, CallDone, ContainersAllowed>;
 
 using ContainerInbox = PolledMailbox<ContainerMessage>;
 

@@ -170,6 +170,11 @@ void ContainerRunner::Impl::start_isolated(std::deque<Ticket>& waiting) {
   Box* const own = box.get();
   const fs::path folder = box->folder;
   Status done = lay_out_isolated(task, folder);
+  if (done && !permission_.is_valid()) {  // the files may have taken long
+    remove_folder(folder);
+    waiting.push_front(job.ticket());
+    return;
+  }
   if (done) {
     ContainerPlan plan = plan_of(*box, task);
     plan.target = kIsolatedMount;

@@ -22,9 +22,10 @@ void ContainerRunner::Impl::assign() {
         {std::string(kFunctionUnavailable),
          "functions in containers need podman or docker, and neither was found"});
   }
-  if (!is_clean_) return;
+  if (!is_clean_ || !permission_.is_valid()) return;
   for (auto& [key, service] : services_) call_ready(service);
   while (std::deque<Ticket>* const first = first_in_need()) {
+    if (!permission_.is_valid()) return;
     if (boxes_.size() >= settings_.containers) return make_room();
     if (Service* const service = service_of(first)) {
       start_service(*service);
@@ -129,8 +130,8 @@ void ContainerRunner::Impl::make_room() {
 
 /// Starts containers up to `scale`, as long as the limit of containers permits it.
 void ContainerRunner::Impl::keep(Service& service) {
-  while (now_ >= service.kept_from && count_of(service) < service.container.scale &&
-         boxes_.size() < settings_.containers) {
+  while (permission_.is_valid() && now_ >= service.kept_from &&
+         count_of(service) < service.container.scale && boxes_.size() < settings_.containers) {
     start_service(service);
   }
 }

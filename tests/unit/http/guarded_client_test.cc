@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "http/http_client.h"
-#include "tests/support/patience.h"
+#include "tests/support/process.h"
 #include "tests/unit/http/http_peer.h"
 
 namespace millrace {
