@@ -1,8 +1,9 @@
 // CrashNote: a file beside the store that records which inputs the engine is applying, so that
 // after a crash the next process knows of which input the previous process died. The file has one
 // line. The line is written before a batch is applied and reset when the batch is on disk. The note
-// survives the end of the process but not a power cut, which no input can cause. Engine thread
-// only.
+// survives the end of the process but not a power cut, which no input can cause. A node of a
+// cluster has no crash note: after a takeover, the note of this folder would be about an input that
+// another node has applied since. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +65,8 @@ class CrashNote {
   /// file holds text that no process writes.
   static Result<std::optional<Left>> read(const std::filesystem::path& folder);
 
-  /// Reads the note of the previous process and opens the file for writing. Error `store.io`.
+  /// Reads the note of the previous process and opens the file for writing. Without this call
+  /// nothing is noted. Error `store.io`.
   Status open(const std::filesystem::path& folder);
 
   const std::optional<Left>& left() const { return left_; }

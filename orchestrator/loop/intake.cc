@@ -130,16 +130,27 @@ void Intake::ask(IndexQuestion question) {
   question.refuse(refused);
 }
 
+void Intake::ask_turn(std::function<void()> answered) {
+  const std::lock_guard guard(lock_);
+  if (closed_) return;
+  turn_question_ = std::move(answered);
+  work_came_.notify_one();
+}
+
 void Intake::answer_question(const EngineMemory& memory) {
+  std::function<void()> turned;
   IndexQuestion first;
   {
     const std::lock_guard guard(lock_);
-    if (questions_.empty()) return;
-    first = std::move(questions_.front());
-    questions_.pop_front();
-    ++answered_questions_;
+    turned = std::exchange(turn_question_, nullptr);
+    if (!questions_.empty()) {
+      first = std::move(questions_.front());
+      questions_.pop_front();
+      ++answered_questions_;
+    }
   }
-  first.answer(memory);
+  if (turned) turned();
+  if (first.answer) first.answer(memory);
 }
 
 uint64_t Intake::answered_questions() const {
@@ -230,6 +241,7 @@ std::vector<Refuse> Intake::abandoned() {
     left.emplace_back(
         [done = std::move(waiter.done)](const Error& why) { done(tl::unexpected(why)); });
   }
+  turn_question_ = nullptr;
   for (IndexQuestion& question : std::exchange(questions_, {})) {
     left.push_back(std::move(question.refuse));
   }
@@ -299,7 +311,7 @@ bool Intake::has_inputs() const {
 bool Intake::has_steps() const { return (!deliveries_.empty() && !refusal_) || lanes_.size() > 0; }
 
 bool Intake::has_work() const {
-  return has_steps() || !questions_.empty() || !lanes_.webhook_results.empty() ||
+  return has_steps() || !questions_.empty() || turn_question_ || !lanes_.webhook_results.empty() ||
          !lanes_.waiters.empty() || !lanes_.stream_changes.empty() || !lanes_.archived.empty() ||
          lanes_.acks.size() >= kManyAcks;
 }

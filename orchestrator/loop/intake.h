@@ -64,6 +64,9 @@ class Intake final : public DeliverySink, public TaskSink {
   /// Asks the engine thread, which answers one question between two batches. The question is
   /// refused with `busy` while too many others wait, and with `stopping`.
   void ask(IndexQuestion question);
+  /// Asks whether the engine thread makes turns: its next turn calls `answered`, before it applies
+  /// anything. A later call replaces a function that still waits. After close() it is never called.
+  void ask_turn(std::function<void()> answered);
   /// How many questions the engine thread has answered.
   uint64_t answered_questions() const;
   /// Adds a report of a task (TaskSink).
@@ -107,7 +110,7 @@ class Intake final : public DeliverySink, public TaskSink {
   /// Takes all waiting inputs. Of the events, gather() takes only as many as still fit into `work`,
   /// and none while new work must wait.
   void gather(Work& work);
-  /// Answers the question that has waited longest, if one waits.
+  /// Answers the question that has waited longest, if one waits, and the one about turns.
   void answer_question(const EngineMemory& memory);
   bool has_deliveries() const;
   /// Whether gather() would take an event, a command, a result or a report.
@@ -140,6 +143,7 @@ class Intake final : public DeliverySink, public TaskSink {
   Work lanes_;        ///< all inputs except deliveries
   uint64_t openings_ = 0;
   std::deque<IndexQuestion> questions_;
+  std::function<void()> turn_question_;  ///< empty: none waits
   uint64_t answered_questions_ = 0;
   std::map<uint64_t, Done> asked_;
   uint64_t last_request_ = 0;

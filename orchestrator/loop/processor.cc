@@ -56,7 +56,8 @@ Status Processor::load() {
   TRY(check_store(engine_));
   TRY(build_missing_index(engine_, progress_));
   TRY(engine_.outbox.load(engine_.tx, engine_.damages.noting()));
-  TRY(engine_.crash_note.open(parts_.engine.environment.folder()));
+  const Environment& disk = parts_.engine.environment;
+  if (!disk.is_led()) TRY(engine_.crash_note.open(disk.folder()));
   TRY(load_state());
   TRY(learn_from_death());
   loaded_ = true;

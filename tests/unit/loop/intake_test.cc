@@ -274,6 +274,36 @@ TEST(Intake, RegardsDeletionsAndCancellationsAsCommandsThatFreeSpace) {
   EXPECT_FALSE(makes_room(PauseInstance{}));
 }
 
+TEST_F(IntakeTest, AnswersOnceInATurnThatTheEngineMakesTurns) {
+  const BatchCount batches;
+  Damages damages;
+  const WaitIndex waiting(batches);
+  const Dedupe dedupe({}, batches);
+  const KeptEvents kept_events(damages, batches);
+  const EngineMemory memory{waiting, dedupe, kept_events};
+  const auto ask = [this](const char* name) {
+    intake.ask_turn([this, name] { answered.emplace_back(name); });
+  };
+  ask("first");
+  ask("second");
+  EXPECT_TRUE(intake.sleep({.at_most = std::nullopt})) << "the question wakes the engine thread";
+  EXPECT_TRUE(gather().empty()) << "it is no work of a batch";
+  for (int i = 0; i < 16; ++i) {
+    intake.ask({.answer = [](const EngineMemory&) {}, .refuse = [](const Error&) {}});
+  }
+  intake.answer_question(memory);
+  EXPECT_THAT(answered, ElementsAre("second")) << "no question of a client is before it";
+  EXPECT_EQ(intake.answered_questions(), 1U);
+  intake.answer_question(memory);
+  EXPECT_THAT(answered, SizeIs(1));
+  ask("third");
+  intake.close();
+  EXPECT_THAT(intake.abandoned(), SizeIs(14));
+  ask("fourth");
+  intake.answer_question(memory);
+  EXPECT_THAT(answered, SizeIs(1)) << "it makes no further turn";
+}
+
 TEST_F(IntakeTest, HandsQuestionsToTheEngineOneByOneUpToALimit) {
   const BatchCount batches;
   Damages damages;

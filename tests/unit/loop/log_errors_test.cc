@@ -1,5 +1,6 @@
 // The end of the engine when the log of its cluster refuses a commit: the engine performs and sends
 // nothing more, the process does not end by itself, and the next process has what the log has.
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -61,6 +62,15 @@ struct LedWorld {
   std::vector<std::string> errors;  ///< the codes that on_log_error got
   World world{options()};
 };
+
+TEST(LogErrors, LeaveNoCrashNote) {
+  LedWorld led;
+  led.start("a");
+  led.depose();
+  led.start("b");
+  EXPECT_THAT(led.errors, ElementsAre("log.deposed"));
+  EXPECT_FALSE(std::filesystem::exists(led.world.folder() / "in-hand"));
+}
 
 TEST(LogErrors, EndTheEngineAndNotTheProcess) {
   const std::pair<const char*, std::function<void(LedWorld&)>> cases[] = {
