@@ -52,7 +52,8 @@ class ProcessParts {
   Metrics metrics;
   BrokerLosses losses{clock, metrics};
   std::unique_ptr<Connection> reading;  ///< for events, dead letters and the stream owner
-  // These two connections are usable only while this process owns the streams (StreamOwner).
+  // These two connections, and in a cluster the HTTP client, are usable only while this process
+  // owns the streams (StreamOwner), in a cluster while it is certain to be the active.
   std::unique_ptr<Connection> publishing;  ///< for the publisher
   std::unique_ptr<Connection> working;     ///< for tasks and the retention of dead letters
   /// Called when the broker has no stream for a message. An engine must set it before it publishes
@@ -60,7 +61,7 @@ class ProcessParts {
   std::function<void()> on_missing_stream = [] {};
   std::unique_ptr<JetStreamPublisher> publisher;
   std::unique_ptr<JqPool> jq;
-  HttpClient http;
+  HttpClient http{{.guarded = !settings.cluster.empty()}};
   std::unique_ptr<WebhookSender> webhooks;
   TokenFailures token_failures;  ///< used on the gateway's thread only
   std::unique_ptr<HttpServer> gateway;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "broker/streams.h"
 #include "broker/task_consumers.h"
 #include "functions/user_namespace.h"
@@ -69,7 +70,8 @@ ContainerSettings container_settings(const ServerSettings& settings) {
           .network = options.network,
           .pool_network = options.pool_network,
           .maps_users = maps_container_users(),
-          .options = options.options};
+          .options = options.options,
+          .guarded = !settings.cluster.empty()};
 }
 
 std::array<uint8_t, 16> random_id() {
@@ -78,10 +80,13 @@ std::array<uint8_t, 16> random_id() {
   return id;
 }
 
-/// The record that names this process as the owner of the streams.
-Result<OwnerRecord> describe_owner(Environment& environment, const std::string& listen,
-                                   TimePoint now) {
-  const StoreIdentity store = TRY(identify(environment, random_id));
+/// The record that names this process as the owner of the streams. `epoch`: as the active of the
+/// cluster; 0: in no cluster.
+Result<OwnerRecord> describe_owner(Environment& environment, const ServerSettings& settings,
+                                   uint64_t epoch, TimePoint now) {
+  std::optional<std::string> mark;
+  if (!settings.cluster.empty()) mark = cluster_mark(settings.cluster);
+  const StoreIdentity store = TRY(identify(environment, random_id, mark));
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   return OwnerRecord{.store = to_hex(store.id),
@@ -90,7 +95,9 @@ Result<OwnerRecord> describe_owner(Environment& environment, const std::string& 
                      .host = host.data(),
                      .pid = ::getpid(),
                      .started = format_rfc3339(now),
-                     .address = listen};
+                     .address = settings.listen,
+                     .cluster = settings.cluster,
+                     .epoch = epoch};
 }
 
 RequestSubjects request_subjects(const ServerSettings& settings) {
@@ -117,38 +124,33 @@ Result<std::unique_ptr<Environment>> open_store(const ServerSettings& settings) 
 }
 
 Result<std::unique_ptr<RunningEngine>> RunningEngine::make(ProcessParts& process,
-                                                           std::unique_ptr<Environment> store) {
+                                                           std::unique_ptr<Environment> store,
+                                                           std::optional<ClusterLead> lead) {
+  CHECK(lead.has_value() == !process.settings.cluster.empty());
+  if (lead) store->lead(lead->log);
   const TimePoint now = process.clock.now();
   const std::optional<RestoredStreams> restored = TRY(find_restored_streams(*store, now));
-  OwnerRecord owner = TRY(describe_owner(*store, process.settings.listen, now));
+  OwnerRecord owner = TRY(describe_owner(*store, process.settings, lead ? lead->epoch : 0, now));
   return std::unique_ptr<RunningEngine>(
-      new RunningEngine(process, std::move(store), std::move(owner), restored));
+      new RunningEngine(process, std::move(store), std::move(lead), std::move(owner), restored));
 }
 
 RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment> store,
-                             OwnerRecord owner, const std::optional<RestoredStreams>& restored)
+                             std::optional<ClusterLead> lead, OwnerRecord owner,
+                             const std::optional<RestoredStreams>& restored)
     : process_(process),
       environment_(std::move(store)),
+      lead_(std::move(lead)),
       owner_record_(std::move(owner)),
       restored_(restored ? publisher_of(*restored) : nullptr),
       events_(std::make_unique<JetStreamEvents>(*process_.reading, stream_settings())),
       archive_(process_.settings.data / kArchiveFolder, archive_lines(*environment_, queries_)),
       stored_events_(*process_.reading, process_.settings.streams),
       early_events_(stored_events_, process_.clock, &early_event_feed_),
-      processor_(processor_parts(),
-                 {.engine = {.dedupe = {.time = process_.settings.bounds.dedupe_window,
-                                        .events = process_.settings.bounds.dedupe_events},
-                             .request_subjects = request_subjects(process_.settings)}}),
+      processor_(processor_parts(), processor_options()),
       stored_letters_(*process_.reading, *process_.working, process_.settings.streams),
       service_(service_parts()),
-      workers_(std::make_unique<TaskQueue>(
-          *process_.working, intake_,
-          TaskQueueSettings{.streams = process_.settings.streams,
-                            .process = owner_record_.process,
-                            .folder = {.mark = owner_record_.folder, .made = environment_->made()},
-                            .request_subjects = request_subjects(process_.settings),
-                            .call_timeout = process_.settings.bounds.call_timeout,
-                            .on_stray = [this] { process_.metrics.count_stray_answer(); }})),
+      workers_(std::make_unique<TaskQueue>(*process_.working, intake_, task_settings())),
       services_(process_.http, intake_, process_.settings.bounds.call_timeout),
       containers_(container_settings(process_.settings), process_.http, process_.clock, intake_),
       dead_letters_(*process_.working, process_.settings.streams),
@@ -173,8 +175,7 @@ RunningEngine::~RunningEngine() {
   letter_retention_.reset();
   service_.stop_replays();
   // If another process owns the streams, nothing can be sent.
-  const Status owner = owner_.health();
-  const bool drains = runs_ && (owner || owner.error().code != kOwnerError);
+  const bool drains = runs_ && !owner_.is_lost() && !is_abandoned_;
   if (drains && !intake_.wait_until_quiet(kDrainTime)) {
     spdlog::warn(
         "some messages to the broker were not sent and acknowledged before the stop; millrace "
@@ -199,6 +200,27 @@ Status RunningEngine::start() {
   processor_.start();
   runs_ = true;
   return {};
+}
+
+void RunningEngine::allow_until(Permission::Time until, std::optional<Permission::Time> asked) {
+  if (is_abandoned_) return;
+  process_.publishing->allow_until(until, asked);
+  process_.working->allow_until(until, asked);
+  process_.http.allow_until(until, asked);
+  containers_.allow_until(until, asked);
+  if (is_abandoned_) forbid();  // abandon() was called meanwhile
+}
+
+void RunningEngine::forbid() {
+  containers_.forbid();
+  process_.http.forbid();
+  process_.working->forbid();
+  process_.publishing->forbid();
+}
+
+void RunningEngine::abandon() {
+  is_abandoned_ = true;
+  forbid();
 }
 
 EventStreamSettings RunningEngine::stream_settings() {
@@ -244,6 +266,34 @@ ProcessorParts RunningEngine::processor_parts() {
           .metrics = process_.metrics};
 }
 
+ProcessorOptions RunningEngine::processor_options() {
+  ProcessorOptions options{.engine = {.dedupe = {.time = process_.settings.bounds.dedupe_window,
+                                                 .events = process_.settings.bounds.dedupe_events},
+                                      .request_subjects = request_subjects(process_.settings)}};
+  if (lead_) options.on_log_error = lead_->on_log_error;
+  return options;
+}
+
+/// Which tasks are inherited. The store of a node is older than its folder, but the older tasks
+/// were sent by an active of the same cluster, under the ids that they still have, and an answer
+/// that it received is a row of this store: none is inherited. Only a folder that was restored
+/// before the cluster was founded has tasks of another store; no other node has that record.
+DataFolder RunningEngine::data_folder() const {
+  if (lead_ && restored_ == nullptr) return {};
+  return {.mark = owner_record_.folder, .made = environment_->made()};
+}
+
+TaskQueueSettings RunningEngine::task_settings() {
+  TaskQueueSettings settings{.streams = process_.settings.streams,
+                             .process = owner_record_.process,
+                             .folder = data_folder(),
+                             .request_subjects = request_subjects(process_.settings),
+                             .call_timeout = process_.settings.bounds.call_timeout,
+                             .on_stray = [this] { process_.metrics.count_stray_answer(); }};
+  if (lead_) settings.epoch = lead_->epoch;
+  return settings;
+}
+
 LocalService::Parts RunningEngine::service_parts() {
   return {
       .environment = *environment_,
@@ -281,12 +331,20 @@ LocalService::Parts RunningEngine::service_parts() {
 }
 
 OwnerSettings RunningEngine::owner_settings() {
-  return {.streams = process_.settings.streams,
-          .self = owner_record_,
-          .take_over = process_.settings.take_over,
-          .guarded = {process_.publishing.get(), process_.working.get()},
-          .on_owned = [this] { begin_owning(); },
-          .on_lost = process_.settings.on_lost};
+  OwnerSettings settings{.streams = process_.settings.streams,
+                         .self = owner_record_,
+                         .take_over = process_.settings.take_over,
+                         .on_owned = [this] { begin_owning(); },
+                         .on_lost = process_.settings.on_lost};
+  if (!lead_) {
+    settings.guarded = {process_.publishing.get(), process_.working.get()};
+    return settings;
+  }
+  settings.on_lost = [this](const Error& error) {
+    const bool is_deposed = error.code == kDeposedError;
+    (is_deposed ? lead_->on_log_error : process_.settings.on_lost)(error);
+  };
+  return settings;
 }
 
 void RunningEngine::begin_owning() {

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "app/process_parts.h"
 #include "broker/dead_letter_queue.h"
@@ -24,46 +27,82 @@
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/loop/processor.h"
 #include "orchestrator/memory/definition_cache.h"
+#include "orchestrator/ports/commit_log.h"
 #include "orchestrator/service/dead_letter_retention.h"
 #include "orchestrator/service/early_event_feed.h"
 #include "orchestrator/service/early_event_thread.h"
 #include "orchestrator/service/local_service.h"
 #include "orchestrator/store/disk/environment.h"
+#include "os/permission.h"
 
 namespace millrace {
 
 /// Opens the store in the data folder of `settings`. Errors: those of Environment::open.
 Result<std::unique_ptr<Environment>> open_store(const ServerSettings& settings);
 
+/// What the engine of the active of a cluster needs besides: its process is a node of
+/// ServerSettings::cluster.
+struct ClusterLead {
+  CommitLog& log;      ///< gets each commit before the store; outlives the engine
+  uint64_t epoch = 0;  ///< of this node
+  /// Must be set. Called when the epoch of this node is over, maybe twice: on the engine thread
+  /// with an error of CommitLog::append(), after which the engine does nothing more; on a thread of
+  /// the StreamOwner with `log.deposed`. The process must start again.
+  std::function<void(const Error&)> on_log_error;
+};
+
 class RunningEngine {
  public:
-  /// Connects the parts; nothing runs yet. `process` must outlive the engine.
-  static Result<std::unique_ptr<RunningEngine>> make(ProcessParts& process,
-                                                     std::unique_ptr<Environment> store);
+  /// Connects the parts; nothing runs yet. `process` must outlive the engine. `lead`: in a cluster;
+  /// the store must have exactly the commits of the log. Nothing is sent, called or started in a
+  /// container then before allow_until().
+  static Result<std::unique_ptr<RunningEngine>> make(
+      ProcessParts& process, std::unique_ptr<Environment> store,
+      std::optional<ClusterLead> lead = std::nullopt);
 
   /// Stops the engine in order: first it accepts no more events, then it sends messages of
-  /// committed batches for at most two seconds. Precondition: the gateway is stopped.
+  /// committed batches for at most two seconds, unless abandon() was called. Preconditions: the
+  /// gateway is stopped; no append to the log of a cluster waits (JetStreamLog::stop).
   ~RunningEngine();
   RunningEngine(const RunningEngine&) = delete;
   RunningEngine& operator=(const RunningEngine&) = delete;
 
   /// Loads the store, claims the streams and starts the engine thread. Errors: those of the store,
-  /// and `broker.owner`: another process owns the streams.
+  /// and `broker.owner` and `log.deposed`: another process owns the streams.
   Status start();
+
+  // For the node of a cluster; any thread.
+
+  /// Allows the engine to have effects until this time of the steady clock: to publish, to hand out
+  /// tasks, to call services and webhooks, to start containers. Until then they wait. Each call
+  /// replaces the time of the previous call. `asked`: when the append was sent whose
+  /// acknowledgement allows it (Permission::allow_until).
+  void allow_until(Permission::Time until, std::optional<Permission::Time> asked = std::nullopt);
+  /// Ends the permission of allow_until(). What was sent or started before is not stopped.
+  void forbid();
+  /// Ends the permission for good, and lets the destructor send nothing: another node is the
+  /// active, and performs what this one has committed.
+  void abandon();
+  /// Asks whether the engine thread makes turns: see Intake::ask_turn().
+  void ask_turn(std::function<void()> answered) { intake_.ask_turn(std::move(answered)); }
 
   /// The Service that the gateway calls. Its ready() fails with `starting` until start() has loaded
   /// the store.
   Service& service() { return service_; }
 
  private:
-  RunningEngine(ProcessParts& process, std::unique_ptr<Environment> store, OwnerRecord owner,
+  RunningEngine(ProcessParts& process, std::unique_ptr<Environment> store,
+                std::optional<ClusterLead> lead, OwnerRecord owner,
                 const std::optional<RestoredStreams>& restored);
 
   ProcessorParts processor_parts();
+  ProcessorOptions processor_options();
   LocalService::Parts service_parts();
   EventStreamSettings stream_settings();
   std::unique_ptr<RestoredPublisher> publisher_of(const RestoredStreams& restored);
   OwnerSettings owner_settings();
+  TaskQueueSettings task_settings();
+  DataFolder data_folder() const;
   Evaluator evaluator();
   void begin_owning();
   Status reads_events() const;
@@ -73,6 +112,7 @@ class RunningEngine {
   // The members are in the order of their dependencies.
   ProcessParts& process_;
   std::unique_ptr<Environment> environment_;
+  const std::optional<ClusterLead> lead_;  ///< nullopt: the process is in no cluster
   const OwnerRecord owner_record_;
   std::unique_ptr<RestoredPublisher> restored_;  ///< null: the store is not a restored one
   std::unique_ptr<JetStreamEvents> events_;
@@ -96,6 +136,7 @@ class RunningEngine {
   JetStreamDeadLetterQueue dead_letters_;
   std::unique_ptr<DeadLetterRetention> letter_retention_;
   bool runs_ = false;
+  std::atomic<bool> is_abandoned_ = false;
   std::mutex owning_;  ///< held while the parts start that need the streams
   bool stops_ = false;
   Cursor cursor_;      ///< the position from which events are read

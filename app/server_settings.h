@@ -22,7 +22,9 @@ struct ServerSettings {
   std::vector<std::string> request_subjects;  ///< see RequestSubjects::allowed
   StreamOptions streams;
   bool take_over = false;  ///< see OwnerSettings::take_over
+  std::string cluster;     ///< the cluster of which the process is a node; empty: none
   /// Called on a separate thread when another process owns the streams; this process must then end.
+  /// In a cluster not if that process is a node of it: see ClusterLead.
   std::function<void(const Error&)> on_lost = [](const Error&) {};
   std::filesystem::path secret_key_file;  ///< see EnvironmentOptions::key_file
   ContainerOptions containers;
