@@ -121,7 +121,7 @@ class RunningEngine {
   WatchRing watch_;
   DefinitionCache definitions_{load_stored};
   Queries queries_{definitions_, started_tasks_, process_.clock};
-  TaskRouter functions_;
+  TaskRouter functions_{lead_ ? lead_->epoch : 0};
   Intake intake_;
   ArchiveThread archive_;
   JetStreamStoredEvents stored_events_;

@@ -93,6 +93,9 @@ tl::expected<NatsMessage, Error> task_message(const Task& task, std::string_view
   if (task.deadline) {
     message.headers.emplace_back("Direktiv-Deadline", format_rfc3339(*task.deadline));
   }
+  if (task.epoch > 0) {
+    message.headers.emplace_back(kEpochHeader, std::to_string(task.epoch));
+  }
   if (queue != nullptr) {
     message.headers.emplace_back("Millrace-Reply", reply_subject(task.ns, task.id, prefix));
   }

@@ -56,6 +56,7 @@ Headers task_headers(const Task& task, const std::string& folder) {
   if (const auto deadline = deadline_if_started(task, now)) {
     headers.emplace_back("Direktiv-Deadline", format_rfc3339(*deadline));
   }
+  if (task.epoch > 0) headers.emplace_back(kEpochHeader, std::to_string(task.epoch));
   if (!folder.empty()) headers.emplace_back("Direktiv-TempDir", folder);
   return headers;
 }

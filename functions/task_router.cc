@@ -9,6 +9,7 @@ namespace millrace {
 void TaskRouter::run(Task task) {
   TaskRunner* const runner = runners_[task.target.index()];
   CHECK(runner != nullptr, "there is no runner for targets of kind {}", task.target.index());
+  task.epoch = epoch_;
   runner->run(std::move(task));
 }
 

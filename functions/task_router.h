@@ -16,6 +16,9 @@ namespace millrace {
 
 class TaskRouter final : public TaskRunner {
  public:
+  /// `epoch`: of the active of a cluster, which each task gets; 0: there is no cluster.
+  explicit TaskRouter(uint64_t epoch = 0) : epoch_(epoch) {}
+
   /// Gives tasks with that target to `runner`, which outlives the router. Every kind of target
   /// needs a runner before a task is run.
   template <class Target>
@@ -34,6 +37,7 @@ class TaskRouter final : public TaskRunner {
   /// unknown id.
   std::vector<TaskRunner*> each() const;
 
+  const uint64_t epoch_;
   std::array<TaskRunner*, std::variant_size_v<TaskTarget>> runners_{};
 };
 

@@ -98,6 +98,10 @@ struct TaskFile {
   std::string bytes;  ///< the value of the variable; empty if the variable does not exist
 };
 
+/// The header of a call with the epoch of the active of a cluster, so that a service can refuse
+/// calls of a former active, which has a lower epoch.
+inline constexpr const char* kEpochHeader = "Millrace-Epoch";
+
 struct Task {
   InstanceId id;   ///< the action id: the same for every delivery of this attempt
   std::string ns;  ///< name of the namespace
@@ -112,6 +116,7 @@ struct Task {
   std::optional<Duration> start_to_close = {};  ///< how long the task may run from its start
   std::optional<Duration> heartbeat = {};       ///< the longest time without a heartbeat
   bool sealed = false;  ///< the input or a file may contain data of a secret
+  uint64_t epoch = 0;   ///< of the active of a cluster that hands it out; 0: there is no cluster
 
   /// Whether a timeout or a deadline ends the task if its worker or service never answers.
   bool has_timeout() const { return deadline || start_to_close || heartbeat; }

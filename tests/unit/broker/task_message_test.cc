@@ -31,6 +31,13 @@ TEST(TaskMessage, OmitsTheDeadlineHeaderIfTheTaskHasNoDeadline) {
   EXPECT_EQ(find_header(task_message(task)->headers, "Direktiv-Deadline"), nullptr);
 }
 
+TEST(TaskMessage, HasTheEpochOnlyInACluster) {
+  Task task = queue_task(1);
+  EXPECT_EQ(find_header(task_message(task)->headers, "Millrace-Epoch"), nullptr);
+  task.epoch = 18;
+  EXPECT_EQ(*find_header(task_message(task)->headers, "Millrace-Epoch"), "18");
+}
+
 TEST(TaskMessage, GetsAnotherMessageIdInEachDataFolder) {
   const NatsMessage first = task_message(queue_task(1)).value();
   const std::string id = to_string(task_id(1));

@@ -48,8 +48,12 @@ TEST(ServiceProtocol, PostsTheInputWithTheHeadersOfTheTask) {
   EXPECT_EQ(request.header("Direktiv-Deadline"), "2021-09-01T12:00:00.000Z");
   EXPECT_EQ(find_header(request.headers, "Direktiv-TempDir"), nullptr);
 
+  EXPECT_EQ(find_header(request.headers, "Millrace-Epoch"), nullptr);
+
+  task.epoch = 18;
   call(peer.url("/pay"), task, "/mnt/files");
   EXPECT_EQ(peer.requests(2).back().header("Direktiv-TempDir"), "/mnt/files");
+  EXPECT_EQ(peer.requests(2).back().header("Millrace-Epoch"), "18");
 }
 
 TEST(ServiceProtocol, TakesAnErrorCodeWhateverTheHttpStatusIs) {

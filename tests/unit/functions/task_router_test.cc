@@ -22,5 +22,16 @@ TEST(TaskRouter, AddsUpTheBytesThatWaitInEachRunnerOnce) {
   EXPECT_EQ(router.waiting_bytes("other"), 0U);
 }
 
+TEST(TaskRouter, GivesEachTaskTheEpochOfTheNode) {
+  for (const uint64_t epoch : {0, 18}) {
+    RecordingRunner runner;
+    TaskRouter router(epoch);
+    router.route<HttpService>(runner);
+    router.run({.target = HttpService()});
+    ASSERT_EQ(runner.ran.size(), 1U);
+    EXPECT_EQ(runner.ran.front().epoch, epoch);
+  }
+}
+
 }  // namespace
 }  // namespace millrace
