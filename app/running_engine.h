@@ -80,8 +80,8 @@ class RunningEngine {
   void allow_until(Permission::Time until, std::optional<Permission::Time> asked = std::nullopt);
   /// Ends the permission of allow_until(). What was sent or started before is not stopped.
   void forbid();
-  /// Ends the permission for good, and lets the destructor send nothing: another node is the
-  /// active, and performs what this one has committed.
+  /// Ends the permission for good, and lets the destructor send nothing but the release of the
+  /// streams: another node is the active, and performs what this one has committed.
   void abandon();
   /// Asks whether the engine thread makes turns: see Intake::ask_turn().
   void ask_turn(std::function<void()> answered) { intake_.ask_turn(std::move(answered)); }
