@@ -78,6 +78,13 @@ struct HttpWatch {
   /// Called exactly once in every case, after all other callbacks. An answer with any status is a
   /// success.
   std::function<void(Result<HttpAnswer>)> done;
+  /// Called with the status and the headers of the answer as soon as they are complete. If it
+  /// returns false, the request ends with `http.cancelled`. The function may be empty.
+  std::function<bool(const HttpAnswer& head)> head = {};
+  /// Called with each part of the answer's body when it arrives; the body of the answer that `done`
+  /// gets is empty then, and kMaxAnswerBytes does not apply. If it returns false, the request ends
+  /// with `http.cancelled`. The function may be empty: the client collects the body.
+  std::function<bool(std::string_view bytes)> body = {};
 };
 
 struct HttpSettings {

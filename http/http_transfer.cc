@@ -159,8 +159,8 @@ void HttpTransfer::prepare(const HttpSettings& settings, const Permission& permi
       });
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
   curl_easy_setopt(
-      easy, CURLOPT_HEADERFUNCTION, +[](char*, size_t, size_t size, void* self) -> size_t {
-        return static_cast<HttpTransfer*>(self)->take_header(size);
+      easy, CURLOPT_HEADERFUNCTION, +[](char* line, size_t, size_t size, void* self) -> size_t {
+        return static_cast<HttpTransfer*>(self)->take_header({line, size});
       });
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
   curl_easy_setopt(
@@ -214,17 +214,29 @@ bool HttpTransfer::begin_sending() {
   return true;
 }
 
-size_t HttpTransfer::take_header(size_t size) {
-  header_bytes_ += size;
+size_t HttpTransfer::take_header(std::string_view line) {
+  header_bytes_ += line.size();
   if (header_bytes_ > kMaxHeaderBytes) {
     too_large_ = fmt::format("headers of more than {} bytes", kMaxHeaderBytes);
     return CURL_WRITEFUNC_ERROR;
   }
   if (watch_.alive) watch_.alive();
-  return size;
+  if (line != "\r\n" && line != "\n") return line.size();
+  // The end of the headers: of the answer, of an interim answer before it, or of its trailers.
+  constexpr long kLeastFinal = 200;
+  long status = 0;
+  curl_easy_getinfo(easy(), CURLINFO_RESPONSE_CODE, &status);
+  if (status < kLeastFinal || std::exchange(has_head_, true)) return line.size();
+  is_refused_ = watch_.head && !watch_.head(head_of_answer());
+  return is_refused_ ? CURL_WRITEFUNC_ERROR : line.size();
 }
 
 size_t HttpTransfer::take_body(std::string_view bytes) {
+  if (watch_.body) {
+    if (watch_.alive) watch_.alive();
+    is_refused_ = !watch_.body(bytes);
+    return is_refused_ ? CURL_WRITEFUNC_ERROR : bytes.size();
+  }
   if (body_.size() + bytes.size() > kMaxAnswerBytes) {
     too_large_ = fmt::format("a body of more than {} bytes", kMaxAnswerBytes);
     return CURL_WRITEFUNC_ERROR;
@@ -238,6 +250,9 @@ Result<HttpAnswer> HttpTransfer::outcome(CURLcode code) {
   if (!too_large_.empty()) {
     return fail(std::string(kHttpTooLarge), "the answer has " + too_large_);
   }
+  if (is_refused_) {
+    return fail(std::string(kHttpCancelled), "the answer is not wanted any more");
+  }
   if (code == CURLE_SEND_FAIL_REWIND) {
     return fail(
         std::string(kHttpClosed),
@@ -249,7 +264,13 @@ Result<HttpAnswer> HttpTransfer::outcome(CURLcode code) {
         complaint_.front() != '\0' ? complaint_.data() : curl_easy_strerror(code);
     return fail(std::string(code_of(code, was_sent_)), said);
   }
-  HttpAnswer answer{.body = std::move(body_)};
+  HttpAnswer answer = head_of_answer();
+  answer.body = std::move(body_);
+  return answer;
+}
+
+HttpAnswer HttpTransfer::head_of_answer() const {
+  HttpAnswer answer;
   curl_easy_getinfo(easy(), CURLINFO_RESPONSE_CODE, &answer.status);
   curl_header* header = nullptr;
   while ((header = curl_easy_nextheader(easy(), CURLH_HEADER, -1, header)) != nullptr) {

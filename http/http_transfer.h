@@ -66,9 +66,11 @@ class HttpTransfer {
  private:
   void set_body();
   size_t give_body(char* to, size_t most);
-  size_t take_header(size_t size);
+  size_t take_header(std::string_view line);
   size_t take_body(std::string_view bytes);
   bool begin_sending();
+  /// The status and the headers that have arrived.
+  HttpAnswer head_of_answer() const;
 
   const HttpClient::Ticket ticket_;
   HttpRequest request_;
@@ -83,6 +85,8 @@ class HttpTransfer {
   HeaderList header_list_;
   std::array<char, CURL_ERROR_SIZE> complaint_{};
   bool was_sent_ = false;
+  bool has_head_ = false;    ///< the headers of the answer are complete
+  bool is_refused_ = false;  ///< HttpWatch::head or HttpWatch::body has returned false
   std::string too_large_;  ///< which part of the answer is too large, for a message; empty: no part
   size_t header_bytes_ = 0;
   std::string body_;

@@ -322,6 +322,61 @@ TEST(HttpClient, VerifiesTheTlsCertificateAndTheHostNameOfAServer) {
   EXPECT_EQ(code_of(ask(without_file, {.method = "GET", .url = url})), kHttpTls);
 }
 
+TEST(HttpClient, PassesAnAnswerOnAsItArrives) {
+  Gate gate;
+  HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+    connection.send(
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 203 Told\r\nX-Kind: tea\r\n"
+        "Connection: close\r\n\r\n");
+    gate.pass();
+    connection.send(std::string(kMaxAnswerBytes, 'x') + "end");
+    return false;
+  });
+  HttpClient client;
+  std::promise<HttpAnswer> head;
+  std::promise<Answer> end;
+  std::string body;
+  client.send({.url = peer.url()},
+              {.done = [&](Answer result) { end.set_value(std::move(result)); },
+               .head =
+                   [&](const HttpAnswer& answer) {
+                     head.set_value(answer);
+                     return true;
+                   },
+               .body =
+                   [&](std::string_view bytes) {
+                     body += bytes;
+                     return true;
+                   }});
+  const HttpAnswer first = head.get_future().get();
+  EXPECT_EQ(first.status, 203);
+  EXPECT_THAT(first.headers, testing::Contains(testing::Pair("X-Kind", "tea")));
+  gate.open();
+  const Answer answer = end.get_future().get();
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->status, 203);
+  EXPECT_EQ(answer->body, "");
+  EXPECT_EQ(body.size(), kMaxAnswerBytes + 3);
+  EXPECT_TRUE(body.ends_with("xend"));
+}
+
+TEST(HttpClient, EndsARequestWhoseAnswerIsNotWanted) {
+  HttpPeer peer(answers_with("HTTP/1.1 200 Fine\r\nContent-Length: 4\r\n\r\nbody", true));
+  HttpClient client;
+  for (const bool refuses_head : {true, false}) {
+    std::promise<Answer> end;
+    client.send({.url = peer.url()},
+                {.done = [&](Answer result) { end.set_value(std::move(result)); },
+                 .head = [=](const HttpAnswer&) { return !refuses_head; },
+                 .body =
+                     [=](std::string_view) {
+                       EXPECT_FALSE(refuses_head);
+                       return false;
+                     }});
+    EXPECT_EQ(code_of(end.get_future().get()), kHttpCancelled) << refuses_head;
+  }
+}
+
 TEST(HttpClient, CancelsWaitingAndRunningRequests) {
   HttpPeer peer(hangs);
   HttpClient client({.connections_per_host = 1});
