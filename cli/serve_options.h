@@ -32,6 +32,15 @@ struct ContainerOptions {
   std::string folder;                ///< absolute; empty: a folder in the data folder
 };
 
+/// The node of a cluster; experimental.
+struct ClusterOptions {
+  std::string name;                  ///< empty: the server is not part of a cluster
+  bool founds = false;               ///< the first start of the cluster
+  std::string url;                   ///< at which the other nodes reach this one; without a path
+  Duration takeover_after{2'000};    ///< NodeRole::Settings::takeover_after
+  Duration max_clock_offset{1'000};  ///< NodeRole::Settings::max_clock_offset
+};
+
 struct ServeOptions {
   std::string data;                                 ///< folder of the store
   std::string listen = defaults::listen_address();  ///< address of the gateway
@@ -52,6 +61,7 @@ struct ServeOptions {
   bool core_dumps = false;  ///< whether the process may write a core dump when it crashes
   ServerBounds bounds;
   StreamOptions streams;
+  ClusterOptions cluster;
   bool take_over = false;  ///< takes the streams, even if their owner is running
   std::string js_domain;   ///< JetStream domain; empty: the domain of the NATS server
   std::string nats_inbox_prefix = defaults::kInboxPrefix;  ///< ConnectionSettings::inbox_prefix

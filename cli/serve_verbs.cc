@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/defaults.h"
+#include "cli/cluster_flags.h"
 #include "cli/command_line.h"
 #include "cli/container_flags.h"
 #include "cli/quantity.h"
@@ -49,6 +50,7 @@ struct ServeFlags {
   std::string listen;
   std::string nats;
   std::string secret_key_file;
+  ClusterFlags cluster;
   ContainerFlags containers;
   std::string memory_folder;
   std::string core_dumps;
@@ -155,6 +157,7 @@ Fallible<ServeOptions> read_options(Shell& shell, const ServeFlags& given) {
   if (options.data.empty()) return wrong_usage("--data or MILLRACE_DATA is required");
   options.token_file = shell.setting(shell.flags().token_file, {"MILLRACE_TOKEN_FILE"});
   options.secret_key_file = shell.setting(given.secret_key_file, {"MILLRACE_SECRET_KEY_FILE"});
+  options.cluster = TRY(read_cluster_options(shell, given.cluster, options));
   options.containers = TRY(read_container_options(shell, given.containers));
   options.memory_folder =
       shell.setting(given.memory_folder, {"MILLRACE_MEMORY_FOLDER"}, options.memory_folder);
@@ -314,6 +317,7 @@ void add_serve(CommandLine& commands, decltype(ProgramVerbs::serve) run) {
   add_container_flags(serve, flags.containers);
   add_bounds(serve, flags);
   add_streams(serve, flags);
+  add_cluster_flags(serve, flags.cluster);
 }
 
 struct DevFlags {

@@ -56,6 +56,8 @@ constexpr ErrorEntry kProgramErrors[] = {
      "Synchronize the clocks of the machines."},
     {"cluster.founded", 0, "The cluster was founded before.",
      "Start the node as one of the nodes of that cluster, or choose another name."},
+    {"cluster.key", 0, "A node of a cluster needs the key of the cluster for secrets.",
+     "Give all nodes one key, by `--secret-key-file` or MILLRACE_SECRET_KEY_FILE."},
     {"cluster.loading", 0, "This node has taken over, and loads the engine.", "Wait."},
     {"cluster.no_active", 0, "No node of the cluster is the active.",
      "Wait some seconds; if it lasts, look at `/readyz` of each node."},

@@ -183,6 +183,97 @@ TEST_F(ServeVerbs, TakesTheSubjectsOfServicesFromAListOfPatterns) {
   EXPECT_NE(wrong.err.find("--request-subjects"), std::string::npos) << wrong.err;
 }
 
+TEST_F(ServeVerbs, TakesTheSettingsOfANodeFromFlagsThenEnvironmentVariables) {
+  env_["MILLRACE_DATA"] = "d";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(served_.cluster.name, "");
+  env_["MILLRACE_SECRET_KEY_FILE"] = "key";
+  env_["MILLRACE_CLUSTER"] = "shop";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(served_.cluster.name, "shop");
+  EXPECT_FALSE(served_.cluster.founds);
+  EXPECT_EQ(served_.cluster.url, "http://127.0.0.1:8780");
+  EXPECT_EQ(served_.cluster.takeover_after, Duration(2'000));
+  EXPECT_EQ(served_.cluster.max_clock_offset, Duration(1'000));
+  env_["MILLRACE_ADVERTISE"] = "http://db1:8780/";
+  env_["MILLRACE_TAKEOVER_AFTER"] = "60s";
+  env_["MILLRACE_MAX_CLOCK_OFFSET"] = "5s";
+  EXPECT_EQ(run({"serve", "--cluster", "store", "--found"}).code, 0);
+  EXPECT_EQ(served_.cluster.name, "store");
+  EXPECT_TRUE(served_.cluster.founds);
+  EXPECT_EQ(served_.cluster.url, "http://db1:8780");
+  EXPECT_EQ(served_.cluster.takeover_after, Duration(60'000));
+  EXPECT_EQ(served_.cluster.max_clock_offset, Duration(5'000));
+  EXPECT_EQ(run({"serve", "--advertise", "https://[::1]:1", "--takeover-after", "PT0.5S",
+                 "--max-clock-offset", "2s"})
+                .code,
+            0);
+  EXPECT_EQ(served_.cluster.url, "https://[::1]:1");
+  EXPECT_EQ(served_.cluster.takeover_after, Duration(500));
+  EXPECT_EQ(served_.cluster.max_clock_offset, Duration(2'000));
+}
+
+TEST_F(ServeVerbs, AdvertisesAnAddressThatOtherNodesReach) {
+  env_["MILLRACE_DATA"] = "d";
+  env_["MILLRACE_SECRET_KEY_FILE"] = "key";
+  const std::pair<std::string, std::string> rows[] = {
+      {"192.0.2.7:8780", "http://192.0.2.7:8780"},
+      {"[::1]:9000", "http://[::1]:9000"},
+      {"localhost:9000", "http://localhost:9000"},
+      {":9000", "http://127.0.0.1:9000"},
+  };
+  for (const auto& [listen, url] : rows) {
+    EXPECT_EQ(run({"serve", "--cluster", "shop", "--listen", listen}).code, 0) << listen;
+    EXPECT_EQ(served_.cluster.url, url) << listen;
+  }
+  for (const char* const all : {"0.0.0.0:9000", "[::]:9000"}) {
+    EXPECT_EQ(run({"serve", "--cluster", "shop", "--listen", all}).code, 0) << all;
+    const std::string& url = served_.cluster.url;
+    EXPECT_TRUE(url.starts_with("http://") && url.ends_with(":9000")) << url;
+    EXPECT_EQ(url.find("0.0.0.0"), std::string::npos) << url;
+    EXPECT_EQ(url.find("[::]"), std::string::npos) << url;
+  }
+}
+
+TEST_F(ServeVerbs, RefusesSettingsOfANodeThatAreNotPossible) {
+  env_["MILLRACE_DATA"] = "d";
+  const CommandOutput without_key = run({"serve", "--cluster", "shop"});
+  EXPECT_EQ(without_key.code, 2);
+  EXPECT_NE(without_key.err.find("--secret-key-file"), std::string::npos) << without_key.err;
+  env_["MILLRACE_SECRET_KEY_FILE"] = "key";
+  const std::vector<std::string> lone[] = {{"--found"},
+                                           {"--advertise", "http://db1:8780"},
+                                           {"--takeover-after", "2s"},
+                                           {"--max-clock-offset", "1s"}};
+  for (std::vector<std::string> flag : lone) {
+    const std::string name = flag.front();
+    flag.insert(flag.begin(), "serve");
+    const CommandOutput printed = run(flag);
+    EXPECT_EQ(printed.code, 2) << name;
+    EXPECT_TRUE(printed.err.starts_with("millrace: " + name + " is for a node of a cluster"))
+        << printed.err;
+  }
+  env_["MILLRACE_CLUSTER"] = "shop";
+  const std::pair<std::string, std::string> wrong[] = {
+      {"--cluster", "my.shop"},
+      {"--advertise", "db1:8780"},
+      {"--advertise", "http://db1:8780/path"},
+      {"--advertise", "http://ann:secret@db1:8780"},
+      {"--advertise", "ftp://db1:8780"},
+      {"--takeover-after", "499ms"},
+      {"--takeover-after", "61s"},
+      {"--takeover-after", "soon"},
+      {"--max-clock-offset", "0s"},
+      {"--listen", "127.0.0.1:0"},
+  };
+  for (const auto& [flag, value] : wrong) {
+    const CommandOutput printed = run({"serve", flag, value});
+    EXPECT_EQ(printed.code, 2) << flag << " " << value;
+    EXPECT_NE(printed.err.find(flag), std::string::npos) << printed.err;
+    EXPECT_EQ(printed.err.find("secret@"), std::string::npos) << printed.err;
+  }
+}
+
 TEST_F(ServeVerbs, ReadsTheFlagNatsPortOfTheVerbDev) {
   run({"dev"});
   EXPECT_EQ(developed_.nats_port, 0);
