@@ -59,6 +59,7 @@ void add_backup_routes(Router& router, Service& service) {
        .answer = "Backup",
        .answer_status = 201,
        .errors = {"backup.ending", "backup.abandoned"},
+       .may_take_long = true,
        .handler = [&service](const auto& exchange) { return begin_backup(service, exchange); }});
   router.add(
       {.method = "GET",

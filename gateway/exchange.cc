@@ -1,6 +1,7 @@
 #include "gateway/exchange.h"
 
 #include <exception>
+#include <utility>
 
 #include "base/bytes.h"
 #include "gateway/problem.h"
@@ -68,9 +69,25 @@ Status Exchange::expect_long_wait() {
 }
 
 void Exchange::close() {
-  const std::lock_guard lock(wait_lock_);
-  is_closed_ = true;
-  leases_.wait.release();
+  std::function<void()> call;
+  {
+    const std::lock_guard lock(wait_lock_);
+    is_closed_ = true;
+    leases_.wait.release();
+    call = std::exchange(on_close_, nullptr);
+  }
+  if (call) call();
+}
+
+void Exchange::on_close(std::function<void()> call) {
+  {
+    const std::lock_guard lock(wait_lock_);
+    if (!is_closed_) {
+      on_close_ = std::move(call);
+      return;
+    }
+  }
+  call();
 }
 
 void Exchange::free_body() {

@@ -23,6 +23,7 @@ namespace millrace {
 struct Request {
   std::string method;  ///< "GET" also for HEAD, where the transport omits the body
   std::string path;    ///< as sent, without the query
+  std::string target;  ///< the path and the query, as sent
   std::map<std::string, std::string, std::less<>> parts;  ///< the path's values, by placeholder
   std::map<std::string, std::string, std::less<>> query;
   Headers headers;
@@ -99,6 +100,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// The connection is closed: no answer can be sent. Frees the place of a long wait. Only for the
   /// transport.
   void close();
+  /// Calls `call` when the connection of the caller is closed before an answer was sent, or at once
+  /// if it is closed; `call` runs on the gateway's thread, or on the calling one. One call for an
+  /// exchange.
+  void on_close(std::function<void()> call);
 
   /// Makes a callback for the Service. The callback may be called on any thread; `next` runs on the
   /// gateway's thread. An exception of `next` is answered as an error.
@@ -127,7 +132,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   Request request_;
   Transport transport_;
   Leases leases_;
-  std::mutex wait_lock_;  ///< guards leases_.wait
+  std::mutex wait_lock_;            ///< guards leases_.wait
+  std::function<void()> on_close_;  ///< guarded by wait_lock_
   std::atomic<bool> answered_ = false;
   std::atomic<bool> is_closed_ = false;
 };

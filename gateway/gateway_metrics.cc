@@ -61,6 +61,13 @@ std::string to_prometheus(const GatewayFigures& figures) {
   text.add("millrace_http_memory_refused_total", "counter",
            "Bodies and answers of HTTP refused because their memory was used up.",
            figures.memory_refused);
+  text.add("millrace_http_handed_on", "gauge",
+           "HTTP requests that wait for the answer of the active of the cluster.",
+           figures.handed_on.under_way);
+  text.add("millrace_http_handed_on_total", "counter",
+           "HTTP requests handed on to the active of the cluster.", figures.handed_on.total);
+  text.add("millrace_http_handed_on_refused_total", "counter",
+           "HTTP requests refused because too many were handed on.", figures.handed_on.refused);
   text.add("millrace_http_requests_waiting", "gauge",
            "HTTP requests that wait for a thread, by lane.", figures.lanes,
            [](const WorkerLane::Counts& counts) { return uint64_t{counts.waiting}; });

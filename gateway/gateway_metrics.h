@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gateway/forward.h"
 #include "gateway/gateway_lanes.h"
 
 namespace millrace {
@@ -22,6 +23,7 @@ struct GatewayFigures {
   uint64_t memory_refused = 0;    ///< total: bodies and answers for which no bytes were left
   uint64_t closed_for_other = 0;  ///< total: connections closed to make place or free bytes
   uint64_t turned_away = 0;       ///< total: connections without a place
+  Forwarder::Figures handed_on;   ///< requests handed on to the active of the cluster
   std::vector<GatewayLanes::LaneFigures> lanes;
 };
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -19,6 +20,7 @@
 
 #include "base/whole_number.h"
 #include "gateway/connection_places.h"
+#include "gateway/forward.h"
 #include "gateway/gateway_budget.h"
 #include "gateway/gateway_lanes.h"
 #include "gateway/gateway_metrics.h"
@@ -96,10 +98,11 @@ tl::unexpected<Error> cannot_listen(std::string_view address, std::string_view w
 
 class HttpServer::Impl : public ConnectionHost {
  public:
-  Impl(Options options, Service& service)
+  /// `service` is null if `front` is not.
+  Impl(Options options, Service* service, const NodeFront* front)
       : options_(std::move(options)),
-        router_(
-            make_router(service, options_.requests, [this] { return to_prometheus(figures()); })),
+        front_(front),
+        router_(router_of(service)),
         token_(options_.token),
         places_({.connections = options_.transport.connections,
                  .probe_connections = options_.transport.probe_connections,
@@ -107,7 +110,14 @@ class HttpServer::Impl : public ConnectionHost {
         bytes_(std::make_shared<GatewayBudget>(options_.transport.memory_bytes)),
         waits_(std::make_shared<GatewayBudget>(options_.transport.long_waits)),
         streams_(std::make_shared<StreamPlaces>(options_.transport.streams)),
-        lanes_(std::make_shared<GatewayLanes>(options_.transport)) {}
+        lanes_(std::make_shared<GatewayLanes>(options_.transport)) {
+    if (front_ == nullptr) return;
+    forwarder_ =
+        std::make_unique<Forwarder>(Forwarder::Settings{.node = front_->node(),
+                                                        .most = options_.transport.handed_on,
+                                                        .timeout = options_.transport.active_answer,
+                                                        .bytes = bytes_});
+  }
 
   Status listen(Descriptor address) {
     const tcp::endpoint endpoint = TRY(parse_address(options_.listen, token_.has_value()));
@@ -139,6 +149,16 @@ class HttpServer::Impl : public ConnectionHost {
     }
     io_queue_->shut();
     lanes_->stop();
+    forwarder_.reset();
+  }
+
+  void serve(Service& service) {
+    auto router = std::make_shared<const Router>(router_of(&service));
+    io_queue_->post([this, router] { serving_router_ = router; });
+  }
+
+  void active_changed() {
+    io_queue_->post([this] { forwarder_->leave_all_but(front_->active_url()); });
   }
 
   uint16_t port() const { return port_; }
@@ -148,7 +168,7 @@ class HttpServer::Impl : public ConnectionHost {
   }
 
   const Options& options() const override { return options_; }
-  const Router& router() const override { return router_; }
+  const Router& router() const override { return serving_router_ ? *serving_router_ : router_; }
   const std::optional<BearerToken>& token() const override { return token_; }
   bool stopping() const override { return stopping_; }
 
@@ -167,7 +187,9 @@ class HttpServer::Impl : public ConnectionHost {
   }
   void release_answer() override { --held_answers_; }
 
-  void dispatch(const Route& route, const std::shared_ptr<Exchange>& exchange) override {
+  void dispatch(const Route& found, const std::shared_ptr<Exchange>& exchange) override {
+    const Route& route = current(found);
+    if (!answers(route)) return hand_on(route, exchange);
     auto work = [&route, exchange] {
       exchange->guard([&] {
         if (const Status done = route.handler(exchange); !done) {
@@ -207,6 +229,37 @@ class HttpServer::Impl : public ConnectionHost {
   }
 
  private:
+  Router router_of(Service* service) {
+    auto metrics = [this] { return to_prometheus(figures()); };
+    if (service == nullptr) return make_router(options_.requests, std::move(metrics), front_);
+    return make_router(*service, options_.requests, std::move(metrics), front_);
+  }
+
+  /// The route, of the router with the service if there is one: the headers of the request may have
+  /// been read before.
+  const Route& current(const Route& found) const {
+    if (!serving_router_) return found;
+    const Route* const first = router_.routes().data();
+    const bool is_of_first =
+        !std::less<>()(&found, first) && std::less<>()(&found, first + router_.routes().size());
+    return is_of_first ? serving_router_->routes()[static_cast<size_t>(&found - first)] : found;
+  }
+
+  /// Whether this process answers requests of the route now.
+  bool answers(const Route& route) const {
+    return front_ == nullptr || route.is_local || (serving_router_ && front_->may_serve());
+  }
+
+  void hand_on(const Route& route, const std::shared_ptr<Exchange>& exchange) {
+    const Result<std::string> active = active_for(*front_, exchange->request().headers);
+    if (!active) return exchange->answer(problem(503, active.error()));
+    const bool is_late = route.may_take_long || exchange->request().query.contains("wait");
+    forwarder_->hand_on(*active, exchange,
+                        route.is_stream ? Forwarder::Answered::kStream
+                        : is_late       ? Forwarder::Answered::kLate
+                                        : Forwarder::Answered::kSoon);
+  }
+
   /// Any thread.
   GatewayFigures figures() const {
     return {.connections = open_connections_,
@@ -218,6 +271,7 @@ class HttpServer::Impl : public ConnectionHost {
             .memory_refused = bytes_refused_,
             .closed_for_other = closed_for_others_,
             .turned_away = turned_away_,
+            .handed_on = forwarder_ ? forwarder_->figures() : Forwarder::Figures{},
             .lanes = lanes_->figures()};
   }
 
@@ -323,11 +377,15 @@ class HttpServer::Impl : public ConnectionHost {
   }
 
   const Options options_;
+  const NodeFront* const front_;  ///< null: the server is not part of a cluster
+  /// The routes, without the service if `front_` is not null. Exchanges refer to them, also after
+  /// serve().
   const Router router_;
   uint16_t port_ = 0;
 
   // Used on the gateway's thread only.
   std::optional<BearerToken> token_;
+  std::shared_ptr<const Router> serving_router_;  ///< null before serve()
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   tcp::acceptor acceptor_{io_};
@@ -349,6 +407,7 @@ class HttpServer::Impl : public ConnectionHost {
   /// Callbacks of the service may continue on a lane after the server is destroyed; then the lanes
   /// drop their work.
   const std::shared_ptr<GatewayLanes> lanes_;
+  std::unique_ptr<Forwarder> forwarder_;  ///< null if `front_` is
   std::atomic<size_t> open_connections_ = 0;
   std::atomic<uint64_t> bytes_refused_ = 0;
   std::atomic<uint64_t> closed_for_others_ = 0;
@@ -374,7 +433,14 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(Options options, Service& 
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(Options options, Descriptor address,
                                                       Service& service) {
-  auto impl = std::make_unique<Impl>(std::move(options), service);
+  auto impl = std::make_unique<Impl>(std::move(options), &service, nullptr);
+  TRY(impl->listen(std::move(address)));
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(Options options, Descriptor address,
+                                                      const NodeFront& front) {
+  auto impl = std::make_unique<Impl>(std::move(options), nullptr, &front);
   TRY(impl->listen(std::move(address)));
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
@@ -383,6 +449,8 @@ HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
 uint16_t HttpServer::port() const { return impl_->port(); }
 void HttpServer::stop() { impl_->stop(); }
+void HttpServer::serve(Service& service) { impl_->serve(service); }
+void HttpServer::active_changed() { impl_->active_changed(); }
 void HttpServer::replace_token(BearerToken token) { impl_->replace_token(token); }
 
 }  // namespace millrace

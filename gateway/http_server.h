@@ -1,6 +1,7 @@
 // HttpServer: the gateway's transport. One thread, the gateway's thread, reads and writes all
 // connections. Handlers run on the threads of their lane (gateway_lanes.h), and may answer on any
-// thread. Without a token the server listens on loopback only.
+// thread. Without a token the server listens on loopback only. On a node of a cluster that is not
+// the active, requests are handed on to the active.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "gateway/bearer_token.h"
+#include "gateway/node_front.h"
 #include "gateway/routes.h"
 #include "gateway/token_failures.h"
 #include "gateway/worker_lane.h"
@@ -32,6 +34,8 @@ struct TransportLimits {
   /// Requests that wait for the end of an instance or of a check of the store; a further one gets
   /// 503.
   size_t long_waits = 768;
+  /// Requests that are handed on to the active of the cluster; a further one gets 503.
+  size_t handed_on = 512;
   size_t streams = 128;  ///< answers without an end (StreamAnswer, StreamPlaces); more get 503
   /// Bytes of all bodies and answers together, without the first 64 KiB of each.
   uint64_t memory_bytes = defaults::kHttpMemory;
@@ -50,6 +54,8 @@ struct TransportLimits {
   Duration header = std::chrono::seconds(10);  ///< from a request's first byte to its headers' end
   Duration body = std::chrono::seconds(60);    ///< from the headers' end to the last byte
   Duration write = std::chrono::seconds(60);   ///< for a complete response
+  /// For the active's answer to a request that is handed on; not of a wait or a stream.
+  Duration active_answer = std::chrono::seconds(60);
   Duration stream_comment = std::chrono::seconds(15);   ///< without bytes, a stream gets a comment
   Duration stream_progress = std::chrono::seconds(60);  ///< for each 16 KiB of a stream
   /// A transfer that takes longer is closed if its place or its bytes are needed.
@@ -87,11 +93,27 @@ class HttpServer {
   static Result<std::unique_ptr<HttpServer>> start(Options options, Descriptor address,
                                                    Service& service);
 
+  /// Starts the server of a node of a cluster, which has no service yet; `front` must outlive the
+  /// server. While the service may not answer, the server answers `/livez`, `/readyz`, `/activez`,
+  /// `/metrics`, `/v1/info`, `/v1/cluster` and `/v1/openapi.json`, and hands all other requests on
+  /// to the active (forward.h).
+  static Result<std::unique_ptr<HttpServer>> start(Options options, Descriptor address,
+                                                   const NodeFront& front);
+
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
   uint16_t port() const;
+
+  /// From now on `service` answers requests while the front of the node says that it may; it must
+  /// outlive the server. May be called once, and only if the server was started with a front. Any
+  /// thread.
+  void serve(Service& service);
+
+  /// Ends the requests that were handed on to another active than the front names now. To be called
+  /// when the log names another active, or none. Any thread.
+  void active_changed();
 
   /// Requests whose headers are read from now on need this token instead. Any thread.
   void replace_token(BearerToken token);

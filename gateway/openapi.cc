@@ -96,10 +96,14 @@ Json operation_of(const Route& route) {
 const std::set<std::string_view>& common_errors() {
   static const std::set<std::string_view> codes = {
       "busy",
+      "cluster.loading",
+      "cluster.no_active",
+      "cluster.no_answer",
       "internal",
       "log.closed",
       "log.deposed",
       "log.lost",
+      "log.unreachable",
       "request.body_too_large",
       "request.content_encoding",
       "request.headers_too_large",

@@ -121,6 +121,7 @@ std::variant<Router::Found, Response> Router::find(std::string_view method,
   found.head = method == "HEAD";
   found.request.method = found.head ? "GET" : method;
   found.request.path = path;
+  found.request.target = target;
   std::vector<std::string> allowed;
   for (const Route& route : routes_) {
     if (!fits(split(route.path, '/'), pieces)) continue;

@@ -57,6 +57,11 @@ struct Route {
   size_t max_body = 0;  ///< the largest body, in bytes
   Lane lane = Lane::kByMethod;
   bool open = false;  ///< the route needs no token
+  /// Each node of a cluster answers it; the other routes only the active does (forward.h). The
+  /// handler uses no service, except as SystemSources has one.
+  bool is_local = false;
+  bool may_take_long = false;  ///< the answer comes after a long wait, also without `wait`
+  bool is_stream = false;      ///< the answer is a stream of live messages
   Handler handler;
 };
 
@@ -70,7 +75,7 @@ class Router {
 
   struct Found {
     const Route* route = nullptr;
-    Request request;  ///< with its method, path, parts and query
+    Request request;  ///< with its method, path, target, parts and query
     bool head = false;
   };
 

@@ -1,18 +1,12 @@
 #include "gateway/routes.h"
 
+#include <cstddef>
 #include <utility>
 
 namespace millrace {
+namespace {
 
-Handler reading(std::function<Result<Json>(const Request&)> read) {
-  return [read = std::move(read)](const std::shared_ptr<Exchange>& exchange) -> Status {
-    exchange->reply(read(exchange->request()));
-    return {};
-  };
-}
-
-Router make_router(Service& service, const RequestLimits& limits,
-                   std::function<std::string()> gateway_metrics) {
+Router router_with(Service& service, const RequestLimits& limits, const SystemSources& sources) {
   Router router;
   add_event_routes(router, service, limits);
   add_why_routes(router, service, limits);
@@ -23,7 +17,8 @@ Router make_router(Service& service, const RequestLimits& limits,
   add_instance_routes(router, service);
   add_variable_routes(router, service, limits);
   add_secret_routes(router, service);
-  add_system_routes(router, service, std::move(gateway_metrics));
+  add_system_routes(router, sources);
+  add_state_routes(router, service);
   add_backup_routes(router, service);
   add_replay_routes(router, service);
   add_letter_routes(router, service, limits);
@@ -33,6 +28,36 @@ Router make_router(Service& service, const RequestLimits& limits,
   add_work_routes(router, service);
   add_openapi_route(router);  // the last: it describes the others
   return router;
+}
+
+/// The place of a service, and no object in it. A reference may be bound to storage of the size and
+/// alignment of the object, as long as nothing reads the object.
+Service& uncalled_service() {
+  alignas(Service) static std::byte place[sizeof(Service)];
+  return *static_cast<Service*>(static_cast<void*>(place));
+}
+
+}  // namespace
+
+Handler reading(std::function<Result<Json>(const Request&)> read) {
+  return [read = std::move(read)](const std::shared_ptr<Exchange>& exchange) -> Status {
+    exchange->reply(read(exchange->request()));
+    return {};
+  };
+}
+
+Router make_router(Service& service, const RequestLimits& limits,
+                   std::function<std::string()> gateway_metrics, const NodeFront* front) {
+  return router_with(
+      service, limits,
+      {.service = &service, .front = front, .gateway_metrics = std::move(gateway_metrics)});
+}
+
+Router make_router(const RequestLimits& limits, std::function<std::string()> gateway_metrics,
+                   const NodeFront* front) {
+  return router_with(
+      uncalled_service(), limits,
+      {.service = nullptr, .front = front, .gateway_metrics = std::move(gateway_metrics)});
 }
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "cloudevents/limits.h"
+#include "gateway/node_front.h"
 #include "gateway/router.h"
 #include "model/variable.h"
 #include "orchestrator/service/service.h"
@@ -24,6 +25,13 @@ struct RequestLimits {
   Duration wait = std::chrono::hours(1);
 };
 
+/// What the routes of the server as a whole show.
+struct SystemSources {
+  Service* service = nullptr;                    ///< null: there is none, and `front` is not null
+  const NodeFront* front = nullptr;              ///< null: the server is not part of a cluster
+  std::function<std::string()> gateway_metrics;  ///< the metrics of the gateway itself; any thread
+};
+
 void add_event_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_why_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_workflow_routes(Router& router, Service& service, const RequestLimits& limits);
@@ -33,9 +41,9 @@ void add_namespace_routes(Router& router, Service& service);
 void add_schedule_routes(Router& router, Service& service);
 void add_variable_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_secret_routes(Router& router, Service& service);
-/// `gateway_metrics`: the metrics of the gateway itself, for /metrics. Any thread.
-void add_system_routes(Router& router, Service& service,
-                       std::function<std::string()> gateway_metrics);
+/// The routes that each node of a cluster answers.
+void add_system_routes(Router& router, const SystemSources& sources);
+void add_state_routes(Router& router, Service& service);
 void add_backup_routes(Router& router, Service& service);
 void add_replay_routes(Router& router, Service& service);
 void add_letter_routes(Router& router, Service& service, const RequestLimits& limits);
@@ -46,9 +54,14 @@ void add_work_routes(Router& router, Service& service);
 /// Adds the route of the OpenAPI document, which describes the routes that the router has then.
 void add_openapi_route(Router& router);
 
-/// A router with all routes. `gateway_metrics`: as in add_system_routes().
+/// A router with all routes. `gateway_metrics`: as in SystemSources.
 Router make_router(Service& service, const RequestLimits& limits,
-                   std::function<std::string()> gateway_metrics);
+                   std::function<std::string()> gateway_metrics, const NodeFront* front = nullptr);
+
+/// A router with the same routes in the same order, without a service: only the handlers of routes
+/// with `is_local` may be called.
+Router make_router(const RequestLimits& limits, std::function<std::string()> gateway_metrics,
+                   const NodeFront* front);
 
 /// The OpenAPI document of all routes; needs no service.
 Json api_document();

@@ -65,12 +65,39 @@ Json store_report() {
   });
 }
 
+Json cluster_view() {
+  using namespace schema;
+  const Json role = word({"active", "standby", "starting"});
+  const Json node = object({
+      {"node", text("The id of the node.")},
+      {"role", role},
+      {"epoch", whole("The epoch that the node knows.")},
+      {"position", whole("The sequence of the log up to which its folder has the commits.")},
+      {"behindCommits", whole("How many messages of the log it has not applied.")},
+      {"behindSeconds", number("How old the oldest of them is.")},
+      {"clockOffsetSeconds?", number("How far its clock is ahead of the clock of the broker.")},
+      {"version", text("The release of millrace.")},
+      {"address", text("The URL at which it answers.")},
+      {"error?", object({{"code", text("Why the node is not ready.")}, {"detail", text()}})},
+  });
+  return object({
+      {"cluster", text("The name of the cluster.")},
+      {"node", text("The id of the node that answers.")},
+      {"role", role},
+      {"epoch", whole("The latest epoch of the log.")},
+      {"active?", object({{"node", text()}, {"address", text("The URL of the active.")}})},
+      {"nodes", list(node, "The nodes that have answered.")},
+  });
+}
+
 }  // namespace
 
 void add_system_schemas(ApiSchemas& all) {
   using namespace schema;
   all["Alive"].schema = object({{"status", exactly("alive")}});
   all["Ready"].schema = object({{"status", exactly("ready")}});
+  all["Active"].schema = object({{"status", exactly("active")}});
+  all["Cluster"].schema = cluster_view();
   all["Metrics"].media = {{"text/plain", {{"schema", text("Prometheus text format 0.0.4.")}}}};
   all["ServerInfo"].schema = server_info();
   all["StoreReport"].schema = store_report();

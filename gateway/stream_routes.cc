@@ -117,6 +117,7 @@ void add_stream_routes(Router& router, Service& service) {
               .headers = {"Last-Event-ID"},
               .answer = "LiveMessages",
               .errors = {"namespace.not_found", "workflow.not_found", "instance.not_found"},
+              .is_stream = true,
               .handler = [&service](const std::shared_ptr<Exchange>& exchange) -> Status {
                 return open_stream(service, exchange, TRY(live_request_of(exchange->request())));
               }});
@@ -129,6 +130,7 @@ void add_stream_routes(Router& router, Service& service) {
        .headers = {"Last-Event-ID"},
        .answer = "LiveMessages",
        .errors = {"namespace.not_found", "instance.not_found"},
+       .is_stream = true,
        .handler = [&service](const std::shared_ptr<Exchange>& exchange) -> Status {
          LiveRequest live = TRY(common_request(exchange->request()));
          live.history_of = TRY(instance_of(exchange->request()));

@@ -1,6 +1,8 @@
-// The routes of the server as a whole (/livez, /readyz, /v1/info, /v1/verify, /metrics), and the
-// listeners and groups of a namespace.
-#include <utility>
+// The routes of the server as a whole (/livez, /readyz, /activez, /metrics, /v1/info, /v1/cluster),
+// which each node of a cluster answers; the check of the store, and the listeners and groups of a
+// namespace.
+#include <memory>
+#include <string>
 
 #include "gateway/instance_filter.h"
 #include "gateway/parameters.h"
@@ -17,21 +19,67 @@ Status alive(const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
+/// The service, if it may answer now.
+Service* serving(const SystemSources& sources) {
+  const bool may_serve = sources.front == nullptr || sources.front->may_serve();
+  return may_serve ? sources.service : nullptr;
+}
+
+Status ready(const SystemSources& sources) {
+  if (sources.front != nullptr) TRY(sources.front->ready());
+  Service* const service = serving(sources);
+  return service == nullptr ? Status{} : service->ready();
+}
+
 /// Answers 503 for every reason why the server is not ready, although the error code of some
 /// reasons gives 500 in other responses.
-Status readiness(Service& service, const std::shared_ptr<Exchange>& exchange) {
-  const Status ready = service.ready();
-  if (!ready) exchange->answer(problem(503, ready.error()));
-  if (ready) exchange->reply(Json{{"status", "ready"}});
+Status readiness(const SystemSources& sources, const std::shared_ptr<Exchange>& exchange) {
+  const Status is_ready = ready(sources);
+  if (!is_ready) exchange->answer(problem(503, is_ready.error()));
+  if (is_ready) exchange->reply(Json{{"status", "ready"}});
   return {};
 }
 
-Status metrics(Service& service, const std::function<std::string()>& gateway_metrics,
-               const std::shared_ptr<Exchange>& exchange) {
+/// As ready(), and an error unless this server answers requests itself.
+Status active(const SystemSources& sources) {
+  if (sources.front != nullptr && !sources.front->is_active()) {
+    return fail("cluster.standby", "this node is not the active of its cluster");
+  }
+  TRY(ready(sources));
+  if (serving(sources) == nullptr) {
+    return fail("log.unreachable",
+                "this node is the active, and the log of the cluster confirms nothing");
+  }
+  return {};
+}
+
+Status activeness(const SystemSources& sources, const std::shared_ptr<Exchange>& exchange) {
+  const Status is_active = active(sources);
+  if (!is_active) exchange->answer(problem(503, is_active.error()));
+  if (is_active) exchange->reply(Json{{"status", "active"}});
+  return {};
+}
+
+Status metrics(const SystemSources& sources, const std::shared_ptr<Exchange>& exchange) {
+  Service* const service = serving(sources);
+  std::string text = service == nullptr ? "" : service->metrics();
+  if (sources.front != nullptr) text += sources.front->metrics();
   exchange->answer({200,
                     {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-                    service.metrics() + gateway_metrics()});
+                    text + sources.gateway_metrics()});
   return {};
+}
+
+Result<Json> info(const SystemSources& sources) {
+  Service* const service = serving(sources);
+  return service == nullptr ? sources.front->info() : service->info();
+}
+
+Result<Json> cluster(const SystemSources& sources) {
+  if (sources.front != nullptr) return sources.front->cluster();
+  return fail(
+      "cluster.none",
+      "this server is not part of a cluster; `millrace serve --cluster` starts one that is");
 }
 
 Status verify(Service& service, const std::shared_ptr<Exchange>& exchange) {
@@ -43,8 +91,7 @@ Status verify(Service& service, const std::shared_ptr<Exchange>& exchange) {
 
 }  // namespace
 
-void add_system_routes(Router& router, Service& service,
-                       std::function<std::string()> gateway_metrics) {
+void add_system_routes(Router& router, const SystemSources& sources) {
   router.add({.method = "GET",
               .path = "/livez",
               .operation = "getLiveness",
@@ -52,6 +99,7 @@ void add_system_routes(Router& router, Service& service,
               .answer = "Alive",
               .lane = Lane::kInPlace,
               .open = true,
+              .is_local = true,
               .handler = alive});
   router.add(
       {.method = "GET",
@@ -62,29 +110,53 @@ void add_system_routes(Router& router, Service& service,
        .further_answers = {{503, "Problem"}},
        .lane = Lane::kProbe,
        .open = true,
-       .handler = [&service](const auto& exchange) { return readiness(service, exchange); }});
+       .is_local = true,
+       .handler = [sources](const auto& exchange) { return readiness(sources, exchange); }});
   router.add(
       {.method = "GET",
-       .path = "/v1/info",
-       .operation = "getInfo",
-       .summary = "Shows the version, the settings and the figures of the server.",
-       .answer = "ServerInfo",
-       .handler = reading([&service](const Request&) -> Result<Json> { return service.info(); })});
+       .path = "/activez",
+       .operation = "getActiveness",
+       .summary = "Answers 200 if this server is ready and, in a cluster, the active.",
+       .answer = "Active",
+       .further_answers = {{503, "Problem"}},
+       .lane = Lane::kProbe,
+       .open = true,
+       .is_local = true,
+       .handler = [sources](const auto& exchange) { return activeness(sources, exchange); }});
   router.add({.method = "GET",
-              .path = "/v1/verify",
-              .operation = "verifyStore",
-              .summary = "Checks all rows of the store; may take minutes.",
-              .answer = "StoreReport",
-              .handler = [&service](const auto& exchange) { return verify(service, exchange); }});
+              .path = "/v1/info",
+              .operation = "getInfo",
+              .summary = "Shows the version, the settings and the figures of the server.",
+              .answer = "ServerInfo",
+              .is_local = true,
+              .handler = reading([sources](const Request&) { return info(sources); })});
+  router.add({.method = "GET",
+              .path = "/v1/cluster",
+              .operation = "getCluster",
+              .summary = "Shows the nodes of the cluster, and which is the active.",
+              .answer = "Cluster",
+              .errors = {"cluster.none"},
+              .lane = Lane::kProbe,
+              .is_local = true,
+              .handler = reading([sources](const Request&) { return cluster(sources); })});
   router.add({.method = "GET",
               .path = "/metrics",
               .operation = "getMetrics",
               .summary = "Shows the metrics for Prometheus.",
               .answer = "Metrics",
               .lane = Lane::kProbe,
-              .handler = [&service, own = std::move(gateway_metrics)](const auto& exchange) {
-                return metrics(service, own, exchange);
-              }});
+              .is_local = true,
+              .handler = [sources](const auto& exchange) { return metrics(sources, exchange); }});
+}
+
+void add_state_routes(Router& router, Service& service) {
+  router.add({.method = "GET",
+              .path = "/v1/verify",
+              .operation = "verifyStore",
+              .summary = "Checks all rows of the store; may take minutes.",
+              .answer = "StoreReport",
+              .may_take_long = true,
+              .handler = [&service](const auto& exchange) { return verify(service, exchange); }});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/listeners",
               .operation = "listListeners",

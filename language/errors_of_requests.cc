@@ -35,6 +35,18 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Send the same request again; check that nats-server runs."},
     {"busy", 503, "Too much work of this kind waits.",
      "Send the same request again after the seconds in `Retry-After`."},
+    {"cluster.loading", 503, "The active of the cluster has taken over, and loads the engine.",
+     "Send the same request again after the seconds in `Retry-After`."},
+    {"cluster.no_active", 503, "No node of the cluster is the active, or it cannot be reached.",
+     "Send the same request again after the seconds in `Retry-After`; if it lasts, look at "
+     "`/readyz` of each node."},
+    {"cluster.no_answer", 503,
+     "The active of the cluster did not answer. The command may have had its effect.",
+     "Send the same request again, with the same `Idempotency-Key`."},
+    {"cluster.none", 404, "The server is not part of a cluster.",
+     "Start it with `--cluster`, or ask a node of the cluster."},
+    {"cluster.standby", 503, "This node of a cluster is not the active.",
+     "Ask another node for `/activez`; any node takes other requests."},
     {"cursor.malformed", 400, "The `cursor` is not one that this list gave.",
      "Use `next` of the page before, unchanged."},
     {"definition.refused", 422, "The definition has errors; `errors` lists them with their places.",
@@ -157,6 +169,9 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Send the same request again: the active answers it."},
     {"log.lost", 503, "The log of the cluster has lost commits.",
      "Look at the logs of the nodes, and send the same request again."},
+    {"log.unreachable", 503, "The log of the cluster cannot be read, or confirms nothing.",
+     "Check the connection to nats-server, and that most of its servers run; send the same request "
+     "again after the seconds in `Retry-After`."},
     {"millrace.quota.eventsPerSecond", 429,
      "The namespace gets more events in a second than its quota permits.",
      "Send the same request again after the seconds in `Retry-After`, or raise the quota "

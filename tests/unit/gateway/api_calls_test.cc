@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// A call that succeeds.
+/// A call that succeeds; without a cluster there is nothing to show of one.
 struct GoodCall {
   const char* method;
   std::string target;
@@ -39,9 +39,11 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
   const GoodCall calls[] = {
       {"GET", "/livez", 200},
       {"GET", "/readyz", 200},
+      {"GET", "/activez", 200},
       {"GET", "/metrics", 200},
       {"GET", "/v1/openapi.json", 200},
       {"GET", "/v1/info", 200},
+      {"GET", "/v1/cluster", 404},
       {"GET", "/v1/verify", 200},
       {"GET", "/v1/series?names=events", 200},
       {"POST", "/v1/lint", 200, kOrder},

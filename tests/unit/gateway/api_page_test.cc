@@ -26,7 +26,7 @@ This page lists the calls by the noun in their path. `GET /v1/openapi.json` and 
 document, which has the schemas that this page names. [http.md](http.md) has an example of each call.
 
 Besides the errors in these tables, any call may answer with the errors of a malformed request (`request.…`), of the token (`token.…`), of the
-store (`store.…`), with `busy`, `starting`, `stopping` or `internal`. [errors.md](errors.md) says what each code means. A code that ends with
+store (`store.…`), of the cluster (`cluster.…`, `log.…`), with `busy`, `starting`, `stopping` or `internal`. [errors.md](errors.md) says what each code means. A code that ends with
 `…` stands for all codes that begin so.
 
 A test compares this page with the routes, and writes this page with `UPDATE_GOLDEN=1`.

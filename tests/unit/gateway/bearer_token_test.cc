@@ -69,7 +69,7 @@ TEST_F(BearerTokenTest, RefusesAnotherTokenWithoutRepeatingIt) {
   }
 }
 
-TEST_F(BearerTokenTest, IsRequiredByAllRoutesButFour) {
+TEST_F(BearerTokenTest, IsRequiredByAllRoutesButFive) {
   struct Row {
     const char* method;
     const char* target;
@@ -79,10 +79,12 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButFour) {
       {"GET", "/livez", 200},
       {"GET", "/readyz", 200},
       {"HEAD", "/readyz", 200},
+      {"GET", "/activez", 200},
       {"GET", "/v1/openapi.json", 200},
       {"OPTIONS", "/v1/ns/default/events", 200},
       {"GET", "/metrics", 401},
       {"GET", "/v1/info", 401},
+      {"GET", "/v1/cluster", 401},
       {"GET", "/v1/ns", 401},
       {"GET", "/v1/ns/shop", 401},
       {"PUT", "/v1/ns/shop", 401},

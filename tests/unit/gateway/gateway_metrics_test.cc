@@ -17,13 +17,16 @@ namespace {
 using testing::HasSubstr;
 
 TEST(GatewayMetrics, ArePrintedWithTheirHelpAndTheirType) {
-  GatewayFigures figures{.connections = 3, .memory_refused = 5};
+  GatewayFigures figures{.connections = 3, .memory_refused = 5, .handed_on = {1, 4, 2}};
   figures.lanes = {{"reads", {.waiting = 7, .running = 2, .refused = 9}}, {"events", {}}};
   const std::string text = to_prometheus(figures);
   EXPECT_THAT(text, HasSubstr("# HELP millrace_http_connections Open HTTP connections.\n"
                               "# TYPE millrace_http_connections gauge\n"
                               "millrace_http_connections 3\n"));
   EXPECT_THAT(text, HasSubstr("\nmillrace_http_memory_refused_total 5\n"));
+  EXPECT_THAT(text, HasSubstr("\nmillrace_http_handed_on 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmillrace_http_handed_on_total 4\n"));
+  EXPECT_THAT(text, HasSubstr("\nmillrace_http_handed_on_refused_total 2\n"));
   EXPECT_THAT(text, HasSubstr("# TYPE millrace_http_requests_waiting gauge\n"
                               "millrace_http_requests_waiting{lane=\"reads\"} 7\n"
                               "millrace_http_requests_waiting{lane=\"events\"} 0\n"));

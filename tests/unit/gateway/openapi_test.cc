@@ -91,7 +91,8 @@ TEST(OpenApi, NeedsATokenForEveryCallButTheOpenOnes) {
       if (operation.contains("security")) open.insert(operation.at("operationId"));
     }
   }
-  EXPECT_THAT(open, ElementsAre("getLiveness", "getOpenApi", "getReadiness", "greetWebhookSender"));
+  EXPECT_THAT(open, ElementsAre("getActiveness", "getLiveness", "getOpenApi", "getReadiness",
+                                "greetWebhookSender"));
 }
 
 class OpenApiRoute : public ApiTest {};

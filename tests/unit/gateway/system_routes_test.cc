@@ -44,6 +44,8 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsAndMetrics) {
   const Row rows[] = {
       {"GET", "/livez", {}, "", 200, R"({"status":"alive"})"},
       {"GET", "/readyz", {}, "", 200, R"({"status":"ready"})"},
+      {"GET", "/activez", {}, "", 200, R"({"status":"active"})"},
+      {"GET", "/v1/cluster", {}, "", 404, "cluster.none"},
       {"GET", "/v1/info", {}, "", 200, R"({"version":"test"})"},
       {"GET",
        "/v1/ns/default/listeners?limit=3",
@@ -89,6 +91,7 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsAndMetrics) {
     EXPECT_EQ(reply.status, 503) << code;
     EXPECT_EQ(reply.code(), code);
     EXPECT_EQ(reply.header("Retry-After"), "1") << code;
+    EXPECT_EQ(call("GET", "/activez").code(), code);
   }
   EXPECT_EQ(call("GET", "/livez").status, 200);
 }

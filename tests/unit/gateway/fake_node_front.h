@@ -1,0 +1,49 @@
+// FakeNodeFront: a NodeFront whose answers the test sets. Any thread.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "gateway/node_front.h"
+
+namespace millrace {
+
+class FakeNodeFront final : public NodeFront {
+ public:
+  struct State {
+    bool may_serve = false;
+    bool is_active = false;
+    Status ready;
+    std::string active_url;
+    Json cluster = Json::object();
+  };
+
+  explicit FakeNodeFront(std::string node) : node_(std::move(node)) {}
+
+  void set(State state) {
+    const std::lock_guard lock(lock_);
+    state_ = std::move(state);
+  }
+
+  bool may_serve() const override { return state().may_serve; }
+  bool is_active() const override { return state().is_active; }
+  Status ready() const override { return state().ready; }
+  std::string node() const override { return node_; }
+  std::string active_url() const override { return state().active_url; }
+  Json cluster() const override { return state().cluster; }
+  Json info() const override { return {{"version", "standby"}}; }
+  std::string metrics() const override { return "millrace_cluster_active 0\n"; }
+
+ private:
+  State state() const {
+    const std::lock_guard lock(lock_);
+    return state_;
+  }
+
+  const std::string node_;
+  mutable std::mutex lock_;
+  State state_;  ///< guarded by lock_
+};
+
+}  // namespace millrace
