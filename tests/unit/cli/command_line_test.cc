@@ -51,6 +51,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"store", "compact"},
       {"status"},
       {"find"},
+      {"cluster", "status"},
       {"version"},
       {"workflow", "apply"},
       {"workflow", "list"},

@@ -1,0 +1,92 @@
+// `millrace cluster`: the nodes of a cluster, as one of them sees them.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/command_line.h"
+
+namespace millrace {
+namespace {
+
+/// How far a clock may be off before the status names it; the default of --max-clock-offset.
+constexpr double kMostClockSeconds = 1;
+/// How far a standby may be behind before the status names it.
+constexpr double kMostBehindSeconds = 5;
+
+std::string seconds_text(const Json& node, const char* key) {
+  return node.contains(key) ? fmt::format("{:.1f}s", node.at(key).get<double>()) : "-";
+}
+
+std::string behind_text(const Json& node) {
+  const auto commits = node.at("behindCommits").get<uint64_t>();
+  return commits == 0 ? "-" : fmt::format("{}, {}", commits, seconds_text(node, "behindSeconds"));
+}
+
+/// What is wrong with the node; empty: nothing.
+std::string fault_of(const Json& node) {
+  if (node.contains("error")) return node.at("error").value("detail", "");
+  if (node.value("role", "") == "starting") return "starts";
+  if (node.value("behindSeconds", 0.0) > kMostBehindSeconds) {
+    return fmt::format("is {} behind the log", seconds_text(node, "behindSeconds"));
+  }
+  const double offset = node.value("clockOffsetSeconds", 0.0);
+  if (offset > kMostClockSeconds || offset < -kMostClockSeconds) {
+    return fmt::format("has a clock that is {} off", seconds_text(node, "clockOffsetSeconds"));
+  }
+  return "";
+}
+
+/// Whether the cluster works and could lose its active, in words.
+std::string health_of(const Json& cluster) {
+  if (!cluster.contains("active")) {
+    return "not healthy: no node is the active, so nothing is processed";
+  }
+  size_t standbys = 0;
+  std::vector<std::string> faults;
+  for (const Json& node : cluster.at("nodes")) {
+    const std::string fault = fault_of(node);
+    if (!fault.empty()) faults.push_back(node.value("node", "") + ": " + fault);
+    if (fault.empty() && node.value("role", "") == "standby") ++standbys;
+  }
+  if (standbys == 0) {
+    faults.emplace_back("no standby could take over if the active failed");
+  }
+  if (!faults.empty()) return fmt::format("not healthy: {}", fmt::join(faults, "; "));
+  return fmt::format("healthy: {} is the active, and {} could take over",
+                     cluster.at("active").value("node", ""),
+                     standbys == 1 ? "one standby" : fmt::format("{} standbys", standbys));
+}
+
+Ended show_cluster(Session& session) {
+  const Reply reply = TRY(session.client.send({.path = "/v1/cluster"}));
+  const Format format = session.output.format();
+  if (format == Format::kJson || format == Format::kYaml) {
+    session.output.value(reply.body);
+    return ExitCode::kOk;
+  }
+  session.output.list(
+      {{"items", reply.body.at("nodes")}},
+      {field("NODE", "node"), field("ROLE", "role"), field("EPOCH", "epoch"),
+       field("POSITION", "position"), Column{"BEHIND", behind_text},
+       Column{"CLOCK", [](const Json& node) { return seconds_text(node, "clockOffsetSeconds"); }},
+       field("VERSION", "version"), field("ADDRESS", "address")},
+      "node");
+  if (format != Format::kTable) return ExitCode::kOk;
+  session.console.out << fmt::format("cluster {}: {}\n", harmless(reply.body.value("cluster", "")),
+                                     harmless(health_of(reply.body)));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_cluster_verbs(CommandLine& commands) {
+  CommandLine cluster = commands.noun("cluster", "The nodes of a cluster (experimental)");
+  cluster.asking("status",
+                 "Shows the nodes, which is the active, and whether the cluster is healthy",
+                 "millrace cluster status", show_cluster);
+}
+
+}  // namespace millrace

@@ -1,0 +1,126 @@
+// The verb `cluster status`.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gateway/http_server.h"
+#include "tests/unit/cli/cli_fixture.h"
+#include "tests/unit/gateway/fake_node_front.h"
+#include "tests/unit/gateway/patient_limits.h"
+
+namespace millrace {
+namespace {
+
+/// A node without faults.
+Json healthy_node(const std::string& name, const std::string& role) {
+  return {{"node", name},
+          {"role", role},
+          {"epoch", 7},
+          {"position", 1204},
+          {"behindCommits", 0},
+          {"behindSeconds", 0},
+          {"clockOffsetSeconds", 0.02},
+          {"version", "0.1.0"},
+          {"address", "http://" + name + ":8780"}};
+}
+
+Json shop_cluster(Json nodes) {
+  return {{"cluster", "shop"},
+          {"node", "db1"},
+          {"role", "standby"},
+          {"epoch", 7},
+          {"active", {{"node", "db1"}, {"address", "http://db1:8780"}}},
+          {"nodes", std::move(nodes)}};
+}
+
+class ClusterVerbs : public CliTest {
+ protected:
+  void SetUp() override {
+    CliTest::SetUp();
+    Result<Descriptor> address = HttpServer::bind("127.0.0.1:0", false);
+    ASSERT_TRUE(address);
+    const NodeFront& front = front_;
+    auto started = HttpServer::start({.listen = "127.0.0.1:0", .transport = patient_limits()},
+                                     *std::move(address), front);
+    ASSERT_TRUE(started) << started.error().message;
+    node_ = *std::move(started);
+    alone_ = env_["MILLRACE_URL"];
+    env_["MILLRACE_URL"] = "http://127.0.0.1:" + std::to_string(node_->port());
+  }
+
+  void show(Json cluster) { front_.set({.cluster = std::move(cluster)}); }
+
+  FakeNodeFront front_{"db1"};
+  std::unique_ptr<HttpServer> node_;
+  std::string alone_;  ///< the URL of a server that is not part of a cluster
+};
+
+TEST_F(ClusterVerbs, ShowsTheNodesAndWhetherTheClusterIsHealthy) {
+  Json behind = healthy_node("db2", "standby");
+  behind["position"] = 1190;
+  behind["behindCommits"] = 14;
+  behind["behindSeconds"] = 0.3;
+  behind["clockOffsetSeconds"] = -0.1;
+  const Json cluster = shop_cluster(Json::array({healthy_node("db1", "active"), behind}));
+  show(cluster);
+  expect_outputs({
+      {{"cluster", "status"},
+       "NODE  ROLE     EPOCH  POSITION  BEHIND    CLOCK  VERSION  ADDRESS\n"
+       "db1   active   7      1204      -         0.0s   0.1.0    http://db1:8780\n"
+       "db2   standby  7      1190      14, 0.3s  -0.1s  0.1.0    http://db2:8780\n"
+       "cluster shop: healthy: db1 is the active, and one standby could take over\n"},
+      {{"cluster", "status", "-o", "name"}, "db1\ndb2\n"},
+  });
+  EXPECT_EQ(Json::parse(run({"cluster", "status", "-o", "json"}).out), cluster);
+}
+
+TEST_F(ClusterVerbs, SaysWhatIsNotHealthy) {
+  const Json active = healthy_node("db1", "active");
+  const Json standby = healthy_node("db2", "standby");
+  Json slow = standby;
+  slow["behindSeconds"] = 42.5;
+  Json fast = standby;
+  fast["clockOffsetSeconds"] = -3.5;
+  Json refused = standby;
+  refused["error"] = {{"code", "cluster.clock"}, {"detail", "the clock is not compared yet"}};
+  Json without_active = shop_cluster(Json::array({standby}));
+  without_active.erase("active");
+  const std::string alone = "no standby could take over if the active failed\n";
+  const std::pair<Json, std::string> rows[] = {
+      {shop_cluster(Json::array({active, standby, healthy_node("db3", "standby")})),
+       "healthy: db1 is the active, and 2 standbys could take over\n"},
+      {without_active, "not healthy: no node is the active, so nothing is processed\n"},
+      {shop_cluster(Json::array({active})), "not healthy: " + alone},
+      {shop_cluster(Json::array({active, healthy_node("db2", "starting")})),
+       "not healthy: db2: starts; " + alone},
+      {shop_cluster(Json::array({active, slow})),
+       "not healthy: db2: is 42.5s behind the log; " + alone},
+      {shop_cluster(Json::array({active, fast})),
+       "not healthy: db2: has a clock that is -3.5s off; " + alone},
+      {shop_cluster(Json::array({active, refused})),
+       "not healthy: db2: the clock is not compared yet; " + alone},
+      {shop_cluster(Json::array({active, standby, slow})),
+       "not healthy: db2: is 42.5s behind the log\n"},
+  };
+  for (const auto& [cluster, line] : rows) {
+    show(cluster);
+    const CommandOutput printed = run({"cluster", "status"});
+    EXPECT_EQ(printed.code, 0) << line;
+    EXPECT_THAT(printed.out, testing::EndsWith("\ncluster shop: " + line));
+  }
+}
+
+TEST_F(ClusterVerbs, SaysThatAServerIsNotPartOfACluster) {
+  env_["MILLRACE_URL"] = alone_;
+  const CommandOutput printed = run({"cluster", "status"});
+  EXPECT_EQ(printed.code, 3);
+  EXPECT_EQ(printed.err,
+            "millrace: this server is not part of a cluster; `millrace serve --cluster` starts one "
+            "that is\n");
+}
+
+}  // namespace
+}  // namespace millrace
