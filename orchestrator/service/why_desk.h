@@ -41,12 +41,12 @@ class WhyDesk {
   /// "fits"?}],
   /// "lookbackFrom"?,"early"?:{"seconds","startedAfterEvent"?},"ended"?,"waitsFor"?,"correlate"?,
   /// "nearGroups"?:[{"correlate","has","hint"?}],"moreGroups"?:{"count","complete"}}],
-  /// "others":[{"what","count"}], "similarTypes"?, "elsewhere"?}, the nearest listeners first. An event that became a dead letter may have
-  /// "deadLetter":{"id","reason","detail"}. `looked` listeners of about `of` were judged; `of` is
-  /// missing if the engine thread did not answer in time. `complete` is false if a bound has cut
-  /// the look. A message that is not an event has "error":{"code","msg"} and no listeners. Errors:
-  /// `namespace.not_found`, `event.not_found`, `instance.not_found` of WhyFilter::instance, and
-  /// those of StoredEvents.
+  /// "others":[{"what","count"}], "similarTypes"?, "elsewhere"?}, the nearest listeners first. An
+  /// event that became a dead letter may have "deadLetter":{"id","reason","detail"}. `looked`
+  /// listeners of about `of` were judged; `of` is missing if the engine thread did not answer in
+  /// time. `complete` is false if a bound has cut the look. A message that is not an event has
+  /// "error":{"code","msg"} and no listeners. Errors: `namespace.not_found`, `event.not_found`,
+  /// `instance.not_found` of WhyFilter::instance, and those of StoredEvents.
   virtual Result<Json> of_event(std::string_view ns, uint64_t sequence,
                                 const WhyFilter& filter) = 0;
 

@@ -15,6 +15,7 @@
 #include "http/http_client.h"
 #include "http/http_transfer.h"
 #include "os/descriptor.h"
+#include "os/permission.h"
 #include "tests/fuzz/target.h"
 
 namespace millrace::fuzz {
@@ -46,6 +47,7 @@ Result<HttpAnswer> answer_in(std::string_view bytes, bool once) {
   CHECK(sent == static_cast<ssize_t>(bytes.size()), "the socket takes no more bytes");
   ::shutdown(service.fd(), SHUT_WR);
 
+  const Permission always(false);
   HttpTransfer transfer(1,
                         {.url = "http://127.0.0.1:9/a",
                          .headers = {{"Content-Type", "application/json"}},
@@ -53,7 +55,7 @@ Result<HttpAnswer> answer_in(std::string_view bytes, bool once) {
                          .once = once},
                         {.done = [](const Result<HttpAnswer>&) {}});
   CHECK(transfer.origin(), "the URL of the request is refused");
-  transfer.prepare({});
+  transfer.prepare({}, always);
   CURL* const easy = transfer.easy();
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, give_socket);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &client);

@@ -147,11 +147,11 @@ class ClusterSimulation {
     return made;
   }
 
-  ClusterNode& node(size_t index) { return world_.node(index); }
+  WorldNode& node(size_t index) { return world_.node(index); }
 
   /// A random node that is active, or a standby, and is not paused; null: the one that was chosen
   /// is not.
-  ClusterNode* choose(bool is_active) {
+  WorldNode* choose(bool is_active) {
     const size_t index = below(world_.size());
     if (paused_[index]) return nullptr;
     const bool fits = is_active ? node(index).is_active() : node(index).is_standby();
@@ -165,7 +165,7 @@ class ClusterSimulation {
     if (!is_nested_ && one_in(12)) {
       fate.meanwhile = [this] {
         is_nested_ = true;
-        if (ClusterNode* const other = choose(false)) {
+        if (WorldNode* const other = choose(false)) {
           other->follow();
           other->take_over();
         }
@@ -205,11 +205,11 @@ class ClusterSimulation {
         return run_active();
       case 11:
       case 12:
-        if (ClusterNode* const active = choose(true)) active->turn();
+        if (WorldNode* const active = choose(true)) active->turn();
         return;
       case 13:
       case 14:
-        if (ClusterNode* const standby = choose(false)) standby->follow(1 + below(8));
+        if (WorldNode* const standby = choose(false)) standby->follow(1 + below(8));
         return;
       case 15:
       case 16:
@@ -237,7 +237,7 @@ class ClusterSimulation {
   }
 
   void run_active() {
-    ClusterNode* const active = choose(true);
+    WorldNode* const active = choose(true);
     for (uint64_t rounds = 1 + below(4); active != nullptr && rounds > 0; --rounds) {
       if (active->is_active()) active->step(1 + below(16));
     }
@@ -245,7 +245,7 @@ class ClusterSimulation {
 
   /// A client starts an instance, or asks again for one that no node has acknowledged.
   void order() {
-    ClusterNode* const active = choose(true);
+    WorldNode* const active = choose(true);
     if (active == nullptr) return;
     for (auto& [key, order] : orders_) {
       note_answers(order);
@@ -265,20 +265,20 @@ class ClusterSimulation {
   }
 
   void take_over() {
-    ClusterNode* const standby = choose(false);
+    WorldNode* const standby = choose(false);
     if (standby == nullptr) return;
     standby->follow();
     if (!one_in(3)) standby->take_over();
   }
 
   void evaluate() {
-    ClusterNode* const active = choose(true);
+    WorldNode* const active = choose(true);
     if (active == nullptr || active->evaluator.waiting() == 0) return;
     active->evaluator.answer(below(active->evaluator.waiting()));
   }
 
   void die() {
-    ClusterNode& dying = node(below(world_.size()));
+    WorldNode& dying = node(below(world_.size()));
     if (dying.is_active() && one_in(2)) {
       dying.crash_after_commit();
     } else {

@@ -50,7 +50,7 @@ class Cluster : public testing::Test {
   }
 
   ClusterWorld& world() { return *world_; }
-  ClusterNode& node(size_t index) { return world_->node(index); }
+  WorldNode& node(size_t index) { return world_->node(index); }
   void ask(int number) {
     world().publish("asked", fmt::format("asked-{}", number), Json{{"n", number}});
   }

@@ -63,9 +63,9 @@ std::string differences(const RowsByKey& found, const RowsByKey& expected) {
 
 }  // namespace
 
-// ClusterNode.
+// WorldNode.
 
-ClusterNode::ClusterNode(ClusterWorld& world, uint8_t number, Duration offset)
+WorldNode::WorldNode(ClusterWorld& world, uint8_t number, Duration offset)
     : world_(world), name_{number} {
   clock.jump(offset);
   // All nodes of a cluster have the same secret key.
@@ -73,11 +73,11 @@ ClusterNode::ClusterNode(ClusterWorld& world, uint8_t number, Duration offset)
   recover();
 }
 
-ClusterNode::~ClusterNode() {
+WorldNode::~WorldNode() {
   if (is_active() || is_standby()) crash();
 }
 
-EnvironmentOptions ClusterNode::store_options() {
+EnvironmentOptions WorldNode::store_options() {
   EnvironmentOptions options;
   if (world_.change_store_options) world_.change_store_options(options);
   options.checkpoints_at_close = false;  // a process that dies makes no checkpoint
@@ -85,12 +85,12 @@ EnvironmentOptions ClusterNode::store_options() {
   return options;
 }
 
-const Environment& ClusterNode::environment() const {
+const Environment& WorldNode::environment() const {
   CHECK(is_active() || is_standby());
   return is_active() ? stage_->environment() : *environment_;
 }
 
-void ClusterNode::recover() {
+void WorldNode::recover() {
   CHECK(!is_active() && !is_standby());
   ended_.reset();
   lead_.reset();
@@ -100,12 +100,12 @@ void ClusterNode::recover() {
   follower_ = value_of(LogFollower::open(*environment_));
 }
 
-void ClusterNode::follow(size_t most) {
+void WorldNode::follow(size_t most) {
   const Status done = try_follow(most);
   EXPECT_TRUE(done) << done.error().message;
 }
 
-Status ClusterNode::try_follow(size_t most) {
+Status WorldNode::try_follow(size_t most) {
   CHECK(is_standby());
   const std::vector<LogCommit> commits = TRY(world_.log.read(follower_->position(), most));
   TRY(follower_->apply(commits));
@@ -113,7 +113,7 @@ Status ClusterNode::try_follow(size_t most) {
   return {};
 }
 
-bool ClusterNode::take_over() {
+bool WorldNode::take_over() {
   CHECK(is_standby());
   RandomName incarnation = name_;
   incarnation[1] = incarnations_;
@@ -138,7 +138,7 @@ bool ClusterNode::take_over() {
   return false;
 }
 
-Result<std::unique_ptr<Stage>> ClusterNode::open_stage() {
+Result<std::unique_ptr<Stage>> WorldNode::open_stage() {
   outlet_ = std::make_unique<ProcessOutlet>(world_.broker);
   const auto evaluate = [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
     if (!outlet_->alive()) return;
@@ -161,28 +161,28 @@ Result<std::unique_ptr<Stage>> ClusterNode::open_stage() {
                       .processor = processor});
 }
 
-bool ClusterNode::step(size_t most) {
+bool WorldNode::step(size_t most) {
   const bool moved = stage_->step(most);
   restart_if_ended();
   return moved;
 }
 
-void ClusterNode::turn() {
+void WorldNode::turn() {
   stage_->processor().turn();
   restart_if_ended();
 }
 
-void ClusterNode::run_until_idle() {
+void WorldNode::run_until_idle() {
   const Status done = stage_->run_until_idle();
   EXPECT_TRUE(done) << done.error().message;
   restart_if_ended();
 }
 
-void ClusterNode::restart_if_ended() {
+void WorldNode::restart_if_ended() {
   if (ended_) restart();
 }
 
-Answered ClusterNode::command(Command command) {
+Answered WorldNode::command(Command command) {
   auto answered = std::make_shared<std::optional<Result<Json>>>();
   stage_->intake().command(std::move(command),
                            outlet_->guard<Result<Json>>(
@@ -190,14 +190,14 @@ Answered ClusterNode::command(Command command) {
   return answered;
 }
 
-Answered ClusterNode::start(const std::string& workflow, Json input, std::string key) {
+Answered WorldNode::start(const std::string& workflow, Json input, std::string key) {
   return command(StartInstance{.ns = "default",
                                .workflow = workflow,
                                .input = std::move(input),
                                .idempotency_key = std::move(key)});
 }
 
-void ClusterNode::crash() {
+void WorldNode::crash() {
   if (outlet_) outlet_->die();
   if (ended_) ++ends[ended_->code];
   expect_sound(value_of(Snapshot::take(environment())), "at the end of a process of a cluster");
@@ -207,22 +207,22 @@ void ClusterNode::crash() {
   evaluator.forget();
 }
 
-void ClusterNode::crash_after_commit() {
+void WorldNode::crash_after_commit() {
   CHECK(is_active());
   outlet_->die();
   stage_->processor().turn();
   crash();
 }
 
-RowsByKey ClusterNode::rows() const { return all_rows(value_of(Snapshot::take(environment()))); }
+RowsByKey WorldNode::rows() const { return all_rows(value_of(Snapshot::take(environment()))); }
 
-LogPosition ClusterNode::position() const {
+LogPosition WorldNode::position() const {
   const Snapshot view = value_of(Snapshot::take(environment()));
   const auto row = view.get(Table::kMeta, kLogKey);
   return row ? value_of(decode_log_position(*row)) : LogPosition();
 }
 
-void ClusterNode::expect_rows_of_log() {
+void WorldNode::expect_rows_of_log() {
   const LogPosition last = position();
   ASSERT_GE(last.sequence, log_rows_to_) << "a store never loses a commit";
   ASSERT_LE(last.sequence, world_.log.last_sequence()) << "the log has what a store has";
@@ -241,7 +241,7 @@ ClusterWorld::ClusterWorld(const std::vector<Duration>& offsets, uint64_t seed) 
   spdlog::set_level(spdlog::level::off);  // faults here are deliberate
   for (const Duration offset : offsets) {
     const auto number = static_cast<uint8_t>(nodes_.size() + 1);
-    nodes_.push_back(std::make_unique<ClusterNode>(*this, number, offset));
+    nodes_.push_back(std::make_unique<WorldNode>(*this, number, offset));
   }
 }
 
@@ -250,7 +250,7 @@ void ClusterWorld::advance(Duration by) {
   for (const auto& node : nodes_) node->clock.advance(by);
 }
 
-void ClusterWorld::run_for(ClusterNode& active, Duration time) {
+void ClusterWorld::run_for(WorldNode& active, Duration time) {
   active.run_until_idle();
   while (time > Duration(0)) {
     const Duration step = std::min(time, active.stage().next_due().value_or(time));

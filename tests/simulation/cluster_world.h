@@ -26,13 +26,13 @@ namespace millrace {
 
 class ClusterWorld;
 
-class ClusterNode {
+class WorldNode {
  public:
   /// A standby with an empty store. `offset` is how much its wall clock is ahead of the broker's.
-  ClusterNode(ClusterWorld& world, uint8_t number, Duration offset);
-  ~ClusterNode();
-  ClusterNode(const ClusterNode&) = delete;
-  ClusterNode& operator=(const ClusterNode&) = delete;
+  WorldNode(ClusterWorld& world, uint8_t number, Duration offset);
+  ~WorldNode();
+  WorldNode(const WorldNode&) = delete;
+  WorldNode& operator=(const WorldNode&) = delete;
 
   VirtualClock clock;
   TestEvaluator evaluator;
@@ -105,7 +105,7 @@ class ClusterNode {
 
 class ClusterWorld {
  public:
-  /// A cluster of one node for each offset (ClusterNode), all of them standbys.
+  /// A cluster of one node for each offset (WorldNode), all of them standbys.
   explicit ClusterWorld(const std::vector<Duration>& offsets, uint64_t seed = 1);
 
   VirtualClock clock;
@@ -118,12 +118,12 @@ class ClusterWorld {
   std::function<void(EnvironmentOptions&)> change_store_options;
 
   size_t size() const { return nodes_.size(); }
-  ClusterNode& node(size_t index) { return *nodes_[index]; }
+  WorldNode& node(size_t index) { return *nodes_[index]; }
 
   /// The clocks of all nodes and of the broker.
   void advance(Duration by);
   /// Moves the clocks from one deadline of that active to the next, and runs it until idle at each.
-  void run_for(ClusterNode& active, Duration time);
+  void run_for(WorldNode& active, Duration time);
 
   /// Stores an event of another publisher in the event stream.
   void publish(std::string type, std::string id, const Json& data,
@@ -138,7 +138,7 @@ class ClusterWorld {
  private:
   std::mt19937_64 random_;
   uint32_t last_id_ = 0;
-  std::vector<std::unique_ptr<ClusterNode>> nodes_;
+  std::vector<std::unique_ptr<WorldNode>> nodes_;
 };
 
 }  // namespace millrace

@@ -326,7 +326,7 @@ TEST(HttpClient, PassesAnAnswerOnAsItArrives) {
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
     connection.send(
-        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 203 Told\r\nX-Kind: tea\r\n"
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 203 Collected\r\nX-Kind: tea\r\n"
         "Connection: close\r\n\r\n");
     gate.pass();
     connection.send(std::string(kMaxAnswerBytes, 'x') + "end");

@@ -65,9 +65,12 @@ struct LedWorld {
 
 TEST(LogErrors, LeaveNoCrashNote) {
   LedWorld led;
+  led.world.apply(kReports);
   led.start("a");
+  led.world.run_until_idle();
   led.depose();
   led.start("b");
+  led.world.run_until_idle();
   EXPECT_THAT(led.errors, ElementsAre("log.deposed"));
   EXPECT_FALSE(std::filesystem::exists(led.world.folder() / "in-hand"));
 }

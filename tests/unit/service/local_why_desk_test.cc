@@ -274,7 +274,7 @@ states:
                 format_rfc3339(clock.time + std::chrono::hours(1)));
   send(R"(,"orderid":"o-1")");
   apply_event(2, {{.kind = EventEffect::Kind::kClosed, .workflow = pair}});
-  EXPECT_THAT(of_event(2)["near"][0]["says"].get<std::string>(), HasSubstr("closed the group"));
+  EXPECT_THAT(of_event(2)["near"][0]["says"].get<std::string>(), HasSubstr("closed it"));
 }
 
 TEST_F(LocalWhyDeskTest, SayWhatAGroupStillWaitsFor) {
