@@ -57,7 +57,8 @@ class JetStreamLog::Impl {
         inbox_(connection.make_inbox() + "."),
         history_(history),
         book_(settings_.book, settings_.key, history.place),
-        leads_(history.epoch > 0 && history.incarnation == settings_.incarnation) {
+        leads_(history.epoch > 0 && history.incarnation == settings_.incarnation),
+        sequence_(history.place.sequence) {
     watch_ = connection_.watch([this](LinkChange change) {
       if (change != LinkChange::kDisconnected) return;
       const std::lock_guard lock(mutex_);
@@ -79,6 +80,10 @@ class JetStreamLog::Impl {
   std::optional<Time> confirmed() const {
     const std::lock_guard lock(mutex_);
     return confirmed_;
+  }
+  uint64_t sequence() const {
+    const std::lock_guard lock(mutex_);
+    return sequence_;
   }
   std::string trouble() const {
     const std::lock_guard lock(mutex_);
@@ -138,6 +143,7 @@ class JetStreamLog::Impl {
   bool is_link_lost_ = false;
   std::vector<Answer> answers_;
   std::optional<Time> confirmed_;
+  uint64_t sequence_ = 0;
   std::string trouble_;
 };
 
@@ -231,7 +237,10 @@ Status JetStreamLog::Impl::drive(LogUnit unit, std::optional<Time> deadline) {
   {
     const std::lock_guard lock(mutex_);
     trouble = std::exchange(trouble_, std::string());
-    if (is_certain) confirmed_ = outcome->sent;
+    if (is_certain) {
+      confirmed_ = outcome->sent;
+      sequence_ = book_.place().sequence;
+    }
   }
   if (!trouble.empty() && is_certain) {
     spdlog::info("the log of the cluster has taken a {} after the trouble", name_of(kind));
@@ -426,6 +435,8 @@ Status JetStreamLog::end(Duration at_most) { return impl_->signal(LogKind::kEnd,
 void JetStreamLog::stop() { impl_->stop(); }
 
 std::optional<JetStreamLog::Time> JetStreamLog::confirmed() const { return impl_->confirmed(); }
+
+uint64_t JetStreamLog::sequence() const { return impl_->sequence(); }
 
 std::string JetStreamLog::trouble() const { return impl_->trouble(); }
 

@@ -67,6 +67,9 @@ class JetStreamLog final : public CommitLog {
   /// is none yet.
   std::optional<Time> confirmed() const;
 
+  /// The sequence of the latest certain message; of the history, if there is none yet.
+  uint64_t sequence() const;
+
   /// Why the present append is not certain yet: a sentence; empty: there is no trouble.
   std::string trouble() const;
 

@@ -107,7 +107,7 @@ class LogReader::Impl {
   Result<Got> fetch_destroyed();
   Status fetch_next();
   bool close();
-  Status see(uint64_t sequence, int64_t stamped, NatsMessage message);
+  Status see(const DeliveryNumbers& numbers, NatsMessage message);
   void add(uint64_t sequence, TimePoint stamped, LogSeen seen);
   Status note_end();
   bool hand_over();
@@ -281,7 +281,7 @@ Result<LogReader::Impl::Got> LogReader::Impl::read_next(bool wait) {
     StoredMessage stored = TRY(fetch_stored(connection_, settings_.stream.name, query));
     plain = std::move(stored.message);
   }
-  TRY(see(numbers.stream_sequence, numbers.stamped, std::move(plain)));
+  TRY(see(numbers, std::move(plain)));
   return got;
 }
 
@@ -299,7 +299,8 @@ Result<LogReader::Impl::Got> LogReader::Impl::fetch_destroyed() {
 Status LogReader::Impl::fetch_next() {
   const Json query = {{"seq", place().sequence + 1}};
   StoredMessage stored = TRY(fetch_stored(connection_, settings_.stream.name, query));
-  return see(stored.sequence, stored.stamped, std::move(stored.message));
+  return see({.stream_sequence = stored.sequence, .stamped = stored.stamped, .pending = 1},
+             std::move(stored.message));
 }
 
 /// Drops the consumer. Returns whether it delivered a message.
@@ -317,8 +318,10 @@ bool LogReader::Impl::close() {
   return consumer->delivered() > 0;
 }
 
-Status LogReader::Impl::see(uint64_t sequence, int64_t stamped, NatsMessage message) {
-  add(sequence, broker_time(stamped), TRY(judge_.see(sequence, std::move(message))));
+Status LogReader::Impl::see(const DeliveryNumbers& numbers, NatsMessage message) {
+  LogSeen seen = TRY(judge_.see(numbers.stream_sequence, std::move(message)));
+  news_.pending = numbers.pending;
+  add(numbers.stream_sequence, broker_time(numbers.stamped), std::move(seen));
   return {};
 }
 

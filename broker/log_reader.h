@@ -38,7 +38,9 @@ struct LogNews {
   uint64_t begin_sequence = 0;                   ///< of that `begin`
   TimePoint begin_stamped{};                     ///< when the broker stored it
   size_t messages = 0;                           ///< new messages, foreign ones not counted
-  TimePoint stamped{};     ///< when the broker stored the latest of them; if there is one
+  TimePoint stamped{};  ///< when the broker stored the latest of them; if there is one
+  /// How many messages of the stream the broker has behind them, as the consumer knows; 1: unknown.
+  uint64_t pending = 0;
   LogHistory history;      ///< behind these messages
   bool has_ended = false;  ///< the latest message of the log is an `end`
   /// The leader of the stream has said now that nothing is behind `history`.

@@ -134,6 +134,7 @@ TEST_F(JetStreamLogTest, PassesOverForeignMessages) {
   const Result<LogPosition> first = log->append("a");
   ASSERT_TRUE(first) << first.error().message;
   EXPECT_EQ(first->sequence, 4u);
+  EXPECT_EQ(log->sequence(), 4u);
   client_->publish_acked(log_.subjects, "", "z");
   const Result<LogPosition> parts = log->append(random_bytes(3 << 19, 1));
   ASSERT_TRUE(parts) << parts.error().message;

@@ -33,6 +33,7 @@ class CollectingLogSink : public LogSink {
     size_t messages = 0;
     size_t refused = 0;  ///< calls after close()
     TimePoint stamped{};
+    uint64_t pending = 0;
     LogNews latest;
     std::optional<Error> failed;
   };
@@ -46,6 +47,7 @@ class CollectingLogSink : public LogSink {
       all_.begin_places.emplace_back(news.begin_sequence, news.begin_stamped);
     }
     if (news.messages > 0) all_.stamped = news.stamped;
+    if (news.messages > 0) all_.pending = news.pending;
     if (news.is_opened) ++all_.opened;
     all_.messages += news.messages;
     all_.latest = std::move(news);
@@ -153,6 +155,7 @@ TEST_F(LogReaderTest, ReadsTheCommitsWithThePositionsOfTheirWriter) {
   EXPECT_THAT(all.begin_places,
               ElementsAre(std::pair(1u, stamp_of(1)), std::pair(6u, stamp_of(6))));
   EXPECT_EQ(all.stamped, stamp_of(8));
+  EXPECT_EQ(all.pending, 0u);
   EXPECT_EQ(all.messages, 8u);
   EXPECT_EQ(all.latest.history, judged().history);
   EXPECT_FALSE(all.latest.has_ended);
