@@ -216,9 +216,9 @@ bool NodeRole::may_serve(Time now) const {
          now - confirmed_ < fresh_for();
 }
 
-std::optional<NodeRole::Time> NodeRole::fresh_until() const {
+std::optional<NodeRole::NodeLead> NodeRole::node_lead() const {
   if (!is_active() || is_epoch_over_) return std::nullopt;
-  return confirmed_ + fresh_for();
+  return NodeLead{.sent = confirmed_, .fresh_until = confirmed_ + fresh_for()};
 }
 
 std::optional<Error> NodeRole::not_ready(Time now) const {

@@ -143,9 +143,13 @@ class NodeRole {
   /// Whether effects may be performed, and requests answered that change nothing. To be asked
   /// before each, because time passes between the actions.
   bool may_serve(Time now) const;
-  /// Until when the lead of an active is fresh, if no further append is confirmed; nullopt: there
-  /// is none.
-  std::optional<Time> fresh_until() const;
+  /// The lead of an active.
+  struct NodeLead {
+    Time sent;         ///< when its latest confirmed append was sent
+    Time fresh_until;  ///< if no further append is confirmed
+  };
+  /// nullopt: this node is not the active.
+  std::optional<NodeLead> node_lead() const;
   /// Whether this node has the epoch, and its engine serves or is to serve.
   bool is_active() const { return step_ == Step::kLeading || step_ == Step::kDraining; }
   /// Why `/readyz` is 503; nullopt: the node is ready.

@@ -30,16 +30,18 @@ TEST(NodeRoleBegin, GivesALeadThatIsFreshForAWhileAfterTheLatestAppendWasSent) {
   RolePlay play;
   play.play(caught_up());
   EXPECT_FALSE(play.role().is_active());
-  EXPECT_EQ(play.role().fresh_until(), std::nullopt);
+  EXPECT_FALSE(play.role().node_lead());
   play.play({{1000, says(0), ""},
              {2000, passes(), "begin behind 7 unclean 1"},
              {3000, begin_failed(), "open"},
              {3010, opened(), ""},
              {3050, own_begin(8), "start, beat"}});
   EXPECT_TRUE(play.role().is_active());
-  EXPECT_EQ(play.role().fresh_until(), time_at(3'600)) << "1600 ms after the begin at 2000 ms";
+  EXPECT_EQ(play.role().node_lead()->sent, time_at(2'000));
+  EXPECT_EQ(play.role().node_lead()->fresh_until, time_at(3'600));
   play.play({{3100, loaded(), "serve"}, {3110, beat_taken(3050), ""}});
-  EXPECT_EQ(play.role().fresh_until(), time_at(4'650));
+  EXPECT_EQ(play.role().node_lead()->sent, time_at(3'050));
+  EXPECT_EQ(play.role().node_lead()->fresh_until, time_at(4'650));
 }
 
 TEST(NodeRoleBegin, ThatFailsMakesTheNodeOpenItsReaderAgain) {
