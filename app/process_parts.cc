@@ -49,14 +49,22 @@ Result<std::unique_ptr<ProcessParts>> ProcessParts::open(ServerSettings settings
                                                         std::move(working)));
 }
 
+HttpServer::Options ProcessParts::gateway_options(std::optional<BearerToken> token) {
+  return {.listen = settings.listen,
+          .token = std::move(token),
+          .transport = {.memory_bytes = settings.bounds.http_memory},
+          .on_token_failure = [this](const TokenFailure& failure) { note_token_failure(failure); }};
+}
+
 Status ProcessParts::start_gateway(Descriptor address, std::optional<BearerToken> token,
                                    Service& service) {
-  gateway = TRY(HttpServer::start(
-      {.listen = settings.listen,
-       .token = token,
-       .transport = {.memory_bytes = settings.bounds.http_memory},
-       .on_token_failure = [this](const TokenFailure& failure) { note_token_failure(failure); }},
-      std::move(address), service));
+  gateway = TRY(HttpServer::start(gateway_options(std::move(token)), std::move(address), service));
+  return {};
+}
+
+Status ProcessParts::start_gateway(Descriptor address, std::optional<BearerToken> token,
+                                   const NodeFront& front) {
+  gateway = TRY(HttpServer::start(gateway_options(std::move(token)), std::move(address), front));
   return {};
 }
 

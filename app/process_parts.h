@@ -38,6 +38,11 @@ class ProcessParts {
   /// HttpServer::bind.
   Status start_gateway(Descriptor address, std::optional<BearerToken> token, Service& service);
 
+  /// The same for a node of a cluster, which has no service before it is the active
+  /// (HttpServer::serve).
+  Status start_gateway(Descriptor address, std::optional<BearerToken> token,
+                       const NodeFront& front);
+
   /// Reloads the token of a gateway that has one. If the file cannot be read, the gateway continues
   /// with the previous token and the error is logged.
   void read_token_again();
@@ -61,7 +66,7 @@ class ProcessParts {
   std::function<void()> on_missing_stream = [] {};
   std::unique_ptr<JetStreamPublisher> publisher;
   std::unique_ptr<JqPool> jq;
-  HttpClient http{{.guarded = !settings.cluster.empty()}};
+  HttpClient http{{.guarded = !settings.cluster.name.empty()}};
   std::unique_ptr<WebhookSender> webhooks;
   TokenFailures token_failures;  ///< used on the gateway's thread only
   std::unique_ptr<HttpServer> gateway;
@@ -71,6 +76,7 @@ class ProcessParts {
                std::unique_ptr<Connection> reading, std::unique_ptr<Connection> publishing,
                std::unique_ptr<Connection> working);
 
+  HttpServer::Options gateway_options(std::optional<BearerToken> token);
   /// Counts and logs a request that the gateway refused. Gateway's thread.
   void note_token_failure(const TokenFailure& failure);
 };

@@ -71,7 +71,7 @@ ContainerSettings container_settings(const ServerSettings& settings) {
           .pool_network = options.pool_network,
           .maps_users = maps_container_users(),
           .options = options.options,
-          .guarded = !settings.cluster.empty()};
+          .guarded = !settings.cluster.name.empty()};
 }
 
 std::array<uint8_t, 16> random_id() {
@@ -85,7 +85,7 @@ std::array<uint8_t, 16> random_id() {
 Result<OwnerRecord> describe_owner(Environment& environment, const ServerSettings& settings,
                                    uint64_t epoch, TimePoint now) {
   std::optional<std::string> mark;
-  if (!settings.cluster.empty()) mark = cluster_mark(settings.cluster);
+  if (!settings.cluster.name.empty()) mark = cluster_mark(settings.cluster.name);
   const StoreIdentity store = TRY(identify(environment, random_id, mark));
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
@@ -96,7 +96,7 @@ Result<OwnerRecord> describe_owner(Environment& environment, const ServerSetting
                      .pid = ::getpid(),
                      .started = format_rfc3339(now),
                      .address = settings.listen,
-                     .cluster = settings.cluster,
+                     .cluster = settings.cluster.name,
                      .epoch = epoch};
 }
 
@@ -126,7 +126,7 @@ Result<std::unique_ptr<Environment>> open_store(const ServerSettings& settings) 
 Result<std::unique_ptr<RunningEngine>> RunningEngine::make(ProcessParts& process,
                                                            std::unique_ptr<Environment> store,
                                                            std::optional<ClusterLead> lead) {
-  CHECK(lead.has_value() == !process.settings.cluster.empty());
+  CHECK(lead.has_value() == !process.settings.cluster.name.empty());
   if (lead) store->lead(lead->log);
   const TimePoint now = process.clock.now();
   const std::optional<RestoredStreams> restored = TRY(find_restored_streams(*store, now));
@@ -166,12 +166,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
 
 RunningEngine::~RunningEngine() {
   service_.end_live();
-  intake_.refuse_deliveries();
-  {
-    const std::lock_guard lock(owning_);
-    stops_ = true;
-  }
-  events_->stop();
+  stop_reading();
   letter_retention_.reset();
   service_.stop_replays();
   // If another process owns the streams, nothing can be sent.
@@ -186,6 +181,20 @@ RunningEngine::~RunningEngine() {
   // Must come before owner_ releases the streams: the TaskQueue would take the release for a lost
   // connection.
   workers_.reset();
+}
+
+void RunningEngine::stop_reading() {
+  intake_.refuse_deliveries();
+  {
+    const std::lock_guard lock(owning_);
+    stops_ = true;
+  }
+  events_->stop();
+}
+
+void RunningEngine::drain(Duration at_most) {
+  stop_reading();
+  intake_.wait_until_quiet(at_most);
 }
 
 Status RunningEngine::start() {

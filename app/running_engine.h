@@ -80,6 +80,8 @@ class RunningEngine {
   void allow_until(Permission::Time until, std::optional<Permission::Time> asked = std::nullopt);
   /// Ends the permission of allow_until(). What was sent or started before is not stopped.
   void forbid();
+  /// Reads no more events, and completes what the engine has, for at most that time.
+  void drain(Duration at_most);
   /// Ends the permission for good, and lets the destructor send nothing but the release of the
   /// streams: another node is the active, and performs what this one has committed.
   void abandon();
@@ -105,6 +107,7 @@ class RunningEngine {
   DataFolder data_folder() const;
   Evaluator evaluator();
   void begin_owning();
+  void stop_reading();
   Status reads_events() const;
   Status evaluates() const;
   PartLevels levels() const;

@@ -1,10 +1,12 @@
 #include "app/serve.h"
 
+#include <csignal>
 #include <cstdio>
 #include <sstream>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include "app/end_reason.h"
 #include "app/log.h"
@@ -13,6 +15,7 @@
 #include "os/core_dumps.h"
 #include "os/descriptor_limit.h"
 #include "os/file_access.h"
+#include "os/replace_process.h"
 
 namespace millrace {
 namespace {
@@ -73,21 +76,30 @@ int run_serve(const ServeOptions& options) {
                                .request_subjects = options.request_subjects,
                                .streams = options.streams,
                                .take_over = options.take_over,
+                               .cluster = options.cluster,
                                .on_lost = [&](const Error& why) { reason.set(why); },
                                .secret_key_file = options.secret_key_file,
                                .containers = options.containers,
                                .memory_folder = options.memory_folder,
-                               .bounds = options.bounds},
+                               .bounds = options.bounds,
+                               .on_node_end = [] { ::kill(::getpid(), SIGTERM); }},
                               *std::move(launcher));
   if (!server) return fail_to_start(server.error());
   spdlog::info("millrace {} listens on port {}; data in {}; NATS at {}", MILLRACE_VERSION,
                (*server)->port(), options.data,
                fmt::join(without_logins(split_urls(options.nats)), ", "));
   while (signals.wait() == SIGHUP && !options.token_file.empty()) (*server)->read_token_again();
-  const Status ended = reason.status();
+  Status ended = reason.status();
   if (!ended) spdlog::error("{} [{}]", ended.error().message, ended.error().code);
   spdlog::info("stopping");
+  const NodeEnd node = (*server)->leave();
+  if (node.what == NodeEnd::What::kFailed) ended = tl::unexpected(node.error);
   server->reset();
+  if (node.what == NodeEnd::What::kReplace) {
+    spdlog::info("the epoch of this node is over: the process starts again");
+    end_log();
+    return fail_to_start(replace_process().error());
+  }
   end_log();
   return ended ? 0 : fail_to_start(ended.error());
 }

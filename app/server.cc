@@ -26,22 +26,62 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, Descripto
   auto token = TRY(read_gateway_token(settings.token_file));
   auto store = TRY(open_store(settings));
   auto process = TRY(ProcessParts::open(std::move(settings), std::move(launcher)));
-  auto engine = TRY(RunningEngine::make(*process, std::move(store)));
-  std::unique_ptr<Server> server(new Server(std::move(process), std::move(engine)));
+  std::unique_ptr<Server> server(new Server(std::move(process)));
   CrashNote::note_crashes();
-  // The gateway starts first, so that /readyz shows the progress; commands wait in the intake until
-  // the engine thread runs.
-  TRY(server->process_->start_gateway(std::move(address), token, server->service()));
-  TRY(server->engine_->start());
+  if (!server->process_->settings.cluster.name.empty()) {
+    TRY(server->start_node(std::move(store), std::move(address), token));
+  } else {
+    TRY(server->start_engine(std::move(store), std::move(address), token));
+  }
   return server;
 }
 
-Server::Server(std::unique_ptr<ProcessParts> process, std::unique_ptr<RunningEngine> engine)
-    : process_(std::move(process)), engine_(std::move(engine)) {}
+Server::Server(std::unique_ptr<ProcessParts> process) : process_(std::move(process)) {}
 
 Server::~Server() {
   if (process_->gateway) process_->gateway->stop();
+  node_.reset();
   engine_.reset();
+}
+
+// The gateway starts first, so that /readyz shows the progress; commands wait in the intake until
+// the engine thread runs.
+Status Server::start_engine(std::unique_ptr<Environment> store, Descriptor address,
+                            std::optional<BearerToken> token) {
+  engine_ = TRY(RunningEngine::make(*process_, std::move(store)));
+  TRY(process_->start_gateway(std::move(address), token, engine_->service()));
+  return engine_->start();
+}
+
+Status Server::start_node(std::unique_ptr<Environment> store, Descriptor address,
+                          std::optional<BearerToken> token) {
+  NodeEvents events{.on_service = [this](Service& service) { process_->gateway->serve(service); },
+                    .on_active_changed =
+                        [this] {
+                          if (process_->gateway) process_->gateway->active_changed();
+                        },
+                    .on_end =
+                        [this](NodeEnd how) {
+                          {
+                            const std::lock_guard lock(mutex_);
+                            if (end_) return;
+                            end_ = std::move(how);
+                            ended_.notify_all();
+                          }
+                          process_->settings.on_node_end();
+                        }};
+  node_ = TRY(ClusterNode::make(*process_, std::move(store), std::move(events)));
+  TRY(process_->start_gateway(std::move(address), token, *node_));
+  node_->start();
+  return {};
+}
+
+NodeEnd Server::leave() {
+  if (!node_) return {};
+  node_->ask_to_stop();
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [this] { return end_.has_value(); });
+  return *end_;
 }
 
 uint16_t Server::port() const { return process_->gateway->port(); }

@@ -1,10 +1,15 @@
 // Server: a complete millrace server in this process. It starts and stops, in order, the parts that
-// live as long as the process (process_parts.h) and the engine that uses them (running_engine.h).
+// live as long as the process (process_parts.h) and what uses them: an engine (running_engine.h),
+// or a node of a cluster (cluster_node.h), which runs an engine while it is the active.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 
+#include "app/cluster_node.h"
 #include "app/server_settings.h"
 #include "base/result.h"
 #include "expressions/workers/launcher.h"
@@ -12,9 +17,6 @@
 #include "os/descriptor.h"
 
 namespace millrace {
-
-class ProcessParts;
-class RunningEngine;
 
 class Server {
  public:
@@ -42,13 +44,28 @@ class Server {
   /// with the previous token and logs the error.
   void read_token_again();
 
+  /// Precondition: this server is in no cluster.
   Service& service();
 
+  /// Of a node of a cluster: hands over to another node, waits for the end of the node and returns
+  /// how it has ended. Otherwise returns at once.
+  NodeEnd leave();
+
  private:
-  Server(std::unique_ptr<ProcessParts> process, std::unique_ptr<RunningEngine> engine);
+  explicit Server(std::unique_ptr<ProcessParts> process);
+
+  Status start_engine(std::unique_ptr<Environment> store, Descriptor address,
+                      std::optional<BearerToken> token);
+  Status start_node(std::unique_ptr<Environment> store, Descriptor address,
+                    std::optional<BearerToken> token);
 
   std::unique_ptr<ProcessParts> process_;
-  std::unique_ptr<RunningEngine> engine_;  ///< destroyed before process_, which it uses
+  // One of these, destroyed before process_, which it uses.
+  std::unique_ptr<RunningEngine> engine_;
+  std::unique_ptr<ClusterNode> node_;
+  std::mutex mutex_;  ///< guards end_
+  std::condition_variable ended_;
+  std::optional<NodeEnd> end_;
 };
 
 }  // namespace millrace

@@ -22,7 +22,7 @@ struct ServerSettings {
   std::vector<std::string> request_subjects;  ///< see RequestSubjects::allowed
   StreamOptions streams;
   bool take_over = false;  ///< see OwnerSettings::take_over
-  std::string cluster;     ///< the cluster of which the process is a node; empty: none
+  ClusterOptions cluster;  ///< of which this process is a node
   /// Called on a separate thread when another process owns the streams; this process must then end.
   /// In a cluster not if that process is a node of it: see ClusterLead.
   std::function<void(const Error&)> on_lost = [](const Error&) {};
@@ -31,6 +31,8 @@ struct ServerSettings {
   /// A folder of a tmpfs, in which ContainerSettings::sealed_folder is created.
   std::filesystem::path memory_folder = defaults::kMemoryFolder;
   ServerBounds bounds;
+  /// Called on a separate thread when the node of the cluster has ended: the process must end, too.
+  std::function<void()> on_node_end = [] {};
 };
 
 /// The settings as JSON:

@@ -78,8 +78,8 @@ std::vector<std::string> complaints_in(const std::string& log) {
 }
 
 std::vector<std::string> MillraceServer::command() const {
-  std::vector<std::string> command = {program_,   "serve",       "--data", data().string(),
-                                      "--listen", "127.0.0.1:0", "--nats", nats_url_};
+  std::vector<std::string> command = {program_,   "serve", "--data", data().string(),
+                                      "--listen", listen_, "--nats", nats_url_};
   command.insert(command.end(), arguments_.begin(), arguments_.end());
   return command;
 }

@@ -48,6 +48,9 @@ class MillraceServer {
   /// Sets further arguments with which millrace is started from now on.
   void set_arguments(std::vector<std::string> arguments) { arguments_ = std::move(arguments); }
 
+  /// Sets the port on which millrace listens from now on; 0: a free one.
+  void set_port(uint16_t port) { listen_ = "127.0.0.1:" + std::to_string(port); }
+
   /// The command line that starts millrace.
   std::vector<std::string> command() const;
 
@@ -124,6 +127,7 @@ class MillraceServer {
   std::string nats_url_;
   std::map<std::string, std::string> environment_;
   std::vector<std::string> arguments_;
+  std::string listen_ = "127.0.0.1:0";
   Folder folder_;
   std::unique_ptr<Process> process_;
   uint16_t port_ = 0;

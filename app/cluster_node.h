@@ -1,0 +1,192 @@
+// ClusterNode: this process as a node of a cluster. It follows the log of the cluster, becomes the
+// active when no other node is it, and then runs an engine whose commits go through the log. What
+// is to be done is decided by NodeRole (cluster/node_role.h); this class carries it out:
+// - the node thread asks the role, and waits for the next fact;
+// - the thread of the reader of the log applies the commits of the active to the store;
+// - one thread appends what announces this node: `begin`, beats and `end`;
+// - one thread loads and drains the engine, so that beats go on meanwhile;
+// - one thread compares the clock of this node with the clock of the broker, and asks the other
+// nodes
+//   for their state.
+// After its epoch a process starts again (NodeEnd::kReplace), so no engine outlives its epoch.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/job_thread.h"
+#include "app/process_parts.h"
+#include "app/running_engine.h"
+#include "broker/jetstream_log.h"
+#include "broker/log_reader.h"
+#include "broker/node_roll.h"
+#include "cli/serve_options.h"
+#include "cluster/node_role.h"
+#include "gateway/node_front.h"
+#include "orchestrator/store/log_follower.h"
+
+namespace millrace {
+
+/// Why a node has ended.
+struct NodeEnd {
+  enum class What : uint8_t {
+    kExit,     ///< the process was asked to end
+    kReplace,  ///< its epoch is over: another process has to start on its folder
+    kFailed,   ///< `error`: the node cannot be one of the cluster
+  };
+  What what = What::kExit;
+  Error error{};
+};
+
+/// Called on threads of the node; must not destroy it.
+struct NodeEvents {
+  /// The engine is loaded: called once, before requests may be answered.
+  std::function<void(Service&)> on_service;
+  /// The log names another active, or none.
+  std::function<void()> on_active_changed;
+  /// The node has ended: called at least once, the first call counts.
+  std::function<void(NodeEnd)> on_end;
+};
+
+class ClusterNode final : public NodeFront, private LogSink {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// A node on that store; nothing runs yet. `process` must outlive it. Errors: those of
+  /// LogFollower::open() and of Connection::open().
+  static Result<std::unique_ptr<ClusterNode>> make(ProcessParts& process,
+                                                   std::unique_ptr<Environment> store,
+                                                   NodeEvents events);
+
+  /// Stops the node at once: an active appends no `end`. Precondition: the gateway is stopped.
+  ~ClusterNode() override;
+  ClusterNode(const ClusterNode&) = delete;
+  ClusterNode& operator=(const ClusterNode&) = delete;
+
+  /// Starts the node, as a standby.
+  void start();
+
+  /// Asks the node to end; on_end() follows. Any thread; never blocks.
+  void ask_to_stop();
+
+  // NodeFront.
+  bool may_serve() const override;
+  bool is_active() const override;
+  Status ready() const override;
+  std::string node() const override { return to_hex(node_); }
+  std::string active_url() const override;
+  Json cluster() const override;
+  Json info() const override;
+  std::string metrics() const override;
+
+ private:
+  class Lead;
+  friend class Lead;
+
+  ClusterNode(ProcessParts& process, std::unique_ptr<Environment> store, NodeEvents events);
+
+  Status open();
+  void end(NodeEnd how);
+
+  // Facts, from any thread.
+  template <class Fact>
+  void note(Fact fact);
+  bool has_fresh_lead() const;
+  void permit(const NodeRole::NodeLead& lead);
+  void set_serving(bool serves);
+
+  // The node thread.
+  void run();
+  void perform(const NodeAction& action);
+  void open_reader();
+  void close_reader();
+  void ask_for_turn();
+
+  // The thread that appends; beat() also the engine thread.
+  JetStreamLogSettings log_settings() const;
+  void open_log();
+  void append_begin(const NodeAction& action);
+  Status beat();
+  void append_end();
+
+  // The thread that loads the engine.
+  void start_engine(bool is_careful);
+  Status load_engine(bool is_careful);
+
+  // The thread of the reader (LogSink).
+  bool deliver(LogNews news) override;
+  void fail(const Error& error) override;
+  void note_news(const LogNews& news, NodeRole& role, Time now);
+
+  // The thread that compares clocks.
+  void watch_cluster();
+  Status found();
+  Status find_active();
+  Status compare_clock();
+  void ask_nodes();
+  Json state() const;
+
+  ProcessParts& process_;
+  const ClusterOptions settings_;
+  const StreamSettings stream_;
+  const NodeEvents events_;
+  const std::string key_;  ///< of the chain of the log
+  const RandomName incarnation_;
+  RandomName node_{};
+  LogPosition position_;  ///< of the store at the start
+  bool founds_ = false;   ///< this node creates the log: its store has nothing of one
+  std::unique_ptr<Connection> following_;  ///< for the reader of the log and for the clock
+  std::unique_ptr<Connection> appending_;
+  // Of a standby: the thread of the reader uses them, then the thread that loads the engine.
+  std::unique_ptr<Environment> store_;
+  std::unique_ptr<LogFollower> follower_;
+
+  mutable std::mutex mutex_;  ///< guards what follows
+  std::condition_variable changed_;
+  std::optional<NodeRole> role_;
+  uint64_t facts_ = 0;       ///< that were noted
+  LogHistory history_;       ///< as far as the reader has read the log
+  RandomName active_{};      ///< the node of the latest `begin`
+  std::string address_;      ///< of that node
+  bool has_ended_ = false;   ///< the latest message is an `end`
+  TimePoint stamped_{};      ///< when the broker stored the latest message
+  uint64_t applied_ = 0;     ///< the sequence of the log up to which the folder has it
+  std::vector<Json> nodes_;  ///< the latest states of all nodes
+  std::string leader_;       ///< the NATS server that leads the stream
+  std::optional<Duration> clock_offset_;
+  bool is_closed_ = false;  ///< the node ends: nothing more is done
+
+  std::atomic<Time::rep> fresh_until_ = 0;  ///< as Time::time_since_epoch()
+  std::atomic<bool> is_asked_for_turn_ = false;
+
+  mutable std::mutex permit_mutex_;  ///< guards is_serving_; not taken within mutex_
+  bool is_serving_ = false;
+
+  mutable std::mutex reader_mutex_;  ///< guards reader_, which the node thread changes
+  std::unique_ptr<LogReader> reader_;
+
+  std::mutex log_mutex_;               ///< guards the pointer log_ against the destructor
+  std::unique_ptr<JetStreamLog> log_;  ///< the appender makes it; the engine uses it afterwards
+  uint64_t epoch_ = 0;                 ///< the epoch of this node
+  std::unique_ptr<Lead> lead_;
+  std::unique_ptr<RunningEngine> engine_;
+  std::atomic<RunningEngine*> running_ = nullptr;  ///< engine_, when it is made
+
+  JobThread appender_{"cluster-append"};
+  JobThread loader_{"cluster-engine"};
+  std::unique_ptr<NodeRoll> roll_;
+  bool is_active_found_ = false;  ///< find_active() has ended; its thread only
+  std::thread clock_thread_;
+  std::thread node_thread_;
+};
+
+}  // namespace millrace

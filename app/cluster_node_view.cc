@@ -1,0 +1,109 @@
+// What a node of a cluster shows of itself and of the other nodes: to the gateway (NodeFront), and
+// to the other nodes. Any thread.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/cluster_node.h"
+#include "base/bytes.h"
+
+namespace millrace {
+
+bool ClusterNode::may_serve() const {
+  const std::lock_guard lock(mutex_);
+  return role_->may_serve(std::chrono::steady_clock::now());
+}
+
+bool ClusterNode::is_active() const {
+  const std::lock_guard lock(mutex_);
+  return role_->is_active();
+}
+
+Status ClusterNode::ready() const {
+  std::optional<Error> why;
+  {
+    const std::lock_guard lock(mutex_);
+    why = role_->not_ready(std::chrono::steady_clock::now());
+  }
+  if (!why) return {};
+  // Why the log is not read says more.
+  if (why->code == "log.unreachable" || why->code == "cluster.not_founded") {
+    const std::lock_guard lock(reader_mutex_);
+    if (reader_) TRY(reader_->health());
+  }
+  return tl::unexpected(*why);
+}
+
+std::string ClusterNode::active_url() const {
+  const std::lock_guard lock(mutex_);
+  return has_ended_ ? "" : address_;
+}
+
+/// The state of this node, as the schema `Cluster` has it.
+Json ClusterNode::state() const {
+  const Status is_ready = ready();
+  const std::lock_guard lock(mutex_);
+  const bool is_active = role_->is_active();
+  const bool is_starting = !is_active && !is_ready;
+  const uint64_t last = is_active ? applied_ : history_.place.sequence;
+  const Duration behind = last > applied_ ? process_.clock.now() - stamped_ : Duration(0);
+  Json state = {{"node", node()},
+                {"role", is_active     ? "active"
+                         : is_starting ? "starting"
+                                       : "standby"},
+                {"epoch", is_active ? epoch_ : history_.epoch},
+                {"position", applied_},
+                {"behindCommits", last - applied_},
+                {"behindSeconds", std::max<double>(0, static_cast<double>(behind.count()) / 1'000)},
+                {"version", MILLRACE_VERSION},
+                {"address", settings_.url}};
+  if (clock_offset_) {
+    state["clockOffsetSeconds"] = static_cast<double>(clock_offset_->count()) / 1'000;
+  }
+  if (!is_ready) {
+    state["error"] = {{"code", is_ready.error().code}, {"detail", is_ready.error().message}};
+  }
+  return state;
+}
+
+Json ClusterNode::cluster() const {
+  const Json own = state();
+  const std::lock_guard lock(mutex_);
+  Json nodes = Json::array({own});
+  for (const Json& one : nodes_) {
+    if (one.value("node", "") != own.at("node")) nodes.push_back(one);
+  }
+  Json view = {{"cluster", settings_.name},
+               {"node", own.at("node")},
+               {"role", own.at("role")},
+               {"epoch", own.at("epoch")},
+               {"nodes", std::move(nodes)}};
+  if (role_->is_active()) {
+    view["active"] = {{"node", own.at("node")}, {"address", settings_.url}};
+  } else if (history_.epoch > 0 && !has_ended_) {
+    view["active"] = {{"node", to_hex(active_)}, {"address", address_}};
+  }
+  return view;
+}
+
+Json ClusterNode::info() const { return describe(process_.settings); }
+
+std::string ClusterNode::metrics() const {
+  const Json own = state();
+  const auto gauge = [](const char* name, const char* help, double value) {
+    return fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n{0} {2}\n", name, help, value);
+  };
+  return gauge("millrace_cluster_active", "1 if this node is the active of its cluster.",
+               own.at("role") == "active" ? 1 : 0) +
+         gauge("millrace_cluster_behind_commits",
+               "Messages of the log that this node has read and not applied.",
+               own.at("behindCommits").get<double>()) +
+         gauge("millrace_cluster_behind_seconds", "How old the newest message is that it has read.",
+               own.at("behindSeconds").get<double>()) +
+         gauge("millrace_cluster_clock_offset_seconds",
+               "How far the clock of this node is ahead of the clock of the broker.",
+               own.value("clockOffsetSeconds", 0.0));
+}
+
+}  // namespace millrace

@@ -1,0 +1,110 @@
+// The thread of a node of a cluster that looks at what is around it: it founds the cluster, finds
+// the active, compares the clock of this node with the clock of the broker, and asks the other
+// nodes for their state.
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include <spdlog/spdlog.h>
+
+#include "app/cluster_node.h"
+#include "broker/log_begin_search.h"
+#include "broker/log_stream.h"
+#include "os/thread.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// How often the clocks are compared, and how often as long as they could not be compared.
+constexpr Duration kClockEach{5'000};
+constexpr Duration kClockRetry{250};
+
+/// How often the nodes ask one another for their state, and how long they wait for the answers.
+constexpr Duration kRollEach{1'000};
+constexpr Duration kRollTime{300};
+
+/// Whether a node with that error cannot become one of the cluster without an operator.
+bool is_fatal(const Error& error) {
+  for (const char* const code :
+       {"cluster.founded", "cluster.broker", "broker.replicas", "broker.stream"}) {
+    if (error.code == code) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void ClusterNode::watch_cluster() {
+  name_thread("cluster-clock");
+  bool has_founded = !founds_;
+  Time compare_at{};
+  while (true) {
+    Status done = has_founded ? Status() : found();
+    if (done) has_founded = true;
+    if (done) done = find_active();
+    if (done && steady_clock::now() >= compare_at) {
+      done = compare_clock();
+      if (done) compare_at = steady_clock::now() + kClockEach;
+    }
+    if (!done && is_fatal(done.error())) return end({NodeEnd::What::kFailed, done.error()});
+    ask_nodes();
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, done ? kRollEach : kClockRetry, [this] { return is_closed_; })) {
+      return;
+    }
+  }
+}
+
+/// Creates the log of the cluster.
+Status ClusterNode::found() {
+  TRY(found_log(*following_, stream_));
+  spdlog::info("cluster {} is founded", settings_.name);
+  return {};
+}
+
+/// Finds the latest `begin` that the store has the commits of, once: it comes before what the
+/// reader reads.
+Status ClusterNode::find_active() {
+  if (is_active_found_) return {};
+  const auto found = TRY(find_log_begin(*following_, stream_, key_, position_));
+  is_active_found_ = true;
+  if (!found) return {};
+  note([&](NodeRole& role, Time now) {
+    if (!address_.empty()) return;  // the reader has read a later one
+    address_ = found->begin.address;
+    active_ = found->begin.node;
+    if (history_.place.sequence > position_.sequence) return;
+    role.heard({.what = LogHeard::What::kBegin,
+                .sequence = found->sequence,
+                .pending = 1,
+                .age = process_.clock.now() - found->stamped,
+                .unclean = found->begin.unclean},
+               now);
+  });
+  events_.on_active_changed();
+  return {};
+}
+
+Status ClusterNode::compare_clock() {
+  const TimePoint before = process_.clock.now();
+  const TimePoint brokers = TRY(time_of_log(*following_, stream_));
+  const TimePoint after = process_.clock.now();
+  // An answer that came late says little.
+  if (after - before > settings_.max_clock_offset) return {};
+  const Duration offset = before + (after - before) / 2 - brokers;
+  note([&](NodeRole& role, Time) {
+    clock_offset_ = offset;
+    role.clock_measured(offset);
+  });
+  return {};
+}
+
+void ClusterNode::ask_nodes() {
+  Result<std::vector<Json>> nodes = roll_->ask(kRollTime);
+  const std::lock_guard lock(mutex_);
+  nodes_ = nodes ? *std::move(nodes) : std::vector<Json>();
+}
+
+}  // namespace millrace
