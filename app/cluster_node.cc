@@ -77,21 +77,6 @@ class ClusterNode::Lead final : public CommitLog {
 
 // The facts.
 
-/// Reports a fact to the role, and wakes the node thread.
-template <class Fact>
-void ClusterNode::note(Fact fact) {
-  std::optional<NodeRole::NodeLead> lead;
-  {
-    const std::lock_guard lock(mutex_);
-    fact(*role_, steady_clock::now());
-    ++facts_;
-    lead = role_->node_lead();
-    fresh_until_ = lead ? lead->fresh_until.time_since_epoch().count() : 0;
-    changed_.notify_all();
-  }
-  if (lead) permit(*lead);
-}
-
 bool ClusterNode::has_fresh_lead() const {
   return steady_clock::now().time_since_epoch().count() < fresh_until_;
 }
@@ -318,7 +303,7 @@ void ClusterNode::append_begin(const NodeAction& action) {
 }
 
 Status ClusterNode::beat() {
-  const Status done = log_->beat();
+  Status done = log_->beat();
   const std::optional<Time> sent = log_->confirmed();
   note([&](NodeRole& role, Time) {
     applied_ = log_->sequence();

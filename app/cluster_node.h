@@ -98,6 +98,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   void end(NodeEnd how);
 
   // Facts, from any thread.
+  /// Reports a fact to the role, and wakes the node thread.
   template <class Fact>
   void note(Fact fact);
   bool has_fresh_lead() const;
@@ -188,5 +189,19 @@ class ClusterNode final : public NodeFront, private LogSink {
   std::thread clock_thread_;
   std::thread node_thread_;
 };
+
+template <class Fact>
+void ClusterNode::note(Fact fact) {
+  std::optional<NodeRole::NodeLead> lead;
+  {
+    const std::lock_guard lock(mutex_);
+    fact(*role_, std::chrono::steady_clock::now());
+    ++facts_;
+    lead = role_->node_lead();
+    fresh_until_ = lead ? lead->fresh_until.time_since_epoch().count() : 0;
+    changed_.notify_all();
+  }
+  if (lead) permit(*lead);
+}
 
 }  // namespace millrace

@@ -51,20 +51,20 @@ Result<std::unique_ptr<ProcessParts>> ProcessParts::open(ServerSettings settings
 
 HttpServer::Options ProcessParts::gateway_options(std::optional<BearerToken> token) {
   return {.listen = settings.listen,
-          .token = std::move(token),
+          .token = token,
           .transport = {.memory_bytes = settings.bounds.http_memory},
           .on_token_failure = [this](const TokenFailure& failure) { note_token_failure(failure); }};
 }
 
 Status ProcessParts::start_gateway(Descriptor address, std::optional<BearerToken> token,
                                    Service& service) {
-  gateway = TRY(HttpServer::start(gateway_options(std::move(token)), std::move(address), service));
+  gateway = TRY(HttpServer::start(gateway_options(token), std::move(address), service));
   return {};
 }
 
 Status ProcessParts::start_gateway(Descriptor address, std::optional<BearerToken> token,
                                    const NodeFront& front) {
-  gateway = TRY(HttpServer::start(gateway_options(std::move(token)), std::move(address), front));
+  gateway = TRY(HttpServer::start(gateway_options(token), std::move(address), front));
   return {};
 }
 
@@ -76,7 +76,7 @@ void ProcessParts::note_token_failure(const TokenFailure& failure) {
 void ProcessParts::read_token_again() {
   auto token = read_gateway_token(settings.token_file);
   if (!token) return spdlog::error("{}; the previous token stays valid", token.error().message);
-  gateway->replace_token(**std::move(token));
+  gateway->replace_token(**token);
   spdlog::info("the token was read again from its file");
 }
 

@@ -129,11 +129,11 @@ class WorkApplier {
   FairShares shares_;
   uint64_t heavy_rate_ = 0;  ///< the last one of shares_
   FairShares command_shares_;
-  bool has_inputs_ = false;  ///< the turn has events, commands, results or reports
-  UnitCost timers_;          ///< what the timers of the turn have cost so far
+  UnitCost timers_;  ///< what the timers of the turn have cost so far
   /// What earlier work, timers, purges and the retention have cost in the turn so far.
   UnitCost background_;
-  bool rests_ = false;  ///< these kinds wait for the next turn, except the first timer
+  bool has_inputs_ = false;  ///< the turn has events, commands, results or reports
+  bool rests_ = false;       ///< these kinds wait for the next turn, except the first timer
   /// The only kind that does not wait for a later turn; nullopt: all kinds do, or none does.
   std::optional<Background> only_;
   size_t last_only_ = kBackgrounds - 1;  ///< the number of the kind that was chosen last
@@ -144,8 +144,8 @@ class WorkApplier {
   std::map<WorkLane, uint64_t> went_on_;
   std::optional<WorkTime> waits_until_;
   uint64_t poison_ = 0;     ///< sequence of a poison event; 0: no event
-  bool caught_up_ = false;  ///< the stream holds no event that came before now
   size_t timers_left_ = 0;  ///< how many timers the current batch may still fire
+  bool caught_up_ = false;  ///< the stream holds no event that came before now
   bool has_timers_left_ = false;
   std::atomic<bool> connected_ = false;
 };

@@ -44,12 +44,13 @@ struct NearGroup {
 
 struct JudgedListener {
   bool is_start = false;
+  bool has_ended = false;        ///< of an instance: it can take no event any more
+  bool knows_all_groups = true;  ///< of kGrouped: see more_groups
   std::string workflow;
   /// Of a start: the instance that it started, or because of which it is skipped.
   std::optional<InstanceId> instance;
   /// Of an instance that waits or has waited: when it started.
   std::optional<TimePoint> started;
-  bool has_ended = false;          ///< of an instance: it can take no event any more
   std::string state;               ///< of an instance
   std::optional<TimePoint> since;  ///< of an instance: when it entered the state; of a start:
                                    ///< when its definition was applied
@@ -62,10 +63,11 @@ struct JudgedListener {
   std::vector<std::string> waits_for;  ///< of kFilled and kGrouped: the types that still miss
   CorrelationValues correlation;       ///< of kGrouped: by which values the event is grouped
   std::vector<NearGroup> near_groups;  ///< of kGrouped: groups with an event of a missing type
-  size_t more_groups = 0;              ///< of kGrouped: how many others of these there are, or …
-  bool knows_all_groups = true;        ///< … false: of those that were looked at
-  std::vector<std::string> lacks;      ///< of kCorrelation: the attributes that the event lacks
-  std::string note;                    ///< says what the verdict alone does not; may be empty
+  /// Of kGrouped: how many others of these there are; without knows_all_groups, of those that were
+  /// looked at.
+  size_t more_groups = 0;
+  std::vector<std::string> lacks;  ///< of kCorrelation: the attributes that the event lacks
+  std::string note;                ///< says what the verdict alone does not; may be empty
 };
 
 /// How long the event came before the wait, or the definition of the start; nullopt: the verdict is

@@ -108,9 +108,9 @@ Status ListenerJudging::add_entering(const Instance& head) {
 Status ListenerJudging::add_not_listening(const Instance& instance, const Workflow& workflow) {
   const std::string type(event_.attributes.type());
   seen_.insert(instance.id);
-  JudgedListener one{.workflow = workflow.id,
+  JudgedListener one{.has_ended = has_ended(instance.status),
+                     .workflow = workflow.id,
                      .instance = instance.id,
-                     .has_ended = has_ended(instance.status),
                      .state = workflow.states[instance.state]->common().id,
                      .since = instance.state_from,
                      .listens_from = instance.listen_from.event,
