@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include "base/excerpt.h"
 #include "model/task.h"
 
 namespace millrace {
@@ -44,7 +45,7 @@ Status check_image_name(std::string_view name) {
     return bad_image(fmt::format(
         "`{}` is not a valid image name; expected [registry[:port]/]path[:tag][@digest], at most "
         "{} characters",
-        name.substr(0, kMaxImageName), kMaxImageName));
+        excerpt(name, kMaxImageName), kMaxImageName));
   }
   if (names_transport(name)) {
     return bad_image(fmt::format(

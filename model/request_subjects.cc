@@ -10,6 +10,9 @@
 namespace millrace {
 namespace {
 
+/// How many bytes of the list of allowed subjects a message shows.
+constexpr size_t kMostShown = 256;
+
 /// Whether the first tokens of `subject` are those of `prefix`.
 bool is_under(std::string_view subject, std::string_view prefix) {
   return subject.starts_with(prefix) &&
@@ -35,7 +38,7 @@ std::optional<std::string> RequestSubjects::refusal(std::string_view subject) co
   return fmt::format(
       "this server calls services only on the subjects {} (--request-subjects), and {} is none of "
       "them; name another subject, or let the operator add this one",
-      fmt::join(allowed, ", "), excerpt(subject));
+      excerpt(fmt::format("{}", fmt::join(allowed, ", ")), kMostShown), excerpt(subject));
 }
 
 std::optional<std::vector<std::string>> read_subject_patterns(std::string_view text) {

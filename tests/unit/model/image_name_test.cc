@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/bytes.h"
 #include "model/task.h"
 
 namespace millrace {
@@ -66,6 +67,14 @@ TEST(ImageName, IsNeitherAnOptionNorAPlaceOnThisMachine) {
     EXPECT_EQ(checked.error().code, kFunctionUnavailable) << name;
     EXPECT_THAT(checked.error().message, HasSubstr("not a valid image name")) << name;
   }
+}
+
+TEST(ImageName, IsCutBetweenTwoCharactersInAnError) {
+  std::string name(511, 'a');
+  name += "\u00e9";
+  const Status status = check_image_name(name);
+  ASSERT_FALSE(status);
+  EXPECT_TRUE(is_utf8(status.error().message)) << status.error().message;
 }
 
 TEST(ImageName, DoesNotBeginWithTheNameOfATransport) {

@@ -40,6 +40,13 @@ TEST(RequestSubjects, AreOnlyThoseThatTheOperatorAllows) {
   }
 }
 
+TEST(RequestSubjects, AreShownAsShortText) {
+  RequestSubjects subjects{.allowed = {"shop.\xff"}};
+  EXPECT_THAT(*subjects.refusal("a"), HasSubstr("only on the subjects shop.? (--request"));
+  subjects.allowed = std::vector<std::string>(1'000, "shop.>");
+  EXPECT_LT(subjects.refusal("a")->size(), 600U);
+}
+
 TEST(RequestSubjects, AreReadFromAListOfPatterns) {
   EXPECT_THAT(*read_subject_patterns(""), IsEmpty());
   EXPECT_THAT(*read_subject_patterns("shop.>,stock.*"), ElementsAre("shop.>", "stock.*"));
