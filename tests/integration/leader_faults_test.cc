@@ -11,6 +11,7 @@
 
 #include "broker/publisher.h"
 #include "tests/integration/environment_number.h"
+#include "tests/integration/leader_fault.h"
 #include "tests/support/campaign.h"
 #include "tests/support/millrace_server.h"
 #include "tests/support/nats_cluster.h"
@@ -114,52 +115,6 @@ class TripLoad {
 
 class LeaderFaults : public testing::Test {
  protected:
-  enum class Kind {
-    kKill,   ///< it is killed, and starts again when the load proceeds without it
-    kHang,   ///< it is stopped until the load proceeds without it
-    kPause,  ///< it is stopped until another one leads: millrace may still be connected to it
-  };
-  static constexpr std::array<std::pair<Kind, const char*>, 3> kKinds = {{
-      {Kind::kKill, "the leader is killed"},
-      {Kind::kHang, "the leader hangs"},
-      {Kind::kPause, "the leader pauses until another one is elected"},
-  }};
-
-  static void strike(NatsCluster& cluster, TripLoad& load, Kind kind) {
-    const std::unique_ptr<Connection> any = cluster.connect();
-    const std::optional<size_t> leader = NatsCluster::leader_of(*any, "MILLRACE_EVENTS");
-    ASSERT_TRUE(leader);
-    const std::unique_ptr<Connection> others = cluster.connect(leader);
-    ASSERT_TRUE(load.proceeds());
-    if (kind == Kind::kKill) {
-      cluster.server(*leader).process().kill();
-    } else {
-      cluster.suspend(*leader);
-    }
-    EXPECT_TRUE(eventually([&] {
-      const std::optional<size_t> next = NatsCluster::leader_of(*others, "MILLRACE_EVENTS");
-      return next && next != leader;
-    })) << "no other NATS server leads the stream";
-    if (kind != Kind::kPause) {
-      EXPECT_TRUE(load.proceeds());
-    }
-    if (kind == Kind::kKill) {
-      ASSERT_TRUE(cluster.server(*leader).process().start_again());
-    } else {
-      cluster.resume(*leader);
-    }
-    EXPECT_TRUE(load.proceeds());
-    const auto is_whole = [&] { return NatsCluster::is_whole(*others); };
-    if (eventually(is_whole, kMostToCatchUp)) return;
-    // In nats-server 2.10.27 a replica rarely hangs after a restart. An operator starts it again.
-    fmt::print("n{} has not caught up, and is started again\n", *leader);
-    cluster.server(*leader).process().kill();
-    ASSERT_TRUE(cluster.server(*leader).process().start_again());
-    EXPECT_TRUE(eventually(is_whole));
-  }
-
-  static constexpr Duration kMostToCatchUp = std::chrono::minutes(2);
-
   static constexpr const char* kDone = "millrace.events.default.trip.done";
 
   static size_t stored(const Connection& connection) {
@@ -198,10 +153,7 @@ class LeaderFaults : public testing::Test {
 
 TEST_F(LeaderFaults, LoseAndRepeatNothing) {
   const std::optional<std::string> program = NatsCluster::newest_program();
-  if (!program) {
-    GTEST_SKIP()
-        << "this test needs nats-server 2.10 or newer; tests/brokers/fetch.sh downloads it";
-  }
+  if (!program) GTEST_SKIP() << kNeedsNewerServer;
   const size_t faults = number_from("MILLRACE_LEADER_FAULTS", 3);
   fmt::print("MILLRACE_LEADER_FAULTS={} {}\n", faults, *program);
   Campaign campaign("faults of the stream's leader",
@@ -216,10 +168,12 @@ TEST_F(LeaderFaults, LoseAndRepeatNothing) {
   ASSERT_TRUE(eventually([&] { return NatsCluster::is_whole(*connection); }));
 
   TripLoad load(cluster);
+  const auto is_whole = [](const Connection& others) { return NatsCluster::is_whole(others); };
   for (size_t i = 0; i < faults; ++i) {
-    const auto& [kind, name] = kKinds[i % kKinds.size()];
-    campaign.run(fmt::format("fault {}: {}", i, name),
-                 [&, of = kind] { strike(cluster, load, of); });
+    const auto& [fault, name] = kLeaderFaults[i % kLeaderFaults.size()];
+    campaign.run(fmt::format("fault {}: {}", i, name), [&, of = fault] {
+      strike_leader(cluster, "MILLRACE_EVENTS", load, of, is_whole);
+    });
     if (HasFatalFailure()) return;
   }
   load.stop();

@@ -16,6 +16,7 @@
 #include "broker/log_reader.h"
 #include "broker/log_stream.h"
 #include "tests/integration/environment_number.h"
+#include "tests/integration/leader_fault.h"
 #include "tests/support/campaign.h"
 #include "tests/support/judged_log.h"
 #include "tests/support/nats_cluster.h"
@@ -124,61 +125,9 @@ class PlacedCommits : public LogSink {
   std::vector<PlacedCommit> commits_;
 };
 
-class LogFaults : public testing::Test {
- protected:
-  enum class Kind {
-    kKill,   ///< it is killed, and starts again when the load proceeds without it
-    kHang,   ///< it is stopped until the load proceeds without it
-    kPause,  ///< it is stopped until another one leads, and then both may take themselves for it
-  };
-  static constexpr std::array<std::pair<Kind, const char*>, 3> kKinds = {{
-      {Kind::kKill, "the leader is killed"},
-      {Kind::kHang, "the leader hangs"},
-      {Kind::kPause, "the leader pauses until another one is elected"},
-  }};
-
-  static void strike(NatsCluster& cluster, LogLoad& load, const std::string& stream, Kind kind) {
-    const std::unique_ptr<Connection> any = cluster.connect();
-    const std::optional<size_t> leader = NatsCluster::leader_of(*any, stream);
-    ASSERT_TRUE(leader);
-    const std::unique_ptr<Connection> others = cluster.connect(leader);
-    ASSERT_TRUE(load.proceeds());
-    if (kind == Kind::kKill) {
-      cluster.server(*leader).process().kill();
-    } else {
-      cluster.suspend(*leader);
-    }
-    EXPECT_TRUE(eventually([&] {
-      const std::optional<size_t> next = NatsCluster::leader_of(*others, stream);
-      return next && next != leader;
-    })) << "no other NATS server leads the stream";
-    if (kind != Kind::kPause) {
-      EXPECT_TRUE(load.proceeds());
-    }
-    if (kind == Kind::kKill) {
-      ASSERT_TRUE(cluster.server(*leader).process().start_again());
-    } else {
-      cluster.resume(*leader);
-    }
-    ASSERT_TRUE(load.proceeds());
-    const auto is_whole = [&] { return NatsCluster::is_whole(*others, stream); };
-    if (eventually(is_whole, kMostToCatchUp)) return;
-    // In nats-server 2.10.27 a replica rarely hangs after a restart. An operator starts it again.
-    fmt::print("n{} has not caught up, and is started again\n", *leader);
-    cluster.server(*leader).process().kill();
-    ASSERT_TRUE(cluster.server(*leader).process().start_again());
-    EXPECT_TRUE(eventually(is_whole));
-  }
-
-  static constexpr Duration kMostToCatchUp = std::chrono::minutes(2);
-};
-
-TEST_F(LogFaults, LoseAndRepeatNoCommit) {
+TEST(LogFaults, LoseAndRepeatNoCommit) {
   const std::optional<std::string> program = NatsCluster::newest_program();
-  if (!program) {
-    GTEST_SKIP()
-        << "this test needs nats-server 2.10 or newer; tests/brokers/fetch.sh downloads it";
-  }
+  if (!program) GTEST_SKIP() << kNeedsNewerServer;
   const size_t faults = number_from("MILLRACE_LOG_FAULTS", 3);
   fmt::print("MILLRACE_LOG_FAULTS={} {}\n", faults, *program);
   Campaign campaign("faults of the log's leader",
@@ -208,10 +157,13 @@ TEST_F(LogFaults, LoseAndRepeatNoCommit) {
                          {}, read);
 
   LogLoad load(log);
+  const auto is_whole = [&](const Connection& others) {
+    return NatsCluster::is_whole(others, stream.name);
+  };
   for (size_t i = 0; i < faults; ++i) {
-    const auto& [kind, name] = kKinds[i % kKinds.size()];
+    const auto& [fault, name] = kLeaderFaults[i % kLeaderFaults.size()];
     campaign.run(fmt::format("fault {}: {}", i, name),
-                 [&, of = kind] { strike(cluster, load, stream.name, of); });
+                 [&, of = fault] { strike_leader(cluster, stream.name, load, of, is_whole); });
     if (HasFatalFailure()) {
       log.stop();
       return;
