@@ -10,6 +10,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "app/random_id.h"
 #include "base/bytes.h"
 #include "base/check.h"
 #include "broker/streams.h"
@@ -20,6 +21,7 @@
 #include "orchestrator/definition/lint.h"
 #include "orchestrator/service/archive_lines.h"
 #include "orchestrator/store/rows/identity.h"
+#include "os/host_name.h"
 
 namespace millrace {
 namespace {
@@ -74,12 +76,6 @@ ContainerSettings container_settings(const ServerSettings& settings) {
           .guarded = !settings.cluster.name.empty()};
 }
 
-std::array<uint8_t, 16> random_id() {
-  std::array<uint8_t, 16> id;
-  randombytes_buf(id.data(), id.size());
-  return id;
-}
-
 /// The record that names this process as the owner of the streams. `epoch`: as the active of the
 /// cluster; 0: in no cluster.
 Result<OwnerRecord> describe_owner(Environment& environment, const ServerSettings& settings,
@@ -87,12 +83,10 @@ Result<OwnerRecord> describe_owner(Environment& environment, const ServerSetting
   std::optional<std::string> mark;
   if (!settings.cluster.name.empty()) mark = cluster_mark(settings.cluster.name);
   const StoreIdentity store = TRY(identify(environment, random_id, mark));
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
   return OwnerRecord{.store = to_hex(store.id),
                      .process = to_hex(random_id()),
                      .folder = store.folder,
-                     .host = host.data(),
+                     .host = host_name(),
                      .pid = ::getpid(),
                      .started = format_rfc3339(now),
                      .address = settings.listen,

@@ -1,27 +1,20 @@
 #include "cli/cluster_flags.h"
 
-#include <array>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "broker/stream_options.h"
 #include "cli/quantity.h"
 #include "model/service_url.h"
+#include "os/host_name.h"
 
 namespace millrace {
 namespace {
 
 constexpr Duration kLeastTakeover{500};
 constexpr Duration kMostTakeover{60'000};
-
-std::string host_of_machine() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return host.data();
-}
 
 /// The URL at which other nodes reach a node that listens on this address. Empty: the address names
 /// no port.
@@ -33,7 +26,7 @@ std::string url_of_listener(std::string_view listen) {
   const std::string_view host = listen.substr(0, colon);
   if (host.empty()) return fmt::format("http://127.0.0.1:{}", port);
   const bool is_any = host == "0.0.0.0" || host == "[::]";
-  return fmt::format("http://{}:{}", is_any ? host_of_machine() : std::string(host), port);
+  return fmt::format("http://{}:{}", is_any ? host_name() : std::string(host), port);
 }
 
 /// A URL without a path, user or query: requests add their own path to it.

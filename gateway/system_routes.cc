@@ -31,15 +31,6 @@ Status ready(const SystemSources& sources) {
   return service == nullptr ? Status{} : service->ready();
 }
 
-/// Answers 503 for every reason why the server is not ready, although the error code of some
-/// reasons gives 500 in other responses.
-Status readiness(const SystemSources& sources, const std::shared_ptr<Exchange>& exchange) {
-  const Status is_ready = ready(sources);
-  if (!is_ready) exchange->answer(problem(503, is_ready.error()));
-  if (is_ready) exchange->reply(Json{{"status", "ready"}});
-  return {};
-}
-
 /// As ready(), and an error unless this server answers requests itself.
 Status active(const SystemSources& sources) {
   if (sources.front != nullptr && !sources.front->is_active()) {
@@ -53,10 +44,12 @@ Status active(const SystemSources& sources) {
   return {};
 }
 
-Status activeness(const SystemSources& sources, const std::shared_ptr<Exchange>& exchange) {
-  const Status is_active = active(sources);
-  if (!is_active) exchange->answer(problem(503, is_active.error()));
-  if (is_active) exchange->reply(Json{{"status", "active"}});
+/// Answers `word`, or 503 for every reason why not, although the error code of some reasons gives
+/// 500 in other responses.
+Status answer_state(const Status& state, const char* word,
+                    const std::shared_ptr<Exchange>& exchange) {
+  if (!state) exchange->answer(problem(503, state.error()));
+  if (state) exchange->reply(Json{{"status", word}});
   return {};
 }
 
@@ -111,18 +104,21 @@ void add_system_routes(Router& router, const SystemSources& sources) {
        .lane = Lane::kProbe,
        .open = true,
        .is_local = true,
-       .handler = [sources](const auto& exchange) { return readiness(sources, exchange); }});
-  router.add(
-      {.method = "GET",
-       .path = "/activez",
-       .operation = "getActiveness",
-       .summary = "Answers 200 if this server is ready and, in a cluster, the active.",
-       .answer = "Active",
-       .further_answers = {{503, "Problem"}},
-       .lane = Lane::kProbe,
-       .open = true,
-       .is_local = true,
-       .handler = [sources](const auto& exchange) { return activeness(sources, exchange); }});
+       .handler = [sources](const auto& exchange) {
+         return answer_state(ready(sources), "ready", exchange);
+       }});
+  router.add({.method = "GET",
+              .path = "/activez",
+              .operation = "getActiveness",
+              .summary = "Answers 200 if this server is ready and, in a cluster, the active.",
+              .answer = "Active",
+              .further_answers = {{503, "Problem"}},
+              .lane = Lane::kProbe,
+              .open = true,
+              .is_local = true,
+              .handler = [sources](const auto& exchange) {
+                return answer_state(active(sources), "active", exchange);
+              }});
   router.add({.method = "GET",
               .path = "/v1/info",
               .operation = "getInfo",

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "base/has_code.h"
 #include "orchestrator/loop/recovery.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/event_rows.h"
@@ -44,10 +45,7 @@ Status restore_grouped(EngineState& engine, const std::vector<uint64_t>& numbers
 }  // namespace
 
 bool ends_engine(const Error& error) {
-  for (const char* const code : {"store.sync", "log.deposed", "log.lost", "log.closed"}) {
-    if (error.code == code) return true;
-  }
-  return false;
+  return has_code(error, {"store.sync", "log.deposed", "log.lost", "log.closed"});
 }
 
 Status undo(EngineState& engine) {
