@@ -1,18 +1,17 @@
 #include "app/cluster_node.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <sodium.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
+#include "app/random_id.h"
 #include "base/bytes.h"
 #include "broker/log_stream.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "os/host_name.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -29,17 +28,9 @@ constexpr Duration kDrainTime{2'000};
 /// How long an `end` may take.
 constexpr Duration kEndTime{10'000};
 
-RandomName random_name() {
-  RandomName name;
-  randombytes_buf(name.data(), name.size());
-  return name;
-}
-
 /// The id of the node that uses the folder: another one for a copy of the folder.
 Result<RandomName> node_id(const Environment& store) {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  const auto hash = fingerprint({"node of a cluster", std::string(host.data()), TRY(store.mark())});
+  const auto hash = fingerprint({"node of a cluster", host_name(), TRY(store.mark())});
   RandomName id{};
   std::copy_n(hash.begin(), id.size(), id.begin());
   return id;
@@ -113,7 +104,7 @@ ClusterNode::ClusterNode(ProcessParts& process, std::unique_ptr<Environment> sto
       stream_(log_stream(settings_.name, process.settings.streams)),
       events_(std::move(events)),
       key_(store->seal().log_key()),
-      incarnation_(random_name()),
+      incarnation_(random_id()),
       store_(std::move(store)) {}
 
 Status ClusterNode::open() {
@@ -126,6 +117,8 @@ Status ClusterNode::open() {
   appending_ = TRY(Connection::open(std::move(for_appending)));
   follower_ = TRY(LogFollower::open(*store_));
   position_ = follower_->position();
+  history_ = history_at(position_);
+  applied_ = position_.sequence;
   founds_ = settings_.founds && position_.sequence == 0;
   if (settings_.founds && !founds_) {
     spdlog::info("--found has no effect: the folder is that of a node of the cluster already");
@@ -136,7 +129,7 @@ Status ClusterNode::open() {
   role_.emplace(NodeRole::Settings{.takeover_after = settings_.takeover_after,
                                    .max_clock_offset = settings_.max_clock_offset,
                                    .founds = founds_},
-                follower_->position().sequence);
+                position_.sequence);
   return {};
 }
 
@@ -182,6 +175,7 @@ void ClusterNode::end(NodeEnd how) {
 void ClusterNode::run() {
   name_thread("cluster-node");
   run_promptly();
+  Time ask_at{};  // when the engine is asked next
   std::unique_lock lock(mutex_);
   while (!is_closed_) {
     const std::vector<NodeAction> actions = role_->take_actions(steady_clock::now());
@@ -196,6 +190,8 @@ void ClusterNode::run() {
     if (const auto next = role_->next_time(now)) wake = std::min(wake, *next);
     const uint64_t seen = facts_;
     changed_.wait_until(lock, wake, [&] { return is_closed_ || facts_ != seen; });
+    if (steady_clock::now() < ask_at) continue;
+    ask_at = steady_clock::now() + kTurnEach;
     lock.unlock();
     ask_for_turn();
     lock.lock();
@@ -387,7 +383,6 @@ void ClusterNode::note_news(const LogNews& news, NodeRole& role, Time now) {
   if (news.messages > 0) stamped_ = news.stamped;
   if (news.begin) {
     address_ = news.begin->address;
-    active_ = news.begin->node;
     role.heard({.what = LogHeard::What::kBegin,
                 .sequence = news.begin_sequence,
                 .pending = 1,
@@ -403,8 +398,9 @@ void ClusterNode::note_news(const LogNews& news, NodeRole& role, Time now) {
                 .age = age_of(news.stamped)},
                now);
   }
-  if (is_foreign)
+  if (is_foreign) {
     role.heard({.what = LogHeard::What::kForeign, .sequence = last, .pending = pending}, now);
+  }
   history_ = news.history;
 }
 

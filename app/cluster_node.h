@@ -5,9 +5,7 @@
 // - the thread of the reader of the log applies the commits of the active to the store;
 // - one thread appends what announces this node: `begin`, beats and `end`;
 // - one thread loads and drains the engine, so that beats go on meanwhile;
-// - one thread compares the clock of this node with the clock of the broker, and asks the other
-// nodes
-//   for their state.
+// - one thread compares clocks with the broker, and asks the other nodes for their state.
 // After its epoch a process starts again (NodeEnd::kReplace), so no engine outlives its epoch.
 #pragma once
 
@@ -156,8 +154,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   std::optional<NodeRole> role_;
   uint64_t facts_ = 0;       ///< that were noted
   LogHistory history_;       ///< as far as the reader has read the log
-  RandomName active_{};      ///< the node of the latest `begin`
-  std::string address_;      ///< of that node
+  std::string address_;      ///< of its node, as the latest `begin` says; empty: not known yet
   bool has_ended_ = false;   ///< the latest message is an `end`
   TimePoint stamped_{};      ///< when the broker stored the latest message
   uint64_t applied_ = 0;     ///< the sequence of the log up to which the folder has it

@@ -81,8 +81,8 @@ Json ClusterNode::cluster() const {
                {"nodes", std::move(nodes)}};
   if (role_->is_active()) {
     view["active"] = {{"node", own.at("node")}, {"address", settings_.url}};
-  } else if (history_.epoch > 0 && !has_ended_) {
-    view["active"] = {{"node", to_hex(active_)}, {"address", address_}};
+  } else if (!address_.empty() && !has_ended_) {
+    view["active"] = {{"node", to_hex(history_.node)}, {"address", address_}};
   }
   return view;
 }

@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "app/cluster_node.h"
+#include "base/has_code.h"
 #include "broker/log_begin_search.h"
 #include "broker/log_stream.h"
 #include "os/thread.h"
@@ -27,11 +28,7 @@ constexpr Duration kRollTime{300};
 
 /// Whether a node with that error cannot become one of the cluster without an operator.
 bool is_fatal(const Error& error) {
-  for (const char* const code :
-       {"cluster.founded", "cluster.broker", "broker.replicas", "broker.stream"}) {
-    if (error.code == code) return true;
-  }
-  return false;
+  return has_code(error, {"cluster.founded", "cluster.broker", "broker.replicas", "broker.stream"});
 }
 
 }  // namespace
@@ -74,7 +71,6 @@ Status ClusterNode::find_active() {
   note([&](NodeRole& role, Time now) {
     if (!address_.empty()) return;  // the reader has read a later one
     address_ = found->begin.address;
-    active_ = found->begin.node;
     if (history_.place.sequence > position_.sequence) return;
     role.heard({.what = LogHeard::What::kBegin,
                 .sequence = found->sequence,

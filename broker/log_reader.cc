@@ -12,6 +12,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/bytes.h"
+#include "base/has_code.h"
 #include "broker/json_fields.h"
 #include "broker/log_stream.h"
 #include "broker/nats_status.h"
@@ -39,12 +40,10 @@ constexpr Duration kLogEndTimeout{1'000};
 
 /// Whether this node must not follow the log any further.
 bool ends_reading(const Error& error) {
-  for (const char* const code :
-       {"log.diverged", "log.trimmed", "log.unreadable", "store.version"}) {
-    if (error.code == code) return true;
-  }
-  return false;
+  return has_code(error, {"log.diverged", "log.trimmed", "log.unreadable", "store.version"});
 }
+
+}  // namespace
 
 LogHistory history_at(const LogPosition& position) {
   return {.place = {.sequence = position.sequence, .chain = position.chain},
@@ -53,8 +52,6 @@ LogHistory history_at(const LogPosition& position) {
           .node = position.node,
           .commit = position.name.commit};
 }
-
-}  // namespace
 
 class LogReader::Impl {
  public:

@@ -22,6 +22,9 @@
 
 namespace millrace {
 
+/// How far the log is read that a store with this position has.
+LogHistory history_at(const LogPosition& position);
+
 /// A commit that was read from the log.
 struct ReadLogCommit {
   LogPosition position;

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/integration/leader_fault.h"
 #include "tests/support/held_port.h"
 #include "tests/support/millrace_server.h"
 #include "tests/support/nats_cluster.h"
@@ -37,7 +38,7 @@ class ClusterNodes : public testing::Test {
  protected:
   void SetUp() override {
     const std::optional<std::string> program = NatsCluster::newest_program();
-    if (!program) GTEST_SKIP() << "no nats-server 2.10 or newer: tests/brokers/fetch.sh trixie";
+    if (!program) GTEST_SKIP() << kNeedsNewerServer;
     nats_.emplace(*program);
     std::ofstream(key()) << std::string(64, 'a');
     std::filesystem::permissions(key(), std::filesystem::perms::owner_read);
@@ -98,6 +99,9 @@ TEST_F(ClusterNodes, LoseAndRepeatNothingIfTheActiveDies) {
   EXPECT_THAT(node(1).instances("workflow=order"), SizeIs(10)) << "no order is started twice";
 
   start(0);
+  // It shows at once what its folder has, and is not ready before it has read the log.
+  const Json nodes = node(0).get("/v1/cluster").at("nodes");
+  EXPECT_GT(nodes.at(0).at("position").get<uint64_t>(), 0U) << nodes;
   ASSERT_TRUE(eventually([&] { return is_ready(0); })) << node(0).process().errors();
   EXPECT_FALSE(is_active(0)) << "the other node stays the active";
   EXPECT_THAT(node(0).instances("workflow=order"), SizeIs(10))
