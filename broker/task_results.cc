@@ -1,14 +1,13 @@
 #include "broker/task_results.h"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "base/whole_number.h"
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
 #include "broker/stored_message.h"
@@ -29,12 +28,7 @@ constexpr int kMostAnswerBreaks = 5;
 /// of a process has more digits than an epoch.
 std::optional<uint64_t> epoch_in(std::string_view name) {
   name.remove_prefix(std::min(name.size(), kResultsConsumer.size() + 1));
-  uint64_t epoch = 0;
-  const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), epoch);
-  if (name.empty() || failed != std::errc() || end != name.data() + name.size()) {
-    return std::nullopt;
-  }
-  return epoch;
+  return whole_number(name);
 }
 
 uint64_t answer_bytes(const NatsMessage& answer) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "gateway/problem.h"
 #include "gateway/stream_answer.h"
 
@@ -43,11 +44,9 @@ bool is_named_by_connection(const Headers& headers, std::string_view name) {
   const std::string* const value = find_header(headers, "Connection");
   if (value == nullptr) return false;
   for (std::string_view rest = *value; !rest.empty();) {
-    std::string_view one = rest.substr(0, rest.find(','));
+    const std::string_view one = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-    while (one.starts_with(' ') || one.starts_with('\t')) one.remove_prefix(1);
-    while (one.ends_with(' ') || one.ends_with('\t')) one.remove_suffix(1);
-    if (same_header(one, name)) return true;
+    if (same_header(trimmed(one), name)) return true;
   }
   return false;
 }
