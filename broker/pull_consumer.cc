@@ -198,17 +198,24 @@ Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
 }
 
 PullConsumer::Got PullConsumer::next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers) {
-  if (!send_requests()) return broken("the connection to NATS was lost", true);
+  if (!wait) return next_within(Duration(0), message, numbers);
   // Two and a half heartbeats, so that one late heartbeat does not count as a failure.
-  const Duration patience = wait ? settings_.heartbeat * 5 / 2 : Duration(0);
-  switch (messages_->take(patience, message)) {
+  const Duration patience = settings_.heartbeat * 5 / 2;
+  const Got got = next_within(patience, message, numbers);
+  if (got != Got::kNothing) return got;
+  return broken(
+      fmt::format("no message or heartbeat came from the broker for {} ms", patience.count()),
+      false);
+}
+
+PullConsumer::Got PullConsumer::next_within(Duration at_most, NatsMsgHandle& message,
+                                            DeliveryNumbers& numbers) {
+  if (!send_requests()) return broken("the connection to NATS was lost", true);
+  switch (messages_->take(at_most, message)) {
     case PullInbox::Took::kMessage:
       break;
     case PullInbox::Took::kNothing:
-      if (!wait) return Got::kNothing;
-      return broken(
-          fmt::format("no message or heartbeat came from the broker for {} ms", patience.count()),
-          false);
+      return Got::kNothing;
     case PullInbox::Took::kDestroyed:
       return Got::kDestroyed;
     case PullInbox::Took::kTooMany:

@@ -66,7 +66,7 @@ class PullConsumer {
 
   enum class Got {
     kMessage,
-    kNothing,    ///< there is no message, and `wait` was false
+    kNothing,    ///< there is no message, and next() was not to wait for one, or not longer
     kIdle,       ///< the broker has no more messages to send
     kBusy,       ///< the broker sent a status that concerns only the requests
     kDestroyed,  ///< nats.c freed the next message without returning it: see skip() and end()
@@ -77,6 +77,8 @@ class PullConsumer {
   /// Returns the next message. With `wait`, next() waits as long as heartbeats of the broker come.
   /// After kGap or kBroken, next() returns no more messages.
   Got next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers);
+  /// The same, but waits no longer than `at_most` for a message or a heartbeat.
+  Got next_within(Duration at_most, NatsMsgHandle& message, DeliveryNumbers& numbers);
 
   /// If next() returned kDestroyed, nats.c has freed a message that has the status 503 (see
   /// poll_inbox()): the next stored message, or a status of the broker. The caller must fetch the

@@ -19,6 +19,11 @@ namespace {
 /// without a consumer: the message may be what ends the consumers.
 constexpr int kMostBarren = 3;
 
+/// How long the reader waits for the next message before it fetches that message without a
+/// consumer: the broker may count messages as pending that are not there, and then sends nothing
+/// but heartbeats.
+constexpr Duration kPatience(20);
+
 /// How many messages of nats.c are freed together: for each single free, nats.c wakes a thread.
 constexpr size_t kMostSpent = 256;
 
@@ -45,6 +50,8 @@ class HeaderReader {
  private:
   Status read_with_consumer();
   Status fetch_next();
+  PullConsumer::Got next_of(PullConsumer& consumer, NatsMsgHandle& message,
+                            DeliveryNumbers& numbers);
   Status add_delivered(NatsMsgHandle delivered, const DeliveryNumbers& numbers);
   void add(StoredHeaders stored);
 
@@ -54,6 +61,7 @@ class HeaderReader {
   const std::function<bool(StoredHeaders)>& see_;
   uint64_t next_ = 0;  ///< all messages before this sequence are read; 0: nothing is known yet
   bool done_ = false;
+  bool is_patient_ = false;  ///< the next message has just been fetched
   std::vector<NatsMsgHandle> spent_;
 };
 
@@ -74,7 +82,7 @@ Status HeaderReader::read_with_consumer() {
     }
     NatsMsgHandle message;
     DeliveryNumbers numbers;
-    switch (consumer->next(true, message, numbers)) {
+    switch (next_of(*consumer, message, numbers)) {
       case Got::kMessage: {
         TRY(add_delivered(std::move(message), numbers));
         if (!done_ && numbers.pending == 0) TRY(fetch_next());
@@ -96,6 +104,21 @@ Status HeaderReader::read_with_consumer() {
     }
   }
   return {};
+}
+
+/// The next message of the consumer. If it does not come soon, it is fetched, and only then the
+/// reader waits as long as heartbeats come.
+PullConsumer::Got HeaderReader::next_of(PullConsumer& consumer, NatsMsgHandle& message,
+                                        DeliveryNumbers& numbers) {
+  using Got = PullConsumer::Got;
+  if (is_patient_) {
+    is_patient_ = false;
+    return consumer.next(true, message, numbers);
+  }
+  const Got got = consumer.next_within(kPatience, message, numbers);
+  if (got != Got::kNothing) return got;
+  is_patient_ = true;
+  return Got::kIdle;
 }
 
 /// Fetches the next message without a consumer. If there is none, all is read. The broker's count

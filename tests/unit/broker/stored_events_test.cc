@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "base/check.h"
+#include "broker/stream_headers.h"
 #include "broker/streams.h"
 #include "tests/support/nats_fixture.h"
+#include "tests/support/tcp_proxy.h"
 
 namespace millrace {
 namespace {
@@ -99,6 +101,36 @@ TEST_F(StoredEventsTest, ReadFromATimeOn) {
   EXPECT_EQ(sequences(read({.ns = "a", .first = last, .since = old})), newest);
   EXPECT_EQ(sequences(read({.ns = "a", .since = young + std::chrono::hours(1)})), Sequences());
   EXPECT_EQ(read({.ns = "a", .since = old}).events.size(), last);
+}
+
+// nats-server 2.9 sometimes says that messages follow which are not there, and then sends nothing
+// but heartbeats. Here the first one would come after the time limit of the test.
+TEST_F(StoredEventsTest, WaitForNoHeartbeatIfTheBrokerCountsMessagesThatAreNotThere) {
+  for (int i = 0; i < 2; ++i) client_->publish_acked("millrace.events.a.t", "", "x");
+  client_->publish_acked("millrace.events.a.t", "", "last");
+  client_->publish_acked("millrace.events.b.t", "", "x");
+  TcpProxy proxy(server_.port());
+  const auto connection = connect_to(proxy.nats_url());
+  HeaderRange range{.stream = events_stream(),
+                    .info = *find_stream(*connection, events_stream()),
+                    .since = {},
+                    .last = 4,
+                    .whole = true,
+                    .pull = {.heartbeat = std::chrono::hours(1), .expires = std::chrono::hours(3)}};
+  range.stream.subjects = "millrace.events.a.>";
+  proxy.spoil("last", ".0 4\r\nlast", ".7 4\r\nlast");
+  Sequences seen;
+  uint64_t following = 0;
+  const Status done = each_header(
+      *connection, range, [] { return false; },
+      [&](const StoredHeaders& message) {
+        seen.push_back(message.sequence);
+        following = message.following;
+        return true;
+      });
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(seen, (Sequences{1, 2, 3}));
+  EXPECT_EQ(following, 7U) << "the broker counted wrongly";
 }
 
 TEST_F(StoredEventsTest, ReadMoreMessagesThanOneRequestAsksFor) {
