@@ -30,8 +30,9 @@ std::string instance_part(std::string_view key) {
   const uint8_t part = reader.u8();
   if (!reader.ok() || part >= kParts.size()) return plain(key);
   std::string text = fmt::format("namespace {} instance {} {}", ns, to_string(id), kParts[part]);
-  if (key.size() > 4 + 16 + 1) text += fmt::format(" {}", reader.u32());
-  return text;
+  if (reader.done()) return text;
+  text += fmt::format(" {}", reader.u32());  // the index of a call
+  return reader.done() ? text : plain(key);
 }
 
 std::string readable(Table table, std::string_view key) {

@@ -29,5 +29,23 @@ TEST(Damage, NamesARowWithAnUnreadableKey) {
   EXPECT_FALSE(is_damaged_row({"store.corrupt", ""}));
 }
 
+TEST(Damage, NamesAPartOfAnInstanceOnlyByAWholeKey) {
+  const std::string instance = std::string("\0\0\0\2", 4) + std::string(16, 'x');
+  const struct {
+    std::string part;
+    std::string named;
+  } rows[] = {
+      {std::string("\0", 1), " head of table live"},
+      {std::string("\5\0\0\1\0", 5), " call 256 of table live"},
+      {std::string("\0\0", 2), "row 0x00000002"},
+      {std::string("\5\0\0\1", 4), "row 0x00000002"},
+      {std::string("\5\0\0\1\0\0", 6), "row 0x00000002"},
+  };
+  for (const auto& [part, named] : rows) {
+    const std::string message = damaged_row(Table::kLive, instance + part, "it is short").message;
+    EXPECT_NE(message.find(named), std::string::npos) << message;
+  }
+}
+
 }  // namespace
 }  // namespace millrace
