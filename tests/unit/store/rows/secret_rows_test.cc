@@ -11,7 +11,16 @@ namespace {
 
 using testing::ElementsAre;
 
-class SecretRows : public StoreTest {};
+class SecretRows : public StoreTest {
+ protected:
+  /// Changes a byte of the row, and returns its bytes.
+  std::string damage(const std::string& key) {
+    std::string row(*tx->get(Table::kSecrets, key));
+    row.back() = static_cast<char>(row.back() ^ 1);
+    tx->put(Table::kSecrets, key, row);
+    return row;
+  }
+};
 
 TEST_F(SecretRows, AreListedByNamespaceAfterTheGivenName) {
   for (const char* name : {"b", "a", "c"}) write_secret(*tx, NamespaceNumber(1), name, "4711");
@@ -59,8 +68,10 @@ TEST_F(SecretRows, KeepFormerValuesOnceAndListThemNotAsSecrets) {
 
 TEST_F(SecretRows, NumberFormerValuesInTheirNames) {
   EXPECT_EQ(number_of_former("~0000"), 0U);
+  EXPECT_EQ(number_of_former("~0199"), 199U);
   EXPECT_EQ(number_of_former("~0255"), 255U);
-  for (const char* const name : {"~0256", "~000", "~00000", "~000x", "0000", "~missing", ""}) {
+  for (const char* const name :
+       {"~0256", "~000", "~00000", "~000x", "~000:", "~000/", "0000", "~missing", ""}) {
     EXPECT_EQ(number_of_former(name), std::nullopt) << name;
   }
   EXPECT_TRUE(notes_missing_values("~missing"));
@@ -93,11 +104,18 @@ TEST_F(SecretRows, SayThatFormerValuesAreMissingBeyondTheirLimits) {
 
 TEST_F(SecretRows, AreReportedAsDamagedIfAByteHasChanged) {
   write_secret(*tx, NamespaceNumber(1), "card", "4711");
-  const std::string key("\0\0\0\1card", 8);
-  std::string row(*tx->get(Table::kSecrets, key));
-  row.back() = static_cast<char>(row.back() ^ 1);
-  tx->put(Table::kSecrets, key, row);
+  damage(std::string("\0\0\0\1card", 8));
   EXPECT_EQ(read_secret(*tx, NamespaceNumber(1), "card").error().code, kDamagedRow);
+}
+
+TEST_F(SecretRows, AreNotReplacedByAFormerValueIfTheyAreDamaged) {
+  ASSERT_TRUE(keep_former_value(*tx, NamespaceNumber(1), "old"));
+  const std::string key("\0\0\0\1~0000", 9);
+  const std::string damaged = damage(key);
+  const Status kept = keep_former_value(*tx, NamespaceNumber(1), "older");
+  ASSERT_FALSE(kept) << "the number of the former values is not known";
+  EXPECT_EQ(kept.error().code, kDamagedRow);
+  EXPECT_EQ(tx->get(Table::kSecrets, key), damaged);
 }
 
 }  // namespace
