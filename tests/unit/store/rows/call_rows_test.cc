@@ -221,6 +221,13 @@ TEST_F(CallRowsTest, AreReportedAsDamagedIfARowBetweenOthersIsMissing) {
   const std::string part = part_key(rows::instance_prefix(instance.ns, instance.id), Part::kCall);
   tx->erase(Table::kLive, part + std::string("\0\0\0\1", 4));
   EXPECT_EQ(read_live(*tx, instance.ns, instance.id).error().code, kDamagedRow);
+  for (const size_t first : {0, 1}) {
+    const auto some = read_some_calls(*tx, instance, first, 2);
+    ASSERT_FALSE(some) << first;
+    EXPECT_EQ(some.error().code, kDamagedRow) << first;
+  }
+  EXPECT_TRUE(read_some_calls(*tx, instance, 0, 1)) << "the missing row is not among these";
+  EXPECT_TRUE(read_some_calls(*tx, instance, 2, 1));
 }
 
 TEST_F(CallRowsTest, AreReportedAsDamagedIfTheRowOfACallIsMissing) {
