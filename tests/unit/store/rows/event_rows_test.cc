@@ -132,5 +132,24 @@ TEST_F(EventRows, StoreTheFingerprintsOfABatchInOneRow) {
   EXPECT_TRUE(read_dedupe(*tx, kNow, 17).value().empty());
 }
 
+TEST_F(EventRows, RefuseFingerprintsThatAreCutShort) {
+  write_dedupe(*tx, kNow, 1, {{7}});
+  for (const size_t size : {1, 15, 17, 31}) {
+    const std::string key = rows::key_of(static_cast<uint64_t>(to_millis(kNow))) +
+                            rows::key_of(static_cast<uint64_t>(2));
+    tx->put(Table::kDedupe, key, std::string(size, 'x'));
+    std::vector<uint64_t> sequences;
+    std::vector<std::string> damages;
+    EXPECT_TRUE(each_dedupe(
+        *tx,
+        [&](TimePoint, uint64_t sequence, const std::vector<Fingerprint>&) {
+          sequences.push_back(sequence);
+        },
+        [&](const Error& error) { damages.push_back(error.code); }));
+    EXPECT_EQ(sequences, std::vector<uint64_t>{1}) << size;
+    EXPECT_EQ(damages, std::vector<std::string>{std::string(kDamagedRow)}) << size;
+  }
+}
+
 }  // namespace
 }  // namespace millrace
