@@ -96,5 +96,20 @@ TEST_F(IdentityTest, IsMissingInANewStore) {
   EXPECT_EQ(read_store_identity(Snapshot::take(*environment).value()).value(), std::nullopt);
 }
 
+TEST_F(IdentityTest, IsNotReturnedIfItCannotBeStored) {
+  const fs::path path = folder_.path() / "a";
+  const StoreIdentity first = open(path);
+  {
+    EnvironmentOptions options;
+    options.fails_commit = [] { return true; };
+    const auto environment = Environment::open(path, options).value();
+    const auto make_id = [] { return std::array<uint8_t, 16>{7}; };
+    const auto lost = identify(*environment, make_id, cluster_mark("shop"));
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().code, "store.io");
+  }
+  EXPECT_EQ(open(path), first);
+}
+
 }  // namespace
 }  // namespace millrace
