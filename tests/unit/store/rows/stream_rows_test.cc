@@ -43,5 +43,19 @@ TEST_F(StreamRowsTest, GiveAnotherNumberToAStreamWhoseRowIsDamaged) {
   EXPECT_THAT(damage, ElementsAre(testing::HasSubstr("of table meta is damaged")));
 }
 
+TEST_F(StreamRowsTest, AreReportedAsDamagedIfTheirKeyIsNotANumber) {
+  ASSERT_TRUE(number_stream(*tx, 500));
+  const std::string row(*tx->get(Table::kMeta, std::string("stream/\0\0\0\1", 11)));
+  for (const std::string& number :
+       {std::string(4, '\0'), std::string("\0\0\1", 3), std::string("\0\0\0\1\0", 5)}) {
+    const std::string key = "stream/" + number;
+    tx->put(Table::kMeta, key, row);
+    damage.clear();
+    EXPECT_THAT(streams(), ElementsAre(Pair(1, 500)));
+    EXPECT_THAT(damage, ElementsAre(testing::HasSubstr("is not the number of a stream")));
+    tx->erase(Table::kMeta, key);
+  }
+}
+
 }  // namespace
 }  // namespace millrace
