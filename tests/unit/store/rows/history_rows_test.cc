@@ -1,5 +1,8 @@
 #include "orchestrator/store/rows/history_rows.h"
 
+#include <array>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/damage.h"
@@ -231,6 +234,39 @@ TEST_F(HistoryRowsTest, AreTrimmedRowsIfTheyAreOlderThanAllKeptRows) {
   EXPECT_FALSE(is_trimmed(7));
   tx->erase(Table::kHistory, rows::key_of(uint64_t{5}));
   EXPECT_FALSE(is_trimmed(3)) << "not all kept rows can be read";
+}
+
+TEST_F(HistoryRowsTest, HavePlacesWithTheNumbersOfTheirFirstRecords) {
+  const auto write_records = [&](uint64_t number, uint64_t previous, size_t records) {
+    HistoryRow row{.ns = NamespaceNumber(1), .instance = id(1), .previous = previous};
+    row.records.resize(records);
+    write_history(*tx, number, row);
+  };
+  write_records(3, 0, 4);
+  write_records(5, 3, 1);
+  write_records(9, 5, 2);
+  using Place = std::array<uint64_t, 3>;  // row, number of its first record, number of records
+  const auto places = [&](const Instance& instance, size_t most) {
+    std::vector<Place> found;
+    EXPECT_TRUE(each_history_place(*tx, instance, [&](const HistoryPlace& place) -> Result<bool> {
+      found.push_back({place.row, place.first, place.records});
+      return found.size() < most;
+    }));
+    return found;
+  };
+  Instance instance{.id = id(1), .ns = NamespaceNumber(1), .history_count = 7, .last_history = 9};
+  const std::vector<Place> all{{9, 6, 2}, {5, 5, 1}, {3, 1, 4}};
+  EXPECT_EQ(places(instance, 10), all);
+  EXPECT_EQ(places(instance, 2), (std::vector<Place>{{9, 6, 2}, {5, 5, 1}}));
+  instance.history_trimmed = 5;
+  EXPECT_EQ(places(instance, 10), (std::vector<Place>{{9, 6, 2}}))
+      << "older rows belong to nothing";
+  instance.history_trimmed = 4;
+  EXPECT_EQ(places(instance, 10), (std::vector<Place>{{9, 6, 2}, {5, 5, 1}}));
+  instance.history_trimmed = 0;
+  instance.history_count = 2;
+  EXPECT_EQ(places(instance, 10), (std::vector<Place>{{9, 1, 2}, {5, 1, 1}, {3, 1, 4}}))
+      << "the number of records in a damaged head is too small";
 }
 
 }  // namespace
