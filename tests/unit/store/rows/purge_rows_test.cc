@@ -1,0 +1,193 @@
+// Purge: which rows the functions of purge.h erase, and where they stop.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/secret_rows.h"
+#include "tests/unit/store/rows/row_support.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class PurgeRowsTest : public StoreTest {
+ protected:
+  static constexpr NamespaceNumber kShop{1};
+  static constexpr NamespaceNumber kStock{2};
+  static constexpr WorkflowNumber kPay{4};
+  static constexpr WorkflowNumber kShip{5};
+
+  /// Writes history rows with the numbers `first` to `last`, each after the one before it.
+  void write_chain(uint64_t first, uint64_t last, uint8_t of) {
+    for (uint64_t number = first; number <= last; ++number) {
+      write_history(*tx, number,
+                    {.ns = kShop,
+                     .instance = id(of),
+                     .previous = number == first ? 0 : number - 1,
+                     .records = {{.kind = HistoryKind::kLog}}});
+    }
+  }
+
+  /// Writes an ended instance of kShop: a row with its head, and a row with its input.
+  Instance write_ended(uint8_t of, WorkflowNumber workflow, uint64_t last_history = 0) {
+    Instance instance{.id = id(of),
+                      .ns = kShop,
+                      .revision = {workflow, 1},
+                      .status = InstanceStatus::kComplete,
+                      .phase = Phase::kEnded};
+    instance.ended_at = instance.started_at;
+    instance.last_history = last_history;
+    instance.input = Json::object();
+    write_instance(*tx, instance, {.input = true});
+    return instance;
+  }
+
+  static std::string head_key(NamespaceNumber ns, uint8_t of) {
+    return part_key(rows::instance_prefix(ns, id(of)), Part::kHead);
+  }
+
+  /// Erases ended instances of kShop from `at_` on, until the budget is spent; returns whether none
+  /// is left.
+  bool purge_ended(PurgeBudget budget) {
+    return purge_instances(
+               *tx, Table::kEnded, kShop, at_, budget,
+               [this](uint64_t row) { left_.push_back(row); },
+               [](WorkflowNumber) -> Result<bool> { return false; })
+        .value();
+  }
+
+  std::vector<std::string> keys(Table table) const {
+    std::vector<std::string> found;
+    tx->scan(table, {}, {}, Direction::kForward, [&](std::string_view key, std::string_view) {
+      found.emplace_back(key);
+      return true;
+    });
+    return found;
+  }
+
+  /// The numbers of the rows of a table.
+  std::vector<uint64_t> numbers(Table table) const {
+    std::vector<uint64_t> found;
+    for (const std::string& key : keys(table)) found.push_back(rows::number_of(key));
+    return found;
+  }
+
+  std::string at_;
+  std::vector<uint64_t> left_;  ///< the rows of histories that were left
+};
+
+TEST_F(PurgeRowsTest, EraseTheNextRowsWhenTheyContinueAfterASpentBudget) {
+  for (const PurgeBudget& most : {PurgeBudget{.rows = 2}, PurgeBudget{.looked_at = 2},
+                                  PurgeBudget{.bytes = 10}}) {  // a key has 5 bytes
+    for (const char* const name : {"a", "b", "c", "d", "e"}) {
+      write_secret(*tx, kShop, name, "4711");
+      write_secret(*tx, kStock, name, "4711");
+    }
+    const auto names = [&] {
+      std::string all;
+      EXPECT_TRUE(each_secret(*tx, kShop, "", [&](std::string_view name) {
+        all += name;
+        return true;
+      }));
+      return all;
+    };
+    std::string at;
+    PurgeBudget budget = most;
+    EXPECT_FALSE(purge_values(*tx, Table::kSecrets, kShop, at, budget).value());
+    EXPECT_TRUE(budget.is_spent());
+    EXPECT_EQ(names(), "cde");
+    EXPECT_EQ(at, rows::ns_prefix(kShop) + "c");
+    budget = most;
+    EXPECT_FALSE(purge_values(*tx, Table::kSecrets, kShop, at, budget).value());
+    EXPECT_EQ(names(), "e");
+    budget = most;
+    EXPECT_TRUE(purge_values(*tx, Table::kSecrets, kShop, at, budget).value());
+    EXPECT_EQ(names(), "");
+    EXPECT_EQ(keys(Table::kSecrets).size(), 5U) << "those of the other namespace";
+  }
+}
+
+TEST_F(PurgeRowsTest, EraseAnInstanceWithItsWholeHistory) {
+  write_chain(11, 12, 1);
+  write_chain(21, 21, 2);
+  write_ended(1, kPay, 12);
+  EXPECT_TRUE(purge_ended({}));
+  EXPECT_THAT(left_, IsEmpty());
+  EXPECT_THAT(keys(Table::kEnded), IsEmpty());
+  EXPECT_THAT(numbers(Table::kHistory), ElementsAre(21));
+}
+
+TEST_F(PurgeRowsTest, ReportTheFirstRowThatIsLeftOfALongHistory) {
+  write_chain(11, 14, 1);
+  write_ended(1, kPay, 14);
+  EXPECT_FALSE(purge_ended({.rows = 2}));
+  EXPECT_THAT(numbers(Table::kHistory), ElementsAre(11, 12));
+  EXPECT_THAT(left_, ElementsAre(12));
+  EXPECT_EQ(keys(Table::kEnded).size(), 1U) << "the row of the input is left";
+  EXPECT_TRUE(purge_ended({}));
+  EXPECT_THAT(keys(Table::kEnded), IsEmpty());
+  EXPECT_THAT(left_, ElementsAre(12));
+}
+
+TEST_F(PurgeRowsTest, EraseAHistoryBackwardUntilTheBudgetIsSpentOrTheChainEnds) {
+  const struct {
+    const char* what;
+    PurgeBudget budget;
+    uint8_t owner;
+    uint64_t from;
+    uint64_t next;  ///< the row from which to continue
+    std::vector<uint64_t> kept;
+  } cases[] = {
+      {"all", {}, 1, 14, 0, {20, 21}},
+      {"a part", {}, 1, 12, 0, {13, 14, 20, 21}},
+      {"two rows", {.rows = 2}, 1, 14, 12, {11, 12, 20, 21}},
+      {"as many as there are", {.rows = 4}, 1, 14, 0, {20, 21}},
+      {"spent", {.rows = 0}, 1, 14, 14, {11, 12, 13, 14, 20, 21}},
+      {"of another instance", {}, 2, 14, 0, {11, 12, 13, 14, 20, 21}},
+      {"no row", {}, 1, 9, 0, {11, 12, 13, 14, 20, 21}},
+      {"a row that names itself", {}, 2, 20, 0, {11, 12, 13, 14, 21}},
+      {"a chain that leads to another instance", {}, 2, 21, 0, {11, 12, 13, 14, 20}},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.what);
+    write_chain(11, 14, 1);
+    write_history(*tx, 20, {.ns = kShop, .instance = id(2), .previous = 20});
+    write_history(*tx, 21, {.ns = kShop, .instance = id(2), .previous = 14});
+    PurgeBudget budget = one.budget;
+    EXPECT_EQ(purge_history(*tx, one.from, budget, id(one.owner)).value(), one.next);
+    EXPECT_EQ(numbers(Table::kHistory), one.kept);
+    tx->drop();
+  }
+}
+
+TEST_F(PurgeRowsTest, FindAnEndedInstanceOfAWorkflowBehindOthers) {
+  write_ended(1, kShip);
+  write_ended(2, kShip);
+  tx->put(Table::kEnded, head_key(kShop, 2), "rubbish");
+  write_ended(3, kPay);
+  std::string at;
+  PurgeBudget budget;
+  EXPECT_EQ(find_ended_of(*tx, kPay, at, budget).value(), kShop);
+  EXPECT_EQ(at, "");
+  EXPECT_EQ(find_ended_of(*tx, WorkflowNumber(6), at, budget).value(), std::nullopt);
+  EXPECT_EQ(at, "") << "the search has reached the end";
+  budget = {.looked_at = 3};  // two for a head, and one for the input
+  EXPECT_EQ(find_ended_of(*tx, kPay, at, budget).value(), std::nullopt);
+  EXPECT_EQ(at, head_key(kShop, 2));
+  budget = {};
+  EXPECT_EQ(find_ended_of(*tx, kPay, at, budget).value(), kShop);
+}
+
+}  // namespace
+}  // namespace millrace
