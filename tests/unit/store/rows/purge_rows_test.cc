@@ -2,16 +2,21 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/idempotency_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/row.h"
 #include "orchestrator/store/rows/secret_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -187,6 +192,121 @@ TEST_F(PurgeRowsTest, FindAnEndedInstanceOfAWorkflowBehindOthers) {
   EXPECT_EQ(at, head_key(kShop, 2));
   budget = {};
   EXPECT_EQ(find_ended_of(*tx, kPay, at, budget).value(), kShop);
+}
+
+TEST_F(PurgeRowsTest, KeepTheHistoriesOfOtherInstancesThatADamagedHeadNames) {
+  write_chain(11, 12, 9);
+  Instance wrong_history = write_ended(1, kPay, 12);
+  write_chain(21, 22, 2);
+  const Instance wrong_key = write_ended(2, kPay, 22);
+  write_chain(31, 32, 3);
+  Instance wrong_namespace = write_ended(3, kPay, 32);
+  wrong_namespace.ns = kStock;
+  for (const uint8_t moved : {2, 3}) tx->erase(Table::kEnded, head_key(kShop, moved));
+  tx->put(Table::kEnded, head_key(kShop, 7), encode_head(wrong_key));
+  tx->put(Table::kEnded, head_key(kShop, 8), encode_head(wrong_namespace));
+  EXPECT_TRUE(purge_ended({}));
+  EXPECT_THAT(keys(Table::kEnded), IsEmpty());
+  EXPECT_THAT(numbers(Table::kHistory), ElementsAre(11, 12, 31, 32))
+      << "the instance under a wrong key goes with its history";
+}
+
+TEST_F(PurgeRowsTest, KeepTheRecordsOfOtherNamespacesAndDamagedRecords) {
+  const auto add = [&](uint8_t number, NamespaceNumber ns) {
+    StartTask task{.ns = ns, .task = id(number)};
+    task.runs = NamedService{};
+    write_task(*tx, task);
+    write_webhook(*tx, number, {.ns = ns, .url = "http://a"});
+    write_delayed(*tx, number, {.ns = ns});
+  };
+  add(1, kShop);
+  add(2, kStock);
+  add(3, kShop);
+  tx->put(Table::kTasks, rows::key_of(id(4)), "rubbish");
+  for (const Table table : {Table::kWebhooks, Table::kDelayed}) {
+    tx->put(table, rows::key_of(uint64_t{4}), "rubbish");
+  }
+  std::vector<uint64_t> seen;
+  const auto done = [&](const Result<bool>& purged) {
+    EXPECT_TRUE(purged.value());
+    at_.clear();
+    return std::exchange(seen, {});
+  };
+  PurgeBudget budget;
+  EXPECT_THAT(done(purge_tasks(*tx, kShop, at_, budget,
+                               [&](const InstanceId& task) { seen.push_back(task.bytes[15]); })),
+              ElementsAre(1, 3));
+  EXPECT_THAT(keys(Table::kTasks), ElementsAre(rows::key_of(id(2)), rows::key_of(id(4))));
+  EXPECT_THAT(done(purge_webhooks(*tx, kShop, at_, budget,
+                                  [&](uint64_t number, const WebhookRecord& record) {
+                                    EXPECT_EQ(record.url, "http://a");
+                                    seen.push_back(number);
+                                  })),
+              ElementsAre(1, 3));
+  EXPECT_THAT(numbers(Table::kWebhooks), ElementsAre(2, 4));
+  EXPECT_THAT(done(purge_delayed(*tx, kShop, at_, budget,
+                                 [&](uint64_t number) { seen.push_back(number); })),
+              ElementsAre(1, 3));
+  EXPECT_THAT(numbers(Table::kDelayed), ElementsAre(2, 4));
+}
+
+TEST_F(PurgeRowsTest, EraseAWorkflowThatWasDeletedInStepsAndKeepTheOthers) {
+  for (const WorkflowNumber workflow : {kPay, kShip}) {
+    for (const uint32_t revision : {1, 2}) write_definition(*tx, {workflow, revision}, {});
+    write_idempotency(*tx, workflow, "key", {.instance = id(1)});
+    write_schedule(*tx, workflow, {});
+  }
+  write_retired(*tx, kPay, kShop);
+  write_retired(*tx, kShip, kStock);
+  tx->put(Table::kMeta, "retired/x", rows::ns_prefix(kShop));
+  for (const size_t erased : {1, 2, 3}) {
+    PurgeBudget budget{.rows = 1};
+    EXPECT_FALSE(purge_retired(*tx, kShop, at_, budget).value());
+    const size_t left = keys(Table::kIdempotency).size() + keys(Table::kDefinitions).size();
+    EXPECT_EQ(left, 6 - erased);
+    const bool is_whole = erased < 3;
+    EXPECT_EQ(is_retired(*tx, kPay), is_whole) << "the row goes last";
+    EXPECT_EQ(read_schedule(*tx, kPay).value().has_value(), is_whole);
+  }
+  PurgeBudget budget;
+  EXPECT_TRUE(purge_retired(*tx, kShop, at_, budget).value());
+  EXPECT_EQ(find_retired(*tx, kShip), kStock);
+  EXPECT_TRUE(tx->get(Table::kMeta, "retired/x"));
+  EXPECT_TRUE(read_idempotency(*tx, kShip, "key").value());
+  EXPECT_TRUE(read_schedule(*tx, kShip).value());
+  EXPECT_EQ(keys(Table::kDefinitions).size(), 2U);
+  EXPECT_EQ(next_defined(*tx, kPay).value(), kShip);
+}
+
+TEST_F(PurgeRowsTest, ShowWhetherTheNamespaceOfLeftoversIsInUse) {
+  const auto put_row = [&](Table table, NamespaceNumber ns) {
+    tx->put(table, rows::ns_prefix(ns) + "x", "x");
+  };
+  for (const Table table : {Table::kWorkflows, Table::kLive, Table::kVariables, Table::kSecrets}) {
+    put_row(table, kStock);
+    EXPECT_EQ(sign_of_use(*tx, kShop).value(), std::nullopt) << table_name(table);
+    put_row(table, kShop);
+    EXPECT_TRUE(sign_of_use(*tx, kShop).value()) << table_name(table);
+    tx->drop();
+  }
+  put_row(Table::kEnded, kShop);
+  write_retired(*tx, kPay, kStock);
+  EXPECT_EQ(sign_of_use(*tx, kShop).value(), std::nullopt);
+  write_retired(*tx, kShip, kShop);
+  EXPECT_TRUE(sign_of_use(*tx, kShop).value());
+}
+
+TEST_F(PurgeRowsTest, ShowTheInstanceThatAHistoryBelongsTo) {
+  write_chain(11, 11, 1);
+  write_chain(12, 12, 2);
+  write_ended(1, kPay, 11);
+  const auto owner = owner_of_history(*tx, 11).value();
+  ASSERT_TRUE(owner);
+  EXPECT_EQ(owner->id, id(1));
+  EXPECT_FALSE(owner_of_history(*tx, 12).value()) << "the instance does not exist";
+  EXPECT_FALSE(owner_of_history(*tx, 13).value()) << "the row does not exist";
+  tx->put(Table::kHistory, rows::key_of(uint64_t{14}), "rubbish");
+  EXPECT_FALSE(owner_of_history(*tx, 14)) << "the owner is not known";
 }
 
 }  // namespace
