@@ -1,5 +1,6 @@
 #include "orchestrator/store/rows/stream_rows.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -58,8 +59,9 @@ Result<uint32_t> number_stream(Transaction& tx, int64_t created) {
   if (const uint32_t known = TRY(find_stream(tx, created)); known != 0) return known;
   uint32_t last = 0;
   tx.scan(Table::kMeta, kStreamKey, {}, Direction::kBackward, [&](std::string_view key, auto) {
-    last = Reader(key.substr(kStreamKey.size())).u32();
-    return false;
+    Reader reader(key.substr(kStreamKey.size()));
+    last = std::max(last, reader.u32());
+    return !reader.done();  // a damaged key may be too short for its number
   });
   TRY(tx.status());
   if (last == std::numeric_limits<uint32_t>::max()) {

@@ -57,5 +57,20 @@ TEST_F(StreamRowsTest, AreReportedAsDamagedIfTheirKeyIsNotANumber) {
   }
 }
 
+TEST_F(StreamRowsTest, GiveNoStreamTheNumberOfAnotherOneBesideADamagedKey) {
+  const struct {
+    std::string damaged;
+    uint32_t next;
+  } cases[] = {{"\xff", 3}, {std::string("\0\0\1", 3), 3}, {std::string("\0\0\0\7\0", 5), 8}};
+  for (const auto& [damaged, next] : cases) {
+    ASSERT_EQ(number_stream(*tx, 500), 1U);
+    ASSERT_EQ(number_stream(*tx, 900), 2U);
+    tx->put(Table::kMeta, "stream/" + damaged, "rubbish");
+    EXPECT_EQ(number_stream(*tx, 1'300), next);
+    EXPECT_THAT(streams(), ElementsAre(Pair(1, 500), Pair(2, 900), Pair(next, 1'300)));
+    tx->drop();
+  }
+}
+
 }  // namespace
 }  // namespace millrace
