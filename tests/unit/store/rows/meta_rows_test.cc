@@ -1,13 +1,17 @@
 #include "orchestrator/store/rows/meta_rows.h"
 
+#include <functional>
 #include <limits>
 #include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/codec.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/row.h"
@@ -218,6 +222,58 @@ TEST_F(MetaRows, KeepTheKeyOfAnOlderFormat) {
 TEST_F(MetaRows, AreReportedAsDamagedIfThereAreNamespacesButNoFormat) {
   write_namespace(*tx, "shop", {.number = NamespaceNumber(3)});
   EXPECT_EQ(check_format(*tx).error().code, kDamagedRow);
+}
+
+TEST_F(MetaRows, AreReportedAsDamagedIfAnyCounterIsBelowTheHighestNumberOfItsRows) {
+  const auto number_rows = [&](Table table) {
+    return [this, table] {
+      for (const uint64_t number : {3, 9}) tx->put(table, rows::key_of(number), "");
+    };
+  };
+  // Where a key does not begin with the number, the highest number is not in the last row.
+  const struct {
+    Counter counter;
+    std::function<void()> write;
+  } cases[] = {
+      {Counter::kNamespace,
+       [&] {
+         write_namespace(*tx, "shop", {.number = NamespaceNumber(9)});
+         write_namespace(*tx, "stock", {.number = NamespaceNumber(3)});
+       }},
+      {Counter::kWorkflow,
+       [&] {
+         write_workflow(*tx, NamespaceNumber(1), "pay", {.number = WorkflowNumber(9)});
+         write_workflow(*tx, NamespaceNumber(2), "pay", {.number = WorkflowNumber(3)});
+       }},
+      {Counter::kHistory, number_rows(Table::kHistory)},
+      {Counter::kOutbox, number_rows(Table::kOutbox)},
+      {Counter::kDelayed, number_rows(Table::kDelayed)},
+      {Counter::kGrouped,
+       [&] {
+         write_grouped(*tx, {.queue = {.workflow = WorkflowNumber(1)}, .number = 9});
+         write_grouped(*tx, {.queue = {.workflow = WorkflowNumber(2)}, .number = 3});
+       }},
+      {Counter::kKeptEvents,
+       [&] {
+         write_kept_event(*tx, {.ns = NamespaceNumber(1), .number = 9}, {});
+         write_kept_event(*tx, {.ns = NamespaceNumber(2), .number = 3}, {});
+       }},
+      {Counter::kInbox, number_rows(Table::kInbox)},
+      {Counter::kWebhook, number_rows(Table::kWebhooks)},
+  };
+  for (const auto& [counter, write] : cases) {
+    const std::string name = std::string("counter/") + static_cast<char>(counter);
+    SCOPED_TRACE(name);
+    write();
+    write_counter(*tx, counter, 8);
+    const Status behind = check_counters(*tx);
+    ASSERT_FALSE(behind) << "the number 9 would be assigned again";
+    EXPECT_EQ(behind.error().code, kDamagedRow);
+    EXPECT_NE(behind.error().message.find(name), std::string::npos) << behind.error().message;
+    write_counter(*tx, counter, 9);
+    EXPECT_TRUE(check_counters(*tx));
+    tx->drop();
+  }
 }
 
 }  // namespace
