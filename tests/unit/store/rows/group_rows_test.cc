@@ -1,5 +1,9 @@
 #include "orchestrator/store/rows/group_rows.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "base/codec.h"
@@ -121,6 +125,41 @@ TEST_F(GroupRows, HaveFixedFirstBytesInKeys) {
   EXPECT_EQ(static_cast<int>(GroupRow::kCounts), 1);
   EXPECT_EQ(static_cast<int>(GroupRow::kEvent), 2);
   EXPECT_EQ(static_cast<int>(GroupRow::kNumber), 3);
+}
+
+TEST_F(GroupRows, KeepTheEventsThatAreNotClosed) {
+  const auto workflow = WorkflowNumber(4);
+  for (const uint64_t number : {3, 5, 8}) write_grouped(*tx, event(number));
+  GroupedEvent undecodable = event(6);
+  undecodable.record.event = "{}";
+  write_grouped(*tx, undecodable);
+  GroupedEvent of_another = event(7);
+  of_another.queue.workflow = WorkflowNumber(5);
+  write_grouped(*tx, of_another);
+  write_counts(*tx, workflow, {7}, {4});
+  std::string at;
+  std::string seen;
+  size_t damages = 0;
+  const auto close = [&](PurgeBudget budget, uint64_t kept) {
+    const auto see = [&](const GroupedEvent& one, const Event&) -> Result<bool> {
+      seen += std::to_string(one.number);
+      return one.number != kept;
+    };
+    return close_groups(*tx, workflow, 100, at, budget, see, [&](const Error&) { ++damages; })
+        .value();
+  };
+  EXPECT_FALSE(close({.rows = 1}, 3)) << "the budget is spent with the first event";
+  EXPECT_EQ(seen, "3");
+  EXPECT_TRUE(read_grouped(*tx, 3).value());
+  EXPECT_TRUE(read_counts(*tx, workflow, {7}).value()) << "no event was erased";
+  EXPECT_TRUE(close({}, 8)) << "the rest";
+  EXPECT_EQ(seen, "358");
+  EXPECT_EQ(damages, 1U);
+  EXPECT_FALSE(read_counts(*tx, workflow, {7}).value());
+  for (const auto& [number, is_kept] : std::vector<std::pair<uint64_t, bool>>{
+           {3, true}, {5, false}, {6, true}, {7, true}, {8, true}}) {
+    EXPECT_EQ(read_grouped(*tx, number).value().has_value(), is_kept) << number;
+  }
 }
 
 }  // namespace
