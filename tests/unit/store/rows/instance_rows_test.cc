@@ -228,5 +228,32 @@ TEST_F(InstanceRows, AreReadOnlyIfTheHeadSaysThatTheyExist) {
   EXPECT_FALSE(read_live(*tx, instance_.ns, instance_.id)) << "the rows are read, and are damaged";
 }
 
+TEST_F(InstanceRows, MoveTheRowsThatDoNotChangeWhenTheInstanceEnds) {
+  instance_.data = Json{{"on", "the way"}};
+  instance_.failed_data = LazyJson(Json{{"failed", 1}});
+  instance_.slots = {LazyJson(Json("one")), std::nullopt};
+  instance_.found_data = LazyJson(Json{{"found", 1}});
+  write_instance(
+      *tx, instance_,
+      {.input = true, .data = true, .slots = true, .found_data = true, .failed_data = true});
+  commit();
+  EXPECT_EQ(rows_with(Table::kLive, ""), 6U);
+  instance_.slots.clear();
+  instance_.found_data.reset();
+  instance_.status = InstanceStatus::kFailed;
+  instance_.phase = Phase::kEnded;
+  instance_.ended_at = instance_.started_at;
+  write_instance(*tx, instance_, {.slots = true, .found_data = true});
+  commit();
+  EXPECT_EQ(rows_with(Table::kLive, ""), 0U);
+  EXPECT_EQ(rows_with(Table::kEnded, ""), 4U) << "head, input, data and failed data";
+  const auto whole = read_instance(*tx, instance_.ns, instance_.id).value();
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->input, instance_.input);
+  EXPECT_EQ(whole->data, instance_.data);
+  EXPECT_EQ(whole->failed_data, instance_.failed_data);
+  EXPECT_EQ(whole->part_bytes, instance_.part_bytes);
+}
+
 }  // namespace
 }  // namespace millrace
