@@ -1,5 +1,6 @@
 // Purge: which rows the functions of purge.h erase, and where they stop.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,7 +69,7 @@ class PurgeRowsTest : public StoreTest {
     return purge_instances(
                *tx, Table::kEnded, kShop, at_, budget,
                [this](uint64_t row) { left_.push_back(row); },
-               [](WorkflowNumber) -> Result<bool> { return false; })
+               [this](WorkflowNumber workflow) -> Result<bool> { return workflow == unknown_; })
         .value();
   }
 
@@ -90,6 +91,7 @@ class PurgeRowsTest : public StoreTest {
 
   std::string at_;
   std::vector<uint64_t> left_;  ///< the rows of histories that were left
+  std::optional<WorkflowNumber> unknown_;
 };
 
 TEST_F(PurgeRowsTest, EraseTheNextRowsWhenTheyContinueAfterASpentBudget) {
@@ -196,7 +198,7 @@ TEST_F(PurgeRowsTest, FindAnEndedInstanceOfAWorkflowBehindOthers) {
 
 TEST_F(PurgeRowsTest, KeepTheHistoriesOfOtherInstancesThatADamagedHeadNames) {
   write_chain(11, 12, 9);
-  Instance wrong_history = write_ended(1, kPay, 12);
+  write_ended(1, kPay, 12);
   write_chain(21, 22, 2);
   const Instance wrong_key = write_ended(2, kPay, 22);
   write_chain(31, 32, 3);
@@ -276,6 +278,22 @@ TEST_F(PurgeRowsTest, EraseAWorkflowThatWasDeletedInStepsAndKeepTheOthers) {
   EXPECT_TRUE(read_schedule(*tx, kShip).value());
   EXPECT_EQ(keys(Table::kDefinitions).size(), 2U);
   EXPECT_EQ(next_defined(*tx, kPay).value(), kShip);
+}
+
+TEST_F(PurgeRowsTest, EraseTheDefinitionsOfAnUnknownWorkflowBeforeItsInstance) {
+  unknown_ = kShip;
+  write_definition(*tx, {kPay, 1}, {});
+  for (const uint32_t revision : {1, 2}) write_definition(*tx, {kShip, revision}, {});
+  write_ended(1, kPay);
+  write_ended(2, kShip);
+  EXPECT_FALSE(purge_ended({.rows = 3})) << "two rows of the first instance, and a definition";
+  EXPECT_EQ(at_, head_key(kShop, 2));
+  EXPECT_EQ(keys(Table::kEnded).size(), 2U);
+  EXPECT_EQ(keys(Table::kDefinitions).size(), 2U);
+  EXPECT_TRUE(purge_ended({}));
+  EXPECT_THAT(keys(Table::kEnded), IsEmpty());
+  EXPECT_THAT(keys(Table::kDefinitions),
+              ElementsAre(rows::workflow_prefix(kPay) + std::string("\0\0\0\1", 4)));
 }
 
 TEST_F(PurgeRowsTest, ShowWhetherTheNamespaceOfLeftoversIsInUse) {
