@@ -37,7 +37,7 @@ std::string wrong_write(std::string_view key, bool has_value, std::string_view l
 
 tl::unexpected<Error> damaged_chunk(std::string_view what) {
   return fail(std::string(kBackupDamaged),
-              fmt::format("a chunk is damaged: {}; use another backup", what));
+              fmt::format("a chunk is damaged: {}; use another backup or snapshot", what));
 }
 
 }  // namespace
@@ -48,7 +48,8 @@ uint64_t sum_of(const RowCounts& rows) {
   return sum;
 }
 
-Result<BackupChunk> read_chunk(const View& view, std::string_view after, size_t most_bytes) {
+Result<BackupChunk> read_chunk(const View& view, std::string_view after, size_t most_bytes,
+                               const ChooseRow& choose) {
   BackupChunk chunk{.last_key = std::string(after)};
   bool is_full = false;
   std::string absolute;
@@ -61,6 +62,8 @@ Result<BackupChunk> read_chunk(const View& view, std::string_view after, size_t 
     view.scan(table, {}, from, Direction::kForward,
               [&](std::string_view key, std::string_view value) {
                 absolute.assign(1, static_cast<char>(table)).append(key);
+                const RowChoice choice = choose ? choose(absolute) : RowChoice::kTake;
+                if (choice != RowChoice::kTake) return choice == RowChoice::kLeaveOut;
                 const size_t before = chunk.bytes.size();
                 append_write(chunk.bytes, absolute, value);
                 is_full = before > 0 && chunk.bytes.size() > most_bytes;

@@ -30,14 +30,23 @@ using RowCounts = std::map<std::string, uint64_t>;
 uint64_t sum_of(const RowCounts& rows);
 
 struct BackupChunk {
-  std::string bytes;     ///< an encoded write-set of puts; empty: no row follows the position
+  std::string bytes;     ///< an encoded write-set of puts; empty: no row to take follows
   std::string last_key;  ///< the absolute key of the last row: the position of the next chunk
 };
 
+/// What becomes of a row that read_chunk() finds.
+enum class RowChoice : uint8_t {
+  kTake,
+  kLeaveOut,
+  kEndTable,  ///< neither this row nor a later one of its table is taken
+};
+using ChooseRow = std::function<RowChoice(std::string_view absolute_key)>;
+
 /// Reads the rows that follow the absolute key `after`; an empty `after` means from the first row.
-/// Errors: those of the view (View::status()).
+/// `choose` is called for each row in order; without it, each row is taken. Errors: those of the
+/// view (View::status()).
 Result<BackupChunk> read_chunk(const View& view, std::string_view after,
-                               size_t most_bytes = kBackupChunkBytes);
+                               size_t most_bytes = kBackupChunkBytes, const ChooseRow& choose = {});
 
 /// Calls `see` for each row of a chunk, in order. The string_views are views into `chunk`. Returns
 /// the absolute key of the last row, or `after` if the chunk has no row. Error kBackupDamaged: the

@@ -15,7 +15,7 @@ Status BackupLoader::add(std::string_view chunk) {
 
 Status BackupLoader::finish() {
   batch_bytes_ = 0;
-  return tx_.commit();
+  return tx_.commit(limit_);
 }
 
 }  // namespace millrace

@@ -46,12 +46,23 @@ Result<bool> is_next(const LogCommit& commit, const LogPosition& last) {
                           describe(last.name), last.sequence));
 }
 
-/// Whether a write of the log may have this key: one that a release can have written. The position
-/// is no part of the log.
+/// Whether the store, which loads a snapshot that ends at `to`, has all its rows after the commit
+/// at `at`. Error `log.diverged`: the log does not have the commit at which the snapshot ends.
+Result<bool> ends_loading(const LogPosition& at, const LogPosition& to) {
+  if (at.sequence < to.sequence) return false;
+  if (at == to) return true;
+  return fail("log.diverged",
+              fmt::format("the log has {} at sequence {}; expected {} at sequence {}, at which the "
+                          "snapshot ends that this store loads: the snapshot is not one of the log",
+                          describe(at.name), at.sequence, describe(to.name), to.sequence));
+}
+
+/// Whether a write of the log may have this key: one that a release can have written. The rows of
+/// the folder are no part of the log.
 bool is_key_of_log(std::string_view absolute_key) {
   if (absolute_key.size() < 2 || absolute_key.size() > 1 + kMaxKeySize) return false;
+  if (is_row_of_folder(absolute_key)) return false;
   const Table table = table_of(absolute_key);
-  if (table == Table::kMeta && key_of(absolute_key) == kLogKey) return false;
   return std::any_of(kTables.begin(), kTables.end(),
                      [&](const TableName& one) { return one.table == table; });
 }
@@ -59,17 +70,29 @@ bool is_key_of_log(std::string_view absolute_key) {
 }  // namespace
 
 Result<std::unique_ptr<LogFollower>> LogFollower::open(Environment& environment) {
+  return open(environment, Loading::kRefused);
+}
+
+Result<std::unique_ptr<LogFollower>> LogFollower::open_loading(Environment& environment) {
+  return open(environment, Loading::kAccepted);
+}
+
+Result<std::unique_ptr<LogFollower>> LogFollower::open(Environment& environment, Loading loading) {
   CHECK(!environment.is_led(), "{} is led; expected a store that follows the log",
         environment.folder().string());
   std::unique_ptr<LogFollower> follower(new LogFollower(environment));
-  TRY(follower->read_position());
+  TRY(follower->read_position(loading));
   return follower;
 }
 
-Status LogFollower::read_position() {
+Status LogFollower::read_position(Loading loading) {
+  if (const auto to = tx_.get(Table::kMeta, kLoadingKey)) {
+    if (loading == Loading::kRefused) return tl::unexpected(joining_error());
+    state_.loading_to = TRY(decode_log_position(*to));
+  }
   const auto row = tx_.get(Table::kMeta, kLogKey);
   if (row) {
-    position_ = TRY(decode_log_position(*row));
+    state_.position = TRY(decode_log_position(*row));
     return {};
   }
   const bool has_rows = tx_.get(Table::kMeta, kFormatKey).has_value();
@@ -83,22 +106,29 @@ Status LogFollower::read_position() {
 }
 
 Status LogFollower::apply(std::span<const LogCommit> commits) {
-  LogPosition last = position_;
+  State next = state_;
   for (const LogCommit& commit : commits) {
-    const Result<bool> must_write = is_next(commit, last);
-    Status done;
-    if (!must_write) done = tl::unexpected(must_write.error());
-    if (must_write && *must_write) done = write(commit);
-    if (!done) {
+    if (const Status done = apply_to(next, commit); !done) {
       tx_.drop();
       return done;
     }
-    if (*must_write) last = commit.position;
   }
-  if (last == position_) return {};
-  tx_.put(Table::kMeta, kLogKey, encode(last));
+  if (next.position == position()) return {};
+  tx_.put(Table::kMeta, kLogKey, encode(next.position));
+  if (is_loading() && !next.loading_to) tx_.erase(Table::kMeta, kLoadingKey);
   TRY(tx_.commit(Limit::kPassed));
-  position_ = last;
+  state_ = next;
+  return {};
+}
+
+/// Writes the commit, unless the store has it, and sets `state` to what the store has then.
+Status LogFollower::apply_to(State& state, const LogCommit& commit) {
+  if (!TRY(is_next(commit, state.position))) return {};
+  if (state.loading_to && TRY(ends_loading(commit.position, *state.loading_to))) {
+    state.loading_to.reset();
+  }
+  TRY(write(commit));
+  state.position = commit.position;
   return {};
 }
 

@@ -84,6 +84,11 @@ const LogPosition& MemoryLog::add(const CommitName& name, const RandomName& node
 }
 
 Result<std::vector<LogCommit>> MemoryLog::read(const LogPosition& position, size_t most) const {
+  if (position.sequence + 1 < first_) {
+    return fail("log.trimmed", fmt::format("the log begins at sequence {}, but the store has only "
+                                           "the commits up to sequence {}",
+                                           first_, position.sequence));
+  }
   if (position.sequence > 0) {
     const Message* const last = at(position.sequence);
     if (last == nullptr) {

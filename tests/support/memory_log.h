@@ -2,6 +2,7 @@
 // fails as the test decides. Each node reads it and, when it has read all, may start an epoch.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -37,7 +38,7 @@ class MemoryLog {
 
   /// The commits behind `position`, at most `most`; their write-sets are valid until the log loses
   /// them. Errors: `log.lost`, the log no longer has the commit of that position; `log.diverged`,
-  /// it has another one in its place.
+  /// it has another one in its place; `log.trimmed`, what follows the position was trimmed.
   Result<std::vector<LogCommit>> read(const LogPosition& position, size_t most = SIZE_MAX) const;
 
   /// Starts an epoch of that incarnation of a node which has read the log up to the sequence
@@ -52,7 +53,13 @@ class MemoryLog {
   /// Makes the log lose its newest messages, as brokers may that lose power together.
   void lose_tail(size_t messages);
 
-  /// All messages, in order; their sequences begin with 1 and have no gaps.
+  /// Makes read() refuse positions that need a message before the sequence `before`.
+  void trim(uint64_t before) { first_ = std::max(first_, before); }
+  /// The sequence of the first message that was not trimmed.
+  uint64_t first_sequence() const { return first_; }
+
+  /// All messages, in order, also those that were trimmed; their sequences begin with 1 and have no
+  /// gaps.
   const std::deque<Message>& messages() const { return messages_; }
   uint64_t last_sequence() const { return messages_.size(); }
   /// The position of the last commit; all zero: there is none.
@@ -66,6 +73,7 @@ class MemoryLog {
 
   std::deque<Message> messages_;
   std::function<AppendFate()> decide_;
+  uint64_t first_ = 1;
   uint64_t last_epoch_ = 0;
 };
 

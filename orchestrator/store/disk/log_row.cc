@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/codec.h"
+#include "orchestrator/store/disk/table.h"
 
 namespace millrace {
 namespace {
@@ -36,6 +37,25 @@ Result<LogPosition> decode_log_position(std::string_view bytes) {
   if (reader.done()) return position;
   return fail("store.corrupt",
               fmt::format("the position in the log is damaged: {}", reader.failure()));
+}
+
+bool is_row_of_folder(std::string_view absolute_key) {
+  if (absolute_key.empty() || table_of(absolute_key) != Table::kMeta) return false;
+  return key_of(absolute_key) == kLogKey || key_of(absolute_key) == kLoadingKey;
+}
+
+LogPosition base_position(const RandomName& node, const RandomName& snapshot) {
+  return {.node = node, .chain = snapshot};
+}
+
+bool is_base(const LogPosition& position) {
+  return position.sequence == 0 && position.chain != RandomName();
+}
+
+Error joining_error() {
+  return {"store.joining",
+          "the data folder belongs to a node of a cluster that was loading a snapshot, so it lacks "
+          "rows; start the node with `serve --cluster`, which loads a snapshot again"};
 }
 
 }  // namespace millrace

@@ -220,7 +220,8 @@ TEST_F(LogFollowerTest, RefusesWhatIsNoWriteSet) {
       {"no table has the byte", written("?key")},
       {"the key is empty", written("l")},
       {"the key is too long", written("l" + std::string(kMaxKeySize + 1, 'k'))},
-      {"the position is no part of the log", written("mlog")}};
+      {"the position is no part of the log", written("mlog")},
+      {"the mark of a store that lacks rows is no part of the log", written("mloading")}};
   for (const auto& [what, bytes] : wrong) {
     const std::vector<LogCommit> commits = {right[0], {right[1].position, right[1].behind, bytes}};
     const Status done = follower_->apply(commits);

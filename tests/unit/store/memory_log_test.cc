@@ -89,5 +89,18 @@ TEST(MemoryLog, NoticesALostTail) {
   EXPECT_EQ(code_of_append(*other), "ok");
 }
 
+TEST(MemoryLog, IsTrimmedBehindAPosition) {
+  MemoryLog log;
+  const auto lead = log.start_epoch(kHere, kHere, 0).value();
+  const LogPosition first = lead->append("a").value();
+  const LogPosition second = lead->append("b").value();
+  log.trim(second.sequence);
+  EXPECT_EQ(log.read({}).error().code, "log.trimmed");
+  EXPECT_EQ(log.read(first)->front().position, second) << "it has all that follows";
+  log.trim(1);
+  EXPECT_EQ(log.first_sequence(), second.sequence);
+  EXPECT_EQ(code_of_append(*lead), "ok");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// The row "log": its size, and bytes that are no position.
+// The rows of a folder of a cluster: their size, bytes that are no position, and positions of a
+// base.
 #include "orchestrator/store/disk/log_row.h"
 
 #include <gtest/gtest.h>
@@ -40,6 +41,23 @@ TEST(LogRow, IsRefusedWithOtherBytes) {
     ASSERT_FALSE(decoded) << wrong.size() << " bytes";
     EXPECT_EQ(decoded.error().code, "store.corrupt");
   }
+}
+
+TEST(LogRow, BelongsToTheFolderAsTheRowLoadingDoes) {
+  for (const char* const key : {"mlog", "mloading"}) EXPECT_TRUE(is_row_of_folder(key)) << key;
+  for (const char* const key : {"", "m", "mlo", "mlogs", "llog", "lloading", "mtime"}) {
+    EXPECT_FALSE(is_row_of_folder(key)) << key;
+  }
+}
+
+TEST(LogRow, IsThatOfABaseIfItHasASnapshotAndNoSequence) {
+  const LogPosition base = base_position(RandomName{1}, RandomName{2});
+  EXPECT_TRUE(is_base(base));
+  EXPECT_EQ(decode_log_position(encode(base)).value(), base);
+  EXPECT_EQ(base.node, RandomName{1});
+  EXPECT_EQ(base.chain, RandomName{2});
+  EXPECT_FALSE(is_base({}));
+  EXPECT_FALSE(is_base(some_position()));
 }
 
 }  // namespace
