@@ -16,6 +16,7 @@
 #include "orchestrator/store/disk/journal.h"
 #include "orchestrator/store/disk/page_check.h"
 #include "orchestrator/store/disk/store_error.h"
+#include "orchestrator/store/disk/store_files.h"
 #include "os/file_access.h"
 
 namespace millrace {
@@ -76,6 +77,7 @@ Result<std::unique_ptr<Environment>> Environment::open(const std::filesystem::pa
   TRY(environment->read_named_key());
   TRY(options.read_only ? environment->find_store() : environment->make_folder());
   TRY(environment->lock());
+  TRY(refuse_half_cleared(folder));
   TRY(environment->open_store());
   TRY(environment->open_own_key());
   return environment;
@@ -111,6 +113,7 @@ Status Environment::make_folder() {
 /// Checks, for a read-only open, that the folder has a store.
 Status Environment::find_store() {
   if (has_data(folder_)) return {};
+  TRY(refuse_half_cleared(folder_));
   // A process that died while it created the store leaves an empty data.mdb. If a journal shows
   // that the store had commits, data.mdb was lost.
   TRY(refuse_lost_data(folder_));

@@ -95,7 +95,8 @@ class Environment {
  public:
   /// Opens `folder`; creates it (mode 0700) if it is missing. Commits that only the journal has are
   /// included. Errors: `store.locked` (a process has the folder open), `store.io`, `store.full`,
-  /// `store.corrupt`, `store.version` (a file of another format), `store.key` (Seal::read; if the
+  /// `store.corrupt`, `store.version` (a file of another format), `store.joining` (the files of the
+  /// store were not all removed: store_files.h), `store.key` (Seal::read; if the
   /// file that `key_file` names cannot be read, nothing is created), `store.link` (a link in place
   /// of a file), `store.exposed` (every user may change the folder; not with `read_only`). With
   /// `read_only` also `store.not_found`: the folder has no store. All messages name the folder or

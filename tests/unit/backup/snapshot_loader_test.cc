@@ -1,6 +1,7 @@
 // SnapshotLoader: a store that loads a snapshot is marked until it has all rows.
 #include "orchestrator/backup/snapshot_loader.h"
 
+#include "orchestrator/store/disk/store_files.h"
 #include "orchestrator/store/disk/write_set.h"
 #include "orchestrator/store/found_store.h"
 #include "tests/unit/backup/snapshot_fixture.h"
@@ -68,7 +69,7 @@ TEST_F(SnapshotLoaderTest, ReachesTheEndAlsoInTheMiddleOfManyCommits) {
   EXPECT_EQ(rows_of(*other_), rows_of(*led_));
 }
 
-TEST_F(SnapshotLoaderTest, KeepsTheMarkIfTheProcessEndsBefore) {
+TEST_F(SnapshotLoaderTest, KeepsTheMarkIfTheProcessEndsBeforeAndLoadsAgainIntoAClearedStore) {
   const TakenSnapshot taken = take_some();
   const size_t chunks = taken.chunks.size();
   ASSERT_EQ(chunks, 5U);
@@ -81,6 +82,13 @@ TEST_F(SnapshotLoaderTest, KeepsTheMarkIfTheProcessEndsBefore) {
       other_ = open_store(folder);
       EXPECT_EQ(code_of_open(), "store.joining") << most;
       EXPECT_EQ(code_of_status(load(*other_, taken)), "store.not_empty") << most;
+
+      other_.reset();
+      ASSERT_EQ(code_of_status(clear_store(folder.path())), "ok");
+      other_ = open_store(folder);
+      ASSERT_EQ(code_of_status(load(*other_, taken)), "ok") << most;
+      EXPECT_EQ(follow_to_end(*LogFollower::open_loading(*other_).value()), 5U);
+      EXPECT_EQ(rows_of(*other_), taken.at_end);
       other_.reset();
     }
   }
