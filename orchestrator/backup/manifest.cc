@@ -115,11 +115,11 @@ Json to_object(const BackupHead& head) {
 }  // namespace
 
 Result<BackupHead> read_backup_head(const View& view, uint64_t commit) {
+  TRY(check_known_format(view));
   const auto format = TRY(read_format(view));
   if (!format) {
     return fail("store.not_found", "the store has no rows yet, so there is nothing to back up");
   }
-  TRY(check_known_format(view));
   BackupHead head{.format = *format, .minor = TRY(read_minor(view)), .commit = commit};
   if (const auto identity = TRY(read_store_identity(view))) head.store = to_hex(identity->id);
   head.cursor = TRY(read_cursor(view));

@@ -54,8 +54,11 @@ Result<StoreReport> Checker::run() {
   const Status known =
       options_.accepts_cluster ? check_known_numbers(view_) : check_known_format(view_);
   if (!known && !note_failed_read(Table::kMeta)) {
-    // A damaged row of `meta` has a finding, and so has the format 0.
-    const bool has_finding = format_.value_or(0) == 0 || is_damaged_row(known.error());
+    // A damaged row of `meta` has a finding, and so has the format 0. A store that lacks rows may
+    // lack its format, too.
+    const bool is_joining = known.error().code == "store.joining";
+    const bool has_finding =
+        !is_joining && (format_.value_or(0) == 0 || is_damaged_row(known.error()));
     if (!has_finding) return tl::unexpected(known.error());
   }
   report_unknown_trees();

@@ -50,7 +50,8 @@ struct StoreCheckOptions {
 };
 
 /// Checks all rows of `view`, which shows the state after a commit; instances may have work under
-/// way. Errors: `check.stopped`, and `store.version` and `store.cluster` of check_known_format().
+/// way. Errors: `check.stopped`, and `store.version`, `store.joining` and `store.cluster` of
+/// check_known_format().
 Result<StoreReport> check_store(const View& view, const StoreCheckOptions& options);
 
 /// The report of a folder whose files cannot be read: one finding, `store.damaged`.

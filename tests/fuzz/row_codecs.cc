@@ -65,7 +65,8 @@ bool decodes_once(Result<T> (*decoded)(std::string_view), std::string_view value
 std::optional<bool> decodes_as_meta(std::string_view key, std::string_view value) {
   if (key == "cursor") return decodes_again<Cursor>(decode_cursor, value);
   if (key == "index") return decodes_again<IndexBuild>(decode_index_build, value);
-  if (key == kLogKey) return decodes_again<LogPosition>(decode_log_position, value);
+  if (key == kLogKey || key == kLoadingKey)
+    return decodes_again<LogPosition>(decode_log_position, value);
   if (key == "store") return decodes_once<StoreIdentity>(decode_store_identity, value);
   if (key.starts_with("archive/")) return decodes_once<ArchivePosition>(decode_archive, value);
   if (key.starts_with("stream/")) return decodes_once<int64_t>(decode_stream, value);

@@ -118,7 +118,8 @@ TEST_F(StoreVerbs, RefuseAStoreOfALaterReleaseOrOfAClusterAsBackupAndVerifyDo) {
     std::string value;
     const char* message;
   } cases[] = {{"minor", rows::key_of(kStoreMinor + 1), "has format 6.4"},
-               {"log", "any", "belongs to a cluster"}};
+               {"log", "any", "belongs to a cluster"},
+               {"loading", "any", "was loading a snapshot"}};
   const Folder folder;
   const std::string backup = (folder.path() / "backup").string();
   for (const auto& one : cases) {

@@ -137,6 +137,9 @@ Result<uint64_t> read_minor(const View& view) {
 }
 
 Status check_known_numbers(const View& view) {
+  const bool is_joining = view.get(Table::kMeta, kLoadingKey).has_value();
+  TRY(view.status());
+  if (is_joining) return tl::unexpected(joining_error());
   const auto format = TRY(read_format(view));
   if (!format) return {};
   const uint64_t minor = TRY(read_minor(view));

@@ -42,7 +42,8 @@ Result<uint64_t> read_minor(const View& view);
 
 /// Checks that this release knows the format of the store and its minor number, and writes nothing.
 /// A store without rows and a store of an older format pass. Errors: `store.version`, the format or
-/// its minor number is newer; a damaged row, and those of the store.
+/// its minor number is newer; `store.joining`, a snapshot was being loaded into the store; a
+/// damaged row, and those of the store.
 Status check_known_numbers(const View& view);
 
 /// Checks as check_known_numbers() does, and that the store belongs to no cluster. Errors: those of

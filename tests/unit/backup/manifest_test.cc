@@ -122,7 +122,8 @@ TEST_F(BackupHeadTest, IsRefusedForAStoreOfALaterReleaseOrOfACluster) {
     const char* code;
   } cases[] = {{"format", rows::key_of(kStoreFormat + 1), "store.version"},
                {"minor", rows::key_of(kStoreMinor + 1), "store.version"},
-               {"log", "any", "store.cluster"}};
+               {"log", "any", "store.cluster"},
+               {"loading", "any", "store.joining"}};
   make_sound();
   for (const auto& one : cases) {
     tx->put(Table::kMeta, one.key, one.value);

@@ -75,6 +75,7 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrOfACluster) {
       {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.3"},
       {"minor", rows::key_of(kStoreMinor + 1), "store.version", "format 6.4"},
       {"log", "any", "store.cluster", "belongs to a cluster"},
+      {"loading", "any", "store.joining", "lacks rows"},
   };
   fill();
   for (const auto& one : cases) {
@@ -94,6 +95,17 @@ TEST_F(CheckerTest, ChecksTheStoreOfAClusterIfItMayBeOne) {
   EXPECT_THAT(found(), IsEmpty());
   tx->put(Table::kMeta, kLogKey, "any");
   EXPECT_THAT(found(), ElementsAre(HasSubstr("the position in the log is damaged")));
+}
+
+TEST_F(CheckerTest, RefusesAStoreThatLacksRowsAlsoOfACluster) {
+  options.accepts_cluster = true;
+  for (const bool has_format : {true, false}) {
+    tx->put(Table::kMeta, kLoadingKey, encode(LogPosition{.sequence = 1, .name = {1, 1, {}}}));
+    if (!has_format) tx->erase(Table::kMeta, kFormatKey);
+    const auto report = check_store(*tx, options);
+    ASSERT_FALSE(report) << has_format;
+    EXPECT_EQ(report.error().code, "store.joining") << has_format;
+  }
 }
 
 TEST_F(CheckerTest, FindsAMissingTreeThatTheFormatOfTheStoreRequires) {

@@ -85,7 +85,8 @@ TEST_F(StoreFiguresTest, AreRefusedForAStoreOfALaterReleaseOrOfACluster) {
     std::string value;
     const char* code;
   } cases[] = {{"minor", rows::key_of(kStoreMinor + 1), "store.version"},
-               {"log", "any", "store.cluster"}};
+               {"log", "any", "store.cluster"},
+               {"loading", "any", "store.joining"}};
   for (const auto& one : cases) {
     tx->put(Table::kMeta, one.key, one.value);
     commit();

@@ -161,6 +161,11 @@ TEST_F(MetaRows, ShowWithoutAWriteWhetherThisReleaseKnowsTheFormat) {
   tx->put(Table::kMeta, "format", rows::key_of(kStoreFormat));
   tx->put(Table::kMeta, "log", "any");
   EXPECT_EQ(check_known_format(*tx).error().code, "store.cluster");
+  tx->put(Table::kMeta, "loading", "any");
+  EXPECT_EQ(check_known_format(*tx).error().code, "store.joining");
+  tx->erase(Table::kMeta, "format");
+  EXPECT_EQ(check_known_format(*tx).error().code, "store.joining") << "it may lack its format, too";
+  tx->erase(Table::kMeta, "loading");
   tx->erase(Table::kMeta, "log");
   for (const uint64_t unknown : {uint64_t{0}, kStoreFormat + 1}) {
     tx->put(Table::kMeta, "format", rows::key_of(unknown));
@@ -184,6 +189,9 @@ TEST_F(MetaRows, RefuseAHigherMinorNumberAndAStoreOfACluster) {
   RecordingLog log;
   environment->lead(log);
   EXPECT_TRUE(check_format(*tx)) << "the process belongs to the cluster, too";
+  tx->put(Table::kMeta, "loading", "any");
+  EXPECT_EQ(check_format(*tx).error().code, "store.joining")
+      << "no engine runs on a part of a store";
 }
 
 TEST_F(MetaRows, RaiseALowerMinorNumber) {
