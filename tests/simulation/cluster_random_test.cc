@@ -1,7 +1,8 @@
 // Random work on the nodes of a cluster, under random faults: nodes die at any moment, pause and
-// take over while another one takes itself for the active, and clocks differ by minutes. Then the
-// faults end and the results are checked. A seed determines everything (seeds.h); MILLRACE_STEPS=…
-// sets the number of steps.
+// take over while another one takes itself for the active, and clocks differ by minutes. Nodes take
+// snapshots while others commit, the log is trimmed, and nodes load snapshots, also in vain. Then
+// the faults end and the results are checked. A seed determines everything (seeds.h);
+// MILLRACE_STEPS=… sets the number of steps.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -25,7 +26,7 @@ namespace {
 
 using std::chrono::hours;
 
-constexpr int kDefaultSteps = 600;
+constexpr int kDefaultSteps = 700;
 const int kClusterSteps =
     static_cast<int>(number_from_environment("MILLRACE_STEPS", kDefaultSteps));
 
@@ -60,6 +61,8 @@ struct FaultCounts {
   int epochs = 0;
   std::map<std::string, int> ends;  ///< of engines, by the code of the error
   int orders = 0;
+  int snapshots = 0;
+  int loads = 0;  ///< of snapshots
 };
 
 class ClusterSimulation {
@@ -125,7 +128,9 @@ class ClusterSimulation {
     for (const auto& message : world_.log.messages()) counts.epochs += message.is_commit() ? 0 : 1;
     for (size_t i = 0; i < world_.size(); ++i) {
       for (const auto& [code, times] : node(i).ends) counts.ends[code] += times;
+      counts.loads += node(i).loads;
     }
+    counts.snapshots = static_cast<int>(world_.snapshots.size());
     counts.orders = static_cast<int>(orders_.size());
     return counts;
   }
@@ -187,7 +192,7 @@ class ClusterSimulation {
   }
 
   void step() {
-    switch (below(24)) {
+    switch (below(28)) {
       case 0:
       case 1:
       case 2:
@@ -230,6 +235,13 @@ class ClusterSimulation {
         if (one_in(4)) world_.broker.disconnect();
         if (one_in(2)) world_.broker.reconnect();
         return;
+      case 23:
+      case 24:
+        return read_chunks();
+      case 25:
+        return trim();
+      case 26:
+        return join();
       default:
         if (one_in(8)) node(below(world_.size())).clock.jump(Duration(below(60'000)));
         return node(below(world_.size())).expect_rows_of_log();
@@ -275,6 +287,26 @@ class ClusterSimulation {
     WorldNode* const active = choose(true);
     if (active == nullptr || active->evaluator.waiting() == 0) return;
     active->evaluator.answer(below(active->evaluator.waiting()));
+  }
+
+  /// A node, active or not, continues its snapshot.
+  void read_chunks() {
+    const size_t index = below(world_.size());
+    for (uint64_t chunks = 1 + below(40); chunks > 0 && !paused_[index]; --chunks) {
+      node(index).read_chunk();
+    }
+  }
+
+  void trim() {
+    const auto& snapshots = world_.snapshots;
+    if (!snapshots.empty() && one_in(2)) world_.trim_to(snapshots[below(snapshots.size())]);
+  }
+
+  /// A standby loads a snapshot in place of its store; the process may die meanwhile.
+  void join() {
+    WorldNode* const standby = choose(false);
+    if (standby == nullptr || world_.snapshots.empty() || !one_in(3)) return;
+    standby->join(one_in(2) ? below(50) : SIZE_MAX);
   }
 
   void die() {
@@ -369,6 +401,8 @@ TEST(RandomClusterFaults, LoseNothingAndCountNothingTwice) {
       const FaultCounts counts = simulation.counts();
       all.epochs += counts.epochs;
       all.orders += counts.orders;
+      all.snapshots += counts.snapshots;
+      all.loads += counts.loads;
       for (const auto& [code, times] : counts.ends) all.ends[code] += times;
     });
     if (testing::Test::HasFailure()) return;
@@ -378,6 +412,8 @@ TEST(RandomClusterFaults, LoseNothingAndCountNothingTwice) {
   EXPECT_GT(all.orders, 15);
   EXPECT_GT(all.ends["log.deposed"], 4);
   EXPECT_GT(all.ends["log.closed"], 4);
+  EXPECT_GT(all.snapshots, 6);
+  EXPECT_GT(all.loads, 6);
 }
 
 }  // namespace

@@ -259,5 +259,38 @@ TEST_F(Cluster, KeepsEngineTimeWhenTheClockOfTheNextActiveIsBehind) {
   expect_equal_rows();
 }
 
+TEST_F(Cluster, LoadsASnapshotOnANodeThatTheLogHasTooLittleFor) {
+  begin({Duration(0), Duration(0), Duration(0)});
+  int asked = 0;
+  while (world().snapshots.empty()) {
+    ASSERT_LT(asked, 200);
+    ask(++asked);
+    node(0).run_until_idle();
+    node(1).follow();
+    node(1).read_chunk();
+  }
+  const WorldSnapshot& snapshot = world().newest_snapshot();
+  EXPECT_LT(snapshot.from.sequence, snapshot.to.sequence);
+  world().trim_to(snapshot);
+  EXPECT_EQ(node(2).try_follow().error().code, "log.trimmed");
+  node(2).follow(1);
+  EXPECT_EQ(node(2).loads, 1);
+  expect_equal_rows();
+
+  node(2).join(1);
+  EXPECT_EQ(node(2).loads, 2) << "the process that died in between has loaded none";
+  EXPECT_TRUE(node(2).is_loading());
+  node(2).restart();
+  EXPECT_EQ(node(2).loads, 3) << "a node that lacks rows loads them again";
+  expect_equal_rows();
+  node(0).crash();
+  ASSERT_TRUE(node(2).take_over());
+  world().run_for(node(2), minutes(2));
+  EXPECT_EQ(published("announced"), static_cast<size_t>(asked));
+  EXPECT_EQ(published("finished"), static_cast<size_t>(asked));
+  node(0).recover();
+  expect_equal_rows();
+}
+
 }  // namespace
 }  // namespace millrace

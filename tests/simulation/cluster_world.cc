@@ -12,12 +12,17 @@
 
 #include "base/check.h"
 #include "base/codec.h"
+#include "orchestrator/backup/snapshot_loader.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/disk/log_row.h"
+#include "orchestrator/store/disk/store_files.h"
 #include "tests/support/store_check.h"
 
 namespace millrace {
 namespace {
+
+/// So small that a store of a simulation has many chunks.
+constexpr size_t kChunkBytes = 1'000;
 
 template <class T>
 T value_of(Result<T> result) {
@@ -97,12 +102,71 @@ void WorldNode::recover() {
   ++incarnations_;
   read_to_ = 0;
   environment_ = value_of(Environment::open(folder_.path(), store_options()));
-  follower_ = value_of(LogFollower::open(*environment_));
+  auto opened = LogFollower::open(*environment_);
+  if (opened) {
+    follower_ = *std::move(opened);
+    return;
+  }
+  CHECK(opened.error().code == "store.joining", "{}", opened.error().message);
+  environment_.reset();
+  value_of(clear_store(folder_.path()));
+  load_snapshot(SIZE_MAX);
 }
 
 void WorldNode::follow(size_t most) {
-  const Status done = try_follow(most);
+  Status done = try_follow(most);
+  if (!done && done.error().code == "log.trimmed") {
+    join();
+    done = try_follow(most);
+  }
   EXPECT_TRUE(done) << done.error().message;
+}
+
+void WorldNode::join(size_t most) {
+  CHECK(is_standby());
+  crash();
+  read_to_ = 0;
+  ++incarnations_;
+  value_of(set_store_aside(folder_.path(), fmt::format("replaced-{}", ++replaced_)));
+  if (!load_snapshot(most)) recover();
+}
+
+/// Loads the newest snapshot into the empty store. Returns false if the process has died, because
+/// the snapshot has more than `most` chunks.
+bool WorldNode::load_snapshot(size_t most) {
+  const WorldSnapshot& snapshot = world_.newest_snapshot();
+  log_rows_.clear();
+  log_rows_to_ = 0;
+  environment_ = value_of(Environment::open(folder_.path(), store_options()));
+  auto loader = value_of(SnapshotLoader::begin(*environment_, snapshot.from, snapshot.to));
+  for (const std::string& chunk : snapshot.chunks) {
+    if (most-- == 0) {
+      loader.reset();
+      environment_.reset();
+      return false;
+    }
+    value_of(loader->add(chunk));
+  }
+  value_of(loader->finish(snapshot.rows));
+  loader.reset();
+  follower_ = value_of(LogFollower::open_loading(*environment_));
+  ++loads;
+  return true;
+}
+
+void WorldNode::read_chunk() {
+  if (is_loading()) return;
+  if (!rolling_) {
+    rolling_.emplace(environment(), kChunkBytes);
+    chunks_.clear();
+  }
+  if (auto chunk = value_of(rolling_->next())) return chunks_.push_back(*std::move(chunk));
+  // A store without rows has nothing that a node could load.
+  if (rolling_->from() != LogPosition()) {
+    world_.snapshots.push_back(
+        {std::move(chunks_), rolling_->from(), rolling_->to(), rolling_->rows()});
+  }
+  rolling_.reset();
 }
 
 Status WorldNode::try_follow(size_t most) {
@@ -122,7 +186,9 @@ bool WorldNode::take_over() {
     EXPECT_EQ(lead.error().code, "log.deposed") << lead.error().message;
     return false;
   }
+  CHECK(!is_loading());
   lead_ = *std::move(lead);
+  rolling_.reset();
   follower_.reset();
   environment_.reset();
   world_.broker.stop();  // a former active reads no further events
@@ -200,7 +266,10 @@ Answered WorldNode::start(const std::string& workflow, Json input, std::string k
 void WorldNode::crash() {
   if (outlet_) outlet_->die();
   if (ended_) ++ends[ended_->code];
-  expect_sound(value_of(Snapshot::take(environment())), "at the end of a process of a cluster");
+  if (!is_loading()) {
+    expect_sound(value_of(Snapshot::take(environment())), "at the end of a process of a cluster");
+  }
+  rolling_.reset();
   stage_.reset();
   follower_.reset();
   environment_.reset();
@@ -223,6 +292,7 @@ LogPosition WorldNode::position() const {
 }
 
 void WorldNode::expect_rows_of_log() {
+  if (is_loading()) return;
   const LogPosition last = position();
   ASSERT_GE(last.sequence, log_rows_to_) << "a store never loses a commit";
   ASSERT_LE(last.sequence, world_.log.last_sequence()) << "the log has what a store has";
@@ -258,6 +328,13 @@ void ClusterWorld::run_for(WorldNode& active, Duration time) {
     time -= step;
     active.run_until_idle();
   }
+}
+
+const WorldSnapshot& ClusterWorld::newest_snapshot() const {
+  CHECK(!snapshots.empty());
+  return *std::max_element(
+      snapshots.begin(), snapshots.end(),
+      [](const auto& one, const auto& two) { return one.from.sequence < two.from.sequence; });
 }
 
 void ClusterWorld::publish(std::string type, std::string id, const Json& data,

@@ -1,7 +1,8 @@
 // ClusterWorld: the nodes of a cluster on one log (tests/support/memory_log.h) and one broker. Each
 // node has a store and a clock of its own: all clocks advance together, each with its offset. A
 // node is down, a standby or an active; more than one node may take itself for the active. The
-// process of a node may die at any moment, also in a commit. Nothing happens outside the calls of
+// process of a node may die at any moment, also in a commit. Nodes take snapshots while others
+// commit, and load them. Nothing happens outside the calls of
 // the test. For use by one thread.
 #pragma once
 
@@ -14,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "orchestrator/backup/chunk.h"
+#include "orchestrator/backup/rolling_chunks.h"
 #include "orchestrator/store/log_follower.h"
 #include "scenarios/stage.h"
 #include "tests/simulation/process_outlet.h"
@@ -25,6 +28,14 @@
 namespace millrace {
 
 class ClusterWorld;
+
+/// A snapshot that a node has taken.
+struct WorldSnapshot {
+  std::vector<std::string> chunks;
+  LogPosition from;
+  LogPosition to;
+  RowCounts rows;
+};
 
 class WorldNode {
  public:
@@ -44,13 +55,21 @@ class WorldNode {
 
   // A standby.
 
-  /// Reads the log and applies `most` commits at most.
+  /// Whether it is a standby that lacks rows of the snapshot that it has loaded.
+  bool is_loading() const { return is_standby() && follower_->is_loading(); }
+
+  /// Reads the log and applies `most` commits at most. If the log no longer has what follows the
+  /// store, the node loads a snapshot first.
   void follow(size_t most = SIZE_MAX);
-  /// As follow(). Errors: those of MemoryLog::read() and of LogFollower::apply().
+  /// As follow(), without a snapshot. Errors: those of MemoryLog::read() and of
+  /// LogFollower::apply().
   Status try_follow(size_t most = SIZE_MAX);
   /// Starts an epoch and an engine. Returns false if the log refuses that, because it has more than
   /// this node has read, or refuses a commit of the start; the node is a standby then.
   bool take_over();
+  /// The process dies, and the next one loads a snapshot in place of the store. If it has more than
+  /// `most` chunks, that process dies, too, and the one after it loads the snapshot again.
+  void join(size_t most = SIZE_MAX);
 
   // An active. If the log ends its engine, the process starts again, as a standby.
 
@@ -73,18 +92,25 @@ class WorldNode {
   void recover();
   void restart() { crash(), recover(); }
 
+  /// Reads the next chunk of the snapshot that the node takes; without one, begins it. The world
+  /// has the snapshot when it ends.
+  void read_chunk();
+
   /// Every row of the store.
   RowsByKey rows() const;
   LogPosition position() const;
-  /// Expects the rows that the log gives up to the position of the store, byte for byte.
+  /// Expects the rows that the log gives up to the position of the store, byte for byte. While a
+  /// snapshot is loaded, the rows are of different commits, and nothing is expected.
   void expect_rows_of_log();
 
   /// How often the log has ended an engine of this node, by the code of its error.
   std::map<std::string, int> ends;
+  int loads = 0;  ///< how many snapshots this node has loaded
 
  private:
   EnvironmentOptions store_options();
   const Environment& environment() const;
+  bool load_snapshot(size_t most);
   Result<std::unique_ptr<Stage>> open_stage();
   void restart_if_ended();
 
@@ -97,6 +123,9 @@ class WorldNode {
   std::unique_ptr<CommitLog> lead_;
   std::unique_ptr<Environment> environment_;  ///< of a standby
   std::unique_ptr<LogFollower> follower_;
+  std::optional<RollingChunks> rolling_;  ///< the snapshot that the node takes
+  std::vector<std::string> chunks_;       ///< of that snapshot
+  int replaced_ = 0;                      ///< how many stores were moved aside
   std::unique_ptr<ProcessOutlet> outlet_;
   std::unique_ptr<Stage> stage_;
   RowsByKey log_rows_;  ///< what the log gives up to `log_rows_to_`
@@ -114,6 +143,7 @@ class ClusterWorld {
   MemoryLog log;
   ActedFunctions functions{clock};
   TestReceivers receivers;
+  std::vector<WorldSnapshot> snapshots;  ///< in the order in which they ended
   /// Sets the options of each node's next store; may be empty.
   std::function<void(EnvironmentOptions&)> change_store_options;
 
@@ -124,6 +154,11 @@ class ClusterWorld {
   void advance(Duration by);
   /// Moves the clocks from one deadline of that active to the next, and runs it until idle at each.
   void run_for(WorldNode& active, Duration time);
+
+  /// The snapshot that begins last in the log; there must be one.
+  const WorldSnapshot& newest_snapshot() const;
+  /// Trims the log up to the begin of that snapshot.
+  void trim_to(const WorldSnapshot& snapshot) { log.trim(snapshot.from.sequence + 1); }
 
   /// Stores an event of another publisher in the event stream.
   void publish(std::string type, std::string id, const Json& data,
