@@ -1,44 +1,16 @@
 #include "broker/log/log_begin.h"
 
-#include <utility>
-
 #include <fmt/format.h>
 
 #include "base/bytes.h"
 #include "base/json.h"
+#include "broker/log/body_members.h"
 
 namespace millrace {
 namespace {
 
-tl::unexpected<Error> unreadable_begin(std::string why) {
-  return fail("log.unreadable", "the body of a begin " + std::move(why));
-}
-
-/// The member of an object; error: there is none.
-Result<const Json*> member_of(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found != object.end()) return &*found;
-  return unreadable_begin(fmt::format("has no member `{}`", name));
-}
-
-Result<std::string> text_of_member(const Json& object, const char* name) {
-  const Json* const value = TRY(member_of(object, name));
-  if (value->is_string()) return value->get<std::string>();
-  return unreadable_begin(fmt::format("has a member `{}` that is not a text", name));
-}
-
-Result<uint64_t> number_of_member(const Json& object, const char* name) {
-  const Json* const value = TRY(member_of(object, name));
-  if (value->is_number_unsigned()) return value->get<uint64_t>();
-  return unreadable_begin(
-      fmt::format("has a member `{}` that is not a whole number of at least 0", name));
-}
-
-Result<std::array<uint8_t, 16>> bytes_of_member(const Json& object, const char* name) {
-  std::array<uint8_t, 16> bytes{};
-  if (read_hex(TRY(text_of_member(object, name)), bytes)) return bytes;
-  return unreadable_begin(
-      fmt::format("has a member `{}` that is not 32 lower-case hexadecimal digits", name));
+tl::unexpected<Error> unreadable_begin(std::string_view why) {
+  return fail("log.unreadable", fmt::format("the body of a begin {}", why));
 }
 
 }  // namespace
@@ -62,16 +34,16 @@ Result<LogBegin> decode_log_begin(std::string_view body) {
   const Result<Json> json = parse_json(body);
   if (!json) return unreadable_begin("is not JSON: " + json.error().message);
   if (!json->is_object()) return unreadable_begin("is not an object");
+  const BodyMembers members(*json, "log.unreadable", "the body of a begin");
   LogBegin begin;
-  begin.node = TRY(bytes_of_member(*json, "node"));
-  begin.address = TRY(text_of_member(*json, "address"));
-  begin.version = TRY(text_of_member(*json, "version"));
-  begin.unclean = TRY(number_of_member(*json, "unclean"));
-  const Json* const behind = TRY(member_of(*json, "behind"));
-  if (!behind->is_object()) return unreadable_begin("has a member `behind` that is not an object");
-  begin.behind_epoch = TRY(number_of_member(*behind, "epoch"));
-  begin.behind_incarnation = TRY(bytes_of_member(*behind, "incarnation"));
-  if (json->contains("base")) begin.base = TRY(text_of_member(*json, "base"));
+  begin.node = TRY(members.bytes<16>("node"));
+  begin.address = TRY(members.text("address"));
+  begin.version = TRY(members.text("version"));
+  begin.unclean = TRY(members.number("unclean"));
+  const BodyMembers behind = TRY(members.object("behind"));
+  begin.behind_epoch = TRY(behind.number("epoch"));
+  begin.behind_incarnation = TRY(behind.bytes<16>("incarnation"));
+  if (json->contains("base")) begin.base = TRY(members.text("base"));
   return begin;
 }
 

@@ -98,15 +98,7 @@ Status read_hex_header(const HeaderTexts& texts, HeaderOfLog header,
 }
 
 Result<LogPart> part_in(const std::string& text) {
-  const size_t slash = text.find('/');
-  if (slash != std::string::npos) {
-    const std::optional<uint64_t> number = exact_number(std::string_view(text).substr(0, slash));
-    const std::optional<uint64_t> count = exact_number(std::string_view(text).substr(slash + 1));
-    if (number && count && *number >= 1 && *number <= *count && *count >= 2 &&
-        *count <= kMostLogParts) {
-      return LogPart{*number, *count};
-    }
-  }
+  if (const std::optional<LogPart> part = read_log_part(text)) return *part;
   return wrong_header(kPartHeader, text,
                       fmt::format("`i/n` with 1 ≤ i ≤ n and 2 ≤ n ≤ {}", kMostLogParts));
 }
@@ -148,6 +140,18 @@ std::string_view name_of(LogKind kind) {
       return "end";
   }
   return "";
+}
+
+std::optional<LogPart> read_log_part(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const std::optional<uint64_t> number = exact_number(text.substr(0, slash));
+  const std::optional<uint64_t> count = exact_number(text.substr(slash + 1));
+  if (!number || !count || *number < 1 || *number > *count || *count < 2 ||
+      *count > kMostLogParts) {
+    return std::nullopt;
+  }
+  return LogPart{*number, *count};
 }
 
 LogChain log_chain(std::string_view key, const LogMessage& message) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -73,6 +74,10 @@ Result<LogMessage> decode_log_message(NatsMessage message);
 /// decode_log_message(); the chain does not fit, so no holder of the key wrote this message; or the
 /// message is a copy from another place. Whether the message follows another one is not checked.
 Result<LogMessage> read_log_message(std::string_view key, uint64_t sequence, NatsMessage message);
+
+/// Reads `i/n`, the value of the header of a part, with 1 ≤ i ≤ n and 2 ≤ n ≤ kMostLogParts;
+/// nullopt: another text.
+std::optional<LogPart> read_log_part(std::string_view text);
 
 /// "begin", "commit", "beat" or "end".
 std::string_view name_of(LogKind kind);
