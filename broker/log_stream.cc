@@ -59,4 +59,24 @@ Result<TimePoint> time_of_log(Connection& connection, const StreamSettings& log)
                   log.name, text.empty() ? "missing" : text));
 }
 
+// A purge to a sequence behind the end would empty the stream and move its end, so it must not be
+// sent.
+Status trim_log(Connection& connection, const StreamSettings& log, int64_t created,
+                uint64_t before) {
+  const StreamInfo info = TRY(find_log(connection, log));
+  if (info.created != created) {
+    return fail("log.recreated",
+                fmt::format("stream {} was created at {} (nanoseconds), and the log that is to be "
+                            "trimmed at {}: nothing was removed",
+                            log.name, info.created, created));
+  }
+  if (before > info.last_sequence) {
+    return fail("log.lost", fmt::format("stream {} ends at {}, and is to be trimmed up to {}: "
+                                        "nothing was removed",
+                                        log.name, info.last_sequence, before));
+  }
+  if (before <= info.first_sequence) return {};
+  return purge_before(connection, log.name, before);
+}
+
 }  // namespace millrace

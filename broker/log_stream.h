@@ -3,6 +3,7 @@
 // that the nodes have. Any thread may call these functions.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/result.h"
@@ -28,5 +29,13 @@ Result<StreamInfo> find_log(Connection& connection, const StreamSettings& log);
 /// The time by the clock of the leader of the log. Errors: `cluster.broker`, the NATS server is
 /// older than 2.10, which does not say its time; `cluster.not_founded`; those of Connection::api().
 Result<TimePoint> time_of_log(Connection& connection, const StreamSettings& log);
+
+/// Removes the messages of the log before the sequence `before`, which stays. `created`: of the log
+/// (StreamInfo) that the caller means. Precondition: a complete snapshot has everything up to
+/// `before`. Errors, with which nothing is removed: `log.recreated`, the stream is another one;
+/// `log.lost`, the stream ends before that sequence; those of find_log(). After an error of
+/// Connection::api() it is not known whether they were removed.
+Status trim_log(Connection& connection, const StreamSettings& log, int64_t created,
+                uint64_t before);
 
 }  // namespace millrace

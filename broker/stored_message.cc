@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "broker/json_fields.h"
 #include "broker/streams.h"
 #include "broker/wire.h"
@@ -36,6 +37,14 @@ Result<bool> read_whether_stored(std::string_view subject, std::string_view answ
 
 std::string delete_request(uint64_t sequence) {
   return dump_json({{"seq", sequence}, {"no_erase", true}});
+}
+
+Status purge_before(Connection& connection, std::string_view stream, uint64_t sequence) {
+  CHECK(sequence > 1, "a purge before {} would remove all messages", sequence);
+  const Result<Json> purged =
+      connection.api("STREAM.PURGE." + std::string(stream), {{"seq", sequence}});
+  if (!purged) return tl::unexpected(purged.error());
+  return {};
 }
 
 Result<StoredMessage> read_stored(const Json& answer) {

@@ -44,6 +44,11 @@ Result<bool> read_whether_stored(std::string_view subject, std::string_view answ
 /// overwritten.
 std::string delete_request(uint64_t sequence);
 
+/// Removes the messages of the stream before that sequence. Precondition: `sequence` > 1, because
+/// the broker takes 0 and 1 for the whole stream, and at most the last sequence of the stream + 1.
+/// Errors: those of Connection::api.
+Status purge_before(Connection& connection, std::string_view stream, uint64_t sequence);
+
 /// Reads the answer to fetch_stored's request. Error `broker.protocol`.
 Result<StoredMessage> read_stored(const Json& answer);
 

@@ -26,8 +26,8 @@ Json placement(const StreamSettings& settings) {
 }
 
 Json configuration(const StreamSettings& settings) {
-  const bool refuses =
-      settings.is_log || (settings.retention == StreamRetention::kWorkQueue && settings.max_bytes);
+  const bool refuses = settings.is_log || settings.is_snapshots ||
+                       (settings.retention == StreamRetention::kWorkQueue && settings.max_bytes);
   Json wanted = {{"name", settings.name},
                  {"subjects", Json::array({settings.subjects})},
                  {"retention", name_of(settings.retention)},
@@ -100,7 +100,9 @@ std::string way_out(const StreamSettings& settings) {
   return fmt::format("with `nats stream edit {}`, {}", settings.name,
                      settings.is_log ? "and do not delete the stream if a cluster was founded: it "
                                        "has the commits of the cluster"
-                                     : "or delete the stream if it is not needed");
+                     : settings.is_snapshots
+                         ? "and do not delete the stream: a new node of the cluster needs it"
+                         : "or delete the stream if it is not needed");
 }
 
 /// The error of a setting with which millrace cannot work: names the stream, the setting, the found
@@ -113,23 +115,28 @@ tl::unexpected<Error> refused_setting(const Json& config, const StreamSettings& 
                           key, dump_json(field(config, key)), wanted, why, way_out(settings)));
 }
 
-/// Refuses settings with which the log of a cluster would lose commits unnoticed.
-Status refuse_what_breaks_the_log(const Json& config, const StreamSettings& settings) {
-  const auto refused = [&](const char* key, std::string_view wanted, std::string_view why) {
+/// Refuses settings with which the log of a cluster would lose commits unnoticed, or its snapshots
+/// would lose chunks.
+Status refuse_what_loses_messages(const Json& config, const StreamSettings& settings) {
+  const std::string_view what = settings.is_log ? "commits" : "snapshots";
+  const auto refused = [&](const char* key, std::string_view wanted, const std::string& why) {
     return refused_setting(config, settings, key, wanted, why);
   };
   if (text_field(config, "discard") != "new") {
-    return refused("discard", "\"new\"", "a full log would remove its oldest commits");
+    return refused("discard", "\"new\"",
+                   fmt::format("a full stream would remove its oldest {}", what));
   }
   if (text_field(config, "storage") != "file") {
-    return refused("storage", "\"file\"", "a restart of the broker would lose all commits");
+    return refused("storage", "\"file\"",
+                   fmt::format("a restart of the broker would lose all {}", what));
   }
   if (integer_field(config, "max_age") != 0) {
-    return refused("max_age", "0", "the broker would remove commits after that time");
+    return refused("max_age", "0", fmt::format("the broker would remove {} after that time", what));
   }
   for (const char* const limit : {"max_msgs", "max_bytes"}) {
     if (integer_field(config, limit) <= 0) continue;
-    return refused(limit, "-1", "the log would accept no commits above that limit");
+    return refused(limit, "-1",
+                   fmt::format("the stream would accept no {} above that limit", what));
   }
   return {};
 }
@@ -259,6 +266,7 @@ Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settin
   StreamInfo info;
   info.created = TRY(parse_nanoseconds(text_field(answer, "created")));
   info.last_sequence = count_field(state, "last_seq");
+  info.bytes = count_field(state, "bytes");
   const uint64_t messages = count_field(state, "messages");
   info.first_sequence = messages == 0 ? info.last_sequence + 1 : count_field(state, "first_seq");
   if (messages > 0) info.first_stamped = text_field(state, "first_ts");
@@ -268,8 +276,7 @@ Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settin
     const int64_t most = integer_field(config, limit);
     return most > 0 && found >= static_cast<uint64_t>(most) / 2;
   };
-  info.may_be_full =
-      is_half_full("max_msgs", messages) || is_half_full("max_bytes", count_field(state, "bytes"));
+  info.may_be_full = is_half_full("max_msgs", messages) || is_half_full("max_bytes", info.bytes);
   if (const Json& subjects = field(config, "subjects"); subjects.is_array()) {
     for (const Json& subject : subjects) {
       if (subject.is_string()) info.subjects.push_back(subject.get<std::string>());
@@ -285,7 +292,9 @@ Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settin
                             way_out(settings)));
   }
   TRY(refuse_what_breaks_us(config, settings));
-  if (settings.is_log) TRY(refuse_what_breaks_the_log(config, settings));
+  if (settings.is_log || settings.is_snapshots) {
+    TRY(refuse_what_loses_messages(config, settings));
+  }
   const Json wanted = configuration(settings);
   for (const Setting& setting : kSettings) {
     const Json& found = field(config, setting.key);

@@ -43,6 +43,9 @@ struct StreamSettings {
   /// The log of a cluster: no message may leave the stream, so a stream that is full refuses new
   /// messages.
   bool is_log = false;
+  /// The snapshots of a cluster: as of the log, no message may leave the stream by its limits. The
+  /// nodes purge older snapshots.
+  bool is_snapshots = false;
 };
 
 // The streams of one millrace server. With the default prefix their subjects are
@@ -57,6 +60,7 @@ struct StreamInfo {
   int64_t created = 0;          ///< when the stream was created, in nanoseconds
   uint64_t first_sequence = 0;  ///< the oldest message; last_sequence + 1 if the stream is empty
   uint64_t last_sequence = 0;
+  uint64_t bytes = 0;         ///< of all messages, as the broker stores them
   std::string first_stamped;  ///< when the oldest message was stored; empty: the stream is empty
   Duration max_age{0};        ///< 0: no limit
   /// Whether the stream may have removed messages because of their number or bytes: it has at least

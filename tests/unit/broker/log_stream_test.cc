@@ -63,6 +63,38 @@ TEST_F(LogStreamTest, LetsNoClientDeleteAMessage) {
   EXPECT_TRUE(answer.contains("error")) << answer;
 }
 
+TEST_F(LogStreamTest, IsTrimmedIfItIsTheLogThatIsMeant) {
+  const Result<StreamInfo> founded = found_log(*connection_, log_);
+  ASSERT_TRUE(founded) << founded.error().message;
+  for (int i = 0; i < 5; ++i) client_->publish_acked("millrace.log.shop.0", "", "x");
+  const struct {
+    int64_t created;
+    uint64_t before;
+    const char* error;
+    uint64_t first;
+  } rows[] = {
+      {founded->created + 1, 3, "log.recreated", 1},
+      {founded->created, 6, "log.lost", 1},
+      {founded->created, 0, "", 1},
+      {founded->created, 1, "", 1},
+      {founded->created, 3, "", 3},
+      {founded->created, 2, "", 3},
+      {founded->created, 5, "", 5},
+  };
+  for (const auto& row : rows) {
+    const Status trimmed = trim_log(*connection_, log_, row.created, row.before);
+    EXPECT_EQ(trimmed ? "" : trimmed.error().code, row.error) << row.before;
+    const Result<StreamInfo> info = find_log(*connection_, log_);
+    ASSERT_TRUE(info) << info.error().message;
+    EXPECT_EQ(info->first_sequence, row.first) << row.before;
+    EXPECT_EQ(info->last_sequence, 5u) << row.before;
+  }
+  client_->api("STREAM.DELETE." + log_.name);
+  const Status missing = trim_log(*connection_, log_, founded->created, 3);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, "cluster.not_founded");
+}
+
 TEST_F(LogStreamTest, RefusesAStreamThatRemovesMessages) {
   client_->api("STREAM.CREATE.MILLRACE_LOG_shop_0", {{"name", "MILLRACE_LOG_shop_0"},
                                                      {"subjects", {"millrace.log.shop.0"}},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "broker/log_stream.h"
+#include "broker/snapshot_stream.h"
 #include "broker/streams.h"
 
 namespace millrace {
@@ -44,6 +45,13 @@ TEST(StreamOptions, NamesTheLogAfterPrefixAndCluster) {
   EXPECT_EQ(prefixed.replicas, 3);
   EXPECT_EQ(prefixed.cluster, "east");
   EXPECT_EQ(prefixed.tags, std::vector<std::string>{"ssd"});
+}
+
+TEST(StreamOptions, NamesTheSnapshotsAfterPrefixAndCluster) {
+  const StreamSettings snapshots = snapshot_stream("shop", {.prefix = "orders", .replicas = 3});
+  EXPECT_EQ(snapshots.name, "ORDERS_SNAPSHOTS_shop");
+  EXPECT_EQ(snapshots.subjects, "orders.snapshots.shop.0.>");
+  EXPECT_EQ(snapshots.replicas, 3);
 }
 
 TEST(StreamOptions, AcceptsTheNumbersOfReplicasThatJetStreamAllows) {

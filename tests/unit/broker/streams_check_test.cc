@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "broker/log_stream.h"
+#include "broker/snapshot_stream.h"
 #include "broker/streams.h"
 
 namespace millrace {
@@ -112,6 +113,38 @@ TEST(Streams, RefusesALogThatCouldLoseCommits) {
       check_stream(answer(R"({"config":{"duplicate_window":1000000000}})"), log);
   ASSERT_TRUE(other_window);
   EXPECT_EQ(other_window->notes, std::vector<std::string>()) << "the log needs no such window";
+}
+
+TEST(Streams, RefusesAStreamThatCouldLoseSnapshots) {
+  const auto answer = [](const char* changes) {
+    Json json = *parse_json(R"({"created":"2026-11-21T08:20:54.102239813Z","config":{
+      "name":"MILLRACE_SNAPSHOTS_shop","subjects":["millrace.snapshots.shop.0.>"],
+      "retention":"limits","max_consumers":-1,"max_msgs":-1,"max_bytes":-1,"max_age":0,
+      "max_msgs_per_subject":-1,"max_msg_size":-1,"discard":"new","storage":"file",
+      "num_replicas":1,"duplicate_window":120000000000},
+      "state":{"messages":2,"bytes":77,"first_seq":3,"last_seq":4}})");
+    json.merge_patch(*parse_json(changes));
+    return json;
+  };
+  const StreamSettings snapshots = snapshot_stream("shop");
+  const Result<StreamInfo> info = check_stream(answer("{}"), snapshots);
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_EQ(info->notes, std::vector<std::string>());
+  EXPECT_EQ(info->bytes, 77u);
+
+  for (const auto& [changes, why] : std::vector<std::pair<const char*, const char*>>{
+           {R"({"config":{"discard":"old"}})", "would remove its oldest snapshots"},
+           {R"({"config":{"storage":"memory"}})", "would lose all snapshots"},
+           {R"({"config":{"max_age":1000000000}})", "would remove snapshots after that time"},
+           {R"({"config":{"max_msgs":5}})", "would accept no snapshots above that limit"},
+           {R"({"config":{"max_bytes":1000}})", "would accept no snapshots above that limit"}}) {
+    const Result<StreamInfo> other = check_stream(answer(changes), snapshots);
+    ASSERT_FALSE(other) << changes;
+    EXPECT_EQ(other.error().code, "broker.stream") << changes;
+    EXPECT_NE(other.error().message.find(why), std::string::npos) << other.error().message;
+    EXPECT_NE(other.error().message.find("a new node of the cluster needs it"), std::string::npos)
+        << other.error().message;
+  }
 }
 
 TEST(Streams, ReportsThatTheBrokerHasTooFewServersForTheReplicas) {
