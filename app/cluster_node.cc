@@ -10,6 +10,7 @@
 #include "app/random_id.h"
 #include "base/bytes.h"
 #include "broker/log_stream.h"
+#include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "os/host_name.h"
 #include "os/thread.h"
@@ -115,22 +116,33 @@ Status ClusterNode::open() {
   ConnectionSettings for_appending = process_.settings.nats;
   for_appending.name += " commits";
   appending_ = TRY(Connection::open(std::move(for_appending)));
-  follower_ = TRY(LogFollower::open(*store_));
-  position_ = follower_->position();
-  history_ = history_at(position_);
-  applied_ = position_.sequence;
-  founds_ = settings_.founds && position_.sequence == 0;
+  // A store of a server without a cluster founds one; a store that lacks rows is cleared.
+  Result<std::unique_ptr<LogFollower>> follower = LogFollower::open(*store_);
+  const bool is_joining = !follower && follower.error().code == "store.joining";
+  const bool has_base = !follower && follower.error().code == "store.cluster" && settings_.founds;
+  if (!follower && !is_joining && !has_base) return tl::unexpected(follower.error());
+  if (follower) follower_ = *std::move(follower);
+  if (follower_) position_ = follower_->position();
+  founds_ = settings_.founds && position_.sequence == 0 && !is_joining;
   if (settings_.founds && !founds_) {
     spdlog::info("--found has no effect: the folder is that of a node of the cluster already");
   }
   roll_ = std::make_unique<NodeRoll>(*following_,
                                      node_roll_subject(settings_.name, process_.settings.streams),
                                      [this] { return state(); });
+  set_position();
+  return {};
+}
+
+/// Makes the role of a node whose store has that much of the log. The caller holds mutex_, or there
+/// are no threads yet.
+void ClusterNode::set_position() {
+  history_ = history_at(is_base(position_) ? LogPosition() : position_);
+  applied_ = position_.sequence;
   role_.emplace(NodeRole::Settings{.takeover_after = settings_.takeover_after,
                                    .max_clock_offset = settings_.max_clock_offset,
                                    .founds = founds_},
                 position_.sequence);
-  return {};
 }
 
 void ClusterNode::start() {
@@ -153,12 +165,16 @@ ClusterNode::~ClusterNode() {
   }
   loader_.stop();
   appender_.stop();
+  snapshots_.reset();
   if (engine_) engine_->abandon();
   engine_.reset();
 }
 
 void ClusterNode::ask_to_stop() {
-  note([](NodeRole& role, Time now) { role.stop_asked(now); });
+  note([this](NodeRole& role, Time now) {
+    is_stop_asked_ = true;
+    role.stop_asked(now);
+  });
 }
 
 void ClusterNode::end(NodeEnd how) {
@@ -175,6 +191,7 @@ void ClusterNode::end(NodeEnd how) {
 void ClusterNode::run() {
   name_thread("cluster-node");
   run_promptly();
+  if (!join_cluster()) return;
   Time ask_at{};  // when the engine is asked next
   std::unique_lock lock(mutex_);
   while (!is_closed_) {
@@ -284,8 +301,9 @@ void ClusterNode::open_log() {
 
 void ClusterNode::append_begin(const NodeAction& action) {
   open_log();
-  const Status began = log_->begin(
-      {.address = settings_.url, .version = MILLRACE_VERSION, .unclean = action.unclean});
+  LogBegin begin{.address = settings_.url, .version = MILLRACE_VERSION, .unclean = action.unclean};
+  if (is_base(position_) && action.expects == 0) begin.base = to_hex(position_.chain);
+  const Status began = log_->begin(std::move(begin));
   if (began) {
     const Time sent = *log_->confirmed();
     return note([sent](NodeRole& role, Time) { role.begin_taken(sent); });
@@ -405,6 +423,10 @@ void ClusterNode::note_news(const LogNews& news, NodeRole& role, Time now) {
 }
 
 void ClusterNode::fail(const Error& error) {
+  if (error.code == "log.trimmed") {
+    spdlog::warn("{}: the process starts again, and loads a snapshot", error.message);
+    return end({NodeEnd::What::kReplace});
+  }
   spdlog::error("this node does not follow the log of the cluster any further: {} [{}]",
                 error.message, error.code);
   note([&](NodeRole& role, Time) { role.follow_failed(error); });

@@ -5,7 +5,10 @@
 // - the thread of the reader of the log applies the commits of the active to the store;
 // - one thread appends what announces this node: `begin`, beats and `end`;
 // - one thread loads and drains the engine, so that beats go on meanwhile;
-// - one thread compares clocks with the broker, and asks the other nodes for their state.
+// - one thread compares clocks with the broker, and asks the other nodes for their state;
+// - one thread takes snapshots of the store.
+// Before a node follows the log, it joins the cluster: it founds it, or loads a snapshot if the log
+// no longer has what its folder lacks (cluster_join.h).
 // After its epoch a process starts again (NodeEnd::kReplace), so no engine outlives its epoch.
 #pragma once
 
@@ -21,6 +24,8 @@
 #include <thread>
 #include <vector>
 
+#include "app/cluster_join.h"
+#include "app/cluster_snapshots.h"
 #include "app/job_thread.h"
 #include "app/process_parts.h"
 #include "app/running_engine.h"
@@ -93,6 +98,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   ClusterNode(ProcessParts& process, std::unique_ptr<Environment> store, NodeEvents events);
 
   Status open();
+  void set_position();
   void end(NodeEnd how);
 
   // Facts, from any thread.
@@ -105,6 +111,18 @@ class ClusterNode final : public NodeFront, private LogSink {
 
   // The node thread.
   void run();
+  bool join_cluster();
+  Status try_to_join();
+  Status found();
+  Status take_base();
+  Status load_newest(const LogStart& start);
+  Status empty_store();
+  void note_join(Error why);
+  void finish_join();
+  void start_snapshots();
+  SnapshotSettings snapshot_settings() const;
+  ClusterSnapshots::State snapshot_state() const;
+  void trim_soon(int64_t created, uint64_t before);
   void perform(const NodeAction& action);
   void open_reader();
   void close_reader();
@@ -128,7 +146,6 @@ class ClusterNode final : public NodeFront, private LogSink {
 
   // The thread that compares clocks.
   void watch_cluster();
-  Status found();
   Status find_active();
   Status compare_clock();
   void ask_nodes();
@@ -141,13 +158,14 @@ class ClusterNode final : public NodeFront, private LogSink {
   const std::string key_;  ///< of the chain of the log
   const RandomName incarnation_;
   RandomName node_{};
-  LogPosition position_;  ///< of the store at the start
-  bool founds_ = false;   ///< this node creates the log: its store has nothing of one
+  LogPosition position_;    ///< of the store at the start
+  bool founds_ = false;     ///< this node creates the log: its store has no commit of one
+  bool is_joined_ = false;  ///< the store can follow the log; guarded by mutex_
   std::unique_ptr<Connection> following_;  ///< for the reader of the log and for the clock
   std::unique_ptr<Connection> appending_;
   // Of a standby: the thread of the reader uses them, then the thread that loads the engine.
   std::unique_ptr<Environment> store_;
-  std::unique_ptr<LogFollower> follower_;
+  std::unique_ptr<LogFollower> follower_;  ///< null before the node has joined, if it cannot follow
 
   mutable std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
@@ -162,6 +180,8 @@ class ClusterNode final : public NodeFront, private LogSink {
   std::string leader_;       ///< the NATS server that leads the stream
   std::optional<Duration> clock_offset_;
   bool is_closed_ = false;  ///< the node ends: nothing more is done
+  bool is_stop_asked_ = false;
+  Error join_;  ///< why the node has not joined yet
 
   std::atomic<Time::rep> fresh_until_ = 0;  ///< as Time::time_since_epoch()
   std::atomic<bool> is_asked_for_turn_ = false;
@@ -182,7 +202,8 @@ class ClusterNode final : public NodeFront, private LogSink {
   JobThread appender_{"cluster-append"};
   JobThread loader_{"cluster-engine"};
   std::unique_ptr<NodeRoll> roll_;
-  bool is_active_found_ = false;  ///< find_active() has ended; its thread only
+  bool is_active_found_ = false;                 ///< find_active() has ended; its thread only
+  std::unique_ptr<ClusterSnapshots> snapshots_;  ///< from finish_join() on
   std::thread clock_thread_;
   std::thread node_thread_;
 };

@@ -24,6 +24,7 @@ Status ClusterNode::ready() const {
   std::optional<Error> why;
   {
     const std::lock_guard lock(mutex_);
+    if (!is_joined_) return tl::unexpected(join_);
     why = role_->not_ready(std::chrono::steady_clock::now());
   }
   if (!why) return {};
@@ -79,6 +80,7 @@ Json ClusterNode::cluster() const {
                {"role", own.at("role")},
                {"epoch", own.at("epoch")},
                {"nodes", std::move(nodes)}};
+  if (is_joined_) view["snapshots"] = snapshots_->view();
   if (role_->is_active()) {
     view["active"] = {{"node", own.at("node")}, {"address", settings_.url}};
   } else if (!address_.empty() && !has_ended_) {

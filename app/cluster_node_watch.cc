@@ -1,6 +1,5 @@
-// The thread of a node of a cluster that looks at what is around it: it founds the cluster, finds
-// the active, compares the clock of this node with the clock of the broker, and asks the other
-// nodes for their state.
+// The thread of a node of a cluster that looks at what is around it: it finds the active, compares
+// the clock of this node with the clock of the broker, and asks the other nodes for their state.
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -35,12 +34,9 @@ bool is_fatal(const Error& error) {
 
 void ClusterNode::watch_cluster() {
   name_thread("cluster-clock");
-  bool has_founded = !founds_;
   Time compare_at{};
   while (true) {
-    Status done = has_founded ? Status() : found();
-    if (done) has_founded = true;
-    if (done) done = find_active();
+    Status done = find_active();
     if (done && steady_clock::now() >= compare_at) {
       done = compare_clock();
       if (done) compare_at = steady_clock::now() + kClockEach;
@@ -54,17 +50,13 @@ void ClusterNode::watch_cluster() {
   }
 }
 
-/// Creates the log of the cluster.
-Status ClusterNode::found() {
-  TRY(found_log(*following_, stream_));
-  spdlog::info("cluster {} is founded", settings_.name);
-  return {};
-}
-
 /// Finds the latest `begin` that the store has the commits of, once: it comes before what the
 /// reader reads.
 Status ClusterNode::find_active() {
-  if (is_active_found_) return {};
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_active_found_ || !is_joined_) return {};
+  }
   const auto found = TRY(find_log_begin(*following_, stream_, key_, position_));
   is_active_found_ = true;
   if (!found) return {};

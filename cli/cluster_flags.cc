@@ -77,6 +77,17 @@ void add_cluster_flags(Verb& serve, ClusterFlags& to) {
                            "(MILLRACE_MAX_CLOCK_OFFSET; default: {})",
                            duration_text(otherwise.max_clock_offset)),
                "DURATION");
+  serve.option("--snapshot-after", to.snapshot_after,
+               fmt::format("A snapshot is due when the log has grown by as much as the store, and "
+                           "at least by this much (MILLRACE_SNAPSHOT_AFTER; default: {})",
+                           bytes_text(otherwise.snapshot_after)),
+               "BYTES");
+  serve.option("--broker-sync-interval", to.broker_sync_interval,
+               fmt::format("The sync_interval of the NATS servers: the log is trimmed behind "
+                           "snapshots that are twice as old (MILLRACE_BROKER_SYNC_INTERVAL; "
+                           "default: {})",
+                           duration_text(otherwise.broker_sync_interval)),
+               "DURATION");
 }
 
 Fallible<ClusterOptions> read_cluster_options(const Shell& shell, const ClusterFlags& given,
@@ -87,11 +98,16 @@ Fallible<ClusterOptions> read_cluster_options(const Shell& shell, const ClusterF
   const std::string url = shell.setting(given.advertise, {"MILLRACE_ADVERTISE"});
   const std::string takeover = shell.setting(given.takeover_after, {"MILLRACE_TAKEOVER_AFTER"});
   const std::string offset = shell.setting(given.max_clock_offset, {"MILLRACE_MAX_CLOCK_OFFSET"});
+  const std::string snapshot = shell.setting(given.snapshot_after, {"MILLRACE_SNAPSHOT_AFTER"});
+  const std::string sync =
+      shell.setting(given.broker_sync_interval, {"MILLRACE_BROKER_SYNC_INTERVAL"});
   if (options.name.empty()) {
     const std::pair<const char*, bool> others[] = {{"--found", given.founds},
                                                    {"--advertise", !url.empty()},
                                                    {"--takeover-after", !takeover.empty()},
-                                                   {"--max-clock-offset", !offset.empty()}};
+                                                   {"--max-clock-offset", !offset.empty()},
+                                                   {"--snapshot-after", !snapshot.empty()},
+                                                   {"--broker-sync-interval", !sync.empty()}};
     for (const auto& [flag, is_given] : others) {
       if (!is_given) continue;
       return wrong_usage(fmt::format(
@@ -117,6 +133,9 @@ Fallible<ClusterOptions> read_cluster_options(const Shell& shell, const ClusterF
                                    duration_text(kLeastTakeover), duration_text(kMostTakeover)));
   }
   if (!offset.empty()) options.max_clock_offset = TRY(read_duration("max-clock-offset", offset));
+  if (!snapshot.empty()) options.snapshot_after = TRY(read_number("snapshot-after", snapshot));
+  if (!sync.empty())
+    options.broker_sync_interval = TRY(read_duration("broker-sync-interval", sync));
   return options;
 }
 

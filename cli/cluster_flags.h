@@ -18,6 +18,8 @@ struct ClusterFlags {
   std::string advertise;
   std::string takeover_after;
   std::string max_clock_offset;
+  std::string snapshot_after;
+  std::string broker_sync_interval;
 };
 
 void add_cluster_flags(Verb& serve, ClusterFlags& to);

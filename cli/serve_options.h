@@ -39,6 +39,8 @@ struct ClusterOptions {
   std::string url;                   ///< at which the other nodes reach this one; without a path
   Duration takeover_after{2'000};    ///< NodeRole::Settings::takeover_after
   Duration max_clock_offset{1'000};  ///< NodeRole::Settings::max_clock_offset
+  uint64_t snapshot_after = uint64_t{1} << 30;  ///< bytes; `least` of is_snapshot_due()
+  Duration broker_sync_interval{120'000};       ///< the `sync_interval` of the NATS servers
 };
 
 struct ServeOptions {

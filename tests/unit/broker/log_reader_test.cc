@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "broker/snapshot_stream.h"
 #include "broker/stored_message.h"
 #include "tests/support/file_bytes.h"
 #include "tests/support/process.h"
@@ -390,6 +391,17 @@ TEST(LogPermissions, AreSufficientForANode) {
   ASSERT_TRUE(log.append("b"));
   ASSERT_TRUE(sink.wait_for_end(3));
   EXPECT_THAT(write_sets_of(sink.all()), ElementsAre("a", "b"));
+
+  const StreamSettings snapshots = snapshot_stream("shop");
+  ASSERT_TRUE(ensure_stream(connection, snapshots));
+  SnapshotWriter writer(connection, snapshots, kTestLogKey, std::string(32, '1'));
+  ASSERT_TRUE(writer.add("rows"));
+  ASSERT_TRUE(writer.finish({.from = stored, .to = stored, .node = std::string(32, '0')}));
+  const auto found = find_snapshots(connection, snapshots, kTestLogKey);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->size(), 1u);
+  ASSERT_TRUE(drop_snapshots_before(connection, snapshots, 2));
+  ASSERT_TRUE(trim_log(connection, stream, founded->created, stored.sequence));
   EXPECT_EQ(connection.last_complaint(), "");
 }
 

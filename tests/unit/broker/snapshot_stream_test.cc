@@ -44,7 +44,8 @@ class SnapshotStreamTest : public NatsFixture {
   SnapshotStreamTest() {
     const Result<StreamInfo> made = ensure_stream(*connection_, stream_);
     EXPECT_TRUE(made) << made.error().message;
-    if (made) EXPECT_EQ(made->notes, std::vector<std::string>()) << "the server took all settings";
+    EXPECT_EQ(made.value_or(StreamInfo()).notes, std::vector<std::string>())
+        << "the server took all settings";
   }
 
   std::unique_ptr<SnapshotWriter> writer(uint8_t number, std::string key = kTestLogKey) {

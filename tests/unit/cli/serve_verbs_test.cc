@@ -204,10 +204,13 @@ TEST_F(ServeVerbs, TakesTheSettingsOfANodeFromFlagsThenEnvironmentVariables) {
   EXPECT_EQ(served_.cluster.url, "http://db1:8780");
   EXPECT_EQ(served_.cluster.takeover_after, Duration(60'000));
   EXPECT_EQ(served_.cluster.max_clock_offset, Duration(5'000));
-  EXPECT_EQ(run({"serve", "--advertise", "https://[::1]:1", "--takeover-after", "PT0.5S",
-                 "--max-clock-offset", "2s"})
-                .code,
-            0);
+  EXPECT_EQ(
+      run({"serve", "--advertise", "https://[::1]:1", "--takeover-after", "PT0.5S",
+           "--max-clock-offset", "2s", "--snapshot-after", "10MiB", "--broker-sync-interval", "1s"})
+          .code,
+      0);
+  EXPECT_EQ(served_.cluster.snapshot_after, uint64_t{10} << 20);
+  EXPECT_EQ(served_.cluster.broker_sync_interval, Duration(1'000));
   EXPECT_EQ(served_.cluster.url, "https://[::1]:1");
   EXPECT_EQ(served_.cluster.takeover_after, Duration(500));
   EXPECT_EQ(served_.cluster.max_clock_offset, Duration(2'000));
@@ -244,7 +247,9 @@ TEST_F(ServeVerbs, RefusesSettingsOfANodeThatAreNotPossible) {
   const std::vector<std::string> lone[] = {{"--found"},
                                            {"--advertise", "http://db1:8780"},
                                            {"--takeover-after", "2s"},
-                                           {"--max-clock-offset", "1s"}};
+                                           {"--max-clock-offset", "1s"},
+                                           {"--snapshot-after", "1GiB"},
+                                           {"--broker-sync-interval", "2m"}};
   for (std::vector<std::string> flag : lone) {
     const std::string name = flag.front();
     flag.insert(flag.begin(), "serve");
@@ -264,6 +269,8 @@ TEST_F(ServeVerbs, RefusesSettingsOfANodeThatAreNotPossible) {
       {"--takeover-after", "61s"},
       {"--takeover-after", "soon"},
       {"--max-clock-offset", "0s"},
+      {"--snapshot-after", "0"},
+      {"--broker-sync-interval", "often"},
       {"--listen", "127.0.0.1:0"},
   };
   for (const auto& [flag, value] : wrong) {

@@ -1,0 +1,163 @@
+#include "app/cluster_join.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "broker/log/log_message.h"
+#include "broker/log_stream.h"
+#include "broker/stored_message.h"
+#include "orchestrator/backup/snapshot_loader.h"
+#include "orchestrator/store/disk/log_row.h"
+#include "orchestrator/store/log_follower.h"
+#include "orchestrator/store/rows/meta_rows.h"
+
+namespace millrace {
+namespace {
+
+/// How many foreign messages at the begin of a log are passed over.
+constexpr uint64_t kMostForeign = 64;
+
+/// How often a wait asks whether the process ends.
+constexpr Duration kAskEach{200};
+
+std::string base_id(const LogPosition& position) { return to_hex(position.chain); }
+
+/// The positions of the snapshot, as SnapshotLoader needs them.
+std::pair<LogPosition, LogPosition> positions_of(const SnapshotManifest& manifest) {
+  if (manifest.from.sequence != 0) return {manifest.from, manifest.to};
+  const LogPosition base = base_of(manifest);
+  return {base, base};
+}
+
+/// Applies commits until the store has all rows of the snapshot.
+class CatchUp final : public LogSink {
+ public:
+  explicit CatchUp(LogFollower& follower) : follower_(follower) {}
+
+  bool deliver(LogNews news) override {
+    std::vector<LogCommit> commits;
+    commits.reserve(news.commits.size());
+    for (const ReadLogCommit& commit : news.commits) {
+      commits.push_back({commit.position, commit.behind, commit.write_set});
+    }
+    const Status applied = follower_.apply(commits);
+    const std::lock_guard lock(mutex_);
+    if (!applied) result_ = applied;
+    if (applied && !follower_.is_loading()) result_ = Status();
+    changed_.notify_all();
+    return !result_ && !is_closed_;
+  }
+
+  void fail(const Error& error) override {
+    const std::lock_guard lock(mutex_);
+    result_ = tl::unexpected(error);
+    changed_.notify_all();
+  }
+
+  /// Waits for the end.
+  Status wait(const std::function<bool()>& stops) {
+    std::unique_lock lock(mutex_);
+    while (!result_) {
+      if (stops()) {
+        is_closed_ = true;
+        return millrace::fail("snapshot.stopped", "the process ends");
+      }
+      changed_.wait_for(lock, kAskEach);
+    }
+    return *result_;
+  }
+
+ private:
+  LogFollower& follower_;
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable changed_;
+  bool is_closed_ = false;
+  std::optional<Status> result_;
+};
+
+}  // namespace
+
+LogPosition base_of(const SnapshotManifest& manifest) {
+  RandomName node{};
+  RandomName id{};
+  read_hex(manifest.node, node);
+  read_hex(manifest.id, id);
+  return base_position(node, id);
+}
+
+Result<LogStart> find_log_start(Connection& connection, const StreamSettings& log,
+                                std::string_view key) {
+  const StreamInfo info = TRY(find_log(connection, log));
+  LogStart start{.first = std::max<uint64_t>(info.first_sequence, 1)};
+  const uint64_t last = std::min(info.last_sequence, kMostForeign);
+  for (uint64_t at = 1; start.first == 1 && at <= last; ++at) {
+    StoredMessage stored = TRY(fetch_stored(connection, log.name, {{"seq", at}}));
+    const Result<LogMessage> message = read_log_message(key, at, std::move(stored.message));
+    if (!message) continue;
+    if (message->kind == LogKind::kBegin) start.base = TRY(decode_log_begin(message->payload)).base;
+    return start;
+  }
+  return start;
+}
+
+bool must_load(const LogPosition& position, const LogStart& start) {
+  if (position.sequence + 1 < start.first) return true;
+  return start.base && position.sequence == 0 && base_id(position) != *start.base;
+}
+
+Result<SnapshotManifest> choose_snapshot(Connection& connection, const StreamSettings& snapshots,
+                                         std::string_view key, const LogStart& start) {
+  const auto found = TRY(find_snapshots(connection, snapshots, key));
+  const SnapshotManifest* best = nullptr;
+  for (const StoredSnapshot& one : found) {
+    const SnapshotManifest& manifest = one.manifest;
+    const bool is_base_of_log = start.first == 1 && manifest.id == start.base;
+    const bool is_followed =
+        manifest.from.sequence > 0 && manifest.from.sequence + 1 >= start.first;
+    if (!is_base_of_log && !is_followed) continue;
+    // A snapshot that ended later may have begun earlier.
+    if (best == nullptr || manifest.from.sequence > best->from.sequence) best = &manifest;
+  }
+  if (best != nullptr && best->format > kStoreFormat) {
+    return fail(
+        "store.version",
+        fmt::format("snapshot {} of the cluster has the store format {}, which this release "
+                    "({}) does not read; update millrace on this machine",
+                    best->id, best->format, MILLRACE_VERSION));
+  }
+  if (best != nullptr) return *best;
+  return fail("cluster.no_snapshot",
+              fmt::format("the log of the cluster begins at message {}, and stream {} has none of "
+                          "the snapshots that this node needs ({} are there, none of them fits); a "
+                          "node that has the data takes one when it is due: wait, or copy the data "
+                          "folder of a stopped node",
+                          start.first, snapshots.name, found.size()));
+}
+
+Status load_snapshot(Environment& store, Connection& connection, const SnapshotManifest& manifest,
+                     const LoadSettings& settings) {
+  const auto [from, to] = positions_of(manifest);
+  {
+    const auto loader = TRY(SnapshotLoader::begin(store, from, to));
+    SnapshotReader reader(connection, settings.snapshots, settings.log.key, manifest);
+    for (uint64_t loaded = 0; const auto chunk = TRY(reader.next());) {
+      if (settings.stops()) return fail("snapshot.stopped", "the process ends");
+      TRY(loader->add(*chunk));
+      settings.on_chunk(++loaded, manifest.chunks);
+    }
+    TRY(loader->finish(manifest.rows));
+  }
+  const auto follower = TRY(LogFollower::open_loading(store));
+  if (!follower->is_loading()) return {};
+  CatchUp sink(*follower);
+  const LogReader reader(connection, settings.log, from, sink);
+  return sink.wait(settings.stops);
+}
+
+}  // namespace millrace

@@ -1,0 +1,220 @@
+// How a node of a cluster joins it, before it follows the log: it founds the cluster, with its rows
+// as the base of the log if it has any; or it loads a snapshot, if the log no longer has all that
+// its store lacks. All of this is on the node thread, which tries again until it succeeds.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "app/cluster_node.h"
+#include "app/random_id.h"
+#include "base/bytes.h"
+#include "base/has_code.h"
+#include "broker/log_stream.h"
+#include "orchestrator/store/disk/log_row.h"
+#include "orchestrator/store/disk/store_files.h"
+#include "orchestrator/store/found_store.h"
+#include "orchestrator/store/rows/meta_rows.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// How long a node waits before it tries again to join.
+constexpr Duration kJoinEach{1'000};
+
+/// The beginning of the names of the folders that have the files of stores that were replaced.
+constexpr std::string_view kReplaced = "replaced-";
+
+/// Whether an error of joining does not pass unless an operator does something.
+bool ends_joining(const Error& error) {
+  return has_code(error, {"cluster.founded", "cluster.broker", "broker.replicas", "broker.stream",
+                          "store.version", "store.cluster", "store.locked"});
+}
+
+/// Removes the files of stores that were replaced before: the newest ones are kept.
+void remove_replaced(const fs::path& folder) {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (!entry.path().filename().string().starts_with(kReplaced)) continue;
+    spdlog::info("removing {}, the store that an earlier snapshot replaced", entry.path().string());
+    fs::remove_all(entry.path(), failed);
+  }
+}
+
+}  // namespace
+
+/// False: the node has ended.
+bool ClusterNode::join_cluster() {
+  note_join({"cluster.joining", "this node looks for the log of its cluster"});
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_closed_) return false;
+    }
+    const Status joined = try_to_join();
+    if (joined) break;
+    if (ends_joining(joined.error())) {
+      end({NodeEnd::What::kFailed, joined.error()});
+      return false;
+    }
+    note_join(joined.error());
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kJoinEach, [this] { return is_closed_ || is_stop_asked_; });
+    if (is_closed_) return false;
+    if (!is_stop_asked_) continue;
+    lock.unlock();
+    end({NodeEnd::What::kExit});
+    return false;
+  }
+  finish_join();
+  return true;
+}
+
+void ClusterNode::note_join(Error why) {
+  const std::lock_guard lock(mutex_);
+  if (why.code != join_.code) spdlog::info("{} [{}]", why.message, why.code);
+  join_ = std::move(why);
+}
+
+Status ClusterNode::try_to_join() {
+  if (founds_) return found();
+  const LogStart start = TRY(find_log_start(*following_, stream_, key_));
+  if (follower_ && !must_load(position_, start)) return {};
+  return load_newest(start);
+}
+
+/// Creates the log of the cluster, behind the rows of this node.
+Status ClusterNode::found() {
+  if (!follower_) TRY(take_base());
+  TRY(found_log(*following_, stream_));
+  spdlog::info("cluster {} is founded", settings_.name);
+  return {};
+}
+
+/// Publishes the rows of a store that is not of a cluster yet, and marks them as the base.
+Status ClusterNode::take_base() {
+  const SnapshotSettings settings = snapshot_settings();
+  TRY(ensure_stream(*following_, settings.snapshots));
+  SnapshotWriter writer(*following_, settings.snapshots, key_, to_hex(random_id()));
+  const auto stops = [this] {
+    const std::lock_guard lock(mutex_);
+    return is_closed_ || is_stop_asked_;
+  };
+  note_join({"cluster.joining", "this node publishes its rows as the base of the cluster"});
+  const SnapshotManifest base = TRY(take_snapshot(*store_, writer, settings.node, stops));
+  TRY(found_with(*store_, base_of(base)));
+  follower_ = TRY(LogFollower::open(*store_));
+  position_ = follower_->position();
+  spdlog::info("snapshot {} has the {} rows with which the cluster begins", base.id,
+               sum_of(base.rows));
+  return {};
+}
+
+/// Loads a snapshot in place of the present store.
+Status ClusterNode::load_newest(const LogStart& start) {
+  const SnapshotSettings settings = snapshot_settings();
+  const SnapshotManifest manifest =
+      TRY(choose_snapshot(*following_, settings.snapshots, key_, start));
+  TRY(empty_store());
+  spdlog::info("loading snapshot {} of the cluster: {} chunks", manifest.id, manifest.chunks);
+  const LoadSettings load{
+      .snapshots = settings.snapshots,
+      .log = {.stream = stream_, .key = key_, .newest_format = kStoreFormat},
+      .stops =
+          [this] {
+            const std::lock_guard lock(mutex_);
+            return is_closed_ || is_stop_asked_;
+          },
+      .on_chunk =
+          [&](uint64_t loaded, uint64_t chunks) {
+            note_join({"cluster.joining",
+                       fmt::format("this node loads snapshot {} of the cluster: chunk {} of {}",
+                                   manifest.id, loaded, chunks)});
+          }};
+  TRY(load_snapshot(*store_, *following_, manifest, load));
+  follower_ = TRY(LogFollower::open(*store_));
+  position_ = follower_->position();
+  spdlog::info("the snapshot is loaded, up to message {} of the log", position_.sequence);
+  return {};
+}
+
+/// Opens an empty store in the data folder. The files of a whole store are kept beside it.
+Status ClusterNode::empty_store() {
+  const fs::path folder = process_.settings.data;
+  const bool is_whole = follower_ != nullptr && position_ != LogPosition();
+  follower_.reset();
+  store_.reset();
+  if (is_whole) {
+    remove_replaced(folder);
+    const auto aside = set_store_aside(
+        folder, fmt::format("{}{}", kReplaced, process_.clock.now().time_since_epoch().count()));
+    if (!aside) return tl::unexpected(aside.error());
+    spdlog::warn(
+        "the log of the cluster no longer has what this store lacks: its files are in {} "
+        "now, and can be removed",
+        aside->string());
+  } else {
+    TRY(clear_store(folder));
+  }
+  store_ = TRY(open_store(process_.settings));
+  return {};
+}
+
+void ClusterNode::finish_join() {
+  start_snapshots();
+  const std::lock_guard lock(mutex_);
+  set_position();
+  is_joined_ = true;
+  if (is_stop_asked_) role_->stop_asked(std::chrono::steady_clock::now());
+}
+
+// Snapshots.
+
+SnapshotSettings ClusterNode::snapshot_settings() const {
+  return {.log = stream_,
+          .snapshots = snapshot_stream(settings_.name, process_.settings.streams),
+          .key = key_,
+          .node = node(),
+          .least_bytes = settings_.snapshot_after,
+          .rest = 2 * settings_.broker_sync_interval};
+}
+
+void ClusterNode::start_snapshots() {
+  snapshots_ = std::make_unique<ClusterSnapshots>(
+      *store_, *following_, snapshot_settings(),
+      ClusterSnapshots::Calls{
+          .state = [this] { return snapshot_state(); },
+          .trim = [this](int64_t created, uint64_t before) { trim_soon(created, before); }});
+}
+
+ClusterSnapshots::State ClusterNode::snapshot_state() const {
+  ClusterSnapshots::State state{.is_ready = ready().has_value()};
+  const std::lock_guard lock(mutex_);
+  state.is_active = role_->is_active();
+  for (const Json& one : nodes_) {
+    if (one.value("role", "") == "standby") state.standbys.push_back(one.value("node", ""));
+  }
+  return state;
+}
+
+/// Trims the log behind a beat: a node that was deposed meanwhile must not.
+void ClusterNode::trim_soon(int64_t created, uint64_t before) {
+  appender_.put([this, created, before] {
+    if (!log_ || !beat()) return;
+    const Status trimmed = trim_log(*following_, stream_, created, before);
+    if (trimmed) {
+      spdlog::info("the log of the cluster begins at message {} now", before);
+    } else {
+      spdlog::warn("the log of the cluster was not trimmed: {} [{}]", trimmed.error().message,
+                   trimmed.error().code);
+    }
+  });
+}
+
+}  // namespace millrace
