@@ -101,7 +101,9 @@ void add_replay_schemas(ApiSchemas& all) {
       {"last", whole("The sequence of the last message of the range.")},
       {"type?", text()},
       {"source?", text()},
-      {"to?", text("The only workflow or instance that may take the events.")},
+      {"to?", object({{"workflow?", text("The id of the only workflow that may take the events; "
+                                         "its number if it was deleted.")},
+                      {"instance?", instance_id("The only instance that may take the events.")}})},
       {"matched", whole("How many events of the range matched.")},
       {"sent", whole("How many events were sent.")},
       {"refused", whole("How many events would be too large with the attributes of a replay.")},

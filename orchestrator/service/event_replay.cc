@@ -1,6 +1,7 @@
 #include "orchestrator/service/event_replay.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -108,6 +109,16 @@ Result<std::string> target_text(const View& view, NamespaceNumber ns, const Repl
     return tl::unexpected(*std::move(lost));
   }
   return instance_target(*target.instance);
+}
+
+Result<Json> shown_target(const View& view, NamespaceNumber ns, std::string_view target) {
+  if (const auto instance = target_instance(target))
+    return Json{{"instance", to_string(*instance)}};
+  std::string name(target.substr(target.rfind('/') + 1));
+  TRY(each_workflow(view, ns, [&](std::string_view id, const WorkflowRecord& record) {
+    if (is_target(target, record.number)) name = id;
+  }));
+  return Json{{"workflow", std::move(name)}};
 }
 
 Result<std::optional<Error>> lost_target(const View& view, NamespaceNumber ns,

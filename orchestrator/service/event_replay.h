@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/event.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "model/instance.h"
 #include "orchestrator/service/event_desk.h"
@@ -33,6 +34,10 @@ Result<Event> replay_of(const Event& original, const std::string& id, const std:
 /// `workflow.not_found`, `instance.not_found`, `instance.ended`; `event.target` (a workflow and an
 /// instance).
 Result<std::string> target_text(const View& view, NamespaceNumber ns, const ReplayTarget& target);
+
+/// The target with that text of kTargetAttribute, as a client names it: {"workflow": id} or
+/// {"instance": id}. A workflow that was deleted has its number in place of its id.
+Result<Json> shown_target(const View& view, NamespaceNumber ns, std::string_view target);
 
 /// Why nothing can take an event with that text of kTargetAttribute any more: an error
 /// `workflow.not_found`, `instance.not_found` or `instance.ended`; nullopt: the target exists, or

@@ -79,7 +79,7 @@ bool has_type_and_source(const ReplayRecord& record, const Event& event) {
 
 }  // namespace
 
-Json replay_json(const ReplayId& id, const ReplayRecord& record,
+Json replay_json(const ReplayId& id, const ReplayRecord& record, Json target,
                  const std::optional<Error>& hindrance) {
   Json json = {{"id", to_hex(id)},
                {"state", name_of_state(record.state)},
@@ -97,7 +97,7 @@ Json replay_json(const ReplayId& id, const ReplayRecord& record,
   if (record.until) json["until"] = format_rfc3339(*record.until);
   if (!record.type.empty()) json["type"] = record.type;
   if (!record.source.empty()) json["source"] = record.source;
-  if (!record.target.empty()) json["to"] = record.target;
+  if (!target.is_null()) json["to"] = std::move(target);
   if (!record.error.code.empty()) {
     json["error"] = {{"code", record.error.code}, {"msg", record.error.message}};
   }
@@ -175,6 +175,13 @@ void EventReplays::begin(std::string_view ns, const RangeReplay& range, const Do
   });
 }
 
+Result<Json> EventReplays::shown(const View& view, const ReplayPlace& place,
+                                 const ReplayRecord& record) const {
+  Json target;
+  if (!record.target.empty()) target = TRY(shown_target(view, place.ns, record.target));
+  return replay_json(place.id, record, std::move(target), hindrance_of(place, record));
+}
+
 Result<Json> EventReplays::list(std::string_view ns) const {
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const NamespaceRecord record = TRY(namespace_record(view, ns));
@@ -187,7 +194,7 @@ Result<Json> EventReplays::list(std::string_view ns) const {
   });
   Json items = Json::array();
   for (const auto& [id, one] : found) {
-    items.push_back(replay_json(id, one, hindrance_of({.ns = record.number, .id = id}, one)));
+    items.push_back(TRY(shown(view, {.ns = record.number, .id = id}, one)));
   }
   return Json{{"items", std::move(items)}, {"next", nullptr}};
 }
@@ -199,7 +206,7 @@ Result<Json> EventReplays::get(std::string_view ns, const std::string& id) const
   const ReplayPlace place{.ns = record.number, .id = parsed};
   const auto found = TRY(read_replay(view, place));
   if (!found) return no_replay(ns, id);
-  return replay_json(parsed, *found, hindrance_of(place, *found));
+  return shown(view, place, *found);
 }
 
 void EventReplays::stop(std::string_view ns, const std::string& id, const Done& done) {

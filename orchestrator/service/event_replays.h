@@ -97,6 +97,7 @@ class EventReplays {
                Portion& portion) const;
   void note_hindrance(const ReplayPlace& place, const Result<Duration>& page);
   void forget_ended(const std::vector<Running>& replays);
+  Result<Json> shown(const View& view, const ReplayPlace& place, const ReplayRecord& record) const;
   std::optional<Error> hindrance_of(const ReplayPlace& place, const ReplayRecord& record) const;
   Status note_progress(const Running& replay, const ReplayRecord& after);
 
@@ -119,7 +120,8 @@ class EventReplays {
 /// "last","type"?,"source"?,"to"?,"matched","sent","refused","lost","position","error"?,"waits"?}.
 /// `error` says why a replay has failed; `waits` says why the latest page of a running one was not
 /// sent. Such a page is tried again each second.
-Json replay_json(const ReplayId& id, const ReplayRecord& record,
+/// `target`: see shown_target(); null: there is none.
+Json replay_json(const ReplayId& id, const ReplayRecord& record, Json target,
                  const std::optional<Error>& hindrance);
 
 }  // namespace millrace

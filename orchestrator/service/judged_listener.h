@@ -44,6 +44,7 @@ struct NearGroup {
 
 struct JudgedListener {
   bool is_start = false;
+  bool is_addressed = true;      ///< the event is not for another workflow or instance only
   bool has_ended = false;        ///< of an instance: it can take no event any more
   bool knows_all_groups = true;  ///< of kGrouped: see more_groups
   std::string workflow;

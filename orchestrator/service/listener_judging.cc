@@ -5,13 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "matchers/correlation.h"
+#include "base/excerpt.h"
 #include "model/event_target.h"
 #include "orchestrator/service/instance_walk.h"
-#include "orchestrator/service/near_groups.h"
 #include "orchestrator/service/past_waits.h"
 #include "orchestrator/store/rows/damage.h"
-#include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
 
@@ -40,7 +38,7 @@ bool skip_damaged_head(const InstanceId&, const Error&) { return true; }
 std::string common_of(const JudgedListener& one) {
   switch (one.verdict) {
     case Verdict::kPredicate:
-      return one.result.failing() > 0 ? excluded_by(one.result) : one.note;
+      return one.note.empty() ? excluded_by(one.result) : one.note;
     case Verdict::kBefore:
       return "the event came before the wait began";
     case Verdict::kUnread:
@@ -50,25 +48,9 @@ std::string common_of(const JudgedListener& one) {
   }
 }
 
-/// Adds the predicate that an event with another target does not fulfil (model/event_target.h).
-void add_target(std::string_view got, std::string own, FilterResult& result) {
-  result.predicates.push_back(
-      {.predicate = {std::string(kTargetAttribute), Predicate::Kind::kEquals, std::move(own)},
-       .got = std::string(got)});
-}
-
-/// Of an event that has left its group. A lifespan counts from when the event was applied, so its
-/// end is known about.
-std::string left_group_says(const Start& start, bool is_closed, TimePoint stamped) {
-  std::string why = "the start was changed or the group was dropped, which closed it";
-  if (!is_closed) {
-    why = "its lifespan ended";
-    if (start.lifespan) why += " about " + format_rfc3339(start.lifespan->after(stamped));
-  }
-  return "the event has left its group before the events of the other entries came: " + why;
-}
-
+/// A listener that may not take the event comes after all others.
 bool sort_nearest(const JudgedListener& a, const JudgedListener& b) {
+  if (a.is_addressed != b.is_addressed) return a.is_addressed;
   return is_nearer(a.verdict, a.result, b.verdict, b.result);
 }
 
@@ -86,6 +68,33 @@ Circumstances ListenerJudging::circumstances() const {
   return {.event = standing_.position,
           .applied = standing_.applied,
           .is_duplicate = standing_.is_duplicate};
+}
+
+/// What an event with a target (model/event_target.h) is addressed to, in words.
+Result<std::string> ListenerJudging::addressee() {
+  if (addressee_) return *addressee_;
+  const std::string target(event_.attributes.find(kTargetAttribute).value_or(""));
+  std::string words = fmt::format("`{}`, which names nothing", excerpt(target));
+  if (const auto instance = target_instance(target)) {
+    words = fmt::format("the instance {}", to_string(*instance));
+  } else {
+    TRY(each_workflow_behind(place_.view, place_.ns, "",
+                             [&](std::string_view id, const WorkflowRecord& record) {
+                               const bool is_it = is_target(target, record.number);
+                               if (is_it) words = fmt::format("the workflow `{}`", id);
+                               return !is_it;
+                             }));
+  }
+  addressee_ = words;
+  return words;
+}
+
+/// Says of a listener that may not take the event what the event is addressed to.
+Status ListenerJudging::note_target(JudgedListener& one) {
+  if (one.is_addressed || one.verdict != Verdict::kPredicate) return {};
+  one.note =
+      fmt::format("the event is not addressed to this listener, but to {}", TRY(addressee()));
+  return {};
 }
 
 /// Sorts the effects of the event by whom they concern. A later effect on a workflow replaces an
@@ -129,97 +138,6 @@ Status ListenerJudging::note_effects() {
   return {};
 }
 
-Status ListenerJudging::judge_starts() {
-  TRY(note_effects());
-  std::vector<std::pair<std::string, WorkflowRecord>> workflows;
-  TRY(each_workflow_behind(place_.view, place_.ns, "",
-                           [&](std::string_view id, const WorkflowRecord& record) {
-                             is_complete_ = workflows.size() < bounds_.workflows;
-                             if (is_complete_) workflows.emplace_back(id, record);
-                             return is_complete_;
-                           }));
-  const std::string_view type = event_.attributes.type();
-  size_t bytes = 0;
-  for (const auto& [id, record] : workflows) {
-    const Revision revision{record.number, record.latest};
-    bytes += TRY(definition_bytes(place_.view, revision));
-    if (bytes > bounds_.definition_bytes) {
-      is_complete_ = false;
-      break;
-    }
-    const auto workflow = TRY(definition_of(revision));
-    if (workflow == nullptr) continue;
-    for (const StartEvent& one : workflow->start.events) types_.insert(one.filter.type);
-    bool waits = false;
-    for (const auto& state : workflow->states) {
-      for (std::string& awaited : state->awaited_types()) {
-        waits = waits || awaited == type;
-        types_.insert(std::move(awaited));
-      }
-    }
-    if (waits) waiting_in_.push_back(record.number);
-    TRY(judge_start(id, record, *workflow));
-  }
-  return {};
-}
-
-Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& record,
-                                    const Workflow& workflow) {
-  const Start& start = workflow.start;
-  std::optional<size_t> entry;
-  JudgedListener one{.is_start = true, .workflow = std::string(id)};
-  for (size_t i = 0; i < start.events.size(); ++i) {
-    const EventFilter& filter = start.events[i].filter;
-    if (filter.type != event_.attributes.type()) continue;
-    ++looked_;
-    FilterResult result = judge(filter, event_, patterns_);
-    if (entry && result.failing() >= one.result.failing()) continue;
-    entry = i;
-    one.result = std::move(result);
-  }
-  if (!entry) return {};
-  const auto target = event_.attributes.find(kTargetAttribute);
-  if (target && !is_target(*target, record.number)) {
-    add_target(*target, workflow_target(record.number), one.result);
-  }
-  Circumstances about = circumstances();
-  about.is_start = true;
-  const auto definition = TRY(read_definition(place_.view, {record.number, record.latest}));
-  if (definition) one.since = definition->created_at;
-  about.is_newer = definition && definition->created_at > standing_.stamped;
-  if (const auto known = on_workflows_.find(record.number); known != on_workflows_.end()) {
-    about.effect = known->second.verdict;
-    one.instance = known->second.instance;
-  }
-  if (start.kind == Start::Kind::kEventsAnd && one.result.failing() == 0) {
-    TRY(describe_group(record, start, *entry, one, about));
-  }
-  if (workflow.singular && (!standing_.position || about.effect == Verdict::kSkipped)) {
-    const auto live = TRY(oldest_live(record.number));
-    about.is_skipped = live.has_value();
-    // An event that was skipped may have met an instance that has ended since.
-    if (live && (!standing_.position || live->started_at <= standing_.stamped)) {
-      one.instance = live->id;
-    }
-  }
-  if (standing_.is_dead && !about.effect && one.result.failing() == 0) {
-    about.effect = Verdict::kDead;
-  }
-  one.verdict = decide_verdict(one.result, about);
-  if (one.verdict == Verdict::kLifespan) {
-    const bool is_closed = on_workflows_.at(record.number).is_closed;
-    one.note = left_group_says(start, is_closed, standing_.stamped);
-  }
-  if (one.verdict != Verdict::kGrouped) {
-    one.waits_for.clear();
-  } else if (++grouped_ <= bounds_.grouped) {
-    TRY(add_near_groups(place_.view, record, start, event_.attributes, one));
-  }
-  if (one.verdict != Verdict::kStarted && one.verdict != Verdict::kSkipped) one.instance.reset();
-  judged_.push_back(std::move(one));
-  return {};
-}
-
 /// The oldest live instance of the workflow; nullopt: there is none, or its head is damaged.
 Result<std::optional<Instance>> ListenerJudging::oldest_live(WorkflowNumber workflow) const {
   const InstanceSelection live{.ns = place_.ns,
@@ -235,35 +153,6 @@ Result<std::optional<Instance>> ListenerJudging::oldest_live(WorkflowNumber work
                     },
                     skip_damaged_head, {.heads = 1}));
   return oldest;
-}
-
-/// Describes the group of the event: for which entries it waits, as if the event were in it.
-Status ListenerJudging::describe_group(const WorkflowRecord& record, const Start& start,
-                                       size_t entry, JudgedListener& one, Circumstances& about) {
-  for (const std::string& name : start.correlate) {
-    if (!event_.attributes.find(name)) one.lacks.push_back(name);
-  }
-  const auto key = correlation_key(event_.attributes, start.correlate);
-  about.lacks_correlation = !key;
-  if (!key) return {};
-  const Fingerprint group = record.groups_from == 0
-                                ? fingerprint({*key})
-                                : fingerprint({*key, std::to_string(record.groups_from)});
-  const auto counts = read_counts(place_.view, record.number, group);
-  if (!counts && !is_damaged_row(counts.error())) return tl::unexpected(counts.error());
-  std::vector<uint32_t> waiting(start.events.size(), 0);
-  if (counts && *counts && (*counts)->size() == waiting.size()) waiting = **counts;
-  const bool is_gone = standing_.position && counts && !*counts;
-  if (!standing_.position) ++waiting[entry];
-  for (size_t i = 0; i < waiting.size(); ++i) {
-    if (waiting[i] == 0) one.waits_for.push_back(start.events[i].filter.type);
-  }
-  about.needs_others = !one.waits_for.empty();
-  if (is_gone) {
-    one.waits_for.clear();
-    one.note = "the event waited in a group, which has started an instance since";
-  }
-  return {};
 }
 
 Status ListenerJudging::judge_woken() {
@@ -367,10 +256,7 @@ Status ListenerJudging::add_waiting(const Instance& head) {
   const auto workflow = TRY(definition_of(head.revision));
   if (workflow == nullptr || head.state >= workflow->states.size()) return {};
   const State& state = *workflow->states[head.state];
-  if (!may_take(event_.event, head)) {
-    const auto target = event_.attributes.find(kTargetAttribute);
-    add_target(target.value_or(""), instance_target(head.id), one.result);
-  }
+  one.is_addressed = may_take(event_.event, head);
   seen_.insert(head.id);
   one.workflow = workflow->id;
   one.state = state.common().id;
@@ -385,8 +271,12 @@ Status ListenerJudging::add_waiting(const Instance& head) {
     about.is_duplicate = about.is_duplicate || head.consumed.has(standing_.known_as);
   about.is_paused = head.paused;
   about.needs_others = state.waits().keeps_events && head.listeners.size() > 1;
-  if (standing_.is_dead && one.result.failing() == 0) about.effect = Verdict::kDead;
+  about.is_for_others = !one.is_addressed;
+  if (standing_.is_dead && one.is_addressed && one.result.failing() == 0) {
+    about.effect = Verdict::kDead;
+  }
   one.verdict = decide_verdict(one.result, about);
+  TRY(note_target(one));
   if (one.verdict == Verdict::kFilled) {
     for (const Listener& other : head.listeners) {
       if (&other != best) one.waits_for.push_back(other.filter.type);

@@ -92,6 +92,8 @@ class ListenerJudging {
   Result<std::shared_ptr<const Workflow>> definition_of(Revision revision) const;
   Status note_effects();
   Circumstances circumstances() const;
+  Result<std::string> addressee();
+  Status note_target(JudgedListener& one);
   Status judge_start(std::string_view id, const WorkflowRecord& record, const Workflow& workflow);
   Result<std::optional<Instance>> oldest_live(WorkflowNumber workflow) const;
   Status describe_group(const WorkflowRecord& record, const Start& start, size_t entry,
@@ -116,6 +118,7 @@ class ListenerJudging {
   std::map<WorkflowNumber, OnWorkflow> on_workflows_;  ///< effects of the event
   std::vector<WorkflowNumber> waiting_in_;  ///< workflows with a state that waits for the type
   std::set<std::string> types_;
+  std::optional<std::string> addressee_;  ///< of an event with a target, when it was looked up
   size_t looked_ = 0;
   size_t looked_entering_ = 0;  ///< instances that do not listen yet
   size_t looked_heads_ = 0;

@@ -79,10 +79,10 @@ Status ListenerJudging::add_entering(const Instance& head) {
                      .sealed = head.sealed,
                      .verdict = Verdict::kUnread};
   const auto& position = standing_.position;
-  if (!may_take(event_.event, head)) {
+  one.is_addressed = may_take(event_.event, head);
+  if (!one.is_addressed) {
     one.verdict = Verdict::kPredicate;
-    one.note =
-        fmt::format("the event is for another workflow or instance (`{}`)", kTargetAttribute);
+    TRY(note_target(one));
   } else if (is_early(one, standing_)) {
     one.note = fmt::format(
         "the state `{}` looks back to {} (`lookback`), and the events since then are not read yet; "
@@ -162,6 +162,8 @@ Status ListenerJudging::add_not_listening(const Instance& instance, const Workfl
       one.result.predicates.push_back({.predicate = is_type, .got = type});
     }
   }
+  one.is_addressed = may_take(event_.event, instance);
+  TRY(note_target(one));
   judged_.push_back(std::move(one));
   return {};
 }

@@ -33,6 +33,7 @@ bool is_effect(Verdict verdict) {
 
 Verdict decide_verdict(const FilterResult& result, const Circumstances& about) {
   if (about.effect) return *about.effect;
+  if (about.is_for_others) return Verdict::kPredicate;
   if (result.is_over_limit()) return Verdict::kLimit;
   if (result.failing() > 0) return Verdict::kPredicate;
   if (!about.event) return about.is_duplicate ? Verdict::kDuplicate : doing_of(about);

@@ -45,6 +45,7 @@ struct Circumstances {
   bool is_start = false;   ///< the listener is that of a start
   bool is_newer = false;   ///< of a start: its definition was applied after the event came
   bool is_paused = false;  ///< the instance is paused
+  bool is_for_others = false;      ///< the event may go to another workflow or instance only
   bool is_duplicate = false;       ///< the source and id of the event are known from another one
   bool needs_others = false;       ///< other entries of the start or the state wait for events
   bool lacks_correlation = false;  ///< of a start: the event lacks an attribute of `correlate`

@@ -228,14 +228,23 @@ TEST_F(LocalWhyDeskTest, DoNotTakeALetterOfAnEarlierStreamForThatOfTheEvent) {
 
 TEST_F(LocalWhyDeskTest, ShowThatAReplayedEventIsForAnotherTarget) {
   const WorkflowNumber order = apply(kOrder);
-  apply(kStart);
+  const WorkflowNumber shop = apply(kStart);
   add(waiting(order, 1, "o-1"));
   add(waiting(order, 2, "o-1"));
   const Json why =
       of_test(R"(,"orderid":"o-1","millraceonly":")" + instance_target(numbered_id(2)) + "\"");
   EXPECT_THAT(verdicts(why),
               ElementsAre("instance 2 woke", "start shop predicate", "instance 1 predicate"));
-  EXPECT_EQ(why["near"][2]["predicates"][1]["attribute"], "millraceonly");
+  EXPECT_EQ(why["near"][2]["predicates"].size(), 1U) << "the target is no predicate";
+  EXPECT_EQ(why["near"][2]["says"],
+            "the event is not addressed to this listener, but to the instance " +
+                to_string(numbered_id(2)));
+  const std::string to_shop = R"(,"orderid":"x","millraceonly":")" + workflow_target(shop) + "\"";
+  const Json for_shop = of_test(to_shop, {.limit = 2});
+  EXPECT_EQ(verdicts(for_shop).at(0), "start shop started");
+  EXPECT_EQ(for_shop["near"][1]["says"],
+            "the event is not addressed to this listener, but to the workflow `shop`");
+  EXPECT_EQ(for_shop["others"][0]["what"], for_shop["near"][1]["says"]);
 }
 
 TEST_F(LocalWhyDeskTest, ShowHowAStartMissed) {

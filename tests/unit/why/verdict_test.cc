@@ -81,6 +81,11 @@ TEST(Verdict, SaysWhatHappenedAndWhy) {
        "predicate"},
       {"another value, of a test event", failing(), {.applied = at(9)}, "predicate"},
       {"the limit of a pattern", over_limit(), {.event = at(5), .applied = at(9)}, "limit"},
+      {"for another listener", holding(), {.applied = at(9), .is_for_others = true}, "predicate"},
+      {"for another listener, and the limit of a pattern",
+       over_limit(),
+       {.applied = at(9), .is_for_others = true},
+       "predicate"},
       // Time.
       {"not applied", holding(), {.event = at(10), .applied = at(9)}, "unread"},
       {"of a newer stream", holding(), {.event = at(1, 2), .applied = at(9)}, "unread"},

@@ -1,0 +1,153 @@
+// The starts of ListenerJudging: what the event does, or would do, with the start of each workflow.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "matchers/correlation.h"
+#include "model/event_target.h"
+#include "orchestrator/service/listener_judging.h"
+#include "orchestrator/service/near_groups.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/group_rows.h"
+
+namespace millrace {
+namespace {
+
+/// Of an event that has left its group. A lifespan counts from when the event was applied, so its
+/// end is known about.
+std::string left_group_says(const Start& start, bool is_closed, TimePoint stamped) {
+  std::string why = "the start was changed or the group was dropped, which closed it";
+  if (!is_closed) {
+    why = "its lifespan ended";
+    if (start.lifespan) why += " about " + format_rfc3339(start.lifespan->after(stamped));
+  }
+  return "the event has left its group before the events of the other entries came: " + why;
+}
+
+}  // namespace
+
+Status ListenerJudging::judge_starts() {
+  TRY(note_effects());
+  std::vector<std::pair<std::string, WorkflowRecord>> workflows;
+  TRY(each_workflow_behind(place_.view, place_.ns, "",
+                           [&](std::string_view id, const WorkflowRecord& record) {
+                             is_complete_ = workflows.size() < bounds_.workflows;
+                             if (is_complete_) workflows.emplace_back(id, record);
+                             return is_complete_;
+                           }));
+  const std::string_view type = event_.attributes.type();
+  size_t bytes = 0;
+  for (const auto& [id, record] : workflows) {
+    const Revision revision{record.number, record.latest};
+    bytes += TRY(definition_bytes(place_.view, revision));
+    if (bytes > bounds_.definition_bytes) {
+      is_complete_ = false;
+      break;
+    }
+    const auto workflow = TRY(definition_of(revision));
+    if (workflow == nullptr) continue;
+    for (const StartEvent& one : workflow->start.events) types_.insert(one.filter.type);
+    bool waits = false;
+    for (const auto& state : workflow->states) {
+      for (std::string& awaited : state->awaited_types()) {
+        waits = waits || awaited == type;
+        types_.insert(std::move(awaited));
+      }
+    }
+    if (waits) waiting_in_.push_back(record.number);
+    TRY(judge_start(id, record, *workflow));
+  }
+  return {};
+}
+
+Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& record,
+                                    const Workflow& workflow) {
+  const Start& start = workflow.start;
+  std::optional<size_t> entry;
+  JudgedListener one{.is_start = true, .workflow = std::string(id)};
+  for (size_t i = 0; i < start.events.size(); ++i) {
+    const EventFilter& filter = start.events[i].filter;
+    if (filter.type != event_.attributes.type()) continue;
+    ++looked_;
+    FilterResult result = judge(filter, event_, patterns_);
+    if (entry && result.failing() >= one.result.failing()) continue;
+    entry = i;
+    one.result = std::move(result);
+  }
+  if (!entry) return {};
+  const auto target = event_.attributes.find(kTargetAttribute);
+  one.is_addressed = !target || is_target(*target, record.number);
+  Circumstances about = circumstances();
+  about.is_start = true;
+  about.is_for_others = !one.is_addressed;
+  const auto definition = TRY(read_definition(place_.view, {record.number, record.latest}));
+  if (definition) one.since = definition->created_at;
+  about.is_newer = definition && definition->created_at > standing_.stamped;
+  if (const auto known = on_workflows_.find(record.number); known != on_workflows_.end()) {
+    about.effect = known->second.verdict;
+    one.instance = known->second.instance;
+  }
+  const bool fits = one.is_addressed && one.result.failing() == 0;
+  if (start.kind == Start::Kind::kEventsAnd && fits) {
+    TRY(describe_group(record, start, *entry, one, about));
+  }
+  if (workflow.singular && (!standing_.position || about.effect == Verdict::kSkipped)) {
+    const auto live = TRY(oldest_live(record.number));
+    about.is_skipped = live.has_value();
+    // An event that was skipped may have met an instance that has ended since.
+    if (live && (!standing_.position || live->started_at <= standing_.stamped)) {
+      one.instance = live->id;
+    }
+  }
+  if (standing_.is_dead && !about.effect && fits) about.effect = Verdict::kDead;
+  one.verdict = decide_verdict(one.result, about);
+  TRY(note_target(one));
+  if (one.verdict == Verdict::kLifespan) {
+    const bool is_closed = on_workflows_.at(record.number).is_closed;
+    one.note = left_group_says(start, is_closed, standing_.stamped);
+  }
+  if (one.verdict != Verdict::kGrouped) {
+    one.waits_for.clear();
+  } else if (++grouped_ <= bounds_.grouped) {
+    TRY(add_near_groups(place_.view, record, start, event_.attributes, one));
+  }
+  if (one.verdict != Verdict::kStarted && one.verdict != Verdict::kSkipped) one.instance.reset();
+  judged_.push_back(std::move(one));
+  return {};
+}
+
+/// Describes the group of the event: for which entries it waits, as if the event were in it.
+Status ListenerJudging::describe_group(const WorkflowRecord& record, const Start& start,
+                                       size_t entry, JudgedListener& one, Circumstances& about) {
+  for (const std::string& name : start.correlate) {
+    if (!event_.attributes.find(name)) one.lacks.push_back(name);
+  }
+  const auto key = correlation_key(event_.attributes, start.correlate);
+  about.lacks_correlation = !key;
+  if (!key) return {};
+  const Fingerprint group = record.groups_from == 0
+                                ? fingerprint({*key})
+                                : fingerprint({*key, std::to_string(record.groups_from)});
+  const auto counts = read_counts(place_.view, record.number, group);
+  if (!counts && !is_damaged_row(counts.error())) return tl::unexpected(counts.error());
+  std::vector<uint32_t> waiting(start.events.size(), 0);
+  if (counts && *counts && (*counts)->size() == waiting.size()) waiting = **counts;
+  const bool is_gone = standing_.position && counts && !*counts;
+  if (!standing_.position) ++waiting[entry];
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    if (waiting[i] == 0) one.waits_for.push_back(start.events[i].filter.type);
+  }
+  about.needs_others = !one.waits_for.empty();
+  if (is_gone) {
+    one.waits_for.clear();
+    one.note = "the event waited in a group, which has started an instance since";
+  }
+  return {};
+}
+
+}  // namespace millrace
