@@ -6,6 +6,7 @@
 
 #include "base/similar_names.h"
 #include "cloudevents/nats_binding.h"
+#include "model/event_target.h"
 #include "orchestrator/batch/commands/not_found.h"
 #include "orchestrator/memory/dedupe.h"
 #include "orchestrator/service/event_effects.h"
@@ -14,6 +15,7 @@
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/walk_back.h"
 #include "orchestrator/service/why_probes.h"
+#include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
@@ -272,6 +274,14 @@ Status LocalWhyDesk::judge_all(const Judged& judged, const Result<Asked>& asked,
   if (filter.instance) {
     const Instance expected = TRY(whole_instance(view, judged.ns, judged.number, *filter.instance));
     TRY(judging.judge_asked(expected));
+  }
+  // The only instance that may take the event, whether it listens or not.
+  const auto target = judged.event.attributes.find(kTargetAttribute);
+  const auto addressed = target ? target_instance(*target) : std::nullopt;
+  if (addressed) {
+    const auto found = read_instance(view, judged.number, *addressed);
+    if (!found && !is_damaged_row(found.error())) return tl::unexpected(found.error());
+    if (found && *found) TRY(judging.judge_asked(**found));
   }
   std::optional<size_t> of;
   if (asked) of = asked->near.of;
