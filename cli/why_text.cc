@@ -162,16 +162,6 @@ std::string replay_command(std::string_view ns, const Json& event) {
                      member_text(event, "sequence"));
 }
 
-/// The command that sends an event again that came too early, to the only listener that missed it.
-/// `to`: the option of the command; empty: the event came not too early, or is a test event, or the
-/// listener can take no event any more.
-std::string replay_line(const Json& event, const Json& one, const std::string& to,
-                        const WhyTextOptions& options) {
-  const bool has_ended = one.value("ended", false);
-  if (!one.contains("early") || !event.contains("sequence") || has_ended) return "";
-  return fmt::format("     Send it again: {} {}\n", replay_command(options.ns, event), to);
-}
-
 /// The command that sends a stored event again with the values that a listener asks for; empty: a
 /// value is not known, or something else than a value excludes the listener.
 std::string correction_line(const Json& event, const Json& one, const WhyTextOptions& options) {
@@ -315,14 +305,10 @@ std::string why_of_event_text(const Json& answer, const WhyTextOptions& options)
   text += listens ? looked_line(answer) : nothing_listens(answer, event, options);
   NearList near(options);
   for (const Json& one : member_list(answer, "near")) {
-    const bool is_start = member_text(one, "kind") == "start";
-    const std::string to = is_start ? "--to-workflow " + member_text(one, "workflow")
-                                    : "--to-instance " + member_text(one, "instance");
-    near.add(
-        one,
-        fmt::format("{}\n{}{}{}", listener_title(one), verdict_lines(one),
-                    replay_line(event, one, to, options), correction_line(event, one, options)),
-        listener_name(one));
+    near.add(one,
+             fmt::format("{}\n{}{}", listener_title(one), verdict_lines(one),
+                         correction_line(event, one, options)),
+             listener_name(one));
   }
   text += near.text();
   const Json& others = member_list(answer, "others");
@@ -380,12 +366,9 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   }
   if (!events.empty() && answer.contains("of")) text += events_line(answer, events.size());
   NearList near(options);
-  const std::string to = "--to-instance " + member_text(instance, "id");
   for (const Json& one : events) {
     near.add(
-        one,
-        event_line(one) + verdict_lines(one) + replay_line(one, one, to, options) +
-            correction_line(one, one, options),
+        one, event_line(one) + verdict_lines(one) + correction_line(one, one, options),
         fmt::format("Event #{} {} of {}, id {}", member_text(one, "sequence"),
                     member_text(one, "type"), member_text(one, "source"), member_text(one, "id")));
   }

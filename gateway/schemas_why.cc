@@ -31,6 +31,8 @@ Json verdict_members() {
       {"waitsFor?", list(text(), "The types of events that are still missing.")},
       {"early?", early},
       {"ended?", exactly(true, "The instance has ended, and can take no event.")},
+      {"stateNow?", text("The state in which the instance is now, which does not wait for the "
+                         "type: sent again, the event would not wake it.")},
       {"correlate?", map(text(), "The attributes by which the event is grouped.")},
       {"nearGroups?", list(near_group, "The nearest other groups that have missing events.")},
       {"moreGroups?", more_groups},

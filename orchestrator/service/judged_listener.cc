@@ -20,71 +20,16 @@ std::string in_list(const std::vector<std::string>& names) {
   return list;
 }
 
+std::string id_of_judged(const JudgedListener& one) {
+  return one.instance ? to_string(*one.instance) : "ID";
+}
+
 /// Names the first predicate that does not hold, and how many others do not.
 std::string predicates_say(const FilterResult& result) {
   const size_t failing = result.failing();
   if (failing == 0) return "the event does not fit what is asked for";
   const std::string others = failing == 1 ? "" : fmt::format(" (and {} more)", failing - 1);
   return fmt::format("the event does not fit what is asked for: {}{}", excluded_by(result), others);
-}
-
-/// The command that sends the event again to the listener only. An event that came before has a
-/// position.
-std::string replay_says(const JudgedListener& one, const EventStanding& event) {
-  const uint64_t sequence = event.position ? event.position->sequence : 0;
-  if (one.has_ended) {
-    return "the instance has ended, so it can take no event; `millrace instance rerun` or "
-           "`restart` "
-           "starts it again";
-  }
-  if (one.is_start) {
-    return fmt::format(
-        "send it again to this workflow only: `millrace event replay {} --to-workflow {}` (without "
-        "`--to-workflow` it is also offered to other starts and to instances)",
-        sequence, one.workflow);
-  }
-  return fmt::format(
-      "send it again to this instance only: `millrace event replay {} --to-instance {}` (without "
-      "`--to-instance` it is also offered to starts and to other instances)",
-      sequence, one.instance ? to_string(*one.instance) : "ID");
-}
-
-/// What can be done about an event that came before the wait of an instance.
-std::string early_says(const JudgedListener& one, const EventStanding& event) {
-  if (!one.window_from) {
-    return replay_says(one, event) +
-           "; `lookback` in the definition, with which a state also takes events that came before, "
-           "helps instances that begin to wait after it is applied, not this one";
-  }
-  const std::string begin = format_rfc3339(*one.window_from);
-  if (is_early(one, event)) {
-    return fmt::format(
-        "the state has looked back to {} (`lookback`) before it waited, and has not taken this "
-        "event",
-        begin);
-  }
-  return fmt::format(
-      "{}; the state looks back to {} only: a longer `lookback` in the definition helps instances "
-      "that begin to wait after it is applied, not this one",
-      replay_says(one, event), begin);
-}
-
-std::string before_says(const JudgedListener& one, const EventStanding& event) {
-  if (one.is_start) {
-    return fmt::format("the event came before the definition with this start was applied{}; {}",
-                       one.since ? " at " + format_rfc3339(*one.since) : "",
-                       replay_says(one, event));
-  }
-  std::string began;
-  if (one.listens_from && event.position && one.listens_from->stream == event.position->stream) {
-    began = fmt::format(": the instance waits for events after #{}, and this one is #{}",
-                        one.listens_from->sequence, event.position->sequence);
-  }
-  if (one.since) {
-    began += fmt::format(" (of {}; the state was entered at {})", format_rfc3339(event.stamped),
-                         format_rfc3339(*one.since));
-  }
-  return fmt::format("the event came before the wait began{}; {}", began, early_says(one, event));
 }
 
 /// A length of time in the unit that shows it best: `250 ms`, `3.3 s`, `5 min`, `3 h`, `12 d`.
@@ -101,16 +46,63 @@ bool started_after(const JudgedListener& one, const EventStanding& event) {
   return one.started && *one.started > event.stamped;
 }
 
-/// How much too early the event came; empty: that is not known.
-std::string early_in_words(const JudgedListener& one, const EventStanding& event) {
+/// The command that sends the event again to the listener only. An event that came before has a
+/// position.
+std::string replay_says(const JudgedListener& one, const EventStanding& event) {
+  return fmt::format("send it to this {} only: `millrace -n {} event replay {} --to-{}`",
+                     one.is_start ? "workflow" : "instance", event.ns,
+                     event.position ? event.position->sequence : 0,
+                     one.is_start ? fmt::format("workflow {}", one.workflow)
+                                  : fmt::format("instance {}", id_of_judged(one)));
+}
+
+/// What can be done about an event that came before the wait of an instance.
+std::string early_says(const JudgedListener& one, const EventStanding& event) {
+  if (one.has_ended) {
+    return fmt::format(
+        "the instance has ended, so it can take no event; `millrace -n {} instance rerun {} --from "
+        "{}` starts it again",
+        event.ns, id_of_judged(one), one.state.empty() ? "STATE" : one.state);
+  }
+  if (!one.now_in.empty()) {
+    return fmt::format("the instance does not wait for this type now; it is {}in `{}`",
+                       one.is_paused ? "paused " : "", one.now_in);
+  }
+  if (!one.window_from) {
+    return replay_says(one, event) +
+           "; with `lookback` in the definition, instances that come to the state later also take "
+           "earlier events";
+  }
+  const std::string begin = format_rfc3339(*one.window_from);
+  if (is_early(one, event)) {
+    return fmt::format(
+        "the state has looked back to {} (`lookback`) before it waited, and has not taken this "
+        "event",
+        begin);
+  }
+  return fmt::format("{}; the state looks back to {} only (`lookback`)", replay_says(one, event),
+                     begin);
+}
+
+std::string before_says(const JudgedListener& one, const EventStanding& event) {
   const std::optional<Duration> by = early_by(one, event);
-  if (!by) return "";
-  const std::string length = length_in_words(*by);
-  if (one.is_start) return fmt::format(". It came {} before", length);
-  return fmt::format(". It came {} before the wait began; the instance {}", length,
-                     started_after(one, event)
-                         ? "started after the event"
-                         : "had started before the event, and only its wait began after it");
+  const std::string came =
+      fmt::format("the event came {}before", by ? length_in_words(*by) + " " : "");
+  if (one.is_start) {
+    return fmt::format("{} the definition with this start was applied; {}", came,
+                       replay_says(one, event));
+  }
+  std::string_view started;
+  if (by && one.started) {
+    started = started_after(one, event) ? ", and before the instance started"
+                                        : ", and after the instance started";
+  }
+  std::string places;
+  if (one.listens_from && event.position && one.listens_from->stream == event.position->stream) {
+    places = fmt::format(" (the wait takes events after #{}, and this one is #{})",
+                         one.listens_from->sequence, event.position->sequence);
+  }
+  return fmt::format("{} the wait began{}{}; {}", came, started, places, early_says(one, event));
 }
 
 std::string unread_says(const EventStanding& event) {
@@ -196,7 +188,7 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
     case Verdict::kPredicate:
       return one.note.empty() ? predicates_say(one.result) : one.note;
     case Verdict::kBefore:
-      return one.note.empty() ? before_says(one, event) + early_in_words(one, event) : one.note;
+      return one.note.empty() ? before_says(one, event) : one.note;
     case Verdict::kAfter:
       return one.note;
     case Verdict::kUnread:
@@ -268,6 +260,7 @@ Json verdict_json(const JudgedListener& one, const EventStanding& event,
     if (one.started) json["early"]["startedAfterEvent"] = started_after(one, event);
   }
   if (one.has_ended) json["ended"] = true;
+  if (!one.now_in.empty()) json["stateNow"] = one.now_in;
   for (const NearGroup& other : one.near_groups) {
     Json group{{"correlate", json_of(other.values)}, {"has", other.has}};
     if (other.hint) group["hint"] = to_string(*other.hint);

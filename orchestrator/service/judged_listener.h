@@ -24,6 +24,7 @@ struct EventStanding {
   /// nullopt: the event is a test event. An event of a stream that the store does not know has the
   /// number after that of the newest stream.
   std::optional<EventPosition> position;
+  std::string ns;             ///< the namespace of the event
   TimePoint stamped;          ///< when the broker stored the event
   EventPosition applied;      ///< the newest applied event
   std::string held_up;        ///< why events are not applied; empty: they are
@@ -52,7 +53,11 @@ struct JudgedListener {
   std::optional<InstanceId> instance;
   /// Of an instance that waits or has waited: when it started.
   std::optional<TimePoint> started;
-  std::string state;               ///< of an instance
+  std::string state;  ///< of an instance
+  /// Of a live instance that does not listen for the type, and is not about to: the state in which
+  /// it is now, while `state` is the one that waited.
+  std::string now_in;
+  bool is_paused = false;          ///< of an instance with `now_in`
   std::optional<TimePoint> since;  ///< of an instance: when it entered the state; of a start:
                                    ///< when its definition was applied
   std::optional<EventPosition> listens_from;  ///< of an instance
@@ -88,7 +93,7 @@ std::string says(const JudgedListener& one, const EventStanding& event);
 Json to_json(const PredicateResult& one, const Disclosure& disclosure);
 
 /// The members that describe the verdict: "verdict", "says", "predicates", "lookbackFrom"?,
-/// "waitsFor"?, "correlate"?, "nearGroups"?, "moreGroups"?, "early"? and "ended"?.
+/// "waitsFor"?, "correlate"?, "nearGroups"?, "moreGroups"?, "early"?, "ended"? and "stateNow"?.
 Json verdict_json(const JudgedListener& one, const EventStanding& event,
                   const Disclosure& disclosure);
 

@@ -172,6 +172,7 @@ Status ListenerJudging::add_woken(const Instance& head) {
   seen_.insert(head.id);
   JudgedListener one{.workflow = workflow->id,
                      .instance = head.id,
+                     .started = head.started_at,
                      .state = workflow->states[head.state]->common().id,
                      .since = head.state_from,
                      .listens_from = head.listen_from.event,

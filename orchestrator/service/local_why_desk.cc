@@ -172,10 +172,10 @@ Result<LocalWhyDesk::Found> LocalWhyDesk::find_event(std::string_view ns, uint64
                           sequence, ns, place));
 }
 
-Result<EventStanding> LocalWhyDesk::standing_of(const View& view, const Cursor& applied,
-                                                const Found* found) const {
+Result<EventStanding> LocalWhyDesk::standing_of(const View& view, std::string_view ns,
+                                                const Cursor& applied, const Found* found) const {
   const Cursor cursor = TRY(applied_in(view, applied));
-  EventStanding standing;
+  EventStanding standing{.ns = std::string(ns)};
   standing.applied = {TRY(find_stream(view, cursor.stream_created)), cursor.sequence};
   if (const Status reads = parts_.reads_events(); !reads) standing.held_up = reads.error().message;
   if (found == nullptr) return standing;
@@ -233,7 +233,7 @@ Result<Json> LocalWhyDesk::judge_event(std::string_view ns, const Found& found,
   EventEffects known = TRY(EventEffects::make(view, record.number, found.stream_created, applied));
   std::vector<EventEffect> effects = TRY(known.of(sequence));
   TRY(known.add_to(answer, sequence, effects));
-  EventStanding standing = TRY(standing_of(view, applied, &found));
+  EventStanding standing = TRY(standing_of(view, ns, applied, &found));
   answer["asOf"] = {{"commit", view.commit()}, {"cursor", standing.applied.sequence}};
   if (!event) return answer;
   standing.known_as = fingerprint_of(ns, event->event);
@@ -254,7 +254,7 @@ Result<Json> LocalWhyDesk::of_test_event(std::string_view ns, Event given,
   const Cursor applied = parts_.applied();  // before the snapshot, which has its effects
   const Snapshot view = TRY(snapshot());
   const NamespaceRecord record = TRY(namespace_record(view, ns));
-  EventStanding standing = TRY(standing_of(view, applied, nullptr));
+  EventStanding standing = TRY(standing_of(view, ns, applied, nullptr));
   standing.is_duplicate = asked && asked->is_known;
   Json answer{{"event", json_of_event(event.event)},
               {"asOf", {{"commit", view.commit()}, {"cursor", standing.applied.sequence}}}};
@@ -412,7 +412,7 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
     const EventEffects known =
         TRY(EventEffects::make(view, record.number, found.stream_created, applied));
     const std::vector<EventEffect> effects = TRY(known.of(found.stored.sequence));
-    EventStanding standing = TRY(standing_of(view, applied, &found));
+    EventStanding standing = TRY(standing_of(view, ns, applied, &found));
     standing.known_as = fingerprint_of(ns, event.event);
     note_effects_of_all(effects, standing);
     ListenerJudging judging({view, record.number, parts_.definitions, parts_.clock}, event,
@@ -433,7 +433,7 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
   std::stable_sort(shown.begin(), shown.end(), [](const Shown& a, const Shown& b) {
     return is_nearer(a.judged.verdict, a.judged.result, b.judged.verdict, b.judged.result);
   });
-  const EventStanding standing = TRY(standing_of(view, applied, nullptr));
+  const EventStanding standing = TRY(standing_of(view, ns, applied, nullptr));
   Json answer{{"instance", instance_json(instance, *workflow, disclosure)},
               {"asOf", {{"commit", view.commit()}, {"cursor", standing.applied.sequence}}},
               {"looked", newest.looked},

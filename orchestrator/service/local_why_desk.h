@@ -89,7 +89,7 @@ class LocalWhyDesk final : public WhyDesk {
   Result<Newest> find_newest(std::string_view ns, TimePoint since,
                              const std::vector<std::string>& types, size_t most);
   /// How the event stands to the store; nullopt: a test event.
-  Result<EventStanding> standing_of(const View& view, const Cursor& applied,
+  Result<EventStanding> standing_of(const View& view, std::string_view ns, const Cursor& applied,
                                     const Found* found) const;
   /// Judges an event of the stream.
   Result<Json> judge_event(std::string_view ns, const Found& found, const WhyFilter& filter) const;

@@ -72,6 +72,7 @@ Status ListenerJudging::add_entering(const Instance& head) {
   seen_.insert(head.id);
   JudgedListener one{.workflow = workflow->id,
                      .instance = head.id,
+                     .started = head.started_at,
                      .state = state.common().id,
                      .since = head.state_from,
                      .listens_from = head.listen_from.event,
@@ -111,10 +112,15 @@ Status ListenerJudging::add_not_listening(const Instance& instance, const Workfl
   JudgedListener one{.has_ended = has_ended(instance.status),
                      .workflow = workflow.id,
                      .instance = instance.id,
+                     .started = instance.started_at,
                      .state = workflow.states[instance.state]->common().id,
                      .since = instance.state_from,
                      .listens_from = instance.listen_from.event,
                      .sealed = instance.sealed};
+  if (!one.has_ended) {
+    one.now_in = one.state;
+    one.is_paused = instance.paused;
+  }
   const auto& position = standing_.position;
   const std::vector<PastWait> waits = TRY(past_waits(place_.view, instance, workflow, type));
   const auto at = std::find_if(waits.rbegin(), waits.rend(), [&](const PastWait& wait) {

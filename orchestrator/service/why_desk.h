@@ -39,7 +39,8 @@ class WhyDesk {
   /// "near":[{"kind":"start"|"instance","workflow","instance"?,"state"?,"since"?,"verdict","says",
   /// "predicates":[{"attribute","kind":"equals"|"pattern","asks","got","holds","hint"?,"says"?,
   /// "fits"?}],
-  /// "lookbackFrom"?,"early"?:{"seconds","startedAfterEvent"?},"ended"?,"waitsFor"?,"correlate"?,
+  /// "lookbackFrom"?,"early"?:{"seconds","startedAfterEvent"?},"ended"?,"stateNow"?,"waitsFor"?,
+  /// "correlate"?,
   /// "nearGroups"?:[{"correlate","has","hint"?}],"moreGroups"?:{"count","complete"}}],
   /// "others":[{"what","count"}], "similarTypes"?, "elsewhere"?}, the nearest listeners first. An
   /// event that became a dead letter may have "deadLetter":{"id","reason","detail"}. `looked`

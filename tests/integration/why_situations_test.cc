@@ -171,7 +171,7 @@ TEST_F(WhySituations, SayThatTheTimeWasWrong) {
   EXPECT_THAT(why(early, start_waiting("early", "orderid: jq(.order)"), "before")
                   .at("says")
                   .get<std::string>(),
-              HasSubstr("the event came before the wait began"));
+              HasSubstr("before the wait began"));
 
   const std::string cancelled = start_waiting("cancelled", "orderid: jq(.order)");
   EXPECT_EQ(millrace_.ask("POST", "instances/" + cancelled + "/cancel").status, 200);
@@ -187,6 +187,23 @@ TEST_F(WhySituations, SayThatTheTimeWasWrong) {
   EXPECT_THAT(
       why(send(event("woken", {{"orderid", "o-1"}})), woken, "after").at("says").get<std::string>(),
       HasSubstr(fmt::format("the event {} of \"bank.eu\" woke it", waker["id"].dump())));
+
+  millrace_.apply(R"(id: moved
+states:
+  - id: wait
+    type: consumeEvent
+    event: {type: moved, context: {orderid: jq(.order)}}
+    transition: hold
+  - {id: hold, type: delay, duration: PT1H}
+)");
+  const uint64_t sent = send(event("moved", {{"orderid", "o-1"}}));
+  const std::string moved = start_until_it_waits("moved", {{"order", "o-1"}});
+  send(event("moved", {{"orderid", "o-1"}}));
+  EXPECT_TRUE(eventually([&] { return millrace_.instance(moved)["state"] == "hold"; }));
+  const std::string says = why(sent, moved, "before").at("says");
+  EXPECT_THAT(says, HasSubstr("; the instance does not wait for this type now; it is in `hold`"));
+  EXPECT_THAT(says, Not(HasSubstr("after the instance started")));
+  EXPECT_THAT(says, Not(HasSubstr("event replay")));
 
   millrace_.apply(R"(id: late
 states:

@@ -104,9 +104,11 @@ TEST_F(Why, ShowsAnEventThatCameTooEarly) {
   send({"--attr", "orderid=o-42"});
   const std::string id = start_booking();
   EXPECT_EQ(why_json()["near"][0]["verdict"], "before");
-  EXPECT_THAT(why_text({"instance", "why", id}),
-              HasSubstr("the event came before the wait began: the instance waits for events after "
-                        "#1, and this one is #1"));
+  EXPECT_THAT(why_text({"instance", "why", id}), HasSubstr("before the wait began"));
+  EXPECT_THAT(why_text({"event", "why", "1"}),
+              HasSubstr("(the wait takes events after #1, and this one is #1); send it to this "
+                        "instance only: `millrace -n default event replay 1 --to-instance " +
+                        id + "`"));
 }
 
 TEST_F(Why, ShowsAnEventOfAnotherNamespace) {

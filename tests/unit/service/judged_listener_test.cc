@@ -34,7 +34,8 @@ TEST(JudgedListener, SaysHowLongTheEventCameBefore) {
                              .since = came + Duration(row.millis),
                              .verdict = Verdict::kBefore};
     const std::string text = says(one, event);
-    EXPECT_NE(text.find(". It came " + row.length + " before the wait began; the instance had "),
+    EXPECT_NE(text.find("the event came " + row.length +
+                        " before the wait began, and after the instance started; "),
               std::string::npos)
         << text;
     EXPECT_EQ(early_by(one, event), Duration(row.millis));
@@ -43,20 +44,39 @@ TEST(JudgedListener, SaysHowLongTheEventCameBefore) {
 
 TEST(JudgedListener, NamesNoReplayForAnInstanceThatHasEnded) {
   const TimePoint came = from_millis(1'700'000'000'000);
-  const EventStanding event{.position = EventPosition{1, 7}, .stamped = came};
+  const EventStanding event{.position = EventPosition{1, 7}, .ns = "shop", .stamped = came};
   const JudgedListener lives{.workflow = "order",
                              .instance = InstanceId{},
                              .since = came + Duration(5),
                              .verdict = Verdict::kBefore};
   JudgedListener over = lives;
   over.has_ended = true;
-  EXPECT_NE(says(lives, event).find("`millrace event replay 7 --to-instance 00000000-"),
+  EXPECT_NE(says(lives, event).find("`millrace -n shop event replay 7 --to-instance 00000000-"),
             std::string::npos)
       << says(lives, event);
   EXPECT_EQ(says(over, event).find("event replay"), std::string::npos) << says(over, event);
-  EXPECT_NE(says(over, event).find("the instance has ended"), std::string::npos);
+  EXPECT_NE(says(over, event).find("`millrace -n shop instance rerun 00000000-"),
+            std::string::npos);
   EXPECT_FALSE(verdict_json(lives, event, false).contains("ended"));
   EXPECT_EQ(verdict_json(over, event, false)["ended"], true);
+}
+
+TEST(JudgedListener, NamesNoReplayForAnInstanceThatWaitsNoMore) {
+  const TimePoint came = from_millis(1'700'000'000'000);
+  const EventStanding event{.position = EventPosition{1, 7}, .ns = "shop", .stamped = came};
+  JudgedListener one{.workflow = "order",
+                     .instance = InstanceId{},
+                     .state = "wait",
+                     .now_in = "hold",
+                     .since = came + Duration(5),
+                     .verdict = Verdict::kBefore};
+  EXPECT_EQ(says(one, event),
+            "the event came 5 ms before the wait began; the instance does not wait for this type "
+            "now; it is in `hold`")
+      << "when the instance started is not known";
+  one.is_paused = true;
+  EXPECT_NE(says(one, event).find("; it is paused in `hold`"), std::string::npos);
+  EXPECT_EQ(verdict_json(one, event, false)["stateNow"], "hold");
 }
 
 TEST(JudgedListener, SaysNothingOfATimeThatIsNotKnown) {

@@ -63,13 +63,11 @@ TEST_F(LocalWhyDeskTest, SayThatTheEventCameBeforeTheWait) {
   EXPECT_THAT(verdicts(why), ElementsAre("instance 1 before"));
   EXPECT_EQ(
       why["near"][0]["says"],
-      "the event came before the wait began: the instance waits for events after #2, and this "
-      "one is #1 (of 2023-11-14T22:13:21.000Z; the state was entered at 2023-11-14T22:13:20.000Z); "
-      "send it again to this instance only: `millrace event replay 1 --to-instance " +
+      "the event came before the wait began (the wait takes events after #2, and this one is "
+      "#1); send it to this instance only: `millrace -n default event replay 1 --to-instance " +
           to_string(numbered_id(1)) +
-          "` (without `--to-instance` it is also offered to starts and to other instances); "
-          "`lookback` in the definition, with which a state also takes events that came before, "
-          "helps instances that begin to wait after it is applied, not this one")
+          "`; with `lookback` in the definition, instances that come to the state later also "
+          "take earlier events")
       << "the times do not show that the event came earlier";
   EXPECT_FALSE(why["near"][0].contains("early"));
 }
@@ -86,8 +84,8 @@ TEST_F(LocalWhyDeskTest, SayHowLongTheEventCameBeforeTheWait) {
   const Json late = of_event(1)["near"][0];
   EXPECT_EQ(late["verdict"], "before");
   EXPECT_THAT(late["says"].get<std::string>(),
-              HasSubstr(". It came 3.3 s before the wait began; the instance started after the "
-                        "event"));
+              HasSubstr("the event came 3.3 s before the wait began, and before the instance "
+                        "started (the wait"));
   EXPECT_EQ(late["early"], Json::parse(R"({"seconds": 3.39, "startedAfterEvent": true})"));
   EXPECT_EQ(of_instance(1)["events"][0]["early"], late["early"]);
 
@@ -95,7 +93,8 @@ TEST_F(LocalWhyDeskTest, SayHowLongTheEventCameBeforeTheWait) {
   instance.execution_from = instance.runs_from = instance.started_at;
   store(instance);
   const Json waits = of_event(1)["near"][0];
-  EXPECT_THAT(waits["says"].get<std::string>(), HasSubstr("the instance had started before"));
+  EXPECT_THAT(waits["says"].get<std::string>(),
+              HasSubstr(", and after the instance started (the wait"));
   EXPECT_EQ(waits["early"]["startedAfterEvent"], false);
 }
 
@@ -108,8 +107,9 @@ TEST_F(LocalWhyDeskTest, SayThatTheDefinitionIsNewerThanTheEvent) {
   EXPECT_THAT(verdicts(why), ElementsAre("start shop before"));
   EXPECT_EQ(why["near"][0]["early"], Json::parse(R"({"seconds": 5.0})"));
   EXPECT_THAT(why["near"][0]["says"].get<std::string>(),
-              HasSubstr("; send it again to this workflow only: `millrace event replay 1 "
-                        "--to-workflow shop` (without"));
+              HasSubstr("the event came 5.0 s before the definition with this start was applied; "
+                        "send it to this workflow only: `millrace -n default event replay 1 "
+                        "--to-workflow shop`"));
 }
 
 TEST_F(LocalWhyDeskTest, SayThatTheEventIsNotAppliedYetAndWhy) {

@@ -70,8 +70,7 @@ TEST_F(LookbackWhyTest, NameTheWindowIfTheEventCameBeforeIt) {
   EXPECT_THAT(verdicts(why), ElementsAre("instance 1 before"));
   EXPECT_EQ(why["near"][0]["lookbackFrom"], window());
   EXPECT_THAT(says_of(why),
-              HasSubstr("the state looks back to " + window() +
-                        " only: a longer `lookback` in the definition helps instances that"));
+              HasSubstr("`; the state looks back to " + window() + " only (`lookback`)"));
   EXPECT_EQ(of_instance(1)["instance"]["waits"][0]["lookbackFrom"], window());
 }
 
@@ -145,7 +144,7 @@ TEST_F(LookbackWhyTest, JudgeAnInstanceThatIsEnteringAStateWithoutLookback) {
   const Json early = of_event(2);
   EXPECT_THAT(verdicts(early), ElementsAre("instance 1 before"));
   EXPECT_FALSE(early["near"][0].contains("lookbackFrom"));
-  EXPECT_THAT(says_of(early), HasSubstr("; `lookback` in the definition, with which"));
+  EXPECT_THAT(says_of(early), HasSubstr("; with `lookback` in the definition, instances"));
 }
 
 TEST_F(LookbackWhyTest, SayUntilWhenAnInstanceMayComeToAStateThatTakesTheEvent) {

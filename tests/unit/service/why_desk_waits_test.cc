@@ -13,6 +13,7 @@
 namespace millrace {
 namespace {
 
+using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -23,6 +24,51 @@ class WaitsWhyTest : public LocalWhyDeskTest {
     return answer["near"].at(0)["says"].get<std::string>();
   }
 };
+
+TEST_F(WaitsWhyTest, NameNoReplayForAWaitThatIsOver) {
+  const WorkflowNumber order = apply(kOrder);
+  Instance instance = waiting_instance(order, 1);
+  instance.started_at = clock.time + seconds(2);
+  instance.execution_from = instance.runs_from = instance.state_from = instance.started_at;
+  send(R"(,"orderid":"o-1")");
+  send(R"(,"orderid":"o-1")");
+  apply_event(2);
+  instance.state = 1;
+  instance.listen_from.event = {stream(), 2};
+  write_history(*tx, 1,
+                {.ns = ns,
+                 .instance = instance.id,
+                 .records = {{.time = clock.time + seconds(1),
+                              .kind = HistoryKind::kEntered,
+                              .state = "pay",
+                              .event = {stream(), 1}},
+                             {.time = clock.time + seconds(2),
+                              .kind = HistoryKind::kEntered,
+                              .state = "ship",
+                              .event = {stream(), 2}}}});
+  instance.last_history = 1;
+  instance.history_count = 2;
+  store(instance);
+  const Json why = of_event(1, {.instance = numbered_id(1)});
+  EXPECT_THAT(verdicts(why), ElementsAre("instance 1 before"));
+  EXPECT_EQ(says_of(why),
+            "the event came 2.0 s before the wait began, and before the instance started (the wait "
+            "takes events after #1, and this one is #1); the instance does not wait for this type "
+            "now; it is in `ship`");
+  EXPECT_EQ(why["near"][0]["stateNow"], "ship");
+  instance.paused = true;
+  instance.status = InstanceStatus::kPaused;
+  store(instance);
+  EXPECT_THAT(says_of(of_event(1, {.instance = numbered_id(1)})),
+              HasSubstr("; it is paused in `ship`"));
+  instance.paused = false;
+  store(ended(instance, InstanceStatus::kCancelled));
+  const std::string over = says_of(of_event(1, {.instance = numbered_id(1)}));
+  EXPECT_THAT(over, HasSubstr("; the instance has ended, so it can take no event; `millrace -n "
+                              "default instance rerun " +
+                              to_string(numbered_id(1)) + " --from pay` starts it again"));
+  EXPECT_THAT(over, Not(HasSubstr("event replay")));
+}
 
 TEST_F(WaitsWhyTest, JudgeTheInstanceToWhichTheEventIsAddressed) {
   const WorkflowNumber order = apply(kOrder);
