@@ -57,7 +57,7 @@ constexpr ErrorEntry kInstanceErrors[] = {
      "Divide the array among several instances."},
     {"millrace.limits.log", 0, "A log record is too large.", "Log less data."},
     {"millrace.limits.lookback", 0, "The events in the window of `lookback` cannot all be read.",
-     "Write a shorter `lookback`, or compare an attribute in `context`."},
+     "Write a shorter `lookback`, or compare an attribute for equality in `context`."},
     {"millrace.limits.transitions", 0, "The instance has reached the limit of transitions.",
      "Look for a loop without a wait in the workflow."},
     {"millrace.limits.variable", 0, "A variable is too large.",

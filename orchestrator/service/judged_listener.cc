@@ -213,6 +213,7 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
     case Verdict::kLifespan:
       return one.note;
     case Verdict::kLimit:
+      if (!one.note.empty()) return one.note;
       return "a pattern reached its limit of steps for the value, which counts as no match; make "
              "the pattern simpler";
     case Verdict::kDead:

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/similar_names.h"
+#include "model/early_events.h"
 #include "model/event_target.h"
 #include "orchestrator/service/listener_judging.h"
 #include "orchestrator/service/past_waits.h"
@@ -24,6 +25,12 @@ bool is_in_window(const PastWait& wait, const EventStanding& event) {
 
 /// Of an event that came during a wait, or in the window of its state.
 std::string during_wait_says(const PastWait& wait, const EventStanding& event) {
+  if (wait.is_cut) {
+    return fmt::format(
+        "the window of the state `{}` (`lookback`) could not be read completely, so the instance "
+        "was offered no event; the state raised {}, and the history of the instance says why",
+        wait.state, kLookbackLimit);
+  }
   if (event.position && *event.position <= wait.from) {
     return fmt::format(
         "the state `{}` looked back to {} (`lookback`) before it waited, and did not take the "
@@ -141,6 +148,7 @@ Status ListenerJudging::add_not_listening(const Instance& instance, const Workfl
     if (!at->ended_by.empty()) one.note += fmt::format(": {}", at->ended_by);
   } else if (at != waits.rend()) {
     one.verdict = standing_.is_duplicate ? Verdict::kDuplicate : Verdict::kPredicate;
+    if (at->is_cut) one.verdict = Verdict::kLimit;
     one.state = at->state;
     one.since = at->entered;
     one.window_from = at->window_from;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/excerpt.h"
+#include "model/early_events.h"
 #include "orchestrator/store/rows/history_rows.h"
 
 namespace millrace {
@@ -56,6 +57,13 @@ std::string end_of(const HistoryRecord& record, bool is_sealed) {
     default:
       return "";
   }
+}
+
+/// Whether the record says that the window of the state could not be read completely.
+bool is_beyond_lookback(const HistoryRecord& record) {
+  if (record.kind != HistoryKind::kRaised) return false;
+  const Json detail = record.detail.value();
+  return detail.is_object() && detail.value("code", "") == kLookbackLimit;
 }
 
 /// Whether the record says that the event has woken the instance.
@@ -121,6 +129,7 @@ Result<std::vector<PastWait>> past_waits(const View& view, const Instance& insta
     was_woken = record.kind == HistoryKind::kWoken;
     waits.back().ended = record.time;
     waits.back().ended_by = std::move(end);
+    waits.back().is_cut = is_beyond_lookback(record);
   }
   if (is_open) {
     waits.back().until = instance.listen_from.event;

@@ -25,6 +25,7 @@ struct PastWait {
   TimePoint entered;                     ///< when the state was entered
   EventPosition until;             ///< the newest event that was applied when the wait had ended
   std::optional<TimePoint> ended;  ///< nullopt: the wait has not ended
+  bool is_cut = false;             ///< the window could not be read: no early event was offered
   std::string ended_by;            ///< such as `the event "e-1" of "shop" woke it`, `it timed out`
 };
 

@@ -256,8 +256,10 @@ Result<EarlyEvents> RecentEvents::find_within(const LookBack& asked, const Fetch
     bool is_taken = false;
     if (settled != place) {
       if (++looked_at > limits_.looked_at) {
-        return beyond(fmt::format("more than {} of them have the type that the state waits for",
-                                  limits_.looked_at));
+        return beyond(
+            fmt::format("more than {} of them have the type that the state waits for (fewer "
+                        "count if it compares an attribute for equality)",
+                        limits_.looked_at));
       }
       const Decision decision =
           results.decide(walk.listener->filter, place, entry.attributes, budget, over_limit)

@@ -24,7 +24,8 @@ enum class Verdict : uint8_t {
   kSkipped,      ///< the workflow is singular and has a live instance
   kCorrelation,  ///< lacks an attribute of the correlation of the eventsAnd start
   kLifespan,     ///< its lifespan in a group ended, or its group was closed
-  kLimit,        ///< a pattern reached its limit, which counts as no match
+  kLimit,        ///< a pattern reached its limit, which counts as no match; or the window of a
+                 ///< `lookback` could not be read completely
   kDead,         ///< became a dead letter
 };
 

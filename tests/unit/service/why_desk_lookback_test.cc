@@ -192,6 +192,42 @@ TEST_F(LookbackWhyTest, KnowThatAPastWaitLookedBackToTheEvent) {
   EXPECT_EQ(why["near"][0]["lookbackFrom"], format_rfc3339(now + seconds(2) - minutes(10)));
 }
 
+TEST_F(LookbackWhyTest, SayThatTheWindowOfAPastWaitWasCut) {
+  const WorkflowNumber order = apply(kLooksBack);
+  send(R"(,"orderid":"o-1")");
+  send(R"(,"orderid":"o-1")");
+  apply_event(2);
+  Instance instance = ended(waiting_instance(order, 1), InstanceStatus::kFailed);
+  instance.listen_from.event = {stream(), 2};
+  const Json raised = {{"code", "millrace.limits.lookback"}, {"msg", "more than 10000"}};
+  write_history(*tx, 1,
+                {.ns = ns,
+                 .instance = instance.id,
+                 .records = {{.time = now + seconds(2),
+                              .kind = HistoryKind::kEntered,
+                              .state = "pay",
+                              .event = {stream(), 1}},
+                             {.time = now + seconds(3),
+                              .kind = HistoryKind::kRaised,
+                              .state = "pay",
+                              .detail = raised},
+                             {.time = now + seconds(3),
+                              .kind = HistoryKind::kEnded,
+                              .state = "pay",
+                              .detail = raised}}});
+  instance.last_history = 1;
+  instance.history_count = 3;
+  store(instance);
+  for (const uint64_t sequence : {1, 2}) {
+    const Json why = of_event(sequence, {.instance = numbered_id(1)});
+    EXPECT_THAT(verdicts(why), ElementsAre("instance 1 limit")) << "early, and while it was read";
+    EXPECT_EQ(says_of(why),
+              "the window of the state `pay` (`lookback`) could not be read completely, so the "
+              "instance was offered no event; the state raised millrace.limits.lookback, and the "
+              "history of the instance says why");
+  }
+}
+
 TEST_F(LookbackWhyTest, TakeTheLongestWindowOfTheEntriesOfAType) {
   const auto workflow = load_stored(R"(
 id: any
