@@ -199,6 +199,7 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
           "another id",
           is_test ? "the event would be dropped as a duplicate: " : "");
     case Verdict::kPaused:
+      if (!one.note.empty()) return one.note;
       return fmt::format(
           "the instance {} the event, and continues when it is resumed: `millrace instance resume`",
           is_test ? "would take" : "took");

@@ -88,7 +88,8 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
   const auto definition = TRY(read_definition(place_.view, {record.number, record.latest}));
   if (definition) one.since = definition->created_at;
   about.is_newer = definition && definition->created_at > standing_.stamped;
-  if (const auto known = on_workflows_.find(record.number); known != on_workflows_.end()) {
+  const auto known = on_workflows_.find(record.number);
+  if (known != on_workflows_.end()) {
     about.effect = known->second.verdict;
     one.instance = known->second.instance;
   }
@@ -107,6 +108,9 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
   if (standing_.is_dead && !about.effect && fits) about.effect = Verdict::kDead;
   one.verdict = decide_verdict(one.result, about);
   TRY(note_target(one));
+  const bool is_paused =
+      standing_.position ? known != on_workflows_.end() && known->second.is_paused : record.paused;
+  if (is_paused && one.verdict == Verdict::kStarted) note_pause(record.paused, one);
   if (one.verdict == Verdict::kLifespan) {
     const bool is_closed = on_workflows_.at(record.number).is_closed;
     one.note = left_group_says(start, is_closed, standing_.stamped);
@@ -116,9 +120,28 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
   } else if (++grouped_ <= bounds_.grouped) {
     TRY(add_near_groups(place_.view, record, start, event_.attributes, one));
   }
-  if (one.verdict != Verdict::kStarted && one.verdict != Verdict::kSkipped) one.instance.reset();
+  const bool has_instance = one.verdict == Verdict::kStarted || one.verdict == Verdict::kPaused ||
+                            one.verdict == Verdict::kSkipped;
+  if (!has_instance) one.instance.reset();
   judged_.push_back(std::move(one));
   return {};
+}
+
+/// Says of a start, or of the instance that it started, that the instance is paused.
+void ListenerJudging::note_pause(bool is_workflow_paused, JudgedListener& one) const {
+  one.verdict = Verdict::kPaused;
+  const std::string_view started =
+      standing_.position ? "the event started the instance" : "the event would start an instance";
+  one.note =
+      is_workflow_paused
+          ? fmt::format(
+                "{}, which {} paused, since the workflow is paused; it continues when the workflow "
+                "is resumed: `millrace -n {} workflow resume {}`",
+                started, standing_.position ? "is" : "starts", standing_.ns, one.workflow)
+          : fmt::format(
+                "{}, which is paused; it continues when it is resumed: `millrace -n {} instance "
+                "resume {}`",
+                started, standing_.ns, one.instance ? to_string(*one.instance) : "ID");
 }
 
 /// Describes the group of the event: for which entries it waits, as if the event were in it.

@@ -112,7 +112,8 @@ Status ListenerJudging::note_effects() {
         const auto head = read_head_anywhere(place_.view, place_.ns, effect.instance);
         if (!head && !is_damaged_row(head.error())) return tl::unexpected(head.error());
         if (head && *head) {
-          on_workflows_[(*head)->revision.workflow] = {Verdict::kStarted, effect.instance};
+          on_workflows_[(*head)->revision.workflow] = {Verdict::kStarted, effect.instance,
+                                                       (*head)->paused};
         }
         break;
       }
@@ -129,7 +130,8 @@ Status ListenerJudging::note_effects() {
         on_workflows_[effect.workflow] = {Verdict::kLifespan, std::nullopt};
         break;
       case EventEffect::Kind::kClosed:
-        on_workflows_[effect.workflow] = {Verdict::kLifespan, std::nullopt, true};
+        on_workflows_[effect.workflow] = {
+            .verdict = Verdict::kLifespan, .instance = std::nullopt, .is_closed = true};
         break;
       default:
         break;
@@ -208,10 +210,15 @@ Status ListenerJudging::judge_asked(const Instance& instance) {
   if (started != on_workflows_.end() && started->second.instance == instance.id) {
     seen_.insert(instance.id);
     const auto definition = TRY(definition_of(instance.revision));
-    judged_.push_back({.workflow = definition == nullptr ? "" : definition->id,
+    JudgedListener one{.workflow = definition == nullptr ? "" : definition->id,
                        .instance = instance.id,
                        .sealed = instance.sealed,
-                       .verdict = Verdict::kStarted});
+                       .verdict = Verdict::kStarted};
+    if (instance.paused && definition != nullptr) {
+      const auto record = TRY(read_workflow(place_.view, place_.ns, definition->id));
+      note_pause(record && record->paused, one);
+    }
+    judged_.push_back(std::move(one));
     return {};
   }
   TRY(add_waiting(instance));

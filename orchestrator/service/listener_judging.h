@@ -86,6 +86,7 @@ class ListenerJudging {
   struct OnWorkflow {
     Verdict verdict{};
     std::optional<InstanceId> instance;
+    bool is_paused = false;  ///< of kStarted: the instance is paused
     bool is_closed = false;  ///< of kLifespan: the group was closed before a lifespan ended
   };
 
@@ -94,6 +95,7 @@ class ListenerJudging {
   Circumstances circumstances() const;
   Result<std::string> addressee();
   Status note_target(JudgedListener& one);
+  void note_pause(bool is_workflow_paused, JudgedListener& one) const;
   Status judge_start(std::string_view id, const WorkflowRecord& record, const Workflow& workflow);
   Result<std::optional<Instance>> oldest_live(WorkflowNumber workflow) const;
   Status describe_group(const WorkflowRecord& record, const Start& start, size_t entry,

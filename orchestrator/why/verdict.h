@@ -20,7 +20,8 @@ enum class Verdict : uint8_t {
   kAfter,        ///< was applied after the wait had ended
   kUnread,       ///< is not applied yet, or not yet for this listener
   kDuplicate,    ///< an event with this source and id had an effect before
-  kPaused,       ///< was taken by a paused instance, which continues when it is resumed
+  kPaused,       ///< was taken by a paused instance, which continues when it is resumed; or
+                 ///< started an instance of a paused workflow
   kSkipped,      ///< the workflow is singular and has a live instance
   kCorrelation,  ///< lacks an attribute of the correlation of the eventsAnd start
   kLifespan,     ///< its lifespan in a group ended, or its group was closed

@@ -285,6 +285,16 @@ states:
   EXPECT_EQ(skipped["verdict"], "skipped");
   EXPECT_EQ(skipped.at("instance"), started.at("instance"));
 
+  millrace_.apply(R"(id: held
+start: {type: event, event: {type: hold}}
+states:
+  - {id: end, type: noop}
+)");
+  EXPECT_EQ(millrace_.ask("POST", "workflows/held/pause").status, 200);
+  const Json held = why_start(send(event("hold", Json::object())), "held");
+  EXPECT_EQ(held["verdict"], "paused") << held;
+  EXPECT_THAT(held.value("says", ""), HasSubstr("`millrace -n default workflow resume held`"));
+
   const uint64_t bad = publish("single", "not an event");
   EXPECT_TRUE(eventually([&] { return answer_about(bad).contains("deadLetter"); }));
   EXPECT_EQ(answer_about(bad)["deadLetter"]["reason"], "event.malformed_json");

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "model/event_target.h"
+#include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "tests/unit/service/why_desk_fixture.h"
 
@@ -68,6 +69,40 @@ TEST_F(WaitsWhyTest, NameNoReplayForAWaitThatIsOver) {
                               "default instance rerun " +
                               to_string(numbered_id(1)) + " --from pay` starts it again"));
   EXPECT_THAT(over, Not(HasSubstr("event replay")));
+}
+
+TEST_F(WaitsWhyTest, SayThatAnInstanceOfAPausedWorkflowStartsPaused) {
+  const WorkflowNumber shop = apply(kStart);
+  WorkflowRecord record = read_workflow(*tx, ns, "shop").value().value();
+  record.paused = true;
+  write_workflow(*tx, ns, "shop", record);
+  commit();
+  const Json tried = of_test("");
+  EXPECT_THAT(verdicts(tried), ElementsAre("start shop paused"));
+  EXPECT_EQ(
+      says_of(tried),
+      "the event would start an instance, which starts paused, since the workflow is paused; "
+      "it continues when the workflow is resumed: `millrace -n default workflow resume shop`");
+
+  send();
+  Instance instance = waiting_instance(shop, 1);
+  instance.paused = true;
+  instance.status = InstanceStatus::kPaused;
+  store(instance);
+  apply_event(1, {{.kind = EventEffect::Kind::kStarted, .instance = numbered_id(1)}});
+  const Json why = of_event(1);
+  EXPECT_THAT(verdicts(why), ElementsAre("start shop paused"));
+  EXPECT_EQ(why["near"][0]["instance"], to_string(numbered_id(1)));
+  EXPECT_THAT(says_of(why), HasSubstr("the event started the instance, which is paused, since"));
+  EXPECT_EQ(of_instance(1, 1)["events"][0]["says"], says_of(why));
+  record.paused = false;
+  write_workflow(*tx, ns, "shop", record);
+  commit();
+  EXPECT_THAT(says_of(of_event(1)), HasSubstr("`millrace -n default instance resume 0"));
+  instance.paused = false;
+  instance.status = InstanceStatus::kWaiting;
+  store(instance);
+  EXPECT_THAT(verdicts(of_event(1)), ElementsAre("start shop started"));
 }
 
 TEST_F(WaitsWhyTest, JudgeTheInstanceToWhichTheEventIsAddressed) {
