@@ -218,6 +218,7 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
       return "a pattern reached its limit of steps for the value, which counts as no match; make "
              "the pattern simpler";
     case Verdict::kDead:
+      if (!one.note.empty()) return one.note;
       return "the event became a dead letter; `millrace dlq list` shows the reason";
   }
   return "";

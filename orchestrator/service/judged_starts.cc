@@ -10,10 +10,14 @@
 
 #include "matchers/correlation.h"
 #include "model/event_target.h"
+#include "model/quota.h"
+#include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/service/listener_judging.h"
 #include "orchestrator/service/near_groups.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/group_rows.h"
+#include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/index_rows.h"
 
 namespace millrace {
 namespace {
@@ -108,6 +112,10 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
   if (standing_.is_dead && !about.effect && fits) about.effect = Verdict::kDead;
   one.verdict = decide_verdict(one.result, about);
   TRY(note_target(one));
+  if (!standing_.position && one.verdict == Verdict::kStarted) {
+    one.note = TRY(refusal_of_start());
+    if (!one.note.empty()) one.verdict = Verdict::kDead;
+  }
   const bool is_paused =
       standing_.position ? known != on_workflows_.end() && known->second.is_paused : record.paused;
   if (is_paused && one.verdict == Verdict::kStarted) note_pause(record.paused, one);
@@ -125,6 +133,34 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
   if (!has_instance) one.instance.reset();
   judged_.push_back(std::move(one));
   return {};
+}
+
+/// Why the quotas of the namespace refuse each start now; empty: they permit one, or that is not
+/// known, because the index of the store is not complete or damaged.
+Result<std::string> ListenerJudging::refusal_of_start() {
+  if (refusal_) return *refusal_;
+  refusal_.emplace();
+  const bool is_incomplete = is_index_incomplete(place_.view);
+  TRY(place_.view.status());
+  const auto record = TRY(read_namespace(place_.view, standing_.ns));
+  if (is_incomplete || !record) return *refusal_;
+  const auto settings = read_settings(record->settings);
+  const auto usage = read_usage(place_.view, place_.ns);
+  if (!usage && !is_damaged_row(usage.error())) return tl::unexpected(usage.error());
+  if (!settings || !usage) return *refusal_;
+  const QuotaLimits& limits = settings->quotas;
+  std::optional<Error> over;
+  if (usage->live >= limits.of(Quota::kInstances)) {
+    over = over_quota(Quota::kInstances, limits.of(Quota::kInstances));
+  } else if (usage->all_bytes() >= limits.of(Quota::kStoreBytes)) {
+    over = over_quota(Quota::kStoreBytes, limits.of(Quota::kStoreBytes));
+  }
+  if (over) {
+    refusal_ =
+        fmt::format("the start would be refused, and the event would become a dead letter: {}: {}",
+                    over->code, over->message);
+  }
+  return *refusal_;
 }
 
 /// Says of a start, or of the instance that it started, that the instance is paused.

@@ -95,6 +95,7 @@ class ListenerJudging {
   Circumstances circumstances() const;
   Result<std::string> addressee();
   Status note_target(JudgedListener& one);
+  Result<std::string> refusal_of_start();
   void note_pause(bool is_workflow_paused, JudgedListener& one) const;
   Status judge_start(std::string_view id, const WorkflowRecord& record, const Workflow& workflow);
   Result<std::optional<Instance>> oldest_live(WorkflowNumber workflow) const;
@@ -121,6 +122,7 @@ class ListenerJudging {
   std::vector<WorkflowNumber> waiting_in_;  ///< workflows with a state that waits for the type
   std::set<std::string> types_;
   std::optional<std::string> addressee_;  ///< of an event with a target, when it was looked up
+  std::optional<std::string> refusal_;    ///< see refusal_of_start(), when it was looked up
   size_t looked_ = 0;
   size_t looked_entering_ = 0;  ///< instances that do not listen yet
   size_t looked_heads_ = 0;

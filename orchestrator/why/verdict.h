@@ -27,7 +27,7 @@ enum class Verdict : uint8_t {
   kLifespan,     ///< its lifespan in a group ended, or its group was closed
   kLimit,        ///< a pattern reached its limit, which counts as no match; or the window of a
                  ///< `lookback` could not be read completely
-  kDead,         ///< became a dead letter
+  kDead,         ///< became a dead letter, or would become one
 };
 
 /// The name of the verdict in the API: "woke", "started", …

@@ -105,6 +105,37 @@ TEST_F(WaitsWhyTest, SayThatAnInstanceOfAPausedWorkflowStartsPaused) {
   EXPECT_THAT(verdicts(of_event(1)), ElementsAre("start shop started"));
 }
 
+TEST_F(WaitsWhyTest, SayThatAQuotaWouldRefuseTheStart) {
+  struct Row {
+    std::string quotas;
+    std::string verdict;
+    std::string says;
+  };
+  const WorkflowNumber order = apply(kOrder);
+  apply(kStart);
+  Instance instance = waiting_instance(order, 1);
+  instance.history_bytes = 100;
+  store(instance);
+  const std::string refused =
+      "the start would be refused, and the event would become a dead letter: ";
+  const Row rows[] = {
+      {R"({"instances": 2})", "start shop started", "the event would start an instance"},
+      {R"({"instances": 1})", "start shop dead",
+       refused +
+           "millrace.quota.instances: the namespace has 1 live instances, which is its quota"},
+      {R"({"storeBytes": 1})", "start shop dead", refused + "millrace.quota.storeBytes: "},
+  };
+  for (const Row& row : rows) {
+    set_settings({{"quotas", Json::parse(row.quotas)}});
+    const Json tried = of_test("");
+    EXPECT_THAT(verdicts(tried), ElementsAre(row.verdict)) << row.quotas;
+    EXPECT_THAT(says_of(tried), HasSubstr(row.says));
+  }
+  send();
+  apply_event(1);
+  EXPECT_THAT(verdicts(of_event(1)), ElementsAre("start shop unread")) << "the effects decide";
+}
+
 TEST_F(WaitsWhyTest, JudgeTheInstanceToWhichTheEventIsAddressed) {
   const WorkflowNumber order = apply(kOrder);
   store(ended(waiting_instance(order, 1), InstanceStatus::kComplete));
