@@ -53,7 +53,7 @@ Json judged_listeners(Json event) {
   return object({
       {"event", std::move(event)},
       {"asOf", as_of()},
-      {"looked", whole("How many listeners were judged.")},
+      {"looked", whole("How many listeners were judged, with those that the event woke.")},
       {"of?", whole("About how many there are; missing: the engine did not answer in time.")},
       {"complete", flag("false: a bound has ended the look.")},
       {"near", list(ref("JudgedListener"), "The nearest listeners first.")},

@@ -172,6 +172,7 @@ Status ListenerJudging::add_woken(const Instance& head) {
   const auto workflow = TRY(definition_of(head.revision));
   if (workflow == nullptr || head.state >= workflow->states.size()) return {};
   seen_.insert(head.id);
+  ++looked_woken_;
   JudgedListener one{.workflow = workflow->id,
                      .instance = head.id,
                      .started = head.started_at,

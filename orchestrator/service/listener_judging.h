@@ -68,8 +68,8 @@ class ListenerJudging {
   /// have the type; nullopt: that is not known.
   Status judge_others(const std::optional<size_t>& of);
 
-  /// How many listeners of the type were judged.
-  size_t looked() const { return looked_ + looked_entering_; }
+  /// How many listeners of the type were judged, with those that the event woke.
+  size_t looked() const { return looked_ + looked_entering_ + looked_woken_; }
   /// Whether no bound has cut the look.
   bool is_complete() const { return is_complete_; }
   /// The types of the starts of the namespace, and those that states may wait for.
@@ -125,6 +125,7 @@ class ListenerJudging {
   std::optional<std::string> refusal_;    ///< see refusal_of_start(), when it was looked up
   size_t looked_ = 0;
   size_t looked_entering_ = 0;  ///< instances that do not listen yet
+  size_t looked_woken_ = 0;     ///< instances that the event woke
   size_t looked_heads_ = 0;
   size_t grouped_ = 0;  ///< starts in one of whose groups the event waits
   bool is_complete_ = true;

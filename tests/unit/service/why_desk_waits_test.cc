@@ -136,6 +136,23 @@ TEST_F(WaitsWhyTest, SayThatAQuotaWouldRefuseTheStart) {
   EXPECT_THAT(verdicts(of_event(1)), ElementsAre("start shop unread")) << "the effects decide";
 }
 
+TEST_F(WaitsWhyTest, CountTheInstanceThatTheEventWoke) {
+  const WorkflowNumber order = apply(kOrder);
+  send(R"(,"orderid":"o-1")");
+  store(ended(waiting_instance(order, 1), InstanceStatus::kComplete));
+  apply_event(1, {{.kind = EventEffect::Kind::kWoken, .instance = numbered_id(1)}});
+  const Json only = of_event(1);
+  EXPECT_EQ(only["looked"], 1);
+  EXPECT_EQ(only["of"], 1);
+  EXPECT_FALSE(only.contains("elsewhere"));
+  add(waiting(order, 2, "o-2", 1));
+  const Json why = of_event(1);
+  EXPECT_EQ(why["near"].size(), 2U);
+  EXPECT_EQ(why["looked"], 2);
+  EXPECT_EQ(why["of"], 2);
+  EXPECT_EQ(why["complete"], true);
+}
+
 TEST_F(WaitsWhyTest, JudgeTheInstanceToWhichTheEventIsAddressed) {
   const WorkflowNumber order = apply(kOrder);
   store(ended(waiting_instance(order, 1), InstanceStatus::kComplete));
