@@ -211,6 +211,21 @@ class NearList {
   size_t misses_ = 0;
 };
 
+/// What an effect means that names no instance and no group; empty: it needs no explanation.
+std::string_view meaning_of(const std::string& effect) {
+  if (effect == "duplicate") return "an event with this source and id had an effect before";
+  if (effect == "skipped") return "the workflow is singular and had a live instance";
+  if (effect == "uncorrelated") return "the event lacks an attribute of `correlate`";
+  if (effect == "kept") {
+    return "the event is offered to instances that come to wait for its type after a step that was "
+           "not complete, and to listeners whose turn had not come; it is stored until then";
+  }
+  if (effect == "refused") return "it became a dead letter; `millrace dlq list` shows the reason";
+  if (effect == "expired") return "its lifespan in the group ended before the other events came";
+  if (effect == "closed") return "its group was closed, and the event became a dead letter";
+  return "";
+}
+
 std::string effects_line(const Json& answer) {
   if (!answer.contains("effects")) {
     const std::string_view dropped =
@@ -222,14 +237,20 @@ std::string effects_line(const Json& answer) {
   }
   if (!answer.value("applied", true)) return "Not applied yet.\n";
   std::string effects;
+  std::string meanings;
+  std::string last;
   for (const Json& one : member_list(answer, "effects")) {
     if (!effects.empty()) effects += ", ";
-    effects += member_text(one, "what");
+    const std::string what = member_text(one, "what");
+    effects += what;
+    const std::string_view meaning = what == last ? "" : meaning_of(what);
+    if (!meaning.empty()) meanings += fmt::format("  {}: {}\n", what, meaning);
+    last = what;
     for (const char* const of : {"instance", "workflow"}) {
       if (one.contains(of)) effects += " " + member_text(one, of);
     }
   }
-  return fmt::format("What came of it: {}.\n", effects.empty() ? "nothing" : effects);
+  return fmt::format("What came of it: {}.\n{}", effects.empty() ? "nothing" : effects, meanings);
 }
 
 /// A line with the command and its option for each of the first names; none without a command.

@@ -1,4 +1,5 @@
 // The verbs that say why an event had an effect or none.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cli/why_text.h"
@@ -263,11 +264,27 @@ TEST(WhyText, ShowsTheDeadLetterThatAnEventBecame) {
   EXPECT_NE(text.find("It became dead letter 7, r: d\n"), std::string::npos) << text;
 }
 
+TEST(WhyText, SaysWhatAnEffectWithoutAListenerMeans) {
+  for (const char* const what :
+       {"duplicate", "skipped", "uncorrelated", "kept", "refused", "expired", "closed"}) {
+    const Json one = {{"what", what}};
+    const std::string text = why_of_event_text({{"looked", 1}, {"effects", {one, one}}});
+    const std::string begin = fmt::format("What came of it: {0}, {0}.\n  {0}: ", what);
+    EXPECT_NE(text.find(begin), std::string::npos) << text;
+    EXPECT_EQ(text.find(fmt::format("  {}: ", what)), text.rfind(fmt::format("  {}: ", what)))
+        << "each meaning once: " << text;
+  }
+  const std::string woke = why_of_event_text(
+      Json::parse(R"({"looked": 1, "effects": [{"what": "woke", "instance": "i"}]})"));
+  EXPECT_NE(woke.find("What came of it: woke i.\nJudged"), std::string::npos) << woke;
+}
+
 TEST(WhyText, ShowsEffectsAndErrors) {
   EXPECT_EQ(why_of_event_text(Json::parse(R"({"event": {"sequence": 3}, "applied": true,
     "effects": [{"what": "refused"}, {"what": "woke", "instance": "i"}],
     "error": {"code": "c", "msg": "no JSON"}})")),
             "Event #3\nWhat came of it: refused, woke i.\n"
+            "  refused: it became a dead letter; `millrace dlq list` shows the reason\n"
             "The message is not an event: no JSON\n");
   EXPECT_EQ(
       why_of_instance_text(Json::parse(R"({"instance": {"id": "i", "workflow": "w",
