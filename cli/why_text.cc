@@ -180,6 +180,30 @@ std::string correction_line(const Json& event, const Json& one, const WhyTextOpt
                      corrections);
 }
 
+/// The command that sends an event, which waits in a group, again with the value of a group whose
+/// own value is probably the right one; empty: there is no such group, or a test event.
+std::string regrouping_line(const Json& event, const Json& one, const WhyTextOptions& options) {
+  if (!event.contains("sequence")) return "";
+  const Json own = one.value("correlate", Json::object());
+  for (const Json& group : member_list(one, "nearGroups")) {
+    if (!group.contains("hint")) continue;
+    std::string corrections;
+    bool is_known = true;
+    const Json values = group.value("correlate", Json::object());
+    for (const auto& [name, value] : values.items()) {
+      const auto mine = own.find(name);
+      if (mine != own.end() && *mine == value) continue;
+      const std::string text = member_text(values, name.c_str());
+      is_known = is_known && value == Json(text) && is_correctable(name);
+      corrections += " --attr " + shell_word(name + "=" + text);
+    }
+    if (!is_known || corrections.empty()) continue;
+    return fmt::format("     Send it again, corrected: {}{}\n", replay_command(options.ns, event),
+                       corrections);
+  }
+  return "";
+}
+
 /// Numbered items, the nearest first: the effects and the nearest misses whole, of the other misses
 /// a line each.
 class NearList {
@@ -326,10 +350,11 @@ std::string why_of_event_text(const Json& answer, const WhyTextOptions& options)
   text += listens ? looked_line(answer) : nothing_listens(answer, event, options);
   NearList near(options);
   for (const Json& one : member_list(answer, "near")) {
-    near.add(one,
-             fmt::format("{}\n{}{}", listener_title(one), verdict_lines(one),
-                         correction_line(event, one, options)),
-             listener_name(one));
+    near.add(
+        one,
+        fmt::format("{}\n{}{}", listener_title(one), verdict_lines(one),
+                    correction_line(event, one, options) + regrouping_line(event, one, options)),
+        listener_name(one));
   }
   text += near.text();
   const Json& others = member_list(answer, "others");

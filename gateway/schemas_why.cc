@@ -16,6 +16,7 @@ Json verdict_members() {
       {"correlate", map(text(), "The attributes that the events of the group share.")},
       {"has", list(text(), "The missing types of which the group has events.")},
       {"hint?", word({"case", "space", "zeros", "typo"})},
+      {"sequence?", whole("The sequence of the first of these events in the event stream.", 1)},
   });
   const Json more_groups = object({
       {"count", whole("How many others have an event of a missing type.")},

@@ -138,8 +138,14 @@ std::string more_groups_say(const JudgedListener& one) {
                      one.more_groups == 1 ? "group has" : "groups have");
 }
 
-std::string grouped_says(const JudgedListener& one, bool is_test) {
+/// Whether the event of the group is one of the present stream, so that its sequence names it.
+bool is_known_stream(const NearGroup& other, const EventStanding& event) {
+  return other.event.sequence > 0 && other.event.stream == event.applied.stream;
+}
+
+std::string grouped_says(const JudgedListener& one, const EventStanding& event) {
   if (!one.note.empty()) return one.note;
+  const bool is_test = !event.position;
   std::string text = fmt::format("the event {} in a group{}{}", is_test ? "would wait" : "waits",
                                  one.waits_for.empty() ? "" : " for ", in_list(one.waits_for));
   if (one.correlation.empty()) return text;
@@ -147,7 +153,12 @@ std::string grouped_says(const JudgedListener& one, bool is_test) {
   for (const NearGroup& other : one.near_groups) {
     text += fmt::format("; another group, with {}, has {}", values_in_words(other.values),
                         in_list(other.has));
-    if (other.hint) text += fmt::format(" ({})", sentence_of({*other.hint, ""}, ""));
+    std::string more =
+        is_known_stream(other, event) ? fmt::format("#{}", other.event.sequence) : "";
+    if (other.hint) {
+      more += (more.empty() ? "" : "; ") + sentence_of({*other.hint, ""}, "");
+    }
+    if (!more.empty()) text += fmt::format(" ({})", more);
   }
   return text + more_groups_say(one) + "; `millrace group list` lists the groups";
 }
@@ -184,7 +195,7 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
       return fmt::format("the event {} one entry of the state, which then waits for {}",
                          is_test ? "would fill" : "filled", in_list(one.waits_for));
     case Verdict::kGrouped:
-      return grouped_says(one, is_test);
+      return grouped_says(one, event);
     case Verdict::kPredicate:
       return one.note.empty() ? predicates_say(one.result) : one.note;
     case Verdict::kBefore:
@@ -267,6 +278,7 @@ Json verdict_json(const JudgedListener& one, const EventStanding& event,
   for (const NearGroup& other : one.near_groups) {
     Json group{{"correlate", json_of(other.values)}, {"has", other.has}};
     if (other.hint) group["hint"] = to_string(*other.hint);
+    if (is_known_stream(other, event)) group["sequence"] = other.event.sequence;
     json["nearGroups"].push_back(std::move(group));
   }
   if (one.more_groups > 0 || !one.knows_all_groups) {

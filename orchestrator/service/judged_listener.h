@@ -40,6 +40,7 @@ using CorrelationValues = std::vector<std::pair<std::string, std::string>>;
 struct NearGroup {
   CorrelationValues values;
   std::vector<std::string> has;    ///< of the types that the event waits for: those that it has
+  EventPosition event;             ///< the first of its events of such a type
   std::optional<Hint::Kind> hint;  ///< how the only other value probably came to differ
 };
 
@@ -68,7 +69,8 @@ struct JudgedListener {
   FilterResult result;
   std::vector<std::string> waits_for;  ///< of kFilled and kGrouped: the types that still miss
   CorrelationValues correlation;       ///< of kGrouped: by which values the event is grouped
-  std::vector<NearGroup> near_groups;  ///< of kGrouped: groups with an event of a missing type
+  /// Of kGrouped: groups with an event of a missing type; if some have a hint, only these.
+  std::vector<NearGroup> near_groups;
   /// Of kGrouped: how many others of these there are; without knows_all_groups, of those that were
   /// looked at.
   size_t more_groups = 0;

@@ -109,7 +109,12 @@ class NearGroupSearch {
     };
     std::stable_sort(found_.begin(), found_.end(),
                      [&](const Found& a, const Found& b) { return rank(a) < rank(b); });
-    const size_t shown = std::min(found_.size(), kMostNearGroups);
+    // Beside a group whose value is probably a misspelling, the others are noise.
+    const auto hinted =
+        static_cast<size_t>(std::count_if(found_.begin(), found_.end(), [](const Found& found) {
+          return found.group.hint.has_value();
+        }));
+    const size_t shown = std::min(hinted > 0 ? hinted : found_.size(), kMostNearGroups);
     for (size_t i = 0; i < shown; ++i) one.near_groups.push_back(std::move(found_[i].group));
     one.more_groups = found_.size() - shown + unread_;
     one.knows_all_groups = knows_all_;
@@ -170,6 +175,7 @@ class NearGroupSearch {
     }
     if (one.differing != 1) one.group.hint.reset();
     one.group.values = *std::move(values);
+    one.group.event = first->record.position;
     found_.push_back(std::move(one));
     return {};
   }

@@ -17,9 +17,10 @@ inline constexpr size_t kMostNearGroups = 3;
 /// Adds to the verdict on a start, in whose group the event waits for `one.waits_for`, the values
 /// by which the event is grouped, the nearest other groups, and how many more there are. First come
 /// those with the fewest other values, among these those with a hint about the other value, then
-/// those whose values are most similar. A group with a hint is found however many groups there are,
-/// except for a typo in a long value; beside them the first 1 000 groups are counted, and the first
-/// 100 of them are compared, fewer if their events are large.
+/// those whose values are most similar; if groups have a hint, only these are shown. A group with a
+/// hint is found however many groups there are, except for a typo in a long value; beside them the
+/// first 1 000 groups are counted, and the first 100 of them are compared, fewer if their events
+/// are large.
 Status add_near_groups(const View& view, const WorkflowRecord& record, const Start& start,
                        const Attributes& event, JudgedListener& one);
 

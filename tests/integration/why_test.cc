@@ -148,7 +148,9 @@ TEST_F(Why, ShowsHalfAnEventsAndStart) {
   send({"--attr", "orderid=O-42"}, "packed");
   EXPECT_THAT(why_last(), HasSubstr("Grouped: the event waits in a group for `paid` with `orderid` "
                                     "\"O-42\"; another group, with `orderid` \"o-42\", has `paid` "
-                                    "(the two differ in upper and lower case only)"));
+                                    "(#1; the two differ in upper and lower case only)"));
+  EXPECT_THAT(why_last(), HasSubstr("     Send it again, corrected: millrace -n default event "
+                                    "replay 2 --attr orderid=o-42\n"));
   send({}, "packed");
   EXPECT_THAT(why_last(), HasSubstr("Correlation: the event lacks an attribute by which the events "
                                     "of a group are found: `orderid`"));

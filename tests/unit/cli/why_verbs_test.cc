@@ -264,6 +264,38 @@ TEST(WhyText, ShowsTheDeadLetterThatAnEventBecame) {
   EXPECT_NE(text.find("It became dead letter 7, r: d\n"), std::string::npos) << text;
 }
 
+TEST(WhyText, NamesTheCommandThatMovesAnEventToTheGroupOfItsOtherHalf) {
+  struct Row {
+    std::string what;
+    std::string groups;
+    std::string options;  ///< empty: no command
+  };
+  const Row rows[] = {
+      {"a typo", R"({"correlate": {"a": "1", "b": "x y"}, "hint": "typo", "sequence": 4})",
+       "--attr 'b=x y'"},
+      {"no hint", R"({"correlate": {"a": "1", "b": "z"}})", ""},
+      {"the first with a hint", R"({"correlate": {"a": "1", "b": "z"}},
+        {"correlate": {"a": "2", "b": "y"}, "hint": "case"})",
+       "--attr a=2"},
+      {"an attribute that stays", R"({"correlate": {"a": "1", "b": "y", "id": "7"},
+        "hint": "case"})",
+       ""},
+      {"a control character", R"({"correlate": {"a": "1\u001b", "b": "y"}, "hint": "case"})", ""},
+  };
+  for (const Row& row : rows) {
+    Json why = Json::parse(R"({"event": {"sequence": 7}, "looked": 1, "near": [{"kind": "start",
+      "workflow": "w", "verdict": "grouped", "says": "it waits",
+      "correlate": {"a": "1", "b": "y"}, "nearGroups": [)" +
+                           row.groups + "]}]}");
+    const std::string text = why_of_event_text(why, {.ns = "shop"});
+    const std::string line = "     Send it again, corrected: millrace -n shop event replay 7 ";
+    EXPECT_EQ(text.ends_with(line + row.options + "\n"), !row.options.empty()) << row.what << text;
+    EXPECT_EQ(text.find(line) != std::string::npos, !row.options.empty()) << row.what << text;
+    why["event"].erase("sequence");
+    EXPECT_EQ(why_of_event_text(why).find("Send it again"), std::string::npos) << "a test event";
+  }
+}
+
 TEST(WhyText, SaysWhatAnEffectWithoutAListenerMeans) {
   for (const char* const what :
        {"duplicate", "skipped", "uncorrelated", "kept", "refused", "expired", "closed"}) {
