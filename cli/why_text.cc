@@ -277,6 +277,31 @@ std::string effects_line(const Json& answer) {
   return fmt::format("What came of it: {}.\n{}", effects.empty() ? "nothing" : effects, meanings);
 }
 
+/// What came of an event besides what it did with the instance; empty: nothing, or only what the
+/// verdict says.
+std::string other_effects_line(const Json& one, const std::string& instance) {
+  std::string others;
+  size_t shown = 0;
+  size_t passed = 0;  // effects that the line leaves out
+  for (const Json& effect : member_list(one, "effects")) {
+    const std::string what = member_text(effect, "what");
+    const std::string on = member_text(effect, "instance");
+    const bool is_on_other = !on.empty() && on != instance;
+    if (!is_on_other && what != "grouped") {
+      ++passed;
+      continue;
+    }
+    if (shown == kMostCommands) break;
+    ++shown;
+    others += fmt::format("{}{} {}", shown == 1 ? "" : ", ", what,
+                          is_on_other ? on : member_text(effect, "workflow"));
+  }
+  if (others.empty()) return "";
+  const size_t all = one.value("effectCount", size_t{0});
+  if (all > shown + passed) others += fmt::format(", and {} more", all - shown - passed);
+  return fmt::format("     What else came of it: {}.\n", others);
+}
+
 /// A line with the command and its option for each of the first names; none without a command.
 std::string command_lines(const std::string& command, const Json& names,
                           const std::function<std::string(const std::string&)>& option) {
@@ -391,7 +416,7 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
     text += fmt::format("  has got {}\n", harmless(one.get<std::string>()));
   }
   const Json& events = member_list(answer, "events");
-  if (events.empty()) {
+  if (events.empty() && !(waits.empty() && entering.empty())) {
     text += fmt::format(
         "Among the newest {} messages of the namespace is no event of these types; `millrace "
         "event list` shows the events.\n",
@@ -414,7 +439,10 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   NearList near(options);
   for (const Json& one : events) {
     near.add(
-        one, event_line(one) + verdict_lines(one) + correction_line(one, one, options),
+        one,
+        event_line(one) + verdict_lines(one) +
+            other_effects_line(one, member_text(instance, "id")) +
+            correction_line(one, one, options),
         fmt::format("Event #{} {} of {}, id {}", member_text(one, "sequence"),
                     member_text(one, "type"), member_text(one, "source"), member_text(one, "id")));
   }

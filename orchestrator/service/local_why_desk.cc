@@ -392,6 +392,8 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
     Json json;
   };
   std::vector<Shown> shown;
+  std::optional<EventEffects> known;
+  int64_t stream_created = 0;  // the stream whose effects `known` reads
   bool is_complete = newest.is_complete;
   const Duration end = parts_.clock.elapsed() + kInstanceTime;
   for (const Found& found : newest.events) {
@@ -400,6 +402,12 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
       break;
     }
     Json json = place_json(found.stored);
+    if (!known || stream_created != found.stream_created) {
+      stream_created = found.stream_created;
+      known.emplace(TRY(EventEffects::make(view, record.number, stream_created, applied)));
+    }
+    const std::vector<EventEffect> effects = TRY(known->of(found.stored.sequence));
+    TRY(known->add_to(json, found.stored.sequence, effects));
     Result<Event> decoded = decode_nats(found.stored.message);
     if (!decoded) {
       json.update({{"verdict", to_string(Verdict::kDead)},
@@ -409,9 +417,6 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
       continue;
     }
     const JudgedEvent event(*std::move(decoded));
-    const EventEffects known =
-        TRY(EventEffects::make(view, record.number, found.stream_created, applied));
-    const std::vector<EventEffect> effects = TRY(known.of(found.stored.sequence));
     EventStanding standing = TRY(standing_of(view, ns, applied, &found));
     standing.known_as = fingerprint_of(ns, event.event);
     note_effects_of_all(effects, standing);
@@ -421,7 +426,7 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
     auto nearest = judging.nearest(1);
     if (nearest.listeners.empty()) continue;
     JudgedListener& one = nearest.listeners.front();
-    const bool had_its_turn = effects.empty() && known.is_applied(found.stored.sequence);
+    const bool had_its_turn = effects.empty() && known->is_applied(found.stored.sequence);
     if (one.verdict == Verdict::kUnread && one.note.empty() && had_its_turn &&
         is_remembered(parts_.ask_index, standing.known_as)) {
       one.verdict = Verdict::kDuplicate;  // see judge_event()

@@ -296,6 +296,41 @@ TEST(WhyText, NamesTheCommandThatMovesAnEventToTheGroupOfItsOtherHalf) {
   }
 }
 
+TEST(WhyText, NamesTheNewestMessagesOnlyForAnInstanceThatWaits) {
+  const std::string waits = why_of_instance_text(
+      Json::parse(R"({"instance": {"waits": [{"type": "paid"}]}, "looked": 7, "events": []})"));
+  EXPECT_TRUE(
+      waits.ends_with("Among the newest 7 messages of the namespace is no event of these types; "
+                      "`millrace event list` shows the events.\n"))
+      << waits;
+  const std::string calls = why_of_instance_text(
+      Json::parse(R"({"instance": {"waits": []}, "looked": 0, "events": []})"));
+  EXPECT_TRUE(calls.ends_with("It waits for no event now.\n")) << calls;
+}
+
+TEST(WhyText, ShowsWhatElseCameOfAnEvent) {
+  struct Row {
+    std::string effects;
+    std::string line;
+  };
+  const Row rows[] = {
+      {R"("effects": [{"what": "woke", "instance": "i"}], "effectCount": 1)", ""},
+      {R"("effects": [{"what": "kept"}], "effectCount": 1)", ""},
+      {R"("effects": [{"what": "woke", "instance": "i"}, {"what": "started", "instance": "k"},
+        {"what": "grouped", "workflow": "w"}], "effectCount": 3)",
+       "     What else came of it: started k, grouped w.\n"},
+      {R"("effects": [{"what": "woke", "instance": "a"}, {"what": "woke", "instance": "b"},
+        {"what": "woke", "instance": "c"}, {"what": "woke", "instance": "d"}], "effectCount": 30)",
+       "     What else came of it: woke a, woke b, woke c, and 27 more.\n"},
+  };
+  for (const Row& row : rows) {
+    const std::string text = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
+      "waits": [{"type": "paid"}]}, "events": [{"sequence": 3, "verdict": "after", "says": "late", )" +
+                                                              row.effects + "}]}"));
+    EXPECT_TRUE(text.ends_with("     After: late\n" + row.line)) << text;
+  }
+}
+
 TEST(WhyText, SaysWhatAnEffectWithoutAListenerMeans) {
   for (const char* const what :
        {"duplicate", "skipped", "uncorrelated", "kept", "refused", "expired", "closed"}) {
@@ -318,15 +353,12 @@ TEST(WhyText, ShowsEffectsAndErrors) {
             "Event #3\nWhat came of it: refused, woke i.\n"
             "  refused: it became a dead letter; `millrace dlq list` shows the reason\n"
             "The message is not an event: no JSON\n");
-  EXPECT_EQ(
-      why_of_instance_text(Json::parse(R"({"instance": {"id": "i", "workflow": "w",
+  EXPECT_EQ(why_of_instance_text(Json::parse(R"({"instance": {"id": "i", "workflow": "w",
     "status": "complete", "state": "s", "since": "t", "waits": []}, "looked": 7, "events": [],
     "elsewhere": ["shop"]})")),
-      "Instance i of w: complete, state s, since t\nIt waits for no event now.\n"
-      "Among the newest 7 messages of the namespace is no event of these types; `millrace event "
-      "list` shows the events.\n"
-      "  Other namespaces got events that have these types: shop. Send them to this "
-      "namespace.\n");
+            "Instance i of w: complete, state s, since t\nIt waits for no event now.\n"
+            "  Other namespaces got events that have these types: shop. Send them to this "
+            "namespace.\n");
   EXPECT_EQ(
       why_of_instance_text(Json::parse(R"({"instance": {"id": "i", "workflow": "w",
     "status": "waiting", "state": "s", "since": "t", "waits": [{"type": "paid"}]}, "looked": 7,

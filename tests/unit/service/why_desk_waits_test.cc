@@ -153,6 +153,23 @@ TEST_F(WaitsWhyTest, CountTheInstanceThatTheEventWoke) {
   EXPECT_EQ(why["complete"], true);
 }
 
+TEST_F(WaitsWhyTest, ShowWhatElseCameOfTheEventsForAnInstance) {
+  const WorkflowNumber order = apply(kOrder);
+  const WorkflowNumber shop = apply(kStart);
+  send(R"(,"orderid":"O-1")");
+  store(waiting_instance(shop, 2));
+  apply_event(1, {{.kind = EventEffect::Kind::kStarted, .instance = numbered_id(2)},
+                  {.kind = EventEffect::Kind::kGrouped, .workflow = shop}});
+  add(waiting(order, 1, "o-1"));
+  const Json one = of_instance(1)["events"][0];
+  EXPECT_EQ(one["verdict"], "predicate");
+  EXPECT_EQ(one["applied"], true);
+  EXPECT_EQ(one["effectCount"], 2);
+  EXPECT_EQ(one["effects"][0],
+            (Json{{"what", "started"}, {"instance", to_string(numbered_id(2))}}));
+  EXPECT_EQ(one["effects"][1], (Json{{"what", "grouped"}, {"workflow", "shop"}}));
+}
+
 TEST_F(WaitsWhyTest, JudgeTheInstanceToWhichTheEventIsAddressed) {
   const WorkflowNumber order = apply(kOrder);
   store(ended(waiting_instance(order, 1), InstanceStatus::kComplete));
