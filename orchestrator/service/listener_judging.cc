@@ -216,8 +216,9 @@ Status ListenerJudging::judge_asked(const Instance& instance) {
                        .sealed = instance.sealed,
                        .verdict = Verdict::kStarted};
     if (instance.paused && definition != nullptr) {
-      const auto record = TRY(read_workflow(place_.view, place_.ns, definition->id));
-      note_pause(record && record->paused, one);
+      // Without the row, which may be damaged, the answer names the instance in place of it.
+      const auto record = read_workflow(place_.view, place_.ns, definition->id);
+      note_pause(record && *record && (*record)->paused, one);
     }
     judged_.push_back(std::move(one));
     return {};
