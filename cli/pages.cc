@@ -1,6 +1,7 @@
 #include "cli/pages.h"
 
 #include <chrono>
+#include <cstdint>
 #include <ostream>
 #include <utility>
 
@@ -23,6 +24,66 @@ std::string items_of(const std::string& path) {
   return piece;
 }
 
+/// How many pages without a result a table passes over, and for how long: of a list with
+/// conditions, the server looks at a bounded number of items for each page.
+constexpr int kMostEmptyPages = 20;
+constexpr std::chrono::seconds kEmptyPagesTime{2};
+
+struct FilledPage {
+  Reply reply;
+  uint64_t looked = 0;  ///< how many items the server looked at for this page and those before
+};
+
+/// The first page with items, or the last page that was asked for. The last parameter of `call` is
+/// the cursor, which moves with the pages.
+Fallible<FilledPage> first_filled_page(Session& session, ApiCall& call) {
+  const TimePoint began = session.console.now();
+  FilledPage page;
+  for (int asked = 1;; ++asked) {
+    page.reply = TRY(session.client.send(call));
+    Json& body = page.reply.body;
+    page.looked += body.value("looked", uint64_t{0});
+    const bool is_over = !body["items"].empty() || !body["next"].is_string();
+    const bool is_late = session.console.now() - began >= kEmptyPagesTime;
+    if (is_over || is_late || asked == kMostEmptyPages) return page;
+    call.query.back().second = body["next"].get<std::string>();
+  }
+}
+
+/// Says that nothing was found so far in a list that continues.
+void explain_unfinished(Session& session, const FilledPage& page, const std::string& items) {
+  const std::string what = items == "events" ? "messages" : items;
+  const std::string among =
+      page.looked > 0 ? fmt::format("among the {} {} that were looked at", page.looked, what)
+                      : "so far";
+  session.console.err << harmless(fmt::format("nothing was found {}; continue with --cursor {}",
+                                              among, page.reply.body["next"].get<std::string>()))
+                      << "\n";
+}
+
+/// Shows the first page that has a result, and says why there is none.
+Ended show_table(Session& session, ApiCall call, const PageOptions& options,
+                 const std::vector<Column>& columns) {
+  call.query.emplace_back("limit", options.limit);
+  call.query.emplace_back("cursor", options.cursor);
+  FilledPage page = TRY(first_filled_page(session, call));
+  Json& body = page.reply.body;
+  if (!body["items"].empty()) {
+    session.output.list(body, columns, "");
+    return ExitCode::kOk;
+  }
+  session.output.list({{"items", Json::array()}}, columns, "");
+  const std::string items = items_of(call.path);
+  if (body["next"].is_string()) {
+    explain_unfinished(session, page, items);
+  } else if (options.cursor.empty()) {
+    explain_empty_list(session, call, items);
+  } else {
+    explain_empty_rest(session, call, items);
+  }
+  return ExitCode::kOk;
+}
+
 }  // namespace
 
 void add_page(Verb& verb, PageOptions& page, std::string_view in_table) {
@@ -37,7 +98,8 @@ void add_page(Verb& verb, PageOptions& page, std::string_view in_table) {
 Ended show_pages(Session& session, ApiCall call, const PageOptions& page,
                  const std::vector<Column>& columns, const std::string& name_key) {
   const Format format = session.output.format();
-  const bool shows_all = format != Format::kTable && page.limit.empty();
+  if (format == Format::kTable) return show_table(session, std::move(call), page, columns);
+  const bool shows_all = page.limit.empty();
   // JSON and YAML are printed as one document, the other formats page by page.
   const bool is_document = format == Format::kJson || format == Format::kYaml;
   call.query.emplace_back("limit", shows_all ? kPage : page.limit);
@@ -53,11 +115,6 @@ Ended show_pages(Session& session, ApiCall call, const PageOptions& page,
     std::string next;
     if (!is_last) next = std::exchange(reply.body["next"], nullptr).get<std::string>();
     if (is_last || !is_document) session.output.list(reply.body, columns, name_key);
-    if (format == Format::kTable && reply.body["items"].empty() &&
-        !reply.body["next"].is_string()) {
-      const auto explain = page.cursor.empty() ? explain_empty_list : explain_empty_rest;
-      explain(session, call, items_of(call.path));
-    }
     if (is_last) return ExitCode::kOk;
     call.query.back().second = std::move(next);
   }

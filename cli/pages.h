@@ -25,7 +25,8 @@ struct PageOptions {
 void add_page(Verb& verb, PageOptions& page, std::string_view in_table = "50");
 
 /// Fetches the list that `call` returns, page by page, and prints it. If results are left out,
-/// prints the cursor of the next page on standard error. Explains a table without rows there.
+/// prints the cursor of the next page on standard error. A table passes over pages without a
+/// result, at most 20 and for about 2 s; a table without rows is explained on standard error.
 Ended show_pages(Session& session, ApiCall call, const PageOptions& page,
                  const std::vector<Column>& columns, const std::string& name_key);
 

@@ -199,6 +199,22 @@ TEST_F(EventDeskVerbs, SayThatThereAreNoEventsAndWhereSomeAre) {
   EXPECT_EQ(run({"-n", "empty", "event", "list", "-o", "name"}).err, "");
 }
 
+TEST_F(EventDeskVerbs, ContinueATableBehindPagesWithoutAResult) {
+  const CommandOutput found = run({"event", "list", "--id", "deep"});
+  EXPECT_EQ(found.code, 0);
+  EXPECT_NE(found.out.find("\n96  "), std::string::npos) << found.out;
+  EXPECT_EQ(found.err, "");
+  const CommandOutput none = run({"event", "list", "--id", "endless"});
+  EXPECT_EQ(none.code, 0);
+  EXPECT_EQ(none.out, "SEQUENCE  AGE  TYPE  SOURCE  ID  ATTRIBUTES  EFFECTS\n");
+  EXPECT_EQ(none.err,
+            "nothing was found among the 20000 messages that were looked at; continue with "
+            "--cursor 80\n");
+  EXPECT_EQ(run({"event", "list", "--id", "endless", "--cursor", "50"}).err,
+            "nothing was found among the 20000 messages that were looked at; continue with "
+            "--cursor 30\n");
+}
+
 TEST_F(EventDeskVerbs, ReplayARangeAndShowItsResult) {
   pauses_ = 5;
   const CommandOutput done =

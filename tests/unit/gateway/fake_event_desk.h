@@ -14,8 +14,9 @@ class FakeEventDesk : public EventDesk {
  public:
   /// Shows the events 18 and 17, one of which has started an instance. With `after`, the events
   /// after it, and none twice. Of both lists, only those before `before`. With an id, the events
-  /// with that id: of "twice", the events 16 and 15; for "lost", the broker does not answer. The
-  /// namespace "empty" has no events.
+  /// with that id: of "twice", the events 16 and 15; of "deep", one in the fourth page, behind
+  /// pages without an event; of "endless", none in any page; for "lost", the broker does not
+  /// answer. The namespace "empty" has no events.
   Result<Json> list(std::string_view ns, const EventListFilter& filter) override;
   /// Only event 18 exists.
   Result<Json> get(std::string_view ns, uint64_t sequence) override;
