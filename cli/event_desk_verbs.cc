@@ -1,5 +1,6 @@
 // The verbs of `millrace event` for stored events: list, get and tail; replay_verb.cc has replay.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -51,9 +52,14 @@ struct EventTailOptions {
 
 /// The longest text of the attributes of an event in a table, in bytes.
 constexpr size_t kAttributesWidth = 40;
-/// How many of the newest events `event tail` shows first, and how many it asks for afterwards.
-constexpr const char* kTailFirst = "10";
-constexpr const char* kTailNext = "250";
+/// How many of the newest events `event tail` shows first: if no option says how many, and at most.
+/// It looks for them in so many pages, and so long.
+constexpr uint64_t kTailFirst = 10;
+constexpr uint64_t kMostTailFirst = 1'000;
+constexpr int kMostTailPages = 20;
+constexpr std::chrono::seconds kTailFirstTime{2};
+/// How many events a page has.
+constexpr uint64_t kTailPage = 250;
 
 void add_event_filter(Verb& verb, EventFilterOptions& filter) {
   verb.option("--type", filter.type, "Only events whose type fits", "GLOB");
@@ -130,19 +136,16 @@ std::string attributes_text(const Json& event) {
   return text.empty() ? "-" : excerpt(text, kAttributesWidth);
 }
 
-std::vector<Column> event_columns(TimePoint now) {
-  return {field("SEQUENCE", "sequence"),
-          age("AGE", "time", now),
-          field("TYPE", "type"),
-          field("SOURCE", "source"),
-          field("ID", "id"),
-          Column{"ATTRIBUTES", attributes_text},
+/// `when`: the column that shows when an event was stored.
+std::vector<Column> event_columns(Column when) {
+  return {field("SEQUENCE", "sequence"),  std::move(when),   field("TYPE", "type"),
+          field("SOURCE", "source"),      field("ID", "id"), Column{"ATTRIBUTES", attributes_text},
           Column{"EFFECTS", effects_text}};
 }
 
 Ended list_events(Session& session, const EventListOptions& options) {
   return show_pages(session, TRY(list_call(session, options.filter)), options.page,
-                    event_columns(session.console.now()), "sequence");
+                    event_columns(age("AGE", "time", session.console.now())), "sequence");
 }
 
 Ended get_event(Session& session, const EventGetOptions& options) {
@@ -153,33 +156,21 @@ Ended get_event(Session& session, const EventGetOptions& options) {
   return ExitCode::kOk;
 }
 
-/// Prints an event as one line.
-void print_line(Session& session, const Json& event) {
-  std::ostream& out = session.console.out;
-  if (session.output.format() == Format::kTable) {
-    out << fmt::format("{}  {}  {}  {}  {}  {}\n", event.value("time", ""),
-                       event.value("sequence", uint64_t{0}), harmless(event.value("type", "-")),
-                       harmless(event.value("source", "-")), harmless(event.value("id", "-")),
-                       effects_text(event));
-  } else if (session.output.format() == Format::kName) {
-    out << event.value("sequence", uint64_t{0}) << "\n";
-  } else {
-    out << dump_json(event) << "\n";
-  }
-  out.flush();
-}
+struct TailRequest {
+  ApiCall list;  ///< with the filter
+  std::string type;
+  std::optional<TimePoint> until;  ///< no event is printed that is stored then or later
+  uint64_t first = 0;              ///< how many stored events are printed first, at most
+  uint64_t most = UINT64_MAX;      ///< after how many events the command ends
+};
 
 /// Prints the newest events that the server has applied, and new ones when it has applied them. A
 /// live message says how far that is; the events themselves are read from the list, which has all
 /// filters and leaves none out.
 class EventTail {
  public:
-  EventTail(Session& session, ApiCall list, std::string type, uint64_t most)
-      : session_(session),
-        lists_(session.client.another()),
-        list_(std::move(list)),
-        type_(std::move(type)),
-        most_(most) {}
+  EventTail(Session& session, TailRequest request)
+      : session_(session), lists_(session.client.another()), asked_(std::move(request)) {}
 
   Ended run() {
     while (true) {
@@ -192,14 +183,15 @@ class EventTail {
           if (!message) break;
           read(*message);
         }
+        if (!is_over()) note(look_for_end());
         return !is_over();
       };
       TRY(session_.client.stream({.path = session_.path({"stream"}),
-                                  .query = {{"topics", "events"}, {"type", type_}},
+                                  .query = {{"topics", "events"}, {"type", asked_.type}},
                                   .timeout = Duration(0)},
                                  see));
       if (failure_) return tl::unexpected(*failure_);
-      if (shown_ >= most_) return ExitCode::kOk;
+      if (shown_ >= asked_.most || has_all_until_) return ExitCode::kOk;
       if (is_deleted_) {
         return give_up(ExitCode::kNotFound, "namespace.not_found",
                        fmt::format("namespace \"{}\" was deleted", session_.ns));
@@ -212,7 +204,9 @@ class EventTail {
   }
 
  private:
-  bool is_over() const { return failure_ || is_deleted_ || shown_ >= most_; }
+  bool is_over() const {
+    return failure_ || is_deleted_ || has_all_until_ || shown_ >= asked_.most;
+  }
 
   void read(const EventReader::Message& message) {
     const Result<Json> data = parse_own_json(message.data);
@@ -235,9 +229,45 @@ class EventTail {
   Fallible<void> begin(uint64_t applied) {
     if (last_) return print_until(applied);
     last_ = applied;
-    const Json items =
-        TRY(events({{"limit", kTailFirst}, {"before", std::to_string(applied + 1)}}))["items"];
-    for (auto event = items.rbegin(); event != items.rend(); ++event) print(*event);
+    Json newest = Json::array();  // newest first
+    const TimePoint began = session_.console.now();
+    std::string before = std::to_string(applied + 1);
+    for (int page = 0; page < kMostTailPages && !before.empty(); ++page) {
+      const uint64_t wanted = asked_.first - newest.size();
+      if (wanted == 0 || session_.console.now() - began >= kTailFirstTime) break;
+      Json answer =
+          TRY(events({{"limit", std::to_string(std::min(wanted, kTailPage))}, {"before", before}}));
+      for (Json& event : answer["items"]) newest.push_back(std::move(event));
+      before = answer["next"].is_string() ? answer["next"].get<std::string>() : "";
+    }
+    std::reverse(newest.begin(), newest.end());
+    const bool is_cut =
+        !before.empty() && (newest.size() == kMostTailFirst || newest.size() < asked_.first);
+    if (is_cut) {
+      session_.console.err << fmt::format(
+          "{}; `millrace -n {} event list` with the same conditions also lists older ones\n",
+          newest.empty() ? "no stored event that fits was found among the newest"
+                         : fmt::format("only the newest {} of the stored events that fit are "
+                                       "printed",
+                                       newest.size()),
+          shell_word(session_.ns));
+    }
+    print(std::move(newest));
+    return {};
+  }
+
+  /// Ends the command if the time `until` has passed and all events before it are applied.
+  Fallible<void> look_for_end() {
+    if (!asked_.until || !last_ || session_.console.now() < *asked_.until) return {};
+    ApiCall call{
+        .path = asked_.list.path,
+        .query = {{"type", asked_.type}, {"until", format_rfc3339(*asked_.until)}, {"limit", "1"}}};
+    const Json items = TRY(lists_.send(call)).body.value("items", Json::array());
+    if (!items.empty() && !items.front().value("applied", true)) return {};
+    if (!items.empty()) {
+      TRY(print_until(std::max(*last_, items.front().value("sequence", uint64_t{0}))));
+    }
+    has_all_until_ = true;
     return {};
   }
 
@@ -252,11 +282,11 @@ class EventTail {
 
   Fallible<void> print_until(uint64_t applied) {
     last_ = std::min(last_.value_or(0), applied);
-    while (*last_ < applied && shown_ < most_) {
-      Json page = TRY(events({{"limit", kTailNext},
+    while (*last_ < applied && shown_ < asked_.most) {
+      Json page = TRY(events({{"limit", std::to_string(kTailPage)},
                               {"after", std::to_string(*last_)},
                               {"before", std::to_string(applied + 1)}}));
-      for (const Json& event : page.value("items", Json::array())) print(event);
+      print(page.value("items", Json::array()));
       const uint64_t next =
           whole_number(page["next"].is_string() ? page["next"].get<std::string>() : "").value_or(0);
       if (next <= *last_) break;  // the broker has answered with nothing; the next message asks
@@ -266,34 +296,51 @@ class EventTail {
   }
 
   Fallible<Json> events(const std::vector<std::pair<std::string, std::string>>& range) {
-    ApiCall call = list_;
+    ApiCall call = asked_.list;
     call.query.insert(call.query.end(), range.begin(), range.end());
     return TRY(lists_.send(call)).body;
   }
 
-  void print(const Json& event) {
-    if (shown_ >= most_) return;
-    ++shown_;
-    print_line(session_, event);
+  /// Prints events, oldest first, and no more than are asked for.
+  void print(Json events) {
+    while (events.size() > asked_.most - shown_) events.erase(events.size() - 1);
+    shown_ += events.size();
+    std::ostream& out = session_.console.out;
+    if (session_.output.format() == Format::kTable) {
+      session_.output.lines(events, event_columns(field("TIME", "time")), widths_);
+    } else {
+      for (const Json& event : events) {
+        const bool is_name = session_.output.format() == Format::kName;
+        out << dump_json(is_name ? event.at("sequence") : event) << "\n";
+      }
+    }
+    out.flush();
   }
 
   Session& session_;
-  Client lists_;        ///< the other client receives the stream
-  const ApiCall list_;  ///< with the filter
-  const std::string type_;
-  const uint64_t most_;
+  Client lists_;  ///< the other client receives the stream
+  const TailRequest asked_;
+  std::vector<size_t> widths_;  ///< of the columns of the table
   uint64_t shown_ = 0;
   std::optional<uint64_t> last_;  ///< all events up to this sequence were printed
   bool has_progress_ = false;
-  bool is_deleted_ = false;  ///< the namespace does not exist any more
+  bool is_deleted_ = false;     ///< the namespace does not exist any more
+  bool has_all_until_ = false;  ///< no further event can be before `until`
   std::optional<Failure> failure_;
 };
 
 Ended tail_events(Session& session, const EventTailOptions& options) {
-  const uint64_t most =
-      options.count.empty() ? UINT64_MAX : TRY(read_number("count", options.count));
-  ApiCall list = TRY(list_call(session, options.filter));
-  return EventTail(session, std::move(list), options.filter.type, most).run();
+  TailRequest request{.list = TRY(list_call(session, options.filter)), .type = options.filter.type};
+  const std::string until =
+      TRY(time_of_flag("--until", options.filter.until, session.console.now()));
+  if (const auto time = parse_rfc3339(until)) request.until = *time;
+  const bool has_time = !options.filter.since.empty() || !until.empty();
+  request.first = has_time ? kMostTailFirst : kTailFirst;
+  if (!options.count.empty()) {
+    request.most = TRY(read_number("count", options.count));
+    request.first = std::min(request.most, kMostTailFirst);
+  }
+  return EventTail(session, std::move(request)).run();
 }
 
 }  // namespace
@@ -316,10 +363,18 @@ void add_event_desk_verbs(CommandLine& event) {
   add_event_replay_verb(event);
 
   auto [tail, tailing] = event.asking<EventTailOptions>(
-      "tail", "Prints the newest events, and new ones once they are applied, until Ctrl-C",
-      "millrace event tail --type order.placed --count 2", tail_events);
+      "tail",
+      "Prints the newest 10 events, oldest first, and new ones once they are applied, until "
+      "Ctrl-C; with --since or --until first all stored events in that time, 1000 at most; ends if "
+      "the time of --until has passed",
+      "millrace event tail --type order.placed --count 2\n  millrace event tail --since 10m",
+      tail_events);
   add_event_filter(tail, tailing.filter);
-  tail.option("--count", tailing.count, "End after so many events", "N");
+  tail.option(
+      "--count", tailing.count,
+      "Print the newest N stored events, 1000 at most, and new ones only if there are fewer; "
+      "end after N events",
+      "N");
 }
 
 }  // namespace millrace

@@ -169,13 +169,22 @@ void Output::print_list(const Json& answer, const std::vector<Column>& columns,
     case Format::kTable:
       break;
   }
-  std::vector<std::vector<std::string>> rows(1);
-  for (const Column& column : columns) rows[0].push_back(column.title);
+  std::vector<size_t> widths;
+  lines(items, columns, widths);
+}
+
+void Output::lines(const Json& items, const std::vector<Column>& columns,
+                   std::vector<size_t>& widths) {
+  std::vector<std::vector<std::string>> rows;
+  if (widths.empty()) {
+    widths.resize(columns.size());
+    auto& titles = rows.emplace_back();
+    for (const Column& column : columns) titles.push_back(column.title);
+  }
   for (const Json& item : items) {
     auto& row = rows.emplace_back();
     for (const Column& column : columns) row.push_back(column.cell(item));
   }
-  std::vector<size_t> widths(columns.size());
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
   }

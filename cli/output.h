@@ -52,6 +52,10 @@ class Output {
   /// `name_key` of each item. If `next` is set, prints that cursor on standard error.
   void list(const Json& answer, const std::vector<Column>& columns, const std::string& name_key);
 
+  /// Prints the items as lines of a table that may go on. `widths` are those of the columns, in
+  /// characters: empty before the first lines, which have the titles above them; they grow.
+  void lines(const Json& items, const std::vector<Column>& columns, std::vector<size_t>& widths);
+
   /// Prints one object: as a table with one member a line, followed by the members in `last`, each
   /// as a block of lines; or, in the format name, only the member `name_key`.
   void item(const Json& item, const std::string& name_key,

@@ -304,8 +304,9 @@ TEST_F(EventTailVerb, PrintsEventsOnceTheyAreApplied) {
   });
   EXPECT_EQ(two.code, 0) << two.err;
   EXPECT_EQ(two.out,
-            "2021-09-01T12:00:00.000Z  17  order.placed  shop  e-17  -\n"
-            "2021-09-01T12:00:00.000Z  18  order.placed  shop  e-18  started "
+            "TIME                      SEQUENCE  TYPE          SOURCE  ID    ATTRIBUTES   EFFECTS\n"
+            "2021-09-01T12:00:00.000Z  17        order.placed  shop    e-17  orderid=o-1  -\n"
+            "2021-09-01T12:00:00.000Z  18        order.placed  shop    e-18  orderid=o-1  started "
             "0190b5a4-7c1e-7f2a-8000-0123456789ab\n");
   EXPECT_TRUE(service_.last_watch().events);
   EXPECT_EQ(service_.last_watch().type, "order.*");
@@ -316,11 +317,28 @@ TEST_F(EventTailVerb, PrintsEventsOnceTheyAreApplied) {
   EXPECT_EQ(filter.source, "shop");
 }
 
-TEST_F(EventTailVerb, EndsAfterTheNumberOfEvents) {
+TEST_F(EventTailVerb, PrintsTheNewestStoredEventsOfTheNumberAndEnds) {
   const auto serve = [&] { say_hello(*service_.await_watcher(), 18); };
-  EXPECT_EQ(tail({"--count", "1", "-o", "name"}, serve).out, "17\n");
+  EXPECT_EQ(tail({"--count", "1", "-o", "name"}, serve).out, "18\n");
+  EXPECT_EQ(tail({"--count", "2", "-o", "name"}, serve).out, "17\n18\n");
   EXPECT_EQ(run({"event", "tail", "--count", "x"}).code, 2);
   EXPECT_EQ(run({"event", "tail", "--with-effect", "--without-effect"}).code, 2);
+}
+
+TEST_F(EventTailVerb, PrintsAllStoredEventsOfATimeAndEndsIfItHasPassed) {
+  const auto serve = [&] { say_hello(*service_.await_watcher(), 18); };
+  const CommandOutput past = tail({"--since", "30m", "--until", "1m", "-o", "name"}, serve);
+  EXPECT_EQ(past.code, 0) << past.err;
+  EXPECT_EQ(past.out, "17\n18\n");
+  EXPECT_EQ(past.err, "");
+  EXPECT_EQ(service_.stored_events.last_filter().limit, 1U) << "the last event before that time";
+  const CommandOutput cut = tail({"--id", "endless", "--until", "1m", "-o", "name"}, serve);
+  EXPECT_EQ(cut.code, 0) << cut.err;
+  EXPECT_EQ(cut.out, "");
+  EXPECT_EQ(
+      cut.err,
+      "no stored event that fits was found among the newest; `millrace -n default event list` "
+      "with the same conditions also lists older ones\n");
 }
 
 TEST_F(EventTailVerb, ContinuesWithAnotherStreamAndPrintsEachEventOnce) {
@@ -355,7 +373,7 @@ TEST_F(EventTailVerb, EndsIfTheServerEndsTheStreamWithoutAnEvent) {
     sink->end(reset_message("stopping"));
   });
   EXPECT_EQ(ended.code, 5);
-  EXPECT_EQ(ended.out, "");
+  EXPECT_EQ(ended.out, "TIME  SEQUENCE  TYPE  SOURCE  ID  ATTRIBUTES  EFFECTS\n");
   EXPECT_NE(ended.err.find("ended the stream"), std::string::npos) << ended.err;
 }
 
