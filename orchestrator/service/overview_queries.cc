@@ -2,7 +2,6 @@
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/service/attention.h"
 #include "orchestrator/service/queries.h"
-#include "orchestrator/store/rows/meta_rows.h"
 
 namespace millrace {
 namespace {
@@ -15,8 +14,7 @@ constexpr size_t kMostOverviewRows = 100'000;
 Result<Json> Queries::overview(const View& view, std::string_view ns) {
   const NamespaceRecord record = TRY(find_namespace_record(view, ns));
   const NamespaceCounts counts = TRY(status_counts(view, record.number, kMostOverviewRows));
-  const TimePoint as_of = TRY(read_engine_time(view));
-  Json shown{{"counts", Json::array()}, {"asOf", format_rfc3339(as_of)}};
+  Json shown{{"counts", Json::array()}, {"asOf", format_rfc3339(clock_.now())}};
   Attention attention(shown);
   for (const auto& [place, count] : counts.counts) {
     shown["counts"].push_back({place.first, place.second, count});
