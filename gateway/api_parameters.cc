@@ -93,7 +93,7 @@ std::vector<ApiParameter> make_parameters() {
       {kQuery, "parent", "Selects instances that calls of this instance have started.",
        instance_id()},
       {kQuery, "q",
-       "The beginning of an id, a key, a sequence, or what names an event or dead letter.", text(),
+       "The beginning of an id, a key, a sequence, or what names a group, event or dead letter.", text(),
        "", true},
       {kQuery, "reason", "Selects the dead letters with this reason.", text()},
       {kQuery, "revision", "The number of the revision; default: the newest.", whole("", 1)},

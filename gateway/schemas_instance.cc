@@ -116,15 +116,17 @@ void add_instance_schemas(ApiSchemas& all) {
   });
   all["InstanceCounts"].schema = object({{"items", list(count)}, {"asOf", instant()}});
   const Json found = object({
-      {"kind", word({"instance", "workflow", "key", "event", "deadLetter"})},
-      {"id",
-       text("The id of the instance, workflow or dead letter, or the sequence of the event.")},
+      {"kind", word({"instance", "workflow", "key", "group", "event", "deadLetter"})},
+      {"id", text("The id of the instance, workflow, group or dead letter, or the sequence of the "
+                  "event.")},
       {"label", text("What it is, for people.")},
   });
   all["Found"].schema = object({
       {"items", list(found)},
       {"complete",
        flag("false: there may be further instances of the key, events or dead letters.")},
+      {"notRead?", object({{"code", text("The error code.")},
+                           {"msg", text("Why the broker did not answer.")}})},
   });
   all["HistoryRecord"].schema = history_record();
   all["History"].schema = page(ref("HistoryRecord"));

@@ -1,22 +1,28 @@
-// The query that finds what a text may name: an instance, a workflow, an idempotency key, an event.
+// The query that finds what a text may name in the store: an instance, a workflow, an idempotency
+// key, a group.
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "base/whole_number.h"
+#include "orchestrator/batch/group_id.h"
 #include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 
 namespace millrace {
 namespace {
 
-// The most items of each kind. Together with one event and the dead letters (kMostFoundLetters)
-// they are 20.
+// The most items of each kind. Together with the group, the events (kMostFoundEvents) and the dead
+// letters (kMostFoundLetters) they are about 20.
 constexpr size_t kMostFoundInstances = 7;
 constexpr size_t kMostFoundWorkflows = 5;
 constexpr size_t kMostFoundKeys = 4;
@@ -39,7 +45,16 @@ Result<std::vector<StoredHead>> newest_heads(const View& view, NamespaceNumber n
   return heads;
 }
 
-bool is_event_sequence(std::string_view text) { return whole_number(text).value_or(0) > 0; }
+/// What a group is; nullopt: no event waits in it.
+Result<std::optional<std::string>> label_of_group(const View& view, NamespaceNumber ns,
+                                                  const GroupId& id) {
+  const auto workflow = TRY(read_workflow(view, ns, id.workflow));
+  if (!workflow) return std::optional<std::string>();
+  const auto waiting = TRY(read_counts(view, workflow->number, id.group));
+  if (!waiting) return std::optional<std::string>();
+  const uint64_t events = std::accumulate(waiting->begin(), waiting->end(), uint64_t{0});
+  return std::optional(fmt::format("{}, {} waiting events", id.workflow, events));
+}
 
 }  // namespace
 
@@ -89,8 +104,10 @@ Result<Json> Queries::find(const View& view, std::string_view ns, std::string_vi
     const std::string label = TRY(label_of(view, *head));
     items.push_back(found_item("key", to_string(id), label));
   }
-  if (is_event_sequence(text)) {
-    items.push_back(found_item("event", std::string(text), "sequence of the event stream"));
+  if (const auto group = parse_group_id(text)) {
+    if (const auto label = TRY(label_of_group(view, number, *group))) {
+      items.push_back(found_item("group", std::string(text), *label));
+    }
   }
   return Json{{"items", std::move(items)}, {"complete", is_complete}};
 }

@@ -367,8 +367,7 @@ Result<Json> LocalService::schedule(std::string_view ns, std::string_view workfl
 
 Result<Json> LocalService::find(std::string_view ns, std::string_view text) {
   Json found = TRY(read([&](const View& view) { return parts_.queries.find(view, ns, text); }));
-  const Result<Json> events =
-      event_desk_.list(ns, {.limit = kMostFoundEvents, .id = std::string(text)});
+  const Result<Json> events = find_events(event_desk_, ns, text);
   return join_found(std::move(found), events, letter_desk_.find(ns, text));
 }
 

@@ -213,13 +213,13 @@ class Service {
   /// A scenario file that plays what the instance met (orchestrator/made_scenario). Waits for the
   /// broker. Errors: `scenario.*`, and those of StoredEvents.
   virtual Result<NamedText> scenario(std::string_view ns, const InstanceId& id) = 0;
-  /// What a text may name: {"items":[{"kind":"instance"|"workflow"|"key"|"event"|"deadLetter","id",
-  /// "label"}],"complete"}, 20 items at most. Of "instance" and "workflow" the text is the
-  /// beginning of `id`, of "key" the idempotency key of the instance `id`, of "event" the sequence
-  /// `id` or the id of the event with that sequence, of "deadLetter" its id, its reason or the id
+  /// What a text may name: {"items":[{"kind":"instance"|"workflow"|"key"|"group"|"event"|
+  /// "deadLetter","id","label"}],"complete","notRead"?:{"code","msg"}}, 20 items at most. Of "instance" and "workflow" the text is the
+  /// beginning of `id`, of "key" the idempotency key of the instance `id`, of "group" the whole `id`,
+  /// of "event" the sequence `id` or the id of the event with that sequence, of "deadLetter" its id, its reason or the id
   /// of its event. `complete` is false if not all instances of a key, events or dead letters are
-  /// listed. May wait for the broker for some seconds; without the broker there are no dead letters
-  /// and no events with an id.
+  /// listed. May wait for the broker for some seconds; if it does not answer, there are no events
+  /// and no dead letters, and `notRead` says why.
   virtual Result<Json> find(std::string_view ns, std::string_view text) = 0;
   /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next",
   /// "complete","looked"}, of starts, then of live instances, the newest first; `complete` and

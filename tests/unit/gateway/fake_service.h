@@ -149,7 +149,7 @@ class FakeService : public Service {
   Result<NamedText> scenario(std::string_view ns, const InstanceId& id) override;
   Result<Json> listeners(std::string_view, const ListenerFilter& filter) override;
   Result<Json> groups(std::string_view, size_t limit, std::string_view cursor) override;
-  /// Nothing is found for the text `nothing`, and a dead letter for `event.time`.
+  /// Nothing is found for the text `nothing`, nor for `unread`, because of the broker; and a dead letter for `event.time`.
   Result<Json> find(std::string_view ns, std::string_view text) override;
   /// Only the workflow `report` has a schedule.
   Result<Json> schedules(std::string_view ns, const PageRequest& page) override;

@@ -49,7 +49,12 @@ Result<Json> FakeService::find(std::string_view ns, std::string_view text) {
   } else if (text != "nothing" && text != "older" && ns != kEmptyNamespace) {
     items.push_back({{"kind", "workflow"}, {"id", text}, {"label", "revision 1"}});
   }
-  return Json{{"items", std::move(items)}, {"complete", text != "older"}};
+  Json answer{{"items", std::move(items)}, {"complete", text != "older" && text != "unread"}};
+  if (text == "unread") {
+    answer["items"] = Json::array();
+    answer["notRead"] = {{"code", "broker.unreachable"}, {"msg", "not connected"}};
+  }
+  return answer;
 }
 
 Result<Json> FakeService::revision(std::string_view ns, std::string_view id, uint32_t number) {

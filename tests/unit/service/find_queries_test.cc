@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/batch/group_id.h"
+#include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
 #include "tests/unit/service/definitions.h"
 #include "tests/unit/service/query_fixture.h"
@@ -73,11 +75,14 @@ TEST_F(FindQueriesTest, FindTheInstancesOfAnIdempotencyKey) {
   EXPECT_THAT(found("key 1"), IsEmpty()) << "the key is not shown in the instance";
 }
 
-TEST_F(FindQueriesTest, TakeANumberForTheSequenceOfAnEvent) {
-  EXPECT_THAT(found("18204"), ElementsAre("event 18204: sequence of the event stream"));
-  for (const char* const text : {"0", "-1", "1x", "99999999999999999999"}) {
-    EXPECT_THAT(found(text), IsEmpty()) << text;
-  }
+TEST_F(FindQueriesTest, FindAGroupByItsId) {
+  const Fingerprint group = {7};
+  write_counts(*tx, waits, group, {2, 0, 1});
+  commit();
+  const std::string id = to_string(GroupId{"waits", group});
+  EXPECT_THAT(found(id), ElementsAre("group " + id + ": waits, 3 waiting events"));
+  EXPECT_THAT(found(to_string(GroupId{"waits", {8}})), IsEmpty());
+  EXPECT_THAT(found(to_string(GroupId{"none", group})), IsEmpty());
 }
 
 TEST_F(FindQueriesTest, FindAtMostTwentyItems) {

@@ -54,6 +54,9 @@ TEST(FoundItems, AreNotMoreThanTheBoundAndSayIfSomeAreMissing) {
     EXPECT_EQ(row.found->at("items").size(), row.items) << row.what;
     EXPECT_EQ(row.found->at("complete"), row.is_complete) << row.what;
   }
+  EXPECT_EQ(join_found(of_store(1), lost, FoundLetters()).value()["notRead"],
+            (Json{{"code", "broker.unreachable"}, {"msg", "no connection"}}));
+  EXPECT_FALSE(join_found(of_store(1), one_event(), cut).value().contains("notRead"));
   EXPECT_FALSE(join_found(of_store(1), fail("store.corrupt", "a row"), FoundLetters()));
   EXPECT_FALSE(join_found(of_store(1), one_event(), fail("store.corrupt", "a row")));
 }
@@ -68,6 +71,22 @@ TEST_F(LocalServiceTest, FindsAnEventByItsId) {
   EXPECT_EQ(found["items"][0]["id"], "1");
   EXPECT_EQ(found["complete"], true);
   EXPECT_EQ(service->find("default", "pay-2").value()["items"], Json::array());
+}
+
+TEST_F(LocalServiceTest, FindsAnEventByItsSequenceInItsNamespace) {
+  world.broker.inject({event_subject("default", "paid"),
+                       {},
+                       R"({"specversion":"1.0","id":"pay-1","source":"bank","type":"paid"})"});
+  world.broker.inject({event_subject("shop", "paid"),
+                       {},
+                       R"({"specversion":"1.0","id":"1","source":"bank","type":"paid"})"});
+  const Json found = service->find("default", "1").value();
+  ASSERT_EQ(found["items"].size(), 1U) << found;
+  EXPECT_EQ(found["items"][0]["id"], "1");
+  EXPECT_TRUE(found["items"][0]["label"].get<std::string>().starts_with("paid of bank, ")) << found;
+  for (const char* const other : {"2", "3", "0", "-1", "1x", "99999999999999999999"}) {
+    EXPECT_EQ(service->find("default", other).value()["items"], Json::array()) << other;
+  }
 }
 
 }  // namespace
