@@ -42,6 +42,11 @@ std::string key_of_request(const LiveRequest& request) {
   return key;
 }
 
+bool shows_only_history(const LiveRequest& request) {
+  return request.history_of && !request.counts && !request.levels && !request.instances &&
+         !request.events && !request.dead;
+}
+
 Json changed_items(const StatusCounts& counts, const std::string& workflow) {
   Json items = Json::array();
   for (const auto& [place, count] : counts) {
@@ -80,6 +85,9 @@ void LiveHub::add(LiveRequest request, std::shared_ptr<LiveSink> sink) {
   std::optional<Cursor> events;
   if (request.events) events = applied_events();
   if (events) hello["applied"] = events->sequence;
+  if (const auto last = read_id(request.last_id)) {
+    request.after = std::max(request.after, last->record);
+  }
   sink->send(std::make_shared<const std::string>(live_message("hello", "", dump_json(hello))));
   std::string key = key_of_request(request);
   const std::lock_guard lock(lock_);
@@ -110,8 +118,10 @@ void LiveHub::take_new_streams() {
 }
 
 std::string LiveHub::id(const Stream& stream) const {
-  const std::string id = fmt::format("{}-{}", parts_.boot, steps_);
-  return stream.events ? fmt::format("{}.{}", id, stream.events->sequence) : id;
+  std::string id = fmt::format("{}-{}", parts_.boot, steps_);
+  if (stream.events) id += fmt::format(".{}", stream.events->sequence);
+  if (stream.request.history_of) id += fmt::format("@{}", stream.request.after);
+  return id;
 }
 
 /// Takes the changes from the ring. Returns whether a history may have records to send.
@@ -212,7 +222,10 @@ void LiveHub::continue_stream(const View& view, Stream& stream) {
   const std::optional<MessageId> last = read_id(stream.request.last_id);
   const std::optional<Step> missed = last ? since(last->step) : std::nullopt;
   if (!missed) {
-    stream.sink->send(reset_message("restart"));
+    // A history continues behind the record that the id names, and needs no changes.
+    if (!last || !shows_only_history(stream.request)) {
+      stream.sink->send(reset_message("restart"));
+    }
     return;
   }
   if (last->event && stream.events) {
@@ -221,17 +234,23 @@ void LiveHub::continue_stream(const View& view, Stream& stream) {
   if (stream.request.instances) send_instances(view, stream, *missed, "");
 }
 
-/// Reads `BOOT-STEP` or `BOOT-STEP.EVENT` of this process.
+/// Reads `BOOT-STEP` of this process, with `.EVENT`, `@RECORD` or both behind it.
 std::optional<LiveHub::MessageId> LiveHub::read_id(const std::string& text) const {
   const size_t dash = text.rfind('-');
   if (dash == std::string::npos || text.compare(0, dash, parts_.boot) != 0) return std::nullopt;
   const char* const end = text.data() + text.size();
+  const char* at = text.data() + dash + 1;
+  const auto reads = [&](uint64_t& number) {
+    const auto [behind, error] = std::from_chars(at, end, number);
+    at = behind;
+    return error == std::errc();
+  };
+  const auto begins = [&](char mark) { return at != end && *at == mark && ++at != nullptr; };
   MessageId id;
-  const auto step = std::from_chars(text.data() + dash + 1, end, id.step);
-  if (step.ec != std::errc()) return std::nullopt;
-  if (step.ptr == end) return id;
-  const auto event = std::from_chars(step.ptr + 1, end, id.event.emplace());
-  if (*step.ptr != '.' || event.ec != std::errc() || event.ptr != end) return std::nullopt;
+  if (!reads(id.step)) return std::nullopt;
+  if (begins('.') && !reads(id.event.emplace())) return std::nullopt;
+  if (begins('@') && !reads(id.record)) return std::nullopt;
+  if (at != end) return std::nullopt;
   return id;
 }
 
@@ -413,7 +432,10 @@ void LiveHub::drop_closed() {
   parts_.ring.watch(false);
   is_watched_ = false;
   idle_tenths_ = 0;
-  known_from_ = steps_ + 2;  // the changes from now to the next step are not known
+  // The changes from now on are not known. The next client gets ids with a number of its own, so
+  // that they name a place behind these changes.
+  ++steps_;
+  known_from_ = steps_ + 1;
   log_.clear();
   logged_ = 0;
   counts_.clear();

@@ -84,6 +84,7 @@ class LiveHub {
   struct MessageId {
     uint64_t step = 0;
     std::optional<uint64_t> event;  ///< the newest event that the client has got
+    uint64_t record = 0;            ///< the last record of the history that it has got; 0: none
   };
   struct Step {
     uint64_t number = 0;

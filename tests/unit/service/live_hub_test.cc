@@ -307,6 +307,60 @@ TEST_F(LiveHubTest, StopsWatchingSomeTimeAfterTheLastClientHasLeft) {
   EXPECT_THAT(again->take("reset"), SizeIs(1)) << "the changes in between are not known";
 }
 
+TEST_F(LiveHubTest, ContinuesBehindTheFirstMessageThatCameAfterAPause) {
+  const auto before = add({.instances = true});
+  step();
+  before->open = false;
+  pass(LiveHub::kLingerTenths);
+  ASSERT_FALSE(hub.is_watched());
+  Instance instance = waiting_instance(order, 1);
+  write_records(instance, 2);
+  const auto first = add({.instances = true, .history_of = instance.id});
+  pass(1);
+  const auto shown = first->take("history");
+  ASSERT_THAT(shown, SizeIs(1));
+  EXPECT_EQ(shown[0].id, "b1-62@2") << "61 steps, and the pause";
+  first->open = false;
+  write_records(instance, 1);
+  const auto again = add({.instances = true, .history_of = instance.id, .last_id = shown[0].id});
+  step();
+  const auto missed = again->take();
+  ASSERT_THAT(missed, SizeIs(2));
+  EXPECT_EQ(missed[0].event, "hello");
+  EXPECT_EQ(missed[1].event, "history");
+  ASSERT_EQ(missed[1].data["items"].size(), 1U);
+  EXPECT_EQ(missed[1].data["items"][0]["number"], 3);
+}
+
+TEST_F(LiveHubTest, ContinuesAHistoryBehindTheRecordOfTheId) {
+  Instance instance = waiting_instance(order, 1);
+  write_records(instance, 3);
+  struct Case {
+    std::string last;
+    uint64_t after;
+    uint64_t first;  ///< the number of the first record
+    size_t resets;
+  };
+  const Case cases[] = {
+      {"b1-1@2", 0, 3, 0}, {"b1-9999@1", 0, 2, 0},  // a step that is not known
+      {"b1-1@1", 2, 3, 0}, {"b0-1@2", 0, 1, 1},     // of another process
+      {"b1-1@x", 0, 1, 1}, {"b1-1@", 0, 1, 1},     {"b1-1@2.3", 0, 1, 1},
+  };
+  for (const Case& one : cases) {
+    const auto sink = add({.history_of = instance.id, .after = one.after, .last_id = one.last});
+    step();
+    size_t resets = 0;
+    uint64_t first = 0;
+    for (const SentMessage& message : sink->take()) {
+      if (message.event == "reset") ++resets;
+      if (message.event == "history") first = message.data["items"][0]["number"];
+    }
+    EXPECT_EQ(resets, one.resets) << one.last;
+    EXPECT_EQ(first, one.first) << one.last;
+    sink->open = false;
+  }
+}
+
 TEST_F(LiveHubTest, EndsTheStreamsOfWhatIsDeleted) {
   change(1);
   const auto space = add({.counts = true});
