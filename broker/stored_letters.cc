@@ -16,10 +16,11 @@ namespace {
 bool is_missing(const Error& error) { return error.code == "broker.not_found"; }
 
 tl::unexpected<Error> no_letter(std::string_view ns, uint64_t sequence) {
-  return fail("dlq.not_found",
-              fmt::format("namespace \"{}\" has no dead letter {}: it was replayed, deleted or "
-                          "removed; the list of dead letters has those that are there",
-                          ns, sequence));
+  return fail(
+      "dlq.not_found",
+      fmt::format("namespace \"{}\" has no dead letter {}: there was none, or it was "
+                  "replayed, deleted or removed; the list of dead letters has those that are there",
+                  ns, sequence));
 }
 
 }  // namespace

@@ -34,6 +34,13 @@ std::string verb_like(std::string_view word, const std::vector<std::string_view>
   return did_you_mean(word, verbs);
 }
 
+/// The text of an error of CLI11; in plain words if an option was given more than once.
+std::string plain_text(const std::string& error) {
+  const size_t end = error.find(": At Most 1 required but received ");
+  if (end == std::string::npos) return error;
+  return error.substr(0, end) + " is given more than once; give it once";
+}
+
 template <class To>
 AddedOption add(CLI::App& app, const std::string& names, To& to, const std::string& what,
                 const std::string& type) {
@@ -165,7 +172,7 @@ Ended CommandParser::run(std::vector<std::string> arguments, std::ostream& out) 
   } catch (const CLI::Success& wanted) {
     return static_cast<ExitCode>(app_->exit(wanted, out, out));
   } catch (const CLI::ParseError& error) {
-    return wrong_usage(error.what());
+    return wrong_usage(plain_text(error.what()));
   }
   return chosen_();
 }

@@ -337,7 +337,7 @@ Ended tail_events(Session& session, const EventTailOptions& options) {
   const bool has_time = !options.filter.since.empty() || !until.empty();
   request.first = has_time ? kMostTailFirst : kTailFirst;
   if (!options.count.empty()) {
-    request.most = TRY(read_number("count", options.count));
+    request.most = TRY(read_count("count", options.count));
     request.first = std::min(request.most, kMostTailFirst);
   }
   return EventTail(session, std::move(request)).run();

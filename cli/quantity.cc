@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/quantity.h"
+#include "base/whole_number.h"
 #include "policies/duration.h"
 
 namespace millrace {
@@ -20,6 +21,13 @@ Fallible<uint64_t> read_number(const std::string& flag, const std::string& text)
   if (const auto number = parse_quantity(text)) return *number;
   return wrong_usage("--" + flag + ": \"" + text +
                      "\" is not a whole number above zero; write one like 10 or 10GiB");
+}
+
+Fallible<uint64_t> read_count(const std::string& flag, const std::string& text) {
+  const uint64_t number = whole_number(text).value_or(0);
+  if (number > 0) return number;
+  return wrong_usage("--" + flag + ": \"" + text +
+                     "\" is not a whole number from 1; write one like 10");
 }
 
 std::string duration_text(Duration duration) {

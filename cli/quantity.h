@@ -17,6 +17,10 @@ Fallible<Duration> read_duration(const std::string& flag, const std::string& tex
 /// names the flag; `flag` has no dashes.
 Fallible<uint64_t> read_number(const std::string& flag, const std::string& text);
 
+/// Parses a whole number of at least 1, without a unit. Exit kUsage names the flag; `flag` has no
+/// dashes.
+Fallible<uint64_t> read_count(const std::string& flag, const std::string& text);
+
 /// The duration in the largest unit that divides it. read_duration parses the text to the same
 /// value.
 std::string duration_text(Duration duration);

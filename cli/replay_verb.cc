@@ -9,12 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "base/ids.h"
 #include "cli/attribute_flag.h"
 #include "cli/command_line.h"
 #include "cli/event_lookup.h"
 #include "cli/quantity.h"
 #include "cli/time_flag.h"
 #include "cli/why_verbs.h"
+#include "language/findings.h"
 
 namespace millrace {
 namespace {
@@ -76,9 +78,9 @@ Fallible<Json> range_body(const EventReplayOptions& options, TimePoint now) {
   Json body = Json::object();
   const std::string since = TRY(time_of_flag("--since", options.since, now));
   const std::string until = TRY(time_of_flag("--until", options.until, now));
-  if (!options.first.empty()) body["first"] = TRY(read_number("first", options.first));
-  if (!options.last.empty()) body["last"] = TRY(read_number("last", options.last));
-  if (!options.rate.empty()) body["rate"] = TRY(read_number("rate", options.rate));
+  if (!options.first.empty()) body["first"] = TRY(read_count("first", options.first));
+  if (!options.last.empty()) body["last"] = TRY(read_count("last", options.last));
+  if (!options.rate.empty()) body["rate"] = TRY(read_count("rate", options.rate));
   if (!since.empty()) body["since"] = since;
   if (!until.empty()) body["until"] = until;
   if (!options.type.empty()) body["type"] = options.type;
@@ -185,6 +187,11 @@ Ended replay_one_event(Session& session, const EventReplayOptions& options) {
 }
 
 Ended replay_events(Session& session, const EventReplayOptions& options) {
+  if (!options.to_instance.empty() && !parse_instance_id(options.to_instance)) {
+    return give_up(ExitCode::kNotFound, "instance.not_found",
+                   fmt::format("--to-instance: {} is not an instance id; expected a UUID",
+                               in_quotes(options.to_instance)));
+  }
   if (!options.event.empty()) return replay_one_event(session, options);
   if (!options.first.empty() || !options.since.empty()) return replay_range(session, options);
   return wrong_usage(

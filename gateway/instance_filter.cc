@@ -60,6 +60,16 @@ std::optional<InstanceTrait> parse_trait(std::string_view name) {
   return std::nullopt;
 }
 
+/// The names of all kinds of records: `started, entered, …`.
+std::string history_kind_names() {
+  std::string names;
+  for (uint8_t kind = 0; kind <= static_cast<uint8_t>(HistoryKind::kRevived); ++kind) {
+    names += names.empty() ? "" : ", ";
+    names += to_string(static_cast<HistoryKind>(kind));
+  }
+  return names;
+}
+
 std::optional<CountField> parse_count_field(std::string_view name) {
   if (name == "workflow") return CountField::kWorkflow;
   if (name == "revision") return CountField::kRevision;
@@ -121,7 +131,10 @@ Result<HistoryFilter> history_filter_of(const Request& request) {
   filter.before = TRY(number_parameter(request, "before"));
   for (const std::string& name : names_in(text_parameter(request, "kind"))) {
     const auto kind = parse_history_kind(name);
-    if (!kind) return wrong_filter("kind", name, "kinds of records such as entered and raised");
+    if (!kind) {
+      return wrong_filter("kind", name,
+                          "one or more of these, separated by commas: " + history_kind_names());
+    }
     filter.kinds.push_back(*kind);
   }
   return filter;

@@ -103,7 +103,8 @@ Result<std::optional<uint64_t>> number_parameter(const Request& request, std::st
   const std::string text = text_parameter(request, name);
   if (text.empty()) return std::optional<uint64_t>();
   if (const std::optional<uint64_t> number = whole_number(text)) return number;
-  return fail("request.parameter", fmt::format("{}: {} is not a number", name, in_quotes(text)));
+  return fail("request.parameter",
+              fmt::format("{}: {} is not a number; expected digits only", name, in_quotes(text)));
 }
 
 Result<std::optional<TimePoint>> time_parameter(const Request& request, std::string_view name) {
@@ -131,14 +132,14 @@ Result<PageRequest> page_of(const Request& request) {
   return page;
 }
 
-Result<size_t> limit_parameter(const Request& request, size_t otherwise) {
+Result<size_t> limit_parameter(const Request& request, size_t otherwise, size_t most) {
   const auto found = request.query.find("limit");
   if (found == request.query.end()) return otherwise;
   const std::string& text = found->second;
-  const uint64_t limit = whole_number(text, kMostListed).value_or(0);
+  const uint64_t limit = whole_number(text, most).value_or(0);
   if (limit >= 1) return limit;
   return fail("request.parameter",
-              fmt::format("limit: {} is not a number from 1 to {}", in_quotes(text), kMostListed));
+              fmt::format("limit: {} is not a number from 1 to {}", in_quotes(text), most));
 }
 
 }  // namespace millrace

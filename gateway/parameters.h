@@ -68,7 +68,8 @@ Result<std::optional<uint32_t>> revision_parameter(const Request& request);
 /// The parameters `limit` (default: 1000) and `cursor` of a list in the order of names.
 Result<PageRequest> page_of(const Request& request);
 
-/// The parameter `limit`, from 1 to 1000; `otherwise` if it is not given.
-Result<size_t> limit_parameter(const Request& request, size_t otherwise = 50);
+/// The parameter `limit`, from 1 to `most`; `otherwise` if it is not given.
+Result<size_t> limit_parameter(const Request& request, size_t otherwise = 50,
+                               size_t most = kMostListed);
 
 }  // namespace millrace

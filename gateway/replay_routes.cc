@@ -99,6 +99,16 @@ Result<RangeReplay> range_of(const Request& request) {
   }
   RangeReplay range;
   for (const auto& [name, value] : body.items()) TRY(read_member(name, value, range));
+  if (range.last > 0 && range.first > range.last) {
+    return fail("request.parameter",
+                fmt::format("last: {} is lower than first, {}; a range ends at or after its begin",
+                            range.last, range.first));
+  }
+  if (range.since && range.until && *range.since >= *range.until) {
+    return fail("request.parameter",
+                fmt::format("until: {} is not later than since, {}; a range ends after its begin",
+                            format_rfc3339(*range.until), format_rfc3339(*range.since)));
+  }
   if (body.contains("first") || body.contains("since")) return range;
   return fail("request.parameter",
               "name the begin of the range: {\"since\": TIME} or {\"first\": SEQUENCE}");

@@ -91,7 +91,11 @@ Result<LiveRequest> live_request_of(const Request& request) {
   TRY(each_word(text_parameter(request, "status"), [&](std::string_view word) -> Status {
     const auto status = parse_status(word);
     if (!status) {
-      return fail("request.parameter", fmt::format("status: {} is not a status", in_quotes(word)));
+      return fail("request.parameter",
+                  fmt::format("status: {} is not a status; expected pending, running, waiting, "
+                              "paused, complete, failed, cancelled or timedout, or several of "
+                              "them, separated by commas",
+                              in_quotes(word)));
     }
     live.statuses.push_back(*status);
     return {};

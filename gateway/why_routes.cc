@@ -1,5 +1,7 @@
 // Why an event had an effect or none: GET …/events/{sequence}/why, POST …/events/try for an event
 // that is not sent, and GET …/instances/{instance}/why.
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "cloudevents/http_binding.h"
 #include "gateway/parameters.h"
 #include "gateway/routes.h"
+#include "language/findings.h"
 
 namespace millrace {
 namespace {
@@ -16,11 +19,17 @@ namespace {
 constexpr size_t kShownByDefault = 20;
 
 Result<size_t> shown_of(const Request& request) {
-  const size_t limit = TRY(limit_parameter(request, kShownByDefault));
-  if (limit <= kMostShown) return limit;
-  return fail("request.parameter", fmt::format("limit: {} is too large; expected a number from 1 "
-                                               "to {}",
-                                               limit, kMostShown));
+  return limit_parameter(request, kShownByDefault, kMostShown);
+}
+
+/// The parameter `event`: the sequence of an event.
+Result<std::optional<uint64_t>> event_of_query(const Request& request) {
+  auto event = number_parameter(request, "event");
+  if (event) return event;
+  return fail("request.parameter",
+              fmt::format("event: {} is not the sequence of an event; expected a number, which the "
+                          "list of events with the parameter `id` shows for an id",
+                          in_quotes(text_parameter(request, "event"))));
 }
 
 Result<WhyFilter> why_filter_of(const Request& request) {
@@ -93,7 +102,7 @@ void add_why_routes(Router& router, Service& service, const RequestLimits& limit
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const InstanceId id = TRY(instance_of(request));
-                const auto event = TRY(number_parameter(request, "event"));
+                const auto event = TRY(event_of_query(request));
                 return service.why_desk().of_instance(ns, id, event,
                                                       {.limit = TRY(shown_of(request))});
               })});

@@ -13,6 +13,7 @@
 #include "cloudevents/limits.h"
 #include "language/findings.h"
 #include "model/event_target.h"
+#include "orchestrator/batch/commands/not_found.h"
 #include "orchestrator/memory/dedupe.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/event_rows.h"
@@ -94,18 +95,21 @@ Result<Event> replay_of(const Event& original, const std::string& id, const std:
   return event;
 }
 
-Result<std::string> target_text(const View& view, NamespaceNumber ns, const ReplayTarget& target) {
+Result<std::string> target_text(const View& view, NamespaceNumber ns, std::string_view name,
+                                const ReplayTarget& target) {
   if (!target.workflow.empty() && target.instance) {
     return fail("event.target", "name either a workflow or an instance that may take the event");
   }
   if (!target.workflow.empty()) {
     const auto record = TRY(read_workflow(view, ns, target.workflow));
     if (record) return workflow_target(record->number);
-    return fail("workflow.not_found",
-                fmt::format("no workflow is named \"{}\"", excerpt(target.workflow)));
+    return tl::unexpected(no_workflow(name, excerpt(target.workflow)));
   }
   if (!target.instance) return std::string();
   if (auto lost = TRY(lost_instance(view, ns, *target.instance))) {
+    if (lost->code == "instance.not_found") {
+      return tl::unexpected(no_instance(name, *target.instance));
+    }
     return tl::unexpected(*std::move(lost));
   }
   return instance_target(*target.instance);

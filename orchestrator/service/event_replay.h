@@ -33,7 +33,8 @@ Result<Event> replay_of(const Event& original, const std::string& id, const std:
 /// The text of kTargetAttribute for the target in that namespace; empty: no target. Errors:
 /// `workflow.not_found`, `instance.not_found`, `instance.ended`; `event.target` (a workflow and an
 /// instance).
-Result<std::string> target_text(const View& view, NamespaceNumber ns, const ReplayTarget& target);
+Result<std::string> target_text(const View& view, NamespaceNumber ns, std::string_view name,
+                                const ReplayTarget& target);
 
 /// The target with that text of kTargetAttribute, as a client names it: {"workflow": id} or
 /// {"instance": id}. A workflow that was deleted has its number in place of its id.

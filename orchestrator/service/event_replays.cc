@@ -152,7 +152,7 @@ Result<ReplayRecord> EventReplays::prepare(std::string_view ns, const RangeRepla
                       .until = range.until,
                       .type = range.type,
                       .source = range.source,
-                      .target = TRY(target_text(view, record.number, range.target)),
+                      .target = TRY(target_text(view, record.number, ns, range.target)),
                       .rate = range.rate,
                       .is_dry = range.is_dry};
   replay.next = replay.first;

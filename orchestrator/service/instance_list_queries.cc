@@ -108,11 +108,12 @@ Result<std::optional<InstanceSelection>> Queries::selection_of(const View& view,
   }
   if (!filter.id.empty()) selection.ids = TRY(ids_with_prefix(filter.id));
   if (!filter.cursor.empty()) {
-    const InstanceId last = TRY(parse_instance_id(filter.cursor));
+    Result<InstanceId> last = parse_instance_id(filter.cursor);
+    if (!last) return fail_in("cursor", std::move(last).error());
     if (filter.oldest_first) {
-      selection.ids.begin_behind(last);
+      selection.ids.begin_behind(*last);
     } else {
-      selection.ids.end_before(last);
+      selection.ids.end_before(*last);
     }
   }
   if (filter.since || filter.until) {

@@ -132,8 +132,10 @@ Result<Event> event_of_letter(const StoredEvent& letter, std::string_view prefix
   if (is_truncated(letter)) {
     return fail("dlq.truncated",
                 fmt::format("dead letter {} has only the first {} of {} bytes of the event; send "
-                            "the whole event in the body of the request, or delete the dead letter",
-                            letter.sequence, letter.message.data.size(), whole_size(letter)));
+                            "the whole event (`millrace dlq replay {} -f FILE`, or in the body of "
+                            "the request), or delete the dead letter",
+                            letter.sequence, letter.message.data.size(), whole_size(letter),
+                            letter.sequence));
   }
   NatsMessage original = letter.message;
   std::erase_if(original.headers, [](const auto& header) { return is_added(header.first); });
@@ -141,9 +143,10 @@ Result<Event> event_of_letter(const StoredEvent& letter, std::string_view prefix
   if (event) return event;
   return fail(
       "dlq.not_event",
-      fmt::format("dead letter {} is not a CloudEvent ({}); send the corrected event in the "
-                  "body of the request, or delete the dead letter",
-                  letter.sequence, event.error().message));
+      fmt::format("dead letter {} is not a CloudEvent ({}); send the corrected event "
+                  "(`millrace dlq replay {} -f FILE`, or in the body of the request), or delete "
+                  "the dead letter",
+                  letter.sequence, event.error().message, letter.sequence));
 }
 
 }  // namespace millrace

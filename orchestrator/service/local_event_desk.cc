@@ -218,7 +218,8 @@ Result<Event> LocalEventDesk::planned_replay(std::string_view ns, const EventRep
   const NamespaceRecord record = TRY(namespace_record(view, ns));
   const bool moves = !replay.to_ns.empty();
   const NamespaceRecord to = moves ? TRY(namespace_record(view, replay.to_ns)) : record;
-  const std::string target = TRY(target_text(view, to.number, replay.target));
+  const std::string target =
+      TRY(target_text(view, to.number, moves ? replay.to_ns : ns, replay.target));
   const StoredEvent stored = TRY(event_of(ns, record, replay.sequence));
   const Result<Event> original = decode_nats(stored.message);
   if (!original) {

@@ -10,7 +10,7 @@
 namespace millrace {
 
 Error no_namespace(std::string_view ns) {
-  return {"namespace.not_found", fmt::format("no namespace is named \"{}\"", excerpt(ns))};
+  return {"namespace.not_found", fmt::format("there is no namespace \"{}\"", excerpt(ns))};
 }
 
 Result<NamespaceRecord> namespace_record(const View& view, std::string_view ns) {

@@ -173,6 +173,14 @@ TEST_F(CommandLineTest, TakesTheWordHelpForTheOption) {
   EXPECT_EQ(run({"find", "help"}).out, "KIND      ID    IS\nworkflow  help  revision 1\n");
 }
 
+TEST_F(CommandLineTest, SaysThatAnOptionIsGivenMoreThanOnce) {
+  const CommandOutput refused = run({"-n", "a", "-n", "b", "workflow", "list"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_EQ(refused.err,
+            "millrace: --namespace is given more than once; give it once\n"
+            "run `millrace COMMAND --help` for usage\n");
+}
+
 TEST_F(CommandLineTest, SaysInItsHelpWhereAnEventIsExplained) {
   EXPECT_NE(run({"--help"}).out.find("Publish CloudEvents; see what became of them, and why"),
             std::string::npos);

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cli/output.h"
@@ -54,8 +55,21 @@ TEST_F(EventDeskVerbs, ListEventsByTheirAttributes) {
   EXPECT_EQ(run({"event", "list", "--attr", "orderid"}).code, 2);
   EXPECT_EQ(run({"event", "list", "--attr", "=o-1"}).code, 2);
   EXPECT_EQ(run({"event", "list", "--attr", "orderid=a", "--attr", "orderid=b"}).code, 2);
-  EXPECT_EQ(run({"event", "list", "--attr", "orderId=o-1"}).code, 1)
-      << "no attribute has this name";
+  const std::string advice =
+      "millrace: --attr orderId=o-1: attribute name \"orderId\" is not valid; expected lower-case "
+      "letters and digits only, and not `data`: write orderid\n";
+  const std::vector<std::vector<std::string>> with_attributes = {
+      {"event", "list"},
+      {"event", "replay", "18"},
+      {"event", "try", "--type", "paid", "--source", "shop"},
+      {"event", "send", "--type", "paid", "--source", "shop"},
+  };
+  for (std::vector<std::string> arguments : with_attributes) {
+    arguments.insert(arguments.end(), {"--attr", "orderId=o-1"});
+    const CommandOutput refused = run(arguments);
+    EXPECT_EQ(refused.code, 2) << arguments[1];
+    EXPECT_TRUE(refused.err.starts_with(advice)) << refused.err;
+  }
 }
 
 TEST_F(EventDeskVerbs, ShowOneEvent) {
@@ -265,6 +279,31 @@ TEST_F(EventDeskVerbs, StopTheReplayOfARangeAtAnInterrupt) {
   EXPECT_EQ(stopped.code, 130) << stopped.err;
   EXPECT_EQ(stopped.out, "r1\n");
   EXPECT_TRUE(service_.stored_events.is_stopped());
+}
+
+TEST_F(EventDeskVerbs, NameTheValueThatANumberMayHave) {
+  const std::vector<std::vector<std::string>> rows = {
+      {"event", "replay", "--first", "1", "--rate", "0"},
+      {"event", "replay", "--first", "0"},
+      {"event", "replay", "--first", "1", "--last", "10GiB"},
+      {"event", "tail", "--count", "0"},
+  };
+  for (const std::vector<std::string>& arguments : rows) {
+    const std::string& flag = arguments[arguments.size() - 2];
+    const CommandOutput refused = run(arguments);
+    EXPECT_EQ(refused.code, 2) << flag;
+    EXPECT_TRUE(refused.err.starts_with(
+        fmt::format("millrace: {}: \"{}\" is not a whole number from 1; write one like 10\n", flag,
+                    arguments.back())))
+        << refused.err;
+  }
+}
+
+TEST_F(EventDeskVerbs, TakeATextThatIsNoInstanceIdForAnInstanceThatIsNotThere) {
+  EXPECT_EQ(run({"event", "replay", "18", "--to-instance", "zz"}).code, 3);
+  EXPECT_EQ(run({"event", "replay", "--first", "1", "--to-instance", "zz"}).err,
+            "millrace: --to-instance: \"zz\" is not an instance id; expected a UUID\n");
+  EXPECT_EQ(run({"instance", "why", "zz"}).code, 3);
 }
 
 TEST_F(EventDeskVerbs, RefuseAnUnclearReplay) {

@@ -28,6 +28,19 @@ TEST(Quantity, IsRefusedWithTheNameOfItsFlag) {
   }
 }
 
+TEST(Quantity, OfACountHasNoUnit) {
+  EXPECT_EQ(read_count("rate", "1"), 1U);
+  EXPECT_EQ(read_count("rate", "250"), 250U);
+  for (const char* text : {"", "0", "-1", "x", "1.5", "10KiB"}) {
+    const auto read = read_count("rate", text);
+    ASSERT_FALSE(read) << text;
+    EXPECT_EQ(read.error().code, ExitCode::kUsage);
+    EXPECT_EQ(read.error().error.message, "--rate: \"" + std::string(text) +
+                                              "\" is not a whole number from 1; write one like "
+                                              "10");
+  }
+}
+
 TEST(Quantity, IsWrittenInTheLargestUnitThatNeedsNoFraction) {
   EXPECT_EQ(duration_text(std::chrono::hours(48)), "2d");
   EXPECT_EQ(duration_text(std::chrono::hours(36)), "36h");

@@ -266,6 +266,10 @@ TEST_F(InstanceRoutes, PassesTheParametersOfAPageOfTheHistory) {
   for (const char* const wrong : {"?after=x", "?before=-1", "?kind=entered,left"}) {
     EXPECT_EQ(call("GET", history + wrong).code(), "request.parameter") << wrong;
   }
+  const std::string detail = call("GET", history + "?kind=left").json()["detail"];
+  for (const char* const kind : {"entered", "raised", "revived"}) {
+    EXPECT_NE(detail.find(kind), std::string::npos) << detail;
+  }
 }
 
 TEST_F(InstanceRoutes, AnswersWithAScenarioAsAFile) {

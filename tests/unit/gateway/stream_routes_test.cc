@@ -105,6 +105,10 @@ TEST_F(StreamRoutes, RefuseWrongRequests) {
       {"GET", "/v1/ns/default/instances/x/stream", {}, "", 404, "instance.not_found"},
   };
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+  const std::string detail = call("GET", path + "?topics=counts&status=lost").json()["detail"];
+  EXPECT_TRUE(detail.starts_with(
+      "status: \"lost\" is not a status; expected pending, running, waiting, paused, "))
+      << detail;
 }
 
 TEST_F(StreamRoutes, AnswerHeadWithoutMessages) {

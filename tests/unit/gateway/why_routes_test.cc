@@ -1,4 +1,5 @@
 // The routes that say why an event had an effect or none.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/gateway/api_fixture.h"
@@ -90,6 +91,14 @@ TEST_F(WhyRoutes, RefuseWhatIsNotValid) {
       {"GET", instance_ + "/why?event=nine", {}, "", 400, "request.parameter"},
   };
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+  for (const char* const limit : {"0", "101", "1001", "x"}) {
+    const HttpReply refused = call("GET", ns_ + "/events/18/why?limit=" + limit);
+    EXPECT_EQ(refused.json()["detail"],
+              fmt::format("limit: \"{}\" is not a number from 1 to 100", limit));
+  }
+  EXPECT_EQ(call("GET", instance_ + "/why?event=x").json()["detail"],
+            "event: \"x\" is not the sequence of an event; expected a number, which the list of "
+            "events with the parameter `id` shows for an id");
 }
 
 }  // namespace

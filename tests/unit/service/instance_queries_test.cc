@@ -157,6 +157,7 @@ TEST_F(InstanceQueriesTest, FailForNamesThatDoNotExist) {
   EXPECT_EQ(outcome(list({}, "none")), "namespace.not_found");
   EXPECT_EQ(outcome(list({.workflow = "none"})), "workflow.not_found");
   EXPECT_EQ(outcome(list({.cursor = "nonsense"})), "id.malformed");
+  EXPECT_TRUE(ask(list({.cursor = "nonsense"})).error().message.starts_with("cursor: "));
   EXPECT_EQ(outcome(one(1)), "instance.not_found");
   EXPECT_EQ(outcome(one(1, "none")), "namespace.not_found");
   EXPECT_EQ(outcome(history(1)), "instance.not_found");
