@@ -106,6 +106,26 @@ void show_progress(Console& console, const Json& replay) {
               << std::flush;
 }
 
+/// What the replay of a range would do, by the result of its dry run.
+std::string dry_run_text(const Json& replay) {
+  const uint64_t matched = replay.value("matched", uint64_t{0});
+  const uint64_t rate = std::max<uint64_t>(replay.value("rate", uint64_t{1}), 1);
+  std::string text =
+      fmt::format("Not sent: {} events fit, of the sequences {} to {}", matched,
+                  replay.value("first", uint64_t{0}), replay.value("last", uint64_t{0}));
+  if (replay.contains("since")) text += ", stored since " + replay.value("since", "");
+  if (replay.contains("until")) text += ", stored before " + replay.value("until", "");
+  text += ".\n";
+  if (matched > 0) {
+    text += fmt::format("Without --dry-run they are sent at {} events a second, in about {} s.\n",
+                        rate, (matched + rate - 1) / rate);
+  }
+  if (const uint64_t lost = replay.value("lost", uint64_t{0}); lost > 0) {
+    text += fmt::format("{} messages of the range are no longer in the event stream.\n", lost);
+  }
+  return text;
+}
+
 /// Begins the replay of a range, and shows its progress until it ends; Ctrl-C stops it.
 Ended replay_range(Session& session, const EventReplayOptions& options) {
   if (const std::string wrong = given_of_one(options); !wrong.empty()) {
@@ -133,9 +153,14 @@ Ended replay_range(Session& session, const EventReplayOptions& options) {
     }
   }
   if (session.console.err_is_terminal) session.console.err << "\n";
-  session.output.item(replay, "id");
+  const bool is_done = replay.value("state", "") == "done";
+  if (options.is_dry && is_done && session.output.format() == Format::kTable) {
+    session.console.out << harmless(dry_run_text(replay), kLineEnds);
+  } else {
+    session.output.item(replay, "id");
+  }
   if (is_stopped) return ExitCode::kInterrupted;
-  return replay.value("state", "") == "done" ? ExitCode::kOk : ExitCode::kFailed;
+  return is_done ? ExitCode::kOk : ExitCode::kFailed;
 }
 
 /// The body of the request that replays one event; empty: as it is.

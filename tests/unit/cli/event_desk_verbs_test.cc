@@ -250,6 +250,15 @@ TEST_F(EventDeskVerbs, ReplayARangeAndShowItsResult) {
   EXPECT_TRUE(range.is_dry);
 }
 
+TEST_F(EventDeskVerbs, SayWhatAReplayOfARangeWouldDo) {
+  pauses_ = 5;
+  const CommandOutput dry = run({"event", "replay", "--first", "1", "--dry-run"});
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_EQ(dry.out,
+            "Not sent: 10 events fit, of the sequences 1 to 18.\n"
+            "Without --dry-run they are sent at 1000 events a second, in about 1 s.\n");
+}
+
 TEST_F(EventDeskVerbs, TakeTimesAndHowLongAgo) {
   // The clock of the fixture is at 12:05.
   const TimePoint noon = parse_rfc3339("2021-09-01T12:00:00Z").value();
