@@ -34,6 +34,7 @@ struct CountOptions {
   std::string by;
   std::string workflow;
   std::string status;
+  std::string state;
 };
 
 struct PartOptions {
@@ -85,14 +86,18 @@ std::vector<Column> count_columns(const std::string& by) {
 
 Ended count_instances(Session& session, const CountOptions& options) {
   const std::string by = options.by.empty() ? "workflow,status" : options.by;
-  const Reply reply = TRY(session.client.send(
-      {.path = session.path({"instances", "count"}),
-       .query = {{"by", by}, {"workflow", options.workflow}, {"status", options.status}}}));
+  const Reply reply = TRY(session.client.send({.path = session.path({"instances", "count"}),
+                                               .query = {{"by", by},
+                                                         {"workflow", options.workflow},
+                                                         {"status", options.status},
+                                                         {"state", options.state}}}));
   session.output.list(reply.body, count_columns(by), "count");
   if (reply.body.value("items", Json::array()).empty()) {
-    const ApiCall list{
-        .path = session.path({"instances"}),
-        .query = {{"workflow", options.workflow}, {"status", options.status}, {"limit", "1"}}};
+    const ApiCall list{.path = session.path({"instances"}),
+                       .query = {{"workflow", options.workflow},
+                                 {"status", options.status},
+                                 {"state", options.state},
+                                 {"limit", "1"}}};
     explain_empty_list(session, list, "instances");
   }
   return ExitCode::kOk;
@@ -182,6 +187,7 @@ void add_instance_parts(CommandLine& instance) {
   count.option("--workflow", counted.workflow, "Only instances of this workflow", "ID");
   count.option("--status", counted.status, "Only instances with one of these statuses",
                "STATUS[,STATUS]");
+  count.option("--state", counted.state, "Only instances in the state of this id", "STATE");
 
   add_part(instance, "calls", "Lists the calls of the state of an instance", list_calls);
   add_part(instance, "children", "Lists the instances that calls of an instance started",

@@ -144,6 +144,7 @@ Result<CountRequest> count_request_of(const Request& request) {
   CountRequest counts;
   counts.workflow = text_parameter(request, "workflow");
   counts.statuses = TRY(statuses_of(text_parameter(request, "status")));
+  counts.state = text_parameter(request, "state");
   for (const std::string& name : names_in(text_parameter(request, "by"))) {
     const auto field = parse_count_field(name);
     if (!field) return wrong_filter("by", name, "workflow, revision, state or status");

@@ -264,7 +264,7 @@ void add_instance_routes(Router& router, Service& service) {
               .path = "/v1/ns/{ns}/instances/count",
               .operation = "countInstances",
               .summary = "Counts the instances by workflow, revision, state and status.",
-              .query = {"by", "workflow", "status"},
+              .query = {"by", "workflow", "status", "state"},
               .answer = "InstanceCounts",
               .errors = {"namespace.not_found", "workflow.not_found", "index.incomplete"},
               .handler = reading([&service](const Request& request) -> Result<Json> {

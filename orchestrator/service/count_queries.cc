@@ -71,7 +71,7 @@ Result<Json> Queries::instance_counts(const View& view, std::string_view ns,
   };
   TRY(each_count(view, number, only, [&](CountPlace place, uint64_t count) {
     if (!is_asked(place.status)) return true;
-    const bool needs_state = has_field(request, CountField::kState);
+    const bool needs_state = has_field(request, CountField::kState) || !request.state.empty();
     if (!needs_state) place.state = 0;
     if (!needs_state && !has_field(request, CountField::kRevision)) place.revision.number = 0;
     if (!has_field(request, CountField::kStatus)) place.status = {};
@@ -92,7 +92,7 @@ Result<Json> Queries::instance_counts(const View& view, std::string_view ns,
     if (has_field(request, CountField::kWorkflow)) group.workflow = place.revision.workflow;
     if (has_field(request, CountField::kRevision)) group.revision = place.revision.number;
     if (has_field(request, CountField::kStatus)) group.status = place.status;
-    if (has_field(request, CountField::kState)) {
+    if (has_field(request, CountField::kState) || !request.state.empty()) {
       if (loaded != place.revision) {
         bytes += TRY(definition_bytes(view, place.revision));
         if (bytes > kMostDefinitionBytes) return too_many_counts("too many definitions");
@@ -104,6 +104,8 @@ Result<Json> Queries::instance_counts(const View& view, std::string_view ns,
       if (definition && place.state < definition->states.size()) {
         group.state = definition->states[place.state]->common().id;
       }
+      if (!request.state.empty() && group.state != request.state) continue;
+      if (!has_field(request, CountField::kState)) group.state = std::nullopt;
     }
     groups[std::move(group)] += count;
   }

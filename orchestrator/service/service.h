@@ -62,6 +62,7 @@ struct CountRequest {
   std::vector<CountField> by;            ///< empty: all in one number
   std::string workflow;                  ///< empty: of all workflows
   std::vector<InstanceStatus> statuses;  ///< with one of these; empty: any
+  std::string state = {};                ///< in the state of this id; empty: any
 };
 
 /// A page of a list in the order of names.

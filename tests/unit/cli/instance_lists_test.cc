@@ -82,6 +82,8 @@ TEST_F(InstanceLists, CountInstances) {
   EXPECT_EQ(request.by, (std::vector{CountField::kRevision, CountField::kState}));
   EXPECT_EQ(request.workflow, "order");
   EXPECT_EQ(request.statuses, (std::vector{InstanceStatus::kFailed, InstanceStatus::kWaiting}));
+  ASSERT_EQ(run({"instance", "count", "--state", "pay"}).code, 0);
+  EXPECT_EQ(service_.last_count_request().state, "pay");
   EXPECT_EQ(run({"instance", "count", "--by", "colour"}).code, 1);
 }
 

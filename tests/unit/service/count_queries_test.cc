@@ -77,6 +77,16 @@ TEST_F(CountQueriesTest, AreGroupedByTheMembersThatAreAskedFor) {
                                            {{"state", "wait"}, {"count", 3}}}));
 }
 
+TEST_F(CountQueriesTest, AreThoseOfTheStateThatIsAskedFor) {
+  store_five();
+  EXPECT_EQ(items({.state = "second"}), (Json{{{"count", 1}}}));
+  EXPECT_EQ(items({.state = "third"}), (Json{{{"count", 0}}}));
+  EXPECT_EQ(items({.by = {kStatus}, .state = "wait"}),
+            (Json{{{"status", "waiting"}, {"count", 2}}, {{"status", "failed"}, {"count", 1}}}));
+  EXPECT_EQ(items({.by = {kState}, .workflow = "again", .state = "first"}),
+            (Json{{{"state", "first"}, {"count", 1}}}));
+}
+
 TEST_F(CountQueriesTest, SayAsOfWhenTheyAre) {
   EXPECT_EQ(answer(ask_for({}))["asOf"], format_rfc3339(clock.now()));
 }
