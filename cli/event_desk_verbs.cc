@@ -34,6 +34,7 @@ struct EventFilterOptions {
   std::vector<std::string> attributes;  ///< `NAME=VALUE`
   bool with_effect = false;
   bool without_effect = false;
+  bool not_generated = false;
 };
 
 struct EventListOptions {
@@ -77,6 +78,8 @@ void add_event_filter(Verb& verb, EventFilterOptions& filter) {
   verb.flag("--with-effect", filter.with_effect,
             "Only events that started or woke an instance, or wait in a group");
   verb.flag("--without-effect", filter.without_effect, "Only the other events");
+  verb.flag("--not-generated", filter.not_generated,
+            "Only events that no generateEvent state has published");
 }
 
 Fallible<ApiCall> list_call(Session& session, const EventFilterOptions& filter) {
@@ -101,6 +104,7 @@ Fallible<ApiCall> list_call(Session& session, const EventFilterOptions& filter) 
   if (!attributes.empty()) call.query.emplace_back("attributes", dump_json(attributes));
   if (filter.with_effect) call.query.emplace_back("effect", "with");
   if (filter.without_effect) call.query.emplace_back("effect", "without");
+  if (filter.not_generated) call.query.emplace_back("generated", "0");
   return call;
 }
 

@@ -125,6 +125,9 @@ Result<EventListFilter> event_filter_of(const Request& request) {
         fmt::format("effect: {} is not valid; expected with or without", in_quotes(effect)));
   }
   if (!effect.empty()) filter.effect = effect == "with";
+  if (request.query.contains("generated")) {
+    filter.generated = TRY(flag_parameter(request, "generated"));
+  }
   TRY(read_asked_attributes(request, filter));
   return filter;
 }
@@ -263,7 +266,7 @@ void add_event_routes(Router& router, Service& service, const RequestLimits& lim
               .operation = "listEvents",
               .summary = "Lists the stored events and what became of each, newest first.",
               .query = {"limit", "cursor", "before", "after", "type", "source", "id", "since",
-                        "until", "effect", "attribute", "value", "attributes"},
+                        "until", "effect", "generated", "attribute", "value", "attributes"},
               .answer = "StoredEvents",
               .errors = {"namespace.not_found", "time.malformed", "broker."},
               .lane = Lane::kBroker,

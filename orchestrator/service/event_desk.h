@@ -31,6 +31,7 @@ struct EventListFilter {
   std::optional<TimePoint> since;  ///< stored then or later
   std::optional<TimePoint> until;  ///< stored before
   std::optional<bool> effect;      ///< whether the event had an effect on an instance or a group
+  std::optional<bool> generated;   ///< whether a generateEvent state has published the event
   /// Context attributes, and the value that each must have, as text.
   std::vector<std::pair<std::string, std::string>> attributes = {};
 };

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "cloudevents/json_format.h"
 #include "matchers/glob.h"
+#include "model/hops.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/awaited_publish.h"
 #include "orchestrator/service/event_effects.h"
@@ -41,6 +42,9 @@ std::string random_event_id() {
 bool glob_fits(const std::string& glob, const std::string& text) {
   return glob.empty() || glob_matches(glob, text);
 }
+
+/// Whether a generateEvent state has published the event: only those have hops.
+bool is_generated(const Event& event) { return hops_of(event) > 0; }
 
 bool has_attributes(const Event& event,
                     const std::vector<std::pair<std::string, std::string>>& wanted) {
@@ -83,8 +87,9 @@ Status EventPage::add_checked(StoredEvent& stored) {
     if (!glob_fits(filter.type, event->type) || !glob_fits(filter.source, event->source)) return {};
     if (!filter.id.empty() && filter.id != event->id) return {};
     if (!has_attributes(*event, filter.attributes)) return {};
+    if (filter.generated && *filter.generated != is_generated(*event)) return {};
   } else if (!filter.type.empty() || !filter.source.empty() || !filter.id.empty() ||
-             !filter.attributes.empty()) {
+             !filter.attributes.empty() || filter.generated == true) {
     return {};
   }
   const std::vector<EventEffect> found = TRY(effects.of(stored.sequence));

@@ -44,6 +44,9 @@ TEST_F(EventDeskVerbs, ListEvents) {
   EXPECT_EQ(filter.before, 9U);
   ASSERT_EQ(run({"event", "list", "--without-effect"}).code, 0);
   EXPECT_EQ(service_.stored_events.last_filter().effect, false);
+  EXPECT_EQ(service_.stored_events.last_filter().generated, std::nullopt);
+  ASSERT_EQ(run({"event", "list", "--not-generated"}).code, 0);
+  EXPECT_EQ(service_.stored_events.last_filter().generated, false);
   EXPECT_EQ(run({"event", "list", "--without-effect", "--with-effect"}).code, 2);
 }
 

@@ -62,7 +62,10 @@ TEST_F(EventDeskRoutes, PassOnEachFilter) {
   EXPECT_EQ(service_.stored_events.last_filter().effect, true);
   ASSERT_EQ(call("GET", events_ + "?after=0").status, 200);
   EXPECT_EQ(service_.stored_events.last_filter().after, 0U);
+  ASSERT_EQ(call("GET", events_ + "?generated=1").status, 200);
+  EXPECT_EQ(service_.stored_events.last_filter().generated, true);
   ASSERT_EQ(call("GET", events_).status, 200);
+  EXPECT_EQ(service_.stored_events.last_filter().generated, std::nullopt);
   EXPECT_EQ(service_.stored_events.last_filter().effect, std::nullopt);
   EXPECT_EQ(service_.stored_events.last_filter().limit, 50U);
 }
@@ -210,6 +213,7 @@ TEST_F(EventDeskRoutes, RefuseWrongParameters) {
       {"GET", events_ + "?cursor=1x", {}, "", 400, "request.parameter"},
       {"GET", events_ + "?since=noon", {}, "", 400, "time.malformed"},
       {"GET", events_ + "?effect=maybe", {}, "", 400, "request.parameter"},
+      {"GET", events_ + "?generated=maybe", {}, "", 400, "request.parameter"},
       {"GET", events_ + "?attribute=orderid", {}, "", 400, "request.parameter"},
       {"GET", events_ + "?value=o-1", {}, "", 400, "request.parameter"},
       {"GET", events_ + "?attribute=orderId&value=o-1", {}, "", 400, "request.parameter"},

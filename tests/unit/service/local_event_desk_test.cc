@@ -321,6 +321,15 @@ TEST_F(LocalEventDeskTest, ReplaysForOneWorkflowOrInstanceOnly) {
   EXPECT_EQ(target_at(4), "none") << "a replay of a replay has its own target";
 }
 
+TEST_F(LocalEventDeskTest, TellsGeneratedEventsFromOthers) {
+  store("paid", "1");
+  store("paid", "2", "default", R"(,"millracehops":1)");
+  broker.inject({"millrace.events.default.t", {}, "no event"});
+  EXPECT_EQ(sequences(list({.generated = true})), (Sequences{2}));
+  EXPECT_EQ(sequences(list({.generated = false})), (Sequences{3, 1}));
+  EXPECT_EQ(sequences(list({})), (Sequences{3, 2, 1}));
+}
+
 TEST_F(LocalEventDeskTest, RefusesAReplay) {
   store("paid", "1", "other");
   broker.inject({"millrace.events.default.t", {}, "no event"});
