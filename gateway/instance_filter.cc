@@ -140,6 +140,19 @@ Result<HistoryFilter> history_filter_of(const Request& request) {
   return filter;
 }
 
+Result<GroupFilter> group_filter_of(const Request& request) {
+  GroupFilter filter{.id = text_parameter(request, "id"),
+                     .workflow = text_parameter(request, "workflow")};
+  const std::string attribute = text_parameter(request, "attribute");
+  if (attribute.empty() != !request.query.contains("value")) {
+    return fail("request.parameter",
+                "attribute and value: give both, an attribute of the correlation and its value, or "
+                "neither");
+  }
+  if (!attribute.empty()) filter.correlate.emplace(attribute, text_parameter(request, "value"));
+  return filter;
+}
+
 Result<CountRequest> count_request_of(const Request& request) {
   CountRequest counts;
   counts.workflow = text_parameter(request, "workflow");

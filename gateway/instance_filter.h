@@ -16,6 +16,7 @@ Result<InstanceFilter> instance_filter_of(const Request& request);
 /// The request for counts in the query of a request: `by`, `workflow` and `status`. Error
 /// `request.parameter`.
 Result<CountRequest> count_request_of(const Request& request);
+Result<GroupFilter> group_filter_of(const Request& request);
 
 /// The filter of a list of listeners in the query of a request: `kind`, `type`, `workflow`,
 /// `attribute`, `value`, `limit` and `cursor`. Error `request.parameter`.

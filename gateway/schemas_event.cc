@@ -213,7 +213,9 @@ void add_event_schemas(ApiSchemas& all) {
       {"workflow", text("The id of the workflow.")},
       {"correlate", map(any(), "The attributes that the events of the group share.")},
       {"entries", list(object({{"type", text("The type of the events.")},
-                               {"waiting", whole("How many events wait.")}}))},
+                               {"waiting", whole("How many events wait.")},
+                               {"first?", object({{"sequence?", whole("Its sequence.")},
+                                                  {"id?", text("Its id.")}})}}))},
       {"expiresAt?", instant("When the next event of the group expires.")},
   });
   all["EventGroups"].schema = page(ref("EventGroup"));

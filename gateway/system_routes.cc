@@ -170,13 +170,14 @@ void add_state_routes(Router& router, Service& service) {
               .path = "/v1/ns/{ns}/groups",
               .operation = "listEventGroups",
               .summary = "Lists the groups of eventsAnd starts that are not complete.",
-              .query = {"limit", "cursor"},
+              .query = {"id", "workflow", "attribute", "value", "limit", "cursor"},
               .answer = "EventGroups",
-              .errors = {"namespace.not_found", "cursor.malformed"},
+              .errors = {"namespace.not_found", "workflow.not_found", "cursor.malformed"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const size_t limit = TRY(limit_parameter(request));
-                return service.groups(ns, limit, text_parameter(request, "cursor"));
+                const GroupFilter filter = TRY(group_filter_of(request));
+                return service.groups(ns, limit, text_parameter(request, "cursor"), filter);
               })});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}/groups/{group}",

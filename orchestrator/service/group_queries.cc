@@ -1,5 +1,7 @@
 // Queries about the groups of eventsAnd starts.
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,8 +44,16 @@ Result<GroupCursor> parse_cursor(std::string_view text) {
   return GroupCursor{std::string(text.substr(0, slash)), group->bytes};
 }
 
-/// Describes a group: the attributes that its events share, how many events wait for each entry,
-/// and when the next event expires.
+/// The sequence and the id of an event that waits, as far as they are known.
+Json event_of_entry(const GroupedRecord& record, const Result<Event>& event) {
+  Json first = Json::object();
+  if (record.position.sequence > 0) first["sequence"] = record.position.sequence;
+  if (event) first["id"] = event->id;
+  return first;
+}
+
+/// Describes a group: the attributes that its events share, how many events wait for each entry
+/// and which is the first, and when the next event expires.
 Result<Json> described(const View& view, std::string_view id, WorkflowNumber workflow,
                        const Start& start, const Fingerprint& group,
                        const std::vector<uint32_t>& waiting) {
@@ -57,9 +67,9 @@ Result<Json> described(const View& view, std::string_view id, WorkflowNumber wor
     if (!head) continue;
     const std::optional<TimePoint> one = head->record.expires;
     if (one && (!expires || *one < *expires)) expires = one;
-    if (!correlate.empty()) continue;
     const Result<Event> event = decode_json_event(head->record.event);
-    if (!event) continue;
+    entries.back()["first"] = event_of_entry(head->record, event);
+    if (!correlate.empty() || !event) continue;
     const Attributes attributes(*event);
     for (const std::string& name : start.correlate) {
       if (const auto value = attributes.find(name)) correlate[name] = *value;
@@ -73,22 +83,61 @@ Result<Json> described(const View& view, std::string_view id, WorkflowNumber wor
   return item;
 }
 
+bool has_values(const Json& item, const std::map<std::string, std::string>& wanted) {
+  const Json& correlate = item.at("correlate");
+  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
+    const auto found = correlate.find(one.first);
+    return found != correlate.end() && *found == one.second;
+  });
+}
+
+/// Whether a group of the start can have values of all these attributes.
+bool correlates(const Start& start, const std::map<std::string, std::string>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
+    const auto& names = start.correlate;
+    return std::find(names.begin(), names.end(), one.first) != names.end();
+  });
+}
+
 }  // namespace
 
+/// The group with that id, if it fits the other members of the filter.
+Result<Json> Queries::one_group(const View& view, const Workflows& known,
+                                const GroupFilter& filter) {
+  Json none{{"items", Json::array()}, {"next", nullptr}};
+  const auto id = parse_group_id(filter.id);
+  const auto workflow = id ? known.find(id->workflow) : known.end();
+  if (workflow == known.end()) return none;
+  if (!filter.workflow.empty() && filter.workflow != id->workflow) return none;
+  const WorkflowRecord& record = workflow->second;
+  const auto waiting = TRY(read_counts(view, record.number, id->group));
+  if (!waiting) return none;
+  const auto loaded = TRY(definitions_.find_or_load(view, {record.number, record.latest}));
+  if (loaded->start.kind != Start::Kind::kEventsAnd) return none;
+  const Json item =
+      TRY(described(view, id->workflow, record.number, loaded->start, id->group, *waiting));
+  if (has_values(item, filter.correlate)) none["items"].push_back(item);
+  return none;
+}
+
 Result<Json> Queries::groups(const View& view, std::string_view ns, size_t limit,
-                             std::string_view cursor) {
+                             std::string_view cursor, const GroupFilter& filter) {
   // TRY is not used: with it, g++ 12 warns about freeing the map of a failed result.
   const Result<Workflows> known = workflows_of(view, ns);
   if (!known) return tl::unexpected(known.error());
+  if (!filter.workflow.empty()) TRY(find_workflow(view, ns, filter.workflow));
+  if (!filter.id.empty()) return one_group(view, *known, filter);
   const GroupCursor from = TRY(parse_cursor(cursor));
   Json items = Json::array();
   Json next = nullptr;
   std::string last;
   std::string behind;  // the cursor behind the workflows that were looked at
   size_t bytes = 0;    // of their definitions
+  size_t looked = 0;
   for (auto one = known->lower_bound(from.workflow); one != known->end() && next.is_null(); ++one) {
     const std::string& id = one->first;
     const auto& record = one->second;
+    if (!filter.workflow.empty() && id != filter.workflow) continue;
     if (bytes >= Page::kMostBytes) {
       next = behind;
       break;
@@ -98,21 +147,20 @@ Result<Json> Queries::groups(const View& view, std::string_view ns, size_t limit
     behind = to_text(id, kBehindAllGroups);
     const auto workflow = TRY(definitions_.find_or_load(view, revision));
     if (workflow->start.kind != Start::Kind::kEventsAnd) continue;
-    std::vector<std::pair<Fingerprint, std::vector<uint32_t>>> page;
+    if (!correlates(workflow->start, filter.correlate)) continue;
     TRY(each_group(
         view, record.number, id == from.workflow ? from.behind : std::nullopt,
         [&](const Fingerprint& group, const std::vector<uint32_t>& waiting) -> Result<bool> {
-          if (items.size() + page.size() == limit) {
+          if (items.size() == limit || looked == kMostGroupsLooked) {
             next = last;
             return false;
           }
-          page.emplace_back(group, waiting);
+          ++looked;
           last = to_text(id, group);
+          Json item = TRY(described(view, id, record.number, workflow->start, group, waiting));
+          if (has_values(item, filter.correlate)) items.push_back(std::move(item));
           return true;
         }));
-    for (const auto& [group, waiting] : page) {
-      items.push_back(TRY(described(view, id, record.number, workflow->start, group, waiting)));
-    }
   }
   return Json{{"items", std::move(items)}, {"next", std::move(next)}};
 }

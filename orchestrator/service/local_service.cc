@@ -353,8 +353,9 @@ Result<Json> LocalService::listeners(std::string_view ns, const ListenerFilter& 
   });
 }
 
-Result<Json> LocalService::groups(std::string_view ns, size_t limit, std::string_view cursor) {
-  return read([&](const View& view) { return parts_.queries.groups(view, ns, limit, cursor); });
+Result<Json> LocalService::groups(std::string_view ns, size_t limit, std::string_view cursor,
+                                  const GroupFilter& filter) {
+  return read([&](const View& v) { return parts_.queries.groups(v, ns, limit, cursor, filter); });
 }
 
 Result<Json> LocalService::schedules(std::string_view ns, const PageRequest& page) {

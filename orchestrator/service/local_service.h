@@ -104,7 +104,8 @@ class LocalService final : public Service {
                        const HistoryFilter& filter) override;
   Result<NamedText> scenario(std::string_view ns, const InstanceId& id) override;
   Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) override;
-  Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor) override;
+  Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor,
+                      const GroupFilter& filter) override;
   Result<Json> find(std::string_view ns, std::string_view text) override;
   Status check_watch(const LiveRequest& request) override;
   void watch(LiveRequest request, std::shared_ptr<LiveSink> sink) override;

@@ -102,7 +102,8 @@ class Queries {
   /// instance may have one.
   Result<Json> listeners(const View& view, std::string_view ns, const ListenerFilter& filter,
                          const std::vector<InstanceId>* asking = nullptr);
-  Result<Json> groups(const View& view, std::string_view ns, size_t limit, std::string_view cursor);
+  Result<Json> groups(const View& view, std::string_view ns, size_t limit, std::string_view cursor,
+                      const GroupFilter& filter = {});
   /// nullopt: the newest revision of the workflow does not check its whole input first.
   Result<std::optional<InputSchema>> input_schema(const View& view, std::string_view ns,
                                                   std::string_view id);
@@ -143,6 +144,7 @@ class Queries {
   using SomeWorkflows = std::vector<std::pair<std::string, WorkflowRecord>>;
 
   /// Error of both: `namespace.not_found`.
+  Result<Json> one_group(const View& view, const Workflows& known, const GroupFilter& filter);
   Result<NamespaceRecord> find_namespace_record(const View& view, std::string_view ns);
   Result<NamespaceNumber> find_namespace(const View& view, std::string_view ns);
   /// All workflows of a namespace, by id.

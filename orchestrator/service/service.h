@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,6 +82,16 @@ struct ListenerFilter {
   std::optional<std::string> value;  ///< that holds for this value (UTF-8) of the attribute
   size_t limit = 50;
   std::string cursor;  ///< `next` of the page before; empty: the first page
+};
+
+/// How many groups a page of their list looks at.
+inline constexpr size_t kMostGroupsLooked = 1'000;
+
+/// Which groups of eventsAnd starts a list shows. A group is shown if it fits all members.
+struct GroupFilter {
+  std::string id;                                ///< of one group; empty: any
+  std::string workflow;                          ///< empty: all
+  std::map<std::string, std::string> correlate;  ///< the values of these attributes, as text
 };
 
 /// A page of the revisions of a workflow.
@@ -215,21 +226,25 @@ class Service {
   /// broker. Errors: `scenario.*`, and those of StoredEvents.
   virtual Result<NamedText> scenario(std::string_view ns, const InstanceId& id) = 0;
   /// What a text may name: {"items":[{"kind":"instance"|"workflow"|"key"|"group"|"event"|
-  /// "deadLetter","id","label"}],"complete","notRead"?:{"code","msg"}}, 20 items at most. Of "instance" and "workflow" the text is the
-  /// beginning of `id`, of "key" the idempotency key of the instance `id`, of "group" the whole `id`,
-  /// of "event" the sequence `id` or the id of the event with that sequence, of "deadLetter" its id, its reason or the id
-  /// of its event. `complete` is false if not all instances of a key, events or dead letters are
-  /// listed. May wait for the broker for some seconds; if it does not answer, there are no events
-  /// and no dead letters, and `notRead` says why.
+  /// "deadLetter","id","label"}],"complete","notRead"?:{"code","msg"}}, 20 items at most. Of
+  /// "instance" and "workflow" the text is the beginning of `id`, of "key" the idempotency key of
+  /// the instance `id`, of "group" the whole `id`, of "event" the sequence `id` or the id of the
+  /// event with that sequence, of "deadLetter" its id, its reason or the id of its event.
+  /// `complete` is false if not all instances of a key, events or dead letters are listed. May wait
+  /// for the broker for some seconds; if it does not answer, there are no events and no dead
+  /// letters, and `notRead` says why.
   virtual Result<Json> find(std::string_view ns, std::string_view text) = 0;
   /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next",
   /// "complete","looked"}, of starts, then of live instances, the newest first; `complete` and
   /// `looked` as in instances(). A condition whose text is masked or hidden holds for no value.
   virtual Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) = 0;
   /// Groups of eventsAnd starts that are not complete:
-  /// {"items":[{"workflow","correlate":{attribute: value},"entries":[{"type","waiting"}],
-  /// "expiresAt"?}],"next"}. Error `cursor.malformed`.
-  virtual Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor) = 0;
+  /// {"items":[{"id","workflow","correlate":{attribute: value},"entries":[{"type","waiting",
+  /// "first"?:{"sequence"?,"id"?}}],"expiresAt"?}],"next"}. `first`: the event of the entry that
+  /// has waited longest. A page ends after kMostGroupsLooked groups, also if few of them fit.
+  /// Errors `workflow.not_found` (of the filter), `cursor.malformed`.
+  virtual Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor,
+                              const GroupFilter& filter) = 0;
   /// {"items":[{"workflow","paused","cron","zone","nextTick","lastTick"?}],"next"}, by workflow;
   /// without a cron there is neither zone nor nextTick. `limit`: of workflows, with a schedule or
   /// without.

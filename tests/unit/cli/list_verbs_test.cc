@@ -1,4 +1,5 @@
 // The verbs of `schedule`, `listener` and `group`, most of which list items, and `find`.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -112,13 +113,22 @@ TEST_F(ListVerbs, PassesTheConditionsOnListenersToTheServer) {
 TEST_F(ListVerbs, ShowsGroups) {
   expect_outputs({
       {{"group", "list", "--limit", "3"},
-       "WORKFLOW  CORRELATE        HAS     LACKS   EXPIRES                   GROUP\n"
-       "ship      {\"order\":\"o-1\"}  paid 1  packed  2021-09-01T12:00:00.000Z  "
+       "WORKFLOW  CORRELATE        HAS           LACKS   EXPIRES                   GROUP\n"
+       "ship      {\"order\":\"o-1\"}  paid 1 (#79)  packed  2021-09-01T12:00:00.000Z  "
        "ship:6f1ed002ab5595859014ebf0951522d9\n"},
       {{"group", "list", "-o", "name"}, "ship:6f1ed002ab5595859014ebf0951522d9\n"},
+      {{"group", "drop", "ship:6f1ed002ab5595859014ebf0951522d9", "--dry-run"},
+       "Not dropped: the group has paid 1 (#79) and lacks packed; its events would become dead "
+       "letters.\n"},
       {{"group", "drop", "ship:6f1ed002ab5595859014ebf0951522d9"},
        "dropped  1\nid       ship:6f1ed002ab5595859014ebf0951522d9\n"},
   });
+  EXPECT_EQ(run({"group", "drop", "ship", "--dry-run"}).code, 3);
+  ASSERT_EQ(run({"group", "list", "--workflow", "ship", "--attr", "order=o-1"}).code, 0);
+  EXPECT_EQ(service_.last_group_filter().workflow, "ship");
+  EXPECT_EQ(service_.last_group_filter().correlate,
+            (std::map<std::string, std::string>{{"order", "o-1"}}));
+  EXPECT_EQ(run({"group", "list", "--attr", "order"}).code, 2);
   EXPECT_EQ(run({"group", "drop", "ship"}).code, 3);
   EXPECT_EQ(run({"group", "drop"}).code, 2);
 }

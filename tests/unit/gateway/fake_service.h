@@ -148,8 +148,12 @@ class FakeService : public Service {
                        const HistoryFilter& filter) override;
   Result<NamedText> scenario(std::string_view ns, const InstanceId& id) override;
   Result<Json> listeners(std::string_view, const ListenerFilter& filter) override;
-  Result<Json> groups(std::string_view, size_t limit, std::string_view cursor) override;
-  /// Nothing is found for the text `nothing`, nor for `unread`, because of the broker; and a dead letter for `event.time`.
+  /// For another id than that of the one group there is none.
+  Result<Json> groups(std::string_view, size_t limit, std::string_view cursor,
+                      const GroupFilter& filter) override;
+  GroupFilter last_group_filter();
+  /// Nothing is found for the text `nothing`, nor for `unread`, because of the broker; and a dead
+  /// letter for `event.time`.
   Result<Json> find(std::string_view ns, std::string_view text) override;
   /// Only the workflow `report` has a schedule.
   Result<Json> schedules(std::string_view ns, const PageRequest& page) override;
@@ -245,6 +249,7 @@ class FakeService : public Service {
   CountRequest count_request_;
   ListenerFilter listener_filter_;
   HistoryFilter history_filter_;
+  GroupFilter group_filter_;
   NextFilter next_filter_;
   LiveRequest live_request_;
   std::deque<std::shared_ptr<LiveSink>> watchers_;

@@ -168,15 +168,27 @@ Result<Json> FakeService::listeners(std::string_view, const ListenerFilter& filt
               {"looked", 0}};
 }
 
-Result<Json> FakeService::groups(std::string_view, size_t limit, std::string_view cursor) {
+GroupFilter FakeService::last_group_filter() {
+  const std::lock_guard lock(mutex_);
+  return group_filter_;
+}
+
+Result<Json> FakeService::groups(std::string_view, size_t limit, std::string_view cursor,
+                                 const GroupFilter& filter) {
   const Json group = {
       {"id", kGroup},
       {"workflow", "ship"},
       {"correlate", {{"order", "o-1"}}},
-      {"entries", {{{"type", "paid"}, {"waiting", 1}}, {{"type", "packed"}, {"waiting", 0}}}},
+      {"entries",
+       {{{"type", "paid"}, {"waiting", 1}, {"first", {{"sequence", 79}, {"id", "pay-1"}}}},
+        {{"type", "packed"}, {"waiting", 0}}}},
       {"expiresAt", "2021-09-01T12:00:00.000Z"}};
   const std::lock_guard lock(mutex_);
   limit_ = limit;
+  group_filter_ = filter;
+  if (!filter.id.empty() && filter.id != kGroup) {
+    return Json{{"items", Json::array()}, {"next", nullptr}};
+  }
   const size_t from = cursor.empty() ? 0 : std::stoul(std::string(cursor));
   const size_t to = std::min(from + limit, group_count);
   return Json{{"items", Json(to - from, group)},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cloudevents/json_format.h"
+#include "orchestrator/batch/group_id.h"
 #include "orchestrator/service/page.h"
 #include "orchestrator/store/rows/group_rows.h"
 #include "tests/unit/service/query_fixture.h"
@@ -37,7 +38,9 @@ states:
     event.extensions = {{"key", key}};
     write_grouped(*tx, {.queue = {.workflow = pairs, .group = to, .entry = entry},
                         .number = ++last_event,
-                        .record = {.expires = expires, .event = encode_json_event(event)}});
+                        .record = {.position = {.stream = 1, .sequence = last_event},
+                                   .expires = expires,
+                                   .event = encode_json_event(event)}});
     commit();
   }
   void add_counts(WorkflowNumber workflow, const Fingerprint& to, std::vector<uint32_t> waiting) {
@@ -82,7 +85,8 @@ TEST_F(GroupQueriesTest, ShowTheCorrelationAndTheNumberOfEventsOfEachEntry) {
     {"id": "pairs:)" + to_hex(group(7)) +
                                    R"(", "workflow": "pairs", "correlate": {"key": "k1"},
      "expiresAt": "2023-11-14T22:13:29.000Z",
-     "entries": [{"type": "left", "waiting": 2}, {"type": "right", "waiting": 0}]}],
+     "entries": [{"type": "left", "waiting": 2, "first": {"sequence": 1, "id": "1"}},
+                 {"type": "right", "waiting": 0}]}],
     "next": null})"))
       << "the expiry is that of the event that came first";
 }
@@ -152,6 +156,35 @@ TEST_F(GroupQueriesTest, EndAPageForWhichManyDefinitionsWereRead) {
   const Json first = answer(list(9));
   EXPECT_THAT(keys(first), IsEmpty());
   EXPECT_THAT(keys(answer(list(9, first["next"]))), ElementsAre("k1"));
+}
+
+TEST_F(GroupQueriesTest, SelectGroupsByTheirIdWorkflowAndValues) {
+  const WorkflowNumber other = apply(
+      "id: others\nstart: {type: eventsAnd, events: [{type: a}, {type: b}]}\n"
+      "states:\n- {id: end, type: noop}\n");
+  add_counts(other, group(9), {1, 0});
+  for (const uint8_t number : {1, 2, 3}) add_group(number);
+  const auto select = [&](const GroupFilter& filter, size_t limit = 9) {
+    return answer([=](Queries& queries, const View& view) {
+      return queries.groups(view, "default", limit, "", filter);
+    });
+  };
+  EXPECT_THAT(keys(select({.workflow = "others"})), ElementsAre("none"));
+  EXPECT_THAT(keys(select({.workflow = "pairs"})), ElementsAre("k1", "k2", "k3"));
+  EXPECT_THAT(keys(select({.correlate = {{"key", "k2"}}})), ElementsAre("k2"));
+  EXPECT_THAT(keys(select({.correlate = {{"key", "k2"}}}, 1)), ElementsAre("k2"));
+  EXPECT_THAT(keys(select({.correlate = {{"key", "k9"}}})), IsEmpty());
+  EXPECT_THAT(keys(select({.correlate = {{"colour", "k2"}}})), IsEmpty());
+  const std::string id = to_string(GroupId{"pairs", group(3)});
+  EXPECT_THAT(keys(select({.id = id})), ElementsAre("k3"));
+  EXPECT_THAT(keys(select({.id = id, .workflow = "others"})), IsEmpty());
+  EXPECT_THAT(keys(select({.id = id, .correlate = {{"key", "k1"}}})), IsEmpty());
+  EXPECT_THAT(keys(select({.id = to_string(GroupId{"pairs", group(4)})})), IsEmpty());
+  EXPECT_THAT(keys(select({.id = "nonsense"})), IsEmpty());
+  EXPECT_EQ(outcome([](Queries& queries, const View& view) {
+              return queries.groups(view, "default", 9, "", {.workflow = "none"});
+            }),
+            "workflow.not_found");
 }
 
 TEST_F(GroupQueriesTest, RefuseAMalformedPageCursor) {

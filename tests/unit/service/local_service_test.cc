@@ -318,9 +318,9 @@ TEST_F(LocalServiceTest, AnswersQueriesAboutGroupsVariablesAndSecrets) {
   };
   const Snapshot view = *Snapshot::take(world.environment());
   Queries& queries = world.queries();
-  const std::string group = service->groups("default", 1, "")->at("next");
+  const std::string group = service->groups("default", 1, "", {})->at("next");
   for (const std::string& cursor : {std::string(), group}) {
-    expect_answer([&] { return service->groups("default", 1, cursor); },
+    expect_answer([&] { return service->groups("default", 1, cursor, {}); },
                   queries.groups(view, "default", 1, cursor));
   }
   for (const char* const cursor : {"", "a"}) {
