@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "broker/log_stream.h"
 #include "orchestrator/store/disk/log_row.h"
+#include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "os/host_name.h"
 #include "os/thread.h"
@@ -116,13 +117,19 @@ Status ClusterNode::open() {
   ConnectionSettings for_appending = process_.settings.nats;
   for_appending.name += " commits";
   appending_ = TRY(Connection::open(std::move(for_appending)));
+  {
+    Transaction tx(*store_);
+    TRY(check_store_of_cluster(tx, settings_.name));
+  }
   // A store of a server without a cluster founds one; a store that lacks rows is cleared.
   Result<std::unique_ptr<LogFollower>> follower = LogFollower::open(*store_);
   const bool is_joining = !follower && follower.error().code == "store.joining";
   const bool has_base = !follower && follower.error().code == "store.cluster" && settings_.founds;
   if (!follower && !is_joining && !has_base) return tl::unexpected(follower.error());
-  if (follower) follower_ = *std::move(follower);
-  if (follower_) position_ = follower_->position();
+  if (follower) {
+    follower_ = *std::move(follower);
+    position_ = follower_->position();
+  }
   founds_ = settings_.founds && position_.sequence == 0 && !is_joining;
   if (settings_.founds && !founds_) {
     spdlog::info("--found has no effect: the folder is that of a node of the cluster already");

@@ -65,7 +65,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   using Time = std::chrono::steady_clock::time_point;
 
   /// A node on that store; nothing runs yet. `process` must outlive it. Errors: those of
-  /// LogFollower::open() and of Connection::open().
+  /// check_store_of_cluster(), LogFollower::open() and Connection::open().
   static Result<std::unique_ptr<ClusterNode>> make(ProcessParts& process,
                                                    std::unique_ptr<Environment> store,
                                                    NodeEvents events);
@@ -113,6 +113,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   void run();
   bool join_cluster();
   Status try_to_join();
+  Status check_server();
   Status found();
   Status take_base();
   Status load_newest(const LogStart& start);
@@ -181,7 +182,8 @@ class ClusterNode final : public NodeFront, private LogSink {
   std::optional<Duration> clock_offset_;
   bool is_closed_ = false;  ///< the node ends: nothing more is done
   bool is_stop_asked_ = false;
-  Error join_;  ///< why the node has not joined yet
+  bool is_server_checked_ = false;  ///< its version; the node thread's
+  Error join_;                      ///< why the node has not joined yet
 
   std::atomic<Time::rep> fresh_until_ = 0;  ///< as Time::time_since_epoch()
   std::atomic<bool> is_asked_for_turn_ = false;
@@ -202,7 +204,9 @@ class ClusterNode final : public NodeFront, private LogSink {
   JobThread appender_{"cluster-append"};
   JobThread loader_{"cluster-engine"};
   std::unique_ptr<NodeRoll> roll_;
-  bool is_active_found_ = false;                 ///< find_active() has ended; its thread only
+  // Only the thread that compares clocks uses these.
+  bool is_active_found_ = false;                 ///< find_active() has ended
+  bool is_clock_off_ = false;                    ///< as it was logged last
   std::unique_ptr<ClusterSnapshots> snapshots_;  ///< from finish_join() on
   std::thread clock_thread_;
   std::thread node_thread_;

@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/has_code.h"
 #include "broker/log_stream.h"
+#include "broker/server_version.h"
 #include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/disk/store_files.h"
 #include "orchestrator/store/found_store.h"
@@ -83,10 +84,20 @@ void ClusterNode::note_join(Error why) {
 }
 
 Status ClusterNode::try_to_join() {
+  TRY(check_server());
   if (founds_) return found();
   const LogStart start = TRY(find_log_start(*following_, stream_, key_));
   if (follower_ && !must_load(position_, start)) return {};
   return load_newest(start);
+}
+
+/// Whether the NATS server is new enough for the log of a cluster.
+Status ClusterNode::check_server() {
+  if (is_server_checked_ || !following_->connected()) return {};
+  const std::string warning = TRY(judge_server_version(server_version(*following_).value_or("")));
+  if (!warning.empty()) spdlog::warn("{}", warning);
+  is_server_checked_ = true;
+  return {};
 }
 
 /// Creates the log of the cluster, behind the rows of this node.

@@ -31,7 +31,17 @@ Status ClusterNode::ready() const {
   // Why the log is not read says more.
   if (why->code == "log.unreachable" || why->code == "cluster.not_founded") {
     const std::lock_guard lock(reader_mutex_);
-    if (reader_) TRY(reader_->health());
+    if (reader_) {
+      TRY(reader_->health());
+      if (why->code == "cluster.not_founded" && reader_->foreign() > 0) {
+        return millrace::fail(
+            "cluster.key",
+            fmt::format("stream {} has {} messages, and none of them was written with the "
+                        "secret key of this node; give all nodes the same file by "
+                        "--secret-key-file",
+                        stream_.name, reader_->foreign()));
+      }
+    }
   }
   return tl::unexpected(*why);
 }

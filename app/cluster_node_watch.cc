@@ -25,6 +25,10 @@ constexpr Duration kClockRetry{250};
 constexpr Duration kRollEach{1'000};
 constexpr Duration kRollTime{300};
 
+/// What follows from a clock that is off, and what to do.
+constexpr const char* kOffClock =
+    "this node takes nothing over, and hands over if it is the active; synchronize the clocks";
+
 /// Whether a node with that error cannot become one of the cluster without an operator.
 bool is_fatal(const Error& error) {
   return has_code(error, {"cluster.founded", "cluster.broker", "broker.replicas", "broker.stream"});
@@ -86,6 +90,15 @@ Status ClusterNode::compare_clock() {
     clock_offset_ = offset;
     role.clock_measured(offset);
   });
+  const bool is_off = std::chrono::abs(offset) > settings_.max_clock_offset;
+  if (is_off == is_clock_off_) return {};
+  is_clock_off_ = is_off;
+  if (is_off) {
+    spdlog::warn("the clock of this node is {} ms off the clock of the broker: {} [cluster.clock]",
+                 offset.count(), kOffClock);
+  } else {
+    spdlog::info("the clock of this node agrees with the clock of the broker again");
+  }
   return {};
 }
 

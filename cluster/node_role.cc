@@ -248,7 +248,8 @@ std::optional<Error> NodeRole::standby_not_ready(Time now) const {
     return Error{"cluster.clock",
                  clock_offset_
                      ? fmt::format("the clock of this node is {} ms off the clock of the broker, "
-                                   "of which {} ms are permitted",
+                                   "of which {} ms are permitted; synchronize the clocks of the "
+                                   "machines",
                                    clock_offset_->count(), settings_.max_clock_offset.count())
                      : "the clock of this node is not compared with the clock of the broker yet"};
   }

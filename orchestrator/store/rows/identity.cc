@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::string_view kKey = "store";
 constexpr uint8_t kVersion = 1;
+/// What begins the mark of a cluster; the mark of a folder has no blank.
+constexpr std::string_view kClusterMark = "cluster ";
 
 std::string encode(const StoreIdentity& identity) {
   Writer writer;
@@ -44,7 +46,22 @@ void write_store_identity(Transaction& tx, const StoreIdentity& identity) {
   tx.put(Table::kMeta, kKey, encode(identity));
 }
 
-std::string cluster_mark(std::string_view cluster) { return fmt::format("cluster {}", cluster); }
+std::string cluster_mark(std::string_view cluster) {
+  return fmt::format("{}{}", kClusterMark, cluster);
+}
+
+Status check_store_of_cluster(Transaction& tx, std::string_view cluster) {
+  TRY(check_known_numbers(tx));
+  if (TRY(read_key_row(tx))) TRY(check_key(tx));
+  const std::optional<StoreIdentity> known = TRY(read_store_identity(tx));
+  if (!known || !known->folder.starts_with(kClusterMark)) return {};
+  if (known->folder == cluster_mark(cluster)) return {};
+  return fail("store.cluster",
+              fmt::format("{} is the folder of a node of the cluster {}, and --cluster names {}; "
+                          "correct the name, or name a new folder",
+                          tx.environment().folder().string(),
+                          known->folder.substr(kClusterMark.size()), cluster));
+}
 
 Result<StoreIdentity> identify(Environment& environment,
                                const std::function<std::array<uint8_t, 16>()>& make_id,

@@ -36,6 +36,11 @@ void write_store_identity(Transaction& tx, const StoreIdentity& identity);
 /// each folder, so a store that enters or leaves a cluster gets a new identity.
 std::string cluster_mark(std::string_view cluster);
 
+/// Refuses a store that is not one of this cluster, before a node uses it: `store.cluster`, it
+/// belongs to another cluster; `store.version`, a newer release has written it; `store.key`, it was
+/// sealed with another key; a damaged row, and those of the store. A store without rows is fine.
+Status check_store_of_cluster(Transaction& tx, std::string_view cluster);
+
 /// Returns the identity of the store. If the store has no identity, or its identity has another
 /// mark than `mark`, identify() writes a new identity with the id that `make_id` returns. `mark`:
 /// that of a cluster; nullopt: Environment::mark(). Call it before any other Transaction; in a

@@ -42,20 +42,6 @@ Result<uint64_t> decode_number(std::string_view bytes) {
 /// Whether a store of that format is migrated when it is opened.
 bool is_older(uint64_t format) { return format >= 1 && format < kStoreFormat; }
 
-/// Checks the secret key of the store: it must decrypt the row `seal`, which has an empty sealed
-/// value.
-Status check_key(Transaction& tx) {
-  if (read_text(tx, Table::kMeta, kSealKey)) return {};
-  TRY(tx.status());
-  const Environment& environment = tx.environment();
-  return fail("store.key",
-              fmt::format("{} {}; the secrets in {} are sealed with the original key: restore that "
-                          "file, or use --secret-key-file to name the file that has the key",
-                          environment.key_file().string(),
-                          environment.key_is_new() ? "is missing" : "holds another key",
-                          environment.folder().string()));
-}
-
 /// Migrates a new store, or one of an older format. The rows of older formats are read as they are,
 /// because each record has its own version; the index is built in steps after that (index_build.h).
 Status migrate(Transaction& tx, const std::optional<uint64_t>& format) {
@@ -159,8 +145,8 @@ Status check_known_format(const View& view) {
   TRY(view.status());
   if (!is_of_cluster) return {};
   return fail("store.cluster",
-              "the data folder belongs to a cluster, and this release does not support clusters; "
-              "use a release that does");
+              "the data folder belongs to a cluster; this release opens it only as that of a node, "
+              "with `millrace serve --cluster NAME`");
 }
 
 Result<std::optional<std::string>> read_key_row(const View& view) {
@@ -172,6 +158,19 @@ Result<std::optional<std::string>> read_key_row(const View& view) {
 
 bool opens_key_row(const Seal& seal, std::string_view row) {
   return seal.open(row, seal_context(Table::kMeta, kSealKey)).has_value();
+}
+
+// The row `seal` has an empty sealed value, which the key must decrypt.
+Status check_key(Transaction& tx) {
+  if (read_text(tx, Table::kMeta, kSealKey)) return {};
+  TRY(tx.status());
+  const Environment& environment = tx.environment();
+  return fail("store.key",
+              fmt::format("{} {}; the secrets in {} are sealed with the original key: restore that "
+                          "file, or use --secret-key-file to name the file that has the key",
+                          environment.key_file().string(),
+                          environment.key_is_new() ? "is missing" : "holds another key",
+                          environment.folder().string()));
 }
 
 Status check_format(Transaction& tx) {

@@ -56,6 +56,10 @@ Result<std::optional<std::string>> read_key_row(const View& view);
 /// Whether the key of `seal` is the key of the store that has this row.
 bool opens_key_row(const Seal& seal, std::string_view row);
 
+/// Checks the secret key of a store that has the row of read_key_row(). Errors: `store.key`, the
+/// store was sealed with another key, or lacks the row; those of the store.
+Status check_key(Transaction& tx);
+
 /// Sets the format of an empty or older store to kStoreFormat and its minor number to kStoreMinor,
 /// and writes the row that identifies the key of its seal. For an older store, requests a build of
 /// the index, or of the sizes that it lacks (index_build.h). A store of a cluster must be led

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "broker/node_roll.h"
 #include "broker/snapshot_stream.h"
 #include "broker/stored_message.h"
 #include "tests/support/file_bytes.h"
@@ -402,6 +403,13 @@ TEST(LogPermissions, AreSufficientForANode) {
   EXPECT_EQ(found->size(), 1u);
   ASSERT_TRUE(drop_snapshots_before(connection, snapshots, 2));
   ASSERT_TRUE(trim_log(connection, stream, founded->created, stored.sequence));
+
+  NodeRoll roll(connection, node_roll_subject("shop"), [] { return Json{{"node", "a"}}; });
+  ASSERT_TRUE(roll.answer());
+  EXPECT_TRUE(eventually([&] {
+    const Result<std::vector<Json>> nodes = roll.ask(Duration(100));
+    return nodes && nodes->size() == 1;
+  })) << connection.last_complaint();
   EXPECT_EQ(connection.last_complaint(), "");
 }
 

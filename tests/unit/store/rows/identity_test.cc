@@ -1,6 +1,9 @@
 #include "orchestrator/store/rows/identity.h"
 
 #include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -65,6 +68,30 @@ TEST_F(IdentityTest, IsTheSameOnAllNodesOfACluster) {
   EXPECT_EQ(open(folder_.path() / "b", mark), first);
   EXPECT_EQ(open(folder_.path() / "a", mark), first);
   EXPECT_EQ(made_, 1);
+}
+
+TEST_F(IdentityTest, IsThatOfOneCluster) {
+  const auto check = [&](const char* folder, std::string_view cluster, const fs::path& key = {}) {
+    auto environment = Environment::open(folder_.path() / folder, {.key_file = key});
+    EXPECT_TRUE(environment) << environment.error().message;
+    Transaction tx(**environment);
+    const Status checked = check_store_of_cluster(tx, cluster);
+    return checked ? "" : checked.error().code + ": " + checked.error().message;
+  };
+  EXPECT_EQ(check("new", "shop"), "");
+  open(folder_.path() / "alone");
+  EXPECT_EQ(check("alone", "shop"), "") << "LogFollower refuses it, if it is no node that founds";
+  open(folder_.path() / "a", cluster_mark("shop"));
+  EXPECT_EQ(check("a", "shop"), "");
+  const std::string other = check("a", "shop2");
+  EXPECT_TRUE(other.starts_with("store.cluster: ")) << other;
+  EXPECT_NE(other.find("a node of the cluster shop, and --cluster names shop2"), std::string::npos)
+      << other;
+
+  std::ofstream(folder_.path() / "key") << std::string(64, 'a');
+  fs::permissions(folder_.path() / "key", fs::perms::owner_read);
+  const std::string foreign = check("a", "shop", folder_.path() / "key");
+  EXPECT_TRUE(foreign.starts_with("store.key: ")) << foreign;
 }
 
 TEST_F(IdentityTest, IsCreatedAgainWhenTheStoreEntersOrLeavesACluster) {
