@@ -3,6 +3,8 @@
 #include <initializer_list>
 #include <regex>
 #include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -371,6 +373,39 @@ TEST(ComposeFile, GivesTheBrokerItsPasswordsAndMillraceItsUserAndInboxPrefix) {
     EXPECT_THAT(compose, HasSubstr(fmt::format("{}: {}\n", name, value)));
   }
   EXPECT_THAT(compose, HasSubstr("NATS_PASSWORD: \"${NATS_MILLRACE_PASSWORD:?"));
+}
+
+TEST(ComposeFile, OfAClusterGivesAllNodesTheSameSettings) {
+  const std::string configuration = read_repository_file("nats.cluster.conf");
+  const std::string compose = read_repository_file("compose.cluster.yaml");
+  const auto count = [&](std::string_view text) {
+    size_t found = 0;
+    for (size_t at = compose.find(text); at != std::string::npos; at = compose.find(text, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  for (const char* const name : {"NATS_MILLRACE_PASSWORD", "NATS_ROUTE_PASSWORD"}) {
+    EXPECT_THAT(configuration, HasSubstr(fmt::format("password: ${}", name)));
+    EXPECT_THAT(compose, HasSubstr(fmt::format("{0}: \"${{{0}:?", name)));
+  }
+  EXPECT_EQ(count("./nats.cluster.conf:/etc/nats/nats.conf:ro"), 3u);
+  for (int server = 1; server <= 3; ++server) {
+    EXPECT_EQ(count(fmt::format("--name=nats{}", server)), 1u);
+    EXPECT_EQ(count(fmt::format("@nats{}:6222", server)), 3u) << "a route from each server";
+  }
+  EXPECT_EQ(count("<<: *settings"), 2u);
+  EXPECT_EQ(count("MILLRACE_CLUSTER: "), 1u);
+  EXPECT_EQ(count("MILLRACE_SECRET_KEY_FILE: /run/secrets/millrace-key"), 1u);
+  EXPECT_EQ(count("command: [serve, --found]"), 1u) << "one node founds the cluster";
+  for (int node = 1; node <= 2; ++node) {
+    EXPECT_EQ(count(fmt::format("MILLRACE_ADVERTISE: http://millrace{}:8780", node)), 1u);
+    EXPECT_EQ(count(fmt::format("[\"millrace{}:/data\"]", node)), 1u);
+  }
+  const ProcessEnd checked = run_process(
+      {.command = {"sh", "-c", "PATH=$PATH:/usr/sbin exec nats-server -t -c nats.cluster.conf"},
+       .environment = {{"NATS_MILLRACE_PASSWORD", "p1"}, {"NATS_ROUTE_PASSWORD", "p2"}}});
+  EXPECT_EQ(checked.code, 0) << checked.errors;
 }
 
 }  // namespace
