@@ -80,6 +80,15 @@ Json cluster_view() {
       {"address", text("The URL at which it answers.")},
       {"error?", object({{"code", text("Why the node is not ready.")}, {"detail", text()}})},
   });
+  const Json snapshots = object({
+      {"count?", whole("How many complete snapshots there are.")},
+      {"logBytes?", whole("How many bytes the log has.")},
+      {"newest?", object({{"id", text()},
+                          {"position", whole("The message of the log behind which it is.")},
+                          {"ageSeconds", whole()},
+                          {"bytes", whole("Of its rows.")}})},
+      {"error?", object({{"code", text("Why none could be taken.")}, {"detail", text()}})},
+  });
   return object({
       {"cluster", text("The name of the cluster.")},
       {"node", text("The id of the node that answers.")},
@@ -87,6 +96,7 @@ Json cluster_view() {
       {"epoch", whole("The latest epoch of the log.")},
       {"active?", object({{"node", text()}, {"address", text("The URL of the active.")}})},
       {"nodes", list(node, "The nodes that have answered.")},
+      {"snapshots?", snapshots},
   });
 }
 

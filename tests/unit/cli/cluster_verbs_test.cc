@@ -113,6 +113,26 @@ TEST_F(ClusterVerbs, SaysWhatIsNotHealthy) {
   }
 }
 
+TEST_F(ClusterVerbs, ShowsTheSnapshots) {
+  const std::pair<Json, std::string> rows[] = {
+      {Json::object(), "one standby could take over\n"},
+      {{{"count", 0}, {"logBytes", 1'572'864}}, "\nsnapshots: none; the log has 1.5 MiB\n"},
+      {{{"count", 3},
+        {"logBytes", 0},
+        {"newest", {{"id", "a"}, {"position", 17}, {"ageSeconds", 90}, {"bytes", 5}}}},
+       "\nsnapshots: 3, the newest 90 s ago at position 17; the log has 0.0 MiB\n"},
+      {{{"count", 0}, {"error", {{"code", "broker.refused"}, {"detail", "there is no room"}}}},
+       "\nsnapshots: there is no room [broker.refused]\n"},
+  };
+  Json cluster =
+      shop_cluster(Json::array({healthy_node("db1", "active"), healthy_node("db2", "standby")}));
+  for (const auto& [snapshots, line] : rows) {
+    cluster["snapshots"] = snapshots;
+    show(cluster);
+    EXPECT_THAT(run({"cluster", "status"}).out, testing::EndsWith(line));
+  }
+}
+
 TEST_F(ClusterVerbs, SaysThatAServerIsNotPartOfACluster) {
   env_["MILLRACE_URL"] = alone_;
   const CommandOutput printed = run({"cluster", "status"});
