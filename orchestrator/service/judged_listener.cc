@@ -212,8 +212,9 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
     case Verdict::kPaused:
       if (!one.note.empty()) return one.note;
       return fmt::format(
-          "the instance {} the event, and continues when it is resumed: `millrace instance resume`",
-          is_test ? "would take" : "took");
+          "the instance {} the event, and continues when it is resumed: `millrace -n {} instance "
+          "resume {}`",
+          is_test ? "would take" : "took", event.ns, id_of_judged(one));
     case Verdict::kSkipped:
       return fmt::format("the workflow is singular and has a live instance{}, so the start {}",
                          one.instance ? ", " + to_string(*one.instance) : "",

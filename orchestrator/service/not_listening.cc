@@ -105,7 +105,9 @@ Status ListenerJudging::add_entering(const Instance& head) {
         one.state, position ? "the event" : "an event that comes meanwhile");
   }
   if (head.paused && one.verdict == Verdict::kUnread && !one.note.empty()) {
-    one.note += "; it is paused, and continues when it is resumed: `millrace instance resume`";
+    one.note += fmt::format(
+        "; it is paused, and continues when it is resumed: `millrace -n {} instance resume {}`",
+        standing_.ns, to_string(head.id));
   }
   judged_.push_back(std::move(one));
   return {};

@@ -79,6 +79,16 @@ TEST(JudgedListener, NamesNoReplayForAnInstanceThatWaitsNoMore) {
   EXPECT_EQ(verdict_json(one, event, false)["stateNow"], "hold");
 }
 
+TEST(JudgedListener, NamesTheCommandThatResumesAPausedInstance) {
+  const JudgedListener one{.instance = InstanceId{}, .verdict = Verdict::kPaused};
+  const EventStanding sent{.position = EventPosition{1, 7}, .ns = "shop"};
+  EXPECT_EQ(says(one, sent),
+            "the instance took the event, and continues when it is resumed: `millrace -n shop "
+            "instance resume " +
+                to_string(InstanceId{}) + "`");
+  EXPECT_NE(says(one, {.ns = "shop"}).find("the instance would take the event"), std::string::npos);
+}
+
 TEST(JudgedListener, SaysNothingOfATimeThatIsNotKnown) {
   const TimePoint came = from_millis(1'700'000'000'000);
   const EventStanding event{.position = EventPosition{1, 7}, .stamped = came};
