@@ -61,9 +61,9 @@ class WhyDesk {
   /// "waits":[{"type","context","lookbackFrom"?}],"entering"?:[{"type","lookbackFrom"?}],
   /// "arrived"?:[type]}, "asOf":{"commit","cursor"}, "looked", "of"?, "complete",
   /// "events":[{"sequence","time","id","type","source","verdict","says","predicates",
-  /// "lookbackFrom"?,"applied","effects","effectCount"}], "elsewhere"?, "elsewhereEvents"?:[{"namespace","sequence"}]}, the nearest
-  /// events first. `looked` is the number of messages
-  /// that were read, `of` that of the events of those types among them;
+  /// "lookbackFrom"?,"applied","effects","effectCount"}], "elsewhere"?,
+  /// "elsewhereEvents"?:[{"namespace","sequence"}]}, the nearest events first. `looked` is the
+  /// number of messages that were read, `of` that of the events of those types among them;
   /// `elsewhere` names namespaces that have an event of such a type, if this one has none, or an
   /// event that fits, if none of this one does; `elsewhereEvents` has events of these that fit.
   /// Errors: as of_event(), and `instance.not_found`.

@@ -325,7 +325,8 @@ TEST(WhyText, ShowsWhatElseCameOfAnEvent) {
   };
   for (const Row& row : rows) {
     const std::string text = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
-      "waits": [{"type": "paid"}]}, "events": [{"sequence": 3, "verdict": "after", "says": "late", )" +
+      "waits": [{"type": "paid"}]},
+      "events": [{"sequence": 3, "verdict": "after", "says": "late", )" +
                                                               row.effects + "}]}"));
     EXPECT_TRUE(text.ends_with("     After: late\n" + row.line)) << text;
   }
