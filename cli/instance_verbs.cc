@@ -11,6 +11,7 @@
 #include "cli/command_line.h"
 #include "cli/follow_verb.h"
 #include "cli/instance_lists.h"
+#include "cli/other_namespaces.h"
 #include "cli/pages.h"
 #include "cli/time_flag.h"
 #include "cli/why_verbs.h"
@@ -58,8 +59,9 @@ Fallible<std::string> since_of(const InstanceFilterFlags& filter, TimePoint now)
 }
 
 Ended get_instance(Session& session, const std::string& id) {
-  const Reply reply = TRY(session.client.send({.path = session.path({"instances", id})}));
-  session.output.item(reply.body, "id", {"input", "data", "output"});
+  const auto reply = session.client.send({.path = session.path({"instances", id})});
+  if (!reply) return instance_failure(session, id, reply.error());
+  session.output.item(reply->body, "id", {"input", "data", "output"});
   return ExitCode::kOk;
 }
 

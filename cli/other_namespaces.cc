@@ -52,4 +52,12 @@ std::string other_namespaces_text(const std::vector<std::string>& names, std::st
   return text;
 }
 
+tl::unexpected<Failure> instance_failure(Session& session, const std::string& id, Failure failure) {
+  if (failure.error.code == "instance.not_found" && !id.empty()) {
+    const ApiCall list{.path = session.path({"instances"}), .query = {{"id", id}, {"limit", "1"}}};
+    failure.error.message += other_namespaces_text(find_in_other_namespaces(session, list), "it");
+  }
+  return tl::unexpected<Failure>(std::move(failure));
+}
+
 }  // namespace millrace

@@ -20,4 +20,8 @@ std::vector<std::string> find_in_other_namespaces(Session& session, const ApiCal
 std::string other_namespaces_text(const std::vector<std::string>& names,
                                   std::string_view what = "some");
 
+/// The failure of a call for an instance. If its error is `instance.not_found`, it also says which
+/// other namespaces have an instance with that id.
+tl::unexpected<Failure> instance_failure(Session& session, const std::string& id, Failure failure);
+
 }  // namespace millrace

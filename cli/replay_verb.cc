@@ -13,6 +13,7 @@
 #include "cli/attribute_flag.h"
 #include "cli/command_line.h"
 #include "cli/event_lookup.h"
+#include "cli/other_namespaces.h"
 #include "cli/quantity.h"
 #include "cli/time_flag.h"
 #include "cli/why_verbs.h"
@@ -163,6 +164,35 @@ Ended replay_range(Session& session, const EventReplayOptions& options) {
   return is_done ? ExitCode::kOk : ExitCode::kFailed;
 }
 
+/// Says on standard error that the event itself still waits in a group, for which the corrected one
+/// is too late. Says nothing if that cannot be found out.
+void hint_at_group(Session& session, const std::string& sequence) {
+  const auto event = session.client.send({.path = session.path({"events", sequence})});
+  if (!event) return;
+  std::string workflow;
+  for (const Json& effect : event->body.value("effects", Json::array())) {
+    if (effect.value("what", "") == "grouped") workflow = effect.value("workflow", "");
+  }
+  if (workflow.empty()) return;
+  const auto groups = session.client.send(
+      {.path = session.path({"groups"}), .query = {{"workflow", workflow}, {"limit", "1000"}}});
+  if (!groups) return;
+  for (const Json& group : groups->body.value("items", Json::array())) {
+    for (const Json& entry : group.value("entries", Json::array())) {
+      const Json first = entry.value("first", Json::object());
+      if (!first.contains("sequence") || dump_json(first["sequence"]) != sequence) continue;
+      session.console.err << harmless(fmt::format(
+                                 "event {} still waits in a group of workflow {}; if the group "
+                                 "will never be complete, `millrace -n {} group drop {}` removes "
+                                 "it",
+                                 sequence, workflow, shell_word(session.ns),
+                                 shell_word(group.value("id", ""))))
+                          << "\n";
+      return;
+    }
+  }
+}
+
 /// The body of the request that replays one event; empty: as it is.
 Fallible<Json> one_body(const EventReplayOptions& options) {
   Json body = Json::object();
@@ -191,7 +221,9 @@ Ended replay_one_event(Session& session, const EventReplayOptions& options) {
         "--to-namespace");
   }
   const Json body = TRY(one_body(options));
-  const Reply reply = TRY(ask_about_event(session, options.event, [&](const std::string& sequence) {
+  std::string replayed;  // the sequence of the event
+  const auto reply = ask_about_event(session, options.event, [&](const std::string& sequence) {
+    replayed = sequence;
     ApiCall call{.method = "POST",
                  .path = session.path({"events", sequence, "replay"}),
                  .query = {{"id", options.same_id ? "same" : ""},
@@ -202,11 +234,13 @@ Ended replay_one_event(Session& session, const EventReplayOptions& options) {
       call.body = dump_json(body);
     }
     return session.client.send(call);
-  }));
+  });
+  if (!reply) return instance_failure(session, options.to_instance, reply.error());
   if (options.is_dry) {
-    show_why_of_event(session, reply.body, false);
+    show_why_of_event(session, reply->body, false);
   } else {
-    session.output.item(reply.body, "sequence");
+    session.output.item(reply->body, "sequence");
+    if (!options.attributes.empty()) hint_at_group(session, replayed);
   }
   return ExitCode::kOk;
 }

@@ -134,6 +134,18 @@ TEST_F(EventDeskVerbs, ReplayACorrectedEvent) {
       << range.err;
 }
 
+TEST_F(EventDeskVerbs, SayThatACorrectedEventStillWaitsInAGroup) {
+  const CommandOutput corrected = run({"event", "replay", "79", "--attr", "order=o-2"});
+  EXPECT_EQ(corrected.code, 0);
+  EXPECT_EQ(corrected.out, "id        replay-1\nsequence  19\n");
+  EXPECT_EQ(corrected.err,
+            "event 79 still waits in a group of workflow ship; if the group will never be "
+            "complete, `millrace -n default group drop ship:6f1ed002ab5595859014ebf0951522d9` "
+            "removes it\n");
+  EXPECT_EQ(run({"event", "replay", "79"}).err, "") << "it is the same event again";
+  EXPECT_EQ(run({"event", "replay", "18", "--attr", "order=o-2"}).err, "");
+}
+
 TEST_F(EventDeskVerbs, RefuseTheOptionsOfARangeTogetherWithAnEvent) {
   const std::vector<std::vector<std::string>> rows = {
       {"--since", "2021-09-01T12:00:00Z"},

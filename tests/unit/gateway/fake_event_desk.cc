@@ -44,7 +44,9 @@ tl::unexpected<Error> no_namespace() {
 
 Result<Event> planned(std::string_view ns, const EventReplay& replay) {
   if (ns != "default") return no_namespace();
-  if (replay.sequence != 18) return fail("event.not_found", "no such event");
+  if (replay.sequence != 18 && replay.sequence != 79) {
+    return fail("event.not_found", "no such event");
+  }
   if (replay.same_id) return fail("event.id_known", "it would be a duplicate");
   return Event{.id = "replay-1", .source = "shop", .type = "order.placed"};
 }
@@ -86,8 +88,12 @@ Result<Json> FakeEventDesk::list(std::string_view ns, const EventListFilter& fil
 
 Result<Json> FakeEventDesk::get(std::string_view ns, uint64_t sequence) {
   if (ns != "default") return no_namespace();
-  if (sequence != 18) return fail("event.not_found", "no such event");
+  if (sequence != 18 && sequence != 79) return fail("event.not_found", "no such event");
   Json event = shown_event(sequence);
+  if (sequence == 79) {
+    event["effects"] = {{{"what", "grouped"}, {"workflow", "ship"}}};
+    event["effectCount"] = 1;
+  }
   event["event"] = {{"specversion", "1.0"}, {"id", "e-18"},     {"type", "order.placed"},
                     {"source", "shop"},     {"orderid", "o-1"}, {"data", {{"total", 7}}}};
   event["position"] = {{"stream", 1}, {"sequence", sequence}};

@@ -18,10 +18,10 @@ class FakeEventDesk : public EventDesk {
   /// pages without an event; of "endless", none in any page; for "lost", the broker does not
   /// answer. The namespace "empty" has no events.
   Result<Json> list(std::string_view ns, const EventListFilter& filter) override;
-  /// Only event 18 exists.
+  /// Only event 18 exists, and 79, which waits in the group of FakeService.
   Result<Json> get(std::string_view ns, uint64_t sequence) override;
 
-  /// Event 18 has the sequence 19 when it is replayed. Its own id is known.
+  /// Event 18, and 79, has the sequence 19 when it is replayed. Its own id is known.
   Result<Json> replay(std::string_view ns, const EventReplay& replay) override;
   /// Event 18 as it is, under the id `replay-1`.
   Result<Event> planned_replay(std::string_view ns, const EventReplay& replay) override;
