@@ -104,7 +104,11 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, const Lis
   if (!filter.workflow.empty()) {
     selection.workflow = TRY(find_workflow(view, ns, filter.workflow)).number;
   }
-  if (!is_of_starts) selection.ids.end_before(TRY(parse_instance_id(cursor)));
+  if (!is_of_starts) {
+    Result<InstanceId> last = parse_instance_id(cursor);
+    if (!last) return fail_in("cursor", std::move(last).error());
+    selection.ids.end_before(*last);
+  }
   Status status;
   const auto see = [&](const Instance& one) {
     const Disclosure disclosure = disclosures.of(one.sealed);

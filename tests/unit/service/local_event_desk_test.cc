@@ -321,7 +321,7 @@ TEST_F(LocalEventDeskTest, ReplaysForOneWorkflowOrInstanceOnly) {
   EXPECT_EQ(target_at(4), "none") << "a replay of a replay has its own target";
 }
 
-TEST_F(LocalEventDeskTest, TellsGeneratedEventsFromOthers) {
+TEST_F(LocalEventDeskTest, SelectsGeneratedEventsOrOthers) {
   store("paid", "1");
   store("paid", "2", "default", R"(,"millracehops":1)");
   broker.inject({"millrace.events.default.t", {}, "no event"});
