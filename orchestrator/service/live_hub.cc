@@ -245,7 +245,11 @@ std::optional<LiveHub::MessageId> LiveHub::read_id(const std::string& text) cons
     at = behind;
     return error == std::errc();
   };
-  const auto begins = [&](char mark) { return at != end && *at == mark && ++at != nullptr; };
+  const auto begins = [&](char mark) {
+    const bool is_there = at != end && *at == mark;
+    if (is_there) ++at;
+    return is_there;
+  };
   MessageId id;
   if (!reads(id.step)) return std::nullopt;
   if (begins('.') && !reads(id.event.emplace())) return std::nullopt;
