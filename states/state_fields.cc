@@ -145,7 +145,7 @@ Template StateFields::required_text(std::string_view key) {
 }
 
 std::string StateFields::required_nonempty(std::string_view key) {
-  fields_.require(key);
+  if (!fields_.require(key)) return "";
   const std::optional<std::string> text = fields_.string(key);
   if (text && text->empty()) report_empty(key);
   return text.value_or("");
