@@ -43,7 +43,9 @@ Outcome State::resumed(Visit&) const {
   CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
 }
 
-bool State::services_resumed(Visit&, const ServiceNames*) const { return false; }
+bool State::services_resumed(Visit&, const ServiceNames*) const {
+  CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
+}
 
 Outcome State::overdue(Visit&, TimePoint) const {
   CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
