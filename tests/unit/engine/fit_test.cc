@@ -214,6 +214,19 @@ TEST(Fit, RefusesCallsInAStateThatMakesNoCalls) {
   EXPECT_EQ(caller.unfit(), "the instance has calls, but does not wait");
 }
 
+TEST(Fit, RefusesACallInAnActionThatDoesNotWaitForItsResult) {
+  const auto workflow = load_right_workflow(
+      "id: w\n" + std::string(kFunctions) +
+      "states: [{id: send, type: action, async: true, action: {function: f}}]\n");
+  Instance instance = calling().instance;
+  const Status fits = check_fit(*workflow, instance, run_start());
+  ASSERT_FALSE(fits);
+  EXPECT_EQ(fits.error().message,
+            "the instance has 1 calls, and state \"send\" of type action makes 0");
+  instance.calls.clear();
+  EXPECT_TRUE(check_fit(*workflow, instance, run_start()));
+}
+
 TEST(Fit, AcceptsCallsOfAStateThatIsLeftOnlyIfTheyHaveEnded) {
   Waiter two("type: parallel, actions: [{function: f}, {function: f}]");
   two.instance.phase = Phase::kLeaving;
