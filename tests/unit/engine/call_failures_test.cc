@@ -1,0 +1,141 @@
+// Failed attempts of calls: what an instance keeps of the last failure, whose retry policy applies,
+// and when the next attempt is due.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/engine/engine.h"
+#include "tests/tables/instance_run.h"
+#include "tests/unit/engine/new_instance.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+/// A lookup for a namespace whose retry policy makes two attempts with a wait of 10 seconds.
+class TwoAttempts final : public TestLookup {
+ public:
+  const RetryPolicy* default_retries(NamespaceNumber) const override { return &policy_; }
+
+ private:
+  const RetryPolicy policy_{.attempts = 2, .delay = *Span::parse("10s")};
+};
+
+/// A lookup with a secret whose row is damaged.
+class DamagedSecret final : public TestLookup {
+ public:
+  Result<std::optional<std::string>> secret(NamespaceNumber, std::string_view) const override {
+    return fail("store.damaged", "the row of the secret is damaged");
+  }
+};
+
+/// A workflow that calls a function for each element of `.all`; `keys` are further keys of the
+/// action.
+std::shared_ptr<const Workflow> calling_mail(const std::string& keys) {
+  return load_right_workflow(R"(
+id: w
+functions: [{id: f, type: knative-namespace, service: mail}]
+states:
+- {id: call, type: foreach, array: jq(.all), action: {function: f)" +
+                             keys + "}}\n");
+}
+
+/// An instance that makes two calls.
+Instance mail_caller(const Workflow& workflow) {
+  return new_instance(workflow, Json{{"all", {1, 2}}});
+}
+
+/// Fails the first attempt of call 0, after one second.
+void fail_first(const Workflow& workflow, Instance& instance, const Lookup& lookup,
+                const std::string& message, std::optional<Duration> retry_after = std::nullopt) {
+  step(workflow, instance, Proceed{}, run_start(), lookup);
+  step(workflow, instance,
+       Returned{.call = {.instance = instance.id, .entered = instance.entered, .attempt = 1},
+                .result = tl::unexpected(Error{"mail.down", message}),
+                .retry_after = retry_after},
+       run_start() + seconds(1), lookup);
+}
+
+TEST(CallFailures, AreKeptUntilTheCallSucceeds) {
+  const auto workflow = calling_mail("");
+  const TwoAttempts lookup;
+  Instance instance = mail_caller(*workflow);
+  fail_first(*workflow, instance, lookup, std::string(3 * kMostCallFailureBytes, 'x'));
+  ASSERT_EQ(instance.calls.size(), 2u);
+  const std::optional<CallFailure> kept = instance.calls[0].last_error;
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->error.code, "mail.down");
+  EXPECT_EQ(kept->error.message, std::string(kMostCallFailureBytes, 'x') + "...");
+  EXPECT_EQ(kept->at, run_start() + seconds(1));
+  EXPECT_FALSE(instance.calls[1].last_error);
+
+  ASSERT_EQ(instance.calls[0].retry_at, run_start() + seconds(11));
+  step(*workflow, instance, Fired{TimerKind::kCalls, run_start() + seconds(11)},
+       run_start() + seconds(11), lookup);
+  EXPECT_EQ(instance.calls[0].attempt, 2u);
+  EXPECT_EQ(instance.calls[0].last_error, kept) << "the second attempt runs";
+  step(*workflow, instance,
+       Returned{.call = {.instance = instance.id, .entered = instance.entered, .attempt = 2},
+                .result = LazyJson(Json(1))},
+       run_start() + seconds(12), lookup);
+  EXPECT_EQ(instance.calls[0].status, Call::Status::kDone);
+  EXPECT_FALSE(instance.calls[0].last_error);
+}
+
+TEST(CallFailures, AreRetriedByThePolicyOfTheNamespaceIfTheActionHasNone) {
+  const struct {
+    const char* keys;
+    InstanceStatus status;
+  } rows[] = {
+      {"", InstanceStatus::kWaiting},
+      {", retries: {maximumAttempts: 1}", InstanceStatus::kFailed},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.keys);
+    const auto workflow = calling_mail(row.keys);
+    Instance instance = mail_caller(*workflow);
+    fail_first(*workflow, instance, TwoAttempts(), "no");
+    EXPECT_EQ(instance.status, row.status);
+    Instance without = mail_caller(*workflow);
+    fail_first(*workflow, without, TestLookup(), "no");
+    EXPECT_EQ(without.status, InstanceStatus::kFailed) << "one attempt is the default";
+  }
+}
+
+TEST(CallFailures, AreRetriedAfterTheWaitThatTheServiceAsksForIfItIsLonger) {
+  const auto workflow = calling_mail("");
+  const struct {
+    std::optional<Duration> retry_after;
+    TimePoint expected;
+  } rows[] = {
+      {std::nullopt, run_start() + seconds(11)},
+      {seconds(3), run_start() + seconds(11)},
+      {minutes(1), run_start() + seconds(61)},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(shown_time(row.expected));
+    Instance instance = mail_caller(*workflow);
+    fail_first(*workflow, instance, TwoAttempts(), "no", row.retry_after);
+    ASSERT_EQ(instance.calls.size(), 2u);
+    EXPECT_EQ(instance.calls[0].retry_at, row.expected);
+  }
+}
+
+TEST(DamagedSecrets, FailAnActionBeforeItCallsAnything) {
+  const auto workflow = load_right_workflow(R"(
+id: w
+functions: [{id: f, type: knative-namespace, service: mail}]
+states: [{id: call, type: action, action: {function: f, secrets: [token]}}]
+)");
+  Instance instance = new_instance(*workflow);
+  const StepResult result = step(*workflow, instance, Proceed{}, run_start(), DamagedSecret());
+  EXPECT_EQ(instance.status, InstanceStatus::kFailed);
+  ASSERT_TRUE(instance.error);
+  EXPECT_EQ(instance.error->code, kDamagedStore);
+  EXPECT_EQ(instance.error->message, "the row of the secret is damaged");
+  EXPECT_TRUE(result.effects.empty());
+}
+
+}  // namespace
+}  // namespace millrace
