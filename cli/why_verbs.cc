@@ -2,6 +2,7 @@
 #include "cli/why_verbs.h"
 
 #include "cli/event_lookup.h"
+#include "cli/other_namespaces.h"
 #include "cli/why_text.h"
 
 namespace millrace {
@@ -44,13 +45,15 @@ Ended explain_instance(Session& session, const InstanceWhyOptions& options) {
     return session.client.send({.path = session.path({"instances", options.id, "why"}),
                                 .query = {{"event", sequence}, {"limit", options.limit}}});
   };
-  const Reply reply =
-      TRY(options.event.empty() ? ask("") : ask_about_event(session, options.event, ask));
+  const Fallible<Reply> answer =
+      options.event.empty() ? ask("") : ask_about_event(session, options.event, ask);
+  if (!answer) return instance_failure(session, options.id, answer.error());
+  const Reply& reply = *answer;
   if (session.output.format() == Format::kTable) {
     session.console.out << why_of_instance_text(reply.body,
                                                 {.ns = session.ns, .shows_all = options.shows_all});
   } else if (session.output.format() == Format::kName) {
-    session.output.item(reply.body["instance"], "id");
+    session.output.item(reply.body.at("instance"), "id");
   } else {
     session.output.item(reply.body, "instance");
   }

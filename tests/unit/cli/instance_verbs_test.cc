@@ -116,14 +116,19 @@ TEST_F(InstanceVerbs, PrintsAScenarioInEachFormatAsItIs) {
 
 TEST_F(InstanceVerbs, NameTheNamespaceThatHasTheInstance) {
   const std::string id = "0190b5a4-7c1e-7f2a-8000-000000000000";
-  const CommandOutput none = run({"instance", "get", id});
-  EXPECT_EQ(none.code, 3);
-  EXPECT_EQ(none.err.find("other namespaces"), std::string::npos) << none.err;
+  for (const char* const verb : {"get", "why"}) {
+    const CommandOutput none = run({"instance", verb, id});
+    EXPECT_EQ(none.code, 3);
+    EXPECT_EQ(none.err.find("other namespaces"), std::string::npos) << none.err;
+  }
   ASSERT_EQ(run({"namespace", "create", "shop"}).code, 0);
-  const CommandOutput elsewhere = run({"instance", "get", id});
-  EXPECT_EQ(elsewhere.code, 3);
-  EXPECT_NE(elsewhere.err.find("; other namespaces have it: shop (-n shop)\n"), std::string::npos)
-      << elsewhere.err;
+  for (const char* const verb : {"get", "why"}) {
+    const CommandOutput elsewhere = run({"instance", verb, id});
+    EXPECT_EQ(elsewhere.code, 3);
+    EXPECT_NE(elsewhere.err.find("; other namespaces have it: shop (-n shop)\n"),
+              std::string::npos)
+        << elsewhere.err;
+  }
 }
 
 }  // namespace
