@@ -367,9 +367,9 @@ TEST_F(EventTailVerb, PrintsEventsOnceTheyAreApplied) {
   });
   EXPECT_EQ(two.code, 0) << two.err;
   EXPECT_EQ(two.out,
-            "TIME                      SEQUENCE  TYPE          SOURCE  ID    ATTRIBUTES   EFFECTS\n"
-            "2021-09-01T12:00:00.000Z  17        order.placed  shop    e-17  orderid=o-1  -\n"
-            "2021-09-01T12:00:00.000Z  18        order.placed  shop    e-18  orderid=o-1  started "
+            "SEQUENCE  TIME                      TYPE          SOURCE  ID    ATTRIBUTES   EFFECTS\n"
+            "17        2021-09-01T12:00:00.000Z  order.placed  shop    e-17  orderid=o-1  -\n"
+            "18        2021-09-01T12:00:00.000Z  order.placed  shop    e-18  orderid=o-1  started "
             "0190b5a4-7c1e-7f2a-8000-0123456789ab\n");
   EXPECT_TRUE(service_.last_watch().events);
   EXPECT_EQ(service_.last_watch().type, "order.*");
@@ -436,7 +436,7 @@ TEST_F(EventTailVerb, EndsIfTheServerEndsTheStreamWithoutAnEvent) {
     sink->end(reset_message("stopping"));
   });
   EXPECT_EQ(ended.code, 5);
-  EXPECT_EQ(ended.out, "TIME  SEQUENCE  TYPE  SOURCE  ID  ATTRIBUTES  EFFECTS\n");
+  EXPECT_EQ(ended.out, "SEQUENCE  TIME  TYPE  SOURCE  ID  ATTRIBUTES  EFFECTS\n");
   EXPECT_NE(ended.err.find("ended the stream"), std::string::npos) << ended.err;
 }
 

@@ -28,27 +28,32 @@ class WaitsWhyTest : public LocalWhyDeskTest {
 
 TEST_F(WaitsWhyTest, NameNoReplayForAWaitThatIsOver) {
   const WorkflowNumber order = apply(kOrder);
-  Instance instance = waiting_instance(order, 1);
-  instance.started_at = clock.time + seconds(2);
-  instance.execution_from = instance.runs_from = instance.state_from = instance.started_at;
   send(R"(,"orderid":"o-1")");
   send(R"(,"orderid":"o-1")");
   apply_event(2);
-  instance.state = 1;
-  instance.listen_from.event = {stream(), 2};
-  write_history(*tx, 1,
-                {.ns = ns,
-                 .instance = instance.id,
-                 .records = {{.time = clock.time + seconds(1),
-                              .kind = HistoryKind::kEntered,
-                              .state = "pay",
-                              .event = {stream(), 1}},
-                             {.time = clock.time + seconds(2),
-                              .kind = HistoryKind::kEntered,
-                              .state = "ship",
-                              .event = {stream(), 2}}}});
-  instance.last_history = 1;
-  instance.history_count = 2;
+  // The second event ended the wait in `pay`.
+  const auto instance_in_ship = [&](uint64_t number) {
+    Instance instance = waiting_instance(order, number);
+    instance.started_at = clock.time + seconds(2);
+    instance.execution_from = instance.runs_from = instance.state_from = instance.started_at;
+    instance.state = 1;
+    instance.listen_from.event = {stream(), 2};
+    write_history(*tx, number,
+                  {.ns = ns,
+                   .instance = instance.id,
+                   .records = {{.time = clock.time + seconds(1),
+                                .kind = HistoryKind::kEntered,
+                                .state = "pay",
+                                .event = {stream(), 1}},
+                               {.time = clock.time + seconds(2),
+                                .kind = HistoryKind::kEntered,
+                                .state = "ship",
+                                .event = {stream(), 2}}}});
+    instance.last_history = number;
+    instance.history_count = 2;
+    return instance;
+  };
+  Instance instance = instance_in_ship(1);
   store(instance);
   const Json why = of_event(1, {.instance = numbered_id(1)});
   EXPECT_THAT(verdicts(why), ElementsAre("instance 1 before"));
@@ -62,12 +67,11 @@ TEST_F(WaitsWhyTest, NameNoReplayForAWaitThatIsOver) {
   store(instance);
   EXPECT_THAT(says_of(of_event(1, {.instance = numbered_id(1)})),
               HasSubstr("; it is paused in `ship`"));
-  instance.paused = false;
-  store(ended(instance, InstanceStatus::kCancelled));
-  const std::string over = says_of(of_event(1, {.instance = numbered_id(1)}));
+  store(ended(instance_in_ship(2), InstanceStatus::kCancelled));
+  const std::string over = says_of(of_event(1, {.instance = numbered_id(2)}));
   EXPECT_THAT(over, HasSubstr("; the instance has ended, so it can take no event; `millrace -n "
                               "default instance rerun " +
-                              to_string(numbered_id(1)) + " --from pay` starts it again"));
+                              to_string(numbered_id(2)) + " --from pay` starts it again"));
   EXPECT_THAT(over, Not(HasSubstr("event replay")));
 }
 
