@@ -9,9 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
-#include "broker/log/log_message.h"
 #include "broker/log_stream.h"
-#include "broker/stored_message.h"
 #include "orchestrator/backup/snapshot_loader.h"
 #include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/log_follower.h"
@@ -19,9 +17,6 @@
 
 namespace millrace {
 namespace {
-
-/// How many foreign messages at the begin of a log are passed over.
-constexpr uint64_t kMostForeign = 64;
 
 /// How often a wait asks whether the process ends.
 constexpr Duration kAskEach{200};
@@ -91,21 +86,6 @@ LogPosition base_of(const SnapshotManifest& manifest) {
   return base_position(node, id);
 }
 
-Result<LogStart> find_log_start(Connection& connection, const StreamSettings& log,
-                                std::string_view key) {
-  const StreamInfo info = TRY(find_log(connection, log));
-  LogStart start{.first = std::max<uint64_t>(info.first_sequence, 1)};
-  const uint64_t last = std::min(info.last_sequence, kMostForeign);
-  for (uint64_t at = 1; start.first == 1 && at <= last; ++at) {
-    StoredMessage stored = TRY(fetch_stored(connection, log.name, {{"seq", at}}));
-    const Result<LogMessage> message = read_log_message(key, at, std::move(stored.message));
-    if (!message) continue;
-    if (message->kind == LogKind::kBegin) start.base = TRY(decode_log_begin(message->payload)).base;
-    return start;
-  }
-  return start;
-}
-
 bool must_load(const LogPosition& position, const LogStart& start) {
   if (position.sequence + 1 < start.first) return true;
   return start.base && position.sequence == 0 && base_id(position) != *start.base;
@@ -121,7 +101,7 @@ Result<SnapshotManifest> choose_snapshot(Connection& connection, const StreamSet
     const bool is_followed =
         manifest.from.sequence > 0 && manifest.from.sequence + 1 >= start.first;
     if (!is_base_of_log && !is_followed) continue;
-    // A snapshot that ended later may have begun earlier.
+    // A snapshot that ended later may have started earlier.
     if (best == nullptr || manifest.from.sequence > best->from.sequence) best = &manifest;
   }
   if (best != nullptr && best->format > kStoreFormat) {

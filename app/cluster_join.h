@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "broker/connection.h"
+#include "broker/log_begin_search.h"
 #include "broker/log_reader.h"
 #include "broker/snapshot_stream.h"
 #include "broker/streams.h"
@@ -21,19 +22,6 @@ namespace millrace {
 
 /// The position of a store that has the rows of that base of a log, and no commit.
 LogPosition base_of(const SnapshotManifest& manifest);
-
-/// Where a log begins.
-struct LogStart {
-  uint64_t first = 1;  ///< the sequence of its oldest message
-  /// The id of the snapshot behind which the log was founded; nullopt: behind an empty store, or
-  /// the log was trimmed.
-  std::optional<std::string> base = std::nullopt;
-};
-
-/// Errors: those of find_log() and of Connection::api(); `log.unreadable`, the first message is not
-/// a `begin`.
-Result<LogStart> find_log_start(Connection& connection, const StreamSettings& log,
-                                std::string_view key);
 
 /// Whether a folder with that position must load a snapshot, because the log does not have all that
 /// it lacks.

@@ -107,6 +107,7 @@ Status ClusterSnapshots::look() {
   known_ = TRY(find_snapshots(connection_, settings_.snapshots, settings_.key));
   show(log);
   TRY(take_if_due(log, state));
+  show(log);
   return state.is_active ? trim(log) : Status();
 }
 

@@ -64,4 +64,19 @@ Result<std::optional<StoredLogBegin>> find_log_begin(Connection& connection,
   return StoredLogBegin{found->sequence, found->stamped, *begin};
 }
 
+Result<LogStart> find_log_start(Connection& connection, const StreamSettings& log,
+                                std::string_view key) {
+  const StreamInfo info = TRY(find_log(connection, log));
+  LogStart start{.first = std::max<uint64_t>(info.first_sequence, 1)};
+  const uint64_t last = std::min(info.last_sequence, kMostForeign);
+  for (uint64_t at = 1; start.first == 1 && at <= last; ++at) {
+    StoredMessage stored = TRY(fetch_stored(connection, log.name, {{"seq", at}}));
+    const Result<LogMessage> message = read_log_message(key, at, std::move(stored.message));
+    if (!message) continue;
+    if (message->kind == LogKind::kBegin) start.base = TRY(decode_log_begin(message->payload)).base;
+    return start;
+  }
+  return start;
+}
+
 }  // namespace millrace

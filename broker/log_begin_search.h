@@ -1,9 +1,11 @@
-// How a node finds the `begin` of the present epoch in the log, which comes before the position of
-// its store: the `begin` names the address of the active.
+// How a node finds a `begin` in the log: that of the present epoch, which comes before the position
+// of its store and names the address of the active; and the first one, which names the base of the
+// log.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -28,5 +30,18 @@ Result<std::optional<StoredLogBegin>> find_log_begin(Connection& connection,
                                                      const StreamSettings& log,
                                                      std::string_view key,
                                                      const LogPosition& position);
+
+/// Where a log begins.
+struct LogStart {
+  uint64_t first = 1;  ///< the sequence of its oldest message
+  /// The id of the snapshot behind which the log was founded; nullopt: behind an empty store, or
+  /// the log was trimmed.
+  std::optional<std::string> base = std::nullopt;
+};
+
+/// Errors: those of find_log() and of Connection::api(); `log.unreadable`, the first message is not
+/// a `begin`.
+Result<LogStart> find_log_start(Connection& connection, const StreamSettings& log,
+                                std::string_view key);
 
 }  // namespace millrace

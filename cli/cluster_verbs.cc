@@ -60,19 +60,19 @@ std::string health_of(const Json& cluster) {
                      standbys == 1 ? "one standby" : fmt::format("{} standbys", standbys));
 }
 
-/// What the node knows of the snapshots, as a line; empty: nothing yet.
+/// What the node knows of the snapshots, in words; empty: nothing yet.
 std::string snapshots_in_words(const Json& cluster) {
   const Json snapshots = cluster.value("snapshots", Json::object());
   if (snapshots.contains("error")) {
-    return fmt::format("snapshots: {} [{}]\n", snapshots.at("error").value("detail", ""),
+    return fmt::format("snapshots: {} [{}]", snapshots.at("error").value("detail", ""),
                        snapshots.at("error").value("code", ""));
   }
   if (!snapshots.contains("count")) return "";
   const std::string log =
       fmt::format("{:.1f} MiB", snapshots.value("logBytes", 0.0) / (1024 * 1024));
-  if (!snapshots.contains("newest")) return fmt::format("snapshots: none; the log has {}\n", log);
+  if (!snapshots.contains("newest")) return fmt::format("snapshots: none; the log has {}", log);
   const Json& newest = snapshots.at("newest");
-  return fmt::format("snapshots: {}, the newest {} s ago at position {}; the log has {}\n",
+  return fmt::format("snapshots: {}, the newest {} s ago at position {}; the log has {}",
                      snapshots.value("count", 0), newest.value("ageSeconds", 0),
                      newest.value("position", uint64_t{0}), log);
 }
@@ -94,7 +94,9 @@ Ended show_cluster(Session& session) {
   if (format != Format::kTable) return ExitCode::kOk;
   session.console.out << fmt::format("cluster {}: {}\n", harmless(reply.body.value("cluster", "")),
                                      harmless(health_of(reply.body)));
-  session.console.out << harmless(snapshots_in_words(reply.body));
+  if (const std::string snapshots = snapshots_in_words(reply.body); !snapshots.empty()) {
+    session.console.out << harmless(snapshots) << '\n';
+  }
   return ExitCode::kOk;
 }
 
