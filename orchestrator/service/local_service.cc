@@ -107,8 +107,8 @@ LocalService::LocalService(Parts parts)
             [this] { sample_series(); }) {}
 
 LocalService::~LocalService() {
-  end_live();
   stopping_ = true;
+  end_live();
   const std::lock_guard lock(verify_lock_);
   if (verifying_.joinable()) verifying_.join();
 }
