@@ -125,8 +125,7 @@ TEST_F(InstanceVerbs, NameTheNamespaceThatHasTheInstance) {
   for (const char* const verb : {"get", "why"}) {
     const CommandOutput elsewhere = run({"instance", verb, id});
     EXPECT_EQ(elsewhere.code, 3);
-    EXPECT_NE(elsewhere.err.find("; other namespaces have it: shop (-n shop)\n"),
-              std::string::npos)
+    EXPECT_NE(elsewhere.err.find("; other namespaces have it: shop (-n shop)\n"), std::string::npos)
         << elsewhere.err;
   }
 }
