@@ -119,7 +119,7 @@ Status ClusterNode::open() {
   appending_ = TRY(Connection::open(std::move(for_appending)));
   {
     Transaction tx(*store_);
-    const Status checked = check_store_of_cluster(tx, settings_.name);
+    Status checked = check_store_of_cluster(tx, settings_.name);
     if (!checked && checked.error().code != "store.joining") return checked;
   }
   // A store of a server without a cluster founds one; a store that lacks rows is cleared.

@@ -23,7 +23,7 @@ inline constexpr std::string_view kLoadingKey = "loading";
 
 /// The size of the row's value. Each value has the same size, so the space of the row can be
 /// reserved before the position is known.
-inline constexpr size_t kLogRowBytes = size_t{1} + 3 * 8 + 3 * 16;
+inline constexpr size_t kLogRowBytes = size_t{1} + size_t{3} * 8 + size_t{3} * 16;
 
 /// The size of the row as an encoded write (write_set.h): a size, the byte of the table and the
 /// key, a boolean, a size, the value.
