@@ -147,6 +147,7 @@ Status ClusterNode::open() {
 void ClusterNode::set_position() {
   history_ = history_at(is_base(position_) ? LogPosition() : position_);
   applied_ = position_.sequence;
+  kept_ = std::make_shared<KeptLog>(history_.place);
   role_.emplace(NodeRole::Settings{.takeover_after = settings_.takeover_after,
                                    .max_clock_offset = settings_.max_clock_offset,
                                    .founds = founds_},
@@ -260,7 +261,9 @@ void ClusterNode::open_reader() {
   const std::lock_guard lock(reader_mutex_);
   if (reader_) return reader_->reopen();
   reader_ = std::make_unique<LogReader>(
-      *following_, LogReaderSettings{.stream = stream_, .key = key_, .newest_format = kStoreFormat},
+      *following_,
+      LogReaderSettings{
+          .stream = stream_, .key = key_, .newest_format = kStoreFormat, .kept = kept_},
       follower_->position(), static_cast<LogSink&>(*this));
 }
 
@@ -291,7 +294,8 @@ JetStreamLogSettings ClusterNode::log_settings() const {
           .key = key_,
           .node = node_,
           .incarnation = incarnation_,
-          .format = kStoreFormat};
+          .format = kStoreFormat,
+          .kept = kept_};
 }
 
 /// Makes log_ behind the log as this node has read it.

@@ -30,6 +30,7 @@
 #include "app/process_parts.h"
 #include "app/running_engine.h"
 #include "broker/jetstream_log.h"
+#include "broker/kept_log.h"
 #include "broker/log_reader.h"
 #include "broker/node_roll.h"
 #include "cli/serve_options.h"
@@ -162,6 +163,8 @@ class ClusterNode final : public NodeFront, private LogSink {
   LogPosition position_;    ///< of the store at the start
   bool founds_ = false;     ///< this node creates the log: its store has no commit of one
   bool is_joined_ = false;  ///< the store can follow the log; guarded by mutex_
+  /// The newest messages of the log, of the reader and of the appends.
+  std::shared_ptr<KeptLog> kept_;
   std::unique_ptr<Connection> following_;  ///< for the reader of the log and for the clock
   std::unique_ptr<Connection> appending_;
   // Of a standby: the thread of the reader uses them, then the thread that loads the engine.

@@ -119,6 +119,7 @@ class JetStreamLog::Impl {
   void hear_ack(uint64_t token, const Answer& answer);
   void hear_question(const Answer& answer);
   void note_trouble();
+  void keep_certain();
 
   Connection& connection_;
   const JetStreamLogSettings settings_;
@@ -232,6 +233,7 @@ Status JetStreamLog::Impl::drive(LogUnit unit, std::optional<Time> deadline) {
   }
   book_.append(std::move(unit));
   Result<LogOutcome> outcome = wait_for_outcome(deadline);
+  keep_certain();
   const bool is_certain = outcome && outcome->what == LogOutcome::What::kCertain;
   std::string trouble;
   {
@@ -414,6 +416,12 @@ void JetStreamLog::Impl::note_trouble() {
                  book_.trouble());
   }
   trouble_ = book_.trouble();
+}
+
+void JetStreamLog::Impl::keep_certain() {
+  for (LogKept& one : book_.take_certain()) {
+    if (settings_.kept) settings_.kept->add(one.sequence, std::move(one.message));
+  }
 }
 
 JetStreamLog::JetStreamLog(Connection& connection, JetStreamLogSettings settings,

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "broker/connection.h"
+#include "broker/kept_log.h"
 #include "broker/log/log_begin.h"
 #include "broker/log/log_book.h"
 #include "broker/log/log_judge.h"
@@ -28,6 +29,9 @@ struct JetStreamLogSettings {
   RandomName node{};         ///< the id of this node
   RandomName incarnation{};  ///< of this process: no other process may have it
   uint64_t format = 0;       ///< the format of the store whose rows are in the commits
+  /// Gets each message that the log has taken, and has those of the reader of this node; null:
+  /// none is kept.
+  std::shared_ptr<KeptLog> kept = nullptr;
   LogBook::Settings book = {};
 };
 

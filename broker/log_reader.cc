@@ -318,6 +318,7 @@ bool LogReader::Impl::close() {
 Status LogReader::Impl::see(const DeliveryNumbers& numbers, NatsMessage message) {
   LogSeen seen = TRY(judge_.see(numbers.stream_sequence, std::move(message)));
   news_.pending = numbers.pending;
+  if (settings_.kept) settings_.kept->add(numbers.stream_sequence, std::move(seen.message));
   add(numbers.stream_sequence, broker_time(numbers.stamped), std::move(seen));
   return {};
 }

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "broker/connection.h"
+#include "broker/kept_log.h"
 #include "broker/log/log_begin.h"
 #include "broker/log/log_judge.h"
 #include "broker/pull_window.h"
@@ -67,6 +68,8 @@ struct LogReaderSettings {
   StreamSettings stream;       ///< log_stream()
   std::string key;             ///< 32 bytes (log_chain)
   uint64_t newest_format = 0;  ///< of the stores that this release reads
+  /// Gets each message that was judged; null: none is kept. Its base is the position of the reader.
+  std::shared_ptr<KeptLog> kept = nullptr;
   PullSettings pull = {.heartbeat = Duration(500)};
   size_t chunk = 256;  ///< the most messages in one call of the sink
 };

@@ -30,6 +30,7 @@ void LogBook::append(LogUnit unit) {
   sends_singly_ = false;
   known_last_ = 0;
   last_part_sent_.reset();
+  certain_.clear();
   step_ = Step::kSending;
 }
 
@@ -152,7 +153,10 @@ void LogBook::acknowledged(uint64_t token, uint64_t sequence, Time now) {
 void LogBook::settle(Time now) {
   const size_t before = next_;
   while (!sendings_.empty() && sendings_.front().acknowledged) {
-    place_ = {sendings_.front().message.expected + 1, sendings_.front().message.chain};
+    LogMessage& message = sendings_.front().message;
+    place_ = {message.expected + 1, message.chain};
+    message.payload = std::move(unit_->parts[next_]);  // it is not sent again
+    certain_.push_back({place_.sequence, std::move(message)});
     sendings_.pop_front();
     ++next_;
   }
@@ -250,10 +254,13 @@ void LogBook::link_lost(Time now) {
 
 std::optional<LogOutcome> LogBook::take_outcome() { return std::exchange(outcome_, std::nullopt); }
 
+std::vector<LogKept> LogBook::take_certain() { return std::exchange(certain_, {}); }
+
 /// The message behind place_ is not of the log, so what is in flight has to expect another one.
 void LogBook::pass_over() {
   ++passed_over_;
   ++place_.sequence;
+  certain_.push_back({place_.sequence, std::nullopt});
   sends_singly_ = true;
   sendings_.clear();
   tokens_.clear();

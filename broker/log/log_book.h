@@ -61,6 +61,12 @@ struct LogOutcome {
   std::chrono::steady_clock::time_point sent{};
 };
 
+/// A message that the log has.
+struct LogKept {
+  uint64_t sequence = 0;
+  std::optional<LogMessage> message;  ///< with its payload; nullopt: it is foreign
+};
+
 class LogBook {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -107,6 +113,10 @@ class LogBook {
   /// How the append has ended, once. After kCertain the next append may begin; after another
   /// outcome none may.
   std::optional<LogOutcome> take_outcome();
+
+  /// What the log has behind the former place(), in order, since the latest call. append() drops
+  /// what was not taken.
+  std::vector<LogKept> take_certain();
 
   const LogPlace& place() const { return place_; }
   /// Why the append is not certain yet: a sentence; empty: there is no trouble.
@@ -166,6 +176,7 @@ class LogBook {
   Time pause_until_{};
   Step after_pause_ = Step::kIdle;
   std::optional<Time> last_part_sent_;
+  std::vector<LogKept> certain_;
   std::optional<LogOutcome> outcome_;
   std::string trouble_;
   uint64_t passed_over_ = 0;

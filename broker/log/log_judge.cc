@@ -61,6 +61,7 @@ Result<LogSeen> LogJudge::judge(uint64_t sequence, NatsMessage message) {
   }
   TRY(check_number(*read));
   const LogPlace place{sequence, read->chain};
+  LogMessage copy = *read;
   Result<LogSeen> seen;
   if (read->kind == LogKind::kCommit) {
     seen = add_part(*std::move(read));
@@ -73,7 +74,9 @@ Result<LogSeen> LogJudge::judge(uint64_t sequence, NatsMessage message) {
       seen = LogSeen{read->kind == LogKind::kBeat ? LogSeen::What::kBeat : LogSeen::What::kEnd};
     }
   }
-  if (seen) history_.place = place;
+  if (!seen) return seen;
+  history_.place = place;
+  seen->message = std::move(copy);
   return seen;
 }
 

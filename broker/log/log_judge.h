@@ -43,6 +43,8 @@ struct LogSeen {
   std::string write_set = {};                    ///< of a kCommit
   std::optional<LogBegin> begin = std::nullopt;  ///< of a kBegin
   std::string why = {};                          ///< of a kForeign: a sentence
+  /// The message, with its payload; nullopt: it is foreign.
+  std::optional<LogMessage> message = std::nullopt;
 };
 
 class LogJudge {

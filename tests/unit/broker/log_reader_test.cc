@@ -133,6 +133,48 @@ class LogReaderTest : public JetStreamLogFixture {
   CollectingLogSink sink_;
 };
 
+/// The messages of a tail: their kinds and payloads.
+std::vector<std::string> messages_in(const LogTail& tail) {
+  std::vector<std::string> messages;
+  for (uint64_t i = tail.base().sequence + 1; i <= tail.last(); ++i) {
+    const LogMessage* const message = tail.at(i);
+    messages.push_back(message == nullptr
+                           ? "foreign"
+                           : fmt::format("{} {}", name_of(message->kind),
+                                         message->kind == LogKind::kBegin ? "" : message->payload));
+  }
+  return messages;
+}
+
+TEST_F(LogReaderTest, KeepsWhatItHasReadTogetherWithWhatItsNodeAppends) {
+  const std::unique_ptr<JetStreamLog> one = active(1);
+  appended(*one, "a");
+  client_->publish_acked(log_.subjects, "", "x");
+  ASSERT_TRUE(one->beat());
+  const auto kept = std::make_shared<KeptLog>(LogPlace());
+  LogReaderSettings reads = settings();
+  reads.kept = kept;
+  const LogReader reading(*connection_, reads, {}, sink_);
+  ASSERT_TRUE(sink_.wait_for_end(4));
+  EXPECT_THAT(messages_in(kept->tail()), ElementsAre("begin ", "commit a", "foreign", "beat "));
+
+  JetStreamLogSettings appends{.stream = log_,
+                               .key = kTestLogKey,
+                               .node = random_name_of(2),
+                               .incarnation = random_name_of(2),
+                               .format = kTestLogFormat,
+                               .kept = kept};
+  JetStreamLog two(*connection_, appends, judged().history);
+  ASSERT_TRUE(two.begin(kBegin));
+  client_->publish_acked(log_.subjects, "", "y");
+  appended(two, "b");
+  ASSERT_TRUE(sink_.wait_for_end(7));
+  const LogTail tail = kept->tail();
+  EXPECT_THAT(messages_in(tail), ElementsAre("begin ", "commit a", "foreign", "beat ", "begin ",
+                                             "foreign", "commit b"));
+  EXPECT_EQ(tail.at(7)->chain, judged().history.place.chain);
+}
+
 TEST_F(LogReaderTest, ReadsTheCommitsWithThePositionsOfTheirWriter) {
   const std::string large = random_bytes(5 << 19, 1);
   const std::string packed(100'000, 'a');

@@ -149,6 +149,41 @@ TEST_F(LogBookTest, PartsAreSentWithoutWaitingAndTheLastOneMakesTheCommit) {
   EXPECT_EQ(book_.place(), (LogPlace{104, sent_[4].chain}));
 }
 
+TEST_F(LogBookTest, NamesWhatTheLogHasTaken) {
+  const auto taken = [&] {
+    Words words;
+    for (const LogKept& one : book_.take_certain()) {
+      words.push_back(fmt::format("{} {}", one.sequence,
+                                  one.message ? one.message->payload : std::string("foreign")));
+      if (one.message) {
+        EXPECT_EQ(*one.message, chained(*one.message));
+        EXPECT_EQ(one.message->expected + 1, one.sequence);
+      }
+    }
+    return words;
+  };
+  append({"a", "b"});
+  actions();
+  acknowledged(2, 102);
+  EXPECT_THAT(taken(), IsEmpty());
+  acknowledged(1, 101);
+  EXPECT_THAT(taken(), ElementsAre("101 a", "102 b"));
+  EXPECT_THAT(taken(), IsEmpty());
+  EXPECT_EQ(outcome(), Ended::kCertain);
+
+  append({"c"});
+  actions();
+  refused(3, 103);
+  actions();
+  found_foreign(103);
+  EXPECT_THAT(taken(), ElementsAre("103 foreign"));
+  EXPECT_THAT(actions(), ElementsAre("4: c behind 103"));
+  acknowledged(4, 104);
+  EXPECT_EQ(outcome(), Ended::kCertain);
+  append({"d"});
+  EXPECT_THAT(taken(), IsEmpty()) << "what was not taken is dropped";
+}
+
 TEST_F(LogBookTest, ARefusedMessageThatTheLogHasIsCertain) {
   append({"a", "b"});
   actions();

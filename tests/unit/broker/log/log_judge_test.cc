@@ -111,6 +111,22 @@ TEST_F(LogJudgeTest, AppliesMessagesThatFollowOneAnother) {
   EXPECT_EQ(judge_.foreign(), 0U);
 }
 
+TEST_F(LogJudgeTest, HandsOnEachMessageOfTheLogAsItIs) {
+  const LogMessage begin = written_.begin(1);
+  see(begin);
+  EXPECT_EQ(seen_->message, begin);
+  see_foreign();
+  EXPECT_EQ(seen_->message, std::nullopt);
+  for (const LogPart part : {LogPart{1, 2}, LogPart{2, 2}}) {
+    const LogMessage message = written_.commit_of("part", part);
+    see(message);
+    EXPECT_EQ(seen_->message, message);
+  }
+  const LogMessage end = written_.end();
+  see(end);
+  EXPECT_EQ(seen_->message, end);
+}
+
 TEST_F(LogJudgeTest, ContinuesWhereAnotherJudgeHasEnded) {
   see(written_.begin(1));
   see(written_.commit_of("one"));
