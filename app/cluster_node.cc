@@ -295,7 +295,8 @@ JetStreamLogSettings ClusterNode::log_settings() const {
           .node = node_,
           .incarnation = incarnation_,
           .format = kStoreFormat,
-          .kept = kept_};
+          .kept = kept_,
+          .takeover_after = settings_.takeover_after};
 }
 
 /// Makes log_ behind the log as this node has read it.

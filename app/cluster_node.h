@@ -163,7 +163,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   LogPosition position_;    ///< of the store at the start
   bool founds_ = false;     ///< this node creates the log: its store has no commit of one
   bool is_joined_ = false;  ///< the store can follow the log; guarded by mutex_
-  /// The newest messages of the log, of the reader and of the appends.
+  /// The newest messages of the log, of the reader and of the appends. Set before both.
   std::shared_ptr<KeptLog> kept_;
   std::unique_ptr<Connection> following_;  ///< for the reader of the log and for the clock
   std::unique_ptr<Connection> appending_;

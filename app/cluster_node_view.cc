@@ -103,6 +103,11 @@ Json ClusterNode::info() const { return describe(process_.settings); }
 
 std::string ClusterNode::metrics() const {
   const Json own = state();
+  uint64_t restored = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    restored = kept_->restored();
+  }
   const auto gauge = [](const char* name, const char* help, double value) {
     return fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n{0} {2}\n", name, help, value);
   };
@@ -115,7 +120,11 @@ std::string ClusterNode::metrics() const {
                own.at("behindSeconds").get<double>()) +
          gauge("millrace_cluster_clock_offset_seconds",
                "How far the clock of this node is ahead of the clock of the broker.",
-               own.value("clockOffsetSeconds", 0.0));
+               own.value("clockOffsetSeconds", 0.0)) +
+         fmt::format(
+             "# HELP {0} Messages that the log had lost and that this node has appended again.\n"
+             "# TYPE {0} counter\n{0} {1}\n",
+             "millrace_cluster_log_restored_total", restored);
 }
 
 }  // namespace millrace

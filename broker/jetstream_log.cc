@@ -1,33 +1,26 @@
 #include "broker/jetstream_log.h"
 
-#include <condition_variable>
 #include <mutex>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "base/check.h"
-#include "base/whole_number.h"
-#include "broker/listening.h"
-#include "broker/log_answers.h"
-#include "broker/nats_status.h"
-#include "broker/stored_message.h"
+#include "broker/log/log_restore.h"
+#include "broker/log_channel.h"
 
 namespace millrace {
 namespace {
 
-/// How many answers may wait for the thread that appends. There are far fewer: it sends few
-/// messages at a time, and waits for the answers.
-constexpr size_t kMostAnswers = 4'096;
-
-// The first letters of the last token of a reply subject; a number follows.
-constexpr char kAckLetter = 'p';
-constexpr char kQuestionLetter = 'q';
+/// The tokens of restored messages begin here: those of a LogBook are smaller.
+constexpr uint64_t kRestoreTokens = uint64_t{1} << 63;
 
 tl::unexpected<Error> log_closed(std::string why) { return fail("log.closed", std::move(why)); }
+
+tl::unexpected<Error> log_late() {
+  return log_closed("the log has not confirmed in time what this node had sent");
+}
 
 /// The error of a commit, beat or end that is not in the log.
 Error error_of(const LogOutcome& outcome) {
@@ -52,30 +45,16 @@ class JetStreamLog::Impl {
   Impl(Connection& connection, JetStreamLogSettings settings, const LogHistory& history)
       : connection_(connection),
         settings_(std::move(settings)),
-        get_subject_(connection.api_subject("STREAM.MSG.GET." + settings_.stream.name)),
-        info_subject_(connection.api_subject("STREAM.INFO." + settings_.stream.name)),
-        inbox_(connection.make_inbox() + "."),
+        channel_(connection, settings_.stream),
         history_(history),
         book_(settings_.book, settings_.key, history.place),
         leads_(history.epoch > 0 && history.incarnation == settings_.incarnation),
-        sequence_(history.place.sequence) {
-    watch_ = connection_.watch([this](LinkChange change) {
-      if (change != LinkChange::kDisconnected) return;
-      const std::lock_guard lock(mutex_);
-      is_link_lost_ = true;
-      changed_.notify_all();
-    });
-  }
-
-  ~Impl() {
-    connection_.unwatch(watch_);
-    listening_.reset();
-  }
+        sequence_(history.place.sequence) {}
 
   Status begin(LogBegin begin);
   Result<LogPosition> commit(std::string_view write_set);
   Status signal(LogKind kind, std::optional<Duration> at_most);
-  void stop();
+  void stop() { channel_.stop(); }
 
   std::optional<Time> confirmed() const {
     const std::lock_guard lock(mutex_);
@@ -91,58 +70,31 @@ class JetStreamLog::Impl {
   }
 
  private:
-  /// An answer of the broker.
-  struct Answer {
-    std::string to;  ///< the last token of its subject
-    bool is_no_responder = false;
-    std::string data;
-  };
-  struct Waited {
-    bool is_stopped = false;
-    bool is_link_lost = false;
-    std::vector<Answer> answers;
-  };
-
   static Time now() { return std::chrono::steady_clock::now(); }
 
   LogUnit unit_of(LogKind kind) const;
   Status check_open() const;
   Status drive(LogUnit unit, std::optional<Time> deadline = std::nullopt);
   Result<LogOutcome> wait_for_outcome(std::optional<Time> deadline);
-  Waited wait_until(std::optional<Time> time);
-  void perform(std::vector<LogAction> actions);
-  Status send(LogSend& send);
-  Status ask(const std::string& subject, const std::string& body, std::optional<uint64_t> read);
-  Status listen();
-  void on_answer(natsMsg* message);
-  void hear(const Answer& answer);
-  void hear_ack(uint64_t token, const Answer& answer);
-  void hear_question(const Answer& answer);
+  Result<std::optional<LogOutcome>> mend(std::optional<Time> deadline);
+  Result<LogRestored> restore(Time until, std::optional<Time> deadline);
   void note_trouble();
   void keep_certain();
 
   Connection& connection_;
   const JetStreamLogSettings settings_;
-  const std::string get_subject_;
-  const std::string info_subject_;
-  const std::string inbox_;  ///< ends in a dot; reply subjects add a token
-  uint64_t watch_ = 0;
 
-  std::mutex turn_;  ///< held by the thread that appends; guards what follows
+  std::mutex turn_;     ///< held by the thread that appends; guards what follows
+  LogChannel channel_;  ///< stop() is for any thread
   LogHistory history_;
   LogBook book_;
   LogPacker packer_;
   bool leads_;                 ///< the epoch of history_ is one of this incarnation
   std::optional<Error> over_;  ///< nothing is appended any more
-  std::unique_ptr<Listening> listening_;
-  uint64_t question_ = 0;               ///< the number of the latest question
-  std::optional<uint64_t> asked_read_;  ///< its sequence; nullopt: it asks where the stream ends
+  uint64_t restore_token_ = kRestoreTokens;
+  std::string not_restored_;  ///< why the log was not restored, as it was logged last
 
   mutable std::mutex mutex_;  ///< guards what follows; taken behind turn_
-  std::condition_variable changed_;
-  bool is_stopping_ = false;
-  bool is_link_lost_ = false;
-  std::vector<Answer> answers_;
   std::optional<Time> confirmed_;
   uint64_t sequence_ = 0;
   std::string trouble_;
@@ -158,8 +110,7 @@ LogUnit JetStreamLog::Impl::unit_of(LogKind kind) const {
 
 Status JetStreamLog::Impl::check_open() const {
   if (over_) return tl::unexpected<Error>(*over_);
-  const std::lock_guard lock(mutex_);
-  if (is_stopping_) return log_closed("the log is closed: this node stops");
+  if (channel_.is_stopped()) return log_closed("the log is closed: this node stops");
   return {};
 }
 
@@ -216,21 +167,10 @@ Status JetStreamLog::Impl::signal(LogKind kind, std::optional<Duration> at_most)
   return {};
 }
 
-void JetStreamLog::Impl::stop() {
-  const std::lock_guard lock(mutex_);
-  is_stopping_ = true;
-  changed_.notify_all();
-}
-
 /// Appends the unit. After an error nothing is appended any more.
 Status JetStreamLog::Impl::drive(LogUnit unit, std::optional<Time> deadline) {
   const LogKind kind = unit.kind;
-  {
-    // What came since the last append is of no interest any more.
-    const std::lock_guard lock(mutex_);
-    is_link_lost_ = false;
-    answers_.clear();
-  }
+  channel_.drop_answers();  // those of the append before
   book_.append(std::move(unit));
   Result<LogOutcome> outcome = wait_for_outcome(deadline);
   keep_certain();
@@ -255,156 +195,59 @@ Status JetStreamLog::Impl::drive(LogUnit unit, std::optional<Time> deadline) {
 /// Error `log.closed`: stop() was called, or the deadline has passed.
 Result<LogOutcome> JetStreamLog::Impl::wait_for_outcome(std::optional<Time> deadline) {
   while (true) {
-    perform(book_.take_actions(now()));
+    channel_.perform(book_);
     note_trouble();
     if (std::optional<LogOutcome> outcome = book_.take_outcome()) return *std::move(outcome);
-    std::optional<Time> until = book_.next_time();
-    if (deadline && (!until || *deadline < *until)) until = deadline;
-    const Waited waited = wait_until(until);
-    if (waited.is_stopped) {
-      return log_closed("this node stopped before the log confirmed what it had sent");
+    if (book_.low_end()) {
+      if (std::optional<LogOutcome> lost = TRY(mend(deadline))) return *std::move(lost);
     }
-    for (const Answer& answer : waited.answers) hear(answer);
-    if (waited.is_link_lost) book_.link_lost(now());
+    TRY(channel_.wait(book_, deadline));
     if (std::optional<LogOutcome> outcome = book_.take_outcome()) return *std::move(outcome);
-    if (deadline && now() >= *deadline) {
-      return log_closed("the log has not confirmed in time what this node had sent");
+    if (deadline && now() >= *deadline) return log_late();
+  }
+}
+
+/// The log seems to end before what this node has appended: appends the rest again, if this node
+/// may. Returns the outcome of the append, if it has ended with that.
+Result<std::optional<LogOutcome>> JetStreamLog::Impl::mend(std::optional<Time> deadline) {
+  keep_certain();
+  std::optional<Time> until;
+  if (const auto sent = confirmed()) until = *sent + settings_.takeover_after;
+  const bool is_short = *book_.low_end() < book_.place().sequence;
+  if (is_short && settings_.kept && until && now() < *until) {
+    const LogRestored restored = TRY(restore(*until, deadline));
+    if (restored.what == LogRestored::What::kForked) {
+      return std::optional(LogOutcome{LogOutcome::What::kLost, restored.why});
     }
   }
+  book_.go_on(now());
+  return std::optional<LogOutcome>();
 }
 
-/// Waits for an answer, a lost connection, stop() or the time.
-JetStreamLog::Impl::Waited JetStreamLog::Impl::wait_until(std::optional<Time> time) {
-  std::unique_lock lock(mutex_);
-  const auto has_something = [this] { return is_stopping_ || is_link_lost_ || !answers_.empty(); };
-  if (time) {
-    changed_.wait_until(lock, *time, has_something);
-  } else {
-    changed_.wait(lock, has_something);
+Result<LogRestored> JetStreamLog::Impl::restore(Time until, std::optional<Time> deadline) {
+  LogRestore restore(settings_.book.times, settings_.key, settings_.stream.subjects,
+                     settings_.kept->tail(), until, restore_token_);
+  while (true) {
+    channel_.perform(restore);
+    restore_token_ = restore.latest_token();
+    if (restore.outcome()) break;
+    TRY(channel_.wait(restore, deadline));
+    if (restore.outcome()) break;
+    if (deadline && now() >= *deadline) return log_late();
   }
-  return {.is_stopped = is_stopping_,
-          .is_link_lost = std::exchange(is_link_lost_, false),
-          .answers = std::exchange(answers_, {})};
-}
-
-void JetStreamLog::Impl::perform(std::vector<LogAction> actions) {
-  for (LogAction& action : actions) {
-    Status sent;
-    uint64_t token = 0;
-    if (auto* const message = std::get_if<LogSend>(&action)) {
-      token = message->token;
-      sent = send(*message);
-    } else if (const auto* const read = std::get_if<LogRead>(&action)) {
-      sent = ask(get_subject_, get_request(read->sequence), read->sequence);
-    } else {
-      sent = ask(info_subject_, "", std::nullopt);
-    }
-    if (sent) continue;
-    if (sent.error().code == "broker.unreachable") {
-      // The actions that follow would fail as well.
-      book_.link_lost(now());
-      return;
-    }
-    if (token > 0) {
-      book_.send_failed(token, sent.error(), now());
-    } else {
-      book_.question_failed(sent.error(), now());
-    }
+  const LogRestored& done = *restore.outcome();
+  if (done.count > 0) {
+    settings_.kept->note_restored(done.count);
+    spdlog::warn(
+        "the log of the cluster had lost its newest messages: this node has appended {} "
+        "of them again",
+        done.count);
   }
-}
-
-Status JetStreamLog::Impl::send(LogSend& send) {
-  TRY(listen());
-  const NatsMessage message =
-      encode_log_message(std::move(send.message), settings_.stream.subjects);
-  const std::string reply = fmt::format("{}{}{}", inbox_, kAckLetter, send.token);
-  NatsMsgHandle made;
-  natsStatus status = make_message(message, message.subject, reply.c_str(), made);
-  if (status == NATS_OK) {
-    status = natsConnection_PublishMsg(listening_->handle().get(), made.get());
+  const bool is_logged = std::exchange(not_restored_, done.why) == done.why;
+  if (!is_logged && !done.why.empty()) {
+    spdlog::warn("the log of the cluster is not restored: {}", done.why);
   }
-  if (status == NATS_OK) return {};
-  return tl::unexpected(nats_error(status, "publishing to " + message.subject));
-}
-
-Status JetStreamLog::Impl::ask(const std::string& subject, const std::string& body,
-                               std::optional<uint64_t> read) {
-  TRY(listen());
-  asked_read_ = read;
-  const std::string reply = fmt::format("{}{}{}", inbox_, kQuestionLetter, ++question_);
-  const natsStatus status =
-      natsConnection_PublishRequest(listening_->handle().get(), subject.c_str(), reply.c_str(),
-                                    body.data(), static_cast<int>(body.size()));
-  if (status == NATS_OK) return {};
-  return tl::unexpected(nats_error(status, "request to " + subject));
-}
-
-/// Subscribes to the inbox. nats.c subscribes again at each reconnect; only a new connection needs
-/// another subscription.
-Status JetStreamLog::Impl::listen() {
-  if (!connection_.connected()) {
-    return fail("broker.unreachable", "there is no connection to the broker");
-  }
-  if (listening_ && listening_->status() == NATS_OK &&
-      listening_->handle() == connection_.handle()) {
-    return {};
-  }
-  listening_.reset();
-  listening_ = std::make_unique<Listening>(
-      connection_, inbox_ + "*", [this](NatsMsgHandle& message) { on_answer(message.get()); });
-  if (listening_->status() == NATS_OK) return {};
-  return tl::unexpected(nats_error(listening_->status(), "subscribing to an inbox"));
-}
-
-/// On a thread of nats.c.
-void JetStreamLog::Impl::on_answer(natsMsg* message) {
-  const std::string_view subject = natsMsg_GetSubject(message);
-  if (subject.size() <= inbox_.size()) return;
-  Answer answer{.to = std::string(subject.substr(inbox_.size())),
-                .is_no_responder = natsMsg_IsNoResponders(message)};
-  if (const int size = natsMsg_GetDataLength(message); size > 0) {
-    answer.data.assign(natsMsg_GetData(message), static_cast<size_t>(size));
-  }
-  const std::lock_guard lock(mutex_);
-  if (answers_.size() >= kMostAnswers) return;  // as if the answer were lost
-  answers_.push_back(std::move(answer));
-  changed_.notify_all();
-}
-
-void JetStreamLog::Impl::hear(const Answer& answer) {
-  const std::optional<uint64_t> number = whole_number(std::string_view(answer.to).substr(1));
-  if (!number) return;
-  // An answer to a question that was asked again may come from a leader of before.
-  const bool is_question = answer.to.front() == kQuestionLetter;
-  if (is_question && *number != question_) return;
-  if (answer.is_no_responder) return book_.link_lost(now());
-  if (is_question) return hear_question(answer);
-  hear_ack(*number, answer);
-}
-
-void JetStreamLog::Impl::hear_ack(uint64_t token, const Answer& answer) {
-  const LogAck ack = read_log_ack(settings_.stream.name, answer.data);
-  if (const auto* const stored = std::get_if<LogStored>(&ack)) {
-    book_.acknowledged(token, stored->sequence, now());
-  } else if (const auto* const refused = std::get_if<LogOutOfOrder>(&ack)) {
-    // A broker that does not name its last sequence has some message behind: the book reads it.
-    book_.wrong_sequence(token, refused->last.value_or(book_.place().sequence + 1), now());
-  } else {
-    book_.send_failed(token, std::get<Error>(ack), now());
-  }
-}
-
-void JetStreamLog::Impl::hear_question(const Answer& answer) {
-  if (!asked_read_) {
-    const Result<uint64_t> last = read_log_end(info_subject_, answer.data);
-    if (!last) return book_.question_failed(last.error(), now());
-    return book_.stream_ends(*last, now());
-  }
-  Result<std::optional<NatsMessage>> entry =
-      read_log_entry(get_subject_, *asked_read_, answer.data);
-  if (!entry) return book_.question_failed(entry.error(), now());
-  if (!*entry) return book_.not_found(*asked_read_, now());
-  book_.found(*asked_read_, **std::move(entry), now());
+  return done;
 }
 
 /// Logs the first trouble of an append only: the reasons may alternate many times in a second.
@@ -418,6 +261,7 @@ void JetStreamLog::Impl::note_trouble() {
   trouble_ = book_.trouble();
 }
 
+/// Keeps what the log has taken, for the case that it loses it.
 void JetStreamLog::Impl::keep_certain() {
   for (LogKept& one : book_.take_certain()) {
     if (settings_.kept) settings_.kept->add(one.sequence, std::move(one.message));

@@ -32,6 +32,9 @@ struct JetStreamLogSettings {
   /// Gets each message that the log has taken, and has those of the reader of this node; null:
   /// none is kept.
   std::shared_ptr<KeptLog> kept = nullptr;
+  /// A log that has lost its newest messages is restored from `kept` as long as the latest certain
+  /// message was sent less than this time ago: no other node has begun an epoch behind it then.
+  Duration takeover_after{2'000};
   LogBook::Settings book = {};
 };
 

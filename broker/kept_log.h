@@ -23,6 +23,16 @@ class KeptLog {
     tail_.add(sequence, std::move(message), std::chrono::steady_clock::now());
   }
 
+  /// Counts messages that this node has appended again.
+  void note_restored(uint64_t count) {
+    const std::lock_guard lock(mutex_);
+    restored_ += count;
+  }
+  uint64_t restored() const {
+    const std::lock_guard lock(mutex_);
+    return restored_;
+  }
+
   /// A copy, which shares the messages.
   LogTail tail() const {
     const std::lock_guard lock(mutex_);
@@ -32,6 +42,7 @@ class KeptLog {
  private:
   mutable std::mutex mutex_;
   LogTail tail_;
+  uint64_t restored_ = 0;
 };
 
 }  // namespace millrace

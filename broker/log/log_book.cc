@@ -13,7 +13,7 @@ namespace {
 /// How many sendings of an append are remembered, so that a late acknowledgement counts.
 constexpr size_t kMostTokens = 1'024;
 
-std::string low_end(uint64_t last, uint64_t expected) {
+std::string why_low(uint64_t last, uint64_t expected) {
   return fmt::format(
       "the leader of the log says that it ends at {}; expected {} or more: the leader is cut off, "
       "or the log has lost its newest messages",
@@ -53,14 +53,15 @@ std::optional<LogBook::Time> LogBook::next_time() const {
   switch (step_) {
     case Step::kSending:
       if (sendings_.empty() || !sendings_.front().sent) return std::nullopt;
-      return *sendings_.front().sent + settings_.answer_timeout;
+      return *sendings_.front().sent + settings_.times.answer_timeout;
     case Step::kReading:
     case Step::kAsking:
       if (!asked_at_) return std::nullopt;
-      return *asked_at_ + settings_.answer_timeout;
+      return *asked_at_ + settings_.times.answer_timeout;
     case Step::kPausing:
       return pause_until_;
     case Step::kIdle:
+    case Step::kHeld:
     case Step::kStopped:
       break;
   }
@@ -76,7 +77,7 @@ void LogBook::elapse(Time now) {
     return question(after_pause_);
   }
   nothing_heard(
-      fmt::format("the broker has not answered for {} ms", settings_.answer_timeout.count()));
+      fmt::format("the broker has not answered for {} ms", settings_.times.answer_timeout.count()));
 }
 
 /// What was sent may have arrived or not.
@@ -133,7 +134,7 @@ LogBook::Sending* LogBook::sending_of(uint64_t token) {
   return at == sendings_.end() ? nullptr : &*at;
 }
 
-void LogBook::acknowledged(uint64_t token, uint64_t sequence, Time now) {
+void LogBook::acknowledged(uint64_t token, uint64_t sequence, Time /*now*/) {
   const auto sent = tokens_.find(token);
   if (sent == tokens_.end()) return;
   const auto at = std::find_if(sendings_.begin(), sendings_.end(), [&](const Sending& one) {
@@ -145,12 +146,12 @@ void LogBook::acknowledged(uint64_t token, uint64_t sequence, Time now) {
                                      at->message.expected + 1));
   }
   at->acknowledged = true;
-  settle(now);
+  settle();
 }
 
 /// Counts the parts that are acknowledged and follow one another. A part that is acknowledged
 /// behind one that is not proves nothing: another message may stand between.
-void LogBook::settle(Time now) {
+void LogBook::settle() {
   const size_t before = next_;
   while (!sendings_.empty() && sendings_.front().acknowledged) {
     LogMessage& message = sendings_.front().message;
@@ -163,31 +164,32 @@ void LogBook::settle(Time now) {
   if (next_ == unit_->parts.size()) return finish(LogOutcome::What::kCertain);
   if (step_ == Step::kReading && next_ != before) return proceed();
   if (step_ == Step::kSending && !sendings_.empty() && sendings_.front().refused) {
-    look_at_refusal(*sendings_.front().refused, now);
+    look_at_refusal(*sendings_.front().refused);
   }
 }
 
-void LogBook::wrong_sequence(uint64_t token, uint64_t last, Time now) {
+void LogBook::wrong_sequence(uint64_t token, std::optional<uint64_t> named, Time /*now*/) {
   Sending* const sending = sending_of(token);
   if (sending == nullptr) return;
+  // A broker that does not name its last sequence has some message behind: it is read.
+  const uint64_t last = named.value_or(place_.sequence + 1);
   if (is_begin()) {
     return finish(
         LogOutcome::What::kRefused,
         last > place_.sequence
             ? fmt::format("the log has message {}; expected none behind {}", last, place_.sequence)
-            : low_end(last, place_.sequence));
+            : why_low(last, place_.sequence));
   }
   sending->refused = last;
   const bool waits = step_ == Step::kSending || step_ == Step::kAsking;
-  if (waits && sending == &sendings_.front()) look_at_refusal(last, now);
+  if (waits && sending == &sendings_.front()) look_at_refusal(last);
 }
 
 /// The broker has refused the first part in flight.
-void LogBook::look_at_refusal(uint64_t last, Time now) {
+void LogBook::look_at_refusal(uint64_t last) {
   known_last_ = std::max(known_last_, last);
   if (last > place_.sequence) return question(Step::kReading);
-  trouble_ = low_end(last, place_.sequence);
-  pause(settings_.look_again, Step::kSending, now);
+  hold(last);
 }
 
 void LogBook::send_failed(uint64_t token, const Error& error, Time now) {
@@ -195,17 +197,17 @@ void LogBook::send_failed(uint64_t token, const Error& error, Time now) {
   if (is_begin()) return finish(LogOutcome::What::kUnanswered, error.message);
   trouble_ = fmt::format("{}: {}", error.code, error.message);
   if (step_ == Step::kSending || step_ == Step::kAsking) {
-    pause(settings_.error_pause, Step::kSending, now);
+    pause(settings_.times.error_pause, Step::kSending, now);
   }
 }
 
-void LogBook::found(uint64_t sequence, NatsMessage message, Time now) {
+void LogBook::found(uint64_t sequence, NatsMessage message, Time /*now*/) {
   if (step_ != Step::kReading || sequence != place_.sequence + 1) return;
   const Result<LogMessage> read = read_log_message(key_, sequence, std::move(message));
   if (!read) return pass_over();
   if (!sendings_.empty() && read->chain == sendings_.front().message.chain) {
     sendings_.front().acknowledged = true;
-    return settle(now);
+    return settle();
   }
   const bool follows = read->previous == place_.chain;
   // A part is sent before the part before it is certain, so it may stand behind something else.
@@ -226,22 +228,27 @@ void LogBook::not_found(uint64_t sequence, Time now) {
   if (step_ != Step::kReading || sequence != place_.sequence + 1) return;
   // What the broker counted may vanish with its leader.
   known_last_ = 0;
-  pause(settings_.look_again, Step::kSending, now);
+  pause(settings_.times.look_again, Step::kSending, now);
 }
 
-void LogBook::stream_ends(uint64_t last, Time now) {
+void LogBook::stream_ends(uint64_t last, Time /*now*/) {
   if (step_ != Step::kAsking) return;
   known_last_ = last;
   if (last > place_.sequence) return question(Step::kReading);
   if (last == place_.sequence) return send_again();
-  trouble_ = low_end(last, place_.sequence);
-  pause(settings_.look_again, Step::kSending, now);
+  hold(last);
+}
+
+void LogBook::go_on(Time now) {
+  CHECK(low_end_.has_value(), "the log does not end too early");
+  low_end_.reset();
+  pause(settings_.times.look_again, Step::kSending, now);
 }
 
 void LogBook::question_failed(const Error& error, Time now) {
   if (step_ != Step::kReading && step_ != Step::kAsking) return;
   trouble_ = fmt::format("{}: {}", error.code, error.message);
-  pause(settings_.error_pause, Step::kAsking, now);
+  pause(settings_.times.error_pause, Step::kAsking, now);
 }
 
 void LogBook::link_lost(Time now) {
@@ -249,7 +256,7 @@ void LogBook::link_lost(Time now) {
   const bool is_asked = (step_ == Step::kReading || step_ == Step::kAsking) && asked_at_;
   if (!is_sent && !is_asked) return;
   nothing_heard("the broker cannot be reached");
-  if (step_ != Step::kStopped) pause(settings_.look_again, Step::kAsking, now);
+  if (step_ != Step::kStopped) pause(settings_.times.look_again, Step::kAsking, now);
 }
 
 std::optional<LogOutcome> LogBook::take_outcome() { return std::exchange(outcome_, std::nullopt); }
@@ -287,6 +294,12 @@ void LogBook::question(Step step) {
   asked_at_.reset();
 }
 
+void LogBook::hold(uint64_t last) {
+  trouble_ = why_low(last, place_.sequence);
+  low_end_ = last;
+  step_ = Step::kHeld;
+}
+
 void LogBook::pause(Duration time, Step then, Time now) {
   step_ = Step::kPausing;
   after_pause_ = then;
@@ -297,6 +310,7 @@ void LogBook::finish(LogOutcome::What what, std::string why) {
   outcome_ = LogOutcome{what, std::move(why), last_part_sent_.value_or(Time{})};
   step_ = what == LogOutcome::What::kCertain ? Step::kIdle : Step::kStopped;
   if (what == LogOutcome::What::kCertain) trouble_.clear();
+  low_end_.reset();
   unit_.reset();
   sendings_.clear();
   tokens_.clear();

@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "broker/log/log_exchange.h"
 #include "broker/log/log_message.h"
 #include "broker/log/log_payload.h"
 #include "cloudevents/nats_binding.h"
@@ -32,17 +33,6 @@ struct LogPlace {
 
   bool operator==(const LogPlace&) const = default;
 };
-
-/// What has to be done next.
-struct LogSend {       ///< publish the message
-  uint64_t token = 0;  ///< for acknowledged(), wrong_sequence() and send_failed()
-  LogMessage message;
-};
-struct LogRead {  ///< read the message of the stream with that sequence from the stream's leader
-  uint64_t sequence = 0;
-};
-struct LogAskEnd {};  ///< ask the stream for its last sequence
-using LogAction = std::variant<LogSend, LogRead, LogAskEnd>;
 
 /// How an append has ended.
 struct LogOutcome {
@@ -67,15 +57,11 @@ struct LogKept {
   std::optional<LogMessage> message;  ///< with its payload; nullopt: it is foreign
 };
 
-class LogBook {
+class LogBook final : public LogExchange {
  public:
-  using Time = std::chrono::steady_clock::time_point;
-
   struct Settings {
-    Duration answer_timeout{1'000};  ///< after this time without an answer, the stream is asked
-    Duration look_again{100};        ///< the pause after an answer that proves nothing
-    Duration error_pause{1'000};     ///< the pause after an error
-    size_t most_in_flight = 8;       ///< limit of the parts that are sent and not acknowledged
+    LogTimes times = {};
+    size_t most_in_flight = 8;  ///< limit of the parts that are sent and not acknowledged
   };
 
   /// `key`: 32 bytes (log_chain). `place`: the end of the log, behind which the first append goes.
@@ -85,30 +71,25 @@ class LogBook {
   /// Begins an append. Precondition: there is none under way, and all before were certain.
   void append(LogUnit unit);
 
-  /// Returns what has to be done now. It counts as done. To be called after every other function,
-  /// and at next_time().
-  std::vector<LogAction> take_actions(Time now);
-  /// When take_actions() has something to return if nothing happens before; nullopt: never.
-  std::optional<Time> next_time() const;
+  // LogExchange.
+  std::vector<LogAction> take_actions(Time now) override;
+  std::optional<Time> next_time() const override;
+  void acknowledged(uint64_t token, uint64_t sequence, Time now) override;
+  void wrong_sequence(uint64_t token, std::optional<uint64_t> last, Time now) override;
+  void send_failed(uint64_t token, const Error& error, Time now) override;
+  void found(uint64_t sequence, NatsMessage message, Time now) override;
+  void not_found(uint64_t sequence, Time now) override;
+  void stream_ends(uint64_t last, Time now) override;
+  void question_failed(const Error& error, Time now) override;
+  void link_lost(Time now) override;
 
-  // The answers to a LogSend. An answer to one that is no longer of interest is ignored.
-  /// The broker has stored the message at that sequence.
-  void acknowledged(uint64_t token, uint64_t sequence, Time now);
-  /// The broker has refused the message, because the last sequence is `last` (error 10071).
-  void wrong_sequence(uint64_t token, uint64_t last, Time now);
-  /// The broker has answered with another error.
-  void send_failed(uint64_t token, const Error& error, Time now);
-
-  // The answers to a LogRead.
-  void found(uint64_t sequence, NatsMessage message, Time now);
-  void not_found(uint64_t sequence, Time now);
-  /// The answer to a LogAskEnd.
-  void stream_ends(uint64_t last, Time now);
-  /// A LogRead or a LogAskEnd has failed.
-  void question_failed(const Error& error, Time now);
-
-  /// The connection is lost, or no broker listens: what was not answered may have arrived or not.
-  void link_lost(Time now);
+  /// Where the log ends, if a leader has said that it ends before place(), or has refused a message
+  /// although it ends there: the leader is cut off, or the log has lost its newest messages.
+  /// Nothing is sent before go_on(), so that the caller can have them restored (LogRestore). Never
+  /// of a `begin`.
+  std::optional<uint64_t> low_end() const { return low_end_; }
+  /// Tries again, soon. Precondition: low_end().
+  void go_on(Time now);
 
   /// How the append has ended, once. After kCertain the next append may begin; after another
   /// outcome none may.
@@ -131,6 +112,7 @@ class LogBook {
     kReading,  ///< the message behind place_
     kAsking,   ///< where the stream ends
     kPausing,
+    kHeld,     ///< until go_on()
     kStopped,  ///< the last append is not certain
   };
   /// A part that is to be sent or was sent; `message` is without its payload.
@@ -146,13 +128,14 @@ class LogBook {
   void send_parts(Time now, std::vector<LogAction>& actions);
   Sending next_sending();
   Sending* sending_of(uint64_t token);
-  void settle(Time now);
-  void look_at_refusal(uint64_t last, Time now);
+  void settle();
+  void look_at_refusal(uint64_t last);
   void nothing_heard(std::string why);
   void pass_over();
   void proceed();
   void send_again();
   void question(Step step);
+  void hold(uint64_t last);
   void pause(Duration time, Step then, Time now);
   void finish(LogOutcome::What what, std::string why = {});
   bool is_begin() const { return unit_ && unit_->kind == LogKind::kBegin; }
@@ -172,6 +155,7 @@ class LogBook {
   /// The chains of what was sent: an acknowledgement counts for a part that was sent again, too.
   std::map<uint64_t, LogChain> tokens_;
   uint64_t known_last_ = 0;  ///< the last sequence that the broker named
+  std::optional<uint64_t> low_end_;
   std::optional<Time> asked_at_;
   Time pause_until_{};
   Step after_pause_ = Step::kIdle;

@@ -190,6 +190,12 @@ NatsMessage encode_log_message(LogMessage message, std::string_view subject) {
   return encoded;
 }
 
+NatsMessage log_filler(uint64_t expected, std::string_view subject) {
+  return {.subject = std::string(subject),
+          .headers = {{std::string(kHeaderNames[kExpectedHeader]), fmt::to_string(expected)}},
+          .data = {}};
+}
+
 Result<LogMessage> decode_log_message(NatsMessage message) {
   const HeaderTexts texts = TRY(header_texts(message.headers));
   LogMessage decoded;

@@ -66,6 +66,9 @@ LogChain log_chain(std::string_view key, const LogMessage& message);
 /// The message for the broker. The broker stores it only directly behind `message.expected`.
 NatsMessage encode_log_message(LogMessage message, std::string_view subject);
 
+/// A message that takes the place behind `expected` and is foreign to every reader.
+NatsMessage log_filler(uint64_t expected, std::string_view subject);
+
 /// Reads the headers; does not check the chain. Errors: `log.foreign`, a header is missing, present
 /// twice or not valid, or the message has a payload that its kind does not have.
 Result<LogMessage> decode_log_message(NatsMessage message);

@@ -32,7 +32,7 @@ SUITES = {
     "orchestrator/loop": ["loop_test", "core_test"],
     "orchestrator/service": ["service_test"],
     "cluster": ["node_role_test", "node_role_schedules_test"],
-    "broker/log": ["log_test", "log_schedules_test"],
+    "broker/log": ["log_test", "log_schedules_test", "log_restore_schedules_test"],
     "broker": ["broker_values_test", "broker_test"],
     "http": ["http_test"],
     "functions": ["function_files_test", "containers_test", "http_functions_test"],

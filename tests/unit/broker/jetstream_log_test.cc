@@ -152,6 +152,94 @@ TEST_F(JetStreamLogTest, SaysThatTheLogIsLostIfItHasAnotherHistory) {
   EXPECT_EQ(code_of_failed(log->append("b")), "log.lost");
 }
 
+/// A log whose brokers can lose its newest messages.
+class LostTailTest : public JetStreamLogFixture {
+ protected:
+  /// An active whose appends are kept. `takeover_after`: how long it may restore them.
+  std::unique_ptr<JetStreamLog> keeping(uint8_t number, Duration takeover_after = kPatience) {
+    const LogHistory history = judged().history;
+    kept_ = std::make_shared<KeptLog>(history.place);
+    auto log =
+        std::make_unique<JetStreamLog>(*connection_,
+                                       JetStreamLogSettings{.stream = log_,
+                                                            .key = kTestLogKey,
+                                                            .node = random_name_of(number),
+                                                            .incarnation = random_name_of(number),
+                                                            .format = kTestLogFormat,
+                                                            .kept = kept_,
+                                                            .takeover_after = takeover_after},
+                                       history);
+    const Status began = log->begin(kBegin);
+    EXPECT_TRUE(began) << began.error().message;
+    return log;
+  }
+  /// Makes the stream one that has its first `count` messages only.
+  void lose_behind(uint64_t count) {
+    std::vector<NatsMessage> messages;
+    for (uint64_t i = 1; i <= count; ++i) {
+      Result<StoredMessage> stored = fetch_stored(*connection_, log_.name, {{"seq", i}});
+      ASSERT_TRUE(stored) << stored.error().message;
+      messages.push_back(std::move(stored->message));
+    }
+    client_->api("STREAM.DELETE." + log_.name);
+    ASSERT_TRUE(found_log(*connection_, log_));
+    for (const NatsMessage& message : messages) {
+      std::string headers;
+      for (const auto& [name, value] : message.headers) headers += name + ": " + value + "\r\n";
+      client_->publish_acked(log_.subjects, headers, message.data);
+    }
+  }
+
+  std::shared_ptr<KeptLog> kept_;
+};
+
+TEST_F(LostTailTest, IsAppendedAgainByTheActive) {
+  const std::unique_ptr<JetStreamLog> log = keeping(1);
+  ASSERT_TRUE(log->append("a"));
+  client_->publish_acked(log_.subjects, "", "x");
+  ASSERT_TRUE(log->append("b"));
+  const std::string large = random_bytes(5 << 19, 1);
+  const Result<LogPosition> before = log->append(large);
+  ASSERT_TRUE(before) << before.error().message;
+  const JudgedLog whole = judged();
+
+  lose_behind(2);
+  const Result<LogPosition> next = log->append("c");
+  ASSERT_TRUE(next) << next.error().message;
+  EXPECT_EQ(next->sequence, before->sequence + 1);
+  EXPECT_EQ(kept_->restored(), before->sequence - 2);
+  const JudgedLog read = judged();
+  std::vector<std::string> expected = whole.messages;
+  expected.emplace_back("commit 1.4");
+  EXPECT_EQ(read.messages, expected);
+  EXPECT_EQ(read.contents, contents_of({"a", "b", large, "c"}));
+  EXPECT_EQ(read.history.place, (LogPlace{next->sequence, next->chain}));
+}
+
+TEST_F(LostTailTest, IsNotAppendedAgainBehindAnotherHistory) {
+  const std::unique_ptr<JetStreamLog> log = keeping(1);
+  ASSERT_TRUE(log->append("a"));
+  ASSERT_TRUE(log->append("b"));
+  ASSERT_TRUE(log->append("c"));
+  lose_behind(2);
+  active(2);  // which does not know what is lost
+  EXPECT_EQ(code_of_failed(log->append("d")), "log.lost");
+  EXPECT_EQ(kept_->restored(), 0u);
+  EXPECT_THAT(judged().messages, ElementsAre("begin 1", "commit 1.1", "begin 2"));
+}
+
+TEST_F(LostTailTest, IsNotAppendedAgainByAnActiveThatHasWaitedTooLong) {
+  const std::unique_ptr<JetStreamLog> log = keeping(1, Duration(0));
+  ASSERT_TRUE(log->append("a"));
+  lose_behind(1);
+  WaitingAppend waiting(*log, "b");
+  EXPECT_TRUE(eventually([&] { return !log->trouble().empty(); }));
+  EXPECT_THAT(log->trouble(), HasSubstr("ends at 1; expected 2 or more"));
+  log->stop();
+  EXPECT_EQ(code_of_failed(waiting.result()), "log.closed");
+  EXPECT_THAT(judged().messages, ElementsAre("begin 1"));
+}
+
 TEST_F(JetStreamLogTest, AppendsWhenTheBrokerIsBack) {
   const std::unique_ptr<JetStreamLog> log = active(1);
   server_.process().kill();

@@ -311,12 +311,34 @@ TEST_F(LogBookTest, ALowLastSequenceIsNoConclusion) {
     book.wrong_sequence(1, last, now_);
     EXPECT_EQ(book.take_outcome(), std::nullopt);
     EXPECT_THAT(book.trouble(), HasSubstr(fmt::format("ends at {}; expected 100 or more", last)));
+    // It waits until the caller has had the log restored, if it can.
+    EXPECT_EQ(book.low_end(), last);
+    EXPECT_EQ(book.next_time(), std::nullopt);
+    EXPECT_TRUE(book.take_actions(now_ + kTimeout).empty());
+    book.go_on(now_);
+    EXPECT_EQ(book.low_end(), std::nullopt);
     EXPECT_EQ(book.next_time(), now_ + kLookAgain);
     EXPECT_EQ(book.take_actions(now_ + kLookAgain).size(), 1U);
     book.acknowledged(2, 101, now_);
     EXPECT_TRUE(book.take_outcome());
     EXPECT_EQ(book.trouble(), "");
   }
+}
+
+TEST_F(LogBookTest, AnAcknowledgementCountsAlsoWhileTheLogSeemsToEndTooEarly) {
+  append({"a", "b"});
+  actions();
+  refused(1, 95);
+  EXPECT_EQ(book_.low_end(), 95U);
+  acknowledged(1, 101);  // an earlier sending, by the leader that is not cut off
+  EXPECT_EQ(book_.place().sequence, 101U);
+  book_.link_lost(now_);
+  EXPECT_THAT(actions(), IsEmpty());
+  book_.go_on(now_);
+  EXPECT_THAT(actions_after(kLookAgain), ElementsAre("3: b behind 101"));
+  acknowledged(3, 102);
+  EXPECT_EQ(outcome(), Ended::kCertain);
+  EXPECT_EQ(book_.low_end(), std::nullopt);
 }
 
 TEST_F(LogBookTest, WithoutAnAnswerTheStreamIsAskedUntilItAnswers) {
@@ -336,6 +358,9 @@ TEST_F(LogBookTest, WithoutAnAnswerTheStreamIsAskedUntilItAnswers) {
   EXPECT_THAT(actions(), ElementsAre("5: b behind 101"));
   EXPECT_THAT(actions_after(kTimeout), ElementsAre("ask"));
   book_.stream_ends(99, now_);  // a leader that is cut off
+  EXPECT_THAT(actions(), IsEmpty());
+  EXPECT_EQ(book_.low_end(), 99U);
+  book_.go_on(now_);
   EXPECT_THAT(actions_after(kLookAgain), ElementsAre("6: b behind 101"));
   acknowledged(6, 102);
   EXPECT_EQ(outcome(), Ended::kCertain);

@@ -143,6 +143,7 @@ class ModelNode {
   /// Does what the book asks for.
   void pump() {
     while (book_) {
+      if (book_->low_end()) book_->go_on(clock_.now());
       for (LogAction& action : book_->take_actions(clock_.now())) perform(std::move(action));
       const std::optional<LogOutcome> outcome = book_->take_outcome();
       if (!outcome) break;

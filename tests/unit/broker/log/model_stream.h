@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -126,7 +127,21 @@ class ModelStream {
     });
   }
 
-  /// What the stream has; no broker loses it.
+  /// All brokers lose power: the stream keeps its first `kept` messages, and what was under way
+  /// between the clients and the brokers is lost.
+  void forget(size_t kept) {
+    const auto begin = static_cast<std::ptrdiff_t>(std::min(kept, stored_.size()));
+    stored_.erase(stored_.begin() + begin, stored_.end());
+    stored_at_.erase(stored_at_.begin() + begin, stored_at_.end());
+    current_.pending.clear();
+    stale_.reset();
+    ++term_;
+    ++power_cuts_;
+    has_leader_ = false;
+    clock_.after(random_.below(3'000), [this] { has_leader_ = true; });
+  }
+
+  /// What the stream has. Only forget() takes something from it.
   const std::vector<NatsMessage>& stored() const { return stored_; }
   /// When the stream has stored the message of that sequence.
   LogClock::Time stored_at(uint64_t sequence) const { return stored_at_[sequence - 1]; }
@@ -156,7 +171,10 @@ class ModelStream {
     const int copies = faulty() && random_.chance(doubled_) ? 2 : 1;
     for (int i = 0; i < copies; ++i) {
       const bool is_late = faulty() && random_.chance(late_);
-      clock_.after(is_late ? 300 + random_.below(3'000) : 1 + random_.below(40), what);
+      clock_.after(is_late ? 300 + random_.below(3'000) : 1 + random_.below(40),
+                   [this, what, cuts = power_cuts_] {
+                     if (cuts == power_cuts_) what();
+                   });
     }
   }
   Leader* reached() {
@@ -214,6 +232,7 @@ class ModelStream {
   bool has_leader_ = true;
   std::optional<Leader> stale_;
   int term_ = 0;
+  int power_cuts_ = 0;
 };
 
 }  // namespace millrace
