@@ -296,7 +296,8 @@ JetStreamLogSettings ClusterNode::log_settings() const {
           .incarnation = incarnation_,
           .format = kStoreFormat,
           .kept = kept_,
-          .takeover_after = settings_.takeover_after};
+          .takeover_after = settings_.takeover_after,
+          .deposed_by = [this] { return deposed_by(); }};
 }
 
 /// Makes log_ behind the log as this node has read it.
@@ -316,12 +317,15 @@ void ClusterNode::append_begin(const NodeAction& action) {
   open_log();
   LogBegin begin{.address = settings_.url, .version = MILLRACE_VERSION, .unclean = action.unclean};
   if (is_base(position_) && action.expects == 0) begin.base = to_hex(position_.chain);
-  const Status began = log_->begin(std::move(begin));
+  Status began = check_rank(action.expects);
+  if (began) began = log_->begin(std::move(begin));
   if (began) {
     const Time sent = *log_->confirmed();
     return note([sent](NodeRole& role, Time) { role.begin_taken(sent); });
   }
-  spdlog::info("this node has not become the active: {}", began.error().message);
+  if (std::exchange(not_begun_, began.error().message) != began.error().message) {
+    spdlog::info("this node has not become the active: {}", began.error().message);
+  }
   {
     const std::lock_guard lock(log_mutex_);
     log_.reset();

@@ -34,6 +34,7 @@
 #include "broker/log_reader.h"
 #include "broker/node_roll.h"
 #include "cli/serve_options.h"
+#include "cluster/log_rank.h"
 #include "cluster/node_role.h"
 #include "gateway/node_front.h"
 #include "orchestrator/store/log_follower.h"
@@ -133,6 +134,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   // The thread that appends; beat() also the engine thread.
   JetStreamLogSettings log_settings() const;
   void open_log();
+  Status check_rank(uint64_t expects);
   void append_begin(const NodeAction& action);
   Status beat();
   void append_end();
@@ -151,6 +153,8 @@ class ClusterNode final : public NodeFront, private LogSink {
   Status find_active();
   Status compare_clock();
   void ask_nodes();
+  Result<std::vector<RankedNode>> ask_ranks() const;
+  Result<std::optional<std::string>> deposed_by() const;
   Json state() const;
 
   ProcessParts& process_;
@@ -181,6 +185,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   TimePoint stamped_{};      ///< when the broker stored the latest message
   uint64_t applied_ = 0;     ///< the sequence of the log up to which the folder has it
   std::vector<Json> nodes_;  ///< the latest states of all nodes
+  std::string withheld_;     ///< why this node takes nothing over; empty: it may
   std::string leader_;       ///< the NATS server that leads the stream
   std::optional<Duration> clock_offset_;
   bool is_closed_ = false;  ///< the node ends: nothing more is done
@@ -199,6 +204,7 @@ class ClusterNode final : public NodeFront, private LogSink {
 
   std::mutex log_mutex_;               ///< guards the pointer log_ against the destructor
   std::unique_ptr<JetStreamLog> log_;  ///< the appender makes it; the engine uses it afterwards
+  std::string not_begun_;              ///< why the latest `begin` failed; the appender's
   uint64_t epoch_ = 0;                 ///< the epoch of this node
   std::unique_ptr<Lead> lead_;
   std::unique_ptr<RunningEngine> engine_;

@@ -26,6 +26,9 @@ Status ClusterNode::ready() const {
     const std::lock_guard lock(mutex_);
     if (!is_joined_) return tl::unexpected(join_);
     why = role_->not_ready(std::chrono::steady_clock::now());
+    if (why && why->code == "cluster.no_active" && !withheld_.empty()) {
+      return millrace::fail("cluster.log_lost", withheld_);
+    }
   }
   if (!why) return {};
   // Why the log is not read says more.
@@ -57,13 +60,15 @@ Json ClusterNode::state() const {
   const std::lock_guard lock(mutex_);
   const bool is_active = role_->is_active();
   const bool is_starting = !is_active && !is_ready;
-  const uint64_t last = is_active ? applied_ : history_.place.sequence;
+  const uint64_t last = is_active ? applied_ : std::max(applied_, history_.place.sequence);
+  // Only appends of its own are beyond what the reader has read.
+  const bool has_led = is_active || applied_ > history_.place.sequence;
   const Duration behind = last > applied_ ? process_.clock.now() - stamped_ : Duration(0);
   Json state = {{"node", node()},
                 {"role", is_active     ? "active"
                          : is_starting ? "starting"
                                        : "standby"},
-                {"epoch", is_active ? epoch_ : history_.epoch},
+                {"epoch", has_led ? std::max(epoch_, history_.epoch) : history_.epoch},
                 {"position", applied_},
                 {"behindCommits", last - applied_},
                 {"behindSeconds", std::max<double>(0, static_cast<double>(behind.count()) / 1'000)},

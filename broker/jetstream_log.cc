@@ -1,5 +1,6 @@
 #include "broker/jetstream_log.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -76,6 +77,7 @@ class JetStreamLog::Impl {
   Status check_open() const;
   Status drive(LogUnit unit, std::optional<Time> deadline = std::nullopt);
   Result<LogOutcome> wait_for_outcome(std::optional<Time> deadline);
+  std::optional<LogOutcome> ask_others();
   Result<std::optional<LogOutcome>> mend(std::optional<Time> deadline);
   Result<LogRestored> restore(Time until, std::optional<Time> deadline);
   void note_trouble();
@@ -92,7 +94,8 @@ class JetStreamLog::Impl {
   bool leads_;                 ///< the epoch of history_ is one of this incarnation
   std::optional<Error> over_;  ///< nothing is appended any more
   uint64_t restore_token_ = kRestoreTokens;
-  std::string not_restored_;  ///< why the log was not restored, as it was logged last
+  std::optional<Time> asked_others_;  ///< when ask_others() has asked
+  std::string not_restored_;          ///< why the log was not restored, as it was logged last
 
   mutable std::mutex mutex_;  ///< guards what follows; taken behind turn_
   std::optional<Time> confirmed_;
@@ -195,6 +198,7 @@ Status JetStreamLog::Impl::drive(LogUnit unit, std::optional<Time> deadline) {
 /// Error `log.closed`: stop() was called, or the deadline has passed.
 Result<LogOutcome> JetStreamLog::Impl::wait_for_outcome(std::optional<Time> deadline) {
   while (true) {
+    if (std::optional<LogOutcome> deposed = ask_others()) return *std::move(deposed);
     channel_.perform(book_);
     note_trouble();
     if (std::optional<LogOutcome> outcome = book_.take_outcome()) return *std::move(outcome);
@@ -205,6 +209,19 @@ Result<LogOutcome> JetStreamLog::Impl::wait_for_outcome(std::optional<Time> dead
     if (std::optional<LogOutcome> outcome = book_.take_outcome()) return *std::move(outcome);
     if (deadline && now() >= *deadline) return log_late();
   }
+}
+
+/// Whether this node is deposed, as the other nodes say. They are asked if the log has confirmed
+/// nothing for some time, and once in each such time.
+std::optional<LogOutcome> JetStreamLog::Impl::ask_others() {
+  if (!leads_ || !settings_.deposed_by) return std::nullopt;
+  const Time latest = std::max(confirmed().value_or(Time()), asked_others_.value_or(Time()));
+  if (now() - latest < settings_.takeover_after) return std::nullopt;
+  Result<std::optional<std::string>> why = settings_.deposed_by();
+  if (!why) return std::nullopt;  // they are asked again
+  asked_others_ = now();
+  if (!*why) return std::nullopt;
+  return LogOutcome{LogOutcome::What::kDeposed, **std::move(why)};
 }
 
 /// The log seems to end before what this node has appended: appends the rest again, if this node

@@ -240,6 +240,41 @@ TEST_F(LostTailTest, IsNotAppendedAgainByAnActiveThatHasWaitedTooLong) {
   EXPECT_THAT(judged().messages, ElementsAre("begin 1"));
 }
 
+TEST_F(JetStreamLogTest, AsksTheOtherNodesIfTheLogHasTakenNothingForSomeTime) {
+  std::optional<std::string> answer;
+  size_t asked = 0;
+  const auto node_with = [&](uint8_t number, Duration takeover_after) {
+    JetStreamLogSettings settings{.stream = log_,
+                                  .key = kTestLogKey,
+                                  .node = random_name_of(number),
+                                  .incarnation = random_name_of(number),
+                                  .format = kTestLogFormat,
+                                  .takeover_after = takeover_after,
+                                  .deposed_by = [&]() -> Result<std::optional<std::string>> {
+                                    ++asked;
+                                    if (asked == 1) return fail("broker.unreachable", "no answer");
+                                    return answer;
+                                  }};
+    return std::make_unique<JetStreamLog>(*connection_, settings, judged().history);
+  };
+  const std::unique_ptr<JetStreamLog> lately = node_with(1, kPatience);
+  ASSERT_TRUE(lately->begin(kBegin));
+  EXPECT_TRUE(lately->append("a"));
+  EXPECT_EQ(asked, 0u);
+
+  const std::unique_ptr<JetStreamLog> log = node_with(2, Duration(0));
+  ASSERT_TRUE(log->begin(kBegin));
+  EXPECT_EQ(asked, 0u) << "a standby asks before its `begin`, by itself";
+  EXPECT_TRUE(log->append("b"));
+  EXPECT_GT(asked, 0u);
+  answer = "node 3 has begun epoch 4";
+  const Result<LogPosition> deposed = log->append("c");
+  EXPECT_EQ(code_of_failed(deposed), "log.deposed");
+  EXPECT_EQ(deposed.error().message, "node 3 has begun epoch 4");
+  EXPECT_EQ(code_of_failed(log->beat()), "log.deposed");
+  EXPECT_THAT(judged().messages, ElementsAre("begin 1", "commit 1.1", "begin 2", "commit 2.1"));
+}
+
 TEST_F(JetStreamLogTest, AppendsWhenTheBrokerIsBack) {
   const std::unique_ptr<JetStreamLog> log = active(1);
   server_.process().kill();

@@ -54,6 +54,13 @@ void forget_some(const KeepingNodes& nodes, ModelStream& stream, reference::Rand
   stream.forget(static_cast<size_t>(kept));
 }
 
+/// Adds a message of another program, unless it would take the place of one that the stream has
+/// forgotten: that could not be restored.
+void add_foreign_message(const KeepingNodes& nodes, ModelStream& stream) {
+  if (stream.stored().size() < highest(nodes, true).second) return;
+  stream.add_foreign({.subject = kLogSubject, .headers = {}, .data = "foreign"});
+}
+
 /// The commits in the log, as a reader of all of it sees them.
 KnownCommits commits_in(const ModelStream& stream) {
   LogJudge judge(kLogKey, kFormatOfKept, {});
@@ -93,9 +100,7 @@ void play_forgetting(uint64_t seed, PlayedForgetting& played) {
     clock.after(random.below(faults), [&] { stream.elect(); });
   }
   for (int i = random.below(3); i > 0; --i) {
-    clock.after(random.below(faults), [&] {
-      stream.add_foreign({.subject = kLogSubject, .headers = {}, .data = "foreign"});
-    });
+    clock.after(random.below(faults), [&] { add_foreign_message(nodes, stream); });
   }
   for (int i = random.below(5); i > 0; --i) {
     clock.after(random.below(faults), [&] { suspend_one(nodes, stream, random); });
