@@ -323,7 +323,7 @@ void ClusterNode::append_begin(const NodeAction& action) {
     const Time sent = *log_->confirmed();
     return note([sent](NodeRole& role, Time) { role.begin_taken(sent); });
   }
-  if (std::exchange(not_begun_, began.error().message) != began.error().message) {
+  if (std::exchange(begin_failure_, began.error().message) != began.error().message) {
     spdlog::info("this node has not become the active: {}", began.error().message);
   }
   {

@@ -204,7 +204,7 @@ class ClusterNode final : public NodeFront, private LogSink {
 
   std::mutex log_mutex_;               ///< guards the pointer log_ against the destructor
   std::unique_ptr<JetStreamLog> log_;  ///< the appender makes it; the engine uses it afterwards
-  std::string not_begun_;              ///< why the latest `begin` failed; the appender's
+  std::string begin_failure_;          ///< why the latest `begin` failed; the appender's
   uint64_t epoch_ = 0;                 ///< the epoch of this node
   std::unique_ptr<Lead> lead_;
   std::unique_ptr<RunningEngine> engine_;

@@ -34,12 +34,12 @@ struct JetStreamLogSettings {
   /// none is kept.
   std::shared_ptr<KeptLog> kept = nullptr;
   /// A log that has lost its newest messages is restored from `kept` as long as the latest certain
-  /// message was sent less than this time ago: no other node has begun an epoch behind it then.
+  /// message was sent less than this time ago: no other node has started an epoch behind it then.
   Duration takeover_after{2'000};
   /// Returns why another node is the active since, or nullopt. Called on the thread of an append
   /// before it sends anything, if the log has taken nothing for `takeover_after`: another epoch may
-  /// have begun, and the log may have lost its `begin`. May block for a part of a second. An error
-  /// says nothing. Empty: no node is asked.
+  /// have started, and the log may have lost its `begin`. May block for a part of a second. An
+  /// error says nothing. Empty: no node is asked.
   std::function<Result<std::optional<std::string>>()> deposed_by = {};
   LogBook::Settings book = {};
 };

@@ -24,7 +24,7 @@ class LogTail {
   struct Limits {
     size_t bytes = size_t{256} << 20;  ///< payloads, and kMessageBytes for each message
     /// How much older than the newest message a message may be: NATS servers sync every two minutes
-    /// unless they are told otherwise.
+    /// unless they are configured otherwise.
     Duration age{240'000};
   };
   /// What a message counts beside its payload.

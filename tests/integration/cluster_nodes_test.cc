@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "broker/node_roll.h"
 #include "tests/integration/leader_fault.h"
 #include "tests/support/held_port.h"
 #include "tests/support/millrace_server.h"
@@ -133,6 +134,30 @@ TEST_F(ClusterNodes, HandOverIfTheActiveIsAskedToEnd) {
   ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
   send(1, "paid", 1);
   EXPECT_TRUE(has_complete(1, 1));
+}
+
+TEST_F(ClusterNodes, TakeNothingOverAsLongAsAnotherNodeHasMoreOfTheLog) {
+  const std::unique_ptr<Connection> connection = nats_->connect();
+  // A node that has what the log has lost.
+  auto other = std::make_unique<NodeRoll>(*connection, node_roll_subject("shop"), [] {
+    return Json{{"node", "other"},
+                {"role", "starting"},
+                {"epoch", 1},
+                {"position", 1'000'000},
+                {"behindCommits", 0},
+                {"behindSeconds", 0},
+                {"version", "1"},
+                {"address", "http://other:8780"}};
+  });
+  ASSERT_TRUE(other->answer());
+  node(0).kill();
+  ASSERT_TRUE(eventually([&] {
+    return node(1).ask("GET", "/readyz").body.find("cluster.log_lost") != std::string::npos;
+  })) << node(1).process().errors();
+  EXPECT_FALSE(is_active(1));
+  EXPECT_TRUE(node(1).process().error_line("node other at http://other:8780 has it up to message"));
+  other.reset();
+  ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
 }
 
 TEST_F(ClusterNodes, AnswerAllRequestsAndShowOneAnother) {

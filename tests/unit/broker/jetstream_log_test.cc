@@ -267,10 +267,10 @@ TEST_F(JetStreamLogTest, AsksTheOtherNodesIfTheLogHasTakenNothingForSomeTime) {
   EXPECT_EQ(asked, 0u) << "a standby asks before its `begin`, by itself";
   EXPECT_TRUE(log->append("b"));
   EXPECT_GT(asked, 0u);
-  answer = "node 3 has begun epoch 4";
+  answer = "node 3 has started epoch 4";
   const Result<LogPosition> deposed = log->append("c");
   EXPECT_EQ(code_of_failed(deposed), "log.deposed");
-  EXPECT_EQ(deposed.error().message, "node 3 has begun epoch 4");
+  EXPECT_EQ(deposed.error().message, "node 3 has started epoch 4");
   EXPECT_EQ(code_of_failed(log->beat()), "log.deposed");
   EXPECT_THAT(judged().messages, ElementsAre("begin 1", "commit 1.1", "begin 2", "commit 2.1"));
 }

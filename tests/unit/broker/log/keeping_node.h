@@ -175,7 +175,7 @@ class KeepingNode {
   /// Does what the book or the restoration asks for.
   void pump() {
     while (LogExchange* const one = exchange()) {
-      // Another node may have begun an epoch, and the stream may have forgotten that.
+      // Another node may have started an epoch, and the stream may have forgotten that.
       const bool is_lately = confirmed_ && clock_.now() < *confirmed_ + kTakeover;
       if (is_active() && !restore_ && !is_lately && standing() == Standing::kBehind) {
         end_epoch();
@@ -248,7 +248,7 @@ class KeepingNode {
     switch (outcome.what) {
       case Ended::kCertain:
         if (kind_ == LogKind::kBegin) {
-          begun();
+          start_epoch();
         } else if (kind_ == LogKind::kCommit) {
           certain_[{epoch_, commit_}] = {book_->place(), write_set_};
         }
@@ -278,7 +278,7 @@ class KeepingNode {
     }
     if (number == number_of_exchange_ && is_active()) append_next();
   }
-  void begun() {
+  void start_epoch() {
     history_ = {.place = book_->place(),
                 .epoch = epoch_,
                 .incarnation = incarnation(),
