@@ -134,7 +134,7 @@ class LogReaderTest : public JetStreamLogFixture {
 };
 
 /// The messages of a tail: their kinds and payloads.
-std::vector<std::string> messages_in(const LogTail& tail) {
+std::vector<std::string> kept_messages(const LogTail& tail) {
   std::vector<std::string> messages;
   for (uint64_t i = tail.base().sequence + 1; i <= tail.last(); ++i) {
     const LogMessage* const message = tail.at(i);
@@ -156,7 +156,7 @@ TEST_F(LogReaderTest, KeepsWhatItHasReadTogetherWithWhatItsNodeAppends) {
   reads.kept = kept;
   const LogReader reading(*connection_, reads, {}, sink_);
   ASSERT_TRUE(sink_.wait_for_end(4));
-  EXPECT_THAT(messages_in(kept->tail()), ElementsAre("begin ", "commit a", "foreign", "beat "));
+  EXPECT_THAT(kept_messages(kept->tail()), ElementsAre("begin ", "commit a", "foreign", "beat "));
 
   JetStreamLogSettings appends{.stream = log_,
                                .key = kTestLogKey,
@@ -170,8 +170,8 @@ TEST_F(LogReaderTest, KeepsWhatItHasReadTogetherWithWhatItsNodeAppends) {
   appended(two, "b");
   ASSERT_TRUE(sink_.wait_for_end(7));
   const LogTail tail = kept->tail();
-  EXPECT_THAT(messages_in(tail), ElementsAre("begin ", "commit a", "foreign", "beat ", "begin ",
-                                             "foreign", "commit b"));
+  EXPECT_THAT(kept_messages(tail), ElementsAre("begin ", "commit a", "foreign", "beat ", "begin ",
+                                               "foreign", "commit b"));
   EXPECT_EQ(tail.at(7)->chain, judged().history.place.chain);
 }
 

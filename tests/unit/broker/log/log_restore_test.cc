@@ -21,7 +21,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using Words = std::vector<std::string>;
 using Ending = LogRestored::What;
 
 constexpr LogChain kBefore{7, 7};
@@ -40,6 +39,8 @@ LogMessage commit_behind(LogPlace place, std::string payload, LogPart part = {})
 /// A node whose tail has the commits a (101), b (102), a foreign message (103) and c (104).
 class LogRestoreTest : public testing::Test {
  protected:
+  using Words = std::vector<std::string>;
+
   LogRestoreTest() {
     LogPlace place{100, kBefore};
     for (const char* payload : {"a", "b", "", "c"}) {
