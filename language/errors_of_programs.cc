@@ -60,6 +60,10 @@ constexpr ErrorEntry kProgramErrors[] = {
      "Wait; the message says how far it is."},
     {"cluster.key", 0, "A node of a cluster needs the key of the cluster for secrets.",
      "Give all nodes one key, by `--secret-key-file` or MILLRACE_SECRET_KEY_FILE."},
+    {"cluster.log_lost", 0,
+     "The log of the cluster has lost its newest messages, and another node has them.",
+     "Start the NATS servers and nodes that are down; if it lasts, see the "
+     "[runbook](cluster.md#runbook)."},
     {"cluster.no_snapshot", 0,
      "The log of the cluster was trimmed, and there is no snapshot that this node could load.",
      "Wait for the next snapshot, or copy the data folder of a stopped node."},
