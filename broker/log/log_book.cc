@@ -141,6 +141,8 @@ void LogBook::acknowledged(uint64_t token, uint64_t sequence, Time /*now*/) {
     return one.message.chain == sent->second;
   });
   if (at == sendings_.end()) return;
+  const bool is_first = at == sendings_.begin();
+  if (!is_first && token != at->token) return;  // see forget_acknowledgements()
   if (sequence != at->message.expected + 1) {
     return nothing_heard(fmt::format("the broker has stored a message at {}; expected {}", sequence,
                                      at->message.expected + 1));
@@ -206,6 +208,7 @@ void LogBook::found(uint64_t sequence, NatsMessage message, Time /*now*/) {
   const Result<LogMessage> read = read_log_message(key_, sequence, std::move(message));
   if (!read) return pass_over();
   if (!sendings_.empty() && read->chain == sendings_.front().message.chain) {
+    forget_acknowledgements();
     sendings_.front().acknowledged = true;
     return settle();
   }
@@ -282,11 +285,17 @@ void LogBook::proceed() {
 
 void LogBook::send_again() {
   step_ = Step::kSending;
+  forget_acknowledgements();
   for (Sending& sending : sendings_) {
-    if (sending.acknowledged) continue;
     sending.sent.reset();
     sending.refused.reset();
   }
+}
+
+/// The first part is known only now, or has to be sent again. The log may have lost since what was
+/// acknowledged behind it, so that is read or sent, too.
+void LogBook::forget_acknowledgements() {
+  for (Sending& sending : sendings_) sending.acknowledged = false;
 }
 
 void LogBook::question(Step step) {

@@ -134,6 +134,7 @@ class LogBook final : public LogExchange {
   void pass_over();
   void proceed();
   void send_again();
+  void forget_acknowledgements();
   void question(Step step);
   void hold(uint64_t last);
   void pause(Duration time, Step then, Time now);
