@@ -66,6 +66,12 @@ class KeepingNode {
   bool is_restoring() const { return restore_.has_value(); }
   void suspend(Duration time) { suspended_until_ = clock_.now() + time; }
   const KnownCommits& certain() const { return certain_; }
+  /// The newest message that the node has passed over, because it is not of the log; 0: none.
+  uint64_t newest_foreign() const {
+    uint64_t sequence = tail_.last();
+    while (tail_.has(sequence) && tail_.at(sequence) != nullptr) --sequence;
+    return tail_.has(sequence) ? sequence : 0;
+  }
 
   uint64_t restored = 0;       ///< messages
   uint64_t restored_late = 0;  ///< of them by a node that had to ask the others

@@ -2,12 +2,14 @@
 // forgets its tail: two or three nodes begin epochs, append, are suspended, and restore the log.
 // The history stays one: what a book calls certain is in the log at the end, once and in its place,
 // and no node reads anything that does not continue what it has. One fault at a time is at work: no
-// node that has more than all others is suspended while the stream forgets.
+// node that has more than all others, or may have, is suspended while the stream forgets, and the
+// stream forgets no foreign message that some nodes have read and others have not.
 // MILLRACE_RESTORE_SCHEDULES=100000 plays more schedules, MILLRACE_SEED=n begins with another seed.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -43,6 +45,14 @@ void suspend_one(const KeepingNodes& nodes, const ModelStream& stream, reference
 /// Lets the stream forget some of its newest messages.
 void forget_some(const KeepingNodes& nodes, ModelStream& stream, reference::Random& random) {
   if (highest(nodes, true) != highest(nodes, false)) return;
+  // A suspended node may have got the acknowledgement of a message that no other node has read.
+  const auto is_suspended = [](const std::unique_ptr<KeepingNode>& node) {
+    return node->is_suspended();
+  };
+  if (highest(nodes, false).second < stream.stored().size() &&
+      std::any_of(nodes.begin(), nodes.end(), is_suspended)) {
+    return;
+  }
   const int stored = static_cast<int>(stream.stored().size());
   int kept = stored - random.below(std::min(stored, 25) + 1);
   // An active that does not know that it is deposed would append behind its own last message.
@@ -51,6 +61,16 @@ void forget_some(const KeepingNodes& nodes, ModelStream& stream, reference::Rand
            node->rank().second == static_cast<uint64_t>(kept);
   };
   while (kept > 0 && std::any_of(nodes.begin(), nodes.end(), continues)) --kept;
+  // A node that has not read a foreign message may append in its place. The place of a node that
+  // has read it is not one of the log then.
+  uint64_t foreign = 0;
+  for (const auto& node : nodes) foreign = std::max(foreign, node->newest_foreign());
+  const auto lacks_foreign = [&](const std::unique_ptr<KeepingNode>& node) {
+    return node->rank().second < foreign;
+  };
+  if (std::cmp_less(kept, foreign) && std::any_of(nodes.begin(), nodes.end(), lacks_foreign)) {
+    return;
+  }
   stream.forget(static_cast<size_t>(kept));
 }
 
