@@ -140,14 +140,10 @@ TEST_F(ClusterNodes, TakeNothingOverAsLongAsAnotherNodeHasMoreOfTheLog) {
   const std::unique_ptr<Connection> connection = nats_->connect();
   // A node that has what the log has lost.
   auto other = std::make_unique<NodeRoll>(*connection, node_roll_subject("shop"), [] {
-    return Json{{"node", "other"},
-                {"role", "starting"},
-                {"epoch", 1},
-                {"position", 1'000'000},
-                {"behindCommits", 0},
-                {"behindSeconds", 0},
-                {"version", "1"},
-                {"address", "http://other:8780"}};
+    return Json{{"node", "other"},    {"role", "starting"},
+                {"epoch", 1},         {"position", 1'000'000},
+                {"behindCommits", 0}, {"behindSeconds", 0},
+                {"version", "1"},     {"address", "http://other:8780"}};
   });
   ASSERT_TRUE(other->answer());
   node(0).kill();
