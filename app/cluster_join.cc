@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,6 @@
 #include "broker/log_stream.h"
 #include "orchestrator/backup/snapshot_loader.h"
 #include "orchestrator/store/disk/log_row.h"
-#include "orchestrator/store/log_follower.h"
 #include "orchestrator/store/rows/meta_rows.h"
 
 namespace millrace {
@@ -20,8 +20,6 @@ namespace {
 
 /// How often a wait asks whether the process ends.
 constexpr Duration kAskEach{200};
-
-std::string base_id(const LogPosition& position) { return to_hex(position.chain); }
 
 /// The positions of the snapshot, as SnapshotLoader needs them.
 std::pair<LogPosition, LogPosition> positions_of(const SnapshotManifest& manifest) {
@@ -36,12 +34,7 @@ class CatchUp final : public LogSink {
   explicit CatchUp(LogFollower& follower) : follower_(follower) {}
 
   bool deliver(LogNews news) override {
-    std::vector<LogCommit> commits;
-    commits.reserve(news.commits.size());
-    for (const ReadLogCommit& commit : news.commits) {
-      commits.push_back({commit.position, commit.behind, commit.write_set});
-    }
-    const Status applied = follower_.apply(commits);
+    const Status applied = apply_commits(follower_, news.commits);
     const std::lock_guard lock(mutex_);
     if (!applied) result_ = applied;
     if (applied && !follower_.is_loading()) result_ = Status();
@@ -78,6 +71,15 @@ class CatchUp final : public LogSink {
 
 }  // namespace
 
+Status apply_commits(LogFollower& follower, std::span<const ReadLogCommit> commits) {
+  std::vector<LogCommit> read;
+  read.reserve(commits.size());
+  for (const ReadLogCommit& commit : commits) {
+    read.push_back({commit.position, commit.behind, commit.write_set});
+  }
+  return follower.apply(read);
+}
+
 LogPosition base_of(const SnapshotManifest& manifest) {
   RandomName node{};
   RandomName id{};
@@ -88,7 +90,7 @@ LogPosition base_of(const SnapshotManifest& manifest) {
 
 bool must_load(const LogPosition& position, const LogStart& start) {
   if (position.sequence + 1 < start.first) return true;
-  return start.base && position.sequence == 0 && base_id(position) != *start.base;
+  return start.base && position.sequence == 0 && to_hex(position.chain) != *start.base;
 }
 
 Result<SnapshotManifest> choose_snapshot(Connection& connection, const StreamSettings& snapshots,

@@ -5,9 +5,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
-#include <string>
+#include <span>
+#include <string_view>
 
 #include "base/result.h"
 #include "broker/connection.h"
@@ -17,8 +16,12 @@
 #include "broker/streams.h"
 #include "orchestrator/ports/commit_log.h"
 #include "orchestrator/store/disk/environment.h"
+#include "orchestrator/store/log_follower.h"
 
 namespace millrace {
+
+/// Applies commits as they were read from the log. Errors: those of LogFollower::apply().
+Status apply_commits(LogFollower& follower, std::span<const ReadLogCommit> commits);
 
 /// The position of a store that has the rows of that base of a log, and no commit.
 LogPosition base_of(const SnapshotManifest& manifest);

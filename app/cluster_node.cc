@@ -145,7 +145,7 @@ Status ClusterNode::open() {
 /// Makes the role of a node whose store has that much of the log. The caller holds mutex_, or there
 /// are no threads yet.
 void ClusterNode::set_position() {
-  history_ = history_at(is_base(position_) ? LogPosition() : position_);
+  history_ = history_at(position_);
   applied_ = position_.sequence;
   kept_ = std::make_shared<KeptLog>(history_.place);
   role_.emplace(NodeRole::Settings{.takeover_after = settings_.takeover_after,
@@ -380,12 +380,7 @@ Status ClusterNode::load_engine(bool is_careful) {
 bool ClusterNode::deliver(LogNews news) {
   note([&](NodeRole& role, Time now) { note_news(news, role, now); });
   if (!news.commits.empty()) {
-    std::vector<LogCommit> commits;
-    commits.reserve(news.commits.size());
-    for (const ReadLogCommit& commit : news.commits) {
-      commits.push_back({commit.position, commit.behind, commit.write_set});
-    }
-    if (const Status applied = follower_->apply(commits); !applied) {
+    if (const Status applied = apply_commits(*follower_, news.commits); !applied) {
       fail(applied.error());
       return false;
     }

@@ -120,6 +120,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   Status take_base();
   Status load_newest(const LogStart& start);
   Status empty_store();
+  bool is_ending() const;
   void note_join(Error why);
   void finish_join();
   void start_snapshots();

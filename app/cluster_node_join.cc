@@ -77,6 +77,12 @@ bool ClusterNode::join_cluster() {
   return true;
 }
 
+/// Whether the node ends, or is asked to.
+bool ClusterNode::is_ending() const {
+  const std::lock_guard lock(mutex_);
+  return is_closed_ || is_stop_asked_;
+}
+
 void ClusterNode::note_join(Error why) {
   const std::lock_guard lock(mutex_);
   if (why.code != join_.code) spdlog::info("{} [{}]", why.message, why.code);
@@ -113,12 +119,9 @@ Status ClusterNode::take_base() {
   const SnapshotSettings settings = snapshot_settings();
   TRY(ensure_stream(*following_, settings.snapshots));
   SnapshotWriter writer(*following_, settings.snapshots, key_, to_hex(random_id()));
-  const auto stops = [this] {
-    const std::lock_guard lock(mutex_);
-    return is_closed_ || is_stop_asked_;
-  };
   note_join({"cluster.joining", "this node publishes its rows as the base of the cluster"});
-  const SnapshotManifest base = TRY(take_snapshot(*store_, writer, settings.node, stops));
+  const SnapshotManifest base =
+      TRY(take_snapshot(*store_, writer, settings.node, [this] { return is_ending(); }));
   TRY(found_with(*store_, base_of(base)));
   follower_ = TRY(LogFollower::open(*store_));
   position_ = follower_->position();
@@ -137,11 +140,7 @@ Status ClusterNode::load_newest(const LogStart& start) {
   const LoadSettings load{
       .snapshots = settings.snapshots,
       .log = {.stream = stream_, .key = key_, .newest_format = kStoreFormat},
-      .stops =
-          [this] {
-            const std::lock_guard lock(mutex_);
-            return is_closed_ || is_stop_asked_;
-          },
+      .stops = [this] { return is_ending(); },
       .on_chunk =
           [&](uint64_t loaded, uint64_t chunks) {
             note_join({"cluster.joining",

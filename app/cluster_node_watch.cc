@@ -162,9 +162,9 @@ Status ClusterNode::check_rank(uint64_t expects) {
   if (!more) return {};
   withheld_ = fmt::format(
       "the log of the cluster has lost its newest messages: it ends at message {}, in epoch {}, "
-      "and "
-      "node {} at {} has it up to message {}, in epoch {}; this node takes nothing over as long as "
-      "that node answers",
+      "and node {} at {} has it up to message {}, in epoch {}; this node takes nothing over as "
+      "long "
+      "as that node answers",
       own.sequence, own.epoch, more->node, more->address, more->rank.sequence, more->rank.epoch);
   return millrace::fail("cluster.log_lost", withheld_);
 }
@@ -180,8 +180,7 @@ Result<std::optional<std::string>> ClusterNode::deposed_by() const {
   const std::optional<RankedNode> later = node_of_later_epoch(node(), epoch, ranked);
   if (!later) return std::optional<std::string>();
   return std::optional(
-      fmt::format("node {} at {} has epoch {} of the log; the epoch of this node "
-                  "is {}",
+      fmt::format("node {} at {} has epoch {} of the log; the epoch of this node is {}",
                   later->node, later->address, later->rank.epoch, epoch));
 }
 

@@ -152,6 +152,7 @@ Status ClusterSnapshots::take() {
 /// Trims the log, and removes snapshots that are not kept.
 Status ClusterSnapshots::trim(const StreamInfo& log) {
   std::vector<KnownSnapshot> known;
+  // The one behind which the log is trimmed is read back below, and no other.
   for (const StoredSnapshot& one : known_) {
     known.push_back({.from = one.manifest.from.sequence, .age = age_of(one), .is_read_back = true});
   }

@@ -23,7 +23,9 @@
 
 namespace millrace {
 
-/// How far the log is read that a store with this position has.
+/// How far the log is read that a store with this position has. The chain of a log with a base
+/// begins with the id of the base, which is the chain of the position of a store with only the
+/// base.
 LogHistory history_at(const LogPosition& position);
 
 /// A commit that was read from the log.

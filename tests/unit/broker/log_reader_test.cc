@@ -220,6 +220,23 @@ TEST_F(LogReaderTest, ContinuesBehindThePositionOfAStore) {
   EXPECT_EQ(all.latest.history, judged().history);
 }
 
+/// The chain of the log begins with the id of its base.
+TEST_F(LogReaderTest, FollowsALogFromItsBaseOnlyForAStoreThatHasTheBase) {
+  const LogPosition base{.node = random_name_of(1), .chain = random_name_of(2)};
+  const std::unique_ptr<JetStreamLog> log = node(1, history_at(base));
+  ASSERT_TRUE(log->begin(kBegin));
+  const LogPosition last = appended(*log, "a");
+  const std::unique_ptr<LogReader> reading = reader(base);
+  ASSERT_TRUE(sink_.wait_for_end(2));
+  EXPECT_EQ(positions_of(sink_.all()), std::vector<LogPosition>{last});
+  EXPECT_EQ(sink_.all().commits[0].behind, CommitName());
+
+  CollectingLogSink without_base;
+  const LogReader other(*connection_, settings(), {}, without_base);
+  ASSERT_TRUE(without_base.wait_for_failure());
+  EXPECT_EQ(without_base.all().failed->code, "log.diverged");
+}
+
 TEST_F(LogReaderTest, SaysThatTheActiveHasEnded) {
   const std::unique_ptr<JetStreamLog> log = active(1);
   const std::unique_ptr<LogReader> reading = reader();
