@@ -181,7 +181,7 @@ std::string correction_line(const Json& event, const Json& one, const WhyTextOpt
 }
 
 /// The command that sends an event, which waits in a group, again with the value of a group whose
-/// own value is probably the right one; empty: there is no such group, or a test event.
+/// own value is probably the right one; empty: no group has it, or it is a test event.
 std::string regrouping_line(const Json& event, const Json& one, const WhyTextOptions& options) {
   if (!event.contains("sequence")) return "";
   const Json own = one.value("correlate", Json::object());

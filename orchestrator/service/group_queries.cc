@@ -104,20 +104,20 @@ bool correlates(const Start& start, const std::map<std::string, std::string>& wa
 /// The group with that id, if it fits the other members of the filter.
 Result<Json> Queries::one_group(const View& view, const Workflows& known,
                                 const GroupFilter& filter) {
-  Json none{{"items", Json::array()}, {"next", nullptr}};
+  Json page{{"items", Json::array()}, {"next", nullptr}};
   const auto id = parse_group_id(filter.id);
   const auto workflow = id ? known.find(id->workflow) : known.end();
-  if (workflow == known.end()) return none;
-  if (!filter.workflow.empty() && filter.workflow != id->workflow) return none;
+  if (workflow == known.end()) return page;
+  if (!filter.workflow.empty() && filter.workflow != id->workflow) return page;
   const WorkflowRecord& record = workflow->second;
   const auto waiting = TRY(read_counts(view, record.number, id->group));
-  if (!waiting) return none;
+  if (!waiting) return page;
   const auto loaded = TRY(definitions_.find_or_load(view, {record.number, record.latest}));
-  if (loaded->start.kind != Start::Kind::kEventsAnd) return none;
+  if (loaded->start.kind != Start::Kind::kEventsAnd) return page;
   const Json item =
       TRY(described(view, id->workflow, record.number, loaded->start, id->group, *waiting));
-  if (has_values(item, filter.correlate)) none["items"].push_back(item);
-  return none;
+  if (has_values(item, filter.correlate)) page["items"].push_back(item);
+  return page;
 }
 
 Result<Json> Queries::groups(const View& view, std::string_view ns, size_t limit,

@@ -186,7 +186,7 @@ TEST_F(WaitsWhyTest, JudgeTheInstanceToWhichTheEventIsAddressed) {
               ElementsAre("instance 1 before"));
   send(R"(,"millraceonly":")" + instance_target(numbered_id(9)) + "\"");
   apply_event(2);
-  EXPECT_THAT(verdicts(of_event(2)), ElementsAre()) << "there is no such instance";
+  EXPECT_THAT(verdicts(of_event(2)), ElementsAre()) << "no instance has this id";
 }
 
 }  // namespace
