@@ -173,7 +173,7 @@ std::string correction_line(const Json& event, const Json& one, const WhyTextOpt
     const std::string fits = member_text(predicate, "fits");
     const bool is_known = predicate.contains("fits") && predicate["fits"] == Json(fits);
     if (!is_known || !is_correctable(name)) return "";
-    corrections += " --attr " + shell_word(name + "=" + fits);
+    corrections.append(" --attr ").append(shell_word(fmt::format("{}={}", name, fits)));
   }
   if (corrections.empty()) return "";
   return fmt::format("     Send it again, corrected: {}{}\n", replay_command(options.ns, event),
@@ -195,7 +195,7 @@ std::string regrouping_line(const Json& event, const Json& one, const WhyTextOpt
       if (mine != own.end() && *mine == value) continue;
       const std::string text = member_text(values, name.c_str());
       is_known = is_known && value == Json(text) && is_correctable(name);
-      corrections += " --attr " + shell_word(name + "=" + text);
+      corrections.append(" --attr ").append(shell_word(fmt::format("{}={}", name, text)));
     }
     if (!is_known || corrections.empty()) continue;
     return fmt::format("     Send it again, corrected: {}{}\n", replay_command(options.ns, event),
