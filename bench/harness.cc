@@ -89,13 +89,12 @@ uint64_t bytes_on_disk(const std::filesystem::path& folder) {
   return bytes;
 }
 
-ProgramRun run_millrace(std::vector<std::string> arguments) {
+ProgramRun run_program(std::vector<std::string> command) {
   const Stopwatch watch;
-  arguments.insert(arguments.begin(), binary().string());
   std::array<int, 2> output;
   CHECK(pipe2(output.data(), O_CLOEXEC) == 0);
   const Result<LaunchedProcess> process =
-      launch({.command = std::move(arguments), .output = output[1]});
+      launch({.command = std::move(command), .output = output[1]});
   close(output[1]);
   CHECK(process.has_value(), "{}", process.error().message);
   ProgramRun run;
@@ -109,6 +108,11 @@ ProgramRun run_millrace(std::vector<std::string> arguments) {
   run.code = *code;
   run.seconds = watch.seconds();
   return run;
+}
+
+ProgramRun run_millrace(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), binary().string());
+  return run_program(std::move(arguments));
 }
 
 double percentile(std::vector<double> samples, double part) {
@@ -293,8 +297,8 @@ ScratchFolder make_run_folder() {
   return *std::move(folder);
 }
 
-Site::Site() {
-  auto started = DevServer::start({.folder = folder() / "nats"});
+Site::Site(std::string program) {
+  auto started = DevServer::start({.folder = folder() / "nats", .program = std::move(program)});
   CHECK(started.has_value(), "{}", started.error().message);
   broker = std::move(*started);
 }

@@ -44,15 +44,19 @@ size_t heap_bytes();
 /// removed during the call may be left out.
 uint64_t bytes_on_disk(const std::filesystem::path& folder);
 
-/// A finished run of the program `millrace`.
+/// A finished run of a program.
 struct ProgramRun {
   int code = 0;        ///< the exit code, as a shell reports it
   std::string output;  ///< what the program wrote to standard output
   double seconds = 0;
 };
 
-/// Runs the program `millrace` of the same build folder with these arguments and waits for its end.
+/// Runs a program, which `command` names by its path before its arguments, and waits for its end.
 /// Its standard error is that of this process.
+ProgramRun run_program(std::vector<std::string> command);
+
+/// Runs the program `millrace` of the same build folder with these arguments, as run_program()
+/// does.
 ProgramRun run_millrace(std::vector<std::string> arguments);
 
 /// The value below which the fraction `part` (0 to 1) of the samples lies.
@@ -142,7 +146,8 @@ ScratchFolder make_run_folder();
 /// A private broker and a folder for all files. The destructor ends the broker and deletes the
 /// folder.
 struct Site {
-  Site();
+  /// `program` is as in DevServerSettings.
+  explicit Site(std::string program = {});
   const std::filesystem::path& folder() const { return run.path(); }
 
   ScratchFolder run = make_run_folder();

@@ -1,5 +1,7 @@
 #include "bench/lifecycles.h"
 
+#include <array>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <random>
@@ -7,22 +9,29 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "bench/bare_loop.h"
 #include "bench/lifecycle_events.h"
 #include "bench/rows.h"
 #include "bench/wire_client.h"
 #include "bench/workflows.h"
+#include "broker/stream_options.h"
 
 namespace millrace {
 namespace {
 
+/// After this time without the end of a lifecycle, an event is lost: a broker of several
+/// nats-servers that elects a leader may lose events that no program waits for.
+constexpr std::chrono::seconds kMostSilence(60);
+
 /// The load of one call of run_lifecycles.
 class Load {
  public:
-  Load(const std::string& url, LifecyclePlan plan)
+  Load(const LoadBroker& broker, LifecyclePlan plan)
       : plan_(std::move(plan)),
+        subject_(broker_subject(broker.prefix, kBenchSubject)),
         began_(plan_.waiting + plan_.count),
-        client_(url, done_subject(plan_.workflow),
+        client_(broker.url, broker_subject(broker.prefix, done_subject(plan_.workflow)),
                 [this](std::string_view event) { hear(event); }) {}
 
   /// Starts the instances that only wait, and returns once the last of them has been woken.
@@ -42,7 +51,12 @@ class Load {
     std::unique_lock guard(lock_);
     for (size_t i = 0; i < std::min(plan_.in_flight, plan_.count); ++i) go_on();
     client_.flush();
-    finished_.wait(guard, [&] { return took_.size() >= plan_.count; });
+    const auto is_over = [&] { return took_.size() >= plan_.count; };
+    for (size_t ended = 0; !finished_.wait_for(guard, kMostSilence, is_over);) {
+      CHECK(took_.size() > ended, "{} of {} lifecycles ended, and no further one for {} s", ended,
+            plan_.count, kMostSilence.count());
+      ended = took_.size();
+    }
     return took_;
   }
 
@@ -50,10 +64,10 @@ class Load {
   // The functions below are called with lock_ held, except hear(), which takes lock_.
 
   std::string key(size_t number) const { return lifecycle_key(plan_.workflow, plan_.run, number); }
-  void start() { client_.publish(kBenchSubject, start_event(plan_.workflow, key(started_++))); }
+  void start() { client_.publish(subject_, start_event(plan_.workflow, key(started_++))); }
   void wake(size_t number) {
     began_[number] = Stopwatch();
-    client_.publish(kBenchSubject, wake_event(plan_.workflow, key(number)));
+    client_.publish(subject_, wake_event(plan_.workflow, key(number)));
   }
   /// Starts an instance and wakes a random waiting instance, possibly the new one.
   void go_on() {
@@ -75,6 +89,7 @@ class Load {
   }
 
   const LifecyclePlan plan_;
+  const std::string subject_;  ///< of the events that the load publishes
   std::mutex lock_;
   std::condition_variable finished_;
   /// By number: runs since the event that wakes the instance was sent.
@@ -116,13 +131,14 @@ std::string Lifecycles::costs() const {
   return fmt::format("{:.0f} us, broker {:.0f}, load {:.0f}", engine_cost, broker_cost, load_cost);
 }
 
-Lifecycles run_lifecycles(const Site& site, int engine, const LifecyclePlan& plan) {
-  Load load(site.broker->url(), plan);
+Lifecycles run_lifecycles(const LoadBroker& broker, int engine, const LifecyclePlan& plan) {
+  Load load(broker, plan);
   load.fill();
   if (plan.filled) plan.filled();
   const auto used = [&] {
-    return std::array{processor_seconds(engine), processor_seconds(site.broker->pid()),
-                      processor_seconds(::getpid())};
+    double of_broker = 0;
+    for (const int process : broker.processes) of_broker += processor_seconds(process);
+    return std::array{processor_seconds(engine), of_broker, processor_seconds(::getpid())};
   };
   const auto before = used();
   Lifecycles took;
@@ -137,6 +153,11 @@ Lifecycles run_lifecycles(const Site& site, int engine, const LifecyclePlan& pla
   took.broker_cost = cost(1);
   took.load_cost = cost(2);
   return took;
+}
+
+Lifecycles run_lifecycles(const Site& site, int engine, const LifecyclePlan& plan) {
+  return run_lifecycles({.url = site.broker->url(), .processes = {site.broker->pid()}}, engine,
+                        plan);
 }
 
 void print(std::string_view what, const Lifecycles& took, const Lifecycles& bare) {

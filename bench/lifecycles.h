@@ -38,8 +38,17 @@ struct LifecyclePlan {
   std::function<void()> filled;  ///< called once `waiting` instances wait; may be empty
 };
 
+/// The broker to which the load is published.
+struct LoadBroker {
+  std::string url;                  ///< of the nats-server to which the load connects
+  std::vector<int> processes;       ///< the ids of all its nats-servers, whose costs are added up
+  std::string prefix = "millrace";  ///< the prefix of the subjects, `--stream-prefix`
+};
+
 /// Keeps `in_flight` lifecycles in flight until `count` of them have ended. `engine` is the id of
-/// the process that runs the instances.
+/// the process that runs the instances. If no lifecycle ends for a minute, the program ends.
+Lifecycles run_lifecycles(const LoadBroker& broker, int engine, const LifecyclePlan& plan);
+/// The same with the broker of a site.
 Lifecycles run_lifecycles(const Site& site, int engine, const LifecyclePlan& plan);
 
 /// Rates of lifecycles, each the median of several loads.
