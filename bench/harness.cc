@@ -138,8 +138,9 @@ double MillraceProcess::start() {
   const Stopwatch watch;
   std::array<int, 2> log;
   CHECK(pipe(log.data()) == 0);
-  std::vector<std::string> command = {program_,   "serve",       "--data", data_,
-                                      "--listen", "127.0.0.1:0", "--nats", nats_url_};
+  const std::string listen = fmt::format("127.0.0.1:{}", listen_port_);
+  std::vector<std::string> command = {program_,   "serve", "--data", data_,
+                                      "--listen", listen,  "--nats", nats_url_};
   command.insert(command.end(), options_.begin(), options_.end());
   Result<LaunchedProcess> process = launch(
       {.command = std::move(command), .environment = server_environment(), .errors = log[1]});

@@ -73,6 +73,9 @@ class MillraceProcess {
   MillraceProcess(const MillraceProcess&) = delete;
   MillraceProcess& operator=(const MillraceProcess&) = delete;
 
+  /// The port for the next start, which stays the same in later starts; 0, the default: any free
+  /// port.
+  void listen_on(uint16_t port) { listen_port_ = port; }
   /// Starts the process, waits until millrace is ready, and returns how long that took, in seconds.
   double start();
   /// Ends the process with SIGKILL.
@@ -106,6 +109,7 @@ class MillraceProcess {
   std::vector<std::string> options_;
   std::filesystem::path program_;
   std::optional<LaunchedProcess> process_;  ///< empty: the process does not run
+  uint16_t listen_port_ = 0;                ///< for `--listen`
   int port_ = 0;
 };
 

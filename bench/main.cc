@@ -3,6 +3,7 @@
 // (modes.h) with the arguments after its name.
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,8 +16,11 @@
 
 namespace {
 
+/// A benchmark and, with arguments after the name, a mode.
+constexpr std::string_view kCluster = "cluster";
+
 struct Benchmark {
-  const char* name;
+  std::string_view name;
   void (*run)();
 };
 constexpr Benchmark kBenchmarks[] = {
@@ -27,10 +31,11 @@ constexpr Benchmark kBenchmarks[] = {
     {"waiting", millrace::waiting},       {"workers", millrace::workers},
     {"tasks", millrace::tasks},           {"isolation", millrace::isolation},
     {"crowd", millrace::crowd},           {"beside", millrace::beside},
+    {kCluster, millrace::cluster_log},
 };
 
 struct Mode {
-  const char* name;
+  std::string_view name;
   const char* arguments;
   millrace::Result<int> (*run)(const millrace::ModeArguments& arguments);
 };
@@ -48,6 +53,8 @@ constexpr Mode kModes[] = {
      millrace::watching},
     {"lookback", "[ENTRIES] [--rate EVENTS] [--history EVENTS] [--lead SECONDS]",
      millrace::lookback},
+    {kCluster, "[SECONDS] [--rounds ROUNDS] [--waiting INSTANCES] [--lifecycles LIFECYCLES]",
+     millrace::cluster},
 };
 
 int run_mode(const Mode& mode, const millrace::ModeArguments& arguments) {
@@ -61,7 +68,10 @@ int run_mode(const Mode& mode, const millrace::ModeArguments& arguments) {
 void print_names() {
   fmt::print(stderr, "expected one of:");
   for (const Benchmark& one : kBenchmarks) fmt::print(stderr, " {}", one.name);
-  for (const Mode& mode : kModes) fmt::print(stderr, " {}", mode.name);
+  for (const Mode& mode : kModes) {
+    if (mode.name == kCluster) continue;  // it is among the benchmarks
+    fmt::print(stderr, " {}", mode.name);
+  }
   fmt::print(stderr, "\n");
 }
 

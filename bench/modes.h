@@ -1,6 +1,6 @@
 // Modes of the bench program that run for minutes and check what they measure. `bench NAME` runs
-// one of them; `bench` without a name runs none. Each returns the exit code: 0, or 1 if a check
-// failed. Error of each: `bench.argument`.
+// one of them; `bench` without a name runs none of them but the rows of `cluster` (rows.h). Each
+// returns the exit code: 0, or 1 if a check failed. Error of each: `bench.argument`.
 #pragma once
 
 #include <string>
@@ -41,5 +41,10 @@ Result<int> watching(const ModeArguments& arguments);
 
 /// Instances that take events which came before them. Checks that each finds its event.
 Result<int> lookback(const ModeArguments& arguments);
+
+/// The lifecycles with the log of a cluster on three nats-servers and without it, in turns; a
+/// standby with an empty folder; takeovers. Checks nothing: the exit code is 1 if there is no
+/// nats-server of version 2.10 or newer.
+Result<int> cluster(const ModeArguments& arguments);
 
 }  // namespace millrace

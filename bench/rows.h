@@ -18,5 +18,6 @@ void workers();      ///< round trips to a jq worker
 void tasks();        ///< tasks that workers run
 void isolation();    ///< lifecycles beside workflows whose jq programs never end
 void crowd();        ///< one event that wakes 100 000 instances
+void cluster_log();  ///< the mode `cluster` (modes.h) without arguments
 
 }  // namespace millrace
