@@ -264,13 +264,19 @@ WriteSet::iterator Transaction::place_of(std::string_view absolute_key, WriteSet
 
 Status Transaction::commit(Limit limit) {
   Status done = committed_.status();
-  const auto& fails = environment_.options().fails_commit;
-  if (done && !writes_.empty() && fails && fails()) {
-    done = fail("store.io", "a commit was made to fail");
-  }
-  if (done && !writes_.empty()) done = environment_.overlay_->commit(writes_, limit);
+  if (done && !writes_.empty()) done = write_to_disk(writes_, limit);
   drop();
   return done;
+}
+
+Status Transaction::commit_apart(const WriteSet& writes) {
+  return write_to_disk(writes, Limit::kPassed);
+}
+
+Status Transaction::write_to_disk(const WriteSet& writes, Limit limit) {
+  const auto& fails = environment_.options().fails_commit;
+  if (fails && fails()) return fail("store.io", "a commit was made to fail");
+  return environment_.overlay_->commit(writes, limit);
 }
 
 void Transaction::drop() {

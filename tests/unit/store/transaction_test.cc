@@ -56,6 +56,30 @@ class TransactionTest : public testing::Test {
   std::optional<Transaction> transaction;
 };
 
+TEST_F(TransactionTest, CommitsWritesApartFromTheBatch) {
+  put_all({"a", "b"});
+  ASSERT_TRUE(transaction->commit());
+  const std::string_view read = *transaction->get(Table::kLive, "a");
+  transaction->put(Table::kLive, "c", "c");
+  std::string visited;
+  transaction->scan(Table::kLive, "", [&](std::string_view key, auto) {
+    visited += key;
+    if (key != "a") return true;
+    const WriteSet apart = {{std::string(AbsoluteKey(Table::kMeta, "note").view()), "1"}};
+    EXPECT_TRUE(transaction->commit_apart(apart));
+    return true;
+  });
+  EXPECT_EQ(visited, "abc");
+  EXPECT_EQ(read, "a") << "what the batch has read stays valid";
+  EXPECT_EQ(keys_of(*Snapshot::take(*environment)), "a b") << "the batch is not committed";
+  EXPECT_EQ(Snapshot::take(*environment)->get(Table::kMeta, "note"), "1");
+
+  transaction->drop();
+  open();
+  EXPECT_EQ(keys_of(*transaction), "a b");
+  EXPECT_EQ(transaction->get(Table::kMeta, "note"), "1") << "it is on disk";
+}
+
 TEST_F(TransactionTest, ReadsItsOwnWritesFirst) {
   transaction->put(Table::kLive, "a", "1");
   transaction->put(Table::kLive, "b", "1");
