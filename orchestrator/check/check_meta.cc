@@ -9,6 +9,7 @@
 #include "orchestrator/check/checker.h"
 #include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/rows/archive_rows.h"
+#include "orchestrator/store/rows/crash_row.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/index_build.h"
@@ -183,6 +184,8 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     decode(place, value, decode_store_identity);
   } else if (key == kLogKey) {
     decode(place, value, decode_log_position);
+  } else if (key == kCrashRowKey) {
+    check_crash_row(place, value);
   } else if (key.starts_with(kCounterKey) && key.size() == kCounterKey.size() + 1 &&
              key.back() >= 'a' && key.back() < 'a' + static_cast<char>(counters_.size())) {
     const auto last = number();
@@ -281,6 +284,14 @@ void Checker::check_replay(const Place& place, std::string_view value) {
   note_given(Counter::kNamespace, static_cast<uint32_t>(replay->ns), place);
   note_minor(kMinorOfReplays, "rows `replay/` of meta");
   decode(place, value, decode_replay);
+}
+
+/// Checks the crash row. The instance in it need not exist: the active that wrote the row died.
+void Checker::check_crash_row(const Place& place, std::string_view value) {
+  note_minor(kMinorOfCrashRow, "the row `crash-note` of meta");
+  const auto input = decode(place, value, decode_noted_input);
+  if (!input || !input->instance) return;
+  note_given(Counter::kNamespace, static_cast<uint32_t>(input->instance->ns), place);
 }
 
 /// Checks that the numbers of the event streams have no gap: a new stream gets the next number, and

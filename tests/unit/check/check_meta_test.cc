@@ -1,3 +1,4 @@
+#include "orchestrator/store/rows/crash_row.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/purge.h"
@@ -202,6 +203,25 @@ TEST_F(CheckMetaTest, ChecksReplays) {
       "the minor number is 2, but the store has rows `replay/` of meta, expected at least 3",
       [&](Transaction& in) {
         replay(ns)(in);
+        in.put(Table::kMeta, "minor", rows::key_of(uint64_t{2}));
+      });
+}
+
+TEST_F(CheckMetaTest, ChecksTheCrashNoteOfACluster) {
+  run_instance();
+  const auto note = [](NamespaceNumber of) {
+    return [of](Transaction& in) {
+      in.replay(
+          crash_row_writes({.deaths = 1, .sequence = 5, .instance = NotedInstance{.ns = of}}));
+    };
+  };
+  EXPECT_THAT(found_after(note(ns)), IsEmpty()) << "the instance need not exist";
+  expect_only("counter.behind meta/crash-note", note(NamespaceNumber(9)));
+  expect_only("row.record meta/crash-note", put(std::string(kCrashRowKey), "rubbish"));
+  expect_only(
+      "the minor number is 2, but the store has the row `crash-note` of meta, expected at least 3",
+      [&](Transaction& in) {
+        note(ns)(in);
         in.put(Table::kMeta, "minor", rows::key_of(uint64_t{2}));
       });
 }
