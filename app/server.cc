@@ -4,7 +4,7 @@
 
 #include "app/process_parts.h"
 #include "app/running_engine.h"
-#include "orchestrator/batch/crash_note.h"
+#include "orchestrator/batch/crash_note_file.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -27,7 +27,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, Descripto
   auto store = TRY(open_store(settings));
   auto process = TRY(ProcessParts::open(std::move(settings), std::move(launcher)));
   std::unique_ptr<Server> server(new Server(std::move(process)));
-  CrashNote::note_crashes();
+  CrashNoteFile::note_crashes();
   if (!server->process_->settings.cluster.name.empty()) {
     TRY(server->start_node(std::move(store), std::move(address), token));
   } else {

@@ -1,190 +1,75 @@
 #include "orchestrator/batch/crash_note.h"
 
-#include <atomic>
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <cstring>
-#include <string>
+#include <utility>
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <spdlog/spdlog.h>
-#include <unistd.h>
-
-#include "os/descriptor.h"
+#include "orchestrator/batch/crash_note_file.h"
+#include "orchestrator/batch/crash_note_row.h"
 
 namespace millrace {
-namespace {
-
-constexpr std::string_view kNothing = "nothing";
-
-constexpr size_t kLine =
-    128;  // the length of the line; always the same, so that each note overwrites the previous one
-
-/// Written over the end of the line by on_crash(), and removed by the next note.
-constexpr std::string_view kCrashed = "crashed\n";
-
-constexpr uint32_t kCrashesOfPoison = 2;
-constexpr uint32_t kDeathsOfPoison = 6;
-
-std::atomic<int> g_file = -1;  // descriptor of the note's file, for on_crash
-
-void on_crash(int signal) {
-  if (const int file = g_file; file >= 0) {
-    [[maybe_unused]] const ssize_t written =
-        ::pwrite(file, kCrashed.data(), kCrashed.size(), kLine - kCrashed.size());
-  }
-  ::raise(signal);  // SA_RESETHAND restored the default action
-}
-
-std::optional<CrashNote::Left> parse(const std::string& line) {
-  CrashNote::Left left;
-  unsigned long long inputs = 0;
-  unsigned long long sequence = 0;
-  unsigned ns = 0;
-  char id[40] = "";
-  if (std::sscanf(line.c_str(), "inputs %llu deaths %u event %llu instance %u %39s", &inputs,
-                  &left.deaths, &sequence, &ns, static_cast<char*>(id)) < 1) {
-    return std::nullopt;
-  }
-  left.inputs = inputs;
-  left.crashed = line.ends_with(kCrashed);
-  left.sequence = sequence;
-  if (const auto instance = parse_instance_id(static_cast<const char*>(id))) {
-    left.instance = CrashNote::OneInstance{NamespaceNumber(ns), *instance};
-  }
-  return left;
-}
-
-std::string render(const CrashNote::Left& note) {
-  std::string line =
-      fmt::format("inputs {} deaths {} event {}", note.inputs, note.deaths, note.sequence);
-  if (note.instance) {
-    line += fmt::format(" instance {} {}", static_cast<uint32_t>(note.instance->ns),
-                        to_string(note.instance->id));
-  }
-  return line;
-}
-
-}  // namespace
-
-CrashNote::~CrashNote() {
-  if (file_) g_file = -1;
-}
-
-bool CrashNote::is_poison(const Left& left) {
-  return left.deaths >= (left.crashed ? kCrashesOfPoison : kDeathsOfPoison);
-}
-
-SignalStack::SignalStack() : bytes_(std::make_unique<char[]>(kSize)) {
-  stack_t stack{};
-  stack.ss_sp = bytes_.get();
-  stack.ss_size = kSize;
-  sigaltstack(&stack, nullptr);
-}
-
-SignalStack::~SignalStack() {
-  stack_t none{};
-  none.ss_flags = SS_DISABLE;
-  sigaltstack(&none, nullptr);
-}
-
-void CrashNote::note_crashes() {
-  static const SignalStack stack;  // for the thread that opens the store at startup
-  struct sigaction action {};
-  action.sa_handler = on_crash;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER | SA_ONSTACK);
-  for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE}) {
-    sigaction(signal, &action, nullptr);
-  }
-}
-
-Result<std::optional<CrashNote::Left>> CrashNote::read(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / "in-hand";
-  std::string line(kLine + 1, '\0');
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!file && errno == ENOENT) return std::optional<Left>();
-  const ssize_t size = file ? ::pread(file.fd(), line.data(), line.size(), 0) : -1;
-  if (size < 0) {
-    return fail("store.io", fmt::format("reading {}: {}", path.string(), std::strerror(errno)));
-  }
-  line.resize(static_cast<size_t>(size));
-  if (line.empty()) return std::optional<Left>();  // no batch was ever started
-  const std::optional<Left> left = parse(line);
-  std::string_view text = line;
-  if (text.ends_with(kCrashed)) text.remove_suffix(kCrashed.size());
-  text = text.substr(0, text.find_last_not_of(" \n") + 1);
-  // A process that crashed before its first batch wrote `crashed` and nothing else.
-  const bool has_text = text.find_first_not_of('\0') != std::string_view::npos;
-  const bool is_note = left ? text == render(*left) : text == kNothing || !has_text;
-  if (line.size() == kLine && line.back() == '\n' && is_note) return left;
-  return fail("store.corrupt",
-              fmt::format("{} has {} bytes that are neither `nothing` nor a valid crash note",
-                          path.string(), line.size()));
-}
 
 Status CrashNote::open(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / "in-hand";
-  file_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  std::string line(kLine, '\0');
-  const ssize_t size = !file_ ? -1 : ::pread(file_.fd(), line.data(), line.size(), 0);
-  if (size < 0) {
-    return fail("store.io", fmt::format("opening {}: {}", path.string(), std::strerror(errno)));
-  }
-  line.resize(static_cast<size_t>(size));
-  left_ = parse(line);
-  g_file = file_.fd();
+  place_ = TRY(CrashNoteFile::open(folder, left_));
   return {};
+}
+
+Status CrashNote::open_row(Transaction& tx) {
+  place_ = TRY(CrashNoteRow::open(tx, left_));
+  return {};
+}
+
+bool CrashNote::is_poison() const {
+  return place_ && left_ && left_->input.deaths >= place_->deaths_of_poison(*left_);
 }
 
 void CrashNote::begin(uint64_t inputs) {
   careful_ = false;
-  now_ = {.inputs = inputs};
-  write(now_);
+  write({.inputs = inputs});
+}
+
+void CrashNote::add_removal(Transaction& tx) {
+  if (place_) place_->add_removal(tx);
+}
+
+void CrashNote::batch_committed() {
+  if (place_) place_->batch_committed();
 }
 
 void CrashNote::end() {
   careful_ = false;
-  write_line(kNothing);
+  if (place_) place_->remove();
 }
 
 void CrashNote::begin_careful(uint64_t inputs) {
   careful_ = true;
-  now_ = {.inputs = inputs};
-  write(now_);
+  write({.inputs = inputs});
 }
 
 void CrashNote::take_event(uint64_t sequence) {
+  take({.sequence = sequence}, left_ && left_->input.sequence == sequence);
+}
+
+void CrashNote::take_instance(const NotedInstance& instance) {
+  take({.instance = instance},
+       left_ && left_->input.sequence == 0 && left_->input.instance == instance);
+}
+
+/// `again`: processes have died of the same input before.
+void CrashNote::take(NotedInput input, bool again) {
   if (!careful_) return;
-  const bool again = left_ && left_->sequence == sequence;
-  now_ = {.inputs = now_.inputs, .deaths = 1 + (again ? left_->deaths : 0), .sequence = sequence};
-  write(now_);
+  input.deaths = 1 + (again ? left_->input.deaths : 0);
+  write({.inputs = now_.inputs, .input = input});
 }
 
-void CrashNote::take_instance(const OneInstance& instance) {
-  if (!careful_) return;
-  const bool again = left_ && left_->sequence == 0 && left_->instance == instance;
-  now_ = {.inputs = now_.inputs, .deaths = 1 + (again ? left_->deaths : 0), .instance = instance};
-  write(now_);
+void CrashNote::stepping(const NotedInstance& instance) {
+  if (!careful_ || now_.input.sequence == 0 || now_.input.instance == instance) return;
+  CrashNoteText note = now_;
+  note.input.instance = instance;
+  write(note);
 }
 
-void CrashNote::stepping(const OneInstance& instance) {
-  if (!careful_ || now_.sequence == 0) return;
-  now_.instance = instance;
-  write(now_);
-}
-
-void CrashNote::write(const Left& note) { write_line(render(note)); }
-
-void CrashNote::write_line(std::string_view line) {
-  std::string padded(line);
-  padded.resize(kLine - 1, ' ');
-  padded += '\n';
-  // If the write fails because the disk is full, only the note is lost.
-  if (file_ && ::pwrite(file_.fd(), padded.data(), padded.size(), 0) < 0 && errno != ENOSPC) {
-    spdlog::warn("the crash note could not be written: {}", std::strerror(errno));
-  }
+void CrashNote::write(const CrashNoteText& note) {
+  now_ = note;
+  if (place_) place_->write(now_);
 }
 
 }  // namespace millrace

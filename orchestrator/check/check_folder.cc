@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "orchestrator/batch/crash_note.h"
+#include "orchestrator/batch/crash_note_file.h"
 #include "orchestrator/check/store_check.h"
 
 namespace millrace {
@@ -56,7 +56,7 @@ Result<StoreReport> check_folder(const std::filesystem::path& folder,
   checked.unknown_trees = TRY(environment.unknown_trees());
   checked.unknown_journal_keys = TRY(environment.unknown_journal_keys());
   StoreReport report = TRY(check_store(view, checked));
-  const auto note = CrashNote::read(environment.folder());
+  const auto note = CrashNoteFile::read(environment.folder());
   if (!note && note.error().code != "store.corrupt") return tl::unexpected(note.error());
   if (!note) add(report, StoreFault::kNoteDamaged, "in-hand", note.error().message);
   return report;

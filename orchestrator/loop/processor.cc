@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "orchestrator/batch/crash_note_file.h"
 #include "orchestrator/loop/lost_batch.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "os/crash_point.h"
@@ -18,10 +19,6 @@ namespace millrace {
 namespace {
 
 constexpr Duration kStoreRetryDelay{500};
-
-/// If the previous process died in a batch: how many turns apply one input each, in addition to one
-/// turn for each input of the crash note.
-constexpr uint64_t kCarefulTurns = 16;
 
 /// With more instances that continue, a turn gets some of them (continue_queue.h).
 constexpr size_t kContinuesInATurn = 512;
@@ -48,6 +45,7 @@ Processor::Processor(ProcessorParts parts, ProcessorOptions options)
       pressure_(parts_.engine.environment, options.marks),
       applier_(engine_, intake_),
       end_waiters_(parts_.engine.environment, engine_.catalog),
+      is_careful_start_(options.is_careful),
       on_log_error_(std::move(options.on_log_error)) {}
 
 Processor::~Processor() { stop(); }
@@ -57,7 +55,8 @@ Status Processor::load() {
   TRY(build_missing_index(engine_, progress_));
   TRY(engine_.outbox.load(engine_.tx, engine_.damages.noting()));
   const Environment& disk = parts_.engine.environment;
-  if (!disk.is_led()) TRY(engine_.crash_note.open(disk.folder()));
+  TRY(disk.is_led() ? engine_.crash_note.open_row(engine_.tx)
+                    : engine_.crash_note.open(disk.folder()));
   TRY(load_state());
   TRY(learn_from_death());
   loaded_ = true;
@@ -73,38 +72,6 @@ Status Processor::load_state() {
   fired_ = false;
   backlog_ = {.has_steps = true, .has_purges = true};  // unknown; the first turn looks for all
   backlog_.retention.has_steps = true;
-  return {};
-}
-
-/// If the previous process died while it applied a batch, the inputs of that batch are applied one
-/// by one, and the crash note records each input before it is applied. If this process dies too,
-/// the next process knows which input it died of, and moves an event to the dead-letter queue or
-/// abandons an instance.
-Status Processor::learn_from_death() {
-  const auto& left = engine_.crash_note.left();
-  if (!left) return {};
-  careful_ = 2 * left->inputs + unfinished_.size() + kCarefulTurns;
-  spdlog::warn(
-      "the previous process died while it applied {} inputs; this process applies the next {} "
-      "inputs one by one",
-      left->inputs, careful_);
-  if (!CrashNote::is_poison(*left)) return {};
-  if (left->instance) {
-    const auto& [ns, id] = *left->instance;
-    const TimePoint now = std::max(time_, engine_.clock.now());
-    if (TRY(engine_.batch.abandon_instance(now, ns, id))) {
-      spdlog::error(
-          "instance {} is abandoned: the process died {} times while it stepped the instance",
-          to_string(id), left->deaths);
-      finish({}, TRY(commit(engine_.batch.finish(now), Limit::kPassed)));
-      return {};
-    }
-  }
-  applier_.set_poison(left->sequence);
-  spdlog::error(
-      "event {} will be moved to the dead-letter queue: the process died {} times while "
-      "it applied the event",
-      left->sequence, left->deaths);
   return {};
 }
 
@@ -319,35 +286,6 @@ Work Processor::take_work() {
   return work;
 }
 
-/// Writes the crash note for the work of this turn.
-void Processor::note_work(Work& work) {
-  if (careful_ > 0) {
-    --careful_;
-    keep_first(work);
-    engine_.crash_note.begin_careful(1);
-  } else {
-    engine_.crash_note.begin(work.size());
-  }
-  crash_point(CrashPoint::kGathered);
-}
-
-/// Keeps the first input of `work`, and leaves all further inputs for the next turns.
-void Processor::keep_first(Work& work) {
-  bool taken = false;
-  const auto keep = [&taken](auto& inputs, auto& rest) {
-    if (inputs.empty()) return;
-    rest.assign(std::make_move_iterator(inputs.begin() + (taken ? 0 : 1)),
-                std::make_move_iterator(inputs.end()));
-    inputs.resize(taken ? 0 : 1);
-    taken = true;
-  };
-  keep(work.continues, unfinished_);
-  keep(work.deliveries, left_.deliveries);
-  keep(work.commands, left_.commands);
-  keep(work.evaluated, left_.evaluated);
-  keep(work.tasks, left_.tasks);
-}
-
 /// Commits the batch if all inputs of the batch were applied.
 Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit) {
   BatchOutcome outcome = TRY(std::move(applied));
@@ -358,8 +296,10 @@ Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit
     // Until the stream is open, it is not known whether the broker still has old acked messages.
     engine_.outbox.trim_acked(engine_.tx, time_);
   }
+  engine_.crash_note.add_removal(engine_.tx);
   crash_point(CrashPoint::kFinished);
   TRY(engine_.tx.commit(limit));
+  engine_.crash_note.batch_committed();
   engine_.batches.begin();
   commit_ended_ = engine_.clock.precise();
   return outcome;

@@ -40,6 +40,10 @@ struct ProcessorOptions {
   /// engine has ended then: it changes, performs and sends nothing more, and the process must start
   /// again. Empty: the process ends.
   std::function<void(const Error&)> on_log_error;
+  /// In a cluster: its latest actives have ended without an `end`, maybe because of an input. So
+  /// the first inputs are applied one by one, and each is noted before (crash_note_row.h). If the
+  /// store has such a note, that is done in any case.
+  bool is_careful = false;
 };
 
 /// The objects that the processor needs; all outlive it.
@@ -91,6 +95,7 @@ class Processor {
  private:
   Status load_state();
   Status learn_from_death();
+  Status give_up(const NotedInput& poison);
   void run();
   void measure_pressure();
   void set_gauges();
@@ -145,6 +150,7 @@ class Processor {
   std::optional<Duration> resend_at_;  ///< as Clock::elapsed(); when failed reads are retried
   std::optional<Error> lost_;          ///< why the last batch is not on disk
   std::optional<Error> unsent_;        ///< why something to be sent could not be read
+  const bool is_careful_start_;        ///< ProcessorOptions::is_careful
   const std::function<void(const Error&)> on_log_error_;
   bool has_ended_ = false;  ///< end() was called: no further turn does anything
 

@@ -106,7 +106,7 @@ TEST_F(EngineInCluster, AppendsItsCommitsToTheLogAndHasNoEffectsBeforeItIsAllowe
   EXPECT_TRUE(eventually([&] { return published() == 1; }));
   EXPECT_THAT(errors(), IsEmpty());
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "data" / "in-hand"))
-      << "a node has no crash note";
+      << "a node has no file with a crash note";
 }
 
 TEST_F(EngineInCluster, HasNoEffectsWhenItIsForbidden) {

@@ -177,7 +177,7 @@ Status WorldNode::try_follow(size_t most) {
   return {};
 }
 
-bool WorldNode::take_over() {
+bool WorldNode::take_over(bool is_careful) {
   CHECK(is_standby());
   RandomName incarnation = name_;
   incarnation[1] = incarnations_;
@@ -192,7 +192,7 @@ bool WorldNode::take_over() {
   follower_.reset();
   environment_.reset();
   world_.broker.stop();  // a former active reads no further events
-  auto opened = open_stage();
+  auto opened = open_stage(is_careful);
   if (opened) {
     stage_ = *std::move(opened);
     return true;
@@ -204,7 +204,7 @@ bool WorldNode::take_over() {
   return false;
 }
 
-Result<std::unique_ptr<Stage>> WorldNode::open_stage() {
+Result<std::unique_ptr<Stage>> WorldNode::open_stage(bool is_careful) {
   outlet_ = std::make_unique<ProcessOutlet>(world_.broker);
   const auto evaluate = [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
     if (!outlet_->alive()) return;
@@ -212,6 +212,7 @@ Result<std::unique_ptr<Stage>> WorldNode::open_stage() {
   };
   ProcessorOptions processor;
   processor.on_log_error = [this](const Error& error) { ended_ = error; };
+  processor.is_careful = is_careful;
   return Stage::open({.folder = folder_.path(),
                       .clock = clock,
                       .broker = world_.broker,

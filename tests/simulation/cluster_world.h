@@ -64,9 +64,10 @@ class WorldNode {
   /// As follow(), without a snapshot. Errors: those of MemoryLog::read() and of
   /// LogFollower::apply().
   Status try_follow(size_t most = SIZE_MAX);
-  /// Starts an epoch and an engine. Returns false if the log refuses that, because it has more than
+  /// Starts an epoch and an engine, which is careful if `is_careful` (ProcessorOptions) or if the
+  /// store has a crash note. Returns false if the log refuses that, because it has more than
   /// this node has read, or refuses a commit of the start; the node is a standby then.
-  bool take_over();
+  bool take_over(bool is_careful = false);
   /// The process dies, and the next one loads a snapshot in place of the store. If it has more than
   /// `most` chunks, that process dies, too, and the one after it loads the snapshot again.
   void join(size_t most = SIZE_MAX);
@@ -111,7 +112,7 @@ class WorldNode {
   EnvironmentOptions store_options();
   const Environment& environment() const;
   bool load_snapshot(size_t most);
-  Result<std::unique_ptr<Stage>> open_stage();
+  Result<std::unique_ptr<Stage>> open_stage(bool is_careful);
   void restart_if_ended();
 
   ClusterWorld& world_;

@@ -136,6 +136,25 @@ TEST(LogErrors, EndTheEngineAlsoWhileItMakesRoom) {
   EXPECT_EQ(world.status(id), "waiting");
 }
 
+TEST(LogErrors, EndTheEngineAlsoAtTheNoteOnACarefulInput) {
+  LedWorld led;
+  World& world = led.world;
+  world.apply(kReports);
+  world.crash();
+  led.lead = led.log.start_epoch(kThisNode, RandomName{3}, led.log.last_sequence()).value();
+  world.options().log = led.lead.get();
+  world.options().processor.is_careful = true;
+  world.recover();
+  world.run_until_idle();
+  led.depose();
+  const uint64_t length = led.log.last_sequence();
+  world.publish("unheard", "1", 1);
+  world.run_until_idle();
+  EXPECT_THAT(led.errors, ElementsAre("log.deposed"));
+  EXPECT_EQ(led.log.last_sequence(), length);
+  EXPECT_FALSE(std::filesystem::exists(world.folder() / "in-hand"));
+}
+
 TEST(LogErrors, LeaveACommitThatTheLogHasToTheNextProcess) {
   LedWorld led;
   World& world = led.world;
