@@ -363,12 +363,12 @@ void ClusterNode::start_engine(bool is_careful) {
 }
 
 Status ClusterNode::load_engine(bool is_careful) {
-  if (is_careful) {
-    spdlog::warn("the latest actives of the cluster have ended without an `end`");
-  }
-  const ClusterLead lead{.log = *lead_, .epoch = epoch_, .on_log_error = [this](const Error&) {
-                           note([](NodeRole& role, Time) { role.epoch_lost(); });
-                         }};
+  const ClusterLead lead{
+      .log = *lead_,
+      .epoch = epoch_,
+      .on_log_error =
+          [this](const Error&) { note([](NodeRole& role, Time) { role.epoch_lost(); }); },
+      .is_careful = is_careful};
   engine_ = TRY(RunningEngine::make(process_, std::move(store_), lead));
   running_ = engine_.get();
   TRY(engine_->start());

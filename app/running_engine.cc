@@ -101,7 +101,7 @@ RequestSubjects request_subjects(const ServerSettings& settings) {
 }
 
 /// Ends the process because a checkpoint failed. No input caused the failure, so SIGABRT gets its
-/// default handler, and the crash note does not record a crash (CrashNote).
+/// default handler, and the crash note does not record a crash (CrashNoteFile).
 [[noreturn]] void end_of_disk(const Error& error) {
   spdlog::critical("{}; the state on disk is unknown, so this process stops", error.message);
   std::signal(SIGABRT, SIG_DFL);
@@ -273,7 +273,10 @@ ProcessorOptions RunningEngine::processor_options() {
   ProcessorOptions options{.engine = {.dedupe = {.time = process_.settings.bounds.dedupe_window,
                                                  .events = process_.settings.bounds.dedupe_events},
                                       .request_subjects = request_subjects(process_.settings)}};
-  if (lead_) options.on_log_error = lead_->on_log_error;
+  if (lead_) {
+    options.on_log_error = lead_->on_log_error;
+    options.is_careful = lead_->is_careful;
+  }
   return options;
 }
 

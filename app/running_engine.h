@@ -49,6 +49,8 @@ struct ClusterLead {
   /// with an error of CommitLog::append(), after which the engine does nothing more; on a thread of
   /// the StreamOwner with `log.deposed`. The process must start again.
   std::function<void(const Error&)> on_log_error;
+  /// The latest actives have ended without an `end`: see ProcessorOptions::is_careful.
+  bool is_careful = false;
 };
 
 class RunningEngine {
