@@ -33,12 +33,23 @@ inline constexpr std::array<std::pair<LeaderFault, const char*>, 3> kLeaderFault
 inline constexpr const char* kNeedsNewerServer =
     "this test needs nats-server 2.10 or newer; tests/brokers/fetch.sh downloads it";
 
+/// Waits until `is_whole`, after a fault of that NATS server.
+inline void wait_until_whole(NatsCluster& cluster, size_t server,
+                             const std::function<bool()>& is_whole) {
+  constexpr Duration kMostToCatchUp = std::chrono::minutes(2);
+  if (eventually(is_whole, kMostToCatchUp)) return;
+  // In nats-server 2.10.27 a replica rarely hangs after a restart. An operator starts it again.
+  fmt::print("n{} has not caught up, and is started again\n", server);
+  cluster.server(server).process().kill();
+  ASSERT_TRUE(cluster.server(server).process().start_again());
+  EXPECT_TRUE(eventually(is_whole));
+}
+
 /// The leader of `stream` has that fault. Returns when it is over: the load proceeds, and
 /// `is_whole`, which is asked over a connection to the other servers.
 template <class Load>
 void strike_leader(NatsCluster& cluster, const std::string& stream, Load& load, LeaderFault fault,
                    const std::function<bool(const Connection& others)>& is_whole) {
-  constexpr Duration kMostToCatchUp = std::chrono::minutes(2);
   const std::unique_ptr<Connection> any = cluster.connect();
   const std::optional<size_t> leader = NatsCluster::leader_of(*any, stream);
   ASSERT_TRUE(leader);
@@ -62,13 +73,7 @@ void strike_leader(NatsCluster& cluster, const std::string& stream, Load& load, 
     cluster.resume(*leader);
   }
   ASSERT_TRUE(load.proceeds());
-  const auto is_whole_now = [&] { return is_whole(*others); };
-  if (eventually(is_whole_now, kMostToCatchUp)) return;
-  // In nats-server 2.10.27 a replica rarely hangs after a restart. An operator starts it again.
-  fmt::print("n{} has not caught up, and is started again\n", *leader);
-  cluster.server(*leader).process().kill();
-  ASSERT_TRUE(cluster.server(*leader).process().start_again());
-  EXPECT_TRUE(eventually(is_whole_now));
+  wait_until_whole(cluster, *leader, [&] { return is_whole(*others); });
 }
 
 }  // namespace millrace

@@ -62,7 +62,7 @@ NatsCluster::NatsCluster(const std::string& program) {
   for (size_t i = 0; i < kServers; ++i) {
     servers_[i] = std::make_unique<NatsServer>(
         fmt::format("server_name: {}\ncluster {{ name: test, listen: \"127.0.0.1:{}\", routes: "
-                    "[{}] }}\n",
+                    "[{}], no_advertise: true }}\n",
                     name_of(i), routes_[i].port(), fmt::join(routes, ", ")),
         program);
   }

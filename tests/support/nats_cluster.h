@@ -18,7 +18,8 @@ class NatsCluster {
   static constexpr size_t kServers = 3;
 
   /// `program` is as in DevServerSettings. Returns when the nats-servers accept connections; they
-  /// elect a leader of JetStream afterwards.
+  /// elect a leader of JetStream afterwards. They do not send their addresses to clients, so a
+  /// client knows only the addresses that it was given.
   explicit NatsCluster(const std::string& program = "");
 
   /// The path of a nats-server of version 2.10 or newer, whose streams with replicas may lose a

@@ -1,5 +1,6 @@
 // RawClient: a TCP connection that sends any bytes and reads HTTP answers, for requests that no
-// correct client sends. It blocks. A peer that sends nothing for kPatience counts as closed.
+// correct client sends. It blocks. A peer that sends nothing for kPatience, or for the time that
+// the test gives, counts as closed.
 #pragma once
 
 #include <cstdint>
@@ -39,13 +40,14 @@ struct HttpReply {
 
 class RawClient {
  public:
-  explicit RawClient(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit RawClient(uint16_t port, Duration patience = kPatience)
+      : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval patience{kPatience.count() / 1'000, 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    const timeval longest{patience.count() / 1'000, patience.count() % 1'000 * 1'000};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
     // A refused connection counts as closed.
     if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
       ::close(std::exchange(socket_, -1));
@@ -134,12 +136,20 @@ inline std::string request_text(uint16_t port, std::string_view method, std::str
   return text.append("\r\n").append(body);
 }
 
+/// Sends one request on a new connection, to a peer that may be suspended: status 0 if it sends
+/// nothing for `at_most`.
+inline HttpReply request_within(Duration at_most, uint16_t port, std::string_view method,
+                                std::string_view target, const Headers& headers = {},
+                                std::string_view body = "") {
+  RawClient client(port, at_most);
+  client.send(request_text(port, method, target, headers, body));
+  return client.read_reply(method == "HEAD").value_or(HttpReply{});
+}
+
 /// Sends one request on a new connection.
 inline HttpReply request(uint16_t port, std::string_view method, std::string_view target,
                          const Headers& headers = {}, std::string_view body = "") {
-  RawClient client(port);
-  client.send(request_text(port, method, target, headers, body));
-  return client.read_reply(method == "HEAD").value_or(HttpReply{});
+  return request_within(kPatience, port, method, target, headers, body);
 }
 
 }  // namespace millrace
