@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -25,6 +26,12 @@ namespace millrace {
 namespace {
 
 using std::chrono::steady_clock;
+
+/// How long the active is suspended.
+constexpr Duration kPauseOfActive = std::chrono::seconds(9);
+/// Longer than the outage of a power cut here: the active restores only a log to which it has
+/// appended less than this time ago.
+constexpr const char* kTakeoverAfterPowerCuts = "60s";
 
 class ClusterFaults : public testing::Test {
  protected:
@@ -71,6 +78,93 @@ class ClusterFaults : public testing::Test {
     cluster_->start_node(*active);
   }
 
+  void pause_the_active() {
+    const std::optional<size_t> active = cluster_->active();
+    ASSERT_TRUE(active);
+    const auto until = steady_clock::now() + kPauseOfActive;
+    cluster_->node(*active).process().signal(SIGSTOP);
+    EXPECT_TRUE(cluster_->has_active_beside(*active)) << "no other node takes over";
+    EXPECT_TRUE(cluster_->load().proceeds());
+    EXPECT_TRUE(eventually([&] { return steady_clock::now() >= until; }));
+    cluster_->node(*active).process().signal(SIGCONT);
+  }
+
+  void strike_the_broker(LeaderFault fault) {
+    strike_leader(cluster_->brokers(), ClusterUnderLoad::kLog, cluster_->load(), fault,
+                  [](const Connection& others) { return ClusterUnderLoad::is_whole(others); });
+  }
+
+  void kill_both() {
+    const std::unique_ptr<Connection> any = cluster_->brokers().connect();
+    const std::optional<size_t> leader = NatsCluster::leader_of(*any, ClusterUnderLoad::kLog);
+    const std::optional<size_t> active = cluster_->active();
+    ASSERT_TRUE(leader && active);
+    broker(*leader).kill();
+    cluster_->kill_node(*active);
+    EXPECT_TRUE(cluster_->has_active_beside(*active)) << "no other node takes over";
+    EXPECT_TRUE(cluster_->load().proceeds());
+    ASSERT_TRUE(broker(*leader).start_again());
+    cluster_->start_node(*active);
+    cluster_->wait_for_brokers(*leader);
+  }
+
+  void cut_the_active() {
+    const std::optional<size_t> active = cluster_->active();
+    ASSERT_TRUE(active);
+    cluster_->cut(*active);
+    EXPECT_TRUE(cluster_->has_active_beside(*active)) << "no other node takes over";
+    EXPECT_TRUE(cluster_->load().proceeds());
+    cluster_->join(*active);
+  }
+
+  void restart_by_turns() {
+    for (size_t i = 0; i < cluster_->size(); ++i) {
+      cluster_->stop_node(i);
+      EXPECT_TRUE(cluster_->has_active_beside(i)) << "no node is the active after the end of " << i;
+      cluster_->start_node(i);
+      ASSERT_NO_FATAL_FAILURE(cluster_->settle());
+    }
+  }
+
+  /// While one NATS server is away, another one loses its newest messages. So two of three, which
+  /// may elect a leader, lack messages that were acknowledged.
+  void cut_the_power_of_one() {
+    std::array<size_t, NatsCluster::kServers> servers = {0, 1, 2};
+    std::shuffle(servers.begin(), servers.end(), random_);
+    const auto [away, cut, left] = servers;
+    SCOPED_TRACE(fmt::format("n{} is away, n{} is put back, n{} keeps all", away, cut, left));
+    const Folder copy;
+    ASSERT_NO_FATAL_FAILURE(cluster_->copy_broker(cut, copy.path() / "store"));
+    ASSERT_TRUE(cluster_->load().proceeds());
+    broker(away).kill();
+    EXPECT_TRUE(cluster_->load().proceeds());
+    broker(cut).kill();
+    cluster_->put_back(cut, copy.path() / "store");
+    const bool is_cut_first = up_to(1) == 0;
+    ASSERT_TRUE(broker(is_cut_first ? cut : away).start_again());
+    ASSERT_TRUE(broker(is_cut_first ? away : cut).start_again());
+    cluster_->wait_for_brokers(cut);
+    cluster_->note_lost_messages();
+  }
+
+  /// The copies are of different ages.
+  void cut_the_power_of_all() {
+    const std::array<Folder, NatsCluster::kServers> copies;
+    for (size_t i = 0; i < copies.size(); ++i) {
+      ASSERT_NO_FATAL_FAILURE(cluster_->copy_broker(i, copies[i].path() / "store"));
+    }
+    ASSERT_TRUE(cluster_->load().proceeds());
+    for (size_t i = 0; i < copies.size(); ++i) broker(i).kill();
+    for (size_t i = 0; i < copies.size(); ++i) {
+      cluster_->put_back(i, copies[i].path() / "store");
+      ASSERT_TRUE(broker(i).start_again());
+    }
+    cluster_->wait_for_brokers(0);
+    cluster_->note_lost_messages();
+  }
+
+  DevServer& broker(size_t index) { return cluster_->brokers().server(index).process(); }
+
   size_t up_to(size_t most) { return std::uniform_int_distribution<size_t>(0, most)(random_); }
 
   const size_t seed_ = number_from("MILLRACE_SEED", std::random_device{}());
@@ -111,6 +205,65 @@ TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveIsKilled) {
        .variable = "MILLRACE_CLUSTER_FAULTS_KILL",
        .few = 2,
        .strike = [this] { kill_the_active(); }});
+}
+
+TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveIsSuspended) {
+  run({.name = "the active is suspended for 9 s",
+       .variable = "MILLRACE_CLUSTER_FAULTS_PAUSE",
+       .few = 1,
+       .strike = [this] { pause_the_active(); }});
+}
+
+TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheLeaderOfTheLogIsKilled) {
+  run({.name = "the log's leader is killed",
+       .variable = "MILLRACE_CLUSTER_FAULTS_BROKER_KILL",
+       .few = 1,
+       .strike = [this] { strike_the_broker(LeaderFault::kKill); }});
+}
+
+TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheLeaderOfTheLogHangs) {
+  run({.name = "the log's leader hangs",
+       .variable = "MILLRACE_CLUSTER_FAULTS_BROKER_HANG",
+       .few = 1,
+       .strike = [this] { strike_the_broker(LeaderFault::kHang); }});
+}
+
+TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveAndTheLeaderOfTheLogAreKilled) {
+  run({.name = "both are killed",
+       .variable = "MILLRACE_CLUSTER_FAULTS_BOTH",
+       .few = 1,
+       .strike = [this] { kill_both(); }});
+}
+
+TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveIsCutOffFromTheBrokers) {
+  run({.name = "the active is cut off",
+       .variable = "MILLRACE_CLUSTER_FAULTS_CUT",
+       .few = 1,
+       .strike = [this] { cut_the_active(); },
+       .settings = {.has_proxies = true}});
+}
+
+TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheNodesAreRestartedByTurns) {
+  run({.name = "restarts by turns",
+       .variable = "MILLRACE_CLUSTER_FAULTS_RESTART",
+       .few = 1,
+       .strike = [this] { restart_by_turns(); }});
+}
+
+TEST_F(ClusterFaults, LoseNoOrderIfABrokerLosesItsNewestMessagesWhileAnotherOneIsAway) {
+  run({.name = "power cut of one broker",
+       .variable = "MILLRACE_CLUSTER_FAULTS_POWER_ONE",
+       .few = 1,
+       .strike = [this] { cut_the_power_of_one(); },
+       .settings = {.takeover_after = kTakeoverAfterPowerCuts}});
+}
+
+TEST_F(ClusterFaults, LoseNoOrderIfAllBrokersLoseTheirNewestMessages) {
+  run({.name = "power cut of all brokers",
+       .variable = "MILLRACE_CLUSTER_FAULTS_POWER_ALL",
+       .few = 1,
+       .strike = [this] { cut_the_power_of_all(); },
+       .settings = {.takeover_after = kTakeoverAfterPowerCuts}});
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ void ClusterUnderLoad::start() {
   const std::optional<size_t> first = active();
   ASSERT_TRUE(first) << logs();
   node(*first).apply(OrderLoad::kDefinition);
-  ASSERT_TRUE(eventually([&] { return are_brokers_whole(*connection_); }));
+  ASSERT_TRUE(eventually([&] { return is_whole(*connection_); }));
   subscribers_ = std::make_unique<OrderSubscribers>(brokers_.connect());
   load_ = std::make_unique<OrderLoad>(ports());
   watch_ = std::make_unique<ActivesWatch>(ports());
@@ -208,10 +208,10 @@ void ClusterUnderLoad::put_back(size_t index, const fs::path& from) {
 }
 
 void ClusterUnderLoad::wait_for_brokers(size_t server) {
-  wait_until_whole(brokers_, server, [this] { return are_brokers_whole(*connection_); });
+  wait_until_whole(brokers_, server, [this] { return is_whole(*connection_); });
 }
 
-bool ClusterUnderLoad::are_brokers_whole(const Connection& connection) const {
+bool ClusterUnderLoad::is_whole(const Connection& connection) {
   return NatsCluster::is_whole(connection) && NatsCluster::is_whole(connection, kLog);
 }
 

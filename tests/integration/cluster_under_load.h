@@ -67,7 +67,8 @@ class ClusterUnderLoad {
   void put_back(size_t index, const std::filesystem::path& from);
   /// Waits until each stream has all its replicas, after a fault of that NATS server.
   void wait_for_brokers(size_t server);
-  bool are_brokers_whole(const Connection& connection) const;
+  /// Whether each stream has all its replicas, as the NATS server at `connection` reports.
+  static bool is_whole(const Connection& connection);
 
   /// After a fault: waits until all nodes are ready and the load proceeds.
   void settle();
