@@ -1,7 +1,7 @@
 // ClusterFaults: nodes of a cluster and NATS servers of its log fail under load. Each order is
 // there once, one node at a time is the active, and all nodes have the same rows. How long nothing
 // was acknowledged is measured and printed. Environment variables: a number of faults for each
-// kind, such as MILLRACE_CLUSTER_FAULTS_KILL=200; MILLRACE_SEED=n
+// kind, such as MILLRACE_CLUSTER_FAULTS_KILL=200 (docs/promises.md has all); MILLRACE_SEED=n
 // repeats the random choices of a run; MILLRACE_NATS_SERVER names the nats-server.
 #include <algorithm>
 #include <array>
@@ -208,21 +208,21 @@ TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveIsKilled) {
 }
 
 TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveIsSuspended) {
-  run({.name = "the active is suspended for 9 s",
+  run({.name = "the active pauses",
        .variable = "MILLRACE_CLUSTER_FAULTS_PAUSE",
        .few = 1,
        .strike = [this] { pause_the_active(); }});
 }
 
 TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheLeaderOfTheLogIsKilled) {
-  run({.name = "the log's leader is killed",
+  run({.name = "the leader is killed",
        .variable = "MILLRACE_CLUSTER_FAULTS_BROKER_KILL",
        .few = 1,
        .strike = [this] { strike_the_broker(LeaderFault::kKill); }});
 }
 
 TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheLeaderOfTheLogHangs) {
-  run({.name = "the log's leader hangs",
+  run({.name = "the leader hangs",
        .variable = "MILLRACE_CLUSTER_FAULTS_BROKER_HANG",
        .few = 1,
        .strike = [this] { strike_the_broker(LeaderFault::kHang); }});
@@ -251,7 +251,7 @@ TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheNodesAreRestartedByTurns) {
 }
 
 TEST_F(ClusterFaults, LoseNoOrderIfABrokerLosesItsNewestMessagesWhileAnotherOneIsAway) {
-  run({.name = "power cut of one broker",
+  run({.name = "power cut of one",
        .variable = "MILLRACE_CLUSTER_FAULTS_POWER_ONE",
        .few = 1,
        .strike = [this] { cut_the_power_of_one(); },
@@ -259,7 +259,7 @@ TEST_F(ClusterFaults, LoseNoOrderIfABrokerLosesItsNewestMessagesWhileAnotherOneI
 }
 
 TEST_F(ClusterFaults, LoseNoOrderIfAllBrokersLoseTheirNewestMessages) {
-  run({.name = "power cut of all brokers",
+  run({.name = "power cut of all",
        .variable = "MILLRACE_CLUSTER_FAULTS_POWER_ALL",
        .few = 1,
        .strike = [this] { cut_the_power_of_all(); },

@@ -297,7 +297,7 @@ void ClusterUnderLoad::expect_equal_stores() {
 std::string ClusterUnderLoad::logs() {
   std::string all;
   for (size_t i = 0; i < size(); ++i) {
-    Node& node = *nodes_[i];
+    const Node& node = *nodes_[i];
     const bool has_process = !node.is_down;
     all += fmt::format("log of node {}:\n{}\n", i,
                        end_of(has_process ? node.log + node.server->process().errors() : node.log));
