@@ -57,7 +57,7 @@ class ClusterFaults : public testing::Test {
     Campaign campaign(fmt::format("cluster: {}", kind.name),
                       "each order once, one active at a time, equal and sound stores");
     cluster_.emplace(kind.settings);
-    ASSERT_NO_FATAL_FAILURE(cluster_->start());
+    cluster_->start();
     for (size_t i = 0; i < faults && !HasFailure(); ++i) {
       campaign.run(fmt::format("fault {}: {}, MILLRACE_SEED={}", i, kind.name, seed_),
                    [&] { strike(kind); });

@@ -104,18 +104,19 @@ std::string ClusterUnderLoad::urls_for(Node& node) {
 
 void ClusterUnderLoad::start() {
   ASSERT_TRUE(NatsCluster::has_leader(*connection_));
-  for (const auto& node : nodes_) {
-    node->server->start();
-    ASSERT_TRUE(eventually([&] { return is_ready(*node); })) << node->server->process().errors();
+  for (size_t i = 0; i < size(); ++i) {
+    start_node(i);
+    ASSERT_TRUE(eventually([&] { return is_ready(*nodes_[i]); }))
+        << "node " << i << " does not become ready";
   }
   const std::optional<size_t> first = active();
-  ASSERT_TRUE(first) << logs();
+  ASSERT_TRUE(first);
   node(*first).apply(OrderLoad::kDefinition);
   ASSERT_TRUE(eventually([&] { return is_whole(*connection_); }));
   subscribers_ = std::make_unique<OrderSubscribers>(brokers_.connect());
   load_ = std::make_unique<OrderLoad>(ports());
   watch_ = std::make_unique<ActivesWatch>(ports());
-  ASSERT_TRUE(load_->proceeds()) << logs();
+  ASSERT_TRUE(load_->proceeds()) << "no order is processed";
 }
 
 std::vector<uint16_t> ClusterUnderLoad::ports() const {

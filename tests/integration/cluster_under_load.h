@@ -90,8 +90,8 @@ class ClusterUnderLoad {
     HeldPort port;
     std::vector<std::unique_ptr<TcpProxy>> proxies;
     std::unique_ptr<MillraceServer> server;
-    bool is_down = false;  ///< a test has ended it
-    std::string log;       ///< of the processes that have ended, the newest part
+    bool is_down = true;  ///< not started yet, or a test has ended it
+    std::string log;      ///< of the processes that have ended, the newest part
   };
 
   void add_node();

@@ -48,6 +48,8 @@ class RawClient {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const timeval longest{patience.count() / 1'000, patience.count() % 1'000 * 1'000};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
+    // Also for the connect: a suspended peer accepts no more connections than wait for it.
+    ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
     // A refused connection counts as closed.
     if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
       ::close(std::exchange(socket_, -1));
