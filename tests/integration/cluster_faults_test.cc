@@ -134,6 +134,7 @@ class ClusterFaults : public testing::Test {
     const auto [away, cut, left] = servers;
     SCOPED_TRACE(fmt::format("n{} is away, n{} is put back, n{} keeps all", away, cut, left));
     const Folder copy;
+    cluster_->will_lose_messages();
     ASSERT_NO_FATAL_FAILURE(cluster_->copy_broker(cut, copy.path() / "store"));
     ASSERT_TRUE(cluster_->load().proceeds());
     broker(away).kill();
@@ -144,12 +145,13 @@ class ClusterFaults : public testing::Test {
     ASSERT_TRUE(broker(is_cut_first ? cut : away).start_again());
     ASSERT_TRUE(broker(is_cut_first ? away : cut).start_again());
     cluster_->wait_for_brokers(cut);
-    cluster_->note_lost_messages();
+    cluster_->have_lost_messages();
   }
 
   /// The copies are of different ages.
   void cut_the_power_of_all() {
     const std::array<Folder, NatsCluster::kServers> copies;
+    cluster_->will_lose_messages();
     for (size_t i = 0; i < copies.size(); ++i) {
       ASSERT_NO_FATAL_FAILURE(cluster_->copy_broker(i, copies[i].path() / "store"));
     }
@@ -160,7 +162,7 @@ class ClusterFaults : public testing::Test {
       ASSERT_TRUE(broker(i).start_again());
     }
     cluster_->wait_for_brokers(0);
-    cluster_->note_lost_messages();
+    cluster_->have_lost_messages();
   }
 
   DevServer& broker(size_t index) { return cluster_->brokers().server(index).process(); }

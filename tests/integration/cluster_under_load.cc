@@ -24,6 +24,8 @@ namespace fs = std::filesystem;
 constexpr Duration kAnswerOfNode = std::chrono::seconds(1);
 /// How much of a node's log is kept.
 constexpr size_t kKeptLog = 16'000;
+/// How many orders may be paid and not delivered while the load proceeds.
+constexpr size_t kMostUndelivered = 100;
 constexpr int kExitCodeOfSignals = 128;
 /// How often all nodes are killed until all folders end at one position: a commit may come between.
 constexpr int kMostEnds = 10;
@@ -31,6 +33,19 @@ constexpr int kMostEnds = 10;
 /// The end of the text, at most kKeptLog bytes.
 std::string end_of(const std::string& text) {
   return text.size() <= kKeptLog ? text : text.substr(text.size() - kKeptLog);
+}
+
+/// The number of orders, and the first of them.
+std::string some_of(const std::set<std::string>& orders) {
+  constexpr size_t kMostNamed = 20;
+  std::string text = fmt::format("{}:", orders.size());
+  size_t named = 0;
+  for (const std::string& order : orders) {
+    if (++named > kMostNamed) break;
+    text += ' ';
+    text += order;
+  }
+  return text;
 }
 
 /// The position of the last commit that the folder has.
@@ -230,9 +245,17 @@ void ClusterUnderLoad::settle() {
   }
   ASSERT_TRUE(active());
   ASSERT_TRUE(load_->proceeds()) << "no order is processed any more";
+  // Events that the NATS servers have lost are sent again at the end.
+  if (has_lost_messages_) return;
+  EXPECT_TRUE(eventually([&] {
+    return load_->paid() < subscribers_->delivered() + kMostUndelivered;
+  })) << "of "
+      << load_->paid() << " orders only " << subscribers_->delivered() << " are delivered";
 }
 
-void ClusterUnderLoad::note_lost_messages() {
+void ClusterUnderLoad::will_lose_messages() { subscribers_->mark(); }
+
+void ClusterUnderLoad::have_lost_messages() {
   has_lost_messages_ = true;
   subscribers_->read_again();
 }
@@ -244,8 +267,7 @@ void ClusterUnderLoad::expect_each_order_once() {
     for (const std::string& order : subscribers_->undelivered(orders)) load_->pay_again(order);
   }
   EXPECT_TRUE(eventually([&] { return subscribers_->undelivered(orders).empty(); }))
-      << "lost: orders that are not delivered: "
-      << fmt::format("{}", fmt::join(subscribers_->undelivered(orders), " "));
+      << "lost: orders that are not delivered: " << some_of(subscribers_->undelivered(orders));
   subscribers_->expect_each_once(orders);
   const std::optional<size_t> index = active();
   ASSERT_TRUE(index);

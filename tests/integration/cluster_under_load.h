@@ -61,7 +61,8 @@ class ClusterUnderLoad {
   void cut(size_t index);
   void join(size_t index);
 
-  /// Stops the NATS server, copies its folder to `to`, and starts it again.
+  /// Stops the NATS server, copies its folder to `to`, and starts it again. Before the first copy
+  /// of a power cut: will_lose_messages().
   void copy_broker(size_t index, const std::filesystem::path& to);
   /// Of a NATS server that is down: replaces its folder by an earlier copy.
   void put_back(size_t index, const std::filesystem::path& from);
@@ -70,12 +71,15 @@ class ClusterUnderLoad {
   /// Whether each stream has all its replicas, as the NATS server at `connection` reports.
   static bool is_whole(const Connection& connection);
 
-  /// After a fault: waits until all nodes are ready and the load proceeds.
+  /// After a fault: waits until all nodes are ready, the load proceeds, and nearly all orders are
+  /// delivered.
   void settle();
 
-  /// The NATS servers have lost messages that they had acknowledged: what subscribers have read of
-  /// the streams may have changed, and events that no node had read yet are lost.
-  void note_lost_messages();
+  /// From now on the NATS servers may lose messages that they acknowledge.
+  void will_lose_messages();
+  /// They have lost them: what subscribers have read of the streams since then may have changed,
+  /// and events that no node had read are lost.
+  void have_lost_messages();
 
   /// Ends the load, and expects that each order has had each of its effects once.
   void expect_each_order_once();

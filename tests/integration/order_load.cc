@@ -19,7 +19,7 @@ constexpr size_t kOrderClients = 3;
 constexpr size_t kSomeOrders = 15;
 /// After this time without an answer a client asks another node.
 constexpr Duration kOrderAnswerTime{500};
-constexpr Duration kBetweenOrders{50};
+constexpr Duration kBetweenOrders{100};
 constexpr Duration kBeforeNextNode{20};
 
 /// Whether another call can have another outcome.

@@ -40,6 +40,9 @@ class OrderLoad {
   /// if a request failed.
   bool proceeds() const;
 
+  /// How many orders are started and paid.
+  size_t paid() const { return paid_; }
+
   /// Returns when each order that was started is paid.
   void stop();
 
@@ -72,8 +75,8 @@ class OrderLoad {
   std::atomic<bool> is_stopping_ = false;
   std::atomic<bool> is_abandoned_ = false;
   std::atomic<bool> has_failed_ = false;
-  std::atomic<size_t> paid_ = 0;  ///< how many orders are started and paid
-  mutable std::mutex mutex_;      ///< guards what follows
+  std::atomic<size_t> paid_ = 0;
+  mutable std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   std::set<std::string> orders_;
   std::vector<Time> acknowledged_;  ///< when orders were started, in order

@@ -27,16 +27,33 @@ std::string header_of(const NatsMessage& message, std::string_view name) {
 }  // namespace
 
 OrderSubscribers::OrderSubscribers(std::unique_ptr<Connection> connection)
-    : connection_(std::move(connection)), thread_([this] { run(); }) {}
+    : connection_(std::move(connection)),
+      worker_([this] { run([this] { return read_task(); }); }),
+      reader_([this] { run([this] { return read_event(); }); }) {}
 
 OrderSubscribers::~OrderSubscribers() {
   is_stopping_ = true;
-  thread_.join();
+  worker_.join();
+  reader_.join();
+}
+
+void OrderSubscribers::mark() {
+  const std::lock_guard lock(mutex_);
+  tasks_.marked = tasks_.next;
+  events_.marked = events_.next;
 }
 
 void OrderSubscribers::read_again() {
   const std::lock_guard lock(mutex_);
-  must_read_again_ = true;
+  for (Reading* reading : {&tasks_, &events_}) {
+    reading->next = reading->marked;
+    ++reading->again;
+  }
+}
+
+size_t OrderSubscribers::delivered() const {
+  const std::lock_guard lock(mutex_);
+  return events_.ids.size();
 }
 
 std::set<std::string> OrderSubscribers::undelivered(const std::set<std::string>& orders) const {
@@ -69,46 +86,44 @@ void OrderSubscribers::expect_one_id(const Reading& reading, const std::set<std:
   }
 }
 
-void OrderSubscribers::run() {
+/// Calls `read_one` until the end; it returns false if there is nothing to read now.
+void OrderSubscribers::run(const std::function<bool()>& read_one) {
   while (!is_stopping_) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (std::exchange(must_read_again_, false)) {
-        tasks_.next = 1;
-        events_.next = 1;
-        epoch_ = 0;
-      }
-    }
-    const bool has_task = read_task();
-    const bool has_event = read_event();
-    if (has_task || has_event) continue;
+    if (read_one()) continue;
     const auto until = std::chrono::steady_clock::now() + kBetweenReads;
     eventually([&] { return is_stopping_ || std::chrono::steady_clock::now() >= until; });
   }
 }
 
 bool OrderSubscribers::read_task() {
-  const Result<StoredMessage> task = next_of(tasks_);
+  const Place place = place_of(tasks_);
+  const Result<StoredMessage> task = message_at(tasks_, place);
   if (!task || !answer(task->message)) return false;
-  check_epoch(*task);
-  note(tasks_, task->sequence, Json::parse(task->message.data).at("order"),
+  check_epoch(*task, place);
+  note(tasks_, place, task->sequence, Json::parse(task->message.data).at("order"),
        header_of(task->message, "Direktiv-ActionID"));
   return true;
 }
 
 bool OrderSubscribers::read_event() {
-  const Result<StoredMessage> event = next_of(events_);
+  const Place place = place_of(events_);
+  const Result<StoredMessage> event = message_at(events_, place);
   if (!event) return false;
   const Json json = Json::parse(event->message.data);
-  note(events_, event->sequence, json.at("data").at("order"), json.at("id"));
+  note(events_, place, event->sequence, json.at("data").at("order"), json.at("id"));
   return true;
 }
 
-/// The next message of the subject. Errors: as of fetch_stored(); there may be none yet, or no NATS
-/// server that answers.
-Result<StoredMessage> OrderSubscribers::next_of(const Reading& reading) {
+OrderSubscribers::Place OrderSubscribers::place_of(const Reading& reading) const {
+  const std::lock_guard lock(mutex_);
+  return {.next = reading.next, .again = reading.again};
+}
+
+/// The next message of the subject. Errors: those of fetch_stored(). There may be none yet, or no
+/// NATS server that answers.
+Result<StoredMessage> OrderSubscribers::message_at(const Reading& reading, const Place& place) {
   return fetch_stored(*connection_, reading.stream,
-                      {{"seq", reading.next}, {"next_by_subj", reading.subject}});
+                      {{"seq", place.next}, {"next_by_subj", reading.subject}});
 }
 
 /// False if the stream of the answers has not acknowledged the answer: it is sent again.
@@ -119,7 +134,8 @@ bool OrderSubscribers::answer(const NatsMessage& task) {
 }
 
 /// The tasks of one epoch are never behind those of a later one: one node at a time has effects.
-void OrderSubscribers::check_epoch(const StoredMessage& task) {
+void OrderSubscribers::check_epoch(const StoredMessage& task, const Place& place) {
+  if (std::exchange(epoch_again_, place.again) != place.again) epoch_ = 0;
   const std::string text = header_of(task.message, kEpochHeader);
   const uint64_t epoch = text.empty() ? 0 : std::stoull(text);
   EXPECT_GT(epoch, 0U) << "message " << task.sequence << " of " << tasks_.stream
@@ -129,12 +145,12 @@ void OrderSubscribers::check_epoch(const StoredMessage& task) {
   epoch_ = std::max(epoch_, epoch);
 }
 
-void OrderSubscribers::note(Reading& reading, uint64_t sequence, const std::string& order,
-                            const std::string& id) {
+void OrderSubscribers::note(Reading& reading, const Place& place, uint64_t sequence,
+                            const std::string& order, const std::string& id) {
   const std::lock_guard lock(mutex_);
-  reading.next = sequence + 1;
   reading.ids[order].insert(id);
   ++reading.messages;
+  if (reading.again == place.again) reading.next = sequence + 1;
 }
 
 }  // namespace millrace
