@@ -4,19 +4,10 @@
 
 #include "app/log.h"
 #include "app/progress.h"
+#include "app/store_exit_code.h"
 #include "orchestrator/size/compaction.h"
 
 namespace millrace {
-namespace {
-
-ExitCode exit_code_of(const Error& error) {
-  if (error.code == "store.not_found") return ExitCode::kNotFound;
-  if (error.code == "store.locked") return ExitCode::kConflict;
-  return ExitCode::kFailed;
-}
-
-}  // namespace
-
 Ended compact_data(Console& console, Output& output, const CompactOptions& options) {
   log_to_stderr();
   spdlog::set_level(spdlog::level::warn);

@@ -9,6 +9,7 @@
 #include "app/compact.h"
 #include "app/dev.h"
 #include "app/jq_check.h"
+#include "app/leave_cluster.h"
 #include "app/restore.h"
 #include "app/serve.h"
 #include "app/signals.h"
@@ -57,6 +58,7 @@ int main(int argc, char** argv) {
                                        .backup = millrace::back_up_store,
                                        .restore = millrace::restore_store,
                                        .store_info = millrace::show_store_info,
-                                       .compact = millrace::compact_data};
+                                       .compact = millrace::compact_data,
+                                       .leave = millrace::leave_cluster_with};
   return millrace::run_app({argv + 1, argv + argc}, console, program);
 }

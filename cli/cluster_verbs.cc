@@ -1,4 +1,5 @@
-// `millrace cluster`: the nodes of a cluster, as one of them sees them.
+// `millrace cluster`: the nodes of a cluster, as one of them sees them, and the way back to a
+// server without one, which the program carries out.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -100,13 +101,29 @@ Ended show_cluster(Session& session) {
   return ExitCode::kOk;
 }
 
+void add_leave(CommandLine& commands, decltype(ProgramVerbs::leave) run) {
+  auto [leave, options] = commands.local<LeaveOptions>(
+      "leave", "Makes the data folder of a stopped node that of a server without a cluster",
+      "millrace cluster leave --data /var/lib/millrace",
+      [run](Shell& shell, LeaveOptions given) -> Ended {
+        Console& console = shell.console();
+        Output output(console, TRY(parse_format(shell.flags().format, console.out_is_terminal)));
+        given.data = shell.setting(given.data, {"MILLRACE_DATA"});
+        if (given.data.empty()) return wrong_usage("--data or MILLRACE_DATA is required");
+        return run(console, output, given);
+      });
+  leave.option("--data", options.data, "Data folder of a stopped node; required (MILLRACE_DATA)",
+               "DIR");
+}
+
 }  // namespace
 
-void add_cluster_verbs(CommandLine& commands) {
+void add_cluster_verbs(CommandLine& commands, const ProgramVerbs& program) {
   CommandLine cluster = commands.noun("cluster", "The nodes of a cluster (experimental)");
   cluster.asking("status",
                  "Shows the nodes, which is the active, and whether the cluster is healthy",
                  "millrace cluster status", show_cluster);
+  if (program.leave != nullptr) add_leave(cluster, program.leave);
 }
 
 }  // namespace millrace

@@ -25,7 +25,7 @@ void add_all_verbs(CommandLine& commands, const ProgramVerbs& program) {
   add_store_verbs(commands, program);
   add_status_verbs(commands);
   add_find_verb(commands);
-  add_cluster_verbs(commands);
+  add_cluster_verbs(commands, program);
 }
 
 }  // namespace millrace

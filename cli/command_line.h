@@ -104,7 +104,7 @@ void add_backup_verbs(CommandLine& commands, const ProgramVerbs& program);
 void add_store_verbs(CommandLine& commands, const ProgramVerbs& program);
 void add_status_verbs(CommandLine& commands);
 void add_find_verb(CommandLine& commands);
-void add_cluster_verbs(CommandLine& commands);
+void add_cluster_verbs(CommandLine& commands, const ProgramVerbs& program);
 
 /// Adds all nouns and verbs. Leaves out the verbs whose function in `program` is null.
 void add_all_verbs(CommandLine& commands, const ProgramVerbs& program);

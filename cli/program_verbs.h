@@ -60,6 +60,11 @@ struct CompactOptions {
   std::string data;  ///< folder of the store
 };
 
+/// The options of `millrace cluster leave`.
+struct LeaveOptions {
+  std::string data;  ///< folder of a stopped node
+};
+
 /// A verb whose function is null does not exist.
 struct ProgramVerbs {
   LoadDefinition load = nullptr;  ///< for `lint` and `graph`
@@ -72,6 +77,7 @@ struct ProgramVerbs {
   Ended (*restore)(Console&, Output&, const RestoreOptions&) = nullptr;
   Ended (*store_info)(Session&, const StoreInfoOptions&) = nullptr;
   Ended (*compact)(Console&, Output&, const CompactOptions&) = nullptr;
+  Ended (*leave)(Console&, Output&, const LeaveOptions&) = nullptr;
 };
 
 }  // namespace millrace

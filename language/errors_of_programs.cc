@@ -177,7 +177,8 @@ constexpr ErrorEntry kProgramErrors[] = {
      "The event waited in a group that was dropped, or whose start was changed or removed.",
      "Publish the event again, if it is still needed."},
     {"store.cluster", 0, "The data folder belongs to a cluster, to another one, or to none.",
-     "Look at the message: name the cluster of the folder by `--cluster`, or use a new folder."},
+     "Look at the message: name the cluster of the folder by `--cluster`, leave it by `millrace "
+     "cluster leave`, or use a new folder."},
     {"store.exposed", 0, "Every user of this machine can change the data folder.",
      "Use `chmod 700`, or a new folder."},
     {"store.joining", 0, "The data folder lacks rows: its node was loading a snapshot.",

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,6 +18,8 @@
 
 namespace millrace {
 namespace {
+
+constexpr const char* kNoteFile = "in-hand";
 
 constexpr std::string_view kNothing = "nothing";
 
@@ -101,7 +105,7 @@ void CrashNoteFile::note_crashes() {
 }
 
 Result<std::optional<CrashNoteText>> CrashNoteFile::read(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / "in-hand";
+  const std::filesystem::path path = folder / kNoteFile;
   std::string line(kLine + 1, '\0');
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::optional<CrashNoteText>();
@@ -124,9 +128,17 @@ Result<std::optional<CrashNoteText>> CrashNoteFile::read(const std::filesystem::
                           path.string(), line.size()));
 }
 
+Status CrashNoteFile::discard(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / kNoteFile;
+  std::error_code failed;
+  std::filesystem::remove(path, failed);
+  if (!failed) return {};
+  return fail("store.io", fmt::format("removing {}: {}", path.string(), failed.message()));
+}
+
 Result<std::unique_ptr<CrashNoteFile>> CrashNoteFile::open(const std::filesystem::path& folder,
                                                            std::optional<CrashNoteText>& left) {
-  const std::filesystem::path path = folder / "in-hand";
+  const std::filesystem::path path = folder / kNoteFile;
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   std::string line(kLine, '\0');
   const ssize_t size = !file ? -1 : ::pread(file.fd(), line.data(), line.size(), 0);

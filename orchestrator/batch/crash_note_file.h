@@ -37,6 +37,10 @@ class CrashNoteFile final : public CrashNotePlace {
   /// file holds text that no process writes.
   static Result<std::optional<CrashNoteText>> read(const std::filesystem::path& folder);
 
+  /// Removes the file, if it exists: the note is not about an input that the next process applies.
+  /// Precondition: no process uses the folder. Error `store.io`.
+  static Status discard(const std::filesystem::path& folder);
+
   /// Opens the file for writing, and reads the note of the previous process into `left`. A text
   /// that no process writes counts as no note. Error `store.io`.
   static Result<std::unique_ptr<CrashNoteFile>> open(const std::filesystem::path& folder,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/codec.h"
+#include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/meta_rows.h"
 
@@ -50,17 +51,22 @@ std::string cluster_mark(std::string_view cluster) {
   return fmt::format("{}{}", kClusterMark, cluster);
 }
 
+std::string_view cluster_of_mark(std::string_view mark) {
+  return mark.starts_with(kClusterMark) ? mark.substr(kClusterMark.size()) : std::string_view();
+}
+
 Status check_store_of_cluster(Transaction& tx, std::string_view cluster) {
   TRY(check_known_numbers(tx));
   if (TRY(read_key_row(tx))) TRY(check_key(tx));
+  const bool has_position = tx.get(Table::kMeta, kLogKey).has_value();
   const std::optional<StoreIdentity> known = TRY(read_store_identity(tx));
-  if (!known || !known->folder.starts_with(kClusterMark)) return {};
-  if (known->folder == cluster_mark(cluster)) return {};
+  TRY(tx.status());
+  const std::string_view other = known ? cluster_of_mark(known->folder) : std::string_view();
+  if (!has_position || other.empty() || other == cluster) return {};
   return fail("store.cluster",
               fmt::format("{} is the folder of a node of the cluster {}, and --cluster names {}; "
                           "correct the name, or name a new folder",
-                          tx.environment().folder().string(),
-                          known->folder.substr(kClusterMark.size()), cluster));
+                          tx.environment().folder().string(), other, cluster));
 }
 
 Result<StoreIdentity> identify(Environment& environment,

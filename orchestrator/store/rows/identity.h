@@ -35,10 +35,14 @@ void write_store_identity(Transaction& tx, const StoreIdentity& identity);
 /// What the store of that cluster has in place of the mark of a folder. It differs from the mark of
 /// each folder, so a store that enters or leaves a cluster gets a new identity.
 std::string cluster_mark(std::string_view cluster);
+/// The name of the cluster in a mark of cluster_mark(); empty: the mark is that of a folder.
+std::string_view cluster_of_mark(std::string_view mark);
 
 /// Refuses a store that is not one of this cluster, before a node uses it: `store.cluster`, it
 /// belongs to another cluster; `store.version`, a newer release has written it; `store.key`, it was
-/// sealed with another key; a damaged row, and those of the store. A store without rows is fine.
+/// sealed with another key; a damaged row, and those of the store. A store without rows is fine,
+/// and so is one that has left its cluster, or was restored from a backup of a node: it has no
+/// position in a log.
 Status check_store_of_cluster(Transaction& tx, std::string_view cluster);
 
 /// Returns the identity of the store. If the store has no identity, or its identity has another

@@ -145,8 +145,9 @@ Status check_known_format(const View& view) {
   TRY(view.status());
   if (!is_of_cluster) return {};
   return fail("store.cluster",
-              "the data folder belongs to a cluster; this release opens it only as that of a node, "
-              "with `millrace serve --cluster NAME`");
+              "the data folder belongs to a cluster; start it as that of a node, with `millrace "
+              "serve --cluster NAME`, or make it that of a server without a cluster, with "
+              "`millrace cluster leave`");
 }
 
 Result<std::optional<std::string>> read_key_row(const View& view) {

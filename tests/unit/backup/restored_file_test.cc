@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "orchestrator/backup/restore.h"
+#include "orchestrator/store/rows/leave_cluster.h"
 #include "tests/support/file_bytes.h"
 #include "tests/unit/backup/backup_fixture.h"
 #include "tests/unit/store/recording_log.h"
@@ -66,6 +67,22 @@ TEST_F(RestoredFileTest, IsNotCreatedForAFolderOfAnotherNodeOfACluster) {
   ASSERT_TRUE(write_restored_file(copy(), restored_before));
   EXPECT_EQ(find_restored_streams(*opened, kStamped).value(), restored_before)
       << "a restored store may enter a cluster";
+}
+
+TEST_F(RestoredFileTest, IsCreatedForAStoreThatHasLeftItsCluster) {
+  tx.reset();
+  environment.reset();
+  RecordingLog log;
+  {
+    const auto node = Environment::open(data(), {.key_file = key_file()}).value();
+    node->lead(log);
+    EXPECT_TRUE(identify(
+        *node, [] { return std::array<uint8_t, 16>{5}; }, cluster_mark("shop")));
+  }
+  ASSERT_TRUE(leave_cluster(*Environment::open(data(), {.key_file = key_file()}).value()));
+  const RestoredStreams expected{.since = kStamped - kUnrecordedFor};
+  EXPECT_EQ(start_on(data()), expected) << "what an active has sent is not sent again";
+  EXPECT_EQ(start_on(data()), expected) << "also at the second start";
 }
 
 TEST_F(RestoredFileTest, HasTheTimeOfTheCursorInARestoredStore) {

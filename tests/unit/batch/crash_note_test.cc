@@ -47,6 +47,19 @@ TEST(CrashNoteTest, RecordsACrashByStackOverflow) {
   }
 }
 
+TEST(CrashNoteTest, IsNotReadByTheNextProcessAfterItWasDiscarded) {
+  const Folder folder;
+  EXPECT_TRUE(CrashNoteFile::discard(folder.path())) << "there is none";
+  {
+    CrashNote note;
+    ASSERT_TRUE(note.open(folder.path()));
+    note.begin(3);
+  }
+  ASSERT_TRUE(CrashNoteFile::read(folder.path()).value());
+  ASSERT_TRUE(CrashNoteFile::discard(folder.path()));
+  EXPECT_EQ(CrashNoteFile::read(folder.path()).value().has_value(), false);
+}
+
 constexpr NotedInstance kNoted{.ns = NamespaceNumber(1), .id = {{1}}};
 constexpr NotedInstance kNotedLater{.ns = NamespaceNumber(1), .id = {{2}}};
 

@@ -79,6 +79,12 @@ Ended CliTest::compact(Console&, Output& output, const CompactOptions& options) 
   return ExitCode::kOk;
 }
 
+Ended CliTest::leave(Console&, Output& output, const LeaveOptions& options) {
+  left_ = options;
+  output.item({{"data", options.data}}, "data");
+  return ExitCode::kOk;
+}
+
 void CliTest::SetUp() {
   auto started = HttpServer::start(
       {.listen = fmt::format("127.0.0.1:{}", port_.port()), .transport = patient_limits()},
@@ -125,7 +131,8 @@ CommandOutput CliTest::run(std::vector<std::string> arguments, const std::string
                              .backup = backup,
                              .restore = restore,
                              .store_info = store_info,
-                             .compact = compact};
+                             .compact = compact,
+                             .leave = leave};
   const int code = run_app(std::move(arguments), console, program);
   return {code, out.str(), err.str()};
 }

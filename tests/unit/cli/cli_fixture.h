@@ -1,7 +1,8 @@
 // CliTest: runs command lines against a gateway whose service is in memory (FakeService), and
 // returns their output and exit codes. Each answer of the gateway is held against the OpenAPI
 // document. Functions that record their options replace the verbs
-// `serve`, `dev`, `test`, `verify`, `backup`, `restore`, `store info` and `store compact`.
+// `serve`, `dev`, `test`, `verify`, `backup`, `restore`, `store info`, `store compact` and
+// `cluster leave`.
 #pragma once
 
 #include <filesystem>
@@ -80,6 +81,7 @@ class CliTest : public testing::Test {
   static inline RestoreOptions restored_;
   static inline StoreInfoOptions measured_;
   static inline CompactOptions compacted_;
+  static inline LeaveOptions left_;
 
  private:
   /// Connects the command line to server_.
@@ -93,6 +95,7 @@ class CliTest : public testing::Test {
   static Ended restore(Console& console, Output& output, const RestoreOptions& options);
   static Ended store_info(Session& session, const StoreInfoOptions& options);
   static Ended compact(Console& console, Output& output, const CompactOptions& options);
+  static Ended leave(Console& console, Output& output, const LeaveOptions& options);
 };
 
 }  // namespace millrace

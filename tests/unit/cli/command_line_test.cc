@@ -52,6 +52,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"status"},
       {"find"},
       {"cluster", "status"},
+      {"cluster", "leave"},
       {"version"},
       {"workflow", "apply"},
       {"workflow", "list"},
@@ -340,6 +341,15 @@ TEST_F(CommandLineTest, PassesTheDataFolderToTheVerbsOfAStore) {
   EXPECT_EQ(measured_.data, "e");
   EXPECT_EQ(run({"store", "compact"}).code, 0);
   EXPECT_EQ(compacted_.data, "e");
+}
+
+TEST_F(CommandLineTest, PassesTheDataFolderToTheVerbThatLeavesACluster) {
+  EXPECT_EQ(run({"cluster", "leave", "--data", "d", "-o", "name"}).out, "d\n");
+  EXPECT_EQ(left_.data, "d");
+  EXPECT_EQ(run({"cluster", "leave"}).code, 2) << "the data folder is missing";
+  env_["MILLRACE_DATA"] = "e";
+  EXPECT_EQ(run({"cluster", "leave"}).code, 0);
+  EXPECT_EQ(left_.data, "e");
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/disk/log_row.h"
+#include "orchestrator/store/found_store.h"
 #include "tests/support/folder.h"
 
 namespace millrace {
@@ -82,6 +84,11 @@ TEST_F(IdentityTest, IsThatOfOneCluster) {
   open(folder_.path() / "alone");
   EXPECT_EQ(check("alone", "shop"), "") << "LogFollower refuses it, if it is no node that founds";
   open(folder_.path() / "a", cluster_mark("shop"));
+  EXPECT_EQ(check("a", "shop2"), "") << "it has no position in a log: it has left its cluster";
+  {
+    const auto environment = Environment::open(folder_.path() / "a").value();
+    ASSERT_TRUE(found_with(*environment, base_position({1}, {2})));
+  }
   EXPECT_EQ(check("a", "shop"), "");
   const std::string other = check("a", "shop2");
   EXPECT_TRUE(other.starts_with("store.cluster: ")) << other;

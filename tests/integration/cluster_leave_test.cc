@@ -1,0 +1,168 @@
+// `millrace cluster leave`: a cluster of two nodes becomes one server, on one nats-server. Needs
+// nats-server 2.10 or newer (tests/brokers/fetch.sh); without it, the test is skipped.
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/leader_fault.h"
+#include "tests/support/folder.h"
+#include "tests/support/held_port.h"
+#include "tests/support/millrace_server.h"
+#include "tests/support/nats_cluster.h"
+#include "tests/support/queue_worker.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+/// Each order waits until it is paid, is packed by a worker, and then says so.
+constexpr const char* kPackedOrder = R"(
+id: order
+start: {type: event, event: {type: ordered}}
+functions:
+- {id: pack, type: knative-namespace, service: pack}
+states:
+- id: wait
+  type: consumeEvent
+  event: {type: paid, context: {order: jq(.ordered.id)}}
+  transition: pack
+- {id: pack, type: action, action: {function: pack}, transition: say}
+- {id: say, type: generateEvent, event: {type: delivered, source: /order}}
+)";
+
+class ClusterLeave : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::optional<std::string> program = NatsCluster::newest_program();
+    if (!program) GTEST_SKIP() << kNeedsNewerServer;
+    nats_.emplace("", *program);
+    client_ = nats_->client();
+    worker_.emplace(nats_->client(), "millrace", "default+pack");
+    std::ofstream(key()) << std::string(64, 'a');
+    fs::permissions(key(), fs::perms::owner_read);
+    for (size_t i = 0; i < 2; ++i) nodes_.push_back(std::make_unique<MillraceServer>(nats_->url()));
+  }
+
+  std::string key() const { return (folder_.path() / "key").string(); }
+  MillraceServer& node(size_t index) { return *nodes_[index]; }
+
+  void launch(size_t index, bool founds = false) {
+    const std::string port = std::to_string(ports_[index].port());
+    std::vector<std::string> arguments = {"--cluster", "shop",        "--secret-key-file",
+                                          key(),       "--advertise", "http://127.0.0.1:" + port};
+    if (founds) arguments.emplace_back("--found");
+    node(index).set_port(ports_[index].port());
+    node(index).set_arguments(arguments);
+    node(index).launch();
+  }
+  /// Starts the node, and waits until it is ready, and the active if it founds the cluster.
+  void start(size_t index, bool founds = false) {
+    launch(index, founds);
+    node(index).wait_until_it_listens();
+    ASSERT_TRUE(eventually([&] {
+      return node(index).ask("GET", "/readyz").status == 200 &&
+             (!founds || node(index).ask("GET", "/activez").status == 200);
+    })) << node(index).process().errors();
+  }
+  void start_alone(size_t index) {
+    node(index).set_arguments({"--secret-key-file", key()});
+    node(index).start_ready();
+  }
+  ProcessEnd leave(size_t index) {
+    return node(index).cli({"cluster", "leave", "--data", node(index).data().string()});
+  }
+
+  void send(size_t to, const std::string& type, int first, int last) {
+    for (int id = first; id < last; ++id) {
+      const Json event = {{"specversion", "1.0"},        {"id", fmt::format("{}-{}", type, id)},
+                          {"source", "/test"},           {"type", type},
+                          {"order", std::to_string(id)}, {"data", {{"id", std::to_string(id)}}}};
+      const HttpReply reply = node(to).ask("POST", "events", event.dump(),
+                                           {{"Content-Type", "application/cloudevents+json"}});
+      ASSERT_LT(reply.status, 300) << reply.body;
+    }
+  }
+  /// Answers that many tasks, each of which must be another one.
+  void pack(int tasks) {
+    for (int i = 0; i < tasks; ++i) {
+      const auto task = worker_->do_one("1");
+      ASSERT_TRUE(task);
+      EXPECT_TRUE(packed_.insert(QueueWorker::reply_of(*task)).second) << "packed twice";
+    }
+  }
+  bool has_tasks(uint64_t count) {
+    return eventually([&] {
+      const Json info = client_->api("STREAM.INFO.MILLRACE_TASKS");
+      return info.contains("state") && info.at("state").at("messages") == count;
+    });
+  }
+  /// How many events the orders have generated.
+  uint64_t delivered() {
+    const Json info = client_->api("STREAM.INFO.MILLRACE_EVENTS",
+                                   {{"subjects_filter", "millrace.events.default.delivered"}});
+    const Json subjects = info.at("state").value("subjects", Json::object());
+    return subjects.value("millrace.events.default.delivered", uint64_t{0});
+  }
+
+  std::optional<NatsServer> nats_;
+  std::unique_ptr<RawNatsClient> client_;
+  std::optional<QueueWorker> worker_;
+  std::set<std::string> packed_;  ///< the subjects for the answers to the tasks
+  Folder folder_;
+  std::vector<HeldPort> ports_ = std::vector<HeldPort>(2);
+  std::vector<std::unique_ptr<MillraceServer>> nodes_;
+};
+
+TEST_F(ClusterLeave, GivesAServerThatFinishesEachOrderOnce) {
+  start(0, true);
+  node(0).apply(kPackedOrder);
+  start(1);
+  send(0, "ordered", 0, 10);
+  ASSERT_TRUE(node(0).has_instances("workflow=order&status=waiting", 10));
+  send(0, "paid", 0, 4);
+  pack(2);
+  ASSERT_TRUE(node(0).has_instances("workflow=order&status=complete", 2));
+  ASSERT_TRUE(has_tasks(2));
+  EXPECT_EQ(leave(0).code, 6) << "the folder is in use";
+  node(1).stop();
+  node(0).stop();
+  pack(1);  // no process reads the answer yet
+
+  const ProcessEnd left = leave(0);
+  ASSERT_EQ(left.code, 0) << left.errors;
+  EXPECT_THAT(left.output, HasSubstr("shop"));
+  EXPECT_THAT(left.errors, HasSubstr("other nodes of the cluster shop must not start"));
+  const ProcessEnd again = leave(0);
+  EXPECT_EQ(again.code, 1);
+  EXPECT_THAT(again.errors, HasSubstr("belongs to no cluster"));
+
+  start_alone(0);
+  send(0, "paid", 4, 10);
+  pack(7);
+  EXPECT_TRUE(node(0).has_instances("workflow=order&status=complete", 10));
+  EXPECT_THAT(node(0).instances("workflow=order"), SizeIs(10)) << "no order is started twice";
+  EXPECT_TRUE(eventually([&] { return delivered() >= 10; }));
+  EXPECT_EQ(delivered(), 10U);
+  EXPECT_TRUE(has_tasks(0)) << "no task is sent twice";
+
+  launch(1);
+  const ProcessEnd other = node(1).end();
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.errors, HasSubstr("[broker.owner]")) << "the streams belong to the server";
+  EXPECT_EQ(node(0).ask("GET", "/readyz").status, 200);
+  node(0).stop();
+}
+
+}  // namespace
+}  // namespace millrace
