@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/disk/write_set.h"
 #include "orchestrator/store/tables.h"
 
@@ -31,6 +32,7 @@ std::string wrong_write(std::string_view key, bool has_value, std::string_view l
     return fmt::format("a key has {} bytes, expected 2 to {}", key.size(), 1 + kMaxKeySize);
   }
   if (!has_value) return "a row has no value";
+  if (is_row_of_folder(key)) return "a row is one that only the folder of a node has";
   if (key <= last) return "the keys do not ascend";
   return {};
 }
@@ -62,8 +64,8 @@ Result<BackupChunk> read_chunk(const View& view, std::string_view after, size_t 
     view.scan(table, {}, from, Direction::kForward,
               [&](std::string_view key, std::string_view value) {
                 absolute.assign(1, static_cast<char>(table)).append(key);
-                const RowChoice choice = choose ? choose(absolute) : RowChoice::kTake;
-                if (choice != RowChoice::kTake) return choice == RowChoice::kLeaveOut;
+                if (is_row_of_folder(absolute)) return true;
+                if (choose && choose(absolute) == RowChoice::kEndTable) return false;
                 const size_t before = chunk.bytes.size();
                 append_write(chunk.bytes, absolute, value);
                 is_full = before > 0 && chunk.bytes.size() > most_bytes;

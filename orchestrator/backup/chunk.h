@@ -37,21 +37,22 @@ struct BackupChunk {
 /// What becomes of a row that read_chunk() finds.
 enum class RowChoice : uint8_t {
   kTake,
-  kLeaveOut,
   kEndTable,  ///< neither this row nor a later one of its table is taken
 };
 using ChooseRow = std::function<RowChoice(std::string_view absolute_key)>;
 
 /// Reads the rows that follow the absolute key `after`; an empty `after` means from the first row.
-/// `choose` is called for each row in order; without it, each row is taken. Errors: those of the
-/// view (View::status()).
+/// The rows of the folder (is_row_of_folder() in log_row.h) are left out: another folder has
+/// another position in the log of a cluster, or none. `choose` is called for each other row in
+/// order; without it, each of them is taken. Errors: those of the view (View::status()).
 Result<BackupChunk> read_chunk(const View& view, std::string_view after,
                                size_t most_bytes = kBackupChunkBytes, const ChooseRow& choose = {});
 
 /// Calls `see` for each row of a chunk, in order. The string_views are views into `chunk`. Returns
 /// the absolute key of the last row, or `after` if the chunk has no row. Error kBackupDamaged: the
-/// bytes are not a write-set of puts, or a key is not one of a known table, or the keys do not
-/// ascend from `after` on; then the caller must discard the rows that `see` received.
+/// bytes are not a write-set of puts, or a key is not one of a known table, or is that of a row of
+/// the folder, or the keys do not ascend from `after` on; then the caller must discard the rows
+/// that `see` received.
 Result<std::string> each_row_of_chunk(
     std::string_view chunk, std::string_view after,
     const std::function<void(Table table, std::string_view key, std::string_view value)>& see);

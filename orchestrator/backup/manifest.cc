@@ -115,7 +115,7 @@ Json to_object(const BackupHead& head) {
 }  // namespace
 
 Result<BackupHead> read_backup_head(const View& view, uint64_t commit) {
-  TRY(check_known_format(view));
+  TRY(check_known_numbers(view));
   const auto format = TRY(read_format(view));
   if (!format) {
     return fail("store.not_found", "the store has no rows yet, so there is nothing to back up");

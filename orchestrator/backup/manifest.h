@@ -52,7 +52,7 @@ struct BackupManifest {
 };
 
 /// The head of a backup of `view`, without `time`, `release` and `since`. Errors: `store.not_found`
-/// (the store has no rows yet), those of check_known_format(), and a damaged row.
+/// (the store has no rows yet), those of check_known_numbers(), and a damaged row.
 Result<BackupHead> read_backup_head(const View& view, uint64_t commit);
 
 /// {"version","store","format","minor","commit","cursor":{"streamCreated"

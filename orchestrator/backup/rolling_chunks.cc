@@ -54,8 +54,8 @@ Status RollingChunks::begin(const View& view) {
 
 RowChoice RollingChunks::choose(std::string_view absolute_key) const {
   const auto end = ends_.find(table_of(absolute_key));
-  if (end == ends_.end() || key_of(absolute_key) > end->second) return RowChoice::kEndTable;
-  return is_row_of_folder(absolute_key) ? RowChoice::kLeaveOut : RowChoice::kTake;
+  const bool is_beyond = end == ends_.end() || key_of(absolute_key) > end->second;
+  return is_beyond ? RowChoice::kEndTable : RowChoice::kTake;
 }
 
 }  // namespace millrace

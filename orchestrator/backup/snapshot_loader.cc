@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "orchestrator/store/disk/log_row.h"
-#include "orchestrator/store/disk/write_set.h"
 #include "orchestrator/store/tables.h"
 
 namespace millrace {
@@ -21,13 +20,6 @@ tl::unexpected<Error> damaged_snapshot(std::string_view what) {
 bool are_in_order(const LogPosition& from, const LogPosition& to) {
   if (from == LogPosition()) return false;  // no store that has rows of the log has this position
   return from.sequence < to.sequence || from == to;
-}
-
-bool has_row_of_folder(std::string_view chunk) {
-  bool found = false;
-  const bool is_whole = each_write(
-      chunk, [&](std::string_view key, auto) { found = found || is_row_of_folder(key); });
-  return is_whole && found;
 }
 
 /// Error `store.not_empty`, if the store has a row.
@@ -71,10 +63,6 @@ Status SnapshotLoader::mark(const LogPosition& from, const LogPosition& to) {
 
 Status SnapshotLoader::add(std::string_view chunk) {
   ++chunks_;
-  if (has_row_of_folder(chunk)) {
-    return damaged_snapshot(
-        fmt::format("its chunk {} has a row that belongs to the folder of a node", chunks_));
-  }
   Status added = loader_.add(chunk);
   if (!added && added.error().code == kBackupDamaged) {
     return fail("snapshot.damaged",

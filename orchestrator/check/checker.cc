@@ -51,8 +51,7 @@ Result<StoreReport> Checker::run() {
       add(StoreFault::kTreeMissing, {table, {}}, "the tree is missing, with all its rows");
     }
   }
-  const Status known =
-      options_.accepts_cluster ? check_known_numbers(view_) : check_known_format(view_);
+  const Status known = check_known_numbers(view_);
   if (!known && !note_failed_read(Table::kMeta)) {
     // A damaged row of `meta` has a finding, and so has the format 0. A store that lacks rows may
     // lack its format, too.

@@ -34,8 +34,6 @@ struct StoreCheckOptions {
   bool has_key = true;
   /// Whether a server has used the store: then the store has an identity (identity.h).
   bool had_server = false;
-  /// Whether the store may belong to a cluster. If not, such a store is refused.
-  bool accepts_cluster = false;
   /// Whether the files have the tree of that table; empty: they have all trees.
   std::function<bool(Table table)> has_tree;
   /// The names of the trees of the files that belong to no table (LmdbFile::unknown_trees()).
@@ -50,8 +48,8 @@ struct StoreCheckOptions {
 };
 
 /// Checks all rows of `view`, which shows the state after a commit; instances may have work under
-/// way. Errors: `check.stopped`, and `store.version`, `store.joining` and `store.cluster` of
-/// check_known_format().
+/// way. The store may be that of a node of a cluster. Errors: `check.stopped`, and `store.version`
+/// and `store.joining` of check_known_numbers().
 Result<StoreReport> check_store(const View& view, const StoreCheckOptions& options);
 
 /// The report of a folder whose files cannot be read: one finding, `store.damaged`.

@@ -77,7 +77,7 @@ uint64_t bytes_of_files(const StoreSize& size) { return size.data_bytes + size.j
 Result<StoreSize> inspect(const fs::path& folder) {
   const auto environment = TRY(Environment::open(folder, {.read_only = true}));
   const Snapshot view = TRY(Snapshot::take(*environment));
-  TRY(check_known_format(view));
+  TRY(check_known_numbers(view));
   TRY(environment->refuse_unknown_trees());
   return environment->size();
 }

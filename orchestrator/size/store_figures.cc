@@ -55,7 +55,7 @@ Result<StoreFigures> read_figures(const Environment& environment) {
                        .commit_waits = environment.commit_waits().time};
   figures.archive_bytes = archive_bytes(environment.folder() / kArchiveFolder);
   const Snapshot view = TRY(Snapshot::take(environment));
-  TRY(check_known_format(view));
+  TRY(check_known_numbers(view));
   const std::vector<NumberedNamespace> namespaces = TRY(all_namespaces(view));
   if (TRY(has_index(view))) figures.namespaces = TRY(usage_of(view, namespaces));
   std::map<std::string, TimePoint> oldest;

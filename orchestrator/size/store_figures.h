@@ -37,7 +37,7 @@ struct StoreFigures {
 };
 
 /// The figures after the last commit. A namespace whose row of `usage` is damaged is left out.
-/// Errors: those of check_known_format(), a damaged row of `namespaces`, and those of the store.
+/// Errors: those of check_known_numbers(), a damaged row of `namespaces`, and those of the store.
 Result<StoreFigures> read_figures(const Environment& environment);
 
 /// {"dataBytes","usedBytes","freeBytes","journalBytes","waitingRows","waitingBytes",

@@ -83,6 +83,18 @@ class ClusterLeave : public testing::Test {
     return node(index).cli({"cluster", "leave", "--data", node(index).data().string()});
   }
 
+  /// The verbs for the folder of a stopped server take that of a stopped node.
+  void expect_usable(size_t index) {
+    const std::string backup = (folder_.path() / fmt::format("backup-{}", index)).string();
+    for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
+             {"verify"}, {"store", "info"}, {"backup", backup}, {"store", "compact"}}) {
+      std::vector<std::string> arguments = verb;
+      arguments.insert(arguments.end(), {"--data", node(index).data().string()});
+      const ProcessEnd end = node(index).cli(arguments);
+      EXPECT_EQ(end.code, 0) << verb.back() << ": " << end.errors;
+    }
+  }
+
   void send(size_t to, const std::string& type, int first, int last) {
     for (int id = first; id < last; ++id) {
       const Json event = {{"specversion", "1.0"},        {"id", fmt::format("{}-{}", type, id)},
@@ -138,6 +150,8 @@ TEST_F(ClusterLeave, GivesAServerThatFinishesEachOrderOnce) {
   node(1).stop();
   node(0).stop();
   pack(1);  // no process reads the answer yet
+  expect_usable(0);
+  expect_usable(1);
 
   const ProcessEnd left = leave(0);
   ASSERT_EQ(left.code, 0) << left.errors;

@@ -42,7 +42,6 @@ StoreCheckOptions test_check_options() {
   StoreCheckOptions options = store_check_options();
   options.load = load_once;
   options.most_findings = 20;
-  options.accepts_cluster = true;
   return options;
 }
 

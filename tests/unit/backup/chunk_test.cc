@@ -114,6 +114,18 @@ TEST_F(ChunkTest, MayBeReadFromALaterViewFromAPositionOnAlsoIfItsRowIsErased) {
   EXPECT_EQ(second.last_key, next);
 }
 
+TEST_F(ChunkTest, LeaveOutTheRowsOfTheFolderOfANode) {
+  fill_tables();
+  const RowsByKey before = committed_rows();
+  tx->put(Table::kMeta, "log", "position");
+  tx->put(Table::kMeta, "loading", "position");
+  commit();
+  const Snapshot view = Snapshot::take(*environment).value();
+  for (const size_t most : {size_t{1}, kBackupChunkBytes}) {
+    EXPECT_EQ(to_rows(listed(chunks_of(view, most))), before) << most;
+  }
+}
+
 class ChunkFaultTest : public FaultyStoreTest {};
 
 TEST_F(ChunkFaultTest, AreNotReturnedIfAReadFails) {
@@ -149,6 +161,9 @@ TEST(ChunkBytes, AreRefusedUnlessTheyArePutsOfAscendingKeysOfKnownTables) {
       {write_of("mb", "1") + write_of("ma", "2"), "", "do not ascend"},
       {write_of("ma", "1") + write_of("ma", "1"), "", "do not ascend"},
       {write_of("ma", std::nullopt), "", "no value"},
+      {write_of("mlog", "1"), "", "only the folder of a node"},
+      {write_of("mloading", "1"), "", "only the folder of a node"},
+      {write_of("mlogs", "1"), "", ""},
       {write_of("Za", "1"), "", "byte 90"},
       {write_of("\xff"
                 "a",

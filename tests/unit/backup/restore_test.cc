@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "orchestrator/store/disk/log_row.h"
 #include "tests/support/file_bytes.h"
 #include "tests/unit/backup/backup_fixture.h"
 
@@ -59,6 +60,26 @@ TEST_F(RestoreTest, MakesAStoreWithTheSameRows) {
   EXPECT_EQ(loaded, committed_rows().size());
   EXPECT_EQ(read_secret(view, NamespaceNumber(1), "card").value(), "4711");
   EXPECT_EQ(fs::status(restored()).permissions(), fs::perms::owner_all);
+}
+
+TEST_F(RestoreTest, MakesTheStoreOfAServerWithoutAClusterFromThatOfANode) {
+  write_store_identity(*tx, {.id = {9}, .folder = cluster_mark("shop")});
+  tx->put(Table::kMeta, kLogKey, encode(base_position({1}, {2})));
+  commit();
+  write_folder(backup());
+  for (const bool takes_over : {false, true}) {
+    RestoreSettings with = settings();
+    with.takes_over = takes_over;
+    {
+      const auto made = restored_store(with);
+      Transaction opened(*made);
+      EXPECT_TRUE(check_known_format(opened)) << "it belongs to no cluster";
+      EXPECT_TRUE(check_store_of_cluster(opened, "shop2")) << "and may found one";
+      const StoreIdentity found = read_store_identity(opened).value().value();
+      EXPECT_EQ(found.folder, takes_over ? made->mark().value() : cluster_mark("shop"));
+    }
+    fs::remove_all(restored());
+  }
 }
 
 TEST_F(RestoreTest, ReplacesAnEmptyFolderAndMakesTheFoldersAboveIt) {

@@ -65,7 +65,7 @@ TEST_F(CheckerTest, ReportsAFailedReadAsTheOnlyFinding) {
   EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
 
-TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrOfACluster) {
+TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrThatLacksRows) {
   const struct {
     std::string_view key;
     std::string value;
@@ -74,7 +74,6 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrOfACluster) {
   } cases[] = {
       {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.3"},
       {"minor", rows::key_of(kStoreMinor + 1), "store.version", "format 6.4"},
-      {"log", "any", "store.cluster", "belongs to a cluster"},
       {"loading", "any", "store.joining", "lacks rows"},
   };
   fill();
@@ -89,16 +88,14 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrOfACluster) {
   }
 }
 
-TEST_F(CheckerTest, ChecksTheStoreOfAClusterIfItMayBeOne) {
-  options.accepts_cluster = true;
+TEST_F(CheckerTest, ChecksTheStoreOfANode) {
   tx->put(Table::kMeta, kLogKey, encode(LogPosition{.sequence = 1, .name = {1, 1, {}}}));
   EXPECT_THAT(found(), IsEmpty());
   tx->put(Table::kMeta, kLogKey, "any");
   EXPECT_THAT(found(), ElementsAre(HasSubstr("the position in the log is damaged")));
 }
 
-TEST_F(CheckerTest, RefusesAStoreThatLacksRowsAlsoOfACluster) {
-  options.accepts_cluster = true;
+TEST_F(CheckerTest, RefusesAStoreThatLacksRowsAlsoWithoutAFormat) {
   for (const bool has_format : {true, false}) {
     tx->put(Table::kMeta, kLoadingKey, encode(LogPosition{.sequence = 1, .name = {1, 1, {}}}));
     if (!has_format) tx->erase(Table::kMeta, kFormatKey);

@@ -173,11 +173,18 @@ TEST_F(CompactionTest, ChangesNothingInAStoreOfALaterFormat) {
   EXPECT_EQ(file_bytes(data() / "journal-0") == before, true);
 }
 
-TEST_F(CompactionTest, ChangesNothingInAStoreOfACluster) {
-  write(Table::kMeta, kFormatKey, std::string("\0\0\0\0\0\0\0\6", 8));
+TEST_F(CompactionTest, KeepsThePositionInTheLogOfAStoreOfANode) {
+  fill();
   write(Table::kMeta, "log", "any");
+  ++commit_;
+  EXPECT_EQ(outcome(), "compacted");
+  expect_rows(data());
+}
+
+TEST_F(CompactionTest, ChangesNothingInAStoreThatLacksRows) {
+  write(Table::kMeta, "loading", "any");
   const std::string before = file_bytes(data() / "journal-0");
-  EXPECT_EQ(outcome(), "store.cluster");
+  EXPECT_EQ(outcome(), "store.joining");
   EXPECT_EQ(file_bytes(data() / "journal-0") == before, true);
 }
 

@@ -79,13 +79,12 @@ TEST_F(StoreFiguresTest, HaveTheUsageOfEachNamespace) {
   EXPECT_EQ(found.namespaces->at(1).usage, usage);
 }
 
-TEST_F(StoreFiguresTest, AreRefusedForAStoreOfALaterReleaseOrOfACluster) {
+TEST_F(StoreFiguresTest, AreRefusedForAStoreOfALaterReleaseOrThatLacksRows) {
   const struct {
     const char* key;
     std::string value;
     const char* code;
   } cases[] = {{"minor", rows::key_of(kStoreMinor + 1), "store.version"},
-               {"log", "any", "store.cluster"},
                {"loading", "any", "store.joining"}};
   for (const auto& one : cases) {
     tx->put(Table::kMeta, one.key, one.value);
@@ -95,6 +94,14 @@ TEST_F(StoreFiguresTest, AreRefusedForAStoreOfALaterReleaseOrOfACluster) {
     EXPECT_EQ(read.error().code, one.code);
     tx->erase(Table::kMeta, one.key);
   }
+}
+
+TEST_F(StoreFiguresTest, AreThoseOfTheStoreOfANode) {
+  tx->put(Table::kMeta, "log", "any");
+  commit();
+  const auto read = read_figures(*environment);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE(read->namespaces);
 }
 
 TEST_F(StoreFiguresTest, LeaveOutANamespaceWhoseUsageIsDamaged) {
