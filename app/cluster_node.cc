@@ -388,6 +388,7 @@ bool ClusterNode::deliver(LogNews news) {
   const uint64_t applied = news.history.place.sequence;
   note([&](NodeRole& role, Time now) {
     applied_ = applied;
+    if (news.messages > 0) applied_stamped_ = news.stamped;
     role.applied(applied);
     if (news.is_at_end) role.broker_heard(0, now);
   });

@@ -27,6 +27,7 @@
 #include "app/cluster_join.h"
 #include "app/cluster_snapshots.h"
 #include "app/job_thread.h"
+#include "app/node_store.h"
 #include "app/process_parts.h"
 #include "app/running_engine.h"
 #include "broker/jetstream_log.h"
@@ -92,6 +93,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   Json cluster() const override;
   Json info() const override;
   std::string metrics() const override;
+  const NodeStore* store() const override;
 
  private:
   class Lead;
@@ -124,6 +126,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   void note_join(Error why);
   void finish_join();
   void start_snapshots();
+  TimePoint known_at() const;
   SnapshotSettings snapshot_settings() const;
   ClusterSnapshots::State snapshot_state() const;
   void trim_soon(int64_t created, uint64_t before);
@@ -168,6 +171,9 @@ class ClusterNode final : public NodeFront, private LogSink {
   LogPosition position_;    ///< of the store at the start
   bool founds_ = false;     ///< this node creates the log: its store has no commit of one
   bool is_joined_ = false;  ///< the store can follow the log; guarded by mutex_
+  /// The store, since is_joined_; guarded by mutex_. Its Environment is that of store_, then of
+  /// engine_.
+  std::unique_ptr<CopiedStore> copied_;
   /// The newest messages of the log, of the reader and of the appends. Set before both.
   std::shared_ptr<KeptLog> kept_;
   std::unique_ptr<Connection> following_;  ///< for the reader of the log and for the clock
@@ -179,11 +185,13 @@ class ClusterNode final : public NodeFront, private LogSink {
   mutable std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   std::optional<NodeRole> role_;
-  uint64_t facts_ = 0;       ///< that were noted
-  LogHistory history_;       ///< as far as the reader has read the log
-  std::string address_;      ///< of its node, as the latest `begin` says; empty: not known yet
-  bool has_ended_ = false;   ///< the latest message is an `end`
-  TimePoint stamped_{};      ///< when the broker stored the latest message
+  uint64_t facts_ = 0;      ///< that were noted
+  LogHistory history_;      ///< as far as the reader has read the log
+  std::string address_;     ///< of its node, as the latest `begin` says; empty: not known yet
+  bool has_ended_ = false;  ///< the latest message is an `end`
+  TimePoint stamped_{};     ///< when the broker stored the latest message
+  /// When the broker stored the latest message that is applied; the epoch: none was read yet.
+  TimePoint applied_stamped_{};
   uint64_t applied_ = 0;     ///< the sequence of the log up to which the folder has it
   std::vector<Json> nodes_;  ///< the latest states of all nodes
   std::string withheld_;     ///< why this node takes nothing over; empty: it may

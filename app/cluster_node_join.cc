@@ -178,7 +178,10 @@ Status ClusterNode::empty_store() {
 
 void ClusterNode::finish_join() {
   start_snapshots();
+  auto copied =
+      std::make_unique<CopiedStore>(*store_, process_.clock, [this] { return known_at(); });
   const std::lock_guard lock(mutex_);
+  copied_ = std::move(copied);
   set_position();
   is_joined_ = true;
   if (is_stop_asked_) role_->stop_asked(std::chrono::steady_clock::now());

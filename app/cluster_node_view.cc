@@ -104,6 +104,24 @@ Json ClusterNode::cluster() const {
   return view;
 }
 
+const NodeStore* ClusterNode::store() const {
+  const std::lock_guard lock(mutex_);
+  return copied_.get();
+}
+
+/// A time at which the folder had all that the log had (CopiedStore::KnownAt). A standby has it at
+/// the time of the latest message that it has applied. The active has it when it sends an append,
+/// if that is confirmed later.
+TimePoint ClusterNode::known_at() const {
+  const std::lock_guard lock(mutex_);
+  const TimePoint applied = applied_stamped_ + clock_offset_.value_or(Duration(0));
+  const auto lead = role_->node_lead();
+  if (!lead) return applied;
+  const auto since_sent =
+      std::chrono::ceil<Duration>(std::chrono::steady_clock::now() - lead->sent);
+  return std::max(applied, process_.clock.now() - since_sent);
+}
+
 Json ClusterNode::info() const { return describe(process_.settings); }
 
 std::string ClusterNode::metrics() const {

@@ -118,7 +118,7 @@ Result<std::unique_ptr<Environment>> open_store(const ServerSettings& settings) 
 }
 
 Result<std::unique_ptr<RunningEngine>> RunningEngine::make(ProcessParts& process,
-                                                           std::unique_ptr<Environment> store,
+                                                           std::unique_ptr<Environment>&& store,
                                                            std::optional<ClusterLead> lead) {
   CHECK(lead.has_value() == !process.settings.cluster.name.empty());
   if (lead) store->lead(lead->log);

@@ -57,9 +57,9 @@ class RunningEngine {
  public:
   /// Connects the parts; nothing runs yet. `process` must outlive the engine. `lead`: in a cluster;
   /// the store must have exactly the commits of the log. Nothing is sent, called or started in a
-  /// container then before allow_until().
+  /// container then before allow_until(). After an error the caller has the store as before.
   static Result<std::unique_ptr<RunningEngine>> make(
-      ProcessParts& process, std::unique_ptr<Environment> store,
+      ProcessParts& process, std::unique_ptr<Environment>&& store,
       std::optional<ClusterLead> lead = std::nullopt);
 
   /// Stops the engine in order: first it accepts no more events, then it sends messages of

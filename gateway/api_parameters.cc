@@ -110,6 +110,10 @@ std::vector<ApiParameter> make_parameters() {
        "listEvents"},
       {kQuery, "since", "Shows only steps that ended after this time.", instant(), "getSeries"},
       {kQuery, "source", "A glob for the source of the events.", text()},
+      {kQuery, "stale",
+       "In a cluster: a node that is not the active answers from its own folder, which may be "
+       "behind.",
+       yes_or_no},
       {kQuery, "state", "Selects instances in the state with this id.", text()},
       {kQuery, "status", "Selects instances with one of these statuses, separated by commas.",
        words({"pending", "running", "waiting", "paused", "complete", "failed", "cancelled",

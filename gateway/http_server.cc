@@ -27,6 +27,7 @@
 #include "gateway/hang_up_watch.h"
 #include "gateway/http_connection.h"
 #include "gateway/problem.h"
+#include "gateway/stale_read.h"
 #include "language/findings.h"
 #include "os/thread.h"
 
@@ -189,16 +190,15 @@ class HttpServer::Impl : public ConnectionHost {
 
   void dispatch(const Route& found, const std::shared_ptr<Exchange>& exchange) override {
     const Route& route = current(found);
-    if (!answers(route)) return hand_on(route, exchange);
-    auto work = [&route, exchange] {
-      exchange->guard([&] {
-        if (const Status done = route.handler(exchange); !done) {
-          exchange->answer(problem(done.error()));
-        }
-      });
-    };
-    lanes_->run(route.lane, source_of(exchange->request()), std::move(work),
-                [exchange](const Error& refused) { exchange->answer(problem(refused)); });
+    if (answers(route)) {
+      return run(route, exchange, [&route, exchange] { return route.handler(exchange); });
+    }
+    const Result<bool> is_stale = may_be_stale(route, exchange->request());
+    if (!is_stale) return exchange->answer(problem(is_stale.error()));
+    const NodeStore* const store = *is_stale ? front_->store() : nullptr;
+    if (store == nullptr) return hand_on(route, exchange);
+    run(route, exchange,
+        [&route, exchange, store] { return answer_stale(*store, route, exchange); });
   }
 
   GatewayBudget::Lease byte_lease() const override { return GatewayBudget::Lease(bytes_); }
@@ -243,6 +243,18 @@ class HttpServer::Impl : public ConnectionHost {
     const bool is_of_first =
         !std::less<>()(&found, first) && std::less<>()(&found, first + router_.routes().size());
     return is_of_first ? serving_router_->routes()[static_cast<size_t>(&found - first)] : found;
+  }
+
+  /// Answers the exchange on the lane of the route.
+  template <class Answer>
+  void run(const Route& route, const std::shared_ptr<Exchange>& exchange, Answer answer) {
+    auto work = [answer = std::move(answer), exchange] {
+      exchange->guard([&] {
+        if (const Status done = answer(); !done) exchange->answer(problem(done.error()));
+      });
+    };
+    lanes_->run(route.lane, source_of(exchange->request()), std::move(work),
+                [exchange](const Error& refused) { exchange->answer(problem(refused)); });
   }
 
   /// Whether this process answers requests of the route now.

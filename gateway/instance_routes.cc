@@ -246,7 +246,8 @@ void add_verb(Router& router, Service& service, const InstanceVerb& verb) {
 }  // namespace
 
 void add_instance_routes(Router& router, Service& service) {
-  router.add(
+  add_read(
+      router, service,
       {.method = "GET",
        .path = "/v1/ns/{ns}/instances",
        .operation = "listInstances",
@@ -255,34 +256,36 @@ void add_instance_routes(Router& router, Service& service) {
                  "state", "error", "has", "order", "limit", "cursor"},
        .answer = "Instances",
        .errors = {"namespace.not_found", "workflow.not_found", "time.malformed", "id.malformed"},
-       .handler = reading([&service](const Request& request) -> Result<Json> {
+       .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
          const std::string ns = TRY(namespace_of(request));
          const InstanceFilter filter = TRY(instance_filter_of(request));
-         return service.instances(ns, filter);
+         return store.instances(ns, filter);
        })});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/instances/count",
-              .operation = "countInstances",
-              .summary = "Counts the instances by workflow, revision, state and status.",
-              .query = {"by", "workflow", "status", "state"},
-              .answer = "InstanceCounts",
-              .errors = {"namespace.not_found", "workflow.not_found", "index.incomplete"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const CountRequest counts = TRY(count_request_of(request));
-                return service.instance_counts(ns, counts);
-              })});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/instances/{instance}",
-              .operation = "getInstance",
-              .summary = "Shows an instance.",
-              .answer = "Instance",
-              .errors = {"namespace.not_found", "instance.not_found"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const InstanceId id = TRY(instance_of(request));
-                return service.instance(ns, id);
-              })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/instances/count",
+            .operation = "countInstances",
+            .summary = "Counts the instances by workflow, revision, state and status.",
+            .query = {"by", "workflow", "status", "state"},
+            .answer = "InstanceCounts",
+            .errors = {"namespace.not_found", "workflow.not_found", "index.incomplete"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const CountRequest counts = TRY(count_request_of(request));
+              return store.instance_counts(ns, counts);
+            })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/instances/{instance}",
+            .operation = "getInstance",
+            .summary = "Shows an instance.",
+            .answer = "Instance",
+            .errors = {"namespace.not_found", "instance.not_found"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const InstanceId id = TRY(instance_of(request));
+              return store.instance(ns, id);
+            })});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}/instances/{instance}",
               .operation = "deleteInstance",
@@ -321,46 +324,48 @@ void add_instance_routes(Router& router, Service& service) {
   add_verb<RerunInstance>(
       router, service,
       {"rerun", "Starts a new run from a named state of", {"from"}, "InstanceRun", not_again});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/instances/{instance}/calls",
-              .operation = "listCalls",
-              .summary = "Lists the calls of the state of an instance, in their order.",
-              .query = {"limit", "cursor"},
-              .answer = "InstanceCalls",
-              .errors = {"namespace.not_found", "instance.not_found", "cursor.malformed"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const InstanceId id = TRY(instance_of(request));
-                const size_t limit = TRY(limit_parameter(request));
-                return service.instance_calls(ns, id, limit, text_parameter(request, "cursor"));
-              })});
-  router.add(
-      {.method = "GET",
-       .path = "/v1/ns/{ns}/instances/{instance}/children",
-       .operation = "listChildren",
-       .summary = "Lists the instances that calls of an instance have started, oldest first.",
-       .query = {"limit", "cursor"},
-       .answer = "Instances",
-       .errors = {"namespace.not_found", "instance.not_found", "id.malformed"},
-       .handler = reading([&service](const Request& request) -> Result<Json> {
-         const std::string ns = TRY(namespace_of(request));
-         const InstanceId id = TRY(instance_of(request));
-         const size_t limit = TRY(limit_parameter(request));
-         return service.instance_children(ns, id, limit, text_parameter(request, "cursor"));
-       })});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/instances/{instance}/history",
-              .operation = "getHistory",
-              .summary = "Lists the records of the history of an instance.",
-              .query = {"limit", "cursor", "order", "data", "after", "before", "kind"},
-              .answer = "History",
-              .errors = {"namespace.not_found", "instance.not_found", "cursor.malformed"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const InstanceId id = TRY(instance_of(request));
-                const HistoryFilter filter = TRY(history_filter_of(request));
-                return service.history(ns, id, filter);
-              })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/instances/{instance}/calls",
+            .operation = "listCalls",
+            .summary = "Lists the calls of the state of an instance, in their order.",
+            .query = {"limit", "cursor"},
+            .answer = "InstanceCalls",
+            .errors = {"namespace.not_found", "instance.not_found", "cursor.malformed"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const InstanceId id = TRY(instance_of(request));
+              const size_t limit = TRY(limit_parameter(request));
+              return store.instance_calls(ns, id, limit, text_parameter(request, "cursor"));
+            })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/instances/{instance}/children",
+            .operation = "listChildren",
+            .summary = "Lists the instances that calls of an instance have started, oldest first.",
+            .query = {"limit", "cursor"},
+            .answer = "Instances",
+            .errors = {"namespace.not_found", "instance.not_found", "id.malformed"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const InstanceId id = TRY(instance_of(request));
+              const size_t limit = TRY(limit_parameter(request));
+              return store.instance_children(ns, id, limit, text_parameter(request, "cursor"));
+            })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/instances/{instance}/history",
+            .operation = "getHistory",
+            .summary = "Lists the records of the history of an instance.",
+            .query = {"limit", "cursor", "order", "data", "after", "before", "kind"},
+            .answer = "History",
+            .errors = {"namespace.not_found", "instance.not_found", "cursor.malformed"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const InstanceId id = TRY(instance_of(request));
+              const HistoryFilter filter = TRY(history_filter_of(request));
+              return store.history(ns, id, filter);
+            })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}/scenario",
               .operation = "getScenario",

@@ -57,25 +57,27 @@ Handler pausing_service(Service& service, bool paused) {
 }  // namespace
 
 void add_namespace_routes(Router& router, Service& service) {
-  router.add({.method = "GET",
-              .path = "/v1/ns",
-              .operation = "listNamespaces",
-              .summary = "Lists the namespaces by name.",
-              .query = {"limit", "cursor"},
-              .answer = "Namespaces",
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const PageRequest page = TRY(page_of(request));
-                return service.namespaces(page);
-              })});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}",
-              .operation = "getNamespace",
-              .summary = "Shows a namespace with its settings and quotas.",
-              .answer = "Namespace",
-              .errors = {"namespace.not_found"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                return service.one_namespace(TRY(namespace_of(request)));
-              })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns",
+            .operation = "listNamespaces",
+            .summary = "Lists the namespaces by name.",
+            .query = {"limit", "cursor"},
+            .answer = "Namespaces",
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const PageRequest page = TRY(page_of(request));
+              return store.namespaces(page);
+            })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}",
+            .operation = "getNamespace",
+            .summary = "Shows a namespace with its settings and quotas.",
+            .answer = "Namespace",
+            .errors = {"namespace.not_found"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              return store.one_namespace(TRY(namespace_of(request)));
+            })});
   router.add({.method = "PUT",
               .path = "/v1/ns/{ns}",
               .operation = "putNamespace",

@@ -3,12 +3,33 @@
 // answers `/readyz` while the log of the cluster cannot be reached.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/json.h"
 #include "base/result.h"
+#include "base/time.h"
+#include "orchestrator/service/store_reads.h"
 
 namespace millrace {
+
+/// The store of a node, for reads that may be stale: as of a commit of the past, and without an
+/// engine. Any thread.
+class NodeStore {
+ public:
+  virtual ~NodeStore() = default;
+
+  struct Copy {
+    std::unique_ptr<StoreReads> reads;  ///< all of them show the same commit
+    uint64_t position = 0;              ///< the sequence of that commit in the log
+    /// The copy has every commit that the log had this long ago; from the clock of this machine,
+    /// so as exact as that. Never negative.
+    Duration age{0};
+  };
+  /// The store as of its last commit. Reads a few rows. Errors: those of the store.
+  virtual Result<Copy> copy() const = 0;
+};
 
 class NodeFront {
  public:
@@ -32,6 +53,10 @@ class NodeFront {
   /// The answer of `GET /v1/info` while the service may not answer: `version`, and further members
   /// of the schema `ServerInfo`.
   virtual Json info() const = 0;
+  /// The store of this node; null: it lacks rows, because the node has not joined its cluster yet.
+  /// From the first time on at which it is not null, it stays the same and lives as long as the
+  /// front.
+  virtual const NodeStore* store() const = 0;
   /// The metrics of the node, in the Prometheus text format; each line ends with a line break.
   virtual std::string metrics() const = 0;
 };

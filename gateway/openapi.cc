@@ -10,6 +10,7 @@
 #include "gateway/api_schemas.h"
 #include "gateway/problem.h"
 #include "gateway/schema_parts.h"
+#include "gateway/stale_read.h"
 #include "language/error_table.h"
 
 namespace millrace {
@@ -33,6 +34,18 @@ Json good_answer(const std::string& name) {
   return answer;
 }
 
+/// The headers of an answer from the folder of a node that is not the active.
+Json stale_headers() {
+  return {{kStaleHeader,
+           {{"description",
+             "If the answer is from a copy: it has all that was committed this many seconds ago."},
+            {"schema", {{"type", "number"}, {"minimum", 0}}}}},
+          {kPositionHeader,
+           {{"description",
+             "If the answer is from a copy: the position of its last commit in the log."},
+            {"schema", {{"type", "integer"}, {"minimum", 0}}}}}};
+}
+
 Json answers_of(const Route& route) {
   Json answers = Json::object();
   std::map<unsigned, std::set<std::string_view>> errors;
@@ -47,6 +60,7 @@ Json answers_of(const Route& route) {
   }
   answers["default"] = {{"$ref", "#/components/responses/Error"}};
   answers[std::to_string(route.answer_status)] = good_answer(route.answer);
+  if (route.read) answers[std::to_string(route.answer_status)]["headers"] = stale_headers();
   for (const FurtherAnswer& further : route.further_answers) {
     answers[std::to_string(further.status)] = good_answer(further.answer);
   }

@@ -13,11 +13,15 @@
 
 #include "base/result.h"
 #include "gateway/exchange.h"
+#include "orchestrator/service/store_reads.h"
 
 namespace millrace {
 
 /// Answers the exchange now or later. If the handler fails, its error is the answer.
 using Handler = std::function<Status(const std::shared_ptr<Exchange>&)>;
+
+/// Answers a request from rows of a store, and uses nothing else.
+using ReadStore = std::function<Result<Response>(StoreReads& store, const Request& request)>;
 
 /// The threads on which a handler runs. Each lane except kInPlace has threads and a queue of its
 /// own (worker_lane.h), so that no lane holds up another.
@@ -62,6 +66,9 @@ struct Route {
   bool is_local = false;
   bool may_take_long = false;  ///< the answer comes after a long wait, also without `wait`
   bool is_stream = false;      ///< the answer is a stream of live messages
+  /// The route only reads the store: a node of a cluster that is not the active may answer it from
+  /// its own folder (`stale`). add_read() makes the handler of it. Empty: it needs an engine.
+  ReadStore read = nullptr;
   Handler handler;
 };
 

@@ -1,7 +1,11 @@
 #include "gateway/routes.h"
 
 #include <cstddef>
+#include <memory>
 #include <utility>
+
+#include "gateway/parameters.h"
+#include "gateway/stale_read.h"
 
 namespace millrace {
 namespace {
@@ -38,6 +42,22 @@ Service& uncalled_service() {
 }
 
 }  // namespace
+
+void add_read(Router& router, StoreReads& store, Route route) {
+  route.query.emplace_back(kStaleParameter);
+  route.handler = [&store, read = route.read](const std::shared_ptr<Exchange>& exchange) -> Status {
+    TRY(flag_parameter(exchange->request(), kStaleParameter));
+    exchange->answer(TRY(read(store, exchange->request())));
+    return {};
+  };
+  router.add(std::move(route));
+}
+
+ReadStore showing(std::function<Result<Json>(StoreReads& store, const Request& request)> read) {
+  return [read = std::move(read)](StoreReads& store, const Request& request) -> Result<Response> {
+    return json_response(200, TRY(read(store, request)));
+  };
+}
 
 Handler reading(std::function<Result<Json>(const Request&)> read) {
   return [read = std::move(read)](const std::shared_ptr<Exchange>& exchange) -> Status {

@@ -66,6 +66,14 @@ Router make_router(const RequestLimits& limits, std::function<std::string()> gat
 /// The OpenAPI document of all routes; needs no service.
 Json api_document();
 
+/// Adds a route that only reads the store: one with `read` and without a handler. It gets the
+/// parameter `stale`, which a server that answers with its service ignores. `store` must outlive
+/// the router.
+void add_read(Router& router, StoreReads& store, Route route);
+
+/// A read whose answer is the JSON that `read` returns, with status 200.
+ReadStore showing(std::function<Result<Json>(StoreReads& store, const Request& request)> read);
+
 /// A handler that answers with the result of `read` and status 200, or with its error.
 Handler reading(std::function<Result<Json>(const Request&)> read);
 

@@ -30,29 +30,31 @@ Status trigger(Service& service, const std::shared_ptr<Exchange>& exchange) {
 }  // namespace
 
 void add_schedule_routes(Router& router, Service& service) {
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/schedules",
-              .operation = "listSchedules",
-              .summary = "Lists the workflows that have a schedule, by id.",
-              .query = {"limit", "cursor"},
-              .answer = "Schedules",
-              .errors = {"namespace.not_found"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const PageRequest page = TRY(page_of(request));
-                return service.schedules(ns, page);
-              })});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/schedules/{workflow}",
-              .operation = "getSchedule",
-              .summary = "Shows the schedule of a workflow and its next ticks.",
-              .answer = "Schedule",
-              .errors = {"namespace.not_found", "workflow.not_found", "schedule.not_found"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const std::string id = TRY(workflow_of(request));
-                return service.schedule(ns, id);
-              })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/schedules",
+            .operation = "listSchedules",
+            .summary = "Lists the workflows that have a schedule, by id.",
+            .query = {"limit", "cursor"},
+            .answer = "Schedules",
+            .errors = {"namespace.not_found"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const PageRequest page = TRY(page_of(request));
+              return store.schedules(ns, page);
+            })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/schedules/{workflow}",
+            .operation = "getSchedule",
+            .summary = "Shows the schedule of a workflow and its next ticks.",
+            .answer = "Schedule",
+            .errors = {"namespace.not_found", "workflow.not_found", "schedule.not_found"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const std::string id = TRY(workflow_of(request));
+              return store.schedule(ns, id);
+            })});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/schedules/{workflow}/trigger",
               .operation = "triggerSchedule",

@@ -41,24 +41,25 @@ Status remove_secret(Service& service, const std::shared_ptr<Exchange>& exchange
 }  // namespace
 
 void add_secret_routes(Router& router, Service& service) {
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/secrets",
-              .operation = "listSecrets",
-              .summary = "Lists the names of the secrets.",
-              .query = {"limit", "cursor"},
-              .answer = "Secrets",
-              .errors = {"namespace.not_found"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const size_t limit = TRY(limit_parameter(request));
-                const std::string cursor = text_parameter(request, "cursor");
-                if (!cursor.empty() && !is_identifier(cursor)) {
-                  return fail(
-                      "request.parameter",
-                      fmt::format("cursor: {} is not a valid name of a secret", in_quotes(cursor)));
-                }
-                return service.secrets(ns, limit, cursor);
-              })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/secrets",
+            .operation = "listSecrets",
+            .summary = "Lists the names of the secrets.",
+            .query = {"limit", "cursor"},
+            .answer = "Secrets",
+            .errors = {"namespace.not_found"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const size_t limit = TRY(limit_parameter(request));
+              const std::string cursor = text_parameter(request, "cursor");
+              if (!cursor.empty() && !is_identifier(cursor)) {
+                return fail(
+                    "request.parameter",
+                    fmt::format("cursor: {} is not a valid name of a secret", in_quotes(cursor)));
+              }
+              return store.secrets(ns, limit, cursor);
+            })});
   router.add(
       {.method = "PUT",
        .path = "/v1/ns/{ns}/secrets/{secret}",

@@ -153,32 +153,34 @@ void add_state_routes(Router& router, Service& service) {
               .answer = "StoreReport",
               .may_take_long = true,
               .handler = [&service](const auto& exchange) { return verify(service, exchange); }});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/listeners",
-              .operation = "listListeners",
-              .summary = "Lists the listeners of starts, and of instances that wait for events.",
-              .query = {"kind", "type", "workflow", "attribute", "value", "limit", "cursor"},
-              .answer = "Listeners",
-              .errors = {"namespace.not_found", "workflow.not_found", "id.malformed"},
-              .lane = Lane::kBroker,
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const ListenerFilter filter = TRY(listener_filter_of(request));
-                return service.listeners(ns, filter);
-              })});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/groups",
-              .operation = "listEventGroups",
-              .summary = "Lists the groups of eventsAnd starts that are not complete.",
-              .query = {"id", "workflow", "attribute", "value", "limit", "cursor"},
-              .answer = "EventGroups",
-              .errors = {"namespace.not_found", "workflow.not_found", "cursor.malformed"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const size_t limit = TRY(limit_parameter(request));
-                const GroupFilter filter = TRY(group_filter_of(request));
-                return service.groups(ns, limit, text_parameter(request, "cursor"), filter);
-              })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/listeners",
+            .operation = "listListeners",
+            .summary = "Lists the listeners of starts, and of instances that wait for events.",
+            .query = {"kind", "type", "workflow", "attribute", "value", "limit", "cursor"},
+            .answer = "Listeners",
+            .errors = {"namespace.not_found", "workflow.not_found", "id.malformed"},
+            .lane = Lane::kBroker,
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const ListenerFilter filter = TRY(listener_filter_of(request));
+              return store.listeners(ns, filter);
+            })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/groups",
+            .operation = "listEventGroups",
+            .summary = "Lists the groups of eventsAnd starts that are not complete.",
+            .query = {"id", "workflow", "attribute", "value", "limit", "cursor"},
+            .answer = "EventGroups",
+            .errors = {"namespace.not_found", "workflow.not_found", "cursor.malformed"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const size_t limit = TRY(limit_parameter(request));
+              const GroupFilter filter = TRY(group_filter_of(request));
+              return store.groups(ns, limit, text_parameter(request, "cursor"), filter);
+            })});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}/groups/{group}",
               .operation = "dropEventGroup",

@@ -55,11 +55,10 @@ Response raw(Variable variable) {
           std::move(variable.bytes)};
 }
 
-Status get(Service& service, const std::shared_ptr<Exchange>& exchange) {
-  const VariablePlace place = TRY(variable_place_of(exchange->request()));
-  const std::string key = TRY(variable_key_of(exchange->request()));
-  exchange->answer(raw(TRY(service.variable(place, key))));
-  return {};
+Result<Response> read_variable(StoreReads& store, const Request& request) {
+  const VariablePlace place = TRY(variable_place_of(request));
+  const std::string key = TRY(variable_key_of(request));
+  return raw(TRY(store.variable(place, key)));
 }
 
 Status put_variable(Service& service, const std::shared_ptr<Exchange>& exchange) {
@@ -98,32 +97,34 @@ void add_variable_routes(Router& router, Service& service, const RequestLimits& 
       if (!scope.not_found.empty()) further.emplace_back(scope.not_found);
       return further;
     };
-    router.add({.method = "GET",
-                .path = owner + "/variables",
-                .operation = operation("list", "Variables"),
-                .summary = fmt::format("Lists the variables of {} by key.", scope.what),
-                .query = {"limit", "cursor"},
-                .answer = "Variables",
-                .errors = errors({}),
-                .handler = reading([&service](const Request& request) -> Result<Json> {
-                  const VariablePlace place = TRY(variable_place_of(request));
-                  const size_t limit = TRY(limit_parameter(request));
-                  const std::string cursor = text_parameter(request, "cursor");
-                  if (!cursor.empty() && !is_variable_key(cursor)) {
-                    return fail("request.parameter",
-                                fmt::format("cursor: {} is not a valid key of a variable",
-                                            in_quotes(cursor)));
-                  }
-                  return service.variables(place, limit, cursor);
-                })});
+    add_read(router, service,
+             {.method = "GET",
+              .path = owner + "/variables",
+              .operation = operation("list", "Variables"),
+              .summary = fmt::format("Lists the variables of {} by key.", scope.what),
+              .query = {"limit", "cursor"},
+              .answer = "Variables",
+              .errors = errors({}),
+              .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+                const VariablePlace place = TRY(variable_place_of(request));
+                const size_t limit = TRY(limit_parameter(request));
+                const std::string cursor = text_parameter(request, "cursor");
+                if (!cursor.empty() && !is_variable_key(cursor)) {
+                  return fail("request.parameter",
+                              fmt::format("cursor: {} is not a valid key of a variable",
+                                          in_quotes(cursor)));
+                }
+                return store.variables(place, limit, cursor);
+              })});
     const std::string one = owner + "/variables/{key}";
-    router.add({.method = "GET",
-                .path = one,
-                .operation = operation("get", "Variable"),
-                .summary = fmt::format("Reads the bytes of a variable of {}.", scope.what),
-                .answer = "VariableBytes",
-                .errors = errors({"variable.not_found", "variable.sealed"}),
-                .handler = [&service](const auto& exchange) { return get(service, exchange); }});
+    add_read(router, service,
+             {.method = "GET",
+              .path = one,
+              .operation = operation("get", "Variable"),
+              .summary = fmt::format("Reads the bytes of a variable of {}.", scope.what),
+              .answer = "VariableBytes",
+              .errors = errors({"variable.not_found", "variable.sealed"}),
+              .read = read_variable});
     router.add(
         {.method = "PUT",
          .path = one,

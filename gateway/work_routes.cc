@@ -52,19 +52,20 @@ Result<NextFilter> next_filter_of(const Request& request) {
 }  // namespace
 
 void add_work_routes(Router& router, Service& service) {
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/next",
-              .operation = "listFirings",
-              .summary = "Lists what time will cause in a namespace, soonest first.",
-              .query = {"until", "kind", "limit"},
-              .answer = "Firings",
-              .errors = {"namespace.not_found", "time.malformed"},
-              .lane = Lane::kBroker,
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const NextFilter filter = TRY(next_filter_of(request));
-                return service.next_firings(ns, filter);
-              })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/next",
+            .operation = "listFirings",
+            .summary = "Lists what time will cause in a namespace, soonest first.",
+            .query = {"until", "kind", "limit"},
+            .answer = "Firings",
+            .errors = {"namespace.not_found", "time.malformed"},
+            .lane = Lane::kBroker,
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const NextFilter filter = TRY(next_filter_of(request));
+              return store.next_firings(ns, filter);
+            })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/functions",
               .operation = "listServices",

@@ -144,29 +144,31 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
               .answer = "WorkflowPaused",
               .errors = {"namespace.not_found", "workflow.not_found"},
               .handler = pausing_workflow(service, false)});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/workflows",
-              .operation = "listWorkflows",
-              .summary = "Lists the workflows by id.",
-              .query = {"limit", "cursor"},
-              .answer = "Workflows",
-              .errors = {"namespace.not_found"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const PageRequest page = TRY(page_of(request));
-                return service.workflows(ns, page);
-              })});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/workflows/{workflow}",
-              .operation = "getWorkflow",
-              .summary = "Shows a workflow with the text of its newest revision.",
-              .answer = "Workflow",
-              .errors = {"namespace.not_found", "workflow.not_found"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const std::string id = TRY(workflow_of(request));
-                return service.workflow(ns, id);
-              })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/workflows",
+            .operation = "listWorkflows",
+            .summary = "Lists the workflows by id.",
+            .query = {"limit", "cursor"},
+            .answer = "Workflows",
+            .errors = {"namespace.not_found"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const PageRequest page = TRY(page_of(request));
+              return store.workflows(ns, page);
+            })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/workflows/{workflow}",
+            .operation = "getWorkflow",
+            .summary = "Shows a workflow with the text of its newest revision.",
+            .answer = "Workflow",
+            .errors = {"namespace.not_found", "workflow.not_found"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const std::string id = TRY(workflow_of(request));
+              return store.workflow(ns, id);
+            })});
   router.add(
       {.method = "PUT",
        .path = "/v1/ns/{ns}/workflows/{workflow}",
@@ -190,30 +192,32 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
        .errors = {"namespace.not_found", "workflow.not_found", "workflow.has_instances",
                   "leftovers."},
        .handler = [&service](const auto& exchange) { return remove_workflow(service, exchange); }});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/workflows/{workflow}/graph",
-              .operation = "getGraph",
-              .summary = "Shows the states of a revision and the ways between them.",
-              .query = {"revision"},
-              .answer = "WorkflowGraph",
-              .errors = {"namespace.not_found", "workflow.not_found", "revision.not_found"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const std::string id = TRY(workflow_of(request));
-                const auto revision = TRY(revision_parameter(request));
-                return service.graph(ns, id, revision);
-              })});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/workflows/{workflow}/input",
-              .operation = "getInputSchema",
-              .summary = "Shows the JSON Schema of the input of a workflow, with an example.",
-              .answer = "InputSchema",
-              .errors = {"namespace.not_found", "workflow.not_found"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const std::string id = TRY(workflow_of(request));
-                return service.input_schema(ns, id);
-              })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/workflows/{workflow}/graph",
+            .operation = "getGraph",
+            .summary = "Shows the states of a revision and the ways between them.",
+            .query = {"revision"},
+            .answer = "WorkflowGraph",
+            .errors = {"namespace.not_found", "workflow.not_found", "revision.not_found"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const std::string id = TRY(workflow_of(request));
+              const auto revision = TRY(revision_parameter(request));
+              return store.graph(ns, id, revision);
+            })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/workflows/{workflow}/input",
+            .operation = "getInputSchema",
+            .summary = "Shows the JSON Schema of the input of a workflow, with an example.",
+            .answer = "InputSchema",
+            .errors = {"namespace.not_found", "workflow.not_found"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const std::string id = TRY(workflow_of(request));
+              return store.input_schema(ns, id);
+            })});
   router.add(
       {.method = "POST",
        .path = "/v1/ns/{ns}/workflows/{workflow}/input",
@@ -226,35 +230,37 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
                   "direktiv.jq.", "millrace.jq.memory", "millrace.timeout.task"},
        .max_body = limits.input_bytes,
        .handler = [&service](const auto& exchange) { return check_input(service, exchange); }});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/workflows/{workflow}/revisions",
-              .operation = "listRevisions",
-              .summary = "Lists the revisions of a workflow, newest first.",
-              .query = {"limit", "cursor", "texts"},
-              .answer = "Revisions",
-              .errors = {"namespace.not_found", "workflow.not_found", "cursor.malformed"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const std::string id = TRY(workflow_of(request));
-                RevisionsRequest page{.cursor = text_parameter(request, "cursor")};
-                page.limit = TRY(limit_parameter(request));
-                if (request.query.contains("texts")) {
-                  page.texts = TRY(flag_parameter(request, "texts"));
-                }
-                return service.revisions(ns, id, page);
-              })});
-  router.add({.method = "GET",
-              .path = "/v1/ns/{ns}/workflows/{workflow}/revisions/{revision}",
-              .operation = "getRevision",
-              .summary = "Shows a revision of a workflow with its text.",
-              .answer = "Revision",
-              .errors = {"namespace.not_found", "workflow.not_found", "revision.not_found"},
-              .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string ns = TRY(namespace_of(request));
-                const std::string id = TRY(workflow_of(request));
-                const uint32_t number = TRY(revision_of(request));
-                return service.revision(ns, id, number);
-              })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/workflows/{workflow}/revisions",
+            .operation = "listRevisions",
+            .summary = "Lists the revisions of a workflow, newest first.",
+            .query = {"limit", "cursor", "texts"},
+            .answer = "Revisions",
+            .errors = {"namespace.not_found", "workflow.not_found", "cursor.malformed"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const std::string id = TRY(workflow_of(request));
+              RevisionsRequest page{.cursor = text_parameter(request, "cursor")};
+              page.limit = TRY(limit_parameter(request));
+              if (request.query.contains("texts")) {
+                page.texts = TRY(flag_parameter(request, "texts"));
+              }
+              return store.revisions(ns, id, page);
+            })});
+  add_read(router, service,
+           {.method = "GET",
+            .path = "/v1/ns/{ns}/workflows/{workflow}/revisions/{revision}",
+            .operation = "getRevision",
+            .summary = "Shows a revision of a workflow with its text.",
+            .answer = "Revision",
+            .errors = {"namespace.not_found", "workflow.not_found", "revision.not_found"},
+            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+              const std::string ns = TRY(namespace_of(request));
+              const std::string id = TRY(workflow_of(request));
+              const uint32_t number = TRY(revision_of(request));
+              return store.revision(ns, id, number);
+            })});
   router.add({.method = "POST",
               .path = "/v1/lint",
               .operation = "lintDefinition",

@@ -106,6 +106,12 @@ std::optional<InputSchema> input_schema(const Node& document) {
 
 Json example_of(const Json& schema) { return ExampleMaker().make(schema); }
 
+Json to_json(const std::optional<InputSchema>& schema) {
+  if (!schema) return {{"schema", nullptr}, {"from", nullptr}, {"example", Json::object()}};
+  return {
+      {"schema", schema->schema}, {"from", schema->state}, {"example", example_of(schema->schema)}};
+}
+
 Json schema_errors(std::string_view message) {
   constexpr std::string_view kBetween = "; ";
   Json errors = Json::array();

@@ -25,6 +25,9 @@ std::optional<InputSchema> input_schema(const Node& document);
 /// not match the schema.
 Json example_of(const Json& schema);
 
+/// The answer of StoreReads::input_schema(); nullopt: the workflow has no schema of its input.
+Json to_json(const std::optional<InputSchema>& schema);
+
 /// The errors in the message of a failed validation: [{"path","message"}].
 Json schema_errors(std::string_view message);
 

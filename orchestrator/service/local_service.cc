@@ -393,10 +393,7 @@ Json LocalService::shown_levels() const {
 
 Result<Json> LocalService::input_schema(std::string_view ns, std::string_view id) {
   return read([&](const View& view) -> Result<Json> {
-    const auto known = TRY(parts_.queries.input_schema(view, ns, id));
-    if (!known) return Json{{"schema", nullptr}, {"from", nullptr}, {"example", Json::object()}};
-    return Json{
-        {"schema", known->schema}, {"from", known->state}, {"example", example_of(known->schema)}};
+    return to_json(TRY(parts_.queries.input_schema(view, ns, id)));
   });
 }
 

@@ -21,6 +21,7 @@ namespace millrace {
 namespace {
 
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::SizeIs;
 
 /// Each order waits until it is paid, and then says so.
@@ -82,6 +83,16 @@ class ClusterNodes : public testing::Test {
     return node(at).has_instances("workflow=order&status=complete", count);
   }
 
+  /// Waits until the folder of that node, which is not the active, has so many instances.
+  bool has_copy(size_t at, size_t count) {
+    return eventually([&] {
+      const HttpReply copy = node(at).ask("GET", "instances?stale=1");
+      EXPECT_THAT(copy.header("Millrace-Stale"), MatchesRegex("[0-9]+\\.[0-9]{3}"));
+      EXPECT_THAT(copy.header("Millrace-Position"), MatchesRegex("[1-9][0-9]*"));
+      return copy.status == 200 && copy.json().at("items").size() == count;
+    });
+  }
+
   std::optional<NatsCluster> nats_;
   Folder folder_;
   std::vector<HeldPort> ports_ = std::vector<HeldPort>(2);
@@ -137,6 +148,10 @@ TEST_F(ClusterNodes, HandOverIfTheActiveIsAskedToEnd) {
 }
 
 TEST_F(ClusterNodes, TakeNothingOverAsLongAsAnotherNodeHasMoreOfTheLog) {
+  node(0).apply(kPaidOrder);
+  send(0, "ordered", 1);
+  ASSERT_TRUE(node(0).has_instances("workflow=order", 1));
+  ASSERT_TRUE(has_copy(1, 1));
   const std::unique_ptr<Connection> connection = nats_->connect();
   // A node that has what the log has lost.
   auto other = std::make_unique<NodeRoll>(*connection, node_roll_subject("shop"), [] {
@@ -151,6 +166,8 @@ TEST_F(ClusterNodes, TakeNothingOverAsLongAsAnotherNodeHasMoreOfTheLog) {
     return node(1).ask("GET", "/readyz").body.find("cluster.log_lost") != std::string::npos;
   })) << node(1).process().errors();
   EXPECT_FALSE(is_active(1));
+  EXPECT_EQ(node(1).ask("GET", "instances").status, 503);
+  EXPECT_TRUE(has_copy(1, 1)) << "reads that may be stale need no active";
   EXPECT_TRUE(node(1).process().error_line("node other at http://other:8780 has it up to message"));
   other.reset();
   ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
@@ -161,6 +178,9 @@ TEST_F(ClusterNodes, AnswerAllRequestsAndShowOneAnother) {
   send(1, "ordered", 1);
   EXPECT_TRUE(node(1).has_instances("workflow=order", 1));
   ASSERT_TRUE(eventually([&] { return node(1).get("/v1/cluster").at("nodes").size() == 2; }));
+  EXPECT_TRUE(has_copy(1, 1));
+  EXPECT_EQ(node(0).ask("GET", "instances?stale=1").header("Millrace-Stale"), "")
+      << "the active answers as ever";
   const ProcessEnd status = node(1).cli({"-o", "table", "cluster", "status"});
   EXPECT_EQ(status.code, 0) << status.errors;
   EXPECT_THAT(status.output, HasSubstr("cluster shop: healthy"));

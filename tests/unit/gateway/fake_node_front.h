@@ -17,6 +17,7 @@ class FakeNodeFront final : public NodeFront {
     Status ready;
     std::string active_url;
     Json cluster = Json::object();
+    const NodeStore* store = nullptr;
   };
 
   explicit FakeNodeFront(std::string node) : node_(std::move(node)) {}
@@ -33,6 +34,7 @@ class FakeNodeFront final : public NodeFront {
   std::string active_url() const override { return state().active_url; }
   Json cluster() const override { return state().cluster; }
   Json info() const override { return {{"version", "standby"}}; }
+  const NodeStore* store() const override { return state().store; }
   std::string metrics() const override { return "millrace_cluster_active 0\n"; }
 
  private:

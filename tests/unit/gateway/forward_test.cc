@@ -3,6 +3,7 @@
 #include "gateway/forward.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -330,6 +331,77 @@ TEST_F(Forward, LetsTheServiceAnswerWhileTheFrontPermitsIt) {
   EXPECT_EQ(ask("GET", "/v1/info").json()["version"], "standby");
   follow(local_url(active_->port()));
   EXPECT_EQ(ask("GET", kOrderPath).body, ask_active("GET", kOrderPath).body);
+}
+
+/// The store of a standby, which has the workflow `order`. Any thread.
+class FakeNodeStore final : public NodeStore {
+ public:
+  Result<Copy> copy() const override {
+    if (failure) return tl::unexpected(*failure);
+    auto reads = std::make_unique<FakeService>();
+    reads->instance_status = "paused";
+    return Copy{.reads = std::move(reads), .position = 1204, .age = Duration(2'345)};
+  }
+
+  std::optional<Error> failure;
+};
+
+constexpr const char* kOneInstance =
+    "/v1/ns/default/instances/0190b5a4-7c1e-7f2a-8000-0123456789ab";
+
+TEST_F(Forward, AnswersAReadFromTheFolderOfTheNodeIfItMayBeStale) {
+  FakeNodeStore store;
+  const std::string stale = std::string(kOneInstance) + "?stale=1";
+  for (const std::string& active : {local_url(active_->port()), std::string()}) {
+    front_.set({.active_url = active, .store = &store});
+    const HttpReply copy = ask("GET", stale);
+    EXPECT_EQ(copy.status, 200) << copy.body;
+    EXPECT_EQ(copy.json()["status"], "paused");
+    EXPECT_EQ(copy.header("Millrace-Stale"), "2.345");
+    EXPECT_EQ(copy.header("Millrace-Position"), "1204");
+    const HttpReply missing = ask("GET", "/v1/ns/default/workflows/none?stale=true");
+    EXPECT_EQ(missing.code(), "workflow.not_found");
+    EXPECT_EQ(missing.header("Millrace-Stale"), "2.345") << "it may exist by now";
+  }
+  EXPECT_EQ(ask("GET", kOneInstance).code(), "cluster.no_active");
+  EXPECT_EQ(ask("GET", std::string(kOneInstance) + "?stale=0").code(), "cluster.no_active");
+  EXPECT_EQ(ask("GET", std::string(kOneInstance) + "?stale=maybe").code(), "request.parameter");
+  store.failure = Error{"store.io", "a page cannot be read"};
+  EXPECT_EQ(ask("GET", stale).code(), "store.io");
+}
+
+TEST_F(Forward, HandsAReadOnThatMayBeStaleIfTheNodeLacksRows) {
+  const HttpReply reply = ask("GET", std::string(kOneInstance) + "?stale=1");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.json()["status"], "waiting") << "the active answers";
+  EXPECT_EQ(reply.header("Millrace-Stale"), "");
+}
+
+TEST_F(Forward, LetsTheServiceIgnoreThatAReadMayBeStale) {
+  FakeNodeStore store;
+  standby_->serve(service_);
+  front_.set({.may_serve = true, .is_active = true, .store = &store});
+  EXPECT_TRUE(eventually([&] { return ask("GET", "/v1/info").json()["version"] == "test"; }));
+  for (const uint16_t port : {standby_->port(), active_->port()}) {
+    const HttpReply reply = request(port, "GET", std::string(kOneInstance) + "?stale=1");
+    EXPECT_EQ(reply.json()["status"], "waiting");
+    EXPECT_EQ(reply.header("Millrace-Stale"), "");
+    EXPECT_EQ(request(port, "GET", std::string(kOneInstance) + "?stale=x").code(),
+              "request.parameter");
+  }
+}
+
+TEST_F(Forward, RefusesThatWhatNeedsAnEngineIsStale) {
+  FakeNodeStore store;
+  front_.set({.active_url = local_url(active_->port()), .store = &store});
+  for (const char* const path :
+       {"/overview", "/find?q=a", "/events", "/dlq", "/functions", "/replays",
+        "/stream?topics=counts", "/instances/0190b5a4-7c1e-7f2a-8000-0123456789ab/why"}) {
+    const std::string target = std::string("/v1/ns/default") + path;
+    const char mark = target.find('?') == std::string::npos ? '?' : '&';
+    EXPECT_EQ(ask("GET", target + mark + "stale=1").code(), "request.unknown_parameter") << path;
+  }
+  EXPECT_EQ(ask("PUT", std::string(kOrderPath) + "?stale=1").code(), "request.unknown_parameter");
 }
 
 TEST_F(Forward, AnswersItselfWhatConcernsTheNode) {

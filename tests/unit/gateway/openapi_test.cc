@@ -2,6 +2,7 @@
 // command line give the same document.
 #include "gateway/openapi.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -80,6 +81,26 @@ TEST(OpenApi, ListsTheCodesOfTheErrorsOfACall) {
           << route.operation << ": " << code << " has no HTTP status in the error table";
     }
   }
+}
+
+TEST(OpenApi, HasTheHeadersOfAnAnswerFromACopyForEachReadThatMayBeStale) {
+  FakeService service;
+  const Router router = make_router(service, {}, [] { return std::string(); });
+  const Json document = api_document();
+  size_t reads = 0;
+  for (const Route& route : router.routes()) {
+    if (route.method != "GET") continue;
+    const Json& operation = document.at("paths").at(route.path).at("get");
+    const Json& answer = operation.at("responses").at("200");
+    const Json headers = answer.value("headers", Json::object());
+    const bool has_parameter =
+        std::find(route.query.begin(), route.query.end(), "stale") != route.query.end();
+    EXPECT_EQ(has_parameter, static_cast<bool>(route.read)) << route.operation;
+    EXPECT_EQ(headers.contains("Millrace-Stale"), has_parameter) << route.operation;
+    EXPECT_EQ(headers.contains("Millrace-Position"), has_parameter) << route.operation;
+    reads += has_parameter ? 1 : 0;
+  }
+  EXPECT_EQ(reads, 26U);
 }
 
 TEST(OpenApi, NeedsATokenForEveryCallButTheOpenOnes) {

@@ -1,0 +1,208 @@
+// StoreReads: the reads that need nothing but the rows of a commit. So a standby of a cluster can
+// answer them from its own folder, without an engine (view_reads.h). Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "model/history.h"
+#include "model/instance.h"
+#include "model/variable.h"
+#include "orchestrator/batch/command.h"
+#include "orchestrator/service/next_filter.h"
+
+namespace millrace {
+
+/// What an instance may have at the moment. Only live instances have one of these.
+enum class InstanceTrait : uint8_t {
+  kRetrying,  ///< waits for the next attempt of a state, a call or the workflow
+  kCalls,     ///< its state has made calls
+  kDeadline,  ///< a deadline that does not belong to its calls
+};
+
+/// Which instances a list shows. An instance is shown if it matches all members.
+struct InstanceFilter {
+  std::string workflow;                  ///< empty: all
+  std::vector<InstanceStatus> statuses;  ///< the instance has one of these; empty: any
+  std::optional<TimePoint> since;        ///< the instance started then or later
+  std::optional<TimePoint> until;        ///< the instance started before then
+  std::string id;                        ///< the beginning of the id; empty: any
+  std::string key;                       ///< the idempotency key; empty: any
+  std::string correlation;               ///< `correlationid` of the starting event; empty: any
+  std::optional<InstanceId> parent;      ///< the instance whose call started it
+  std::string state;                     ///< the id of its state; empty: any
+  std::string error;                     ///< a glob that the error code matches; empty: any
+  std::vector<InstanceTrait> traits;     ///< the instance has all of these
+  bool oldest_first = false;             ///< in the order of the ids; otherwise against it
+  size_t limit = 50;
+  std::string cursor;  ///< `next` of the page before; empty: the first page
+};
+
+/// What instances that are counted together have in common.
+enum class CountField : uint8_t { kWorkflow, kRevision, kState, kStatus };
+
+/// Which instances are counted, and together with which others.
+struct CountRequest {
+  std::vector<CountField> by;            ///< empty: all in one number
+  std::string workflow;                  ///< empty: of all workflows
+  std::vector<InstanceStatus> statuses;  ///< with one of these; empty: any
+  std::string state = {};                ///< in the state of this id; empty: any
+};
+
+/// A page of a list in the order of names.
+struct PageRequest {
+  size_t limit = 1000;
+  std::string cursor;  ///< `next` of the page before; empty: the first page
+};
+
+/// Which listeners a list shows. A listener is shown if it matches all members.
+struct ListenerFilter {
+  enum class Kind : uint8_t { kAny, kStart, kInstance };
+  Kind kind = Kind::kAny;
+  std::string type;                  ///< the type of the events; empty: any
+  std::string workflow;              ///< empty: all
+  std::string attribute;             ///< it has a condition on this attribute; empty: any
+  std::optional<std::string> value;  ///< that holds for this value (UTF-8) of the attribute
+  size_t limit = 50;
+  std::string cursor;  ///< `next` of the page before; empty: the first page
+};
+
+/// How many groups a page of their list looks at.
+inline constexpr size_t kMostGroupsLooked = 1'000;
+
+/// Which groups of eventsAnd starts a list shows. A group is shown if it fits all members.
+struct GroupFilter {
+  std::string id;                                ///< of one group; empty: any
+  std::string workflow;                          ///< empty: all
+  std::map<std::string, std::string> correlate;  ///< the values of these attributes, as text
+};
+
+/// A page of the revisions of a workflow.
+struct RevisionsRequest {
+  size_t limit = 50;
+  std::string cursor;  ///< `next` of the page before; empty: the first page
+  bool texts = true;   ///< whether the items have the texts of the definitions
+};
+
+/// Which records of a history a page shows.
+struct HistoryFilter {
+  size_t limit = 1000;
+  std::string cursor;              ///< `next` of the page before; empty: the first page
+  bool newest_first = false;       ///< otherwise oldest first
+  bool data = true;                ///< whether the items have the data of the records
+  std::optional<uint64_t> after;   ///< only records with a higher number
+  std::optional<uint64_t> before;  ///< only records with a lower number
+  std::vector<HistoryKind> kinds;  ///< only records of these kinds; empty: any
+};
+
+/// The JSON forms are those of docs/http.md. A sealed instance has {"sealed":true}; its data, error
+/// texts and everything else that may come from them are masked or hidden (disclosure.h). Error
+/// codes of each read: `namespace.not_found`, `workflow.not_found`, `instance.not_found`, and
+/// `store.*`; further ones are named below.
+class StoreReads {
+ public:
+  virtual ~StoreReads() = default;
+
+  /// {"items":[{"name",…}],"next"}, by name. Pages of this list and the lists below end after about
+  /// 1 MiB of settings or definitions that were read for them.
+  virtual Result<Json> namespaces(const PageRequest& page) = 0;
+  /// A namespace as in namespaces(), with {"quotas": {quota: {"limit": n or "unlimited",
+  /// "used"?: n}}}; `used` is missing if the quota is one of each instance or of a time, and while
+  /// the index of the store is being built.
+  virtual Result<Json> one_namespace(std::string_view ns) = 0;
+  /// {"items":[{"id","revision","start": kind,"name","paused","updatedAt","counts"?:{status: n},
+  /// "nextTick"?}],"next"}, by id. `counts` is missing while the index is not complete, and for
+  /// workflows for which too many rows of counts would be read.
+  virtual Result<Json> workflows(std::string_view ns, const PageRequest& page) = 0;
+  /// A workflow as in workflows(), with
+  /// {"description","version","states":[{"id","type"}],"definition": the text}.
+  virtual Result<Json> workflow(std::string_view ns, std::string_view id) = 0;
+  /// {"items":[{"revision","createdAt","definition"?: the text}],"next"}, newest first; a page ends
+  /// after about 1 MiB of texts. Error `cursor.malformed`.
+  virtual Result<Json> revisions(std::string_view ns, std::string_view id,
+                                 const RevisionsRequest& request) = 0;
+  /// {"workflow","revision","createdAt","definition": the text}. Error `revision.not_found`.
+  virtual Result<Json> revision(std::string_view ns, std::string_view id, uint32_t number) = 0;
+  /// The graph of a revision, of the newest one without `revision`: {"id","revision"} and the
+  /// members of to_json(WorkflowGraph) (language/graph.h). Error `revision.not_found`.
+  virtual Result<Json> graph(std::string_view ns, std::string_view id,
+                             std::optional<uint32_t> revision) = 0;
+  /// The schema of a workflow's input (input_schema.h): {"schema","from": id of the state that
+  /// checks it,"example"}; without a schema, all but `example` is null.
+  virtual Result<Json> input_schema(std::string_view ns, std::string_view id) = 0;
+  /// {"items":[{"id","workflow","revision","status","state","startedAt",…}],"next","complete",
+  /// "looked"}. `looked`: the number of instances that were read for the page; `complete` is false
+  /// if a bound of this number or of the time ended the page, so that it may lack instances which
+  /// the next page has. Error `id.malformed`: no id begins with filter.id, or the cursor is not an
+  /// id.
+  virtual Result<Json> instances(std::string_view ns, const InstanceFilter& filter) = 0;
+  /// {"items":[{"workflow"?,"revision"?,"state"?,"status"?,"count"}],"asOf"}: the exact numbers of
+  /// instances, by workflow; `state` is null if its definition is damaged. Errors:
+  /// `index.incomplete`, `request.parameter` (the answer would be too large).
+  virtual Result<Json> instance_counts(std::string_view ns, const CountRequest& request) = 0;
+  /// An instance as in instances(), with {"input","data","output"?,"attempt","damage"?,
+  /// "calls"?:[…],"callCounts"?:{status: n},"transitions","key"?,"correlation"?,
+  /// "waits"?:[{"type","context","since"}],"timers"?:[{"kind","at","held"?,"then"?}],
+  /// "startedBy"?: the detail of the first record of the history, if few rows come after it,
+  /// "children"?:{"counts":{status: n},"complete"}: of those that the calls of its state made}.
+  virtual Result<Json> instance(std::string_view ns, const InstanceId& id) = 0;
+  /// {"items":[{"index","status","attempt",…}],"next"}: the calls of its state, in their order.
+  /// Error `cursor.malformed`.
+  virtual Result<Json> instance_calls(std::string_view ns, const InstanceId& id, size_t limit,
+                                      std::string_view cursor) = 0;
+  /// The instances that calls of the instance have started, as in instances(), oldest first. Error
+  /// `instance.not_found`.
+  virtual Result<Json> instance_children(std::string_view ns, const InstanceId& id, size_t limit,
+                                         std::string_view cursor) = 0;
+  /// {"items":[{"number","time","kind","state"?,"detail"?,"data"?}],"next"}; a page ends after
+  /// about 1 MiB of details and data, or 20 000 records of other kinds. Error `cursor.malformed`.
+  virtual Result<Json> history(std::string_view ns, const InstanceId& id,
+                               const HistoryFilter& filter) = 0;
+  /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next",
+  /// "complete","looked"}, of starts, then of live instances, the newest first; `complete` and
+  /// `looked` as in instances(). A condition whose text is masked or hidden holds for no value.
+  virtual Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) = 0;
+  /// Groups of eventsAnd starts that are not complete:
+  /// {"items":[{"id","workflow","correlate":{attribute: value},"entries":[{"type","waiting",
+  /// "first"?:{"sequence"?,"id"?}}],"expiresAt"?}],"next"}. `first`: the event of the entry that
+  /// has waited longest. A page ends after kMostGroupsLooked groups, also if few of them fit.
+  /// Errors `workflow.not_found` (of the filter), `cursor.malformed`.
+  virtual Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor,
+                              const GroupFilter& filter) = 0;
+  /// {"items":[{"workflow","paused","cron","zone","nextTick","lastTick"?}],"next"}, by workflow;
+  /// without a cron there is neither zone nor nextTick. `limit`: of workflows, with a schedule or
+  /// without.
+  virtual Result<Json> schedules(std::string_view ns, const PageRequest& page) = 0;
+  /// One schedule as in schedules(), with {"upcoming":[…]}: its next five ticks. Also error
+  /// `schedule.not_found`.
+  virtual Result<Json> schedule(std::string_view ns, std::string_view workflow) = 0;
+  /// What time will cause, soonest first: {"items":[{"at","kind","instance"?,"workflow"?,"state"?,
+  /// "then"?,"paused"?}],"complete","exactUntil"?,"looked"}. `kind` is a name of kFiringKinds.
+  /// `then`: the state that follows (after_timer.h). `complete`: nothing that is sooner than the
+  /// last item is missing, or nothing up to the end of the filter if there are fewer items than its
+  /// limit. If a bound has ended the look before, it is false, and nothing is missing that fires
+  /// before `exactUntil`; items after it are true, but others may be missing. `looked`: at how many
+  /// instances, events and timers the query has looked. In a namespace with many instances, due
+  /// timers that wait to be fired may be missing. May wait for the engine thread for
+  /// kIndexPatience.
+  virtual Result<Json> next_firings(std::string_view ns, const NextFilter& filter) = 0;
+  /// {"items":[{"key","size","contentType","sealed"?}],"next"}, by key; the cursor is the key of
+  /// the last item.
+  virtual Result<Json> variables(const VariablePlace& place, size_t limit,
+                                 std::string_view cursor) = 0;
+  /// Error `variable.sealed`: a sealed instance has set the variable, so its value is not shown.
+  virtual Result<Variable> variable(const VariablePlace& place, std::string_view key) = 0;
+  /// {"items":[{"name"}],"next"}, by name; the cursor is the name of the last item.
+  virtual Result<Json> secrets(std::string_view ns, size_t limit, std::string_view cursor) = 0;
+};
+
+}  // namespace millrace
