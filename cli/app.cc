@@ -27,6 +27,9 @@ void add_global_options(Verb all, GlobalFlags& flags) {
       "Output format: table (default on a terminal), json (default otherwise), jsonl, yaml or "
       "name",
       "FORMAT");
+  all.flag("--stale", flags.is_stale,
+           "In a cluster, let the node at --url answer reads from its own folder, and show how old "
+           "the answer is");
 }
 
 /// Runs the command line. A server that is not a millrace of this release may answer with JSON of

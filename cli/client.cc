@@ -1,6 +1,10 @@
 #include "cli/client.h"
 
+#include <algorithm>
+#include <charconv>
 #include <exception>
+#include <optional>
+#include <system_error>
 
 #include <curl/curl.h>
 #include <fmt/format.h>
@@ -11,6 +15,9 @@ namespace millrace {
 namespace {
 
 constexpr long kConnectTimeoutMs = 5000;
+
+/// For curl_easy_header(): the headers of the latest response.
+constexpr int kLatestRequest = -1;
 
 /// Characters that are percent-encoded in a segment of a path and in a query parameter.
 constexpr std::string_view kReserved = "/?#[]@!$&'()*+,;=\"<>\\^`{|}";
@@ -62,6 +69,19 @@ ExitCode exit_code_of(long status) {
     default:
       return ExitCode::kFailed;
   }
+}
+
+/// The value of the header Millrace-Stale; nullopt: the answer has none.
+std::optional<double> age_of_answer(CURL* curl) {
+  curl_header* header = nullptr;
+  const CURLHcode found =
+      curl_easy_header(curl, "Millrace-Stale", 0, CURLH_HEADER, kLatestRequest, &header);
+  if (found != CURLHE_OK) return std::nullopt;
+  const std::string_view text = header->value;
+  double seconds = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (read.ec != std::errc()) return std::nullopt;
+  return seconds;
 }
 
 /// Converts a response with a status of 400 or more to a failure.
@@ -125,6 +145,10 @@ Fallible<RawReply> Client::stream(const ApiCall& call,
 
 Fallible<RawReply> Client::perform(const ApiCall& call,
                                    const std::function<bool(std::string_view bytes)>* see) {
+  if (accepts_stale_ && call.method != "GET") {
+    return give_up(ExitCode::kUsage, "cli.usage",
+                   "--stale is only for commands that read, and this one would change something");
+  }
   std::string url = base_url_ + call.path;
   char separator = '?';
   for (const auto& [name, value] : call.query) {
@@ -132,6 +156,7 @@ Fallible<RawReply> Client::perform(const ApiCall& call,
     url += fmt::format("{}{}={}", separator, name, percent_encode(value, kReserved));
     separator = '&';
   }
+  if (accepts_stale_) url += fmt::format("{}stale=1", separator);
   HeaderList headers;
   for (const auto& [name, value] : call.headers) add(headers, fmt::format("{}: {}", name, value));
   if (!token_.empty()) add(headers, "Authorization: Bearer " + token_);
@@ -169,6 +194,7 @@ Fallible<RawReply> Client::perform(const ApiCall& call,
   }
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+  if (const auto age = age_of_answer(curl)) age_ = std::max(*age, age_.value_or(0));
   if (status >= 400) return refused(url, status, receiver.body);
   return RawReply{status, std::move(receiver.body)};
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,13 @@ class Client {
   /// A client of the same server, with the same token, which another thread may use.
   Client another() const { return Client(base_url_, token_); }
 
+  /// From now on each call asks for an answer that may be stale: a node that is not the active
+  /// answers it from its own folder. Calls that change something are refused (`cli.usage`), and so
+  /// are those that the server cannot answer in this way (`request.unknown_parameter`).
+  void accept_stale() { accepts_stale_ = true; }
+  /// The age of the oldest answer that was from a copy, in seconds; nullopt: there was none.
+  std::optional<double> age() const { return age_; }
+
   /// Sends the call and returns the JSON of the response. A problem document becomes a failure with
   /// its code and detail, and with the exit code of its status: 404 kNotFound, 401 and 403
   /// kNotAllowed, 409 kConflict, any other kFailed. Without a response: `client.unreachable`, with
@@ -71,6 +79,8 @@ class Client {
 
   std::string base_url_;
   std::string token_;
+  bool accepts_stale_ = false;
+  std::optional<double> age_;
   std::unique_ptr<Handle> handle_;
 };
 

@@ -70,7 +70,9 @@ class CommandLine {
  private:
   static Ended in_session(Shell& shell, const std::function<Ended(Session&)>& act) {
     Session session = TRY(shell.session());
-    return act(session);
+    Ended ended = act(session);
+    shell.show_age(session);
+    return ended;
   }
 
   CommandGroup commands_;

@@ -1,5 +1,10 @@
 #include "cli/shell.h"
 
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "base/defaults.h"
 #include "cli/output.h"
 #include "cli/token_file.h"
@@ -36,10 +41,19 @@ Fallible<std::string> Shell::token() const {
 Fallible<Session> Shell::session() {
   const Format format = TRY(parse_format(flags_.format, console_.out_is_terminal));
   std::string token = TRY(this->token());
-  return Session{
+  Session session{
       console_,
       Client(setting(flags_.url, {"MILLRACE_URL"}, defaults::server_url()), std::move(token)),
       setting(flags_.ns, {"MILLRACE_NAMESPACE"}, "default"), Output(console_, format)};
+  if (flags_.is_stale) session.client.accept_stale();
+  return session;
+}
+
+void Shell::show_age(const Session& session) {
+  const std::optional<double> seconds = session.client.age();
+  if (!seconds) return;
+  console_.err << fmt::format("answered by a node that is not the active: {:.1f} s old\n",
+                              *seconds);
 }
 
 int Shell::end(const Ended& ended) {

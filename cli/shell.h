@@ -16,6 +16,7 @@ struct GlobalFlags {
   std::string token_file;
   std::string ns;
   std::string format;
+  bool is_stale = false;  ///< reads may be answered from the folder of a standby
 };
 
 class Shell {
@@ -35,6 +36,9 @@ class Shell {
   /// Makes a session with the server, namespace and format that the flags and the environment name.
   /// Exit kUsage: the token or the format is not valid.
   Fallible<Session> session();
+
+  /// Says on standard error how old the answers are, if a server has answered from a copy.
+  void show_age(const Session& session);
 
   /// Prints the failure, if the verb failed, on standard error; returns the exit code.
   int end(const Ended& ended);

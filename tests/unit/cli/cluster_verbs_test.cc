@@ -9,6 +9,7 @@
 #include "gateway/http_server.h"
 #include "tests/unit/cli/cli_fixture.h"
 #include "tests/unit/gateway/fake_node_front.h"
+#include "tests/unit/gateway/fake_node_store.h"
 #include "tests/unit/gateway/patient_limits.h"
 
 namespace millrace {
@@ -140,6 +141,31 @@ TEST_F(ClusterVerbs, SaysThatAServerIsNotPartOfACluster) {
   EXPECT_EQ(printed.err,
             "millrace: this server is not part of a cluster; `millrace serve --cluster` starts one "
             "that is\n");
+}
+
+TEST_F(ClusterVerbs, ReadFromTheFolderOfAStandbyIfTheAnswerMayBeStale) {
+  const FakeNodeStore store;
+  front_.set({.store = &store});
+  const CommandOutput copy = run({"--stale", "-o", "json", "instance", "get", kId});
+  EXPECT_EQ(copy.code, 0) << copy.err;
+  EXPECT_EQ(Json::parse(copy.out).at("status"), "paused");
+  EXPECT_THAT(copy.err, testing::HasSubstr("not the active: 2.3 s old"));
+  const CommandOutput list = run({"instance", "list", "--stale", "-o", "json"});
+  EXPECT_EQ(list.code, 0) << list.err;
+  EXPECT_EQ(run({"instance", "get", kId}).code, 1) << "there is no active";
+
+  const CommandOutput command = run({"--stale", "instance", "cancel", kId});
+  EXPECT_EQ(command.code, 2);
+  EXPECT_THAT(command.err, testing::HasSubstr("only for commands that read"));
+  const CommandOutput other = run({"--stale", "event", "list"});
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.err, testing::HasSubstr("unknown parameters: \"stale\""));
+
+  env_["MILLRACE_URL"] = alone_;
+  const CommandOutput alone = run({"--stale", "-o", "json", "instance", "get", kId});
+  EXPECT_EQ(alone.code, 0) << alone.err;
+  EXPECT_EQ(Json::parse(alone.out).at("status"), "waiting");
+  EXPECT_EQ(alone.err, "");
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "gateway/forward.h"
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "tests/support/held_port.h"
 #include "tests/support/process.h"
 #include "tests/unit/gateway/fake_node_front.h"
+#include "tests/unit/gateway/fake_node_store.h"
 #include "tests/unit/gateway/fake_service.h"
 #include "tests/unit/gateway/patient_limits.h"
 #include "tests/unit/gateway/raw_client.h"
@@ -332,19 +332,6 @@ TEST_F(Forward, LetsTheServiceAnswerWhileTheFrontPermitsIt) {
   follow(local_url(active_->port()));
   EXPECT_EQ(ask("GET", kOrderPath).body, ask_active("GET", kOrderPath).body);
 }
-
-/// The store of a standby, which has the workflow `order`. Any thread.
-class FakeNodeStore final : public NodeStore {
- public:
-  Result<Copy> copy() const override {
-    if (failure) return tl::unexpected(*failure);
-    auto reads = std::make_unique<FakeService>();
-    reads->instance_status = "paused";
-    return Copy{.reads = std::move(reads), .position = 1204, .age = Duration(2'345)};
-  }
-
-  std::optional<Error> failure;
-};
 
 constexpr const char* kOneInstance =
     "/v1/ns/default/instances/0190b5a4-7c1e-7f2a-8000-0123456789ab";
