@@ -11,9 +11,9 @@
 #include "base/bytes.h"
 #include "broker/log_stream.h"
 #include "orchestrator/store/disk/log_row.h"
+#include "orchestrator/store/disk/node_id.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/meta_rows.h"
-#include "os/host_name.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -29,14 +29,6 @@ constexpr Duration kDrainTime{2'000};
 
 /// How long an `end` may take.
 constexpr Duration kEndTime{10'000};
-
-/// The id of the node that uses the folder: another one for a copy of the folder.
-Result<RandomName> node_id(const Environment& store) {
-  const auto hash = fingerprint({"node of a cluster", host_name(), TRY(store.mark())});
-  RandomName id{};
-  std::copy_n(hash.begin(), id.size(), id.begin());
-  return id;
-}
 
 }  // namespace
 
@@ -110,7 +102,7 @@ ClusterNode::ClusterNode(ProcessParts& process, std::unique_ptr<Environment> sto
       store_(std::move(store)) {}
 
 Status ClusterNode::open() {
-  node_ = TRY(node_id(*store_));
+  node_ = TRY(node_id(process_.settings.data, random_id));
   ConnectionSettings for_following = process_.settings.nats;
   for_following.name += " log";
   following_ = TRY(Connection::open(std::move(for_following)));

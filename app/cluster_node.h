@@ -157,6 +157,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   Status find_active();
   Status compare_clock();
   void ask_nodes();
+  void give_way(const std::vector<Json>& nodes);
   Result<std::vector<RankedNode>> ask_ranks() const;
   Result<std::optional<std::string>> deposed_by() const;
   Json state() const;

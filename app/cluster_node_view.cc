@@ -65,6 +65,7 @@ Json ClusterNode::state() const {
   const bool has_led = is_active || applied_ > history_.place.sequence;
   const Duration behind = last > applied_ ? process_.clock.now() - stamped_ : Duration(0);
   Json state = {{"node", node()},
+                {"incarnation", to_hex(incarnation_)},
                 {"role", is_active     ? "active"
                          : is_starting ? "starting"
                                        : "standby"},

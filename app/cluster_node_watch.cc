@@ -8,9 +8,13 @@
 #include <spdlog/spdlog.h>
 
 #include "app/cluster_node.h"
+#include "app/random_id.h"
+#include "base/bytes.h"
 #include "base/has_code.h"
 #include "broker/log_begin_search.h"
 #include "broker/log_stream.h"
+#include "cluster/node_twin.h"
+#include "orchestrator/store/disk/node_id.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -35,26 +39,29 @@ bool is_fatal(const Error& error) {
   return has_code(error, {"cluster.founded", "cluster.broker", "broker.replicas", "broker.stream"});
 }
 
+/// The text of a member of an answer; empty: it is missing or of another type, for an answer is
+/// input from outside.
+std::string text_in(const Json& object, const char* name) {
+  const auto at = object.find(name);
+  const bool is_there = at != object.end() && at->is_string();
+  return is_there ? at->get<std::string>() : std::string();
+}
+
 /// How much of the log the node has whose state that is, as it says. What is missing or of another
-/// type reads as zero or empty: an answer is input from outside.
+/// type reads as zero or empty.
 RankedNode rank_in(const Json& state) {
   const auto number = [](const Json& object, const char* name) {
     const auto at = object.find(name);
     const bool is_there = at != object.end() && at->is_number_unsigned();
     return is_there ? at->get<uint64_t>() : 0;
   };
-  const auto text = [](const Json& object, const char* name) {
-    const auto at = object.find(name);
-    const bool is_there = at != object.end() && at->is_string();
-    return is_there ? at->get<std::string>() : std::string();
-  };
   const auto error = state.find("error");
   const bool has_error = error != state.end() && error->is_object();
-  return {.node = text(state, "node"),
+  return {.node = text_in(state, "node"),
           .rank = {.epoch = number(state, "epoch"),
                    .sequence = number(state, "position") + number(state, "behindCommits")},
-          .address = text(state, "address"),
-          .is_diverged = has_error && text(*error, "code") == "log.diverged"};
+          .address = text_in(state, "address"),
+          .is_diverged = has_error && text_in(*error, "code") == "log.diverged"};
 }
 
 }  // namespace
@@ -127,8 +134,29 @@ Status ClusterNode::compare_clock() {
 
 void ClusterNode::ask_nodes() {
   Result<std::vector<Json>> nodes = roll_->ask(kRollTime);
+  if (nodes) give_way(*nodes);
   const std::lock_guard lock(mutex_);
   nodes_ = nodes ? *std::move(nodes) : std::vector<Json>();
+}
+
+/// Takes another id if another process answers with the id of this node, and keeps it.
+void ClusterNode::give_way(const std::vector<Json>& nodes) {
+  for (const Json& one : nodes) {
+    NodeTwin other{.is_active = text_in(one, "role") == "active"};
+    if (text_in(one, "node") != node() ||
+        !read_hex(text_in(one, "incarnation"), other.incarnation) ||
+        other.incarnation == incarnation_ ||
+        !gives_way({.is_active = is_active(), .incarnation = incarnation_}, other)) {
+      continue;
+    }
+    spdlog::warn(
+        "the node at {} has the id of this node, {}, so one data folder is a copy of the other: "
+        "this node takes another id, and the process starts again",
+        text_in(one, "address"), node());
+    const Status replaced = replace_node_id(process_.settings.data, random_id());
+    return end(replaced ? NodeEnd{NodeEnd::What::kReplace}
+                        : NodeEnd{NodeEnd::What::kFailed, replaced.error()});
+  }
 }
 
 // What the nodes have of the log. Any thread.

@@ -69,7 +69,8 @@ Json cluster_view() {
   using namespace schema;
   const Json role = word({"active", "standby", "starting"});
   const Json node = object({
-      {"node", text("The id of the node.")},
+      {"node", text("The id of the node, of its data folder.")},
+      {"incarnation?", text("The id of the process.")},
       {"role", role},
       {"epoch", whole("The epoch that the node knows.")},
       {"position", whole("The sequence of the log up to which its folder has the commits.")},

@@ -12,8 +12,8 @@ namespace millrace {
 namespace {
 
 /// The files that millrace makes in a data folder.
-constexpr std::array kFilesOfStore = {"data.mdb", "lock.mdb", "journal-0",  "journal-1",
-                                      "lock",     "in-hand",  "secret-key", "clearing"};
+constexpr std::array kFilesOfStore = {"data.mdb", "lock.mdb",   "journal-0", "journal-1", "lock",
+                                      "in-hand",  "secret-key", "clearing",  "node"};
 
 }  // namespace
 
