@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "model/instance.h"
 #include "model/variable.h"
+#include "orchestrator/ports/commit_log.h"
 #include "orchestrator/store/rows/replay_rows.h"
 #include "states/workflow.h"
 
@@ -188,22 +189,34 @@ struct DropGroup {
   uint64_t up_to = 0;    ///< the number of the last event that is removed; 0: it has not started
   uint64_t dropped = 0;  ///< events so far
 };
+/// Registers a node of the cluster, or its new address. Only in a cluster.
+struct RegisterNode {
+  RandomName node{};
+  std::string address;  ///< kMostNodeAddressBytes at most
+};
+/// Ends the registration of a node of the cluster.
+struct RemoveNode {
+  RandomName node{};
+};
 using Command =
     std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule, CancelInstance,
                  PauseInstance, ResumeInstance, RetryInstance, RestartInstance, RerunInstance,
                  DeleteInstance, DeleteInstances, PauseWorkflow, PauseService, CreateNamespace,
                  DeleteNamespace, PutVariable, DeleteVariable, PutSecret, DeleteSecret,
-                 ChangeReplay, DropGroup>;
+                 ChangeReplay, DropGroup, RegisterNode, RemoveNode>;
 
-/// The name of the namespace that the command is for.
+/// The name of the namespace that the command is for; empty: it is for the cluster.
 inline const std::string& namespace_of_command(const Command& command) {
+  static const std::string no_namespace;
   const auto name = [](const auto& one) -> const std::string& {
     if constexpr (requires { one.place; }) {
       return one.place.ns;
     } else if constexpr (requires { one.ns; }) {
       return one.ns;
-    } else {
+    } else if constexpr (requires { one.name; }) {
       return one.name;
+    } else {
+      return no_namespace;
     }
   };
   return std::visit(name, command);

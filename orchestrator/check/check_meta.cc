@@ -13,6 +13,7 @@
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/node_rows.h"
 #include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
@@ -27,6 +28,7 @@ constexpr std::string_view kRetiredKey = "retired/";
 constexpr std::string_view kStreamKey = "stream/";
 constexpr std::string_view kRateKey = "rate/";
 constexpr std::string_view kReplayKey = "replay/";
+constexpr std::string_view kNodeKey = "node/";
 
 /// The end of the year 9999, in ms: the highest valid time.
 constexpr uint64_t kLastMillis = 253'402'300'799'999;
@@ -215,6 +217,8 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     check_rate(place, value);
   } else if (key.starts_with(kReplayKey)) {
     check_replay(place, value);
+  } else if (key.starts_with(kNodeKey)) {
+    check_node(place, value);
   } else if (key.starts_with(kPurgeKey)) {
     check_purge(place, value);
   } else if (key.starts_with(kRetiredKey)) {
@@ -292,6 +296,14 @@ void Checker::check_crash_row(const Place& place, std::string_view value) {
   const auto input = decode(place, value, decode_noted_input);
   if (!input || !input->instance) return;
   note_given(Counter::kNamespace, static_cast<uint32_t>(input->instance->ns), place);
+}
+
+void Checker::check_node(const Place& place, std::string_view value) {
+  if (!node_of_key(place.key)) {
+    return add(StoreFault::kRowKey, place, "the key is not the id of a node");
+  }
+  note_minor(kMinorOfNodes, "rows `node/` of meta");
+  decode(place, value, decode_node);
 }
 
 /// Checks that the numbers of the event streams have no gap: a new stream gets the next number, and

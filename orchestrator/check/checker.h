@@ -157,6 +157,7 @@ class Checker {
   void check_rate(const Place& place, std::string_view value);
   void check_replay(const Place& place, std::string_view value);
   void check_crash_row(const Place& place, std::string_view value);
+  void check_node(const Place& place, std::string_view value);
   void check_stream_numbers();
   std::optional<std::pair<NamespaceNumber, std::string>> identity_of(WorkflowNumber number);
   void check_purge_of(const Place& place, const PurgeRecord& record,

@@ -37,6 +37,7 @@ bool makes_room(const Command& command) {
          std::holds_alternative<DeleteVariable>(command) ||
          std::holds_alternative<DeleteSecret>(command) ||
          std::holds_alternative<DeleteNamespace>(command) ||
+         std::holds_alternative<RemoveNode>(command) ||
          // A replay publishes nothing new under backpressure, but notes what it has published.
          (replay != nullptr && replay->kind != ChangeReplay::Kind::kBegin);
 }

@@ -68,7 +68,9 @@ class Service : public StoreReads {
   /// {"number","kept"} and {"number","erasing"}, CreateNamespace {"name","created","warnings"?},
   /// PutVariable {"key","size","contentType"}, DeleteVariable {"key","deleted"}, PutSecret
   /// {"name","created"}, DeleteSecret {"name","deleted"}, DropGroup {"id","dropped":n} (events;
-  /// `group.not_found`); ChangeReplay is a command of the event desk.
+  /// `group.not_found`), RegisterNode and RemoveNode {"nodes":[{"node","address","firstSeen"}]}
+  /// (all registered nodes; `cluster.too_many_nodes`, `cluster.node_not_found`); ChangeReplay is a
+  /// command of the event desk.
   virtual void command(Command command, Done done) = 0;
 
   /// `done` is called once on any thread: when the instance has ended or does not exist, or with

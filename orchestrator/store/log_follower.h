@@ -43,6 +43,9 @@ class LogFollower {
   /// the end of the snapshot yet. Such a store must not be read or led.
   bool is_loading() const { return state_.loading_to.has_value(); }
 
+  /// The rows of the store as of its last commit. Only for the thread that calls apply().
+  const View& rows() const { return tx_; }
+
   /// Applies the commits, in the order of the log. Those that the store has already are left out.
   /// The store holds all these writes in memory at once, so the caller bounds their bytes. After an
   /// error the store is as before. If the store reaches the end of the snapshot that it loads, it

@@ -5,6 +5,7 @@
 #include "orchestrator/batch/commands/group_commands.h"
 #include "orchestrator/batch/commands/instance_commands.h"
 #include "orchestrator/batch/commands/namespace_commands.h"
+#include "orchestrator/batch/commands/node_commands.h"
 #include "orchestrator/batch/commands/replay_commands.h"
 #include "orchestrator/batch/commands/secret_commands.h"
 #include "orchestrator/batch/commands/variable_commands.h"

@@ -17,7 +17,7 @@
 namespace millrace {
 
 /// The first minor number of a store with such a row.
-inline constexpr uint64_t kMinorOfCrashRow = 3;
+inline constexpr uint64_t kMinorOfCrashRow = 4;
 
 /// The key of the row, in kMeta.
 inline constexpr std::string_view kCrashRowKey = "crash-note";

@@ -1,6 +1,7 @@
 #include "orchestrator/store/rows/crash_row.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/node_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
@@ -219,11 +220,25 @@ TEST_F(CheckMetaTest, ChecksTheCrashNoteOfACluster) {
   expect_only("counter.behind meta/crash-note", note(NamespaceNumber(9)));
   expect_only("row.record meta/crash-note", put(std::string(kCrashRowKey), "rubbish"));
   expect_only(
-      "the minor number is 2, but the store has the row `crash-note` of meta, expected at least 3",
+      "the minor number is 3, but the store has the row `crash-note` of meta, expected at least 4",
       [&](Transaction& in) {
         note(ns)(in);
-        in.put(Table::kMeta, "minor", rows::key_of(uint64_t{2}));
+        in.put(Table::kMeta, "minor", rows::key_of(uint64_t{3}));
       });
+}
+
+TEST_F(CheckMetaTest, ChecksRegisteredNodes) {
+  run_instance();
+  const NodeRecord record{.first_seen = now, .address = "http://db1:8780"};
+  const Change node = [&](Transaction& in) { write_node(in, {1}, record); };
+  EXPECT_THAT(found_after(node), IsEmpty());
+  expect_only("row.key meta/node/", put("node/x", encode(record)));
+  expect_only("row.record meta/node/", put("node/0123456789012345", "rubbish"));
+  expect_only("the minor number is 3, but the store has rows `node/` of meta, expected at least 4",
+              [&](Transaction& in) {
+                node(in);
+                in.put(Table::kMeta, "minor", rows::key_of(uint64_t{3}));
+              });
 }
 
 TEST_F(CheckMetaTest, ChecksTheUseOfARate) {

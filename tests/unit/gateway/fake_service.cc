@@ -274,6 +274,13 @@ Result<Json> FakeService::take(DropGroup& drop) {
   return Json{{"id", drop.id}, {"dropped", 1}};
 }
 
+Result<Json> FakeService::take(RemoveNode& remove) {
+  if (remove.node != RandomName{1}) {
+    return fail("cluster.node_not_found", "the cluster has another registered node");
+  }
+  return Json{{"nodes", Json::array()}};
+}
+
 Result<Json> FakeService::take(DeleteInstance& remove) {
   if (const Result<Json> known = find_instance(remove.instance); !known) return known;
   return Json{{"id", to_string(remove.instance)}, {"deleted", true}};

@@ -229,6 +229,9 @@ class FakeService : public Service {
   Result<Json> take(ChangeReplay&) { return Json::object(); }
   /// One group exists.
   Result<Json> take(DropGroup& drop);
+  Result<Json> take(RegisterNode&) { return Json{{"nodes", Json::array()}}; }
+  /// One node is registered.
+  Result<Json> take(RemoveNode& remove);
 
   void answer_later(std::function<void()> answer);
 

@@ -266,6 +266,8 @@ TEST(Intake, RegardsDeletionsAndCancellationsAsCommandsThatFreeSpace) {
   EXPECT_TRUE(makes_room(DeleteVariable{}));
   EXPECT_TRUE(makes_room(DeleteSecret{}));
   EXPECT_TRUE(makes_room(DeleteNamespace{}));
+  EXPECT_TRUE(makes_room(RemoveNode{}));
+  EXPECT_FALSE(makes_room(RegisterNode{}));
   EXPECT_TRUE(makes_room(ChangeReplay{.kind = ChangeReplay::Kind::kMove}));
   EXPECT_TRUE(makes_room(ChangeReplay{.kind = ChangeReplay::Kind::kStop}));
   EXPECT_FALSE(makes_room(ChangeReplay{.kind = ChangeReplay::Kind::kBegin}));

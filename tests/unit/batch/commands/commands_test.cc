@@ -8,8 +8,8 @@
 namespace millrace {
 namespace {
 
-/// One command of each type except CreateNamespace, in the given namespace. The workflows,
-/// instances and leftovers that the commands name do not exist.
+/// One command of each type for a namespace, except CreateNamespace, in the given namespace. The
+/// workflows, instances and leftovers that the commands name do not exist.
 std::vector<Command> all_commands(const std::string& ns) {
   const InstanceId id;
   ApplyWorkflow apply = CommandRig::apply_workflow(kEnds, ns);
@@ -46,8 +46,9 @@ TEST(Commands, AreRefusedInAnUnknownNamespace) {
         "there is no namespace \"nowhere\"; create it with `millrace namespace create nowhere`")
         << command.index();
   }
-  // CreateNamespace is the one type that is not in the list.
-  EXPECT_EQ(all_commands("nowhere").size() + 1, std::variant_size_v<Command>);
+  // CreateNamespace, and the commands of a cluster, RegisterNode and RemoveNode, are not in the
+  // list.
+  EXPECT_EQ(all_commands("nowhere").size() + 3, std::variant_size_v<Command>);
 }
 
 TEST(Commands, WriteNothingIfTheyAreRefused) {
