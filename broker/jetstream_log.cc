@@ -17,6 +17,9 @@ namespace {
 /// The tokens of restored messages begin here: those of a LogBook are smaller.
 constexpr uint64_t kRestoreTokens = uint64_t{1} << 63;
 
+/// How long a node restores before it asks the others again whether it may.
+constexpr Duration kRestoreTime{5'000};
+
 tl::unexpected<Error> log_closed(std::string why) { return fail("log.closed", std::move(why)); }
 
 tl::unexpected<Error> log_late() {
@@ -79,6 +82,7 @@ class JetStreamLog::Impl {
   Result<LogOutcome> wait_for_outcome(std::optional<Time> deadline);
   std::optional<LogOutcome> ask_others();
   Result<std::optional<LogOutcome>> mend(std::optional<Time> deadline);
+  std::optional<Time> restore_until();
   Result<LogRestored> restore(Time until, std::optional<Time> deadline);
   void note_trouble();
   void keep_certain();
@@ -94,8 +98,9 @@ class JetStreamLog::Impl {
   bool leads_;                 ///< the epoch of history_ is one of this incarnation
   std::optional<Error> over_;  ///< nothing is appended any more
   uint64_t restore_token_ = kRestoreTokens;
-  std::optional<Time> asked_others_;  ///< when ask_others() has asked
-  std::string not_restored_;          ///< why the log was not restored, as it was logged last
+  std::optional<Time> asked_others_;   ///< when ask_others() has asked
+  std::optional<Time> asked_restore_;  ///< when may_restore was called
+  std::string not_restored_;           ///< why the log was not restored, as it was logged last
 
   mutable std::mutex mutex_;  ///< guards what follows; taken behind turn_
   std::optional<Time> confirmed_;
@@ -228,10 +233,9 @@ std::optional<LogOutcome> JetStreamLog::Impl::ask_others() {
 /// may. Returns the outcome of the append, if it has ended with that.
 Result<std::optional<LogOutcome>> JetStreamLog::Impl::mend(std::optional<Time> deadline) {
   keep_certain();
-  std::optional<Time> until;
-  if (const auto sent = confirmed()) until = *sent + settings_.takeover_after;
   const bool is_short = *book_.low_end() < book_.place().sequence;
-  if (is_short && settings_.kept && until && now() < *until) {
+  const std::optional<Time> until = is_short ? restore_until() : std::nullopt;
+  if (until) {
     const LogRestored restored = TRY(restore(*until, deadline));
     if (restored.what == LogRestored::What::kForked) {
       return std::optional(LogOutcome{LogOutcome::What::kLost, restored.why});
@@ -239,6 +243,19 @@ Result<std::optional<LogOutcome>> JetStreamLog::Impl::mend(std::optional<Time> d
   }
   book_.go_on(now());
   return std::optional<LogOutcome>();
+}
+
+/// Until when this node may restore a log that ends before what it has appended; nullopt: it may
+/// not now.
+std::optional<JetStreamLog::Time> JetStreamLog::Impl::restore_until() {
+  if (!settings_.kept) return std::nullopt;
+  const std::optional<Time> sent = confirmed();
+  if (sent && now() < *sent + settings_.takeover_after) return *sent + settings_.takeover_after;
+  const bool is_asked = asked_restore_ && now() < *asked_restore_ + settings_.takeover_after;
+  if (!settings_.may_restore || is_asked) return std::nullopt;
+  asked_restore_ = now();
+  if (!settings_.may_restore(*book_.low_end())) return std::nullopt;
+  return now() + kRestoreTime;
 }
 
 Result<LogRestored> JetStreamLog::Impl::restore(Time until, std::optional<Time> deadline) {

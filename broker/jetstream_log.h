@@ -41,6 +41,10 @@ struct JetStreamLogSettings {
   /// have started, and the log may have lost its `begin`. May block for a part of a second. An
   /// error says nothing. Empty: no node is asked.
   std::function<Result<std::optional<std::string>>()> deposed_by = {};
+  /// Whether this node may restore the log also later: it has most of the log, and all others have
+  /// answered (cluster/log_recovery.h). `stream_end`: where the log seems to end. Called as
+  /// `deposed_by` is, behind it. Empty: it may not.
+  std::function<bool(uint64_t stream_end)> may_restore = {};
   LogBook::Settings book = {};
 };
 

@@ -97,6 +97,7 @@ class LogReader::Impl {
 
   void run();
   Status open();
+  Error ends_early(uint64_t last) const;
   Status check_ends(const StreamInfo& stream) const;
   Status check_latest();
   Status read();
@@ -204,14 +205,18 @@ Status LogReader::Impl::open() {
   return {};
 }
 
+/// The error of a stream that ends before the latest message that was read.
+Error LogReader::Impl::ends_early(uint64_t last) const {
+  return {"log.lost",
+          fmt::format("stream {} ends at {}, and this node has read it up to {}: its leader is cut "
+                      "off, or the log has lost its newest messages",
+                      settings_.stream.name, last, place().sequence)};
+}
+
 /// Whether the stream has what follows the latest message that was read.
 Status LogReader::Impl::check_ends(const StreamInfo& stream) const {
   if (stream.last_sequence < place().sequence) {
-    return fail(
-        "log.lost",
-        fmt::format("stream {} ends at {}, and this node has read it up to {}: its leader is "
-                    "cut off, or the log has lost its newest messages",
-                    settings_.stream.name, stream.last_sequence, place().sequence));
+    return tl::unexpected(ends_early(stream.last_sequence));
   }
   if (stream.first_sequence > place().sequence + 1) {
     return fail(
@@ -382,7 +387,8 @@ Status LogReader::Impl::note_end() {
     news_.leader = std::move(leader);
     has_news_ = true;
   }
-  if (last <= place().sequence || ++lags_ < kMostLogLags) return {};
+  if (last < place().sequence) return tl::unexpected(ends_early(last));
+  if (last == place().sequence || ++lags_ < kMostLogLags) return {};
   lags_ = 0;
   return fail("broker.timeout",
               fmt::format("stream {} ends at {}, but its consumer delivers nothing behind {}",

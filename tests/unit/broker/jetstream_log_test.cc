@@ -2,12 +2,17 @@
 // broker without one.
 #include "broker/jetstream_log.h"
 
+#include <chrono>
+#include <functional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "broker/log_mender.h"
 #include "broker/stored_message.h"
 #include "tests/support/process.h"
 #include "tests/support/tcp_proxy.h"
@@ -155,8 +160,10 @@ TEST_F(JetStreamLogTest, SaysThatTheLogIsLostIfItHasAnotherHistory) {
 /// A log whose brokers can lose its newest messages.
 class LostTailTest : public JetStreamLogFixture {
  protected:
-  /// An active whose appends are kept. `takeover_after`: how long it may restore them.
-  std::unique_ptr<JetStreamLog> keeping(uint8_t number, Duration takeover_after = kPatience) {
+  /// An active whose appends are kept. `takeover_after`: how long it may restore them without
+  /// `may_restore`.
+  std::unique_ptr<JetStreamLog> keeping(uint8_t number, Duration takeover_after = kPatience,
+                                        std::function<bool(uint64_t)> may_restore = {}) {
     const LogHistory history = judged().history;
     kept_ = std::make_shared<KeptLog>(history.place);
     auto log =
@@ -167,11 +174,19 @@ class LostTailTest : public JetStreamLogFixture {
                                                             .incarnation = random_name_of(number),
                                                             .format = kTestLogFormat,
                                                             .kept = kept_,
-                                                            .takeover_after = takeover_after},
+                                                            .takeover_after = takeover_after,
+                                                            .may_restore = std::move(may_restore)},
                                        history);
     const Status began = log->begin(kBegin);
     EXPECT_TRUE(began) << began.error().message;
     return log;
+  }
+  /// What a standby that has read what `kept_` has appends again.
+  LogMended mended() {
+    LogMender mender(*connection_, log_, kTestLogKey);
+    const auto done = mender.restore(kept_->tail(), std::chrono::steady_clock::now() + kPatience);
+    EXPECT_TRUE(done) << done.error().message;
+    return done.value_or(LogMended());
   }
   /// Makes the stream one that has its first `count` messages only.
   void lose_behind(uint64_t count) {
@@ -238,6 +253,47 @@ TEST_F(LostTailTest, IsNotAppendedAgainByAnActiveThatHasWaitedTooLong) {
   log->stop();
   EXPECT_EQ(code_of_failed(waiting.result()), "log.closed");
   EXPECT_THAT(judged().messages, ElementsAre("begin 1"));
+}
+
+TEST_F(LostTailTest, IsAppendedAgainByAnActiveThatHasWaitedTooLongIfItHasMost) {
+  std::vector<uint64_t> asked;
+  const std::unique_ptr<JetStreamLog> log = keeping(1, Duration(0), [&](uint64_t stream_end) {
+    asked.push_back(stream_end);
+    return asked.size() > 1;
+  });
+  ASSERT_TRUE(log->append("a"));
+  lose_behind(1);
+  const Result<LogPosition> next = log->append("b");
+  ASSERT_TRUE(next) << next.error().message;
+  EXPECT_THAT(asked, ElementsAre(1, 1));
+  EXPECT_EQ(kept_->restored(), 1u);
+  EXPECT_THAT(judged().messages, ElementsAre("begin 1", "commit 1.1", "commit 1.2"));
+}
+
+TEST_F(LostTailTest, IsAppendedAgainByAStandby) {
+  const std::unique_ptr<JetStreamLog> log = keeping(1);
+  ASSERT_TRUE(log->append("a"));
+  ASSERT_TRUE(log->append("b"));
+  const JudgedLog whole = judged();
+  EXPECT_EQ(mended().count, 0u) << "nothing is lost";
+  lose_behind(1);
+  const LogMended done = mended();
+  EXPECT_TRUE(done.is_whole) << done.why;
+  EXPECT_EQ(done.count, 2u);
+  EXPECT_EQ(judged().messages, whole.messages);
+  EXPECT_EQ(judged().history, whole.history);
+}
+
+TEST_F(LostTailTest, IsNotAppendedAgainByAStandbyBehindAnotherHistory) {
+  const std::unique_ptr<JetStreamLog> log = keeping(1);
+  ASSERT_TRUE(log->append("a"));
+  ASSERT_TRUE(log->append("b"));
+  lose_behind(1);
+  active(2);  // which does not know what is lost
+  const LogMended done = mended();
+  EXPECT_FALSE(done.is_whole);
+  EXPECT_NE(done.why, "");
+  EXPECT_THAT(judged().messages, ElementsAre("begin 1", "begin 2"));
 }
 
 TEST_F(JetStreamLogTest, AsksTheOtherNodesIfTheLogHasTakenNothingForSomeTime) {
