@@ -46,6 +46,7 @@ class ClusterNode::Lead final : public CommitLog {
     node_.note([&](NodeRole& role, Time now) {
       role.commit_taken(sent, now);
       node_.applied_ = node_.log_->sequence();
+      if (position) node_.lost_.clear();
       if (is_over) role.epoch_lost();
     });
     while (position && !node_.has_fresh_lead()) {
@@ -130,6 +131,7 @@ Status ClusterNode::open() {
   roll_ = std::make_unique<NodeRoll>(*following_,
                                      node_roll_subject(settings_.name, process_.settings.streams),
                                      [this] { return state(); });
+  mender_ = std::make_unique<LogMender>(*appending_, stream_, key_);
   set_position();
   return {};
 }
@@ -157,6 +159,7 @@ ClusterNode::~ClusterNode() {
     is_closed_ = true;
     changed_.notify_all();
   }
+  if (mender_) mender_->stop();
   if (clock_thread_.joinable()) clock_thread_.join();
   if (node_thread_.joinable()) node_thread_.join();
   close_reader();
@@ -281,7 +284,7 @@ void ClusterNode::ask_for_turn() {
 
 // The thread that appends.
 
-JetStreamLogSettings ClusterNode::log_settings() const {
+JetStreamLogSettings ClusterNode::log_settings() {
   return {.stream = stream_,
           .key = key_,
           .node = node_,
@@ -289,7 +292,8 @@ JetStreamLogSettings ClusterNode::log_settings() const {
           .format = kStoreFormat,
           .kept = kept_,
           .takeover_after = settings_.takeover_after,
-          .deposed_by = [this] { return deposed_by(); }};
+          .deposed_by = [this] { return deposed_by(); },
+          .may_restore = [this](uint64_t stream_end) { return may_restore(stream_end); }};
 }
 
 /// Makes log_ behind the log as this node has read it.
@@ -330,6 +334,7 @@ Status ClusterNode::beat() {
   const std::optional<Time> sent = log_->confirmed();
   note([&](NodeRole& role, Time) {
     applied_ = log_->sequence();
+    if (done) lost_.clear();
     if (done && sent) role.beat_taken(*sent);
     if (!done) role.epoch_lost();
   });
@@ -376,6 +381,7 @@ bool ClusterNode::deliver(LogNews news) {
       fail(applied.error());
       return false;
     }
+    read_registered();
   }
   const uint64_t applied = news.history.place.sequence;
   note([&](NodeRole& role, Time now) {

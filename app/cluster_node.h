@@ -5,7 +5,8 @@
 // - the thread of the reader of the log applies the commits of the active to the store;
 // - one thread appends what announces this node: `begin`, beats and `end`;
 // - one thread loads and drains the engine, so that beats go on meanwhile;
-// - one thread compares clocks with the broker, and asks the other nodes for their state;
+// - one thread compares clocks with the broker, asks the other nodes for their state, and, on a
+//   standby, appends again what the log has lost;
 // - one thread takes snapshots of the store.
 // Before a node follows the log, it joins the cluster: it founds it, or loads a snapshot if the log
 // no longer has what its folder lacks (cluster_join.h).
@@ -17,9 +18,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -32,13 +35,16 @@
 #include "app/running_engine.h"
 #include "broker/jetstream_log.h"
 #include "broker/kept_log.h"
+#include "broker/log_mender.h"
 #include "broker/log_reader.h"
 #include "broker/node_roll.h"
 #include "cli/serve_options.h"
 #include "cluster/log_rank.h"
+#include "cluster/log_recovery.h"
 #include "cluster/node_role.h"
 #include "gateway/node_front.h"
 #include "orchestrator/store/log_follower.h"
+#include "orchestrator/store/rows/node_rows.h"
 
 namespace millrace {
 
@@ -91,6 +97,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   std::string node() const override { return to_hex(node_); }
   std::string active_url() const override;
   Json cluster() const override;
+  Status may_remove(std::string_view node, bool is_forced) const override;
   Json info() const override;
   std::string metrics() const override;
   const NodeStore* store() const override;
@@ -136,9 +143,10 @@ class ClusterNode final : public NodeFront, private LogSink {
   void ask_for_turn();
 
   // The thread that appends; beat() also the engine thread.
-  JetStreamLogSettings log_settings() const;
+  JetStreamLogSettings log_settings();
   void open_log();
   Status check_rank(uint64_t expects);
+  bool may_restore(uint64_t stream_end);
   void append_begin(const NodeAction& action);
   Status beat();
   void append_end();
@@ -158,9 +166,21 @@ class ClusterNode final : public NodeFront, private LogSink {
   Status compare_clock();
   void ask_nodes();
   void give_way(const std::vector<Json>& nodes);
+  Json state() const;
+  void add_registered(Json& nodes) const;
+
+  // A log that may have lost something (cluster_node_recovery.cc).
+  void read_registered();
+  void note_registered(const Result<Json>& answer);
+  void register_nodes(const std::vector<Json>& states);
   Result<std::vector<RankedNode>> ask_ranks() const;
   Result<std::optional<std::string>> deposed_by() const;
-  Json state() const;
+  LogRecovery plan_with(const LogRank& own, uint64_t stream_end,
+                        std::span<const RankedNode> answers);
+  void mend_log(const std::vector<Json>& states);
+  void note_mended(const LogMended& mended);
+  void set_lost(std::string why);
+  Status reader_health() const;
 
   ProcessParts& process_;
   const ClusterOptions settings_;
@@ -196,7 +216,11 @@ class ClusterNode final : public NodeFront, private LogSink {
   uint64_t applied_ = 0;     ///< the sequence of the log up to which the folder has it
   std::vector<Json> nodes_;  ///< the latest states of all nodes
   std::string withheld_;     ///< why this node takes nothing over; empty: it may
-  std::string leader_;       ///< the NATS server that leads the stream
+  std::string lost_;         ///< why a log that lacks what this node has is not restored
+  std::map<std::string, NodeRecord> registered_;  ///< the registered nodes, by id
+  std::string not_registered_;           ///< why a node was not registered, as it was logged last
+  std::optional<RankedNode> more_seen_;  ///< as LogSituation::seen
+  std::string leader_;                   ///< the NATS server that leads the stream
   std::optional<Duration> clock_offset_;
   bool is_closed_ = false;  ///< the node ends: nothing more is done
   bool is_stop_asked_ = false;
@@ -223,6 +247,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   JobThread appender_{"cluster-append"};
   JobThread loader_{"cluster-engine"};
   std::unique_ptr<NodeRoll> roll_;
+  std::unique_ptr<LogMender> mender_;  ///< of the thread that compares clocks
   // Only the thread that compares clocks uses these.
   bool is_active_found_ = false;                 ///< find_active() has ended
   bool is_clock_off_ = false;                    ///< as it was logged last

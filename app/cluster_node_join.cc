@@ -180,6 +180,7 @@ void ClusterNode::finish_join() {
   start_snapshots();
   auto copied =
       std::make_unique<CopiedStore>(*store_, process_.clock, [this] { return known_at(); });
+  read_registered();
   const std::lock_guard lock(mutex_);
   copied_ = std::move(copied);
   set_position();

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/cluster_node.h"
+#include "app/node_answer.h"
 #include "base/bytes.h"
 
 namespace millrace {
@@ -28,6 +29,9 @@ Status ClusterNode::ready() const {
     why = role_->not_ready(std::chrono::steady_clock::now());
     if (why && why->code == "cluster.no_active" && !withheld_.empty()) {
       return millrace::fail("cluster.log_lost", withheld_);
+    }
+    if (why && why->code == "log.unreachable" && !lost_.empty()) {
+      return millrace::fail("cluster.log_lost", lost_);
     }
   }
   if (!why) return {};
@@ -84,13 +88,29 @@ Json ClusterNode::state() const {
   return state;
 }
 
+/// Adds when each registered node was first seen, and those that have not answered, as `away`. The
+/// caller holds mutex_.
+void ClusterNode::add_registered(Json& nodes) const {
+  for (const auto& [id, record] : registered_) {
+    const auto found = std::find_if(nodes.begin(), nodes.end(), [&id = id](const Json& one) {
+      return text_in(one, "node") == id;
+    });
+    Json& one =
+        found != nodes.end()
+            ? *found
+            : nodes.emplace_back(Json{{"node", id}, {"role", "away"}, {"address", record.address}});
+    one["firstSeen"] = format_rfc3339(record.first_seen);
+  }
+}
+
 Json ClusterNode::cluster() const {
   const Json own = state();
   const std::lock_guard lock(mutex_);
   Json nodes = Json::array({own});
   for (const Json& one : nodes_) {
-    if (one.value("node", "") != own.at("node")) nodes.push_back(one);
+    if (text_in(one, "node") != own.at("node")) nodes.push_back(one);
   }
+  add_registered(nodes);
   Json view = {{"cluster", settings_.name},
                {"node", own.at("node")},
                {"role", own.at("role")},

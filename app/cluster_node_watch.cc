@@ -1,5 +1,6 @@
 // The thread of a node of a cluster that looks at what is around it: it finds the active, compares
-// the clock of this node with the clock of the broker, and asks the other nodes for their state.
+// the clock of this node with the clock of the broker, and asks the other nodes for their state,
+// with which it restores the log if that has lost something (cluster_node_recovery.cc).
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include "app/cluster_node.h"
+#include "app/node_answer.h"
 #include "app/random_id.h"
 #include "base/bytes.h"
 #include "base/has_code.h"
@@ -37,31 +39,6 @@ constexpr const char* kOffClock =
 /// Whether a node with that error cannot become one of the cluster without an operator.
 bool is_fatal(const Error& error) {
   return has_code(error, {"cluster.founded", "cluster.broker", "broker.replicas", "broker.stream"});
-}
-
-/// The text of a member of an answer; empty: it is missing or of another type, for an answer is
-/// input from outside.
-std::string text_in(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  const bool is_there = at != object.end() && at->is_string();
-  return is_there ? at->get<std::string>() : std::string();
-}
-
-/// How much of the log the node has whose state that is, as it says. What is missing or of another
-/// type reads as zero or empty.
-RankedNode rank_in(const Json& state) {
-  const auto number = [](const Json& object, const char* name) {
-    const auto at = object.find(name);
-    const bool is_there = at != object.end() && at->is_number_unsigned();
-    return is_there ? at->get<uint64_t>() : 0;
-  };
-  const auto error = state.find("error");
-  const bool has_error = error != state.end() && error->is_object();
-  return {.node = text_in(state, "node"),
-          .rank = {.epoch = number(state, "epoch"),
-                   .sequence = number(state, "position") + number(state, "behindCommits")},
-          .address = text_in(state, "address"),
-          .is_diverged = has_error && text_in(*error, "code") == "log.diverged"};
 }
 
 }  // namespace
@@ -134,7 +111,11 @@ Status ClusterNode::compare_clock() {
 
 void ClusterNode::ask_nodes() {
   Result<std::vector<Json>> nodes = roll_->ask(kRollTime);
-  if (nodes) give_way(*nodes);
+  if (nodes) {
+    give_way(*nodes);
+    register_nodes(*nodes);
+    mend_log(*nodes);
+  }
   const std::lock_guard lock(mutex_);
   nodes_ = nodes ? *std::move(nodes) : std::vector<Json>();
 }
@@ -157,59 +138,6 @@ void ClusterNode::give_way(const std::vector<Json>& nodes) {
     return end(replaced ? NodeEnd{NodeEnd::What::kReplace}
                         : NodeEnd{NodeEnd::What::kFailed, replaced.error()});
   }
-}
-
-// What the nodes have of the log. Any thread.
-
-Result<std::vector<RankedNode>> ClusterNode::ask_ranks() const {
-  const std::vector<Json> states = TRY(roll_->ask(kRollTime));
-  std::vector<RankedNode> ranked;
-  ranked.reserve(states.size());
-  for (const Json& state : states) ranked.push_back(rank_in(state));
-  return ranked;
-}
-
-/// Whether this node, which has read the log up to `expects`, may begin an epoch behind that. If
-/// the log has lost its newest messages, another node may have them. Behind an `end` there are
-/// none. Errors: `log.begin`, the log has more; `cluster.log_lost`, a node that answers has more;
-/// those of NodeRoll::ask().
-Status ClusterNode::check_rank(uint64_t expects) {
-  LogRank own{.sequence = expects};
-  {
-    const std::lock_guard lock(mutex_);
-    if (log_->sequence() != expects) {
-      return millrace::fail("log.begin", "the log has another message since");
-    }
-    if (has_ended_) return {};
-    own.epoch = history_.epoch;
-  }
-  const std::vector<RankedNode> ranked = TRY(ask_ranks());
-  const std::optional<RankedNode> more = node_with_more(node(), own, ranked);
-  const std::lock_guard lock(mutex_);
-  withheld_.clear();
-  if (!more) return {};
-  withheld_ = fmt::format(
-      "the log of the cluster has lost its newest messages: it ends at message {}, in epoch {}, "
-      "and node {} at {} has it up to message {}, in epoch {}; this node takes nothing over as "
-      "long "
-      "as that node answers",
-      own.sequence, own.epoch, more->node, more->address, more->rank.sequence, more->rank.epoch);
-  return millrace::fail("cluster.log_lost", withheld_);
-}
-
-/// Why another node is the active since, if one of those that answer has a later epoch.
-Result<std::optional<std::string>> ClusterNode::deposed_by() const {
-  const std::vector<RankedNode> ranked = TRY(ask_ranks());
-  uint64_t epoch = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    epoch = epoch_;
-  }
-  const std::optional<RankedNode> later = node_of_later_epoch(node(), epoch, ranked);
-  if (!later) return std::optional<std::string>();
-  return std::optional(
-      fmt::format("node {} at {} has epoch {} of the log; the epoch of this node is {}",
-                  later->node, later->address, later->rank.epoch, epoch));
 }
 
 }  // namespace millrace

@@ -1,6 +1,6 @@
 // NodeRoll: how the nodes of a cluster ask one another for their state, by a request to which every
-// node answers. The answers are for people to read, and can only keep a node from being the active:
-// nothing is done because of them.
+// node answers. The answers are for people to read, keep a node from being the active, and let a
+// node restore a log that has lost something (cluster/log_recovery.h).
 #pragma once
 
 #include <condition_variable>

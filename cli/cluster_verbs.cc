@@ -21,7 +21,10 @@ std::string seconds_text(const Json& node, const char* key) {
   return node.contains(key) ? fmt::format("{:.1f}s", node.at(key).get<double>()) : "-";
 }
 
+bool is_away(const Json& node) { return node.value("role", "") == "away"; }
+
 std::string behind_text(const Json& node) {
+  if (is_away(node)) return "-";
   const auto commits = node.at("behindCommits").get<uint64_t>();
   return commits == 0 ? "-" : fmt::format("{}, {}", commits, seconds_text(node, "behindSeconds"));
 }
@@ -61,6 +64,19 @@ std::string health_of(const Json& cluster) {
                      standbys == 1 ? "one standby" : fmt::format("{} standbys", standbys));
 }
 
+/// The registered nodes that do not answer, in words; empty: all answer.
+std::string away_in_words(const Json& cluster) {
+  std::vector<std::string> away;
+  for (const Json& node : cluster.at("nodes")) {
+    if (is_away(node)) away.push_back(node.value("node", ""));
+  }
+  if (away.empty()) return "";
+  return fmt::format(
+      "registered, and without an answer: {}; if a node does not exist any more, "
+      "end its registration by `millrace cluster remove`",
+      fmt::join(away, ", "));
+}
+
 /// What the node knows of the snapshots, in words; empty: nothing yet.
 std::string snapshots_in_words(const Json& cluster) {
   const Json snapshots = cluster.value("snapshots", Json::object());
@@ -95,6 +111,9 @@ Ended show_cluster(Session& session) {
   if (format != Format::kTable) return ExitCode::kOk;
   session.console.out << fmt::format("cluster {}: {}\n", harmless(reply.body.value("cluster", "")),
                                      harmless(health_of(reply.body)));
+  if (const std::string away = away_in_words(reply.body); !away.empty()) {
+    session.console.out << harmless(away) << '\n';
+  }
   if (const std::string snapshots = snapshots_in_words(reply.body); !snapshots.empty()) {
     session.console.out << harmless(snapshots) << '\n';
   }
@@ -116,6 +135,20 @@ void add_leave(CommandLine& commands, decltype(ProgramVerbs::leave) run) {
                "DIR");
 }
 
+struct RemoveNodeOptions {
+  std::string node;
+  bool is_forced = false;
+};
+
+Ended remove_node(Session& session, const RemoveNodeOptions& options) {
+  const Reply reply =
+      TRY(session.client.send({.method = "DELETE",
+                               .path = Client::url_path({"v1", "cluster", "nodes", options.node}),
+                               .query = {{"force", options.is_forced ? "1" : ""}}}));
+  session.output.item(reply.body, "node");
+  return ExitCode::kOk;
+}
+
 }  // namespace
 
 void add_cluster_verbs(CommandLine& commands, const ProgramVerbs& program) {
@@ -124,6 +157,14 @@ void add_cluster_verbs(CommandLine& commands, const ProgramVerbs& program) {
                  "Shows the nodes, which is the active, and whether the cluster is healthy",
                  "millrace cluster status", show_cluster);
   if (program.leave != nullptr) add_leave(cluster, program.leave);
+  auto [remove, removed] = cluster.asking<RemoveNodeOptions>(
+      "remove",
+      "Ends the registration of a node that does not exist any more, so that no other node waits "
+      "for it when the log has lost something",
+      "millrace cluster remove 6f1ed002ab5595859014ebf0951522d9", remove_node);
+  remove.option("NODE", removed.node, "The id of the node, from `cluster status`").required();
+  remove.flag("--force", removed.is_forced,
+              "Also if the node answers; the active registers it again as long as it does");
 }
 
 }  // namespace millrace

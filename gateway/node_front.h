@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -50,6 +51,10 @@ class NodeFront {
   virtual std::string active_url() const = 0;
   /// The answer of `GET /v1/cluster`, as the schema `Cluster` has it (schemas_system.cc).
   virtual Json cluster() const = 0;
+  /// Whether this node, the active, may end the registration of the node with that id, 32
+  /// hexadecimal digits. `is_forced`: also if that node answers. Errors: `cluster.node_not_found`,
+  /// the id is not one of a node; `cluster.node_is_active`; `cluster.node_answers`.
+  virtual Status may_remove(std::string_view node, bool is_forced) const = 0;
   /// The answer of `GET /v1/info` while the service may not answer: `version`, and further members
   /// of the schema `ServerInfo`.
   virtual Json info() const = 0;

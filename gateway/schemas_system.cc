@@ -68,17 +68,19 @@ Json store_report() {
 Json cluster_view() {
   using namespace schema;
   const Json role = word({"active", "standby", "starting"});
+  const Json role_of_any = word({"active", "standby", "starting", "away"});
   const Json node = object({
       {"node", text("The id of the node, of its data folder.")},
       {"incarnation?", text("The id of the process.")},
-      {"role", role},
-      {"epoch", whole("The epoch that the node knows.")},
-      {"position", whole("The sequence of the log up to which its folder has the commits.")},
-      {"behindCommits", whole("How many messages of the log it has not applied.")},
-      {"behindSeconds", number("How old the oldest of them is.")},
+      {"role", role_of_any},
+      {"epoch?", whole("The epoch that the node knows; missing if the node is away.")},
+      {"position?", whole("The sequence of the log up to which its folder has the commits.")},
+      {"behindCommits?", whole("How many messages of the log it has not applied.")},
+      {"behindSeconds?", number("How old the oldest of them is.")},
       {"clockOffsetSeconds?", number("How far its clock is ahead of the clock of the broker.")},
-      {"version", text("The release of millrace.")},
+      {"version?", text("The release of millrace.")},
       {"address", text("The URL at which it answers.")},
+      {"firstSeen?", instant("When it was registered; missing if it is not registered.")},
       {"error?", object({{"code", text("Why the node is not ready.")}, {"detail", text()}})},
   });
   const Json snapshots = object({
@@ -96,7 +98,8 @@ Json cluster_view() {
       {"role", role},
       {"epoch", whole("The latest epoch of the log.")},
       {"active?", object({{"node", text()}, {"address", text("The URL of the active.")}})},
-      {"nodes", list(node, "The nodes that have answered.")},
+      {"nodes",
+       list(node, "The nodes that have answered, and the registered nodes that have not.")},
       {"snapshots?", snapshots},
   });
 }
@@ -109,6 +112,7 @@ void add_system_schemas(ApiSchemas& all) {
   all["Ready"].schema = object({{"status", exactly("ready")}});
   all["Active"].schema = object({{"status", exactly("active")}});
   all["Cluster"].schema = cluster_view();
+  all["NodeRemoved"].schema = object({{"node", text("The id of the node.")}, {"removed", flag()}});
   all["Metrics"].media = {{"text/plain", {{"schema", text("Prometheus text format 0.0.4.")}}}};
   all["ServerInfo"].schema = server_info();
   all["StoreReport"].schema = store_report();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/bytes.h"
 #include "gateway/instance_filter.h"
 #include "gateway/parameters.h"
 #include "gateway/problem.h"
@@ -11,6 +12,9 @@
 
 namespace millrace {
 namespace {
+
+constexpr const char* kNoCluster =
+    "this server is not part of a cluster; `millrace serve --cluster` starts one that is";
 
 /// Shows that the process answers. Checks nothing else: an outage of the broker must not make a
 /// supervisor restart this process.
@@ -70,9 +74,24 @@ Result<Json> info(const SystemSources& sources) {
 
 Result<Json> cluster(const SystemSources& sources) {
   if (sources.front != nullptr) return sources.front->cluster();
-  return fail(
-      "cluster.none",
-      "this server is not part of a cluster; `millrace serve --cluster` starts one that is");
+  return fail("cluster.none", kNoCluster);
+}
+
+/// Ends the registration of a node. Only the active calls it.
+Status remove_node(const SystemSources& sources, const std::shared_ptr<Exchange>& exchange) {
+  if (sources.front == nullptr) return fail("cluster.none", kNoCluster);
+  const std::string& node = exchange->request().parts.at("node");
+  TRY(sources.front->may_remove(node, TRY(flag_parameter(exchange->request(), "force"))));
+  RemoveNode remove;
+  if (!read_hex(node, remove.node)) {
+    return fail("cluster.node_not_found", "the id of a node has 32 hexadecimal digits");
+  }
+  sources.service->command(
+      remove, exchange->back<Result<Json>>([exchange, node](const Result<Json>& removed) {
+        if (!removed) return exchange->reply(removed);
+        exchange->reply(Json{{"node", node}, {"removed", true}});
+      }));
+  return {};
 }
 
 Status verify(Service& service, const std::shared_ptr<Exchange>& exchange) {
@@ -135,6 +154,16 @@ void add_system_routes(Router& router, const SystemSources& sources) {
               .lane = Lane::kProbe,
               .is_local = true,
               .handler = reading([sources](const Request&) { return cluster(sources); })});
+  router.add(
+      {.method = "DELETE",
+       .path = "/v1/cluster/nodes/{node}",
+       .operation = "removeNode",
+       .summary = "Ends the registration of a node that does not exist any more.",
+       .query = {"force"},
+       .answer = "NodeRemoved",
+       .errors = {"cluster.none", "cluster.node_not_found", "cluster.node_is_active",
+                  "cluster.node_answers"},
+       .handler = [sources](const auto& exchange) { return remove_node(sources, exchange); }});
   router.add({.method = "GET",
               .path = "/metrics",
               .operation = "getMetrics",

@@ -61,7 +61,7 @@ constexpr ErrorEntry kProgramErrors[] = {
     {"cluster.key", 0, "A node of a cluster needs the key of the cluster for secrets.",
      "Give all nodes one key, by `--secret-key-file` or MILLRACE_SECRET_KEY_FILE."},
     {"cluster.log_lost", 0,
-     "The log of the cluster has lost its newest messages, and another node has them.",
+     "The log of the cluster has lost its newest messages, and they are not appended again yet.",
      "Start the NATS servers and nodes that are down; if it lasts, see the "
      "[runbook](cluster.md#runbook)."},
     {"cluster.no_snapshot", 0,

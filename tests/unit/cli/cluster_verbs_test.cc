@@ -1,4 +1,4 @@
-// The verb `cluster status`.
+// The verbs of the noun `cluster`.
 #include <memory>
 #include <string>
 #include <utility>
@@ -7,9 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "gateway/http_server.h"
+#include "tests/support/process.h"
 #include "tests/unit/cli/cli_fixture.h"
 #include "tests/unit/gateway/fake_node_front.h"
 #include "tests/unit/gateway/fake_node_store.h"
+#include "tests/unit/gateway/fake_service.h"
 #include "tests/unit/gateway/patient_limits.h"
 
 namespace millrace {
@@ -76,6 +78,38 @@ TEST_F(ClusterVerbs, ShowsTheNodesAndWhetherTheClusterIsHealthy) {
       {{"cluster", "status", "-o", "name"}, "db1\ndb2\n"},
   });
   EXPECT_EQ(Json::parse(run({"cluster", "status", "-o", "json"}).out), cluster);
+}
+
+TEST_F(ClusterVerbs, ShowsTheRegisteredNodesThatAreAway) {
+  const Json away = {{"node", "db3"},
+                     {"role", "away"},
+                     {"address", "http://db3:8780"},
+                     {"firstSeen", "2021-09-01T12:00:00.000Z"}};
+  show(shop_cluster(
+      Json::array({healthy_node("db1", "active"), healthy_node("db2", "standby"), away})));
+  const CommandOutput printed = run({"cluster", "status"});
+  EXPECT_EQ(printed.code, 0) << printed.err;
+  EXPECT_THAT(printed.out, testing::ContainsRegex("db3 +away .* http://db3:8780\n"));
+  EXPECT_THAT(printed.out,
+              testing::EndsWith("cluster shop: healthy: db1 is the active, and one standby could "
+                                "take over\nregistered, and without an answer: db3; if a node does "
+                                "not exist any more, end its registration by `millrace cluster "
+                                "remove`\n"));
+}
+
+TEST_F(ClusterVerbs, RemovesANodeThatDoesNotAnswer) {
+  front_.set({.may_serve = true, .is_active = true});
+  node_->serve(service_);
+  const std::string known = "01" + std::string(30, '0');
+  const std::string other = "02" + std::string(30, '0');
+  ASSERT_TRUE(eventually([&] { return run({"cluster", "remove", known}).code == 0; }));
+  EXPECT_EQ(run({"cluster", "remove", known, "-o", "name"}).out, known + "\n");
+  EXPECT_THAT(run({"cluster", "remove", other}).err, testing::HasSubstr("cluster.node_not_found"));
+  front_.set({.may_serve = true,
+              .is_active = true,
+              .may_remove = fail("cluster.node_answers", "the node answers")});
+  EXPECT_THAT(run({"cluster", "remove", known}).err, testing::HasSubstr("cluster.node_answers"));
+  EXPECT_EQ(run({"cluster", "remove", known, "--force"}).code, 0);
 }
 
 TEST_F(ClusterVerbs, SaysWhatIsNotHealthy) {

@@ -18,6 +18,7 @@ class FakeNodeFront final : public NodeFront {
     std::string active_url;
     Json cluster = Json::object();
     const NodeStore* store = nullptr;
+    Status may_remove;
   };
 
   explicit FakeNodeFront(std::string node) : node_(std::move(node)) {}
@@ -33,6 +34,9 @@ class FakeNodeFront final : public NodeFront {
   std::string node() const override { return node_; }
   std::string active_url() const override { return state().active_url; }
   Json cluster() const override { return state().cluster; }
+  Status may_remove(std::string_view /*node*/, bool is_forced) const override {
+    return is_forced ? Status() : state().may_remove;
+  }
   Json info() const override { return {{"version", "standby"}}; }
   const NodeStore* store() const override { return state().store; }
   std::string metrics() const override { return "millrace_cluster_active 0\n"; }

@@ -1,0 +1,32 @@
+#include "app/node_answer.h"
+
+#include <cstdint>
+
+namespace millrace {
+namespace {
+
+uint64_t number_in(const Json& state, const char* name) {
+  const auto at = state.find(name);
+  const bool is_there = at != state.end() && at->is_number_unsigned();
+  return is_there ? at->get<uint64_t>() : 0;
+}
+
+}  // namespace
+
+std::string text_in(const Json& state, const char* name) {
+  const auto at = state.find(name);
+  const bool is_there = at != state.end() && at->is_string();
+  return is_there ? at->get<std::string>() : std::string();
+}
+
+RankedNode rank_in(const Json& state) {
+  const auto error = state.find("error");
+  const bool has_error = error != state.end() && error->is_object();
+  return {.node = text_in(state, "node"),
+          .rank = {.epoch = number_in(state, "epoch"),
+                   .sequence = number_in(state, "position") + number_in(state, "behindCommits")},
+          .address = text_in(state, "address"),
+          .is_diverged = has_error && text_in(*error, "code") == "log.diverged"};
+}
+
+}  // namespace millrace

@@ -1,0 +1,18 @@
+// What a node of a cluster reads in the answers of the other nodes (broker/node_roll.h). An answer
+// is input from outside: what is missing or of another type reads as zero or empty. Pure.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "cluster/log_rank.h"
+
+namespace millrace {
+
+/// The text of a member.
+std::string text_in(const Json& state, const char* name);
+
+/// How much of the log the node has whose state that is, as it says.
+RankedNode rank_in(const Json& state);
+
+}  // namespace millrace
