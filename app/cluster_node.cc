@@ -199,6 +199,11 @@ void ClusterNode::run() {
   Time ask_at{};  // when the engine is asked next
   std::unique_lock lock(mutex_);
   while (!is_closed_) {
+    if (std::exchange(is_base_due_, false)) {
+      lock.unlock();
+      begin_with_base();
+      lock.lock();
+    }
     const std::vector<NodeAction> actions = role_->take_actions(steady_clock::now());
     if (!actions.empty()) {
       lock.unlock();
@@ -285,6 +290,7 @@ void ClusterNode::ask_for_turn() {
 // The thread that appends.
 
 JetStreamLogSettings ClusterNode::log_settings() {
+  const std::lock_guard lock(mutex_);
   return {.stream = stream_,
           .key = key_,
           .node = node_,
@@ -296,28 +302,43 @@ JetStreamLogSettings ClusterNode::log_settings() {
           .may_restore = [this](uint64_t stream_end) { return may_restore(stream_end); }};
 }
 
-/// Makes log_ behind the log as this node has read it.
-void ClusterNode::open_log() {
+/// Makes log_ behind the log as this node has read it. `has_base`: for a `begin` with a base.
+void ClusterNode::open_log(bool has_base) {
   LogHistory history;
   {
     const std::lock_guard lock(mutex_);
     history = history_;
-    epoch_ = history.incarnation == incarnation_ ? history.epoch : history.epoch + 1;
+    epoch_ =
+        history.incarnation == incarnation_ ? history.epoch : epoch_behind(history.epoch, has_base);
   }
   auto log = std::make_unique<JetStreamLog>(*appending_, log_settings(), history);
   const std::lock_guard lock(log_mutex_);
   log_ = std::move(log);
 }
 
+/// The id of the base that a `begin` has which expects that sequence: the rows with which the
+/// cluster is founded, or with which an operator continues a log that has lost something.
+std::optional<std::string> ClusterNode::base_of_begin(uint64_t expects) const {
+  const std::lock_guard lock(mutex_);
+  if (!lost_base_.empty()) return lost_base_;
+  if (is_base(position_) && expects == 0) return to_hex(position_.chain);
+  return std::nullopt;
+}
+
 void ClusterNode::append_begin(const NodeAction& action) {
-  open_log();
-  LogBegin begin{.address = settings_.url, .version = MILLRACE_VERSION, .unclean = action.unclean};
-  if (is_base(position_) && action.expects == 0) begin.base = to_hex(position_.chain);
+  LogBegin begin{.address = settings_.url,
+                 .version = MILLRACE_VERSION,
+                 .base = base_of_begin(action.expects),
+                 .unclean = action.unclean};
+  open_log(begin.base.has_value());
   Status began = check_rank(action.expects);
   if (began) began = log_->begin(std::move(begin));
   if (began) {
     const Time sent = *log_->confirmed();
-    return note([sent](NodeRole& role, Time) { role.begin_taken(sent); });
+    return note([this, sent](NodeRole& role, Time) {
+      lost_base_.clear();
+      role.begin_taken(sent);
+    });
   }
   if (std::exchange(begin_failure_, began.error().message) != began.error().message) {
     spdlog::info("this node has not become the active: {}", began.error().message);
@@ -351,7 +372,7 @@ void ClusterNode::append_end() {
 
 void ClusterNode::start_engine(bool is_careful) {
   follower_.reset();
-  if (!log_) open_log();  // the log has a `begin` of this node whose answer was lost
+  if (!log_) open_log(false);  // the log has a `begin` of this node whose answer was lost
   lead_ = std::make_unique<Lead>(*this);
   const Status started = load_engine(is_careful);
   if (!started) return end({NodeEnd::What::kFailed, started.error()});
@@ -412,6 +433,7 @@ void ClusterNode::note_news(const LogNews& news, NodeRole& role, Time now) {
   if (news.messages > 0) stamped_ = news.stamped;
   if (news.begin) {
     address_ = news.begin->address;
+    lost_base_.clear();
     role.heard({.what = LogHeard::What::kBegin,
                 .sequence = news.begin_sequence,
                 .pending = 1,

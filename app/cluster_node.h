@@ -98,6 +98,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   std::string active_url() const override;
   Json cluster() const override;
   Status may_remove(std::string_view node, bool is_forced) const override;
+  Result<Json> accept_loss() override;
   Json info() const override;
   std::string metrics() const override;
   const NodeStore* store() const override;
@@ -144,7 +145,8 @@ class ClusterNode final : public NodeFront, private LogSink {
 
   // The thread that appends; beat() also the engine thread.
   JetStreamLogSettings log_settings();
-  void open_log();
+  void open_log(bool has_base);
+  std::optional<std::string> base_of_begin(uint64_t expects) const;
   Status check_rank(uint64_t expects);
   bool may_restore(uint64_t stream_end);
   void append_begin(const NodeAction& action);
@@ -182,6 +184,12 @@ class ClusterNode final : public NodeFront, private LogSink {
   void set_lost(std::string why);
   Status reader_health() const;
 
+  // A log that an operator continues (cluster_node_loss.cc).
+  Json loss_in_json(const std::string& why) const;
+  void begin_with_base();
+  Status take_base_over_loss();
+  void follow_from(const SnapshotManifest& base, uint64_t stream_end);
+
   ProcessParts& process_;
   const ClusterOptions settings_;
   const StreamSettings stream_;
@@ -189,7 +197,8 @@ class ClusterNode final : public NodeFront, private LogSink {
   const std::string key_;  ///< of the chain of the log
   const RandomName incarnation_;
   RandomName node_{};
-  LogPosition position_;    ///< of the store at the start
+  /// Of the store at the start. From its joining on guarded by mutex_.
+  LogPosition position_;
   bool founds_ = false;     ///< this node creates the log: its store has no commit of one
   bool is_joined_ = false;  ///< the store can follow the log; guarded by mutex_
   /// The store, since is_joined_; guarded by mutex_. Its Environment is that of store_, then of
@@ -217,6 +226,8 @@ class ClusterNode final : public NodeFront, private LogSink {
   std::vector<Json> nodes_;  ///< the latest states of all nodes
   std::string withheld_;     ///< why this node takes nothing over; empty: it may
   std::string lost_;         ///< why a log that lacks what this node has is not restored
+  bool is_base_due_ = false;  ///< the operator accepts a loss: begin_with_base() is to be called
+  std::string lost_base_;     ///< the id of the base of the next `begin`, over a loss; or empty
   std::map<std::string, NodeRecord> registered_;  ///< the registered nodes, by id
   std::string not_registered_;           ///< why a node was not registered, as it was logged last
   std::optional<RankedNode> more_seen_;  ///< as LogSituation::seen

@@ -153,6 +153,7 @@ Status ClusterNode::check_rank(uint64_t expects) {
       return millrace::fail("log.begin", "the log has another message since");
     }
     own.epoch = history_.epoch;
+    if (!lost_base_.empty()) return {};  // the operator accepts what is lost
   }
   const std::vector<RankedNode> ranked = TRY(ask_ranks());
   const LogRecovery plan = plan_with(own, expects, ranked);

@@ -64,17 +64,19 @@ void ClusterNode::watch_cluster() {
 /// Finds the latest `begin` that the store has the commits of, once: it comes before what the
 /// reader reads.
 Status ClusterNode::find_active() {
+  LogPosition position;
   {
     const std::lock_guard lock(mutex_);
     if (is_active_found_ || !is_joined_) return {};
+    position = position_;
   }
-  const auto found = TRY(find_log_begin(*following_, stream_, key_, position_));
+  const auto found = TRY(find_log_begin(*following_, stream_, key_, position));
   is_active_found_ = true;
   if (!found) return {};
   note([&](NodeRole& role, Time now) {
     if (!address_.empty()) return;  // the reader has read a later one
     address_ = found->begin.address;
-    if (history_.place.sequence > position_.sequence) return;
+    if (history_.place.sequence > position.sequence) return;
     role.heard({.what = LogHeard::What::kBegin,
                 .sequence = found->sequence,
                 .pending = 1,

@@ -63,7 +63,7 @@ Status ProcessParts::start_gateway(Descriptor address, std::optional<BearerToken
 }
 
 Status ProcessParts::start_gateway(Descriptor address, std::optional<BearerToken> token,
-                                   const NodeFront& front) {
+                                   NodeFront& front) {
   gateway = TRY(HttpServer::start(gateway_options(token), std::move(address), front));
   return {};
 }

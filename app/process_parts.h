@@ -40,8 +40,7 @@ class ProcessParts {
 
   /// The same for a node of a cluster, which has no service before it is the active
   /// (HttpServer::serve).
-  Status start_gateway(Descriptor address, std::optional<BearerToken> token,
-                       const NodeFront& front);
+  Status start_gateway(Descriptor address, std::optional<BearerToken> token, NodeFront& front);
 
   /// Reloads the token of a gateway that has one. If the file cannot be read, the gateway continues
   /// with the previous token and the error is logged.

@@ -129,17 +129,19 @@ Status JetStreamLog::Impl::begin(LogBegin begin) {
   begin.node = settings_.node;
   begin.behind_epoch = history_.epoch;
   begin.behind_incarnation = history_.incarnation;
+  const bool begin_has_base = begin.base.has_value();
   std::string body = encode_log_begin(begin);
   if (body.size() > kMostLogBeginBytes) {
     return fail("log.too_large", fmt::format("a begin has {} bytes; expected at most {}",
                                              body.size(), kMostLogBeginBytes));
   }
   LogUnit unit = unit_of(LogKind::kBegin);
-  unit.epoch = history_.epoch + 1;
+  const uint64_t epoch = epoch_behind(history_.epoch, begin_has_base);
+  unit.epoch = epoch;
   unit.commit = 0;
   unit.parts = {std::move(body)};
   TRY(drive(std::move(unit)));
-  history_.epoch += 1;
+  history_.epoch = epoch;
   history_.incarnation = settings_.incarnation;
   history_.node = settings_.node;
   history_.commit = 0;

@@ -17,6 +17,18 @@ tl::unexpected<Error> not_founded(const StreamSettings& log) {
                           log.name));
 }
 
+/// The log, if it is the one that was created at that time.
+Result<StreamInfo> find_log_of(Connection& connection, const StreamSettings& log, int64_t created) {
+  const StreamInfo info = TRY(find_log(connection, log));
+  if (info.created != created) {
+    return fail("log.recreated",
+                fmt::format("stream {} was created at {} (nanoseconds), and the log that is to be "
+                            "trimmed at {}: nothing was removed",
+                            log.name, info.created, created));
+  }
+  return info;
+}
+
 }  // namespace
 
 StreamSettings log_stream(std::string_view cluster, const StreamOptions& options) {
@@ -63,13 +75,7 @@ Result<TimePoint> time_of_log(Connection& connection, const StreamSettings& log)
 // sent.
 Status trim_log(Connection& connection, const StreamSettings& log, int64_t created,
                 uint64_t before) {
-  const StreamInfo info = TRY(find_log(connection, log));
-  if (info.created != created) {
-    return fail("log.recreated",
-                fmt::format("stream {} was created at {} (nanoseconds), and the log that is to be "
-                            "trimmed at {}: nothing was removed",
-                            log.name, info.created, created));
-  }
+  const StreamInfo info = TRY(find_log_of(connection, log, created));
   if (before > info.last_sequence) {
     return fail("log.lost", fmt::format("stream {} ends at {}, and is to be trimmed up to {}: "
                                         "nothing was removed",
@@ -77,6 +83,19 @@ Status trim_log(Connection& connection, const StreamSettings& log, int64_t creat
   }
   if (before <= info.first_sequence) return {};
   return purge_before(connection, log.name, before);
+}
+
+Status skip_log_to(Connection& connection, const StreamSettings& log, int64_t created,
+                   uint64_t last) {
+  const StreamInfo info = TRY(find_log_of(connection, log, created));
+  if (info.last_sequence > last) {
+    return fail("log.diverged", fmt::format("stream {} ends at {}, and is to continue behind {}: "
+                                            "nothing was removed",
+                                            log.name, info.last_sequence, last));
+  }
+  if (info.last_sequence == last) return {};
+  // Before a sequence that the stream does not have: it removes all messages, and continues there.
+  return purge_before(connection, log.name, last + 1);
 }
 
 }  // namespace millrace

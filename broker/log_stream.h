@@ -38,4 +38,12 @@ Result<TimePoint> time_of_log(Connection& connection, const StreamSettings& log)
 Status trim_log(Connection& connection, const StreamSettings& log, int64_t created,
                 uint64_t before);
 
+/// Removes all messages of a log that ends before the sequence `last`, so that the next message
+/// gets the sequence last + 1. Precondition: an operator continues the log with a snapshot that has
+/// everything up to `last`. `created`: as for trim_log(). Errors, with which nothing is removed:
+/// `log.recreated`; `log.diverged`, the log has messages behind `last`; those of find_log(). After
+/// an error of Connection::api() it is not known whether they were removed.
+Status skip_log_to(Connection& connection, const StreamSettings& log, int64_t created,
+                   uint64_t last);
+
 }  // namespace millrace

@@ -149,6 +149,47 @@ Ended remove_node(Session& session, const RemoveNodeOptions& options) {
   return ExitCode::kOk;
 }
 
+struct TakeOverOptions {
+  bool accepts_loss = false;
+};
+
+/// What is lost, in words.
+std::string loss_in_words(const Json& loss) {
+  std::string text = fmt::format(
+      "node {} continues with epoch {}, at position {} of the log, in some seconds: see `millrace "
+      "cluster status`\n{}\n",
+      loss.value("node", ""), loss.value("epoch", uint64_t{0}), loss.value("position", uint64_t{0}),
+      loss.value("why", ""));
+  for (const Json& one : loss.at("missing")) {
+    text +=
+        fmt::format("lost: messages {} to {}, epochs {} to {}, which node {} at {} has\n",
+                    one.value("fromSequence", uint64_t{0}), one.value("toSequence", uint64_t{0}),
+                    one.value("fromEpoch", uint64_t{0}), one.value("toEpoch", uint64_t{0}),
+                    one.value("node", ""), one.value("address", ""));
+  }
+  for (const Json& one : loss.at("away")) {
+    text += fmt::format("lost: what node {} at {}, which does not answer, has more\n",
+                        one.value("node", ""), one.value("address", ""));
+  }
+  return text;
+}
+
+Ended take_over(Session& session, const TakeOverOptions& options) {
+  if (!options.accepts_loss) {
+    return give_up(ExitCode::kUsage, "cli.usage",
+                   "without --accept-loss nothing is to do: a node takes over by itself as long as "
+                   "nothing is lost; with it, commits that other nodes have are lost for good");
+  }
+  const Reply reply =
+      TRY(session.client.send({.method = "POST", .path = "/v1/cluster/accept-loss"}));
+  if (session.output.format() != Format::kTable) {
+    session.output.item(reply.body, "node");
+  } else {
+    session.console.out << harmless(loss_in_words(reply.body), kLineEnds);
+  }
+  return ExitCode::kOk;
+}
+
 }  // namespace
 
 void add_cluster_verbs(CommandLine& commands, const ProgramVerbs& program) {
@@ -163,6 +204,13 @@ void add_cluster_verbs(CommandLine& commands, const ProgramVerbs& program) {
       "for it when the log has lost something",
       "millrace cluster remove 6f1ed002ab5595859014ebf0951522d9", remove_node);
   remove.option("NODE", removed.node, "The id of the node, from `cluster status`").required();
+  auto [take, taken] = cluster.asking<TakeOverOptions>(
+      "take-over",
+      "Lets the node that is asked continue without what the log has lost, if no node can restore "
+      "it (`cluster.log_lost`)",
+      "millrace cluster take-over --accept-loss", take_over);
+  take.flag("--accept-loss", taken.accepts_loss,
+            "Commits that this node does not have are lost for good");
   remove.flag("--force", removed.is_forced,
               "Also if the node answers; the active registers it again as long as it does");
 }

@@ -100,7 +100,7 @@ tl::unexpected<Error> cannot_listen(std::string_view address, std::string_view w
 class HttpServer::Impl : public ConnectionHost {
  public:
   /// `service` is null if `front` is not.
-  Impl(Options options, Service* service, const NodeFront* front)
+  Impl(Options options, Service* service, NodeFront* front)
       : options_(std::move(options)),
         front_(front),
         router_(router_of(service)),
@@ -389,7 +389,7 @@ class HttpServer::Impl : public ConnectionHost {
   }
 
   const Options options_;
-  const NodeFront* const front_;  ///< null: the server is not part of a cluster
+  NodeFront* const front_;  ///< null: the server is not part of a cluster
   /// The routes, without the service if `front_` is not null. Exchanges refer to them, also after
   /// serve().
   const Router router_;
@@ -451,7 +451,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(Options options, Descripto
 }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(Options options, Descriptor address,
-                                                      const NodeFront& front) {
+                                                      NodeFront& front) {
   auto impl = std::make_unique<Impl>(std::move(options), nullptr, &front);
   TRY(impl->listen(std::move(address)));
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));

@@ -98,7 +98,7 @@ class HttpServer {
   /// `/metrics`, `/v1/info`, `/v1/cluster` and `/v1/openapi.json`, and hands all other requests on
   /// to the active (forward.h).
   static Result<std::unique_ptr<HttpServer>> start(Options options, Descriptor address,
-                                                   const NodeFront& front);
+                                                   NodeFront& front);
 
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

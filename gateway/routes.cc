@@ -67,14 +67,14 @@ Handler reading(std::function<Result<Json>(const Request&)> read) {
 }
 
 Router make_router(Service& service, const RequestLimits& limits,
-                   std::function<std::string()> gateway_metrics, const NodeFront* front) {
+                   std::function<std::string()> gateway_metrics, NodeFront* front) {
   return router_with(
       service, limits,
       {.service = &service, .front = front, .gateway_metrics = std::move(gateway_metrics)});
 }
 
 Router make_router(const RequestLimits& limits, std::function<std::string()> gateway_metrics,
-                   const NodeFront* front) {
+                   NodeFront* front) {
   return router_with(
       uncalled_service(), limits,
       {.service = nullptr, .front = front, .gateway_metrics = std::move(gateway_metrics)});

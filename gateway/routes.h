@@ -28,7 +28,7 @@ struct RequestLimits {
 /// What the routes of the server as a whole show.
 struct SystemSources {
   Service* service = nullptr;                    ///< null: there is none, and `front` is not null
-  const NodeFront* front = nullptr;              ///< null: the server is not part of a cluster
+  NodeFront* front = nullptr;                    ///< null: the server is not part of a cluster
   std::function<std::string()> gateway_metrics;  ///< the metrics of the gateway itself; any thread
 };
 
@@ -56,12 +56,12 @@ void add_openapi_route(Router& router);
 
 /// A router with all routes. `gateway_metrics`: as in SystemSources.
 Router make_router(Service& service, const RequestLimits& limits,
-                   std::function<std::string()> gateway_metrics, const NodeFront* front = nullptr);
+                   std::function<std::string()> gateway_metrics, NodeFront* front = nullptr);
 
 /// A router with the same routes in the same order, without a service: only the handlers of routes
 /// with `is_local` may be called.
 Router make_router(const RequestLimits& limits, std::function<std::string()> gateway_metrics,
-                   const NodeFront* front);
+                   NodeFront* front);
 
 /// The OpenAPI document of all routes; needs no service.
 Json api_document();

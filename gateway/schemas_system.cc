@@ -104,6 +104,26 @@ Json cluster_view() {
   });
 }
 
+Json loss_accepted() {
+  using namespace schema;
+  const Json missing =
+      object({{"node", text("The id of the node that has it.")},
+              {"address", text()},
+              {"fromEpoch", whole("The latest epoch that this node has.")},
+              {"toEpoch", whole("The latest epoch that is lost.")},
+              {"fromSequence", whole("The first message of the log that is lost.")},
+              {"toSequence", whole("The last message of the log that is lost.")}});
+  return object({
+      {"node", text("The id of this node, which continues.")},
+      {"epoch", whole("The latest epoch that it has.")},
+      {"position", whole("The sequence of the log up to which its folder has the commits.")},
+      {"why", text("What the log has lost, as `/readyz` says it.")},
+      {"missing", list(missing, "What other nodes had, and is lost now.")},
+      {"away", list(object({{"node", text()}, {"address", text()}}),
+                    "Registered nodes that do not answer: what they have more is lost, too.")},
+  });
+}
+
 }  // namespace
 
 void add_system_schemas(ApiSchemas& all) {
@@ -112,6 +132,7 @@ void add_system_schemas(ApiSchemas& all) {
   all["Ready"].schema = object({{"status", exactly("ready")}});
   all["Active"].schema = object({{"status", exactly("active")}});
   all["Cluster"].schema = cluster_view();
+  all["LossAccepted"].schema = loss_accepted();
   all["NodeRemoved"].schema = object({{"node", text("The id of the node.")}, {"removed", flag()}});
   all["Metrics"].media = {{"text/plain", {{"schema", text("Prometheus text format 0.0.4.")}}}};
   all["ServerInfo"].schema = server_info();

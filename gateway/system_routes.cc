@@ -94,6 +94,12 @@ Status remove_node(const SystemSources& sources, const std::shared_ptr<Exchange>
   return {};
 }
 
+Status accept_loss(const SystemSources& sources, const std::shared_ptr<Exchange>& exchange) {
+  if (sources.front == nullptr) return fail("cluster.none", kNoCluster);
+  exchange->reply(TRY(sources.front->accept_loss()), 202);
+  return {};
+}
+
 Status verify(Service& service, const std::shared_ptr<Exchange>& exchange) {
   TRY(exchange->expect_long_wait());
   service.verify(exchange->back<Result<Json>>(
@@ -154,6 +160,17 @@ void add_system_routes(Router& router, const SystemSources& sources) {
               .lane = Lane::kProbe,
               .is_local = true,
               .handler = reading([sources](const Request&) { return cluster(sources); })});
+  router.add(
+      {.method = "POST",
+       .path = "/v1/cluster/accept-loss",
+       .operation = "acceptLoss",
+       .summary = "Lets this node continue without what the log of the cluster has lost.",
+       .answer = "LossAccepted",
+       .answer_status = 202,
+       .errors = {"cluster.none", "cluster.nothing_lost", "cluster.node_is_active",
+                  "cluster.no_commit"},
+       .is_local = true,
+       .handler = [sources](const auto& exchange) { return accept_loss(sources, exchange); }});
   router.add(
       {.method = "DELETE",
        .path = "/v1/cluster/nodes/{node}",

@@ -23,13 +23,23 @@ struct LogBegin {
   /// Of the message before it in the log: its epoch and incarnation; 0 and zeros: there is none.
   uint64_t behind_epoch = 0;
   LogIncarnation behind_incarnation{};
-  /// The id of the snapshot with which this log begins; nullopt: the message follows the one before
-  /// it.
+  /// The id of the snapshot with which this log begins, or with which an operator continues a log
+  /// that has lost something: then what is lost is not part of the history any more; nullopt: the
+  /// message follows the one before it.
   std::optional<std::string> base = std::nullopt;
   uint64_t unclean = 0;  ///< how many of the latest takeovers came without an `end`
 
   bool operator==(const LogBegin&) const = default;
 };
+
+/// How many epochs a `begin` with a base leaves out: more than those that a log may have lost.
+inline constexpr uint64_t kLostEpochs = 1'000;
+
+/// The epoch of a `begin` behind the epoch `behind`. With a base it is higher than those that are
+/// lost: the owners of streams give way to a higher epoch only.
+inline uint64_t epoch_behind(uint64_t behind, bool has_base) {
+  return behind + (has_base && behind > 0 ? kLostEpochs : 1);
+}
 
 /// The body. Precondition: the texts are valid UTF-8.
 std::string encode_log_begin(const LogBegin& begin);

@@ -86,13 +86,21 @@ LogSeen LogJudge::pass_over(uint64_t sequence, std::string why) {
   return {.what = LogSeen::What::kForeign, .why = std::move(why)};
 }
 
+/// Whether the `begin` is one with which an operator continues a log that has lost epochs.
+bool LogJudge::leaves_epochs_out(const LogMessage& message) const {
+  if (history_.epoch == 0 || message.epoch <= history_.epoch) return false;
+  const Result<LogBegin> begin = decode_log_begin(message.payload);
+  return begin && begin->base.has_value();
+}
+
 /// The message follows the one before it; so its numbers follow too, unless its writer has a bug.
 Status LogJudge::check_number(const LogMessage& message) const {
   const bool is_begin = message.kind == LogKind::kBegin;
   const uint64_t epoch = history_.epoch + (is_begin ? 1 : 0);
   const uint64_t commit =
       is_begin ? 0 : history_.commit + (message.kind == LogKind::kCommit ? 1 : 0);
-  if (message.epoch != epoch || message.commit != commit) {
+  const bool is_epoch = message.epoch == epoch || (is_begin && leaves_epochs_out(message));
+  if (!is_epoch || message.commit != commit) {
     return diverged(fmt::format("{} does not follow: expected epoch {}, commit {}",
                                 described(message), epoch, commit));
   }

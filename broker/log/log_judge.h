@@ -68,6 +68,7 @@ class LogJudge {
  private:
   Result<LogSeen> judge(uint64_t sequence, NatsMessage message);
   LogSeen pass_over(uint64_t sequence, std::string why);
+  bool leaves_epochs_out(const LogMessage& message) const;
   Status check_number(const LogMessage& message) const;
   Result<LogSeen> add_part(LogMessage message);
   Result<LogSeen> begin_epoch(const LogMessage& message);

@@ -95,6 +95,32 @@ TEST_F(LogStreamTest, IsTrimmedIfItIsTheLogThatIsMeant) {
   EXPECT_EQ(missing.error().code, "cluster.not_founded");
 }
 
+TEST_F(LogStreamTest, ContinuesBehindALaterSequenceIfItEndsBeforeThat) {
+  const Result<StreamInfo> founded = found_log(*connection_, log_);
+  ASSERT_TRUE(founded) << founded.error().message;
+  for (int i = 0; i < 5; ++i) client_->publish_acked("millrace.log.shop.0", "", "x");
+  const struct {
+    int64_t created;
+    uint64_t last;
+    const char* error;
+    uint64_t first_after;
+    uint64_t last_after;
+  } rows[] = {
+      {founded->created + 1, 9, "log.recreated", 1, 5},
+      {founded->created, 4, "log.diverged", 1, 5},
+      {founded->created, 5, "", 1, 5},
+      {founded->created, 9, "", 10, 9},
+  };
+  for (const auto& row : rows) {
+    const Status skipped = skip_log_to(*connection_, log_, row.created, row.last);
+    EXPECT_EQ(skipped ? "" : skipped.error().code, row.error) << row.last;
+    const Result<StreamInfo> info = find_log(*connection_, log_);
+    ASSERT_TRUE(info) << info.error().message;
+    EXPECT_EQ(info->first_sequence, row.first_after) << row.last;
+    EXPECT_EQ(info->last_sequence, row.last_after) << row.last;
+  }
+}
+
 TEST_F(LogStreamTest, RefusesAStreamThatRemovesMessages) {
   client_->api("STREAM.CREATE.MILLRACE_LOG_shop_0", {{"name", "MILLRACE_LOG_shop_0"},
                                                      {"subjects", {"millrace.log.shop.0"}},

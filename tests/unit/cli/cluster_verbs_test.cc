@@ -45,7 +45,7 @@ class ClusterVerbs : public CliTest {
     CliTest::SetUp();
     Result<Descriptor> address = HttpServer::bind("127.0.0.1:0", false);
     ASSERT_TRUE(address);
-    const NodeFront& front = front_;
+    NodeFront& front = front_;
     auto started = HttpServer::start({.listen = "127.0.0.1:0", .transport = patient_limits()},
                                      *std::move(address), front);
     ASSERT_TRUE(started) << started.error().message;
@@ -110,6 +110,39 @@ TEST_F(ClusterVerbs, RemovesANodeThatDoesNotAnswer) {
               .may_remove = fail("cluster.node_answers", "the node answers")});
   EXPECT_THAT(run({"cluster", "remove", known}).err, testing::HasSubstr("cluster.node_answers"));
   EXPECT_EQ(run({"cluster", "remove", known, "--force"}).code, 0);
+}
+
+TEST_F(ClusterVerbs, ContinuesWithoutWhatIsLostAndSaysWhatThatIs) {
+  const CommandOutput unsaid = run({"cluster", "take-over"});
+  EXPECT_EQ(unsaid.code, 2);
+  EXPECT_THAT(unsaid.err, testing::HasSubstr("--accept-loss"));
+  const CommandOutput refused = run({"cluster", "take-over", "--accept-loss"});
+  EXPECT_NE(refused.code, 0);
+  EXPECT_THAT(refused.err, testing::HasSubstr("cluster.nothing_lost"));
+  const Json loss = {{"node", "db2"},
+                     {"epoch", 7},
+                     {"position", 100},
+                     {"why", "the log ends at message 100"},
+                     {"missing",
+                      {{{"node", "db1"},
+                        {"address", "http://db1:8780"},
+                        {"fromEpoch", 7},
+                        {"toEpoch", 8},
+                        {"fromSequence", 101},
+                        {"toSequence", 120}}}},
+                     {"away", {{{"node", "db3"}, {"address", "http://db3:8780"}}}}};
+  front_.set({.loss = loss});
+  expect_outputs({
+      {{"cluster", "take-over", "--accept-loss"},
+       "node db2 continues with epoch 7, at position 100 of the log, in some seconds: see "
+       "`millrace "
+       "cluster status`\n"
+       "the log ends at message 100\n"
+       "lost: messages 101 to 120, epochs 7 to 8, which node db1 at http://db1:8780 has\n"
+       "lost: what node db3 at http://db3:8780, which does not answer, has more\n"},
+      {{"cluster", "take-over", "--accept-loss", "-o", "name"}, "db2\n"},
+  });
+  EXPECT_EQ(Json::parse(run({"cluster", "take-over", "--accept-loss", "-o", "json"}).out), loss);
 }
 
 TEST_F(ClusterVerbs, SaysWhatIsNotHealthy) {

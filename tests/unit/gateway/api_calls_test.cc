@@ -44,6 +44,7 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"GET", "/v1/openapi.json", 200},
       {"GET", "/v1/info", 200},
       {"GET", "/v1/cluster", 404},
+      {"POST", "/v1/cluster/accept-loss", 404},
       {"DELETE", "/v1/cluster/nodes/01000000000000000000000000000000", 404},
       {"GET", "/v1/verify", 200},
       {"GET", "/v1/series?names=events", 200},

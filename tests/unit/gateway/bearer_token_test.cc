@@ -85,6 +85,7 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButFive) {
       {"GET", "/metrics", 401},
       {"GET", "/v1/info", 401},
       {"GET", "/v1/cluster", 401},
+      {"POST", "/v1/cluster/accept-loss", 401},
       {"DELETE", "/v1/cluster/nodes/01000000000000000000000000000000", 401},
       {"GET", "/v1/ns", 401},
       {"GET", "/v1/ns/shop", 401},

@@ -19,6 +19,7 @@ class FakeNodeFront final : public NodeFront {
     Json cluster = Json::object();
     const NodeStore* store = nullptr;
     Status may_remove;
+    Result<Json> loss = fail("cluster.nothing_lost", "the log has lost nothing");
   };
 
   explicit FakeNodeFront(std::string node) : node_(std::move(node)) {}
@@ -37,6 +38,7 @@ class FakeNodeFront final : public NodeFront {
   Status may_remove(std::string_view /*node*/, bool is_forced) const override {
     return is_forced ? Status() : state().may_remove;
   }
+  Result<Json> accept_loss() override { return state().loss; }
   Json info() const override { return {{"version", "standby"}}; }
   const NodeStore* store() const override { return state().store; }
   std::string metrics() const override { return "millrace_cluster_active 0\n"; }

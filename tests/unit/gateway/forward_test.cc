@@ -52,7 +52,7 @@ class Forward : public testing::Test {
     limits.active_answer = kPatience;
     Result<Descriptor> address = HttpServer::bind("127.0.0.1:0", false);
     ASSERT_TRUE(address);
-    const NodeFront& front = front_;
+    NodeFront& front = front_;
     auto started = HttpServer::start({.listen = "127.0.0.1:0", .transport = patient_limits(limits)},
                                      *std::move(address), front);
     ASSERT_TRUE(started) << started.error().message;

@@ -46,6 +46,7 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsAndMetrics) {
       {"GET", "/readyz", {}, "", 200, R"({"status":"ready"})"},
       {"GET", "/activez", {}, "", 200, R"({"status":"active"})"},
       {"GET", "/v1/cluster", {}, "", 404, "cluster.none"},
+      {"POST", "/v1/cluster/accept-loss", {}, "", 404, "cluster.none"},
       {"DELETE", "/v1/cluster/nodes/01", {}, "", 404, "cluster.none"},
       {"GET", "/v1/info", {}, "", 200, R"({"version":"test"})"},
       {"GET",

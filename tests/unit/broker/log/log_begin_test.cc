@@ -34,6 +34,13 @@ TEST(LogBegin, IsAJsonObject) {
   EXPECT_EQ(decode_log_begin(encode_log_begin(with_base)), with_base);
 }
 
+TEST(LogBegin, LeavesEpochsOutIfItContinuesALogThatHasLostSomething) {
+  EXPECT_EQ(epoch_behind(0, false), 1U);
+  EXPECT_EQ(epoch_behind(0, true), 1U) << "a cluster is founded";
+  EXPECT_EQ(epoch_behind(7, false), 8U);
+  EXPECT_EQ(epoch_behind(7, true), 7 + kLostEpochs);
+}
+
 TEST(LogBegin, MayHaveMembersOfLaterReleases) {
   std::string body = kBody;
   body.insert(1, R"("later":{"a":[1]},)");

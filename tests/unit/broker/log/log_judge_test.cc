@@ -24,13 +24,15 @@ constexpr uint64_t kFormat = 6;
 /// A log as its writers make it. Each function adds a message behind the newest one.
 class WrittenLog {
  public:
-  LogMessage begin(uint8_t node) {
+  LogMessage begin(uint8_t node, std::optional<std::string> base = std::nullopt,
+                   uint64_t epochs = 1) {
     const LogBegin body{.node = incarnation_of(node),
                         .address = "http://a:8780",
                         .version = "0.1.0",
                         .behind_epoch = epoch,
-                        .behind_incarnation = incarnation};
-    ++epoch;
+                        .behind_incarnation = incarnation,
+                        .base = std::move(base)};
+    epoch += epochs;
     incarnation = incarnation_of(static_cast<uint8_t>(100 + node));
     commit = 0;
     return add({.kind = LogKind::kBegin, .epoch = epoch, .payload = encode_log_begin(body)});
@@ -109,6 +111,24 @@ TEST_F(LogJudgeTest, AppliesMessagesThatFollowOneAnother) {
                                           .commit = 0}));
   EXPECT_EQ(see(written_.commit_of("three")), Seen::kCommit);
   EXPECT_EQ(judge_.foreign(), 0U);
+}
+
+TEST_F(LogJudgeTest, AppliesABeginWithABaseThatLeavesEpochsOut) {
+  see(written_.begin(1));
+  see(written_.commit_of("one"));
+  EXPECT_EQ(see(written_.begin(2, "s1", kLostEpochs)), Seen::kBegin);
+  EXPECT_EQ(judge_.history().epoch, 1 + kLostEpochs);
+  EXPECT_EQ(see(written_.commit_of("two")), Seen::kCommit);
+}
+
+TEST_F(LogJudgeTest, AppliesNoBeginThatLeavesEpochsOutWithoutABaseOrAtTheFounding) {
+  EXPECT_THAT(error_of(WrittenLog().begin(1, "s1", 2)), HasSubstr("expected epoch 1, commit 0"));
+  WrittenLog log;
+  LogJudge judge(kLogKey, kFormat, {});
+  ASSERT_TRUE(judge.see(1, encoded(log.begin(1))));
+  const auto seen = judge.see(2, encoded(log.begin(2, std::nullopt, 2)));
+  ASSERT_FALSE(seen);
+  EXPECT_EQ(seen.error().code, "log.diverged");
 }
 
 TEST_F(LogJudgeTest, HandsOnEachMessageOfTheLogAsItIs) {
