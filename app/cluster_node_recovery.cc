@@ -227,6 +227,11 @@ void ClusterNode::note_mended(const LogMended& mended) {
     if (reader_) reader_->reopen();
     return;
   }
+  if (mended.is_forked) {  // the others must not wait for what this node has
+    spdlog::error("this node has another history than the log of the cluster: {} [log.diverged]",
+                  mended.why);
+    return note([&](NodeRole& role, Time) { role.follow_failed({"log.diverged", mended.why}); });
+  }
   if (mended.why.empty()) return;
   set_lost(
       fmt::format("the log of the cluster has lost its newest messages, this node has most of "

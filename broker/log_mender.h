@@ -17,8 +17,9 @@
 namespace millrace {
 
 struct LogMended {
-  bool is_whole = false;  ///< the stream has all that the tail has
-  uint64_t count = 0;     ///< how many messages the log has taken
+  bool is_whole = false;   ///< the stream has all that the tail has
+  bool is_forked = false;  ///< the stream has another message in the place of one of the tail
+  uint64_t count = 0;      ///< how many messages the log has taken
   /// Why it is not whole: a sentence; empty: the time was over.
   std::string why = {};
 };

@@ -18,6 +18,7 @@
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/node_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/rate_rows.h"
@@ -72,6 +73,7 @@ std::optional<bool> decodes_as_meta(std::string_view key, std::string_view value
   if (key.starts_with("stream/")) return decodes_once<int64_t>(decode_stream, value);
   if (key.starts_with("rate/")) return decodes_again<RateUse>(decode_rate_use, value);
   if (key.starts_with("purge/")) return decodes_again<PurgeRecord>(decode_purge, value);
+  if (key.starts_with("node/")) return decodes_again<NodeRecord>(decode_node, value);
   if (key.starts_with("replay/")) return decodes_again<ReplayRecord>(decode_replay, value);
   return std::nullopt;
 }

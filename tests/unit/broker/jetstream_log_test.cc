@@ -291,7 +291,7 @@ TEST_F(LostTailTest, IsNotAppendedAgainByAStandbyBehindAnotherHistory) {
   lose_behind(1);
   active(2);  // which does not know what is lost
   const LogMended done = mended();
-  EXPECT_FALSE(done.is_whole);
+  EXPECT_TRUE(done.is_forked);
   EXPECT_NE(done.why, "");
   EXPECT_THAT(judged().messages, ElementsAre("begin 1", "begin 2"));
 }

@@ -53,6 +53,8 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"find"},
       {"cluster", "status"},
       {"cluster", "leave"},
+      {"cluster", "remove"},
+      {"cluster", "take-over"},
       {"version"},
       {"workflow", "apply"},
       {"workflow", "list"},
