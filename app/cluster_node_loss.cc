@@ -33,12 +33,14 @@ Json ClusterNode::loss_in_json(const std::string& why) const {
                        {"toSequence", one.rank.sequence}});
   };
   std::vector<RankedNode> answers;
+  answers.reserve(nodes_.size());
   for (const Json& state : nodes_) {
     answers.push_back(rank_in(state));
     const RankedNode& one = answers.back();
     if (one.node != node() && !one.is_diverged && one.rank > own) add(one);
   }
   std::vector<RegisteredNode> registered;
+  registered.reserve(registered_.size());
   for (const auto& [id, record] : registered_) registered.push_back({id, record.address});
   Json away = Json::array();
   for (const RegisteredNode& one : nodes_away(node(), answers, registered)) {

@@ -211,7 +211,8 @@ void ClusterNode::mend_log(const std::vector<Json>& states) {
   if (!stream) return;
   const LogRecovery plan = plan_with(own, stream->last_sequence, ranks_in(states));
   if (plan.what != LogRecovery::What::kRestore) return set_lost(plan.why);
-  Result<LogMended> mended = mender_->restore(std::move(tail), steady_clock::now() + kMendTime);
+  const Result<LogMended> mended =
+      mender_->restore(std::move(tail), steady_clock::now() + kMendTime);
   if (!mended) return;
   note_mended(*mended);
 }

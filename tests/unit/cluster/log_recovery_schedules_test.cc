@@ -139,6 +139,7 @@ class RecoveryPlay {
   LogRecovery plan(PlayedNode& node) {
     std::vector<RankedNode> answers;
     std::vector<RegisteredNode> registered;
+    registered.reserve(nodes_.size());
     for (const PlayedNode& one : nodes_) {
       registered.push_back({one.id, ""});
       if (one.is_up) {
