@@ -387,8 +387,9 @@ Status LogReader::Impl::note_end() {
     news_.leader = std::move(leader);
     has_news_ = true;
   }
-  if (last < place().sequence) return tl::unexpected(ends_early(last));
-  if (last == place().sequence || ++lags_ < kMostLogLags) return {};
+  // 0: also an answer without the state of the stream.
+  if (last > 0 && last < place().sequence) return tl::unexpected(ends_early(last));
+  if (last <= place().sequence || ++lags_ < kMostLogLags) return {};
   lags_ = 0;
   return fail("broker.timeout",
               fmt::format("stream {} ends at {}, but its consumer delivers nothing behind {}",
