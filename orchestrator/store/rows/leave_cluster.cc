@@ -2,11 +2,13 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/rows/crash_row.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/node_rows.h"
 
 namespace millrace {
 
@@ -31,6 +33,10 @@ Result<ClusterOfStore> leave_cluster(Environment& environment) {
   ClusterOfStore left = TRY(read_cluster_of_store(tx));
   tx.erase(Table::kMeta, kLogKey);
   erase_crash_row(tx);
+  std::vector<RandomName> nodes;
+  const auto add = [&nodes](const RandomName& node, const NodeRecord&) { nodes.push_back(node); };
+  TRY(each_node(tx, add, [](const Error&) {}));
+  for (const RandomName& node : nodes) erase_node(tx, node);
   TRY(tx.commit(Limit::kPassed));
   return left;
 }

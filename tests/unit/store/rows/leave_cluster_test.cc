@@ -10,8 +10,10 @@
 #include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/found_store.h"
 #include "orchestrator/store/log_follower.h"
+#include "orchestrator/store/rows/crash_row.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/node_rows.h"
 #include "tests/support/all_rows.h"
 #include "tests/support/folder.h"
 #include "tests/unit/store/recording_log.h"
@@ -50,10 +52,18 @@ class LeaveCluster : public testing::Test {
   RecordingLog log_;
 };
 
-TEST_F(LeaveCluster, ErasesThePositionAndNothingElse) {
+TEST_F(LeaveCluster, ErasesWhatOnlyAClusterHasAndNothingElse) {
   lead();
   const auto environment = open();
-  auto rows = all_rows(Snapshot::take(*environment).value());
+  const auto kept = all_rows(Snapshot::take(*environment).value());
+  {
+    Transaction tx(*environment);
+    write_node(tx, {1}, {.first_seen = TimePoint(Duration(5)), .address = "http://db1:8780"});
+    write_node(tx, {2}, {.first_seen = TimePoint(Duration(6)), .address = "http://db2:8780"});
+    tx.replay(crash_row_writes({.deaths = 1, .sequence = 7}));
+    ASSERT_TRUE(tx.commit());
+  }
+  auto rows = kept;
   const auto left = leave_cluster(*environment);
   ASSERT_TRUE(left) << left.error().message;
   EXPECT_EQ(left->cluster, "shop");
