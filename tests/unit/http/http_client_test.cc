@@ -255,8 +255,14 @@ TEST(HttpClient, RefusesInvalidRequests) {
                           "http://127.0.0.1:99999/"}) {
     EXPECT_EQ(code_of(ask(client, {.url = url})), kHttpRequest) << url;
   }
-  EXPECT_EQ(code_of(ask(client, {.url = "http://127.0.0.1:1", .headers = {{"X", "a\r\nY: b"}}})),
-            kHttpRequest);
+  for (const std::string& text : {std::string("a\r\nY: b"), std::string("a\rb"),
+                                  std::string("a\nb"), std::string("a\0b", 3)}) {
+    for (const Headers& headers : {Headers{{"X", text}}, Headers{{text, "x"}}}) {
+      EXPECT_EQ(code_of(ask(client, {.url = "http://127.0.0.1:1", .headers = headers})),
+                kHttpRequest)
+          << text;
+    }
+  }
 }
 
 TEST(HttpClient, FollowsNoRedirect) {
