@@ -55,6 +55,10 @@ class Checker {
   Result<StoreReport> run();
 
  private:
+  /// The beginnings of the keys of purges, and of deleted workflows whose definitions stay.
+  static constexpr std::string_view kPurgeKey = "purge/";
+  static constexpr std::string_view kRetiredKey = "retired/";
+
   /// The place of a finding.
   struct Place {
     Table table{};

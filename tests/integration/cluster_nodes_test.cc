@@ -21,7 +21,6 @@ namespace millrace {
 namespace {
 
 using testing::HasSubstr;
-using testing::MatchesRegex;
 using testing::SizeIs;
 
 /// Each order waits until it is paid, and then says so.
@@ -87,8 +86,8 @@ class ClusterNodes : public testing::Test {
   bool has_copy(size_t at, size_t count) {
     return eventually([&] {
       const HttpReply copy = node(at).ask("GET", "instances?stale=1");
-      EXPECT_THAT(copy.header("Millrace-Stale"), MatchesRegex("[0-9]+\\.[0-9]{3}"));
-      EXPECT_THAT(copy.header("Millrace-Position"), MatchesRegex("[1-9][0-9]*"));
+      EXPECT_GE(std::stod(copy.header("Millrace-Stale")), 0);
+      EXPECT_GT(std::stoull(copy.header("Millrace-Position")), 0U);
       return copy.status == 200 && copy.json().at("items").size() == count;
     });
   }

@@ -251,17 +251,12 @@ TEST(HttpClient, DistinguishesATimeoutFromAnUnreachableHost) {
 
 TEST(HttpClient, RefusesInvalidRequests) {
   HttpClient client;
-  for (const char* url : {"", "no url", "ftp://127.0.0.1/x", "file:///etc/passwd", "http://",
-                          "http://127.0.0.1:99999/"}) {
+  for (const char* url :
+       {"", "no url", "ftp://x", "file:///etc/passwd", "http://", "http://x:99999/"}) {
     EXPECT_EQ(code_of(ask(client, {.url = url})), kHttpRequest) << url;
   }
-  for (const std::string& text : {std::string("a\r\nY: b"), std::string("a\rb"),
-                                  std::string("a\nb"), std::string("a\0b", 3)}) {
-    for (const Headers& headers : {Headers{{"X", text}}, Headers{{text, "x"}}}) {
-      EXPECT_EQ(code_of(ask(client, {.url = "http://127.0.0.1:1", .headers = headers})),
-                kHttpRequest)
-          << text;
-    }
+  for (const char byte : {'\r', '\n', '\0'}) {
+    EXPECT_EQ(code_of(ask(client, {.url = "http://x", .headers = {{"X", {byte}}}})), kHttpRequest);
   }
 }
 
