@@ -251,8 +251,7 @@ TEST(HttpClient, DistinguishesATimeoutFromAnUnreachableHost) {
 
 TEST(HttpClient, RefusesInvalidRequests) {
   HttpClient client;
-  for (const char* url :
-       {"", "no url", "ftp://x", "file:///etc/passwd", "http://", "http://x:99999/"}) {
+  for (const char* url : {"", "no url", "ftp://x", "file:///x", "http://", "http://x:99999/"}) {
     EXPECT_EQ(code_of(ask(client, {.url = url})), kHttpRequest) << url;
   }
   for (const char byte : {'\r', '\n', '\0'}) {
