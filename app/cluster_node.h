@@ -98,6 +98,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   std::string active_url() const override;
   Json cluster() const override;
   Status may_remove(std::string_view node, bool is_forced) const override;
+  void note_registered(const Result<Json>& answer) override;
   Result<Json> accept_loss() override;
   Json info() const override;
   std::string metrics() const override;
@@ -173,7 +174,6 @@ class ClusterNode final : public NodeFront, private LogSink {
 
   // A log that may have lost something (cluster_node_recovery.cc).
   void read_registered();
-  void note_registered(const Result<Json>& answer);
   void register_nodes(const std::vector<Json>& states);
   Result<std::vector<RankedNode>> ask_ranks() const;
   Result<std::optional<std::string>> deposed_by() const;
@@ -222,10 +222,10 @@ class ClusterNode final : public NodeFront, private LogSink {
   TimePoint stamped_{};     ///< when the broker stored the latest message
   /// When the broker stored the latest message that is applied; the epoch: none was read yet.
   TimePoint applied_stamped_{};
-  uint64_t applied_ = 0;     ///< the sequence of the log up to which the folder has it
-  std::vector<Json> nodes_;  ///< the latest states of all nodes
-  std::string withheld_;     ///< why this node takes nothing over; empty: it may
-  std::string lost_;         ///< why a log that lacks what this node has is not restored
+  uint64_t applied_ = 0;      ///< the sequence of the log up to which the folder has it
+  std::vector<Json> nodes_;   ///< the latest states of all nodes
+  std::string withheld_;      ///< why this node takes nothing over; empty: it may
+  std::string lost_;          ///< why a log that lacks what this node has is not restored
   bool is_base_due_ = false;  ///< the operator accepts a loss: begin_with_base() is to be called
   std::string lost_base_;     ///< the id of the base of the next `begin`, over a loss; or empty
   std::map<std::string, NodeRecord> registered_;  ///< the registered nodes, by id

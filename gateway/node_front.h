@@ -55,6 +55,9 @@ class NodeFront {
   /// hexadecimal digits. `is_forced`: also if that node answers. Errors: `cluster.node_not_found`,
   /// the id is not one of a node; `cluster.node_is_active`; `cluster.node_answers`.
   virtual Status may_remove(std::string_view node, bool is_forced) const = 0;
+  /// Takes over the registered nodes in the answer of a command that changes them
+  /// (Service::command).
+  virtual void note_registered(const Result<Json>& answer) = 0;
   /// Lets this node, which does not begin an epoch because the log has lost something, continue
   /// with what its folder has: soon, for it takes a snapshot before. Returns the answer of `POST
   /// /v1/cluster/accept-loss`, as the schema `LossAccepted` has it: what is lost, as far as this

@@ -86,11 +86,12 @@ Status remove_node(const SystemSources& sources, const std::shared_ptr<Exchange>
   if (!read_hex(node, remove.node)) {
     return fail("cluster.node_not_found", "the id of a node has 32 hexadecimal digits");
   }
-  sources.service->command(
-      remove, exchange->back<Result<Json>>([exchange, node](const Result<Json>& removed) {
-        if (!removed) return exchange->reply(removed);
-        exchange->reply(Json{{"node", node}, {"removed", true}});
-      }));
+  sources.service->command(remove, exchange->back<Result<Json>>([front = sources.front, exchange,
+                                                                 node](const auto& removed) {
+    if (!removed) return exchange->reply(removed);
+    front->note_registered(removed);
+    exchange->reply(Json{{"node", node}, {"removed", true}});
+  }));
   return {};
 }
 

@@ -106,6 +106,7 @@ TEST_F(ClusterVerbs, RemovesANodeThatDoesNotAnswer) {
   const std::string other = "02" + std::string(30, '0');
   ASSERT_TRUE(eventually([&] { return run({"cluster", "remove", known}).code == 0; }));
   EXPECT_EQ(run({"cluster", "remove", known, "-o", "name"}).out, known + "\n");
+  EXPECT_GE(front_.noted(), 2) << "the node knows at once which nodes are registered";
   EXPECT_THAT(run({"cluster", "remove", other}).err,
               testing::HasSubstr("the cluster has another registered node"));
   front_.set({.may_serve = true,

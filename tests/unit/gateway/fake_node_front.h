@@ -39,6 +39,16 @@ class FakeNodeFront final : public NodeFront {
     return is_forced ? Status() : state().may_remove;
   }
   Result<Json> accept_loss() override { return state().loss; }
+  void note_registered(const Result<Json>& answer) override {
+    const std::lock_guard lock(lock_);
+    ++noted_;
+    if (answer) state_.cluster = *answer;
+  }
+  /// How often the registered nodes have changed.
+  int noted() const {
+    const std::lock_guard lock(lock_);
+    return noted_;
+  }
   Json info() const override { return {{"version", "standby"}}; }
   const NodeStore* store() const override { return state().store; }
   std::string metrics() const override { return "millrace_cluster_active 0\n"; }
@@ -51,7 +61,8 @@ class FakeNodeFront final : public NodeFront {
 
   const std::string node_;
   mutable std::mutex lock_;
-  State state_;  ///< guarded by lock_
+  State state_;  ///< guarded by lock_, like noted_
+  int noted_ = 0;
 };
 
 }  // namespace millrace
