@@ -185,7 +185,7 @@ constexpr ErrorEntry kProgramErrors[] = {
      "Start the node with `serve --cluster`, which loads a snapshot again."},
     {"store.key", 0, "The key of the store is missing or another one.",
      "Restore the key, or name its file with `--secret-key-file`."},
-    {"store.link", 0, "A file of the store is a symbolic link.",
+    {"store.link", 0, "A file of the store or of the archive is a symbolic link.",
      "Put the file in its place, or restore a backup."},
     {"store.locked", 0, "Another process uses the data folder.",
      "Stop that process, or name another folder."},

@@ -40,4 +40,12 @@ std::optional<std::string> exposure_of(const std::filesystem::path& file) {
   return fmt::format("{} can be {}; chmod 600 it", file.string(), right);
 }
 
+Status refuse_link(const std::filesystem::path& path, std::string_view remedy) {
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0 || !S_ISLNK(found.st_mode)) return {};
+  return fail("store.link", fmt::format("{} is a symbolic link; expected what millrace has made. "
+                                        "{}, because another user could write to the folder",
+                                        path.string(), remedy));
+}
+
 }  // namespace millrace

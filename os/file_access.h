@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -24,5 +25,10 @@ Result<FileAccess> access_to(const std::filesystem::path& path);
 /// change: "FILE can be read by every user of this machine; chmod 600 it". nullopt: there is
 /// nothing to warn of, or the file cannot be examined.
 std::optional<std::string> exposure_of(const std::filesystem::path& file);
+
+/// Error `store.link`: the path is a symbolic link, where millrace makes a file or folder of its
+/// own. `remedy` is what the operator can do, and ends the message. A path that does not exist is
+/// no link.
+Status refuse_link(const std::filesystem::path& path, std::string_view remedy);
 
 }  // namespace millrace

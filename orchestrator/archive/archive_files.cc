@@ -17,6 +17,7 @@
 
 #include "os/crash_point.h"
 #include "os/descriptor.h"
+#include "os/file_access.h"
 #include "os/write_file.h"
 
 namespace millrace {
@@ -64,6 +65,28 @@ Status cut_file(const Descriptor& file, const fs::path& path, uint64_t length) {
   return {};
 }
 
+struct Opened {
+  Descriptor file;
+  int error = 0;  ///< of open(2); 0: the file is open
+};
+
+/// Opens a file of the archive for writing, and follows no link: neither in place of the file nor
+/// of the folder of its namespace. Error `store.link`.
+Result<Opened> open_unlinked(const fs::path& path, int flags) {
+  constexpr std::string_view kRemedy =
+      "If you have made the link, put the file or folder in its place; otherwise look at what "
+      "the link names, and remove the link";
+  TRY(refuse_link(path.parent_path(), kRemedy));
+  TRY(refuse_link(path, kRemedy));
+  const Descriptor folder(
+      ::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) return Opened{.file = {}, .error = errno};
+  Descriptor file(::openat(folder.fd(), path.filename().c_str(),
+                           O_WRONLY | O_NOFOLLOW | O_CLOEXEC | flags, 0600));
+  const int error = file ? 0 : errno;
+  return Opened{.file = std::move(file), .error = error};
+}
+
 /// Opens the file of the page to append at its position. A page at the begin of a file creates the
 /// file.
 Result<Descriptor> open_archive(const fs::path& folder, const fs::path& path,
@@ -72,19 +95,20 @@ Result<Descriptor> open_archive(const fs::path& folder, const fs::path& path,
   TRY(make_archive_folder(path.parent_path()));
   const bool begins_file = page.at.length == 0;
   const int create = begins_file ? O_CREAT | (page.is_new_file ? O_EXCL : 0) : 0;
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | create, 0600));
-  if (!file && (errno == ENOENT || errno == EEXIST)) {
+  auto [file, failed] = TRY(open_unlinked(path, O_APPEND | create));
+  if (failed == ENOENT || failed == EEXIST) {
     return fail(std::string(kArchiveMoved),
                 fmt::format("{} {}; the archive continues in a new file", path.string(),
-                            errno == ENOENT ? "does not exist: it was moved, or the store was "
-                                              "restored from a backup, which has no archive"
-                                            : "exists already: another program made it"));
+                            failed == ENOENT ? "does not exist: it was moved, or the store was "
+                                               "restored from a backup, which has no archive"
+                                             : "exists already: another program made it"));
   }
-  if (!file) return cannot_archive(path, errno);
+  if (failed != 0) return cannot_archive(path, failed);
   TRY(cut_file(file, path, page.at.length));
-  if (!begins_file) return file;
-  if (const int error = sync_folder(path.parent_path())) return cannot_archive(path, error);
-  return file;
+  if (begins_file) {
+    if (const int error = sync_folder(path.parent_path())) return cannot_archive(path, error);
+  }
+  return std::move(file);
 }
 
 Status check_disk(const Descriptor& file, const fs::path& path, uint64_t line) {
@@ -167,9 +191,10 @@ ArchivedPage write_page(const fs::path& folder, const ArchivePage& page, const A
 Status cut_archive(const fs::path& folder, NamespaceNumber ns, std::string_view name,
                    const ArchivePosition& at) {
   const fs::path path = archive_file(folder, ns, name, at.file);
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!file) return errno == ENOENT ? Status() : Status(cannot_archive(path, errno));
-  const Status cut = cut_file(file, path, at.length);
+  const Opened opened = TRY(open_unlinked(path, 0));
+  if (opened.error == ENOENT) return {};
+  if (opened.error != 0) return cannot_archive(path, opened.error);
+  const Status cut = cut_file(opened.file, path, at.length);
   return !cut && cut.error().code == kArchiveMoved ? Status() : cut;
 }
 

@@ -1,6 +1,8 @@
 // The files of an archive: `NAMESPACE.NUMBER/000001.jsonl`, `000002.jsonl`, … in the folder of the
 // archives, with a line of JSON for each deleted instance. NUMBER is the number of the namespace,
-// so that a namespace that is created again has another folder. Blocking; for one thread at a time.
+// so that a namespace that is created again has another folder. A link in place of a file or of the
+// folder of a namespace is refused; the folder of the archives itself may be one. Blocking; for one
+// thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +42,8 @@ ArchivedPage write_page(const std::filesystem::path& folder, const ArchivePage& 
                         const ArchiveLine& line);
 
 /// Removes what the file of `at` has behind that position: the lines of a page that was not
-/// committed when the process ended. A file that is missing or shorter is left as it is. Error
-/// `archive.write`.
+/// committed when the process ended. A file that is missing or shorter is left as it is. Errors
+/// `archive.write`, `store.link`.
 Status cut_archive(const std::filesystem::path& folder, NamespaceNumber ns, std::string_view name,
                    const ArchivePosition& at);
 

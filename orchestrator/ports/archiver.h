@@ -44,7 +44,8 @@ struct ArchivedPage {
   uint64_t number = 0;
   /// For each entry the length of the file behind its line; nullopt: the entry has no line, because
   /// the instance was started again, or its rows are damaged. The lines are on disk. Errors:
-  /// kArchiveMoved; `archive.write`, the file could not be written. After an error no line counts.
+  /// kArchiveMoved; `archive.write`, the file could not be written; `store.link`, it is
+  /// a symbolic link. After an error no line counts.
   Result<std::vector<std::optional<uint64_t>>> lengths;
 };
 

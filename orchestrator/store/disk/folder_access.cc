@@ -19,15 +19,9 @@ constexpr std::array kFilesOfStore = {"data.mdb", "lock.mdb",   "journal-0", "jo
 
 Status refuse_links(const std::filesystem::path& folder) {
   for (const char* const name : kFilesOfStore) {
-    const std::filesystem::path file = folder / name;
-    struct stat found {};
-    if (::lstat(file.c_str(), &found) != 0 || !S_ISLNK(found.st_mode)) continue;
-    return fail("store.link",
-                fmt::format("{} is a symbolic link; expected a file that millrace has made. If you "
-                            "have made the link, put the file in its place or name the folder of "
-                            "the file with --data; otherwise restore a backup, because another "
-                            "user could write to the folder",
-                            file.string()));
+    TRY(refuse_link(folder / name,
+                    "If you have made the link, put the file in its place or name the folder of "
+                    "the file with --data; otherwise restore a backup"));
   }
   return {};
 }

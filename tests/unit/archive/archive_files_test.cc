@@ -155,6 +155,36 @@ TEST_F(ArchiveFilesTest, AreCutToTheCommittedPositionAtTheStart) {
   EXPECT_EQ(bytes(1), "shop1\nshop2\n");
 }
 
+TEST_F(ArchiveFilesTest, AreNotReachedByALink) {
+  ASSERT_TRUE(write(page({1, 2}, {}, true)).lengths);
+  const fs::path other = folder_.path() / "other";
+  const fs::path kept = folder_.path() / "kept";
+  for (const fs::path& link : {file(1), file(1).parent_path()}) {
+    fs::rename(link, kept);
+    fs::copy(kept, other);
+    fs::create_symlink(other, link);
+    const ArchivedPage written = write(page({3}, {.length = 6}));
+    EXPECT_EQ(code_of(written), "store.link") << link;
+    EXPECT_THAT(written.lengths.error().message, HasSubstr(link.string()));
+    const Status cut = cut_archive(archives(), kShop, "shop", {.length = 6});
+    EXPECT_EQ(cut ? "" : cut.error().code, "store.link") << link;
+    EXPECT_EQ(bytes(1), "shop1\nshop2\n") << "what the link names does not change";
+    fs::remove(link);
+    fs::remove_all(other);
+    fs::rename(kept, link);
+  }
+  fs::create_symlink(other, file(2));
+  EXPECT_EQ(code_of(write(page({3}, {.file = 2}, true))), "store.link") << "a file to be created";
+  EXPECT_FALSE(fs::exists(other));
+}
+
+TEST_F(ArchiveFilesTest, MayBeInAFolderThatALinkNames) {
+  fs::create_directory(folder_.path() / "disk");
+  fs::create_directory_symlink(folder_.path() / "disk", archives());
+  EXPECT_EQ(code_of(write(page({1}, {}, true))), "");
+  EXPECT_EQ(bytes(1), "shop1\n");
+}
+
 TEST_F(ArchiveFilesTest, HaveASizeInBytesForAllNamespacesTogether) {
   EXPECT_THAT(archive_bytes(archives()), Optional(0U)) << "there is no archive";
   write(page({1, 2}, {}, true));
