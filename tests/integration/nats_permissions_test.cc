@@ -375,6 +375,37 @@ TEST(ComposeFile, GivesTheBrokerItsPasswordsAndMillraceItsUserAndInboxPrefix) {
   EXPECT_THAT(compose, HasSubstr("NATS_PASSWORD: \"${NATS_MILLRACE_PASSWORD:?"));
 }
 
+/// The subjects in quotes from the text `begin` to the text `end` behind it.
+std::set<std::string> subjects_between(const std::string& text, const std::string& begin,
+                                       const std::string& end) {
+  const size_t from = text.find(begin);
+  const std::string part = text.substr(from, text.find(end, from) - from);
+  const std::regex quoted(R"re("([^" ]+[.>*][^" ]*)")re");
+  std::set<std::string> subjects;
+  for (std::sregex_iterator at(part.begin(), part.end(), quoted), none; at != none; ++at) {
+    subjects.insert((*at)[1].str());
+  }
+  return subjects;
+}
+
+TEST(ComposeFile, OfAClusterGivesTheNodesThePermissionsOfTheDocuments) {
+  std::set<std::string> needed =
+      subjects_between(read_repository_file("nats.conf"), "user: millrace", "exports:");
+  const std::string list = read_repository_file("docs/nats.md");
+  for (const std::string& subject : subjects_between(list, "user: node", "```")) {
+    needed.insert(std::regex_replace(subject, std::regex("([._])shop(?=[._]|$)"), "$1main"));
+  }
+  // `millrace.>` has these.
+  for (const char* const subject : {"millrace.log.main.0", "millrace.snapshots.main.0.>"}) {
+    EXPECT_EQ(needed.erase(subject), 1u) << subject;
+  }
+  EXPECT_EQ(subjects_between(read_repository_file("nats.cluster.conf"), "user: millrace", "\n}\n"),
+            needed);
+  EXPECT_THAT(read_repository_file("compose.cluster.yaml"), HasSubstr("MILLRACE_CLUSTER: main\n"));
+  EXPECT_THAT(read_repository_file("compose.cluster.yaml"),
+              HasSubstr("MILLRACE_NATS_INBOX_PREFIX: _INBOX_millrace\n"));
+}
+
 TEST(ComposeFile, OfAClusterGivesAllNodesTheSameSettings) {
   const std::string configuration = read_repository_file("nats.cluster.conf");
   const std::string compose = read_repository_file("compose.cluster.yaml");
