@@ -8,6 +8,8 @@
 #include "base/defaults.h"
 #include "cli/output.h"
 #include "cli/token_file.h"
+#include "model/loopback_host.h"
+#include "model/service_url.h"
 
 namespace millrace {
 
@@ -41,12 +43,21 @@ Fallible<std::string> Shell::token() const {
 Fallible<Session> Shell::session() {
   const Format format = TRY(parse_format(flags_.format, console_.out_is_terminal));
   std::string token = TRY(this->token());
-  Session session{
-      console_,
-      Client(setting(flags_.url, {"MILLRACE_URL"}, defaults::server_url()), std::move(token)),
-      setting(flags_.ns, {"MILLRACE_NAMESPACE"}, "default"), Output(console_, format)};
+  const std::string url = setting(flags_.url, {"MILLRACE_URL"}, defaults::server_url());
+  if (!token.empty()) warn_of_plain_text(url);
+  Session session{console_, Client(url, std::move(token)),
+                  setting(flags_.ns, {"MILLRACE_NAMESPACE"}, "default"), Output(console_, format)};
   if (flags_.is_stale) session.client.accept_stale();
   return session;
+}
+
+void Shell::warn_of_plain_text(const std::string& url) {
+  if (has_warned_ || !is_plain_to_other_machine(url)) return;
+  has_warned_ = true;
+  console_.err << fmt::format(
+      "warning: the token is sent to {} in plain text, and gives full access; use an https URL of "
+      "a proxy with TLS (--url, MILLRACE_URL)\n",
+      harmless(shown_origin(url)));
 }
 
 void Shell::show_age(const Session& session) {

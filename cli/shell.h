@@ -34,7 +34,8 @@ class Shell {
                       const std::string& otherwise = "") const;
 
   /// Makes a session with the server, namespace and format that the flags and the environment name.
-  /// Exit kUsage: the token or the format is not valid.
+  /// Exit kUsage: the token or the format is not valid. The first session that would send a token
+  /// to another machine in plain text causes a warning on standard error.
   Fallible<Session> session();
 
   /// Says on standard error how old the answers are, if a server has answered from a copy.
@@ -47,8 +48,12 @@ class Shell {
   /// The token that the client sends; empty: none. Exit kUsage: it is not valid.
   Fallible<std::string> token() const;
 
+  /// Warns, once, if requests to that URL cross a network in plain text.
+  void warn_of_plain_text(const std::string& url);
+
   Console& console_;
   GlobalFlags flags_;
+  bool has_warned_ = false;
 };
 
 }  // namespace millrace

@@ -1,11 +1,11 @@
 #include "gateway/admission.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "language/findings.h"
+#include "model/loopback_host.h"
 
 namespace millrace {
 namespace {
@@ -16,28 +16,7 @@ std::string_view without_port(std::string_view authority) {
   return authority.substr(0, authority.find(':'));
 }
 
-/// Whether the host is four decimal bytes, the first of them 127, and nothing else:
-/// `127.evil.example` is a name.
-bool is_loopback_ipv4(std::string_view host) {
-  const char* at = host.data();
-  const char* const end = at + host.size();
-  for (int i = 0; i < 4; ++i) {
-    if (i > 0 && (at == end || *at++ != '.')) return false;
-    unsigned byte = 0;
-    const auto [next, error] = std::from_chars(at, end, byte);
-    if (error != std::errc() || byte > 255 || (i == 0 && byte != 127)) return false;
-    at = next;
-  }
-  return at == end;
-}
-
 }  // namespace
-
-bool is_loopback_host(std::string_view host) {
-  const std::string name = to_lower(host);
-  return name == "localhost" || name.ends_with(".localhost") || name == "[::1]" ||
-         is_loopback_ipv4(name);
-}
 
 Status admit(const Headers& headers, const std::vector<std::string>& hosts, bool has_token) {
   const std::string* host = find_header(headers, "Host");

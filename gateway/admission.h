@@ -14,10 +14,6 @@
 
 namespace millrace {
 
-/// Whether a host without a port is a loopback name or address: `localhost` and names below it,
-/// 127.0.0.0/8, `[::1]`.
-bool is_loopback_host(std::string_view host);
-
 /// Errors: `request.host` for a Host that is neither loopback nor one of `hosts`, unless the server
 /// has a token, which no web page knows; `request.origin` for an Origin other than the Host, and
 /// without a token for a Sec-Fetch-Site other than `same-origin` and `none`;

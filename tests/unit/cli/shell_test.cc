@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/environment_variable.h"
 #include "tests/support/text_console.h"
 #include "tests/unit/cli/cli_fixture.h"
 #include "tests/unit/http/http_peer.h"
@@ -43,6 +44,32 @@ TEST_F(ShellTest, SendsTheTokenFromAFlagElseFromAnEnvironmentVariable) {
     EXPECT_NE(printed.err.find(bad), std::string::npos) << printed.err;
     EXPECT_EQ(printed.err.find("two words"), std::string::npos) << printed.err;
   }
+}
+
+TEST_F(ShellTest, WarnsOfATokenThatIsSentToAnotherMachineInPlainText) {
+  const EnvironmentVariable proxy("http_proxy", std::nullopt);
+  const EnvironmentVariable any_proxy("all_proxy", std::nullopt);
+  const EnvironmentVariable other_proxy("ALL_PROXY", std::nullopt);
+  constexpr const char* kToken = "correct-horse-battery-staple";
+  ask_for_token(kToken);
+  env_["MILLRACE_TOKEN"] = kToken;
+  const CommandOutput here = run({"namespace", "list", "-o", "json"});
+  EXPECT_EQ(here.code, 0);
+  EXPECT_EQ(here.err, "");
+  // An address that reaches this machine, and that is not a loopback address.
+  std::string url = env_["MILLRACE_URL"];
+  url.replace(url.find("127.0.0.1"), std::string("127.0.0.1").size(), "0.0.0.0");
+  env_["MILLRACE_URL"] = url;
+  const CommandOutput away = run({"namespace", "list", "-o", "json"});
+  EXPECT_EQ(away.code, 0) << away.err;
+  EXPECT_EQ(away.out, here.out) << "standard output has the data only";
+  EXPECT_TRUE(away.err.starts_with("warning: the token is sent to " + url + " in plain text"))
+      << away.err;
+  EXPECT_EQ(away.err.find("warning", 1), std::string::npos) << "once: " << away.err;
+  EXPECT_EQ(away.err.find(kToken), std::string::npos) << away.err;
+  env_.erase("MILLRACE_TOKEN");
+  EXPECT_EQ(run({"namespace", "list"}).err.find("warning"), std::string::npos)
+      << "without a token nothing is sent that gives access";
 }
 
 TEST_F(ShellTest, ReportsAnswersOfAnotherForm) {
