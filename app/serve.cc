@@ -88,6 +88,7 @@ int run_serve(const ServeOptions& options) {
   spdlog::info("millrace {} listens on port {}; data in {}; NATS at {}", MILLRACE_VERSION,
                (*server)->port(), options.data,
                fmt::join(without_logins(split_urls(options.nats)), ", "));
+  (*server)->warn_of_old_broker();
   while (signals.wait() == SIGHUP && !options.token_file.empty()) (*server)->read_token_again();
   Status ended = reason.status();
   if (!ended) spdlog::error("{} [{}]", ended.error().message, ended.error().code);

@@ -1,9 +1,13 @@
 #include "app/server.h"
 
+#include <string>
 #include <utility>
+
+#include <spdlog/spdlog.h>
 
 #include "app/process_parts.h"
 #include "app/running_engine.h"
+#include "broker/server_version.h"
 #include "orchestrator/batch/crash_note_file.h"
 #include "os/thread.h"
 
@@ -85,6 +89,13 @@ NodeEnd Server::leave() {
 }
 
 uint16_t Server::port() const { return process_->gateway->port(); }
+void Server::warn_of_old_broker() const {
+  if (node_ || !process_->reading->connected()) return;
+  const std::string warning =
+      warning_of_server_version(server_version(*process_->reading).value_or(""));
+  if (!warning.empty()) spdlog::warn("{}", warning);
+}
+
 void Server::read_token_again() { process_->read_token_again(); }
 Service& Server::service() { return engine_->service(); }
 

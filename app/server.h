@@ -40,6 +40,11 @@ class Server {
 
   uint16_t port() const;
 
+  /// Logs a warning if the NATS server that is connected is an old one
+  /// (warning_of_server_version). Does nothing without a connection, and on a node of a cluster,
+  /// which checks more. Waits for one second at most.
+  void warn_of_old_broker() const;
+
   /// Reloads the token of a server that has one. If the file cannot be read, the server continues
   /// with the previous token and logs the error.
   void read_token_again();

@@ -101,4 +101,13 @@ Result<std::string> judge_server_version(std::string_view version) {
       excerpt(version));
 }
 
+std::string warning_of_server_version(std::string_view version) {
+  const std::optional<Numbers> numbers = numbers_of(version);
+  if (!numbers || *numbers >= kOldestWithoutWarning) return "";
+  return fmt::format(
+      "the NATS server has version {}; 2.10.23 or newer is advised, of a release line that gets "
+      "security fixes: malformed headers of a message can end nats-server 2.9",
+      excerpt(version));
+}
+
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// The version of the NATS server, and whether a cluster can use it. nats.c does not report the
-// version, which a NATS server sends to each client that connects.
+// The version of the NATS server, and whether a server or a cluster can use it. nats.c does not
+// report the version, which a NATS server sends to each client that connects.
 #pragma once
 
 #include <optional>
@@ -23,5 +23,9 @@ std::optional<std::string> server_version(const Connection& connection);
 /// Whether the log of a cluster can be on a NATS server of that version. Returns a warning for the
 /// operator; empty: none. Error `cluster.broker`: older than 2.10. Pure.
 Result<std::string> judge_server_version(std::string_view version);
+
+/// The warning for the operator of a server without a cluster if that version is old; empty: it is
+/// not, or the version is not known. Pure.
+std::string warning_of_server_version(std::string_view version);
 
 }  // namespace millrace

@@ -72,6 +72,8 @@ std::vector<std::string> complaints_in(const std::string& log) {
     std::istringstream words(line);
     std::string time, level;
     words >> time >> level;
+    // The nats-server of the machine may be old.
+    if (line.find("the NATS server has version") != std::string::npos) continue;
     if (level != "info") found.push_back(line);
   }
   return found;

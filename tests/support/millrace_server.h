@@ -31,6 +31,7 @@ std::string path_with_millrace();
 std::unique_ptr<AnswerForwarder> forwarder_to(uint16_t port);
 
 /// The lines of a log of millrace that are not at level info: "2026-11-23T09:00:00.000Z warning …".
+/// The warning of an old NATS server is left out.
 std::vector<std::string> complaints_in(const std::string& log);
 
 class MillraceServer {

@@ -55,5 +55,16 @@ TEST(ServerVersion, MustBeNewEnoughForACluster) {
   }
 }
 
+TEST(ServerVersion, IsWarnedOfIfItIsOld) {
+  for (const char* const version : {"1.99.99", "2.9.10", "2.10.0", "2.10.22", "2.10.22-RC.1"}) {
+    const std::string warning = warning_of_server_version(version);
+    EXPECT_NE(warning.find(version), std::string::npos) << warning;
+    EXPECT_NE(warning.find("2.10.23 or newer"), std::string::npos) << warning;
+  }
+  for (const char* const version : {"2.10.23", "2.10.27", "2.15.1", "3.0.0", "", "2.9", "dev"}) {
+    EXPECT_EQ(warning_of_server_version(version), "") << version;
+  }
+}
+
 }  // namespace
 }  // namespace millrace
