@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "cloudevents/limits.h"
 #include "tests/integration/hostile_events_fixture.h"
@@ -375,6 +376,19 @@ TEST_F(HostileEvents, BecomeDeadLettersIfTheyLookLikeAStatusMessageOfTheBroker) 
   EXPECT_EQ(letters(std::size(kStatuses) + 2).size(), std::size(kStatuses) + 2);
   publish(event("well", "well-3"));
   EXPECT_TRUE(millrace_.has_instances("workflow=well&status=complete", 3));
+}
+
+TEST_F(HostileEvents, CannotPushOutAnEventByItsId) {
+  keep("order");
+  // The id that anyone can compute, which releases had that used no key.
+  const std::string guessed = to_hex(fingerprint({"default", "/hostile", "o-1"}));
+  publish(event("other", "x"), {{"Nats-Msg-Id", guessed}});
+  const Json again = client_->publish_acked(
+      kHostileSubject, header_block({{"Nats-Msg-Id", guessed}}), event("other", "x"));
+  ASSERT_TRUE(again.value("duplicate", false)) << "the stream drops a message with that id";
+  EXPECT_EQ(post(event("order", "o-1", R"(,"data":7)")).status, 202);
+  EXPECT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 1));
+  expect_well();
 }
 
 TEST_F(HostileEvents, CannotInjectHeaders) {
