@@ -30,7 +30,7 @@ struct TransportLimits {
   // Connections. If all are open, the one that has been idle longest is closed for a new one, or
   // else the one whose transfer of a body or an answer is slow (connection_places.h).
   size_t connections = 1024;
-  size_t probe_connections = 16;  ///< further connections, for `/livez`, `/readyz` and `/metrics`
+  size_t probe_connections = 16;  ///< further connections, for the routes of Lane::kProbe
   /// Requests that wait for the end of an instance or of a check of the store; a further one gets
   /// 503.
   size_t long_waits = 768;

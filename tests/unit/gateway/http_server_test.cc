@@ -402,7 +402,7 @@ TEST_F(HttpServerWaitTest, KeepsConnectionsForProbes) {
   RawClient second(server_->port());
   begin(second, 2);
   RawClient silent(server_->port());
-  for (const char* probe : {"/livez", "/readyz", "/metrics"}) {
+  for (const char* probe : {"/livez", "/readyz", "/activez", "/metrics"}) {
     const HttpReply reply = request(server_->port(), "GET", probe);
     EXPECT_EQ(reply.status, 200) << probe;
     EXPECT_EQ(reply.header("Connection"), "close") << probe;

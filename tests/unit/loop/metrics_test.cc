@@ -174,6 +174,15 @@ TEST(Metrics, ShowTheLatestValueOfEachGauge) {
   EXPECT_TRUE(has_line(metrics, "millrace_refuses_work 0"));
 }
 
+TEST(Metrics, ShowThePatternsThatHaveReachedTheirLimit) {
+  Metrics metrics;
+  EXPECT_TRUE(has_line(metrics, "millrace_patterns_over_limit_total 0"));
+  metrics.set(Levels{.patterns_over_limit = 2});
+  metrics.set(Levels{.patterns_over_limit = 5});
+  EXPECT_TRUE(has_line(metrics, "millrace_patterns_over_limit_total 5"))
+      << "the engine reports the total";
+}
+
 TEST(Metrics, ShowTheTotalsThatOtherPartsOfTheProgramReport) {
   Metrics metrics;
   metrics.set(PartLevels{.reads_events = true, .consumers = 3, .answers = 10});
