@@ -1,12 +1,15 @@
 // The memory that the bodies and answers of all HTTP requests use together.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/process.h"
 #include "tests/unit/gateway/api_fixture.h"
 
 namespace millrace {
 namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
+constexpr size_t kUncounted = size_t{64} << 10;  ///< bytes of each body that are not counted
 
 class HttpMemory : public testing::Test {
  protected:
@@ -35,6 +38,58 @@ TEST_F(HttpMemory, RefusesABodyForWhichNoBytesAreLeft) {
     EXPECT_EQ(refused.code(), "busy");
     EXPECT_EQ(refused.header("Retry-After"), "1");
     EXPECT_EQ(refused.header("Connection"), "close");
+    EXPECT_EQ(put(kMiB).status, 200) << "the bytes of the refused body are free again";
+  }
+}
+
+TEST_F(HttpMemory, CountsABodyWhileItIsUnfinished) {
+  restart({.memory_bytes = kMiB, .slow_transfer = std::chrono::hours(1)});
+  constexpr size_t kBody = kMiB + kUncounted;
+  const std::string piece(kBody - 1, 'x');
+  for (const bool is_chunked : {false, true}) {
+    RawClient unfinished(server_->port());
+    unfinished.send("PUT /v1/ns/default/variables/a HTTP/1.1\r\nHost: localhost\r\n");
+    unfinished.send(is_chunked ? fmt::format("Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", kBody)
+                               : fmt::format("Content-Length: {}\r\n\r\n", kBody));
+    unfinished.send(piece);
+    // The server reads the body in pieces: until it has read the last one, others have some bytes.
+    EXPECT_TRUE(eventually([&] { return put(2 * kUncounted).status == 503; })) << is_chunked;
+    EXPECT_EQ(put(kUncounted).status, 200) << "a body of usual size needs no bytes";
+    unfinished.send(is_chunked ? "x\r\n0\r\n\r\n" : "x");
+    const auto reply = unfinished.read_reply();
+    ASSERT_TRUE(reply) << is_chunked;
+    EXPECT_EQ(reply->status, 200) << reply->body;
+    EXPECT_TRUE(eventually([&] { return put(kMiB).status == 200; })) << "its bytes are free again";
+  }
+}
+
+TEST_F(HttpMemory, FreesTheBytesOfAnUnfinishedBodyWhoseClientHasLeft) {
+  restart({.memory_bytes = kMiB, .slow_transfer = std::chrono::hours(1)});
+  {
+    RawClient unfinished(server_->port());
+    unfinished.send(
+        fmt::format("PUT /v1/ns/default/variables/a HTTP/1.1\r\nHost: localhost\r\n"
+                    "Content-Length: {}\r\n\r\n",
+                    2 * kMiB));
+    unfinished.send(std::string(kMiB + kUncounted, 'x'));
+    EXPECT_TRUE(eventually([&] { return put(2 * kUncounted).status == 503; }));
+  }
+  EXPECT_TRUE(eventually([&] { return put(kMiB).status == 200; }));
+}
+
+TEST_F(HttpMemory, RefusesABodyInChunksForWhichNoBytesAreLeft) {
+  for (int i = 0; i < 3; ++i) {
+    RawClient client(server_->port());
+    client.send(
+        "PUT /v1/ns/default/variables/a HTTP/1.1\r\nHost: localhost\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n");
+    const std::string chunk =
+        fmt::format("{:x}\r\n{}\r\n", kUncounted, std::string(kUncounted, 'x'));
+    for (size_t sent = 0; sent < 2 * kMiB; sent += kUncounted) client.send(chunk);
+    const auto refused = client.read_reply();
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->status, 503);
+    EXPECT_EQ(refused->code(), "busy");
     EXPECT_EQ(put(kMiB).status, 200) << "the bytes of the refused body are free again";
   }
 }
