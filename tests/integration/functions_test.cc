@@ -142,6 +142,19 @@ TEST_F(Functions, MakeReadyzReportThatTasksCannotBeSent) {
   EXPECT_TRUE(shows_metric("millrace_runs_tasks 1"));
 }
 
+TEST_F(Functions, AreCalledAgainAfterTheirConsumerWasDeletedWhichIsLogged) {
+  const std::string id = start();
+  const std::unique_ptr<RawNatsClient> client = nats_.client();
+  EXPECT_TRUE(eventually([&] {
+    return client->api("CONSUMER.DELETE.MILLRACE_TASKS.default+charge").value("success", false);
+  }));
+  EXPECT_TRUE(millrace_.process().error_line(
+      "the consumer of millrace.tasks.default.charge was deleted, so that workers got no tasks"));
+  EXPECT_TRUE(shows_metric("millrace_task_consumers_created_again_total 1"));
+  work({"answer"});
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"attempt", 1}}));
+}
+
 TEST_F(Functions, ReturnTheFirstOfTwoResults) {
   work({"twice"});
   EXPECT_EQ(millrace_.instance_once(start(), "complete")["output"]["return"], "first");

@@ -3,6 +3,7 @@
 // events are in malformed_events_test.cc.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "base/check.h"
 #include "cloudevents/limits.h"
 #include "tests/integration/hostile_events_fixture.h"
+#include "tests/support/tcp_proxy.h"
 #include "tests/unit/cloudevents/malformed_events.h"
 
 namespace millrace {
@@ -376,6 +378,24 @@ TEST_F(HostileEvents, BecomeDeadLettersIfTheyLookLikeAStatusMessageOfTheBroker) 
   EXPECT_EQ(letters(std::size(kStatuses) + 2).size(), std::size(kStatuses) + 2);
   publish(event("well", "well-3"));
   EXPECT_TRUE(millrace_.has_instances("workflow=well&status=complete", 3));
+}
+
+/// The proxy corrupts each delivery of one message, so that no consumer can deliver it.
+TEST_F(HostileEvents, AreLoggedAndReadIfNoConsumerCanDeliverThem) {
+  millrace_.stop();
+  TcpProxy proxy(nats_.port());
+  proxy.spoil("default.stuck ", "$JS.ACK", "$JX.ACK");
+  MillraceServer behind(proxy.nats_url());
+  behind.start_ready();
+  behind.apply(
+      "id: well\nstart: {type: event, event: {type: well}}\nstates: [{id: done, type: noop}]\n");
+  publish(event("well", "1"), {}, "millrace.events.default.stuck");
+  const std::optional<std::string> line = behind.process().error_line("could not be delivered in");
+  ASSERT_TRUE(line);
+  EXPECT_NE(line->find("of stream MILLRACE_EVENTS on millrace.events.default.stuck"),
+            std::string::npos)
+      << *line;
+  EXPECT_TRUE(behind.has_instances("workflow=well&status=complete", 1));
 }
 
 TEST_F(HostileEvents, CannotPushOutAnEventByItsId) {
