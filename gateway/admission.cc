@@ -18,13 +18,13 @@ std::string_view without_port(std::string_view authority) {
 
 }  // namespace
 
-Status admit(const Headers& headers, const std::vector<std::string>& hosts, bool has_token) {
+Status admit(const Headers& headers, const AdmissionRules& rules) {
   const std::string* host = find_header(headers, "Host");
-  if (host != nullptr && !has_token) {
+  if (host != nullptr && !rules.has_token) {
     const std::string_view name = without_port(*host);
-    const bool listed = std::any_of(hosts.begin(), hosts.end(), [&](const std::string& known) {
-      return same_header(known, name);
-    });
+    const bool listed =
+        std::any_of(rules.hosts.begin(), rules.hosts.end(),
+                    [&](const std::string& known) { return same_header(known, name); });
     if (!listed && !is_loopback_host(name)) {
       return fail(
           "request.host",
@@ -46,7 +46,7 @@ Status admit(const Headers& headers, const std::vector<std::string>& hosts, bool
     }
   }
   if (const std::string* site = find_header(headers, "Sec-Fetch-Site");
-      site != nullptr && !has_token && !same_header(*site, "same-origin") &&
+      site != nullptr && !rules.has_token && !rules.is_page && !same_header(*site, "same-origin") &&
       !same_header(*site, "none")) {
     return fail("request.origin",
                 fmt::format("Sec-Fetch-Site: {}: pages of other sites may not call this server",

@@ -5,19 +5,25 @@
 // sites. request_head.h has checked before that each of these headers occurs once. Pure.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "cloudevents/headers.h"
 
 namespace millrace {
 
+struct AdmissionRules {
+  std::span<const std::string> hosts;  ///< accepted Host headers besides loopback names
+  bool has_token = false;              ///< the server requires a token, which no web page knows
+  bool is_page = false;                ///< the request is for a file of the page (Route::is_page)
+};
+
 /// Errors: `request.host` for a Host that is neither loopback nor one of `hosts`, unless the server
-/// has a token, which no web page knows; `request.origin` for an Origin other than the Host, and
-/// without a token for a Sec-Fetch-Site other than `same-origin` and `none`;
-/// `request.content_encoding` for a compressed body.
-Status admit(const Headers& headers, const std::vector<std::string>& hosts, bool has_token);
+/// has a token; `request.origin` for an Origin other than the Host, and without a token for a
+/// Sec-Fetch-Site other than `same-origin` and `none`, except for the page, which a link of another
+/// site may open; `request.content_encoding` for a compressed body.
+Status admit(const Headers& headers, const AdmissionRules& rules);
 
 }  // namespace millrace

@@ -14,6 +14,7 @@ std::vector<ApiParameter> make_parameters() {
   const Json yes_or_no = word({"1", "true", "0", "false"});
   return {
       {kPath, "backup", "The id of the backup.", text()},
+      {kPath, "file", "The name of the file.", text()},
       {kPath, "group", "The id of the group.", text()},
       {kPath, "instance", "The id of the instance.", instance_id()},
       {kPath, "key", "The key of the variable.", text()},
@@ -21,6 +22,7 @@ std::vector<ApiParameter> make_parameters() {
       {kPath, "node", "The id of the node.", text()},
       {kPath, "ns", "The name of the namespace.", text()},
       {kPath, "number", "The number of the chunk, from 1.", whole("", 1)},
+      {kPath, "place", "The place of the page, which may have slashes.", text()},
       {kPath, "replay", "The id of the replay.", text()},
       {kPath, "revision", "The number of the revision.", whole("", 1)},
       {kPath, "secret", "The name of the secret.", text()},
@@ -145,7 +147,9 @@ std::vector<ApiParameter> make_parameters() {
       {kQuery, "workflow", "The id of the only workflow that may take the event.", text(),
        "replayEvent"},
 
+      {kHeader, "Accept-Encoding", "The compressed forms that the client reads.", text()},
       {kHeader, "Idempotency-Key", "A second start with the same key starts no instance.", text()},
+      {kHeader, "If-None-Match", "The tags of the copies that the client has.", text()},
       {kHeader, "Last-Event-ID", "The id of the last message that the client has.", text()},
       {kHeader, "Millrace-Retry", "The retry policy of this instance, as JSON.", text()},
       {kHeader, "WebHook-Request-Origin", "The sender of webhooks.", text()},

@@ -145,19 +145,21 @@ void HttpConnection::on_header(ErrorCode error) {
   const std::optional<BearerToken>& token = host_.token();
   is_trusted_ = !token;
   const std::string target(message.target());
+  auto found = host_.router().find(std::string(message.method_string()), target);
+  const auto* hit = std::get_if<Router::Found>(&found);
   const Status admitted = [&]() -> Status {
     TRY(check_head({.version = message.version(),
                     .target = target,
                     .headers = headers,
                     .has_folded_line = has_folded_line}));
-    return admit(headers, host_.options().hosts, token.has_value());
+    return admit(headers, {.hosts = host_.options().hosts,
+                           .has_token = token.has_value(),
+                           .is_page = hit != nullptr && hit->route->is_page});
   }();
   if (!admitted) {
     keep_alive_ = false;
     return write(problem(admitted.error()));
   }
-  auto found = host_.router().find(std::string(message.method_string()), target);
-  const auto* hit = std::get_if<Router::Found>(&found);
   if (token && (hit == nullptr || !hit->route->open)) {
     // The token is checked before a refusal of find() is answered: without the token, a caller must
     // not learn which routes exist.
@@ -347,8 +349,9 @@ void HttpConnection::write(Response whole) {
   message.set("X-Content-Type-Options", "nosniff");
   for (const auto& [name, value] : response.headers) message.insert(name, value);
   message.keep_alive(keep_alive_);
-  // A response with this status has no Content-Length (RFC 9110, section 8.6).
-  const bool is_without_content = message.result() == http::status::no_content;
+  // A response with one of these statuses has no Content-Length here (RFC 9110, section 8.6).
+  const bool is_without_content = message.result() == http::status::no_content ||
+                                  message.result() == http::status::not_modified;
   if (!is_without_content) message.content_length(response.body.size());
   if (!head_) message.body() = std::move(response.body);
   stream_.expires_after(host_.options().transport.write);

@@ -231,8 +231,10 @@ class HttpServer::Impl : public ConnectionHost {
  private:
   Router router_of(Service* service) {
     auto metrics = [this] { return to_prometheus(figures()); };
-    if (service == nullptr) return make_router(options_.requests, std::move(metrics), front_);
-    return make_router(*service, options_.requests, std::move(metrics), front_);
+    if (service == nullptr) {
+      return make_router(options_.requests, std::move(metrics), front_, options_.page);
+    }
+    return make_router(*service, options_.requests, std::move(metrics), front_, options_.page);
   }
 
   /// The route, of the router with the service if there is one: the headers of the request may have

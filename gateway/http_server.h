@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "gateway/bearer_token.h"
 #include "gateway/node_front.h"
+#include "gateway/page_files.h"
 #include "gateway/routes.h"
 #include "gateway/token_failures.h"
 #include "gateway/worker_lane.h"
@@ -74,6 +75,7 @@ class HttpServer {
     std::string listen = defaults::listen_address();
     std::vector<std::string> hosts;    ///< accepted Host headers besides loopback names
     std::optional<BearerToken> token;  ///< required by every route that is not `open`
+    PageFiles page;                    ///< empty: the server has no page
     RequestLimits requests;
     TransportLimits transport;
     /// Called for each request that is refused because it has no valid token, on the gateway's

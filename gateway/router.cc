@@ -44,22 +44,30 @@ std::string_view without_authority(std::string_view target) {
 
 bool is_placeholder(std::string_view piece) { return piece.starts_with('{'); }
 
-bool fits(const std::vector<std::string_view>& pattern, const std::vector<std::string_view>& path) {
-  return std::equal(pattern.begin(), pattern.end(), path.begin(), path.end(),
-                    [](std::string_view want, std::string_view have) {
-                      return is_placeholder(want) ? !have.empty() : want == have;
-                    });
+/// Whether the last placeholder of the route takes all further parts of a path.
+bool takes_rest(const Route& route, const std::vector<std::string_view>& pattern) {
+  return route.is_page && is_placeholder(pattern.back());
+}
+
+bool fits(const Route& route, const std::vector<std::string_view>& path) {
+  const auto pattern = split(route.path, '/');
+  const bool has_length =
+      takes_rest(route, pattern) ? path.size() >= pattern.size() : path.size() == pattern.size();
+  return has_length && std::equal(pattern.begin(), pattern.end(), path.begin(),
+                                  [](std::string_view want, std::string_view have) {
+                                    return is_placeholder(want) ? !have.empty() : want == have;
+                                  });
 }
 
 /// Whether the path `one` is to be preferred to `other`, if a path fits both: it has text where the
-/// other one has the first placeholder that the two do not share.
+/// other one has the first placeholder that the two do not share. Without one, the longer is.
 bool is_more_literal(std::string_view one, std::string_view other) {
   const auto pieces = split(one, '/');
   const auto others = split(other, '/');
-  for (size_t i = 0; i < pieces.size(); ++i) {
+  for (size_t i = 0; i < std::min(pieces.size(), others.size()); ++i) {
     if (is_placeholder(pieces[i]) != is_placeholder(others[i])) return is_placeholder(others[i]);
   }
-  return false;
+  return pieces.size() > others.size();
 }
 
 Status read_query(std::string_view text, const Route& route, Request& request) {
@@ -93,10 +101,12 @@ Status read_target(std::string_view path, std::string_view query, const Route& r
   for (size_t i = 0; i < pattern.size(); ++i) {
     if (!is_placeholder(pattern[i])) continue;
     const std::string_view name = pattern[i].substr(1, pattern[i].size() - 2);
-    std::string text = TRY(decode(pieces[i]));
+    const bool is_rest = i + 1 == pattern.size() && takes_rest(route, pattern);
+    const auto begin = static_cast<size_t>(pieces[i].data() - path.data());
+    std::string text = TRY(decode(is_rest ? path.substr(begin) : pieces[i]));
     request.parts.emplace(name, std::move(text));
   }
-  return read_query(query, route, request);
+  return route.is_page ? Status{} : read_query(query, route, request);
 }
 
 }  // namespace
@@ -124,7 +134,7 @@ std::variant<Router::Found, Response> Router::find(std::string_view method,
   found.request.target = target;
   std::vector<std::string> allowed;
   for (const Route& route : routes_) {
-    if (!fits(split(route.path, '/'), pieces)) continue;
+    if (!fits(route, pieces)) continue;
     if (std::find(allowed.begin(), allowed.end(), route.method) == allowed.end()) {
       allowed.push_back(route.method);
       if (route.method == "GET") allowed.emplace_back("HEAD");

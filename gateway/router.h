@@ -64,6 +64,9 @@ struct Route {
   /// Each node of a cluster answers it; the other routes only the active does (forward.h). The
   /// handler uses no service, except as SystemSources has one.
   bool is_local = false;
+  /// The route answers with the page (page_answer.h). A placeholder at the end of its path takes
+  /// the rest of the path, any query is accepted, and links of other sites may lead to it.
+  bool is_page = false;
   bool may_take_long = false;  ///< the answer comes after a long wait, also without `wait`
   bool is_stream = false;      ///< the answer is a stream of live messages
   /// The route only reads the store: a node of a cluster that is not the active may answer it from

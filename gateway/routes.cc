@@ -10,7 +10,8 @@
 namespace millrace {
 namespace {
 
-Router router_with(Service& service, const RequestLimits& limits, const SystemSources& sources) {
+Router router_with(Service& service, const RequestLimits& limits, const SystemSources& sources,
+                   PageFiles page) {
   Router router;
   add_event_routes(router, service, limits);
   add_why_routes(router, service, limits);
@@ -30,6 +31,7 @@ Router router_with(Service& service, const RequestLimits& limits, const SystemSo
   add_language_routes(router, service, limits);
   add_stream_routes(router, service);
   add_work_routes(router, service);
+  add_page_routes(router, page);
   add_openapi_route(router);  // the last: it describes the others
   return router;
 }
@@ -67,17 +69,17 @@ Handler reading(std::function<Result<Json>(const Request&)> read) {
 }
 
 Router make_router(Service& service, const RequestLimits& limits,
-                   std::function<std::string()> gateway_metrics, NodeFront* front) {
+                   std::function<std::string()> gateway_metrics, NodeFront* front, PageFiles page) {
   return router_with(
       service, limits,
-      {.service = &service, .front = front, .gateway_metrics = std::move(gateway_metrics)});
+      {.service = &service, .front = front, .gateway_metrics = std::move(gateway_metrics)}, page);
 }
 
 Router make_router(const RequestLimits& limits, std::function<std::string()> gateway_metrics,
-                   NodeFront* front) {
+                   NodeFront* front, PageFiles page) {
   return router_with(
       uncalled_service(), limits,
-      {.service = nullptr, .front = front, .gateway_metrics = std::move(gateway_metrics)});
+      {.service = nullptr, .front = front, .gateway_metrics = std::move(gateway_metrics)}, page);
 }
 
 }  // namespace millrace

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "cloudevents/limits.h"
 #include "gateway/node_front.h"
+#include "gateway/page_files.h"
 #include "gateway/router.h"
 #include "model/variable.h"
 #include "orchestrator/service/service.h"
@@ -51,17 +52,20 @@ void add_find_route(Router& router, Service& service);
 void add_language_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_stream_routes(Router& router, Service& service);
 void add_work_routes(Router& router, Service& service);
+/// The routes that show the page; they answer `page.none` if `files` is empty.
+void add_page_routes(Router& router, PageFiles files);
 /// Adds the route of the OpenAPI document, which describes the routes that the router has then.
 void add_openapi_route(Router& router);
 
 /// A router with all routes. `gateway_metrics`: as in SystemSources.
 Router make_router(Service& service, const RequestLimits& limits,
-                   std::function<std::string()> gateway_metrics, NodeFront* front = nullptr);
+                   std::function<std::string()> gateway_metrics, NodeFront* front = nullptr,
+                   PageFiles page = {});
 
 /// A router with the same routes in the same order, without a service: only the handlers of routes
 /// with `is_local` may be called.
 Router make_router(const RequestLimits& limits, std::function<std::string()> gateway_metrics,
-                   NodeFront* front);
+                   NodeFront* front, PageFiles page = {});
 
 /// The OpenAPI document of all routes; needs no service.
 Json api_document();

@@ -135,6 +135,8 @@ void add_system_schemas(ApiSchemas& all) {
   all["LossAccepted"].schema = loss_accepted();
   all["NodeRemoved"].schema = object({{"node", text("The id of the node.")}, {"removed", flag()}});
   all["Metrics"].media = {{"text/plain", {{"schema", text("Prometheus text format 0.0.4.")}}}};
+  all["Page"].media = {{"text/html", {{"schema", text("The page.")}}}};
+  all["PageFile"].media = {{"*/*", Json::object()}};
   all["ServerInfo"].schema = server_info();
   all["StoreReport"].schema = store_report();
   all["OpenApi"].schema = open_object({{"openapi", text("The version of OpenAPI.")},

@@ -194,6 +194,8 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Delete with `cancel=1`; the namespace `default` cannot be deleted."},
     {"namespace.not_found", 404, "There is no namespace of this name.",
      "Create the namespace, or correct its name."},
+    {"page.none", 404, "This build of millrace has no page.",
+     "Build millrace with npm, or with the page of a release; see [http.md](http.md#page)."},
     {"replay.ended", 409, "The replay has ended.", "Begin another replay."},
     {"replay.not_found", 404, "The namespace has no replay with this id.",
      "Use an id of the list of replays; the oldest ended replays are deleted."},

@@ -1,5 +1,8 @@
 #include "gateway/admission.h"
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace millrace {
@@ -19,7 +22,8 @@ TEST(Admission, AcceptsRequestsWhoseHostHeaderNamesThisMachine) {
       {{"Host", "localhost"}, {"Sec-Fetch-Site", "same-origin"}},
       {{"Host", "localhost"}, {"Sec-Fetch-Site", "none"}},
   };
-  for (const Headers& row : rows) EXPECT_TRUE(admit(row, {"millrace.internal"}, false));
+  const std::vector<std::string> hosts = {"millrace.internal"};
+  for (const Headers& row : rows) EXPECT_TRUE(admit(row, {.hosts = hosts}));
 }
 
 TEST(Admission, RefusesRequestsThatAForeignWebPageCouldSend) {
@@ -41,14 +45,24 @@ TEST(Admission, RefusesRequestsThatAForeignWebPageCouldSend) {
       {{{"Host", "localhost"}, {"Content-Encoding", "gzip"}}, "request.content_encoding"},
   };
   for (const Row& row : rows) {
-    const Status status = admit(row.headers, {}, false);
+    const Status status = admit(row.headers, {});
     ASSERT_FALSE(status) << row.headers[0].second;
     EXPECT_EQ(status.error().code, row.code) << row.headers[0].second;
   }
 }
 
 TEST(Admission, AcceptsRequestsOfOtherSitesThatMustHaveAToken) {
-  EXPECT_TRUE(admit({{"Host", "a.example"}, {"Sec-Fetch-Site", "cross-site"}}, {}, true));
+  EXPECT_TRUE(
+      admit({{"Host", "a.example"}, {"Sec-Fetch-Site", "cross-site"}}, {.has_token = true}));
+}
+
+TEST(Admission, LetsALinkOfAnotherSiteOpenThePageOnThisMachineOnly) {
+  EXPECT_TRUE(
+      admit({{"Host", "localhost:8780"}, {"Sec-Fetch-Site", "cross-site"}}, {.is_page = true}));
+  const Status refused =
+      admit({{"Host", "evil.example:8780"}, {"Sec-Fetch-Site", "none"}}, {.is_page = true});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "request.host");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// A call that succeeds; without a cluster there is nothing to show of one.
+/// A call that succeeds; without a cluster or a page there is nothing to show of one.
 struct GoodCall {
   const char* method;
   std::string target;
@@ -37,6 +37,9 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
   const std::string all = ns + "/instances";
   const std::string one = all + "/" + FakeService::kInstance;
   const GoodCall calls[] = {
+      {"GET", "/", 404},
+      {"GET", "/assets/app.js", 404},
+      {"GET", "/ns/default", 404},
       {"GET", "/livez", 200},
       {"GET", "/readyz", 200},
       {"GET", "/activez", 200},

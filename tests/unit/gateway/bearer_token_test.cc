@@ -69,13 +69,16 @@ TEST_F(BearerTokenTest, RefusesAnotherTokenWithoutRepeatingIt) {
   }
 }
 
-TEST_F(BearerTokenTest, IsRequiredByAllRoutesButFive) {
+TEST_F(BearerTokenTest, IsRequiredByAllRoutesButTheOpenOnes) {
   struct Row {
     const char* method;
     const char* target;
     int status;
   };
   const Row rows[] = {
+      {"GET", "/", 404},
+      {"GET", "/assets/app.js", 404},
+      {"GET", "/ns/default/instances", 404},
       {"GET", "/livez", 200},
       {"GET", "/readyz", 200},
       {"HEAD", "/readyz", 200},
@@ -135,6 +138,7 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButFive) {
       // Without a token, the server does not show which routes exist.
       {"GET", "/nothing", 401},
       {"DELETE", "/livez", 401},
+      {"POST", "/", 401},
       {"GET", "/v1/ns?colour=red", 401},
   };
   for (const Row& row : rows) {

@@ -103,6 +103,42 @@ TEST(Router, PrefersATextToAPlaceholderWhereBothFit) {
   }
 }
 
+TEST(Router, LetsARouteOfThePageTakeTheRestOfThePathAndAnyQuery) {
+  Router router = two_routes();
+  router.add({.method = "GET", .path = "/", .is_page = true});
+  router.add({.method = "GET", .path = "/ns/{place}", .is_page = true});
+  router.add({.method = "GET", .path = "/ns/{one}/two"});
+  struct Row {
+    const char* target;
+    const char* path;  ///< of the route; empty: none
+    const char* place;
+  };
+  const Row rows[] = {
+      {"/", "/", ""},
+      {"/?status=failed&status=%", "/", ""},
+      {"/ns/shop", "/ns/{place}", "shop"},
+      {"/ns/shop/", "/ns/{place}", "shop/"},
+      {"/ns/shop/instances/1/story?at=3", "/ns/{place}", "shop/instances/1/story"},
+      {"/ns/a%2Fb/c", "/ns/{place}", "a/b/c"},
+      {"/ns/shop/two", "/ns/{one}/two", ""},
+      {"/v1/ns/a/workflows", "/v1/ns/{ns}/workflows", ""},
+      {"/x", "", ""},
+      {"//", "", ""},
+      {"/ns", "", ""},
+      {"/ns/", "", ""},
+      {"/ns//x", "", ""},
+      {"/ns/%zz", "", ""},
+  };
+  for (const Row& row : rows) {
+    const auto outcome = router.find("GET", row.target);
+    const auto* const found = std::get_if<Router::Found>(&outcome);
+    EXPECT_EQ(found == nullptr ? "" : found->route->path, row.path) << row.target;
+    if (found == nullptr || *row.place == '\0') continue;
+    EXPECT_EQ(found->request.parts.at("place"), row.place) << row.target;
+    EXPECT_EQ(found->request.target, row.target);
+  }
+}
+
 TEST(Router, ListsTheMethodsOfAPathInTheAllowHeader) {
   const auto outcome = two_routes().find("DELETE", "/v1/ns/a/workflows/b");
   const std::string* allow = find_header(std::get<Response>(outcome).headers, "Allow");
