@@ -36,9 +36,13 @@ Status wait_until_ready(Service& service) {
   }
 }
 
-void print_first_commands(uint16_t port, const std::string& token_file, const std::string& nats,
-                          bool has_workflows) {
+void print_first_commands(const Server& server, const std::string& token_file,
+                          const std::string& nats, bool has_workflows) {
+  const uint16_t port = server.port();
   const std::string base = fmt::format("http://127.0.0.1:{}", port);
+  if (const std::string page = server.page_url(); !page.empty()) {
+    fmt::print("\nThe page of millrace is at {}\n", page);
+  }
   fmt::print("\nmillrace is running: HTTP at {}, NATS at {}. In another shell:\n\n", base, nats);
   if (port != defaults::kHttpPort) fmt::print("  export MILLRACE_URL={}\n", base);
   if (!token_file.empty()) fmt::print("  export MILLRACE_TOKEN_FILE={}\n", token_file);
@@ -78,14 +82,14 @@ Status run(const DevOptions& options, const EndSignals& signals, JqLauncher laun
       TRY(Server::start(std::move(settings), std::move(address), std::move(launcher)));
   TRY(wait_until_ready(server->service()));
   if (!options.folder) {
-    print_first_commands(server->port(), options.token_file, broker->url(), false);
+    print_first_commands(*server, options.token_file, broker->url(), false);
     signals.wait();
     return reason.status();
   }
   WorkflowFolder workflows(*options.folder, server->service(),
                            [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
   workflows.apply_changes();
-  print_first_commands(server->port(), options.token_file, broker->url(), true);
+  print_first_commands(*server, options.token_file, broker->url(), true);
   TRY(workflows.watch(signals.set()));
   return reason.status();
 }

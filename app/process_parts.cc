@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "cli/token_file.h"
+#include "gateway/page_files.h"
 #include "http/webhook.h"
 #include "os/file_access.h"
 
@@ -52,6 +53,7 @@ Result<std::unique_ptr<ProcessParts>> ProcessParts::open(ServerSettings settings
 HttpServer::Options ProcessParts::gateway_options(std::optional<BearerToken> token) {
   return {.listen = settings.listen,
           .token = token,
+          .page = embedded_page(),
           .transport = {.memory_bytes = settings.bounds.http_memory},
           .on_token_failure = [this](const TokenFailure& failure) { note_token_failure(failure); }};
 }

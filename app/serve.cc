@@ -89,6 +89,9 @@ int run_serve(const ServeOptions& options) {
                (*server)->port(), options.data,
                fmt::join(without_logins(split_urls(options.nats)), ", "));
   (*server)->warn_of_old_broker();
+  if (const std::string page = (*server)->page_url(); !page.empty()) {
+    spdlog::info("the page is at {}", page);
+  }
   while (signals.wait() == SIGHUP && !options.token_file.empty()) (*server)->read_token_again();
   Status ended = reason.status();
   if (!ended) spdlog::error("{} [{}]", ended.error().message, ended.error().code);

@@ -1,13 +1,16 @@
 #include "app/server.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "app/process_parts.h"
 #include "app/running_engine.h"
 #include "broker/server_version.h"
+#include "gateway/page_files.h"
 #include "orchestrator/batch/crash_note_file.h"
 #include "os/thread.h"
 
@@ -94,6 +97,14 @@ void Server::warn_of_old_broker() const {
   const std::string warning =
       warning_of_server_version(server_version(*process_->reading).value_or(""));
   if (!warning.empty()) spdlog::warn("{}", warning);
+}
+
+std::string Server::page_url() const {
+  if (embedded_page().empty()) return "";
+  const std::string& listen = process_->settings.listen;
+  const std::string_view host = std::string_view(listen).substr(0, listen.rfind(':'));
+  const bool is_any = host.empty() || host == "0.0.0.0" || host == "[::]";
+  return fmt::format("http://{}:{}/", is_any ? "127.0.0.1" : host, port());
 }
 
 void Server::read_token_again() { process_->read_token_again(); }

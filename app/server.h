@@ -45,6 +45,10 @@ class Server {
   /// which checks more. Waits for one second at most.
   void warn_of_old_broker() const;
 
+  /// The URL of the page for a browser on this machine: `http://127.0.0.1:8780/`. Empty: the
+  /// program was built without the page.
+  std::string page_url() const;
+
   /// Reloads the token of a server that has one. If the file cannot be read, the server continues
   /// with the previous token and logs the error.
   void read_token_again();

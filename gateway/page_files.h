@@ -1,6 +1,6 @@
-// PageFiles: the files of the page, which shows the server in a browser. They are in the program,
-// each also in compressed forms, so that the server compresses nothing and reads no file.
-// Constants; for any thread.
+// PageFiles: the files of the page, which shows the server in a browser. The build puts them into
+// the program (cmake/Page.cmake), each also in compressed forms, so that the server compresses
+// nothing and reads no file. Constants; for any thread.
 #pragma once
 
 #include <span>
@@ -23,5 +23,9 @@ struct WebFile {
 
 /// All files of a page, in any order. Empty: there is no page.
 using PageFiles = std::span<const WebFile>;
+
+/// The page with which the program was built. Empty: it was built without one. The definition is
+/// made by the build.
+PageFiles embedded_page();
 
 }  // namespace millrace
