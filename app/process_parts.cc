@@ -54,6 +54,7 @@ HttpServer::Options ProcessParts::gateway_options(std::optional<BearerToken> tok
   return {.listen = settings.listen,
           .token = token,
           .page = embedded_page(),
+          .session_realm = settings.cluster.name,
           .transport = {.memory_bytes = settings.bounds.http_memory},
           .on_token_failure = [this](const TokenFailure& failure) { note_token_failure(failure); }};
 }
@@ -71,7 +72,7 @@ Status ProcessParts::start_gateway(Descriptor address, std::optional<BearerToken
 }
 
 void ProcessParts::note_token_failure(const TokenFailure& failure) {
-  metrics.count_refused_token(failure.error.code == "token.missing");
+  metrics.count_refused_token(failure.error.code != "token.wrong");
   if (const auto line = token_failures.note(failure, clock.elapsed())) spdlog::warn("{}", *line);
 }
 

@@ -153,6 +153,7 @@ std::vector<ApiParameter> make_parameters() {
       {kHeader, "Last-Event-ID", "The id of the last message that the client has.", text()},
       {kHeader, "Millrace-Retry", "The retry policy of this instance, as JSON.", text()},
       {kHeader, "WebHook-Request-Origin", "The sender of webhooks.", text()},
+      {kHeader, "X-Forwarded-Proto", "`https`: a proxy gets the request over TLS.", text()},
   };
 }
 

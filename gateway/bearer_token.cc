@@ -20,6 +20,12 @@ std::optional<std::string_view> credentials(std::string_view header) {
   return token == std::string_view::npos ? std::string_view() : header.substr(token);
 }
 
+/// The bearer token of the headers; nullopt: they have none.
+std::optional<std::string_view> shown_token(const Headers& headers) {
+  const std::string* const header = find_header(headers, "Authorization");
+  return header == nullptr ? std::nullopt : credentials(*header);
+}
+
 }  // namespace
 
 BearerToken::BearerToken(std::string_view token) : hash_(hash(token)) {}
@@ -32,9 +38,18 @@ BearerToken::Hash BearerToken::hash(std::string_view token) {
   return made;
 }
 
+BearerToken::Key BearerToken::derived_key(std::string_view purpose) const {
+  Key made{};
+  crypto_generichash(made.data(), made.size(),
+                     reinterpret_cast<const unsigned char*>(purpose.data()), purpose.size(),
+                     hash_.data(), hash_.size());
+  return made;
+}
+
+bool has_bearer_token(const Headers& headers) { return shown_token(headers).has_value(); }
+
 Status BearerToken::admit(const Headers& headers) const {
-  const std::string* header = find_header(headers, "Authorization");
-  const auto shown = header == nullptr ? std::nullopt : credentials(*header);
+  const auto shown = shown_token(headers);
   if (!shown) {
     return fail("token.missing",
                 "this server requires a token; send the header Authorization: Bearer TOKEN");

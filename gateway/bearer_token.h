@@ -19,11 +19,18 @@ class BearerToken {
   /// `token.wrong`; neither error message contains the token that was sent.
   Status admit(const Headers& headers) const;
 
+  using Key = std::array<unsigned char, 32>;
+  /// A key for this purpose, which only a holder of the token can compute.
+  Key derived_key(std::string_view purpose) const;
+
  private:
   using Hash = std::array<unsigned char, 32>;
   static Hash hash(std::string_view token);
 
   Hash hash_;
 };
+
+/// Whether the headers contain a bearer token, valid or not.
+bool has_bearer_token(const Headers& headers);
 
 }  // namespace millrace

@@ -13,6 +13,7 @@
 #include <boost/beast/http/write.hpp>
 #include <fmt/format.h>
 
+#include "base/has_code.h"
 #include "gateway/admission.h"
 #include "gateway/problem.h"
 #include "gateway/request_head.h"
@@ -163,7 +164,8 @@ void HttpConnection::on_header(ErrorCode error) {
   if (token && (hit == nullptr || !hit->route->open)) {
     // The token is checked before a refusal of find() is answered: without the token, a caller must
     // not learn which routes exist.
-    if (const Status known = token->admit(headers); !known) return refuse_token(known.error());
+    const Status known = authorize(headers, message.method_string(), *token, *host_.sessions());
+    if (!known) return refuse_caller(known.error());
     is_trusted_ = true;
   }
   if (auto* refusal = std::get_if<Response>(&found)) return write(std::move(*refusal));
@@ -245,9 +247,10 @@ void HttpConnection::refuse_broken(ErrorCode error) {
       problem(Error{"request.malformed", "this is not a valid HTTP request: " + error.message()}));
 }
 
-/// Answers a request without a valid token. A wrong token may be a guess: its answer is held back
+/// Answers a request that is not authorized. A wrong token may be a guess: its answer is held back
 /// for a while, and the connection ends with it. Meanwhile other connections are served.
-void HttpConnection::refuse_token(Error error) {
+void HttpConnection::refuse_caller(Error error) {
+  if (has_code(error, {"request.page", "request.origin"})) return write(problem(error));
   ErrorCode ignored;
   host_.options().on_token_failure(
       {.error = error, .peer = stream_.socket().remote_endpoint(ignored).address().to_string()});

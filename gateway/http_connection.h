@@ -25,6 +25,7 @@
 #include "gateway/http_server.h"
 #include "gateway/request_buffer.h"
 #include "gateway/router.h"
+#include "gateway/sessions.h"
 #include "gateway/stream_answer.h"
 
 namespace millrace {
@@ -36,6 +37,8 @@ class ConnectionHost {
   virtual const HttpServer::Options& options() const = 0;
   virtual const Router& router() const = 0;
   virtual const std::optional<BearerToken>& token() const = 0;
+  /// Null exactly if there is no token.
+  virtual const Sessions* sessions() const = 0;
   virtual bool stopping() const = 0;
   /// A function that runs its argument on the gateway's thread. It may be called on any thread;
   /// once the server is destroyed, the function drops its argument.
@@ -94,7 +97,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void on_body(ErrorCode error);
   bool lease_body();
   void refuse_broken(ErrorCode error);
-  void refuse_token(Error error);
+  void refuse_caller(Error error);
   void dispatch();
   void watch(uint64_t number);
   void send(uint64_t number, Response response);
@@ -139,7 +142,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   uint64_t number_ = 0;  ///< the request's number; an answer with an earlier number is ignored
   bool head_ = false;
   bool keep_alive_ = false;
-  bool is_trusted_ = false;  ///< the request has the token, or the server has none
+  bool is_trusted_ = false;  ///< the request is authorized, or the server requires no token
   bool waits_long_ = false;
   std::shared_ptr<StreamAnswer> stream_answer_;  ///< while kStreaming
   std::string stream_text_;                      ///< the bytes that are being written

@@ -1,5 +1,6 @@
 #include "gateway/http_server.h"
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -16,8 +17,10 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
+#include <sodium.h>
 #include <sys/socket.h>
 
+#include "base/bytes.h"
 #include "base/whole_number.h"
 #include "gateway/connection_places.h"
 #include "gateway/forward.h"
@@ -27,6 +30,7 @@
 #include "gateway/hang_up_watch.h"
 #include "gateway/http_connection.h"
 #include "gateway/problem.h"
+#include "gateway/sessions.h"
 #include "gateway/stale_read.h"
 #include "language/findings.h"
 #include "os/thread.h"
@@ -95,6 +99,20 @@ tl::unexpected<Error> cannot_listen(std::string_view address, std::string_view w
   return fail("gateway.listen", fmt::format("cannot listen on {}: {}", address, why));
 }
 
+/// The sessions of a server with these options; null: it requires no token.
+std::shared_ptr<Sessions> sessions_for(const HttpServer::Options& options) {
+  if (!options.token) return nullptr;
+  std::string realm = "cluster " + options.session_realm;
+  if (options.session_realm.empty()) {
+    std::array<uint8_t, 32> random{};
+    randombytes_buf(random.data(), random.size());
+    realm = "process " + to_hex(random);
+  }
+  auto sessions = std::make_shared<Sessions>(options.now, std::move(realm));
+  sessions->use_token(*options.token);
+  return sessions;
+}
+
 }  // namespace
 
 class HttpServer::Impl : public ConnectionHost {
@@ -103,6 +121,7 @@ class HttpServer::Impl : public ConnectionHost {
   Impl(Options options, Service* service, NodeFront* front)
       : options_(std::move(options)),
         front_(front),
+        sessions_(sessions_for(options_)),
         router_(router_of(service)),
         token_(options_.token),
         places_({.connections = options_.transport.connections,
@@ -165,12 +184,14 @@ class HttpServer::Impl : public ConnectionHost {
   uint16_t port() const { return port_; }
 
   void replace_token(BearerToken token) {
+    if (sessions_) sessions_->use_token(token);
     io_queue_->post([this, token] { token_ = token; });
   }
 
   const Options& options() const override { return options_; }
   const Router& router() const override { return serving_router_ ? *serving_router_ : router_; }
   const std::optional<BearerToken>& token() const override { return token_; }
+  const Sessions* sessions() const override { return sessions_.get(); }
   bool stopping() const override { return stopping_; }
 
   std::function<void(std::function<void()>)> post() const override {
@@ -231,10 +252,12 @@ class HttpServer::Impl : public ConnectionHost {
  private:
   Router router_of(Service* service) {
     auto metrics = [this] { return to_prometheus(figures()); };
+    const PageSources page{
+        .files = options_.page, .sessions = sessions_, .port = [this] { return port_; }};
     if (service == nullptr) {
-      return make_router(options_.requests, std::move(metrics), front_, options_.page);
+      return make_router(options_.requests, std::move(metrics), front_, page);
     }
-    return make_router(*service, options_.requests, std::move(metrics), front_, options_.page);
+    return make_router(*service, options_.requests, std::move(metrics), front_, page);
   }
 
   /// The route, of the router with the service if there is one: the headers of the request may have
@@ -391,7 +414,8 @@ class HttpServer::Impl : public ConnectionHost {
   }
 
   const Options options_;
-  NodeFront* const front_;  ///< null: the server is not part of a cluster
+  NodeFront* const front_;                    ///< null: the server is not part of a cluster
+  const std::shared_ptr<Sessions> sessions_;  ///< null: the server requires no token
   /// The routes, without the service if `front_` is not null. Exchanges refer to them, also after
   /// serve().
   const Router router_;

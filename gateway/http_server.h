@@ -4,6 +4,7 @@
 // the active, requests are handed on to the active.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -76,6 +77,13 @@ class HttpServer {
     std::vector<std::string> hosts;    ///< accepted Host headers besides loopback names
     std::optional<BearerToken> token;  ///< required by every route that is not `open`
     PageFiles page;                    ///< empty: the server has no page
+    /// The cluster whose nodes accept the sessions of browsers of each other; empty: this process
+    /// accepts only its own.
+    std::string session_realm;
+    /// The wall clock, for the ends of sessions. Any thread.
+    std::function<TimePoint()> now = [] {
+      return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+    };
     RequestLimits requests;
     TransportLimits transport;
     /// Called for each request that is refused because it has no valid token, on the gateway's

@@ -128,8 +128,10 @@ const std::set<std::string_view>& common_errors() {
       "request.method_not_allowed",
       "request.not_found",
       "request.origin",
+      "request.page",
       "request.parameter",
       "request.unknown_parameter",
+      "session.ended",
       "starting",
       "stopping",
       "store.corrupt",
@@ -184,6 +186,13 @@ Json openapi_document(const std::vector<Route>& routes) {
   const Json bearer = {{"type", "http"},
                        {"scheme", "bearer"},
                        {"description", "Needed if the server was started with a token."}};
+  const Json session = {{"type", "apiKey"},
+                        {"in", "cookie"},
+                        {"name", "millrace-8780"},
+                        {"description",
+                         "In place of the token, with the port of the server in its name: the "
+                         "session that `POST /v1/session` begins. A call that may change something "
+                         "then needs the header `Millrace-Page: 1`."}};
   return {{"openapi", "3.1.0"},
           {"info",
            {{"title", "millrace"},
@@ -191,12 +200,13 @@ Json openapi_document(const std::vector<Route>& routes) {
             {"description", "Event-driven workflows. docs/http.md has an example of each call."}}},
           // The document is at /v1/openapi.json, also behind a proxy that adds a prefix.
           {"servers", Json::array({Json{{"url", ".."}}})},
-          {"security", Json::array({Json{{"bearer", Json::array()}}, Json::object()})},
+          {"security", Json::array({Json{{"bearer", Json::array()}},
+                                    Json{{"session", Json::array()}}, Json::object()})},
           {"paths", std::move(paths)},
           {"components",
            {{"schemas", std::move(schemas)},
             {"responses", {{"Error", problem_answer("An error.", common_errors())}}},
-            {"securitySchemes", {{"bearer", bearer}}}}}};
+            {"securitySchemes", {{"bearer", bearer}, {"session", session}}}}}};
 }
 
 }  // namespace millrace

@@ -11,7 +11,7 @@ namespace millrace {
 namespace {
 
 Router router_with(Service& service, const RequestLimits& limits, const SystemSources& sources,
-                   PageFiles page) {
+                   const PageSources& page) {
   Router router;
   add_event_routes(router, service, limits);
   add_why_routes(router, service, limits);
@@ -31,7 +31,8 @@ Router router_with(Service& service, const RequestLimits& limits, const SystemSo
   add_language_routes(router, service, limits);
   add_stream_routes(router, service);
   add_work_routes(router, service);
-  add_page_routes(router, page);
+  add_session_routes(router, page);
+  add_page_routes(router, page.files);
   add_openapi_route(router);  // the last: it describes the others
   return router;
 }
@@ -69,14 +70,15 @@ Handler reading(std::function<Result<Json>(const Request&)> read) {
 }
 
 Router make_router(Service& service, const RequestLimits& limits,
-                   std::function<std::string()> gateway_metrics, NodeFront* front, PageFiles page) {
+                   std::function<std::string()> gateway_metrics, NodeFront* front,
+                   const PageSources& page) {
   return router_with(
       service, limits,
       {.service = &service, .front = front, .gateway_metrics = std::move(gateway_metrics)}, page);
 }
 
 Router make_router(const RequestLimits& limits, std::function<std::string()> gateway_metrics,
-                   NodeFront* front, PageFiles page) {
+                   NodeFront* front, const PageSources& page) {
   return router_with(
       uncalled_service(), limits,
       {.service = nullptr, .front = front, .gateway_metrics = std::move(gateway_metrics)}, page);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "base/time.h"
@@ -11,6 +12,7 @@
 #include "gateway/node_front.h"
 #include "gateway/page_files.h"
 #include "gateway/router.h"
+#include "gateway/sessions.h"
 #include "model/variable.h"
 #include "orchestrator/service/service.h"
 
@@ -31,6 +33,13 @@ struct SystemSources {
   Service* service = nullptr;                    ///< null: there is none, and `front` is not null
   NodeFront* front = nullptr;                    ///< null: the server is not part of a cluster
   std::function<std::string()> gateway_metrics;  ///< the metrics of the gateway itself; any thread
+};
+
+/// What the page needs of a server.
+struct PageSources {
+  PageFiles files;                               ///< empty: the server has no page
+  std::shared_ptr<Sessions> sessions = nullptr;  ///< null: the server requires no token
+  std::function<uint16_t()> port = [] { return uint16_t{0}; };  ///< for the name of the cookie
 };
 
 void add_event_routes(Router& router, Service& service, const RequestLimits& limits);
@@ -54,18 +63,19 @@ void add_stream_routes(Router& router, Service& service);
 void add_work_routes(Router& router, Service& service);
 /// The routes that show the page; they answer `page.none` if `files` is empty.
 void add_page_routes(Router& router, PageFiles files);
+void add_session_routes(Router& router, const PageSources& page);
 /// Adds the route of the OpenAPI document, which describes the routes that the router has then.
 void add_openapi_route(Router& router);
 
 /// A router with all routes. `gateway_metrics`: as in SystemSources.
 Router make_router(Service& service, const RequestLimits& limits,
                    std::function<std::string()> gateway_metrics, NodeFront* front = nullptr,
-                   PageFiles page = {});
+                   const PageSources& page = {});
 
 /// A router with the same routes in the same order, without a service: only the handlers of routes
 /// with `is_local` may be called.
 Router make_router(const RequestLimits& limits, std::function<std::string()> gateway_metrics,
-                   NodeFront* front, PageFiles page = {});
+                   NodeFront* front, const PageSources& page = {});
 
 /// The OpenAPI document of all routes; needs no service.
 Json api_document();

@@ -137,6 +137,12 @@ void add_system_schemas(ApiSchemas& all) {
   all["Metrics"].media = {{"text/plain", {{"schema", text("Prometheus text format 0.0.4.")}}}};
   all["Page"].media = {{"text/html", {{"schema", text("The page.")}}}};
   all["PageFile"].media = {{"*/*", Json::object()}};
+  all["Session"].schema = object({
+      {"scopes", list(text(), "What the caller may do: `admin` is everything.")},
+      {"namespaces", list(text(), "The namespaces of the caller: `*` is all of them.")},
+      {"until?",
+       instant("When the session ends unless it is renewed. Missing: the caller has the token.")},
+  });
   all["ServerInfo"].schema = server_info();
   all["StoreReport"].schema = store_report();
   all["OpenApi"].schema = open_object({{"openapi", text("The version of OpenAPI.")},

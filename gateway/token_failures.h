@@ -15,7 +15,7 @@ namespace millrace {
 
 /// A request that was refused.
 struct TokenFailure {
-  Error error;       ///< of BearerToken::admit: `token.missing` or `token.wrong`
+  Error error;       ///< of authorize(): `token.missing`, `token.wrong` or `session.ended`
   std::string peer;  ///< address of the client, or of the proxy in front of millrace
 };
 

@@ -34,6 +34,7 @@ class FuzzedHost : public ConnectionHost {
   const HttpServer::Options& options() const override { return options_; }
   const Router& router() const override { return router_; }
   const std::optional<BearerToken>& token() const override { return token_; }
+  const Sessions* sessions() const override { return nullptr; }
   bool stopping() const override { return false; }
   std::function<void(std::function<void()>)> post() const override {
     return [&io = io_](std::function<void()> work) { asio::post(io, std::move(work)); };

@@ -107,6 +107,25 @@ TEST_F(TokenFileTest, IsReadAgainOnSighup) {
   EXPECT_EQ(status_with("another-token-altogether-that-is-long"), 200);
 }
 
+TEST_F(TokenFileTest, IsExchangedForASessionThatAnotherTokenEnds) {
+  millrace_.start_ready();
+  const HttpReply signed_in = millrace_.ask("POST", "/v1/session", "",
+                                            {{"Authorization", fmt::format("Bearer {}", kToken)}});
+  ASSERT_EQ(signed_in.status, 204) << signed_in.body;
+  const std::string set = signed_in.header("Set-Cookie");
+  EXPECT_THAT(set, HasSubstr("HttpOnly"));
+  EXPECT_THAT(set, Not(HasSubstr(kToken)));
+  const Headers cookie = {{"Cookie", set.substr(0, set.find(';'))}};
+  EXPECT_EQ(millrace_.ask("GET", "instances", "", cookie).status, 200);
+  EXPECT_EQ(millrace_.ask("POST", "instances/cancel?all=1", "", cookie).code(), "request.page");
+
+  write("another-token-altogether-that-is-long");
+  millrace_.process().signal(SIGHUP);
+  EXPECT_TRUE(
+      eventually([&] { return millrace_.ask("GET", "instances", "", cookie).status == 401; }));
+  EXPECT_EQ(millrace_.ask("GET", "instances", "", cookie).code(), "session.ended");
+}
+
 TEST_F(TokenFileTest, CausesAWarningWhenEveryUserCanReadIt) {
   std::filesystem::permissions(file(), std::filesystem::perms::others_read,
                                std::filesystem::perm_options::add);

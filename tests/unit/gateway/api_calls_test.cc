@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// A call that succeeds; without a cluster or a page there is nothing to show of one.
+/// A call that succeeds; without a cluster, a page or a token there is nothing to show.
 struct GoodCall {
   const char* method;
   std::string target;
@@ -54,6 +54,10 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"POST", "/v1/lint", 200, kOrder},
       {"POST", "/v1/expressions", 200, R"({"text": "."})"},
       {"GET", "/v1/schema", 200},
+
+      {"POST", "/v1/session", 204},
+      {"GET", "/v1/session", 404},
+      {"DELETE", "/v1/session", 204},
 
       {"POST", "/v1/backups", 201},
       {"GET", "/v1/backups/backup-1/chunks/1", 200},
