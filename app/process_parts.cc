@@ -52,6 +52,7 @@ Result<std::unique_ptr<ProcessParts>> ProcessParts::open(ServerSettings settings
 
 HttpServer::Options ProcessParts::gateway_options(std::optional<BearerToken> token) {
   return {.listen = settings.listen,
+          .origins = settings.origins,
           .token = token,
           .page = embedded_page(),
           .session_realm = settings.cluster.name,

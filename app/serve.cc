@@ -72,6 +72,7 @@ int run_serve(const ServeOptions& options) {
   auto server = Server::start({.data = options.data,
                                .listen = options.listen,
                                .token_file = options.token_file,
+                               .origins = options.origins,
                                .nats = connection_settings(options),
                                .request_subjects = options.request_subjects,
                                .streams = options.streams,

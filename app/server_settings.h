@@ -18,6 +18,7 @@ struct ServerSettings {
   std::filesystem::path data;  ///< folder of the store
   std::string listen;          ///< address of the gateway, host:port
   std::string token_file;      ///< file with the token that callers need; empty: no token is needed
+  std::vector<std::string> origins;  ///< AdmissionRules::origins
   ConnectionSettings nats;
   std::vector<std::string> request_subjects;  ///< see RequestSubjects::allowed
   StreamOptions streams;

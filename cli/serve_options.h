@@ -55,8 +55,9 @@ struct ServeOptions {
   std::string ca;
   std::string cert;
   std::string key;
-  std::string token_file;       ///< empty: callers need no token
-  std::string secret_key_file;  ///< empty: the key in the folder of the store
+  std::string token_file;            ///< empty: callers need no token
+  std::vector<std::string> origins;  ///< AdmissionRules::origins
+  std::string secret_key_file;       ///< empty: the key in the folder of the store
   ContainerOptions containers;
   /// A folder of a tmpfs, for the files of calls that get secrets.
   std::string memory_folder = defaults::kMemoryFolder;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -49,6 +51,7 @@ struct ServeFlags {
   std::string data;
   std::string listen;
   std::string nats;
+  std::string origins;
   std::string secret_key_file;
   ClusterFlags cluster;
   ContainerFlags containers;
@@ -113,6 +116,26 @@ Fallible<ServerBounds> read_bounds(const Shell& shell, const ServeFlags& given) 
   return bounds;
 }
 
+/// The origins of pages, separated by commas: a scheme, a host and perhaps a port.
+Fallible<std::vector<std::string>> read_origins(const std::string& text) {
+  std::vector<std::string> origins;
+  std::istringstream list(text);
+  for (std::string origin; std::getline(list, origin, ',');) {
+    const std::string_view all = origin;
+    const size_t scheme = all.starts_with("https://") ? 8 : all.starts_with("http://") ? 7 : 0;
+    const std::string_view authority = all.substr(scheme);
+    if (scheme == 0 || authority.empty() ||
+        authority.find_first_of("/?#@* ") != std::string_view::npos) {
+      return wrong_usage(
+          fmt::format("--origin: \"{}\" is not an origin; expected a scheme, a host and perhaps a "
+                      "port, such as https://ops.example, without a path",
+                      origin));
+    }
+    origins.push_back(origin);
+  }
+  return origins;
+}
+
 Fallible<StreamOptions> read_streams(const Shell& shell, const StreamFlags& given) {
   StreamOptions streams;
   streams.prefix = shell.setting(given.prefix, {"MILLRACE_STREAM_PREFIX"}, streams.prefix);
@@ -156,6 +179,7 @@ Fallible<ServeOptions> read_options(Shell& shell, const ServeFlags& given) {
   options.key = shell.setting("", {"NATS_KEY"});
   if (options.data.empty()) return wrong_usage("--data or MILLRACE_DATA is required");
   options.token_file = shell.setting(shell.flags().token_file, {"MILLRACE_TOKEN_FILE"});
+  options.origins = TRY(read_origins(shell.setting(given.origins, {"MILLRACE_ORIGIN"})));
   options.secret_key_file = shell.setting(given.secret_key_file, {"MILLRACE_SECRET_KEY_FILE"});
   options.cluster = TRY(read_cluster_options(shell, given.cluster, options));
   options.containers = TRY(read_container_options(shell, given.containers));
@@ -201,6 +225,10 @@ void add_places(Verb& serve, ServeFlags& to, Shell& shell) {
                            defaults::nats_url()),
                "URL");
   add_token_file(serve, shell);
+  serve.option("--origin", to.origins,
+               "Origins of the page behind a proxy that changes the Host header, separated by "
+               "commas, such as https://ops.example (MILLRACE_ORIGIN)",
+               "ORIGINS");
   serve.option("--secret-key-file", to.secret_key_file,
                "File with the key that encrypts secrets (MILLRACE_SECRET_KEY_FILE; default: a key "
                "that is generated in the data folder)",

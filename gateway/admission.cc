@@ -38,7 +38,10 @@ Status admit(const Headers& headers, const AdmissionRules& rules) {
     const std::string_view authority = scheme == std::string::npos
                                            ? std::string_view()
                                            : std::string_view(*origin).substr(scheme + 3);
-    if (host == nullptr || !same_header(authority, *host)) {
+    const bool is_listed =
+        std::any_of(rules.origins.begin(), rules.origins.end(),
+                    [&](const std::string& known) { return same_header(known, *origin); });
+    if (!is_listed && (host == nullptr || !same_header(authority, *host))) {
       return fail("request.origin",
                   fmt::format("the Origin header {} differs from the Host header; pages of other "
                               "sites may not call this server",

@@ -14,16 +14,19 @@
 
 namespace millrace {
 
+/// What the server that got a request accepts.
 struct AdmissionRules {
   std::span<const std::string> hosts;  ///< accepted Host headers besides loopback names
-  bool has_token = false;              ///< the server requires a token, which no web page knows
-  bool is_page = false;                ///< the request is for a file of the page (Route::is_page)
+  /// Accepted Origin headers besides that of the Host header, such as `https://ops.example`.
+  std::span<const std::string> origins;
+  bool has_token = false;  ///< the server requires a token, which no web page knows
+  bool is_page = false;    ///< the request is for a file of the page (Route::is_page)
 };
 
 /// Errors: `request.host` for a Host that is neither loopback nor one of `hosts`, unless the server
-/// has a token; `request.origin` for an Origin other than the Host, and without a token for a
-/// Sec-Fetch-Site other than `same-origin` and `none`, except for the page, which a link of another
-/// site may open; `request.content_encoding` for a compressed body.
+/// has a token; `request.origin` for an Origin other than the Host and `origins`, and without a
+/// token for a Sec-Fetch-Site other than `same-origin` and `none`, except for the page, which a
+/// link of another site may open; `request.content_encoding` for a compressed body.
 Status admit(const Headers& headers, const AdmissionRules& rules);
 
 }  // namespace millrace

@@ -154,6 +154,7 @@ void HttpConnection::on_header(ErrorCode error) {
                     .headers = headers,
                     .has_folded_line = has_folded_line}));
     return admit(headers, {.hosts = host_.options().hosts,
+                           .origins = host_.options().origins,
                            .has_token = token.has_value(),
                            .is_page = hit != nullptr && hit->route->is_page});
   }();

@@ -75,6 +75,7 @@ class HttpServer {
     /// host:port; without a host: 127.0.0.1; port 0: a free port
     std::string listen = defaults::listen_address();
     std::vector<std::string> hosts;    ///< accepted Host headers besides loopback names
+    std::vector<std::string> origins;  ///< accepted Origin headers besides that of the Host header
     std::optional<BearerToken> token;  ///< required by every route that is not `open`
     PageFiles page;                    ///< empty: the server has no page
     /// The cluster whose nodes accept the sessions of browsers of each other; empty: this process

@@ -226,7 +226,7 @@ constexpr ErrorEntry kRequestErrors[] = {
     {"request.not_found", 404, "The path does not exist.",
      "Look for the path in [api.md](api.md)."},
     {"request.origin", 403, "A web page of another origin sent the request.",
-     "Send the request from outside a browser, or use a token."},
+     "Send the request from outside a browser, or name the origin of a proxy by `--origin`."},
     {"request.page", 403,
      "A call that may change something has the cookie of a session, and not the header of the "
      "page.",

@@ -183,6 +183,21 @@ TEST_F(ServeVerbs, TakesTheSubjectsOfServicesFromAListOfPatterns) {
   EXPECT_NE(wrong.err.find("--request-subjects"), std::string::npos) << wrong.err;
 }
 
+TEST_F(ServeVerbs, TakesTheOriginsOfThePageBehindAProxy) {
+  EXPECT_EQ(run({"serve", "--data", "d"}).code, 0);
+  EXPECT_TRUE(served_.origins.empty());
+  env_["MILLRACE_ORIGIN"] = "https://ops.example,http://ops.example:8080";
+  EXPECT_EQ(run({"serve", "--data", "d"}).code, 0);
+  EXPECT_EQ(served_.origins,
+            (std::vector<std::string>{"https://ops.example", "http://ops.example:8080"}));
+  for (const char* const wrong : {"ops.example", "https://", "https://ops.example/", "*", "null",
+                                  "https://*.example", "https://a.example,,https://b.example"}) {
+    const CommandOutput refused = run({"serve", "--data", "d", "--origin", wrong});
+    EXPECT_EQ(refused.code, 2) << wrong;
+    EXPECT_NE(refused.err.find("--origin"), std::string::npos) << refused.err;
+  }
+}
+
 TEST_F(ServeVerbs, TakesTheSettingsOfANodeFromFlagsThenEnvironmentVariables) {
   env_["MILLRACE_DATA"] = "d";
   EXPECT_EQ(run({"serve"}).code, 0);

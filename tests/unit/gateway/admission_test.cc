@@ -51,6 +51,23 @@ TEST(Admission, RefusesRequestsThatAForeignWebPageCouldSend) {
   }
 }
 
+TEST(Admission, AcceptsTheOriginsOfAProxyThatChangesTheHost) {
+  const std::vector<std::string> origins = {"https://ops.example", "http://ops.example:8080"};
+  for (const char* const good : {"https://ops.example", "HTTPS://Ops.Example",
+                                 "http://ops.example:8080", "http://10.0.0.1"}) {
+    EXPECT_TRUE(
+        admit({{"Host", "10.0.0.1"}, {"Origin", good}}, {.origins = origins, .has_token = true}))
+        << good;
+  }
+  for (const char* const foreign : {"http://ops.example", "https://ops.example:8080",
+                                    "https://ops.example.evil.example", "null", ""}) {
+    const Status refused =
+        admit({{"Host", "10.0.0.1"}, {"Origin", foreign}}, {.origins = origins, .has_token = true});
+    ASSERT_FALSE(refused) << foreign;
+    EXPECT_EQ(refused.error().code, "request.origin") << foreign;
+  }
+}
+
 TEST(Admission, AcceptsRequestsOfOtherSitesThatMustHaveAToken) {
   EXPECT_TRUE(
       admit({{"Host", "a.example"}, {"Sec-Fetch-Site", "cross-site"}}, {.has_token = true}));
