@@ -6,7 +6,8 @@
 // Covers: gateway/backup_routes.cc gateway/parameters.cc gateway/router.cc gateway/exchange.cc
 // Covers: gateway/find_route.cc gateway/instance_filter.cc gateway/language_routes.cc
 // Covers: gateway/letter_routes.cc gateway/replay_routes.cc gateway/stream_routes.cc
-// Covers: gateway/why_routes.cc gateway/work_routes.cc
+// Covers: gateway/why_routes.cc gateway/work_routes.cc gateway/page_answer.cc
+// Covers: gateway/page_routes.cc gateway/session_routes.cc
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -26,6 +27,7 @@
 #include "tests/fuzz/headed_input.h"
 #include "tests/fuzz/target.h"
 #include "tests/unit/gateway/fake_service.h"
+#include "tests/unit/gateway/page_fixture.h"
 
 namespace millrace::fuzz {
 namespace {
@@ -103,7 +105,8 @@ std::optional<Response> answer_of(Service& service, std::string_view bytes) {
   target.remove_prefix(std::min(space + 1, target.size()));
   HeadedInput input = read_headed_input(rest);
 
-  const Router router = make_router(service, {}, [] { return std::string("gateway 1\n"); });
+  const Router router = make_router(service, {}, [] { return std::string("gateway 1\n"); }, nullptr,
+                                    {.files = kFixturePage});
   auto found = router.find(method, target);
   if (auto* const refusal = std::get_if<Response>(&found)) return std::move(*refusal);
   auto& [route, request, head] = std::get<Router::Found>(found);
