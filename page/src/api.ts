@@ -1,0 +1,1579 @@
+// The types of the HTTP API, made by make-api.mjs from the OpenAPI document: do not edit.
+
+export type Active = {
+  status: "active"
+}
+
+export type Alive = {
+  status: "alive"
+}
+
+export type Backup = {
+  /** About how many rows the backup has. */
+  aboutRows: number
+  /** The number of the commit that the backup shows. */
+  commit: number
+  cursor: {
+    /** The sequence of the last applied event. */
+    sequence: number
+    /** The broker's time of that event. */
+    stamped: string
+    /** Nanoseconds since 1970. */
+    streamCreated: number
+  }
+  /** The format of the store. */
+  format: number
+  /** Names the backup in the calls that read its chunks. */
+  id: string
+  /** The row with the check of the store's key, in hexadecimal digits. */
+  key?: string
+  /** The release that made the backup. */
+  millrace: string
+  /** The minor number of the format of the store. */
+  minor?: number
+  /** From when on events must be in the stream for a restore. */
+  since?: string
+  /** The id of the store, in hexadecimal digits; empty: it has none. */
+  store: string
+  /** When the backup began. */
+  time: string
+  /** The version of the format of backups. */
+  version: number
+}
+
+export type BackupEnded = {
+  ended: true
+  id: string
+}
+
+export type CloudEvent = {
+  /** The data of the event. */
+  data?: unknown
+  /** The data of the event, in Base64; instead of `data`. */
+  data_base64?: string
+  datacontenttype?: string
+  dataschema?: string
+  /** With `source`, it identifies the event. */
+  id: string
+  /** A URI reference. */
+  source: string
+  specversion: "1.0"
+  subject?: string
+  time?: string
+  type: string
+}
+
+export type Cluster = {
+  active?: {
+    /** The URL of the active. */
+    address: string
+    node: string
+  }
+  /** The name of the cluster. */
+  cluster: string
+  /** The latest epoch of the log. */
+  epoch: number
+  /** The id of the node that answers. */
+  node: string
+  /** The nodes that have answered. */
+  nodes: Array<{
+    /** The URL at which it answers. */
+    address: string
+    /** How many messages of the log it has not applied. */
+    behindCommits: number
+    /** How old the oldest of them is. */
+    behindSeconds: number
+    /** How far its clock is ahead of the clock of the broker. */
+    clockOffsetSeconds?: number
+    /** The epoch that the node knows. */
+    epoch: number
+    error?: {
+      /** Why the node is not ready. */
+      code: string
+      detail: string
+    }
+    /** The id of the node. */
+    node: string
+    /** The sequence of the log up to which its folder has the commits. */
+    position: number
+    role: "active" | "standby" | "starting"
+    /** The release of millrace. */
+    version: string
+  }>
+  role: "active" | "standby" | "starting"
+  snapshots?: {
+    /** How many complete snapshots there are. */
+    count?: number
+    error?: {
+      /** Why none could be taken. */
+      code: string
+      detail: string
+    }
+    /** How many bytes the log has. */
+    logBytes?: number
+    newest?: {
+      ageSeconds: number
+      /** Of its rows. */
+      bytes: number
+      id: string
+      /** The message of the log behind which it is. */
+      position: number
+    }
+  }
+}
+
+export type DeadLetter = {
+  /** The message; in a list its beginning. */
+  data: string
+  /** What was wrong, for people. */
+  detail: string
+  /** The encoding of `data`. */
+  encoding: "utf-8" | "base64"
+  /** The sequence of the dead letter in its stream. */
+  id: string
+  /** An error code. */
+  reason: string
+  /** The bytes of the whole message. */
+  size: number
+  /** The subject of the message. */
+  subject: string
+  /** When the broker stored the dead letter. */
+  time: string
+  /** The queue has only the beginning of the data. */
+  truncated?: true
+}
+
+export type DeadLetterDeleted = {
+  deleted: true
+  id: string
+}
+
+export type DeadLetterReplayed = {
+  /** The id of the event. */
+  event: string
+  /** The id of the dead letter, which no longer exists. */
+  id: string
+  /** The sequence of the event in the event stream. */
+  sequence: number
+}
+
+export type DeadLetters = {
+  /** Whether the list ends because there is no further dead letter. */
+  complete: boolean
+  items: Array<DeadLetter>
+  next: string | null
+  /** How many dead letters there are of each reason. */
+  reasons: Array<{
+    count: number
+    /** An error code. */
+    reason: string
+  }>
+}
+
+export type DeadLettersDone = {
+  /** How many dead letters were replayed or deleted. */
+  done: number
+  /** How many dead letters of the reason there are now. */
+  left: number
+  next: string | null
+  refused: Array<{
+    /** An error code. */
+    code: string
+    id: string
+    /** Why the dead letter was not replayed. */
+    msg: string
+  }>
+}
+
+export type DefinitionSchema = {
+  $schema: string
+}
+
+/** What the context attributes of an event must be, by the name of the attribute. */
+export type EventContext = Record<string, {
+  equals: string
+} | {
+  pattern: string
+}>
+
+export type EventEffect = {
+  /** The instance that the event started or woke. */
+  instance?: string
+  /** `started` or `woke` an instance; `grouped`: waits in a group; `duplicate`: an event with its source and id had an effect before; `skipped`: the workflow is singular and had a live instance; `uncorrelated`: lacks an attribute of `correlate`; `kept`: is stored for instances and listeners that get it later; `refused`: became a dead letter; `expired`: its lifespan in a group ended; `closed`: its group was closed, and it became a dead letter. */
+  what: "started" | "woke" | "grouped" | "duplicate" | "skipped" | "uncorrelated" | "kept" | "refused" | "expired" | "closed"
+  /** The id of the workflow; its number if it was deleted. */
+  workflow?: string
+}
+
+export type EventGroup = {
+  /** The attributes that the events of the group share. */
+  correlate: Record<string, unknown>
+  entries: Array<{
+    first?: {
+      /** Its id. */
+      id?: string
+      /** Its sequence. */
+      sequence?: number
+    }
+    /** The type of the events. */
+    type: string
+    /** How many events wait. */
+    waiting: number
+  }>
+  /** When the next event of the group expires. */
+  expiresAt?: string
+  /** The id of the group. */
+  id: string
+  /** The id of the workflow. */
+  workflow: string
+}
+
+export type EventGroupDropped = {
+  /** How many events became dead letters. */
+  dropped: number
+  /** The id of the group. */
+  id: string
+}
+
+export type EventGroups = {
+  items: Array<EventGroup>
+  next: string | null
+}
+
+export type EventReplay = {
+  /** Context attributes that are set or replaced: extension attributes, `type`, `source` and `subject`; 16 at most. */
+  attributes?: Record<string, string | number | boolean>
+  /** Whether the answer only says what the replay would do. */
+  dryRun?: boolean
+  /** The namespace to which the event is sent; missing: the same one. */
+  namespace?: string
+}
+
+export type EventReplayed = {
+  /** The id of the replayed event. */
+  id: string
+  /** The sequence of the new message. */
+  sequence: number
+}
+
+export type EventTried = {
+  asOf: {
+    /** The number of the commit. */
+    commit: number
+    /** The sequence of the last applied event. */
+    cursor: number
+  }
+  /** false: a bound has ended the look. */
+  complete: boolean
+  /** The source and id are known: the event would be dropped. */
+  duplicate?: true
+  /** Other namespaces in which something listens for the type. */
+  elsewhere?: Array<string>
+  event: {
+    id: string
+    source: string
+    type: string
+  }
+  /** How many listeners were judged, with those that the event woke. */
+  looked: number
+  /** The nearest listeners first. */
+  near: Array<JudgedListener>
+  /** About how many there are; missing: the engine did not answer in time. */
+  of?: number
+  /** Listeners that are not shown, by what does not hold. */
+  others: Array<{
+    /** How many listeners. */
+    count: number
+    what: string
+  }>
+  /** Types of events for which something listens. */
+  similarTypes?: Array<string>
+}
+
+export type EventWhy = {
+  /** Whether the engine has applied the event. */
+  applied: boolean
+  asOf: {
+    /** The number of the commit. */
+    commit: number
+    /** The sequence of the last applied event. */
+    cursor: number
+  }
+  /** false: a bound has ended the look. */
+  complete: boolean
+  deadLetter?: {
+    /** What was wrong, for people. */
+    detail: string
+    /** The id of the dead letter that the event became. */
+    id: string
+    /** An error code. */
+    reason: string
+  }
+  /** How many effects the event had. */
+  effectCount: number
+  /** What became of the event; the first 20. */
+  effects: Array<EventEffect>
+  /** Other namespaces in which something listens for the type. */
+  elsewhere?: Array<string>
+  error?: {
+    /** An error code. */
+    code: string
+    /** The message. */
+    msg: string
+  }
+  event: {
+    id?: string
+    /** The sequence of the event in the event stream. */
+    sequence: number
+    source?: string
+    /** When the broker stored the event. */
+    time: string
+    type?: string
+  }
+  /** How many listeners were judged, with those that the event woke. */
+  looked: number
+  /** The nearest listeners first. */
+  near: Array<JudgedListener>
+  /** About how many there are; missing: the engine did not answer in time. */
+  of?: number
+  /** Listeners that are not shown, by what does not hold. */
+  others: Array<{
+    /** How many listeners. */
+    count: number
+    what: string
+  }>
+  /** Types of events for which something listens. */
+  similarTypes?: Array<string>
+}
+
+export type EventsAccepted = {
+  /** How many events the stream has. */
+  accepted: number
+  /** How many of them the stream had before. */
+  duplicates: number
+}
+
+export type ExpressionResult = {
+  result: unknown
+}
+
+export type ExpressionTrial = {
+  /** How it is read; missing: query. */
+  as?: "query" | "value" | "template"
+  /** The data of the instance; missing: an empty object. */
+  data?: unknown
+  /** The expression, or a value whose strings contain expressions. */
+  text: unknown
+}
+
+export type Finding = {
+  /** The stable code of the finding. */
+  code: string
+  /** The column of the place, from 1; 0: the whole line. */
+  column: number
+  /** The line of the place, from 1; 0: the whole document. */
+  line: number
+  /** What is wrong, and how to correct it. */
+  message: string
+  /** The place in the definition, such as `states[0].timeout`. */
+  path: string
+  severity: "error" | "warning" | "note"
+}
+
+export type Findings = {
+  errors: Array<Finding>
+  /** How many further findings are not listed. */
+  omitted?: number
+}
+
+export type Firings = {
+  /** false: a bound has ended the look; something that fires at `exactUntil` or later may be missing. */
+  complete: boolean
+  /** Nothing that fires before is missing; missing: complete. */
+  exactUntil?: string
+  items: Array<{
+    at: string
+    instance?: string
+    kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "delayedEvent" | "lifespan" | "tick"
+    /** The instance or the workflow is paused. */
+    paused?: true
+    /** The id of the state. */
+    state?: string
+    /** The id of the state that follows, if the definition decides it. */
+    then?: string
+    /** The id of the workflow. */
+    workflow?: string
+  }>
+  /** At how many instances, events and timers the server has looked. */
+  looked: number
+}
+
+export type Found = {
+  /** false: there may be further instances of the key, events or dead letters. */
+  complete: boolean
+  items: Array<{
+    /** The id of the instance, workflow, group or dead letter, or the sequence of the event. */
+    id: string
+    kind: "instance" | "workflow" | "key" | "group" | "event" | "deadLetter"
+    /** What it is, for people. */
+    label: string
+  }>
+  notRead?: {
+    /** The error code. */
+    code: string
+    /** Why the broker did not answer. */
+    msg: string
+  }
+}
+
+export type History = {
+  items: Array<HistoryRecord>
+  next: string | null
+}
+
+export type HistoryRecord = {
+  /** The data of the instance after the record. */
+  data?: unknown
+  /** What is known of this kind of record. */
+  detail?: unknown
+  kind: "started" | "entered" | "woken" | "elapsed" | "published" | "log" | "raised" | "caught" | "fixed" | "cancelled" | "ended" | "called" | "returned" | "retrying" | "timedout" | "skipped" | "run" | "output" | "paused" | "resumed" | "revived"
+  /** The number of the record, from 1. */
+  number: number
+  /** The id of the state. */
+  state?: string
+  time: string
+}
+
+export type InputChecked = {
+  /** Empty. */
+  errors: Array<Mistake>
+  valid: true
+}
+
+export type InputSchema = {
+  /** A value for a form to begin with. */
+  example: unknown
+  from: string | null
+  /** The JSON Schema of the input; null: the first state does not check it. */
+  schema: unknown
+}
+
+/** The input; no body: an empty object. */
+export type InputToCheck = unknown
+
+export type Instance = {
+  /** The number of the current attempt. */
+  attempt: number
+  /** How many calls have each status. */
+  callCounts?: Record<string, number>
+  calls?: Array<InstanceCall>
+  children?: {
+    /** false: there are more children than were counted. */
+    complete: boolean
+    /** How many of the children have each status. */
+    counts: Record<string, number>
+  }
+  /** The correlation of the start. */
+  correlation?: string
+  /** What is wrong with the rows of the instance. */
+  damage?: string
+  /** The data. */
+  data: unknown
+  /** The earliest deadline. */
+  deadline?: string
+  endedAt?: string
+  error?: {
+    /** The error code. */
+    code: string
+    /** The message. */
+    msg: string
+  }
+  /** The id of the state that failed. */
+  failedState?: string
+  /** How many records of the history were erased. */
+  historyTrimmed?: number
+  id: string
+  /** The input. */
+  input: unknown
+  /** The idempotency key of the start. */
+  key?: string
+  /** When the next attempt begins. */
+  nextRetryAt?: string
+  /** The data at the end of an ended instance. */
+  output?: unknown
+  /** The instance that started this one. */
+  parent?: string
+  /** The revision of the workflow. */
+  revision: number
+  /** The number of the run, if it is not the first. */
+  run?: number
+  /** The data may contain a secret, and is masked or hidden. */
+  sealed?: true
+  startedAt: string
+  /** The detail of the first record of the history. */
+  startedBy?: unknown
+  /** The id of the state in which the instance is. */
+  state: string
+  status: "pending" | "running" | "waiting" | "paused" | "complete" | "failed" | "timedout" | "cancelled" | "damaged"
+  /** What time will cause, soonest first. */
+  timers?: Array<{
+    at: string
+    /** The timer stands still, since the instance is paused. */
+    held?: true
+    kind: "state" | "delay" | "retry" | "interrupt" | "kill" | "run" | "execution" | "calls"
+    /** The id of the state that follows. */
+    then?: string
+  }>
+  /** How many states the instance has entered. */
+  transitions: number
+  /** The events for which the instance waits. */
+  waits?: Array<{
+    context: EventContext
+    /** When the instance entered its state. */
+    since: string
+    /** The type of the events. */
+    type: string
+  }>
+  /** The id of the workflow; empty: the instance is damaged. */
+  workflow: string
+}
+
+export type InstanceCall = {
+  /** The number of the latest attempt; 0: none yet. */
+  attempt: number
+  /** The deadlines of the call, by the name of the timeout. */
+  deadlines?: Record<string, string>
+  /** The instance of the latest attempt of a subflow. */
+  instance?: string
+  lastError?: {
+    /** When it happened. */
+    at: string
+    code: string
+    message: string
+  }
+  /** When the next attempt begins. */
+  nextRetryAt?: string
+  status: "queued" | "scheduled" | "running" | "retrying" | "complete" | "failed"
+  /** The action id of the latest attempt of a function. */
+  task?: string
+}
+
+export type InstanceCalls = {
+  items: Array<{
+    /** The number of the latest attempt; 0: none yet. */
+    attempt: number
+    /** The deadlines of the call, by the name of the timeout. */
+    deadlines?: Record<string, string>
+    /** The place of the call. */
+    index: number
+    /** The instance of the latest attempt of a subflow. */
+    instance?: string
+    lastError?: {
+      /** When it happened. */
+      at: string
+      code: string
+      message: string
+    }
+    /** When the next attempt begins. */
+    nextRetryAt?: string
+    status: "queued" | "scheduled" | "running" | "retrying" | "complete" | "failed"
+    /** The action id of the latest attempt of a function. */
+    task?: string
+  }>
+  next: string | null
+}
+
+export type InstanceCancelled = {
+  /** Whether this call cancelled it. */
+  cancelled: boolean
+  id: string
+}
+
+export type InstanceCounts = {
+  asOf: string
+  items: Array<{
+    /** How many instances there are. */
+    count: number
+    revision?: number
+    state?: string | null
+    status?: string
+    /** The id of the workflow. */
+    workflow?: string
+  }>
+}
+
+export type InstanceDeleted = {
+  deleted: true
+  id: string
+}
+
+export type InstanceHead = {
+  /** What is wrong with the rows of the instance. */
+  damage?: string
+  /** The earliest deadline. */
+  deadline?: string
+  endedAt?: string
+  error?: {
+    /** The error code. */
+    code: string
+    /** The message. */
+    msg: string
+  }
+  /** The id of the state that failed. */
+  failedState?: string
+  /** How many records of the history were erased. */
+  historyTrimmed?: number
+  id: string
+  /** When the next attempt begins. */
+  nextRetryAt?: string
+  /** The instance that started this one. */
+  parent?: string
+  /** The revision of the workflow. */
+  revision: number
+  /** The number of the run, if it is not the first. */
+  run?: number
+  /** The data may contain a secret, and is masked or hidden. */
+  sealed?: true
+  startedAt: string
+  /** The id of the state in which the instance is. */
+  state: string
+  status: "pending" | "running" | "waiting" | "paused" | "complete" | "failed" | "timedout" | "cancelled" | "damaged"
+  /** The id of the workflow; empty: the instance is damaged. */
+  workflow: string
+}
+
+export type InstancePaused = {
+  id: string
+  /** Whether this call paused it. */
+  paused: boolean
+}
+
+export type InstanceResumed = {
+  id: string
+  /** Whether this call resumed it. */
+  resumed: boolean
+}
+
+export type InstanceRun = {
+  id: string
+  /** The number of the run. */
+  run: number
+}
+
+export type InstanceSelection = {
+  /** The instances ended before this time. */
+  before?: string
+  status: Array<"complete" | "failed" | "timedout" | "cancelled">
+  /** The id of the workflow; missing: of all workflows. */
+  workflow?: string
+}
+
+export type InstanceStarted = {
+  id: string
+}
+
+export type InstanceWhy = {
+  asOf: {
+    /** The number of the commit. */
+    commit: number
+    /** The sequence of the last applied event. */
+    cursor: number
+  }
+  /** false: a bound has ended the look. */
+  complete: boolean
+  /** Other namespaces that have an event of such a type. */
+  elsewhere?: Array<string>
+  /** An event of each of them that fits, if one was read. */
+  elsewhereEvents?: Array<{
+    namespace: string
+    sequence: number
+  }>
+  /** The nearest events first. */
+  events: Array<{
+    /** Whether the engine has applied the event. */
+    applied?: boolean
+    /** The attributes by which the event is grouped. */
+    correlate?: Record<string, string>
+    early?: {
+      /** How long the event came before the wait, or the definition. */
+      seconds: number
+      /** Whether the instance started after the event. */
+      startedAfterEvent?: boolean
+    }
+    /** How many effects the event had. */
+    effectCount?: number
+    /** What became of the event; the first 20. */
+    effects?: Array<EventEffect>
+    /** The instance has ended, and can take no event. */
+    ended?: true
+    id?: string
+    /** From when on the state takes events that came before its wait. */
+    lookbackFrom?: string
+    moreGroups?: {
+      /** false: there may be more, which were not looked at. */
+      complete: boolean
+      /** How many others have an event of a missing type. */
+      count: number
+    }
+    /** The nearest other groups that have missing events. */
+    nearGroups?: Array<{
+      /** The attributes that the events of the group share. */
+      correlate: Record<string, string>
+      /** The missing types of which the group has events. */
+      has: Array<string>
+      hint?: "case" | "space" | "zeros" | "typo"
+      /** The sequence of the first of these events in the event stream. */
+      sequence?: number
+    }>
+    predicates: Array<JudgedPredicate>
+    /** The verdict, for people. */
+    says: string
+    sequence: number
+    source?: string
+    /** The state in which the instance is now, which does not wait for the type: sent again, the event would not wake it. */
+    stateNow?: string
+    time: string
+    type?: string
+    verdict: "woke" | "started" | "filled" | "grouped" | "predicate" | "before" | "after" | "unread" | "duplicate" | "paused" | "skipped" | "correlation" | "lifespan" | "limit" | "dead"
+    /** The types of events that are still missing. */
+    waitsFor?: Array<string>
+  }>
+  instance: {
+    /** The types of the events that have come. */
+    arrived?: Array<string>
+    /** The events for which its state will wait. */
+    entering?: Array<{
+      /** From when on the state takes events that came before its wait. */
+      lookbackFrom?: string
+      type: string
+    }>
+    id: string
+    /** When the instance entered its state, or ended. */
+    since: string
+    /** The id of the state. */
+    state?: string
+    status: string
+    /** The events for which it waits. */
+    waits: Array<{
+      context: EventContext
+      /** From when on the state takes events that came before its wait. */
+      lookbackFrom?: string
+      type: string
+    }>
+    /** The id of the workflow. */
+    workflow: string
+  }
+  /** How many messages of the stream were read. */
+  looked: number
+  /** How many of them have such a type; missing: one event was named. */
+  of?: number
+}
+
+export type Instances = {
+  /** false: a bound ended the page, so the next one may have items though this one has few. */
+  complete: boolean
+  items: Array<InstanceHead>
+  /** How many instances were read for the page. */
+  looked: number
+  next: string | null
+}
+
+export type InstancesChanged = {
+  /** How many instances the command changed. */
+  done: number
+  next: string | null
+  refused: Array<{
+    /** An error code. */
+    code: string
+    /** Why the command was refused. */
+    detail: string
+    id: string
+  }>
+}
+
+export type InstancesDeleting = {
+  /** false: no ended instance is selected. */
+  deleting: boolean
+}
+
+export type JudgedListener = {
+  /** The attributes by which the event is grouped. */
+  correlate?: Record<string, string>
+  early?: {
+    /** How long the event came before the wait, or the definition. */
+    seconds: number
+    /** Whether the instance started after the event. */
+    startedAfterEvent?: boolean
+  }
+  /** The instance has ended, and can take no event. */
+  ended?: true
+  instance?: string
+  kind: "start" | "instance"
+  /** From when on the state takes events that came before its wait. */
+  lookbackFrom?: string
+  moreGroups?: {
+    /** false: there may be more, which were not looked at. */
+    complete: boolean
+    /** How many others have an event of a missing type. */
+    count: number
+  }
+  /** The nearest other groups that have missing events. */
+  nearGroups?: Array<{
+    /** The attributes that the events of the group share. */
+    correlate: Record<string, string>
+    /** The missing types of which the group has events. */
+    has: Array<string>
+    hint?: "case" | "space" | "zeros" | "typo"
+    /** The sequence of the first of these events in the event stream. */
+    sequence?: number
+  }>
+  predicates: Array<JudgedPredicate>
+  /** The verdict, for people. */
+  says: string
+  /** From when on it listens. */
+  since?: string
+  /** The id of the state. */
+  state?: string
+  /** The state in which the instance is now, which does not wait for the type: sent again, the event would not wake it. */
+  stateNow?: string
+  verdict: "woke" | "started" | "filled" | "grouped" | "predicate" | "before" | "after" | "unread" | "duplicate" | "paused" | "skipped" | "correlation" | "lifespan" | "limit" | "dead"
+  /** The types of events that are still missing. */
+  waitsFor?: Array<string>
+  /** The id of the workflow. */
+  workflow: string
+}
+
+export type JudgedPredicate = {
+  /** What the listener asks for. */
+  asks: string
+  /** The context attribute. */
+  attribute: string
+  /** A value of the attribute for which the predicate holds, if one is known. */
+  fits?: string
+  got: string | null
+  hint?: "case" | "space" | "zeros" | "data" | "anchored" | "attribute" | "typo"
+  holds: boolean
+  kind: "equals" | "pattern"
+  /** The hint, for people. */
+  says?: string
+}
+
+export type Listener = {
+  context: EventContext
+  /** When the wait ends without an event. */
+  deadline?: string
+  /** The instance that waits. */
+  instance?: string
+  kind: "start" | "instance"
+  /** The state in which the instance waits. */
+  state?: string
+  /** The type of the events. */
+  type: string
+  /** The id of the workflow. */
+  workflow: string
+}
+
+export type Listeners = {
+  /** false: a bound ended the page, so the next one may have items though this one has few. */
+  complete: boolean
+  items: Array<Listener>
+  /** How many instances were read for the page. */
+  looked: number
+  next: string | null
+}
+
+export type Mistake = {
+  /** The stable code of a finding. */
+  code?: string
+  /** The column of a place in a definition, from 1; 0: the whole line. */
+  column?: number
+  /** The line of a place in a definition, from 1; 0: the whole document. */
+  line?: number
+  /** What is wrong. */
+  message: string
+  /** The place, such as `states[0].timeout` or `.order.id`. */
+  path: string
+  severity?: "error" | "warning" | "note"
+}
+
+export type Namespace = {
+  createdAt: string
+  name: string
+  /** The quotas by name. */
+  quotas: Record<string, {
+    limit: number | "unlimited"
+    /** The limit over HTTP, if it is another one. */
+    overHttp?: number
+    /** How much is used; missing: it is not counted. */
+    used?: number
+  }>
+  settings?: NamespaceSettings | string
+  /** Why the stored settings do not apply. */
+  settingsError?: string
+  settingsWarnings?: Array<{
+    /** What is doubtful, and how to correct it. */
+    message: string
+    /** The place in the settings. */
+    path: string
+  }>
+}
+
+export type NamespaceCreated = {
+  /** false: the namespace existed before. */
+  created: boolean
+  name: string
+  warnings?: Array<{
+    /** What is doubtful, and how to correct it. */
+    message: string
+    /** The place in the settings. */
+    path: string
+  }>
+}
+
+export type NamespaceDeleted = {
+  /** How many instances were cancelled. */
+  cancelled: number
+} | {
+  erasing: true
+  number: number
+}
+
+export type NamespaceHead = {
+  createdAt: string
+  name: string
+  settings?: NamespaceSettings | string
+  /** Why the stored settings do not apply. */
+  settingsError?: string
+  settingsWarnings?: Array<{
+    /** What is doubtful, and how to correct it. */
+    message: string
+    /** The place in the settings. */
+    path: string
+  }>
+}
+
+export type NamespaceSettings = unknown
+
+export type Namespaces = {
+  items: Array<NamespaceHead>
+  next: string | null
+}
+
+export type OpenApi = {
+  info: Record<string, unknown>
+  /** The version of OpenAPI. */
+  openapi: string
+  paths: Record<string, unknown>
+}
+
+export type Overview = {
+  asOf: string
+  /** What asks for attention, 20 items of each kind at most. */
+  attention: Array<{
+    /** When the next attempt or the timeout is due. */
+    at?: string
+    /** How many instances, dead letters or waiting tasks. */
+    count?: number
+    /** What is wrong, for people. */
+    detail?: string
+    /** It is a service of the namespace `default`. */
+    global?: true
+    instance?: string
+    kind: "failed" | "timedout" | "pausedWorkflow" | "pausedService" | "settings" | "retrying" | "deadline" | "noWorkers" | "deadLetters" | "server"
+    /** How many tasks of the service run. */
+    running?: number
+    /** The name of the service. */
+    service?: string
+    /** Since when the instance is in the state, or the oldest task waits. */
+    since?: string
+    /** The id of the state. */
+    state?: string
+    /** The id of the state after the timeout, if the definition decides it. */
+    then?: string
+    /** The id of the workflow. */
+    workflow?: string
+  }>
+  broker: {
+    /** How many losses of the broker are known. */
+    losses: number
+    /** Whether events are read. */
+    reading: boolean
+    /** Why no events are read. */
+    waitingFor?: string
+  }
+  /** The id of a workflow, a status, and how many instances there are. */
+  counts: Array<Array<string | number>>
+  /** The kinds of which items may be missing. */
+  cut: Array<{
+    /** Why items may be missing, for people; missing: there are more. */
+    detail?: string
+    /** Nothing that is due before is missing. */
+    exactUntil?: string
+    kind: "counts" | "failed" | "timedout" | "pausedWorkflow" | "pausedService" | "retrying" | "deadline" | "noWorkers"
+  }>
+  levels: {
+    evaluationsRunning: number
+    evaluationsWaiting: number
+    httpRunning: number
+    httpWaiting: number
+    jqWorkers: number
+    /** Whether events are read. */
+    readsEvents: boolean
+    /** Whether tasks are sent and reports read. */
+    runsTasks: boolean
+    /** Whether events can be sent. */
+    sendsEvents: boolean
+    tasksUnsent: number
+  }
+  store?: {
+    /** The size of data.mdb. */
+    dataBytes: number
+    /** How much of it has rows. */
+    usedBytes: number
+  }
+}
+
+export type Problem = {
+  /** The stable code of the error; docs/errors.md lists all codes. */
+  code: string
+  /** What is wrong, for people. The text may change between releases. */
+  detail: string
+  errors?: Array<Mistake>
+  /** The HTTP status. */
+  status: number
+  /** The reason phrase of the HTTP status. */
+  title: string
+  /** Always about:blank. */
+  type: string
+}
+
+export type Ready = {
+  status: "ready"
+}
+
+export type Replay = {
+  createdAt: string
+  /** Whether the events are only counted. */
+  dryRun: boolean
+  error?: {
+    /** An error code. */
+    code: string
+    /** The message. */
+    msg: string
+  }
+  /** The sequence of the first message of the range. */
+  first: number
+  id: string
+  /** The sequence of the last message of the range. */
+  last: number
+  /** How many sequences the stream dropped before they were read. */
+  lost: number
+  /** How many events of the range matched. */
+  matched: number
+  /** The next sequence. */
+  position: number
+  /** How many events are sent in a second, at most. */
+  rate: number
+  /** How many events would be too large with the attributes of a replay. */
+  refused: number
+  /** How many events were sent. */
+  sent: number
+  since?: string
+  source?: string
+  state: "running" | "done" | "stopped" | "failed"
+  to?: {
+    /** The only instance that may take the events. */
+    instance?: string
+    /** The id of the only workflow that may take the events; its number if it was deleted. */
+    workflow?: string
+  }
+  type?: string
+  until?: string
+  waits?: {
+    /** An error code. */
+    code: string
+    /** Why a running replay sends nothing now. */
+    msg: string
+  }
+}
+
+export type ReplayRange = {
+  /** Whether the events are only counted. */
+  dryRun?: boolean
+  /** The sequence of the first message; either `first` or `since` is needed. */
+  first?: number
+  /** The sequence of the last message; missing or 0: the newest. */
+  last?: number
+  /** How many events are sent in a second, at most 100000; missing: 1000. */
+  rate?: number
+  /** Only events that the stream got at this time or later. */
+  since?: string
+  /** A glob for the source of the events. */
+  source?: string
+  to?: {
+    /** The only instance that may take the events. */
+    instance?: string
+    /** The id of the only workflow that may take the events. */
+    workflow?: string
+  }
+  /** A glob for the type of the events. */
+  type?: string
+  /** Only events that the stream got before this time. */
+  until?: string
+}
+
+export type ReplayStarted = {
+  /** The id of the replay. */
+  id: string
+}
+
+export type ReplayStopped = {
+  id: string
+  stopped: true
+}
+
+export type Replays = {
+  items: Array<Replay>
+  next: string | null
+}
+
+export type Revision = {
+  createdAt: string
+  /** The text of the revision. */
+  definition: string
+  revision: number
+  /** The id of the workflow. */
+  workflow: string
+}
+
+export type Revisions = {
+  items: Array<{
+    createdAt: string
+    /** The text of the revision; missing: `texts` was 0. */
+    definition?: string
+    revision: number
+  }>
+  next: string | null
+}
+
+export type Schedule = {
+  /** The cron expression; missing: the workflow starts by calls only. */
+  cron?: string
+  lastTick?: string
+  nextTick?: string
+  /** Whether the workflow is paused. */
+  paused: boolean
+  /** The next ticks. */
+  upcoming?: Array<string>
+  /** The id of the workflow. */
+  workflow: string
+  /** The time zone of the cron expression. */
+  zone?: string
+}
+
+export type ScheduleHead = {
+  /** The cron expression; missing: the workflow starts by calls only. */
+  cron?: string
+  lastTick?: string
+  nextTick?: string
+  /** Whether the workflow is paused. */
+  paused: boolean
+  /** The id of the workflow. */
+  workflow: string
+  /** The time zone of the cron expression. */
+  zone?: string
+}
+
+export type Schedules = {
+  items: Array<ScheduleHead>
+  next: string | null
+}
+
+export type SecretDeleted = {
+  deleted: true
+  name: string
+}
+
+export type SecretStored = {
+  /** false: the secret had a value before. */
+  created: boolean
+  name: string
+}
+
+export type Secrets = {
+  items: Array<{
+    name: string
+  }>
+  next: string | null
+}
+
+export type Series = {
+  from: string | null
+  /** The numbers of each step, by the name of the series. */
+  series: Record<string, Array<number>>
+  /** The length of a step, in seconds. */
+  step: number
+}
+
+export type ServerInfo = {
+  broker?: {
+    /** The latest losses of the broker. */
+    losses: Array<{
+      detail: string
+      /** The first message that was lost. */
+      first: number
+      kind: string
+      /** The last message that was lost. */
+      last: number
+      time: string
+    }>
+    /** Whether events are read. */
+    reading: boolean
+    /** Why no events are read. */
+    waitingFor?: string
+  }
+  damagedRows?: {
+    count: number
+    items: Array<unknown>
+  }
+  /** The data folder. */
+  data?: string
+  engine?: {
+    longestUnitKind: string
+    longestUnitSeconds: number
+  }
+  /** The limits by name. */
+  limits?: Record<string, number>
+  /** The addresses of the NATS servers. */
+  nats?: unknown
+  natsInboxPrefix?: string
+  requestSubjects?: Array<string>
+  retention?: {
+    deadLetters: {
+      lastPassEnded?: string
+      nextPass?: string
+      running: boolean
+    }
+    instances: {
+      lastPassEnded?: string
+      nextPass?: string
+      running: boolean
+    }
+    namespaces: Array<{
+      namespace: string
+    }>
+  }
+  store?: {
+    dataBytes: number
+    usedBytes: number
+  }
+  streams?: {
+    prefix: string
+    replicas: number
+  }
+  unreadableSettings?: Array<{
+    /** Why they do not apply. */
+    error: string
+    namespace: string
+  }>
+  /** The release of millrace. */
+  version: string
+}
+
+export type ServicePaused = {
+  /** false: the service was paused, or not paused, before. */
+  changed: boolean
+  name: string
+  paused: boolean
+}
+
+export type Services = {
+  /** false: a bound has ended the look. */
+  complete: boolean
+  items: Array<{
+    /** How many requests of workers for tasks are open. */
+    asking?: number
+    /** It is a service of the namespace `default`. */
+    global?: true
+    lastError?: {
+      at: string
+      /** An error code. */
+      code: string
+      /** The message; missing: it may contain a secret. */
+      message?: string
+    }
+    /** Since when the oldest task waits. */
+    oldest?: string
+    paused: boolean
+    /** How many tasks run. */
+    running: number
+    scheduleToStart?: {
+      /** Seconds. */
+      p50: number
+      /** Seconds. */
+      p99: number
+    }
+    /** The name of the service. */
+    service: string
+    target: {
+      /** The subject, URL or image. */
+      at: string
+      kind: "workers" | "request" | "http" | "container"
+    }
+    /** How many tasks wait. */
+    waiting: number
+  }>
+  /** How many tasks were read. */
+  looked: number
+}
+
+export type StartedOrEnded = InstanceStarted | Instance
+
+export type StoreReport = {
+  /** How many findings have each code. */
+  codes: Record<string, number>
+  /** Whether the index was compared with the instances. */
+  indexCompared: boolean
+  items: Array<{
+    /** What to do. */
+    action: string
+    /** The stable code of the finding; docs/store-check.md lists all codes. */
+    code: string
+    expected: string
+    found: string
+    instance?: string
+    key: string
+    namespace?: string
+    table: string
+  }>
+  /** How many rows were read of each table. */
+  rows: Record<string, number>
+  /** Whether the check found nothing. */
+  sound: boolean
+  /** How many rows could not be read. */
+  unreadable: number
+}
+
+export type StoredEvent = {
+  /** Whether the engine has applied the event. */
+  applied: boolean
+  /** The other context attributes. */
+  attributes?: Record<string, string | number | boolean>
+  /** The data of a message that is not an event. */
+  data?: string
+  /** How many effects the event had. */
+  effectCount: number
+  /** What became of the event; the first 20. */
+  effects: Array<EventEffect>
+  /** The encoding of `data`. */
+  encoding?: "utf-8" | "base64"
+  error?: {
+    /** An error code. */
+    code: string
+    /** The message. */
+    msg: string
+  }
+  event?: CloudEvent
+  /** The names and values of the headers of the message. */
+  headers?: Array<Array<string>>
+  id?: string
+  position: {
+    sequence: number
+    /** The number of the stream. */
+    stream: number
+  }
+  /** The id of the event that this one replays. */
+  replayof?: unknown
+  /** The sequence of the event in the event stream. */
+  sequence: number
+  /** The bytes of the message. */
+  size: number
+  source?: string
+  subject?: string
+  /** When the broker stored the event. */
+  time: string
+  type?: string
+}
+
+export type StoredEventHead = {
+  /** Whether the engine has applied the event. */
+  applied: boolean
+  /** The other context attributes. */
+  attributes?: Record<string, string | number | boolean>
+  /** How many effects the event had. */
+  effectCount: number
+  /** What became of the event; the first 20. */
+  effects: Array<EventEffect>
+  error?: {
+    /** An error code. */
+    code: string
+    /** The message. */
+    msg: string
+  }
+  id?: string
+  /** The sequence of the event in the event stream. */
+  sequence: number
+  /** The bytes of the message. */
+  size: number
+  source?: string
+  subject?: string
+  /** When the broker stored the event. */
+  time: string
+  type?: string
+}
+
+export type StoredEvents = {
+  /** Whether the list ends because no further event fits. */
+  complete: boolean
+  items: Array<StoredEventHead>
+  /** How many messages of the stream were read. */
+  looked: number
+  /** The newest sequence of the event stream. */
+  newest: number
+  next: string | null
+}
+
+export type VariableDeleted = {
+  deleted: true
+  key: string
+}
+
+export type VariableHead = {
+  contentType: string
+  key: string
+  /** An instance that holds a secret set the variable. */
+  sealed?: true
+  /** The bytes of the value. */
+  size: number
+}
+
+export type VariableStored = {
+  contentType: string
+  key: string
+  /** The bytes of the value. */
+  size: number
+}
+
+export type Variables = {
+  items: Array<VariableHead>
+  next: string | null
+}
+
+export type WholeDeadLetter = {
+  /** The message; in a list its beginning. */
+  data: string
+  /** What was wrong, for people. */
+  detail: string
+  /** The encoding of `data`. */
+  encoding: "utf-8" | "base64"
+  /** The names and values of the headers of the message. */
+  headers: Array<Array<string>>
+  /** The sequence of the dead letter in its stream. */
+  id: string
+  /** An error code. */
+  reason: string
+  /** The bytes of the whole message. */
+  size: number
+  /** The subject of the message. */
+  subject: string
+  /** When the broker stored the dead letter. */
+  time: string
+  /** The queue has only the beginning of the data. */
+  truncated?: true
+}
+
+export type Workflow = {
+  /** The text of the newest revision. */
+  definition: string
+  description: string
+  id: string
+  name: string
+  paused: boolean
+  /** The newest revision. */
+  revision: number
+  start: "default" | "event" | "eventsXor" | "eventsAnd" | "scheduled"
+  states: Array<{
+    id: string
+    /** The type of the state. */
+    type: string
+  }>
+  /** When the newest revision was applied. */
+  updatedAt: string
+  version: string
+}
+
+export type WorkflowApplied = {
+  /** false: the newest revision has this text. */
+  changed: boolean
+  dryRun?: true
+  id: string
+  /** The newest revision; missing: `dry_run` was set. */
+  revision?: number
+  warnings?: Array<Finding>
+}
+
+export type WorkflowDeleted = {
+  /** How many instances were cancelled. */
+  cancelled: number
+} | {
+  kept: boolean
+  number: number
+}
+
+export type WorkflowGraph = {
+  /** The id of the workflow. */
+  id: string
+  revision: number
+  start: {
+    /** The types of the events, or the schedule. */
+    label: string
+    state: string | null
+  }
+  states: Array<{
+    /** The functions that the state calls. */
+    calls: Array<string>
+    id: string
+    /** The line where the state begins. */
+    line: number
+    /** The type of the state. */
+    type: string
+    /** The types of the events for which the state waits. */
+    waits: Array<string>
+  }>
+  ways: Array<{
+    from: string | null
+    kind: "transition" | "condition" | "event" | "default" | "catch" | "on_failure"
+    /** The condition, the type of the event or the error codes; may be empty. */
+    label: string
+    /** The line where the way is written. */
+    line: number
+    to: string | null
+  }>
+}
+
+export type WorkflowHead = {
+  /** How many instances have each status. */
+  counts?: Record<string, number>
+  id: string
+  name: string
+  /** The next tick of the schedule. */
+  nextTick?: string
+  paused: boolean
+  /** The newest revision. */
+  revision: number
+  start: "default" | "event" | "eventsXor" | "eventsAnd" | "scheduled"
+  /** When the newest revision was applied. */
+  updatedAt: string
+}
+
+export type WorkflowPaused = {
+  /** How many instances were paused or resumed. */
+  changed: number
+  id: string
+  paused: boolean
+}
+
+export type Workflows = {
+  items: Array<WorkflowHead>
+  next: string | null
+}

@@ -1,0 +1,35 @@
+// Each action as a command line and as an HTTP call, so that what the page does can be repeated.
+import { kBase, pathWithQuery, type Query } from './client'
+
+export interface Command {
+  /** The command of `millrace`; null if there is none for it. */
+  line: string | null
+  http: string
+}
+
+/** A text as one word of a POSIX shell. */
+export function quote(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+/** A command of `millrace` in a namespace; arguments that are null or false are left out. */
+export function commandLine(ns: string, ...words: Array<string | null | false | undefined>): string {
+  const start = ns === 'default' || ns === '' ? ['millrace'] : ['millrace', '-n', ns]
+  return [...start, ...words.filter((word): word is string => typeof word === 'string' && word !== '')].map(quote).join(' ')
+}
+
+/** `--name value` as two words, or none if the value is empty. */
+export function option(name: string, value: string | null | undefined): string[] {
+  return value ? [`--${name}`, value] : []
+}
+
+/** The call of `curl` that does the same as the page. */
+export function httpCall(method: string, path: string, query: Query = {}, body?: unknown, contentType = 'application/json'): string {
+  const url = new URL(pathWithQuery(path, query).replace(/^\//, ''), kBase).href
+  const words = ['curl', ...(method === 'GET' ? [] : method === 'POST' && body !== undefined ? [] : ['-X', method]), quote(url)]
+  if (body !== undefined) {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    words.push('-H', quote(`content-type: ${contentType}`), '--data-binary', quote(text))
+  }
+  return words.join(' ')
+}

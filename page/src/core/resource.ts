@@ -1,0 +1,97 @@
+// What a part of the page reads: the value, the error, and whether it is being read.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError, call, generation, pathWithQuery, type Query } from './client'
+
+export interface Resource<T> {
+  data: T | undefined
+  error: ApiError | Error | undefined
+  isLoading: boolean
+  /** When the value was read, in milliseconds since 1970. */
+  readAt: number
+  reload: () => void
+  /** Changes the value that is shown, for what the stream brings. */
+  update: (change: (value: T) => T) => void
+}
+
+/** Reads a path with GET now, when it changes, and when everything is read again. `null`: reads nothing. */
+export function useGet<T>(path: string | null, query: Query = {}): Resource<T> {
+  const key = path === null ? null : pathWithQuery(path, query)
+  const round = generation.value
+  const [attempt, setAttempt] = useState(0)
+  const [state, setState] = useState<{ data?: T; error?: Error; isLoading: boolean; readAt: number }>({ isLoading: key !== null, readAt: 0 })
+  const pending = useRef(false)
+  useEffect(() => {
+    if (key === null) return undefined
+    const control = new AbortController()
+    setState((before) => ({ ...before, isLoading: true }))
+    pending.current = true
+    call<T>('GET', key, { abort: control.signal }).then(
+      (data) => setState({ data, isLoading: false, readAt: Date.now() }),
+      (error: Error) => {
+        if (error.name !== 'AbortError') setState((before) => ({ ...before, error, isLoading: false }))
+      },
+    ).finally(() => {
+      pending.current = false
+    })
+    return () => control.abort()
+  }, [key, attempt, round])
+  return {
+    data: state.data,
+    error: state.error,
+    isLoading: state.isLoading,
+    readAt: state.readAt,
+    reload: () => {
+      if (!pending.current) setAttempt((count) => count + 1)
+    },
+    update: (change) => setState((before) => (before.data === undefined ? before : { ...before, data: change(before.data) })),
+  }
+}
+
+export interface Page<Item> {
+  items: Item[]
+  next: string | null
+}
+
+/** A list that is read page by page; `older` reads the next page and appends it. */
+export interface PagedResource<Item, Answer extends Page<Item>> extends Resource<Answer> {
+  older: () => Promise<void>
+  isLoadingOlder: boolean
+}
+
+/** Reads a list; at most `kRows` of its items are kept. */
+export function useList<Item, Answer extends Page<Item> = Page<Item>>(path: string | null, query: Query = {}): PagedResource<Item, Answer> {
+  const first = useGet<Answer>(path, query)
+  const [isLoadingOlder, setLoadingOlder] = useState(false)
+  const [olderError, setOlderError] = useState<Error | undefined>()
+  const older = async (): Promise<void> => {
+    if (path === null || !first.data?.next || isLoadingOlder) return
+    setLoadingOlder(true)
+    setOlderError(undefined)
+    try {
+      const page = await call<Answer>('GET', path, { query: { ...query, cursor: first.data.next } })
+      first.update((before) => ({ ...before, ...page, items: [...before.items, ...page.items].slice(-kRows) }))
+    } catch (error) {
+      setOlderError(error as Error)
+    } finally {
+      setLoadingOlder(false)
+    }
+  }
+  return { ...first, error: first.error ?? olderError, older, isLoadingOlder }
+}
+
+/** So many rows of a list are in the document at most. */
+export const kRows = 2000
+
+/** Calls `work` at most once in `interval` milliseconds, the last time after the last request. */
+export function useThrottle(work: () => void, interval: number): () => void {
+  const latest = useRef(work)
+  latest.current = work
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  return () => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined
+      latest.current()
+    }, interval)
+  }
+}

@@ -1,0 +1,70 @@
+// The URL is the state: "#/{namespace}/{parts…}?{query}". Every page, filter, tab and record is in it.
+import { signal } from '@preact/signals'
+
+export interface Route {
+  /** The namespace; empty on the page of the server. */
+  ns: string
+  /** The parts behind the namespace; none: the overview. */
+  parts: string[]
+  query: URLSearchParams
+}
+
+function parse(hash: string): Route {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s)
+  const parts = path.split('/').filter((part) => part !== '').map(decode)
+  if (parts[0] === 'server' && parts.length === 1) return { ns: '', parts: ['server'], query: new URLSearchParams(query) }
+  return { ns: parts[0] ?? 'default', parts: parts.slice(1), query: new URLSearchParams(query) }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** What the address shows now. */
+export const route = signal<Route>(parse(location.hash))
+/** The namespace that was shown last; the page of the server has none of its own. */
+export const lastNamespace = signal(route.value.ns || 'default')
+
+addEventListener('hashchange', () => {
+  route.value = parse(location.hash)
+  if (route.value.ns) lastNamespace.value = route.value.ns
+})
+
+export type Parameters = Record<string, string | number | null | undefined>
+
+/** The address of a page: of the overview if no parts are given. */
+export function href(ns: string, parts: Array<string | number> = [], query: Parameters | URLSearchParams = {}): string {
+  const parameters = query instanceof URLSearchParams ? query : new URLSearchParams()
+  if (!(query instanceof URLSearchParams)) {
+    for (const [name, value] of Object.entries(query)) if (value !== null && value !== undefined && value !== '') parameters.set(name, String(value))
+  }
+  const path = [ns, ...parts].map((part) => encodeURIComponent(part)).join('/')
+  const text = parameters.toString().replaceAll('%2C', ',').replaceAll('%3A', ':')
+  return `#/${path}${text ? `?${text}` : ''}`
+}
+
+/** Shows another page; `replace` leaves no step in the history of the browser. */
+export function navigate(address: string, replace = false): void {
+  if (replace) {
+    history.replaceState(null, '', address)
+    route.value = parse(address)
+  } else {
+    location.hash = address
+  }
+}
+
+/** Changes parameters of the address of this page; null removes one. */
+export function setQuery(changes: Parameters, replace = false): void {
+  const { ns, parts, query } = route.value
+  const next = new URLSearchParams(query)
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === undefined || value === '') next.delete(name)
+    else next.set(name, String(value))
+  }
+  const address = ns === '' ? `#/server${next.size ? `?${next}` : ''}` : href(ns, parts, next)
+  if (address !== location.hash) navigate(address, replace)
+}

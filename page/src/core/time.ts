@@ -1,0 +1,60 @@
+// Times as people read them, by the clock of the server.
+import { signal } from '@preact/signals'
+import { isUtc } from './settings'
+
+/** Milliseconds by which the server's clock is ahead of the browser's; from the stream's `hello`. */
+export const clockOffset = signal(0)
+/** The server's time, to the second; changes once a second while the page is seen. */
+export const now = signal(Date.now())
+
+setInterval(() => {
+  if (!document.hidden) now.value = Date.now() + clockOffset.value
+}, 1000)
+
+/** Notes the time of the server, in RFC 3339. */
+export function noteServerTime(text: string): void {
+  clockOffset.value = Date.parse(text) - Date.now()
+  now.value = Date.parse(text)
+}
+
+const kUnits: Array<[string, number]> = [['d', 86_400_000], ['h', 3_600_000], ['m', 60_000], ['s', 1000]]
+
+/** A length of time in its two largest units: "1 d 23 h", "3 m 12 s", "3.1 s", "12 ms". */
+export function duration(milliseconds: number): string {
+  const length = Math.abs(milliseconds)
+  if (length < 1000) return `${Math.round(length)} ms`
+  if (length < 10_000) return `${(length / 1000).toFixed(1)} s`
+  const first = kUnits.findIndex(([, size]) => length >= size)
+  const [unit, size] = kUnits[first] ?? ['s', 1000]
+  const count = Math.floor(length / size)
+  const next = kUnits[first + 1]
+  const rest = next ? Math.floor((length % size) / next[1]) : 0
+  return next && rest > 0 ? `${count} ${unit} ${rest} ${next[0]}` : `${count} ${unit}`
+}
+
+/** A time relative to now: "3 m 12 s ago", "in 1 d 23 h". */
+export function relative(text: string, from: number): string {
+  const distance = Date.parse(text) - from
+  if (Math.abs(distance) < 1000) return 'now'
+  return distance < 0 ? `${duration(Math.floor(-distance / 1000) * 1000)} ago` : `in ${duration(Math.floor(distance / 1000) * 1000)}`
+}
+
+function zone(): { timeZone?: string } {
+  return isUtc.value ? { timeZone: 'UTC' } : {}
+}
+
+/** The time of day, with the date unless it is today. */
+export function clock(text: string, withMilliseconds = false): string {
+  const date = new Date(text)
+  const day = (value: Date): string => value.toLocaleDateString('en-GB', { ...zone(), day: 'numeric', month: 'short', year: 'numeric' })
+  const time = date.toLocaleTimeString('en-GB', { ...zone(), hour12: false, ...(withMilliseconds ? { fractionalSecondDigits: 3, hour: '2-digit', minute: '2-digit', second: '2-digit' } : {}) })
+  const today = new Date(now.peek())
+  if (day(date) === day(today)) return time
+  const shown = date.toLocaleDateString('en-GB', { ...zone(), day: 'numeric', month: 'short', ...(date.getFullYear() === today.getFullYear() ? {} : { year: 'numeric' }) })
+  return `${shown} ${time}`
+}
+
+/** The absolute time, complete. */
+export function absolute(text: string): string {
+  return isUtc.value ? text : `${new Date(text).toLocaleString('en-GB', { dateStyle: 'full', timeStyle: 'long' })} (${text})`
+}

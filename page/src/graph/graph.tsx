@@ -1,0 +1,183 @@
+// The states of a workflow and the ways between them: an SVG of buttons, and always also a list.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { WorkflowGraph } from '../api'
+import { Problem } from '../ui/basics'
+import type { BoxSize, Drawing, WayEnds } from './layout'
+import { place } from './place'
+
+type State = WorkflowGraph['states'][number]
+type Way = WorkflowGraph['ways'][number]
+
+const kMostStates = 1000
+/** The ids of the boxes that are no states; a state's id has no such character. */
+const kStart = '(start)'
+const kEnd = '(end)'
+const kAny = '(any)'
+
+export interface GraphProps {
+  graph: WorkflowGraph
+  /** The state in which the instance is. */
+  current?: string | null
+  isBad?: boolean
+  /** The states that were entered, in their order. */
+  visited?: string[]
+  status?: string
+  /** What is shown in a state besides its type, such as a number of instances. */
+  notes?: Map<string, string>
+  open: (state: string) => void
+  openLabel: string
+}
+
+export function Graph(props: GraphProps) {
+  const { graph } = props
+  const [drawing, setDrawing] = useState<Drawing | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  const [zoom, setZoom] = useState(1)
+  const model = useMemo(() => modelOf(graph, props.notes), [graph, props.notes])
+  const isTooLarge = graph.states.length > kMostStates
+  useEffect(() => {
+    if (isTooLarge) return undefined
+    let isGone = false
+    place(model.boxes, model.ends).then((result) => { if (!isGone) setDrawing(result) }, (failure: Error) => setError(failure))
+    return () => { isGone = true }
+  }, [model, isTooLarge])
+  return (
+    <div>
+      <div class="chips">
+        <button type="button" class="small" aria-label="Larger" onClick={() => setZoom(Math.min(2.5, zoom * 1.25))}>+</button>
+        <button type="button" class="small" aria-label="Smaller" onClick={() => setZoom(Math.max(0.4, zoom / 1.25))}>−</button>
+        <button type="button" class="small" onClick={() => setZoom(1)}>100 %</button>
+      </div>
+      {error && <Problem error={error} />}
+      {isTooLarge && <p class="notes">The workflow has {graph.states.length} states; above {kMostStates} only the list is shown.</p>}
+      {drawing && drawing.ways.length === model.ways.length && <Picture {...props} model={model} drawing={drawing} zoom={zoom} />}
+      <details open={isTooLarge}><summary>As a list</summary><StateList {...props} /></details>
+    </div>
+  )
+}
+
+interface Model {
+  boxes: BoxSize[]
+  ends: WayEnds[]
+  ways: Array<Way & { source: string; target: string; text: string }>
+}
+
+function modelOf(graph: WorkflowGraph, notes: Map<string, string> | undefined): Model {
+  const width = (text: string): number => Math.max(90, text.length * 7.3 + 22)
+  const ways = graph.ways.map((way) => ({ ...way, source: way.from ?? kAny, target: way.to ?? kEnd, text: way.label.length > 28 ? `${way.label.slice(0, 27)}…` : way.label }))
+  const boxes = graph.states.map((state) => ({ id: state.id, width: Math.max(width(state.id), width(`${state.type} ${notes?.get(state.id) ?? ''}`) * 0.9), height: 42 }))
+  const start = graph.start.label || 'start'
+  boxes.push({ id: kStart, width: width(start), height: 28 })
+  if (ways.some((way) => way.target === kEnd)) boxes.push({ id: kEnd, width: 60, height: 28 })
+  if (ways.some((way) => way.source === kAny)) boxes.push({ id: kAny, width: 90, height: 28 })
+  const ends = ways.map((way) => ({ from: way.source, to: way.target, label: way.text }))
+  if (graph.start.state !== null) ends.push({ from: kStart, to: graph.start.state, label: '' })
+  const first: Model['ways'] = graph.start.state === null ? [] : [{ from: null, to: graph.start.state, kind: 'transition', label: '', line: 0, source: kStart, target: graph.start.state, text: '' }]
+  return { boxes, ends, ways: [...ways, ...first] }
+}
+
+function takenWays(visited: string[]): Set<string> {
+  return new Set([`${kStart}\n${visited[0] ?? ''}`, ...visited.slice(1).map((state, index) => `${visited[index]}\n${state}`)])
+}
+
+function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: number }) {
+  const { graph, model, drawing, zoom, current, isBad, visited = [], notes, open } = props
+  const svg = useRef<SVGSVGElement>(null)
+  const [focused, setFocused] = useState<string | null>(null)
+  const taken = takenWays(visited)
+  const states = new Map(graph.states.map((state) => [state.id, state]))
+  const tabStop = focused ?? (current && states.has(current) ? current : graph.start.state) ?? graph.states[0]?.id
+  const move = (event: KeyboardEvent, id: string): void => {
+    const next = nextState(event.key, id, model, graph)
+    if (event.key === 'Enter' || event.key === ' ') open(id)
+    else if (next === null) return
+    else svg.current?.querySelector<SVGGElement>(`[data-state="${CSS.escape(next)}"]`)?.focus()
+    event.preventDefault()
+  }
+  return (
+    <div class="graph">
+      <svg ref={svg} width={drawing.width * zoom} height={drawing.height * zoom} viewBox={`0 0 ${drawing.width} ${drawing.height}`} role="group" aria-label={`Graph of ${graph.id}: arrow keys follow the ways`}>
+        <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" /></marker></defs>
+        {model.ways.map((way, index) => {
+          const points = drawing.ways[index]?.points ?? []
+          return <path class={`way is-${way.kind}${taken.has(`${way.source}\n${way.target}`) ? ' is-taken' : ''}`} data-way={`${way.source}>${way.target}`} d={pathOf(points)} marker-end="url(#arrow)" />
+        })}
+        {model.ways.map((way, index) => {
+          const at = drawing.ways[index]?.label
+          return at && way.text ? <text class="way-label" x={at.x} y={at.y + 3} text-anchor="middle"><title>{way.label}</title>{way.text}</text> : null
+        })}
+        {model.boxes.map((box) => {
+          const at = drawing.boxes[box.id] ?? { x: 0, y: 0 }
+          const state = states.get(box.id)
+          if (!state) return <Terminal key={box.id} id={box.id} label={graph.start.label} x={at.x} y={at.y} width={box.width} height={box.height} />
+          const isNow = box.id === current
+          return (
+            <g key={box.id} class={`node${visited.includes(box.id) ? ' is-taken' : ''}${isNow ? (isBad ? ' is-bad' : ' is-now') : ''}`} data-state={box.id}
+              role="button" tabIndex={box.id === tabStop ? 0 : -1} aria-label={describe(state, props)} aria-current={isNow ? 'step' : undefined}
+              onClick={() => open(box.id)} onKeyDown={(event) => move(event, box.id)} onFocus={() => setFocused(box.id)}>
+              <rect class="outer" x={at.x - box.width / 2} y={at.y - box.height / 2} width={box.width} height={box.height} rx="5" />
+              {isNow && <rect x={at.x - box.width / 2 + 4} y={at.y - box.height / 2 + 4} width={box.width - 8} height={box.height - 8} rx="3" />}
+              <text x={at.x} y={at.y - 3} text-anchor="middle">{box.id}</text>
+              <text class="kind" x={at.x} y={at.y + 12} text-anchor="middle">{state.type}{notes?.get(box.id) ? ` · ${notes.get(box.id)}` : ''}</text>
+            </g>
+          )
+        })}
+      </svg>
+    </div>
+  )
+}
+
+function Terminal({ id, label, x, y, width, height }: { id: string; label: string; x: number; y: number; width: number; height: number }) {
+  const text = id === kStart ? label || 'start' : id === kEnd ? 'end' : 'any state'
+  return <g class="node terminal"><rect x={x - width / 2} y={y - height / 2} width={width} height={height} rx="14" /><text x={x} y={y + 4} text-anchor="middle">{text}</text></g>
+}
+
+/** The state to which an arrow key goes: along a way, back, or to the next one beside it. */
+function nextState(key: string, id: string, model: Model, graph: WorkflowGraph): string | null {
+  const isState = (name: string): boolean => !name.startsWith('(')
+  const order = graph.states.map((state) => state.id)
+  switch (key) {
+    case 'ArrowDown': return model.ways.find((way) => way.source === id && isState(way.target))?.target ?? null
+    case 'ArrowUp': return model.ways.find((way) => way.target === id && isState(way.source))?.source ?? null
+    case 'ArrowRight': return order[order.indexOf(id) + 1] ?? null
+    case 'ArrowLeft': return order[order.indexOf(id) - 1] ?? null
+    case 'Home': return order[0] ?? null
+    case 'End': return order.at(-1) ?? null
+    default: return null
+  }
+}
+
+function describe(state: State, { graph, current, status, notes, openLabel }: GraphProps): string {
+  const ways = graph.ways.filter((way) => way.from === state.id).map((way) => `${way.kind}${way.label ? ` ${way.label}` : ''} to ${way.to ?? 'the end'}`)
+  const note = notes?.get(state.id)
+  return `${state.id}, ${state.type}${note ? `, ${note}` : ''}${state.id === current ? `, current state${status ? `, ${status}` : ''}` : ''}. ${ways.join(', ')}. Enter ${openLabel}`
+}
+
+function pathOf(points: Array<{ x: number; y: number }>): string {
+  const [first, ...rest] = points
+  if (!first) return ''
+  if (rest.length < 2) return `M${first.x} ${first.y}${rest.map((point) => `L${point.x} ${point.y}`).join('')}`
+  let path = `M${first.x} ${first.y}`
+  for (let index = 0; index < rest.length - 1; index += 1) {
+    const here = rest[index]
+    const next = rest[index + 1]
+    if (!here || !next) break
+    const isLast = index === rest.length - 2
+    const end = isLast ? next : { x: (here.x + next.x) / 2, y: (here.y + next.y) / 2 }
+    path += `Q${here.x} ${here.y} ${end.x} ${end.y}`
+  }
+  return path
+}
+
+function StateList({ graph, current, visited = [], notes, open }: GraphProps) {
+  return (
+    <ul class="plain">
+      {graph.states.map((state) => (
+        <li>
+          <button type="button" class="small" onClick={() => open(state.id)}>{state.id}</button> <span class="quiet">{state.type}{notes?.get(state.id) ? `, ${notes.get(state.id)}` : ''}{state.id === current ? ', current state' : visited.includes(state.id) ? ', was entered' : ''}</span>
+          <ul>{graph.ways.filter((way) => way.from === state.id).map((way) => <li>{way.kind}{way.label && <> <code>{way.label}</code></>} → {way.to ?? 'end'}</li>)}</ul>
+        </li>
+      ))}
+    </ul>
+  )
+}

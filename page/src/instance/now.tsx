@@ -1,0 +1,57 @@
+// What an instance waits for now, until when, and what follows.
+import type { EventContext, Instance } from '../api'
+import { href } from '../core/route'
+import { prettyJson } from '../core/json'
+import { Clock, Relative } from '../ui/basics'
+import { Icon } from '../ui/icons'
+
+/** What a listener asks of the attributes of an event. */
+export function Context({ context }: { context: EventContext }) {
+  return (
+    <ul class="predicates">
+      {Object.entries(context as Record<string, { equals?: string; pattern?: string }>).map(([attribute, asks]) => (
+        <li><Icon name="dot" /><b>{attribute}</b> {asks.equals === undefined ? <>matches <code>{asks.pattern}</code></> : <>is <code>{JSON.stringify(asks.equals)}</code></>}</li>
+      ))}
+    </ul>
+  )
+}
+
+const kTimers: Record<string, string> = {
+  state: 'times out', delay: 'the delay ends', retry: 'next attempt', interrupt: 'is interrupted', kill: 'is ended', run: 'the run times out', execution: 'the execution times out', calls: 'the next of its calls',
+}
+
+export function Now({ ns, instance }: { ns: string; instance: Instance }) {
+  const waits = instance.waits ?? []
+  return (
+    <section class="panel" aria-labelledby="now-title">
+      <h2 id="now-title">{instance.endedAt ? 'How it ended' : 'Now'}</h2>
+      {instance.error && <p class="no"><Icon name="cross" /> <code>{instance.error.code}</code> {instance.error.msg}</p>}
+      {waits.map((wait) => (
+        <div>
+          <p>waits for <b>{wait.type}</b> <span class="quiet">since <Relative at={wait.since} /></span></p>
+          <Context context={wait.context} />
+        </div>
+      ))}
+      {!instance.endedAt && waits.length === 0 && instance.status === 'waiting' && <p>waits for its calls or for a timer</p>}
+      {instance.nextRetryAt && <p>next attempt <Relative at={instance.nextRetryAt} /></p>}
+      {(instance.timers ?? []).length > 0 && (
+        <dl class="facts">
+          {(instance.timers ?? []).map((timer) => <><dt>{kTimers[timer.kind] ?? timer.kind}</dt><dd><Clock at={timer.at} />, <Relative at={timer.at} />{timer.then && <>, then <b>{timer.then}</b></>}{timer.held && ' (does not count while it is paused)'}</dd></>)}
+        </dl>
+      )}
+      {instance.output !== undefined && <><h3>Output</h3><pre class="data" tabIndex={0} aria-label="Output">{prettyJson(instance.output)}</pre></>}
+      {waits.length > 0 && (
+        <p class="buttons">
+          <a class="button" href={href(ns, ['instances', instance.id, 'why'])}>Why has nothing woken it?</a>
+          <a class="button" href={href(ns, ['events', 'try'], { instance: instance.id, type: waits[0]?.type, attributes: attributesThatFit(waits[0]?.context) })}>Send a test event…</a>
+        </p>
+      )}
+    </section>
+  )
+}
+
+/** The attributes of an event that `equals` predicates name, as JSON. */
+function attributesThatFit(context: EventContext | undefined): string {
+  const named = Object.entries((context ?? {}) as Record<string, { equals?: string }>).flatMap(([name, asks]) => (asks.equals === undefined ? [] : [[name, asks.equals]]))
+  return JSON.stringify(Object.fromEntries(named))
+}

@@ -1,0 +1,84 @@
+// The calls, children and variables of an instance.
+import type { Instance, InstanceCalls, InstanceHead, Instances, Variables as VariableList } from '../api'
+import { inNamespace, urlOf } from '../core/client'
+import { commandLine } from '../core/commands'
+import { useList } from '../core/resource'
+import { bytes, Clock, Empty, InstanceLink, Loaded, More, Relative, Status, WorkflowLink } from '../ui/basics'
+import { Table } from '../ui/table'
+
+type Call = InstanceCalls['items'][number]
+
+/** How many calls of a state have which status, as a bar and as words. */
+export function CallBar({ counts }: { counts: Record<string, number> | undefined }) {
+  const entries = Object.entries(counts ?? {})
+  const total = entries.reduce((sum, [, value]) => sum + value, 0)
+  if (total === 0) return null
+  const done = counts?.complete ?? 0
+  return <p><progress max={total} value={done} aria-label="Calls that are complete" /> of {total} calls: {entries.map(([status, value]) => `${value} ${status}`).join(', ')}</p>
+}
+
+export function Calls({ ns, instance }: { ns: string; instance: Instance }) {
+  const list = useList<Call, InstanceCalls>(inNamespace(ns, 'instances', instance.id, 'calls'), { limit: 100 })
+  return (
+    <section aria-label="Calls">
+      <CallBar counts={instance.callCounts} />
+      <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0
+        ? <Empty><p>The state {instance.state} has made no calls. The calls of an action, foreach or parallel state are here while the instance is in it.</p></Empty>
+        : <>
+          <Table caption="Calls of the state" items={data.items} keyOf={(item) => String(item.index)} columns={[
+            { name: '#', isHeader: true, cell: (item) => item.index },
+            { name: 'Status', cell: (item) => <Status status={item.status} /> },
+            { name: 'Attempt', isNumber: true, cell: (item) => item.attempt },
+            { name: 'Next', cell: (item) => (item.nextRetryAt ? <>next attempt <Relative at={item.nextRetryAt} /></> : Object.entries(item.deadlines ?? {}).map(([name, at]) => <>{name} <Relative at={at} /> </>)) },
+            { name: 'Last error', cell: (item) => item.lastError && <><code>{item.lastError.code}</code> {item.lastError.message} <Clock at={item.lastError.at} /></> },
+            { name: 'Instance or task', cell: (item) => (item.instance ? <InstanceLink ns={ns} id={item.instance} /> : <span class="mono">{item.task}</span>) },
+          ]} />
+          <More shown={data.items.length} next={data.next} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+        </>)}
+      </Loaded>
+    </section>
+  )
+}
+
+export function Children({ ns, id }: { ns: string; id: string }) {
+  const list = useList<InstanceHead, Instances>(inNamespace(ns, 'instances', id, 'children'), { limit: 100 })
+  return (
+    <section aria-label="Children">
+      <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
+        ? <Empty><p>This instance has started no other. An instance that a call of a subflow starts is here.</p></Empty>
+        : <>
+          <Table caption="Instances that its calls started" items={data.items} keyOf={(item) => item.id} columns={[
+            { name: 'Instance', isHeader: true, cell: (item) => <InstanceLink ns={ns} id={item.id} /> },
+            { name: 'Workflow', cell: (item) => <WorkflowLink ns={ns} id={item.workflow} revision={item.revision} /> },
+            { name: 'Status', cell: (item) => <Status status={item.status} /> },
+            { name: 'State', cell: (item) => item.state },
+            { name: 'Started', cell: (item) => <Clock at={item.startedAt} /> },
+            { name: 'Error', cell: (item) => item.error && <><code>{item.error.code}</code> {item.error.msg}</> },
+          ]} />
+          <More shown={data.items.length} next={data.next} isComplete={data.complete} looked={data.looked} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+        </>)}
+      </Loaded>
+    </section>
+  )
+}
+
+export function Variables({ ns, id }: { ns: string; id: string }) {
+  const path = inNamespace(ns, 'instances', id, 'variables')
+  const list = useList<VariableList['items'][number], VariableList>(path)
+  return (
+    <section aria-label="Variables">
+      <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0
+        ? <Empty command={commandLine(ns, 'variable', 'set', 'KEY', 'VALUE', '--instance', id)}><p>No variables of this instance. A state sets one, or:</p></Empty>
+        : <>
+          <Table caption="Variables of the instance" items={data.items} keyOf={(item) => item.key} columns={[
+            { name: 'Key', isHeader: true, cell: (item) => <a href={urlOf(`${path}/${encodeURIComponent(item.key)}`)} download={item.key}>{item.key}</a> },
+            { name: 'Type', cell: (item) => item.contentType },
+            { name: 'Size', isNumber: true, cell: (item) => bytes(item.size) },
+            { name: '', cell: (item) => item.sealed && 'sealed' },
+          ]} />
+          <More shown={data.items.length} next={data.next} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+        </>)}
+      </Loaded>
+    </section>
+  )
+}

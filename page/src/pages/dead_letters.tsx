@@ -1,0 +1,208 @@
+// Dead letters by reason, and one of them: put right and replayed, or deleted.
+import { useState } from 'preact/hooks'
+import type { DeadLetter, DeadLetterReplayed, DeadLetters, DeadLettersDone, EventTried, WholeDeadLetter } from '../api'
+import { ApiError, call, inNamespace } from '../core/client'
+import { commandLine, httpCall, option } from '../core/commands'
+import { parseJson, prettyJson } from '../core/json'
+import { useLive } from '../core/live'
+import { useGet, useList, useThrottle } from '../core/resource'
+import { href, navigate, route, setQuery } from '../core/route'
+import { bytes, Clock, count, Empty, EventLink, Loaded, More, Page, plural, Problem } from '../ui/basics'
+import { ActionDialog, announce, CopyAsCommand } from '../ui/dialog'
+import { NearListeners, type Corrections } from '../ui/judged'
+import { Table } from '../ui/table'
+import type { PageProps } from '.'
+
+const kEventType = 'application/cloudevents+json'
+
+export function DeadLettersPage({ ns }: PageProps) {
+  const reason = route.value.query.get('reason')
+  const path = inNamespace(ns, 'dlq')
+  const list = useList<DeadLetter, DeadLetters>(path, { reason, limit: 100 })
+  const [action, setAction] = useState<'replay' | 'drop' | null>(null)
+  const soon = useThrottle(list.reload, 1000)
+  useLive({ ns, topics: ['dead'] }, { dead: ({ items }) => { if (items.length > 0) soon() } })
+  return (
+    <Page title="Dead letters" actions={<CopyAsCommand command={{ line: commandLine(ns, 'dlq', 'list'), http: httpCall('GET', path, { reason }) }} />}>
+      <Loaded resource={list} ns={ns}>{(data) => {
+        const total = data.reasons.reduce((sum, item) => sum + item.count, 0)
+        if (total === 0 && data.items.length === 0) {
+          return (
+            <Empty command={commandLine(ns, 'event', 'send', '--type', 'TYPE', '--source', 'SOURCE')}>
+              <p>No dead letters. A message that could not be used is here with the reason: one that is not a CloudEvent, lacks an attribute, or is of an unknown namespace. An event of a group that was dropped comes here too.</p>
+              <p>The stream keeps dead letters for the time that the server's page names; a correct event needs:</p>
+            </Empty>
+          )
+        }
+        const chosen = reason ? data.reasons.find((item) => item.reason === reason)?.count ?? 0 : total
+        return (
+          <>
+            <ul class="counts" aria-label="Reasons">
+              <li><button type="button" class="small" aria-pressed={reason === null} onClick={() => setQuery({ reason: null })}>all {count(total)}</button></li>
+              {data.reasons.map((item) => <li><button type="button" class="small" aria-pressed={reason === item.reason} onClick={() => setQuery({ reason: item.reason })}>{item.reason} {count(item.count)}</button></li>)}
+            </ul>
+            <div class="filters">
+              <button type="button" onClick={() => setAction('replay')}>Replay {reason ? 'all of this reason' : 'all'}…</button>
+              <button type="button" onClick={() => setAction('drop')}>Delete {reason ? 'all of this reason' : 'all'}…</button>
+            </div>
+            <Table caption="Dead letters" items={data.items} keyOf={(item) => item.id} columns={[
+              { name: 'Id', isHeader: true, cell: (item) => <a class="mono" href={href(ns, ['dead', item.id])}>{item.id}</a> },
+              { name: 'Time', cell: (item) => <Clock at={item.time} /> },
+              { name: 'Reason', cell: (item) => <code>{item.reason}</code> },
+              { name: 'Detail', cell: (item) => item.detail },
+              { name: 'Subject', cell: (item) => <span class="mono">{item.subject}</span> },
+              { name: 'Size', isNumber: true, cell: (item) => bytes(item.size) },
+            ]} />
+            <More shown={data.items.length} next={data.next} isComplete={data.complete} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+            {action && <BulkDialog ns={ns} kind={action} reason={reason} total={chosen} close={() => setAction(null)} changed={list.reload} />}
+          </>
+        )
+      }}</Loaded>
+    </Page>
+  )
+}
+
+function BulkDialog({ ns, kind, reason, total, close, changed }: { ns: string; kind: 'replay' | 'drop'; reason: string | null; total: number; close: () => void; changed: () => void }) {
+  const query = reason ? { reason } : { all: true }
+  const path = inNamespace(ns, ...(kind === 'replay' ? ['dlq', 'replay'] : ['dlq']))
+  const method = kind === 'replay' ? 'POST' : 'DELETE'
+  const run = async (): Promise<string> => {
+    let done = 0
+    const refused: DeadLettersDone['refused'] = []
+    let cursor: string | null = null
+    do {
+      const answer: DeadLettersDone = await call<DeadLettersDone>(method, path, { query: { ...query, cursor } })
+      done += answer.done
+      refused.push(...answer.refused)
+      cursor = answer.next
+    } while (cursor !== null)
+    changed()
+    const result = `Done ${done}, refused ${refused.length}`
+    if (refused.length > 0) throw new ApiError(409, refused[0]?.code ?? '', `${result}: ${refused.slice(0, 10).map((item) => `${item.id}: ${item.msg}`).join('; ')}`, `${method} …/dlq`)
+    return result
+  }
+  return (
+    <ActionDialog title={`${kind === 'replay' ? 'Replay' : 'Delete'} ${plural(total, 'dead letter')}?`} label={kind === 'replay' ? 'Replay' : 'Delete'} isDanger={kind === 'drop'} mustType={total > 100 ? total : undefined}
+      command={{ line: commandLine(ns, 'dlq', kind, ...(reason ? option('reason', reason) : ['--all'])), http: httpCall(method, path, query) }} run={run} close={close}>
+      <p>{kind === 'replay' ? 'Each event is published again as it is, the oldest first. Correct the cause first: a message that still cannot be used comes back.' : 'The messages are erased. This cannot be taken back.'}</p>
+    </ActionDialog>
+  )
+}
+
+export function DeadLetterPage({ ns, parts }: PageProps) {
+  const id = parts[1] ?? ''
+  const path = inNamespace(ns, 'dlq', id)
+  const [action, setAction] = useState<'replay' | 'drop' | null>(null)
+  const [replayed, setReplayed] = useState<DeadLetterReplayed | null>(null)
+  const letter = useGet<WholeDeadLetter>(replayed ? null : path)
+  return (
+    <Page title={`Dead letter ${id}`} back={{ href: href(ns, ['dead']), label: 'Dead letters' }} actions={<>
+      {!replayed && letter.data && <><button type="button" onClick={() => setAction('replay')}>Replay as it is…</button><button type="button" onClick={() => setAction('drop')}>Delete…</button></>}
+      <CopyAsCommand command={{ line: commandLine(ns, 'dlq', 'show', id), http: httpCall('GET', path) }} />
+    </>}>
+      {replayed
+        ? <p role="status" class="ok">The event is in the stream as <EventLink ns={ns} sequence={replayed.sequence} />, and the dead letter was deleted.</p>
+        : <Loaded resource={letter} ns={ns}>{(data) => <><About letter={data} /><PutRight ns={ns} letter={data} done={setReplayed} /></>}</Loaded>}
+      {action === 'replay' && (
+        <ActionDialog title={`Replay dead letter ${id} as it is?`} label="Replay" close={() => setAction(null)} command={{ line: commandLine(ns, 'dlq', 'replay', id), http: httpCall('POST', `${path}/replay`) }}
+          run={async () => { setReplayed(await call<DeadLetterReplayed>('POST', `${path}/replay`)); return 'The event was sent again' }}>
+          <p>The event is published again. It helps only if the cause in the detail is corrected: {letter.data?.detail}</p>
+        </ActionDialog>
+      )}
+      {action === 'drop' && (
+        <ActionDialog title={`Delete dead letter ${id}?`} label="Delete" isDanger close={() => setAction(null)} command={{ line: commandLine(ns, 'dlq', 'drop', id), http: httpCall('DELETE', path) }}
+          run={async () => { await call('DELETE', path); navigate(href(ns, ['dead'])); return `Dead letter ${id} was deleted` }}>
+          <p>The message is erased. This cannot be taken back.</p>
+        </ActionDialog>
+      )}
+    </Page>
+  )
+}
+
+function About({ letter }: { letter: WholeDeadLetter }) {
+  return (
+    <div class="panel">
+      <dl class="facts">
+        <dt>Reason</dt><dd><code>{letter.reason}</code></dd>
+        <dt>Detail</dt><dd>{letter.detail}</dd>
+        <dt>Time</dt><dd><Clock at={letter.time} exact /></dd>
+        <dt>Subject</dt><dd class="mono">{letter.subject}</dd>
+        <dt>Size</dt><dd>{bytes(letter.size)}{letter.truncated && ', cut: the bytes below are not all'}</dd>
+      </dl>
+      {letter.headers.length > 0 && <details><summary>{plural(letter.headers.length, 'header')}</summary><dl class="facts">{letter.headers.map(([name, value]) => <><dt class="mono">{name}</dt><dd class="mono">{value}</dd></>)}</dl></details>}
+    </div>
+  )
+}
+
+/** The bytes of a dead letter in a field; "Try" shows what the corrected event would do, "Send" replays it. */
+function PutRight({ ns, letter, done }: { ns: string; letter: WholeDeadLetter; done: (answer: DeadLetterReplayed) => void }) {
+  const [text, setText] = useState(() => shown(letter))
+  const [tried, setTried] = useState<EventTried | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  const [isSending, setSending] = useState(false)
+  const path = inNamespace(ns, 'dlq', letter.id, 'replay')
+  if (letter.encoding === 'base64') return <p class="notes">The bytes are not text: {letter.data.slice(0, 400)}. A correct event is given with <code>{commandLine(ns, 'dlq', 'replay', letter.id, '-f', 'event.json')}</code>.</p>
+  if (letter.truncated) return <p class="notes">The bytes were cut, so the event cannot be put right from here. Send it again from its source, then delete this dead letter.</p>
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    setError(null)
+    try {
+      await work()
+    } catch (failure) {
+      setError(failure as Error)
+    }
+  }
+  const tryIt = (event: Event): void => {
+    event.preventDefault()
+    void attempt(async () => setTried(await call<EventTried>('POST', inNamespace(ns, 'events', 'try'), { body: text, contentType: kEventType })))
+  }
+  const send = (): void => {
+    setSending(true)
+    void attempt(async () => {
+      const answer = await call<DeadLetterReplayed>('POST', path, { body: text, contentType: kEventType })
+      announce('The corrected event was sent')
+      done(answer)
+    }).then(() => setSending(false))
+  }
+  const fix = (corrections: Corrections): void => {
+    const value = parsed(text)
+    if (value !== null) setText(prettyJson({ ...(value as object), ...corrections }))
+  }
+  return (
+    <div class="columns">
+      <form class="panel" onSubmit={tryIt}>
+        <h2>Put right</h2>
+        <label>The event<textarea rows={12} value={text} spellcheck={false} onInput={(event) => { setText(event.currentTarget.value); setTried(null) }} /></label>
+        <JsonMistake text={text} />
+        <div class="buttons"><button type="submit">Try: nothing is sent</button><button type="button" class="primary" disabled={isSending} onClick={send}>Send</button></div>
+        <CopyAsCommand command={{ line: commandLine(ns, 'dlq', 'replay', letter.id, '-f', 'event.json'), http: httpCall('POST', path, {}, text, kEventType) }} />
+      </form>
+      <section aria-label="What it would do">
+        {error && <Problem error={error} />}
+        {tried ? <NearListeners ns={ns} answer={tried} fix={fix} /> : <p class="quiet">“Try” shows which starts and instances would take the corrected event. “Send” publishes it, and the dead letter goes when the stream has it.</p>}
+      </section>
+    </div>
+  )
+}
+
+function shown(letter: WholeDeadLetter): string {
+  const value = parsed(letter.data)
+  return value === null ? letter.data : prettyJson(value)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return null
+  }
+}
+
+/** Where a text is not JSON. */
+function JsonMistake({ text }: { text: string }) {
+  try {
+    JSON.parse(text)
+    return null
+  } catch (error) {
+    return <p class="no">Not JSON: {(error as Error).message}</p>
+  }
+}

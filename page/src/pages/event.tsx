@@ -1,0 +1,82 @@
+// One event: what came of it, and why it had no other effect.
+import { useState } from 'preact/hooks'
+import type { EventWhy, StoredEvent } from '../api'
+import { inNamespace } from '../core/client'
+import { commandLine, httpCall, option } from '../core/commands'
+import { parseJson, prettyJson } from '../core/json'
+import { useGet } from '../core/resource'
+import { href, route, setQuery } from '../core/route'
+import { bytes, Clock, CopyButton, Loaded, Page } from '../ui/basics'
+import { CopyAsCommand } from '../ui/dialog'
+import { Icon } from '../ui/icons'
+import { Effects, NearListeners, type Corrections } from '../ui/judged'
+import { ReplayDialog } from '../ui/replay'
+import type { PageProps } from '.'
+
+export function EventPage({ ns, parts }: PageProps) {
+  const sequence = Number(parts[1])
+  const event = useGet<StoredEvent>(inNamespace(ns, 'events', parts[1] ?? ''))
+  const [replay, setReplay] = useState<Corrections | null>(null)
+  const { query } = route.value
+  const path = inNamespace(ns, 'events', parts[1] ?? '', 'why')
+  const expected = { instance: query.get('instance'), attribute: query.get('value') ? query.get('attribute') : null, value: query.get('attribute') ? query.get('value') : null }
+  const why = useGet<EventWhy>(path, expected)
+  return (
+    <Page title={`Event #${parts[1]}`} back={{ href: href(ns, ['events']), label: 'Events' }}
+      heading={<><span class="mono">#{parts[1]}</span> {event.data?.type}</>}
+      actions={<>
+        <button type="button" onClick={() => setReplay({})} disabled={!event.data}>Replay…</button>
+        {event.data?.event && <a class="button" href={href(ns, ['events', 'try'], { from: sequence })}>Put right and send…</a>}
+        <CopyAsCommand command={{ line: commandLine(ns, 'event', 'why', String(sequence), ...option('instance', expected.instance), ...option('attribute', expected.attribute), ...option('value', expected.value)), http: httpCall('GET', path, expected) }} />
+      </>}>
+      <Loaded resource={event} ns={ns}>{(data) => <About ns={ns} event={data} />}</Loaded>
+      <section aria-labelledby="why-title">
+        <h2 id="why-title">Why</h2>
+        <form class="filters" onSubmit={(submit) => submit.preventDefault()}>
+          <label>I expected the instance<input size={36} value={query.get('instance') ?? ''} onChange={(change) => setQuery({ instance: change.currentTarget.value.trim() })} /></label>
+          <label>or those that ask for the attribute<input size={12} value={query.get('attribute') ?? ''} onChange={(change) => setQuery({ attribute: change.currentTarget.value.trim() })} /></label>
+          <label>with the value<input size={12} value={query.get('value') ?? ''} onChange={(change) => setQuery({ value: change.currentTarget.value })} /></label>
+          <button type="button" onClick={why.reload}>Ask again</button>
+        </form>
+        <Loaded resource={why} ns={ns}>{(answer) => (
+          <>
+            {!answer.applied && <p class="notes"><Icon name="clock" /> Not applied yet: the engine has applied the events up to #{answer.asOf.cursor}.</p>}
+            {answer.deadLetter && <p class="notes">It is the dead letter <a href={href(ns, ['dead', answer.deadLetter.id])}>{answer.deadLetter.id}</a>: <code>{answer.deadLetter.reason}</code> {answer.deadLetter.detail}</p>}
+            {answer.error && <p class="notes">{answer.error.msg} <code>{answer.error.code}</code></p>}
+            <p>{answer.effectCount === 0 ? 'No listener took it.' : <Effects ns={ns} effects={answer.effects} total={answer.effectCount} />}</p>
+            <NearListeners ns={ns} answer={answer} fix={setReplay} />
+          </>
+        )}</Loaded>
+      </section>
+      {replay && <ReplayDialog ns={ns} sequence={sequence} corrections={replay} instance={query.get('instance') ?? ''} close={() => setReplay(null)} done={why.reload} />}
+    </Page>
+  )
+}
+
+function About({ ns, event }: { ns: string; event: StoredEvent }) {
+  const text = event.event ? prettyJson(event.event) : shownData(event)
+  return (
+    <div class="panel">
+      <dl class="facts">
+        <dt>Id</dt><dd class="mono">{event.id ?? 'none: it is not an event'}</dd>
+        <dt>Source</dt><dd>{event.source}</dd>
+        <dt>Time</dt><dd><Clock at={event.time} exact /></dd>
+        <dt>Size</dt><dd>{bytes(event.size)}</dd>
+        {Object.entries(event.attributes ?? {}).map(([name, value]) => <><dt>{name}</dt><dd class="mono">{String(value)}</dd></>)}
+        {event.error && <><dt>Error</dt><dd class="no"><code>{event.error.code}</code> {event.error.msg}</dd></>}
+        <dt>What came of it</dt><dd><Effects ns={ns} effects={event.effects} total={event.effectCount} /></dd>
+      </dl>
+      <details><summary>The whole event</summary><pre class="data" tabIndex={0} aria-label="The whole event">{text}</pre><CopyButton text={text} /></details>
+    </div>
+  )
+}
+
+function shownData(event: StoredEvent): string {
+  if (event.data === undefined) return ''
+  if (event.encoding === 'base64') return event.data
+  try {
+    return prettyJson(parseJson(event.data))
+  } catch {
+    return event.data
+  }
+}

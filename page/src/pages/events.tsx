@@ -1,0 +1,114 @@
+// The event desk: the recent events and what came of each.
+import { useState } from 'preact/hooks'
+import type { StoredEventHead, StoredEvents } from '../api'
+import { inNamespace } from '../core/client'
+import { commandLine, httpCall, option } from '../core/commands'
+import { useLive } from '../core/live'
+import { useList } from '../core/resource'
+import { href, route, setQuery } from '../core/route'
+import { now } from '../core/time'
+import { Clock, Empty, EventLink, Loaded, More, Page } from '../ui/basics'
+import { CopyAsCommand } from '../ui/dialog'
+import { Effects } from '../ui/judged'
+import { Table } from '../ui/table'
+import type { PageProps } from '.'
+
+const kFilters = ['type', 'source', 'since', 'effect', 'generated', 'attribute', 'value', 'id'] as const
+
+export function EventsPage({ ns }: PageProps) {
+  const { query } = route.value
+  const get = (name: string): string | null => query.get(name)
+  const [since] = useState(() => now.peek())
+  const time = sinceTime(get('since'), since)
+  const path = inNamespace(ns, 'events')
+  const filter = { ...Object.fromEntries(kFilters.map((name) => [name, get(name)])), since: time, value: get('attribute') ? get('value') : null, attribute: get('value') ? get('attribute') : null }
+  const list = useList<StoredEventHead, StoredEvents>(path, { ...filter, limit: 100 })
+  const [newer, setNewer] = useState<StoredEventHead[]>([])
+  const isPlain = ['source', 'generated', 'attribute', 'id'].every((name) => !get(name))
+  useLive({ ns, topics: ['events'], type: get('type') }, {
+    events: ({ items }) => {
+      const shown = new Set(list.data?.items.map((item) => item.sequence))
+      const changed = new Map(items.map((item) => [item.sequence, item]))
+      if (items.some((item) => shown.has(item.sequence))) list.update((before) => ({ ...before, items: before.items.map((item) => changed.get(item.sequence) ?? item) }))
+      const newest = list.data?.items[0]?.sequence ?? 0
+      const fresh = items.filter((item) => !shown.has(item.sequence) && item.sequence > newest && isPlain && fitsEffect(item, get('effect')))
+      if (list.data && fresh.length > 0) setNewer((before) => [...fresh, ...before.filter((item) => !changed.has(item.sequence))].slice(0, 1000))
+    },
+  })
+  const show = (): void => { setNewer([]); list.reload() }
+  const words = [...option('type', get('type')), ...option('source', get('source')), ...option('since', get('since')), get('effect') === 'with' && '--with-effect', get('effect') === 'without' && '--without-effect',
+    get('generated') === '0' && '--not-generated', ...(get('attribute') && get('value') ? ['--attr', `${get('attribute')}=${get('value')}`] : []), ...option('id', get('id'))]
+  return (
+    <Page title="Events" actions={<>
+      <a class="button" href={href(ns, ['events', 'try'])}>Try one…</a>
+      <CopyAsCommand command={{ line: commandLine(ns, 'event', 'list', ...words), http: httpCall('GET', path, filter) }} />
+    </>}>
+      <Filters />
+      {newer.length > 0 && <button type="button" class="newer" onClick={show}>{newer.length} newer: show them</button>}
+      <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
+        ? <NoEvents ns={ns} />
+        : (
+          <>
+            <Table caption="Events" items={data.items} keyOf={(item) => String(item.sequence)} columns={[
+              { name: '#', isHeader: true, cell: (item) => <EventLink ns={ns} sequence={item.sequence} /> },
+              { name: 'Time', cell: (item) => <Clock at={item.time} exact /> },
+              { name: 'Type', cell: (item) => item.type ?? <span class="no">not an event: {item.error?.code}</span> },
+              { name: 'Source', cell: (item) => item.source },
+              { name: 'Attributes', cell: (item) => <Attributes item={item} /> },
+              { name: 'What came of it', cell: (item) => (item.applied ? <Effects ns={ns} effects={item.effects} total={item.effectCount} /> : 'not applied yet') },
+            ]} />
+            <More shown={data.items.length} next={data.next} isComplete={data.complete} looked={data.looked} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+          </>
+        ))}
+      </Loaded>
+    </Page>
+  )
+}
+
+const kSizes: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function sinceTime(text: string | null, from: number): string | null {
+  const match = /^(\d+)([mhd])$/.exec(text ?? '')
+  return match ? new Date(from - Number(match[1]) * (kSizes[match[2] ?? ''] ?? 0)).toISOString() : text
+}
+
+function fitsEffect(item: StoredEventHead, effect: string | null): boolean {
+  return !effect || (effect === 'with') === item.effectCount > 0
+}
+
+/** The extension attributes of an event; those that every event has are left out. */
+function Attributes({ item }: { item: StoredEventHead }) {
+  const shown = Object.entries(item.attributes ?? {}).filter(([name]) => !['datacontenttype', 'time', 'millracehops'].includes(name))
+  return <span class="mono">{shown.slice(0, 6).map(([name, value]) => `${name}=${String(value)}`).join(' ')}{shown.length > 6 && ' …'}</span>
+}
+
+function Filters() {
+  const { query } = route.value
+  const get = (name: string): string => query.get(name) ?? ''
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+      <label>Type<input size={18} placeholder="order.*" value={get('type')} onChange={(event) => setQuery({ type: event.currentTarget.value.trim() })} /></label>
+      <label>Source<input size={14} value={get('source')} onChange={(event) => setQuery({ source: event.currentTarget.value.trim() })} /></label>
+      <label>Since<select value={get('since')} onChange={(event) => setQuery({ since: event.currentTarget.value })}><option value="">any time</option><option value="15m">15 m</option><option value="1h">1 h</option><option value="24h">24 h</option><option value="7d">7 d</option></select></label>
+      <fieldset class="chips"><legend>Effect</legend>
+        {(['', 'with', 'without'] as const).map((effect) => <button type="button" class="small" aria-pressed={get('effect') === effect} onClick={() => setQuery({ effect })}>{effect === '' ? 'all' : effect === 'with' ? 'with effect' : 'without'}</button>)}
+      </fieldset>
+      <label>Attribute<input size={10} value={get('attribute')} onChange={(event) => setQuery({ attribute: event.currentTarget.value.trim() })} /></label>
+      <label>Value<input size={10} value={get('value')} onChange={(event) => setQuery({ value: event.currentTarget.value })} /></label>
+      <label>Event id<input size={12} value={get('id')} onChange={(event) => setQuery({ id: event.currentTarget.value.trim() })} /></label>
+      <label><input type="checkbox" checked={get('generated') === '0'} onChange={(event) => setQuery({ generated: event.currentTarget.checked ? '0' : null })} /> without those of workflows</label>
+      {kFilters.some((name) => query.has(name)) && <button type="button" onClick={() => setQuery(Object.fromEntries(kFilters.map((name) => [name, null])))}>Clear</button>}
+    </form>
+  )
+}
+
+function NoEvents({ ns }: { ns: string }) {
+  const active = kFilters.filter((name) => route.value.query.has(name))
+  if (active.length > 0) return <Empty><p>No stored event fits all filters: {active.map((name) => <><button type="button" class="small" onClick={() => setQuery({ [name]: null })}>Drop {name} {route.value.query.get(name)}</button> </>)}</p></Empty>
+  return (
+    <Empty command={commandLine(ns, 'event', 'send', '--type', 'TYPE', '--source', 'SOURCE', '--data', '{}')}>
+      <p>No stored events. Each event that a client publishes on NATS or by HTTP, or that a workflow generates, is here as long as the stream keeps it.</p>
+      <p><a href={href(ns, ['events', 'try'])}>Try one</a> without sending it, or send one:</p>
+    </Empty>
+  )
+}

@@ -1,0 +1,59 @@
+// Services: where they are, whether they are paused, and how their tasks fare.
+import { useState } from 'preact/hooks'
+import type { ServicePaused, Services } from '../api'
+import { call, inNamespace } from '../core/client'
+import { commandLine, httpCall } from '../core/commands'
+import { useLive } from '../core/live'
+import { useGet, useThrottle } from '../core/resource'
+import { duration } from '../core/time'
+import { Clock, count, Empty, Loaded, Page, Relative, Status } from '../ui/basics'
+import { ActionDialog, CopyAsCommand } from '../ui/dialog'
+import { Table } from '../ui/table'
+import type { PageProps } from '.'
+
+type Service = Services['items'][number]
+
+export function FunctionsPage({ ns }: PageProps) {
+  const path = inNamespace(ns, 'functions')
+  const services = useGet<Services>(path)
+  const [action, setAction] = useState<Service | null>(null)
+  const soon = useThrottle(services.reload, 2000)
+  useLive({ ns, topics: ['counts', 'levels'] }, { counts: soon, levels: soon })
+  return (
+    <Page title="Functions" actions={<CopyAsCommand command={{ line: commandLine(ns, 'function', 'list'), http: httpCall('GET', path) }} />}>
+      <Loaded resource={services} ns={ns}>{(data) => (data.items.length === 0
+        ? <Empty command={commandLine('', 'namespace', 'create', ns, '--settings', '@settings.json')}><p>No services. A service that the settings of the namespace name is here, and one for which there are tasks.</p></Empty>
+        : (
+          <>
+            <Table caption="Services" items={data.items} keyOf={(item) => `${item.service}${item.global ?? ''}`} columns={[
+              { name: 'Service', isHeader: true, cell: (item) => <>{item.service}{item.global && <span class="quiet"> of default</span>}</> },
+              { name: 'Where', cell: (item) => <>{item.target.kind} <span class="mono">{item.target.at}</span></> },
+              { name: 'Is', cell: (item) => (item.paused ? <Status status="paused" /> : 'in service') },
+              { name: 'Waiting', isNumber: true, cell: (item) => count(item.waiting) },
+              { name: 'Running', isNumber: true, cell: (item) => count(item.running) },
+              { name: 'Oldest', cell: (item) => item.oldest && <Relative at={item.oldest} /> },
+              { name: 'Workers ask', isNumber: true, cell: (item) => (item.asking === undefined ? '' : <span class={item.asking === 0 && item.waiting > 0 ? 'no' : ''}>{item.asking}</span>) },
+              { name: 'Time to start', cell: (item) => item.scheduleToStart && <>{duration(item.scheduleToStart.p50 * 1000)}, p99 {duration(item.scheduleToStart.p99 * 1000)}</> },
+              { name: 'Latest error', cell: (item) => item.lastError && <><code>{item.lastError.code}</code> {item.lastError.message} <Clock at={item.lastError.at} /></> },
+              { name: 'Action', cell: (item) => <button type="button" class="small" onClick={() => setAction(item)}>{item.paused ? 'Resume…' : 'Pause…'}</button> },
+            ]} />
+            {!data.complete && <p class="quiet">The server looked at {count(data.looked)} tasks; there are more, so the numbers are too small.</p>}
+          </>
+        ))}
+      </Loaded>
+      {action && <PauseDialog ns={ns} service={action} close={() => setAction(null)} changed={services.reload} />}
+    </Page>
+  )
+}
+
+function PauseDialog({ ns, service, close, changed }: { ns: string; service: Service; close: () => void; changed: () => void }) {
+  const verb = service.paused ? 'resume' : 'pause'
+  const path = inNamespace(ns, 'functions', service.service, verb)
+  return (
+    <ActionDialog title={`${verb === 'pause' ? 'Pause' : 'Resume'} the service ${service.service}?`} label={verb === 'pause' ? 'Pause' : 'Resume'} close={close}
+      command={{ line: commandLine(ns, 'function', verb, service.service), http: httpCall('POST', path) }}
+      run={async () => { const answer = await call<ServicePaused>('POST', path); changed(); return `The service ${answer.name} is ${answer.paused ? 'paused' : 'in service'}` }}>
+      <p>{verb === 'pause' ? `Its calls wait until it is resumed; ${count(service.running)} tasks that run go on.` : `Its ${count(service.waiting)} waiting calls are made.`}</p>
+    </ActionDialog>
+  )
+}

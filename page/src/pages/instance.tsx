@@ -1,0 +1,148 @@
+// One instance: what it waits for, why it has not gone on, what will happen next, what can be done.
+// The record of the address (`at`) is the one at which graph and data are shown.
+import { useEffect, useState } from 'preact/hooks'
+import type { Instance, WorkflowGraph } from '../api'
+import { inNamespace, urlOf } from '../core/client'
+import { commandLine, httpCall } from '../core/commands'
+import { useLive } from '../core/live'
+import { useGet, useThrottle } from '../core/resource'
+import { href, navigate, route, setQuery } from '../core/route'
+import { Graph } from '../graph/graph'
+import { Clock, CopyButton, count, InstanceLink, Loaded, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
+import { CopyAsCommand } from '../ui/dialog'
+import { Icon } from '../ui/icons'
+import { InstanceAction, kVerbs, verbsFor, type Verb } from '../ui/instance_actions'
+import { Calls, Children, Variables } from '../instance/parts'
+import { DataTab } from '../instance/data'
+import { Now } from '../instance/now'
+import { Story, useStory, type StoryState } from '../instance/story'
+import { WhyTab } from '../instance/why'
+import type { PageProps } from '.'
+
+const kTabs = ['story', 'data', 'why', 'calls', 'children', 'variables'] as const
+
+export function InstancePage({ ns, parts }: PageProps) {
+  const id = parts[1] ?? ''
+  const tab = parts[2] ?? 'story'
+  const path = inNamespace(ns, 'instances', id)
+  const instance = useGet<Instance>(path)
+  const [verb, setVerb] = useState<Verb | null>(null)
+  const soon = useThrottle(instance.reload, 150)
+  const story = useStory(ns, id)
+  const isKnown = instance.data !== undefined && story.isReady
+  useLive(isKnown ? { ns, topics: [`instance:${id}`], after: story.first } : null, {
+    history: (message) => {
+      if (message.instance !== id) return
+      story.append(message.items)
+      soon()
+    },
+  })
+  useLive({ ns, topics: ['instances'] }, { instances: ({ items }) => { if (items.some((item) => item.id === id)) soon() } })
+  const workflow = instance.data?.workflow
+  const graph = useGet<WorkflowGraph>(workflow ? inNamespace(ns, 'workflows', workflow, 'graph') : null, { revision: instance.data?.revision })
+  const at = route.value.query.get('at') === null ? null : Number(route.value.query.get('at'))
+  return (
+    <Page
+      title={`Instance ${id}`}
+      back={{ href: href(ns, ['instances']), label: 'Instances' }}
+      heading={<>{instance.data && <><WorkflowLink ns={ns} id={instance.data.workflow} revision={instance.data.revision} />{' '}</>}<span class="mono">{id}</span></>}
+      actions={<>
+        <CopyButton text={id} label="Copy the id" />
+        {instance.data && <Actions instance={instance.data} choose={setVerb} ns={ns} />}
+        <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'get', id), http: httpCall('GET', path) }} />
+      </>}
+    >
+      <Loaded resource={instance} ns={ns}>{(data) => (
+        <>
+          <Facts ns={ns} instance={data} />
+          <div class="columns">
+            <Now ns={ns} instance={data} />
+            <section class="panel" aria-labelledby="graph-title">
+              <h2 id="graph-title">Graph{at !== null && ` at record ${at}`}</h2>
+              <Loaded resource={graph} ns={ns}>{(value) => <InstanceGraph ns={ns} graph={value} instance={data} story={story} at={at} />}</Loaded>
+            </section>
+          </div>
+          <nav aria-label="Parts of the instance"><ul class="tabs">
+            {kTabs.map((name) => <li><a href={href(ns, ['instances', id, name], { at })} aria-current={tab === name ? 'page' : undefined}>{name[0]?.toUpperCase()}{name.slice(1)}{badge(name, data)}</a></li>)}
+          </ul></nav>
+          {tab === 'story' && <Story ns={ns} instance={data} story={story} at={at} />}
+          {tab === 'data' && <DataTab ns={ns} instance={data} at={at} last={story.last} />}
+          {tab === 'why' && <WhyTab ns={ns} instance={data} />}
+          {tab === 'calls' && <Calls ns={ns} instance={data} />}
+          {tab === 'children' && <Children ns={ns} id={id} />}
+          {tab === 'variables' && <Variables ns={ns} id={id} />}
+          {story.last > 1 && (tab === 'story' || tab === 'data') && <Slider last={story.last} first={story.oldest} at={at} />}
+          {verb && (
+            <InstanceAction ns={ns} verb={verb} target={{ ids: [id], workflow: data.workflow, runningTasks: data.callCounts?.running ?? 0 }} close={() => setVerb(null)}
+              changed={() => { if (verb === 'delete') navigate(href(ns, ['instances'])); else instance.reload() }} />
+          )}
+        </>
+      )}</Loaded>
+    </Page>
+  )
+}
+
+function badge(name: string, instance: Instance): string {
+  const sum = (counts: Record<string, number> | undefined): number => Object.values(counts ?? {}).reduce((total, value) => total + value, 0)
+  if (name === 'calls') return ` ${count(sum(instance.callCounts))}`
+  if (name === 'children') return ` ${count(sum(instance.children?.counts))}${instance.children?.complete === false ? '+' : ''}`
+  return ''
+}
+
+function Actions({ ns, instance, choose }: { ns: string; instance: Instance; choose: (verb: Verb) => void }) {
+  const scenario = urlOf(inNamespace(ns, 'instances', instance.id, 'scenario'))
+  const history = urlOf(`${inNamespace(ns, 'instances', instance.id, 'history')}?limit=1000`)
+  return (
+    <>
+      {verbsFor(instance.status).map((verb) => <button type="button" onClick={() => choose(verb)}>{kVerbs[verb].name}…</button>)}
+      <details class="as-command"><summary>Save</summary>
+        <ul class="plain">
+          <li><a href={history} download={`${instance.id}.history.json`}>History (JSON{instance.transitions > 300 ? ', its first 1000 records' : ''})</a></li>
+          <li><a href={scenario} download={`${instance.workflow}.test.yaml`}>Scenario for <code>millrace test</code> (YAML)</a></li>
+          <li><code>{commandLine(ns, 'instance', 'scenario', instance.id)}</code></li>
+        </ul>
+      </details>
+    </>
+  )
+}
+
+function Facts({ ns, instance }: { ns: string; instance: Instance }) {
+  return (
+    <p>
+      <Status status={instance.status} /> {instance.endedAt ? <>in {instance.failedState ?? instance.state}, ended <Relative at={instance.endedAt} /></> : <>in <b>{instance.state}</b></>}
+      <span class="quiet"> · run {instance.run ?? 1}{instance.attempt > 1 && `, attempt ${instance.attempt}`} · {plural(instance.transitions, 'transition')} · started <Clock at={instance.startedAt} exact /></span>
+      {instance.key && <span class="quiet"> · key <code>{instance.key}</code></span>}
+      {instance.correlation && <span class="quiet"> · correlation <code>{instance.correlation}</code></span>}
+      {instance.parent && <span class="quiet"> · parent <InstanceLink ns={ns} id={instance.parent} /></span>}
+      {instance.sealed && <span class="quiet"> · <Icon name="lock" /> sealed by its definition</span>}
+      {instance.historyTrimmed && <span class="quiet"> · the oldest {plural(instance.historyTrimmed, 'record')} of the history were trimmed</span>}
+    </p>
+  )
+}
+
+function InstanceGraph({ ns, graph, instance, story, at }: { ns: string; graph: WorkflowGraph; instance: Instance; story: StoryState; at: number | null }) {
+  const records = story.items.filter((record) => at === null || record.number <= at)
+  const visited = records.filter((record) => record.kind === 'entered' && record.state).map((record) => record.state ?? '')
+  const current = at === null ? (instance.failedState ?? instance.state) : visited.at(-1) ?? null
+  const isBad = at === null && (instance.status === 'failed' || instance.status === 'timedout')
+  return (
+    <>
+      <Graph graph={graph} current={current} isBad={isBad} visited={visited} status={at === null ? instance.status : undefined}
+        open={(state) => navigate(href(ns, ['instances'], { workflow: instance.workflow, state }))} openLabel="lists the instances in it" />
+      {story.hasOlder && <p class="quiet">Ways taken are those of the {story.items.length} records that are loaded.</p>}
+    </>
+  )
+}
+
+function Slider({ first, last, at }: { first: number; last: number; at: number | null }) {
+  const [value, setValue] = useState(at ?? last)
+  useEffect(() => setValue(at ?? last), [at, last])
+  return (
+    <div class="slider">
+      <label for="at">Record</label>
+      <input id="at" type="range" min={first} max={last} value={value} aria-valuetext={`record ${value} of ${last}`}
+        onInput={(event) => { setValue(Number(event.currentTarget.value)); setQuery({ at: Number(event.currentTarget.value) }, true) }} />
+      <span>{at === null ? 'now' : <><span class="mono">{at}</span> of {last} <button type="button" class="small" onClick={() => setQuery({ at: null }, true)}>Now</button></>}</span>
+    </div>
+  )
+}

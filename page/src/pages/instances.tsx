@@ -1,0 +1,221 @@
+// The list of instances: filters in the address, exact counts, rows that change in place, bulk actions.
+import { useEffect, useState } from 'preact/hooks'
+import type { InstanceCounts, InstanceHead, Instances, Workflows } from '../api'
+import { inNamespace, type Query } from '../core/client'
+import { commandLine, httpCall, option } from '../core/commands'
+import { useLive } from '../core/live'
+import { useGet, useList, useThrottle } from '../core/resource'
+import { href, route, setQuery } from '../core/route'
+import { duration, now } from '../core/time'
+import { Clock, count, Empty, InstanceLink, kStatuses, Loaded, More, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
+import { CopyAsCommand } from '../ui/dialog'
+import { InstanceAction, kVerbs, type Target, type Verb } from '../ui/instance_actions'
+import { Table } from '../ui/table'
+import type { PageProps } from '.'
+
+/** The parameters of the list that stand in the address as they are. */
+const kTextFilters = ['id', 'key', 'correlation', 'parent', 'state', 'error'] as const
+const kFilters = ['workflow', 'status', 'since', 'until', 'has', 'order', ...kTextFilters] as const
+
+/** A length before now ("24h") as a time; other texts as they are. */
+function timeOf(text: string | null): string | null {
+  const match = /^(\d+)([mhd])$/.exec(text ?? '')
+  if (!match) return text
+  const size = { m: 60_000, h: 3_600_000, d: 86_400_000 }[match[2] as 'm' | 'h' | 'd']
+  // To the minute, so that the same filter is the same request for a while.
+  return new Date(Math.floor((now.peek() - Number(match[1]) * size) / 60_000) * 60_000).toISOString()
+}
+
+export function InstancesPage({ ns }: PageProps) {
+  const { query } = route.value
+  const get = (name: string): string | null => query.get(name)
+  const [sinceTime, setSinceTime] = useState(timeOf(get('since')))
+  useEffect(() => setSinceTime(timeOf(get('since'))), [get('since')])
+  const filter: Query = Object.fromEntries(kFilters.map((name) => [name, get(name)]))
+  const path = inNamespace(ns, 'instances')
+  const list = useList<InstanceHead, Instances>(path, { ...filter, since: sinceTime, until: timeOf(get('until')), limit: 100 })
+  const counts = useGet<InstanceCounts>(inNamespace(ns, 'instances', 'count'), { by: 'status', workflow: get('workflow'), state: get('state') })
+  const [newer, setNewer] = useState<Set<string>>(new Set())
+  const [selected, setSelected] = useState<Set<string>>(new Set())
+  const recount = useThrottle(counts.reload, 1500)
+  const rereadAll = (): void => { setNewer(new Set()); list.reload(); counts.reload() }
+  const address = kFilters.map((name) => get(name) ?? '').join('\n')
+  useEffect(() => { setNewer(new Set()); setSelected(new Set()) }, [address, list.readAt === 0])
+  const isPlain = ['since', 'until', 'has', ...kTextFilters].every((name) => !get(name) || name === 'since')
+  useLive({ ns, topics: ['instances', 'counts'], workflow: get('workflow') }, {
+    counts: recount,
+    instances: ({ items, more }) => {
+      const shown = new Set(list.data?.items.map((item) => item.id))
+      const changed = new Map(items.map((item) => [item.id, item]))
+      if (items.some((item) => shown.has(item.id))) list.update((before) => ({ ...before, items: before.items.map((item) => changed.get(item.id) ?? item) }))
+      if (list.data === undefined || get('order') === 'oldest') return
+      const newest = list.data.items[0]?.id ?? ''
+      const fresh = items.filter((item) => item.id > newest && !shown.has(item.id) && fits(item, get('status')) && isPlain)
+      if (fresh.length > 0) setNewer((before) => new Set([...before, ...fresh.map((item) => item.id)]))
+      if (more > 0) recount()
+    },
+  })
+  const commandWords = [...option('workflow', get('workflow')), ...option('status', get('status')), ...option('since', get('since')), ...option('until', get('until')),
+    ...kTextFilters.flatMap((name) => option(name, get(name))), ...option('has', get('has')), get('order') === 'oldest' && '--oldest']
+  return (
+    <Page title="Instances" actions={<>
+      <a class="button" href={href(ns, ['workflows'])}>Run a workflow…</a>
+      <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'list', ...commandWords), http: httpCall('GET', path, { ...filter, since: sinceTime }) }} />
+    </>}>
+      <Filters ns={ns} />
+      <Loaded resource={counts} ns={ns}>{(data) => <CountBar counts={data} />}</Loaded>
+      <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
+        ? <>{newer.size > 0 && <Newer number={newer.size} show={rereadAll} />}<NoInstances ns={ns} counts={counts.data} /></>
+        : (
+          <>
+            {newer.size > 0 && <Newer number={newer.size} show={rereadAll} />}
+            <List ns={ns} items={data.items} selected={selected} setSelected={setSelected} />
+            <Bulk ns={ns} selected={selected} isPlain={isPlain} since={sinceTime} changed={() => { setSelected(new Set()); rereadAll() }} />
+            <More shown={data.items.length} next={data.next} isComplete={data.complete} looked={data.looked} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+          </>
+        ))}
+      </Loaded>
+    </Page>
+  )
+}
+
+function fits(item: InstanceHead, statuses: string | null): boolean {
+  return !statuses || statuses.split(',').includes(item.status)
+}
+
+function Newer({ number, show }: { number: number; show: () => void }) {
+  return <button type="button" class="newer" onClick={show}>{count(number)} newer: show them</button>
+}
+
+function Filters({ ns }: { ns: string }) {
+  const { query } = route.value
+  const get = (name: string): string => query.get(name) ?? ''
+  const workflows = useGet<Workflows>(inNamespace(ns, 'workflows'), { limit: 1000 })
+  const names = new Set([...(workflows.data?.items.map((item) => item.id) ?? []), ...(get('workflow') ? [get('workflow')] : [])])
+  const statuses = new Set(get('status').split(',').filter(Boolean))
+  const toggle = (status: string): void => {
+    if (statuses.has(status)) statuses.delete(status)
+    else statuses.add(status)
+    setQuery({ status: [...statuses].join(',') })
+  }
+  const isFiltered = kFilters.some((name) => query.has(name))
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+      <label>Workflow
+        <select value={get('workflow')} onChange={(event) => setQuery({ workflow: event.currentTarget.value })}>
+          <option value="">any</option>{[...names].map((name) => <option value={name}>{name}</option>)}
+        </select>
+      </label>
+      <fieldset class="chips"><legend>Status</legend>
+        {kStatuses.map((status) => <button type="button" class="small" aria-pressed={statuses.has(status)} onClick={() => toggle(status)}><Status status={status} /></button>)}
+      </fieldset>
+      <label>Started
+        <select value={get('since')} onChange={(event) => setQuery({ since: event.currentTarget.value })}>
+          <option value="">any time</option><option value="15m">last 15 m</option><option value="1h">last hour</option><option value="24h">last 24 h</option><option value="7d">last 7 d</option>
+          {!['', '15m', '1h', '24h', '7d'].includes(get('since')) && <option value={get('since')}>{get('since')}</option>}
+        </select>
+      </label>
+      <label>State<input size={12} value={get('state')} onChange={(event) => setQuery({ state: event.currentTarget.value.trim() })} /></label>
+      <label>Error<input size={12} placeholder="payment.*" value={get('error')} onChange={(event) => setQuery({ error: event.currentTarget.value.trim() })} /></label>
+      <details open={['id', 'key', 'correlation', 'parent', 'has', 'order', 'until'].some((name) => query.has(name))}>
+        <summary>More filters</summary>
+        <div class="filters">
+          {(['id', 'key', 'correlation', 'parent', 'until'] as const).map((name) => <label>{{ id: 'Id begins with', key: 'Key', correlation: 'Correlation', parent: 'Parent', until: 'Started before' }[name]}<input size={14} value={get(name)} onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })} /></label>)}
+          <label>Has<select value={get('has')} onChange={(event) => setQuery({ has: event.currentTarget.value })}><option value="">any</option><option>retrying</option><option>calls</option><option>deadline</option></select></label>
+          <label>Order<select value={get('order')} onChange={(event) => setQuery({ order: event.currentTarget.value })}><option value="">newest first</option><option value="oldest">oldest first</option></select></label>
+        </div>
+      </details>
+      {isFiltered && <button type="button" onClick={() => setQuery(Object.fromEntries(kFilters.map((name) => [name, null])))}>Clear</button>}
+    </form>
+  )
+}
+
+function CountBar({ counts }: { counts: InstanceCounts }) {
+  const numbers = new Map(counts.items.map((item) => [item.status, item.count]))
+  const shown = kStatuses.filter((status) => numbers.get(status))
+  return (
+    <ul class="counts" aria-label="Counts by status">
+      {shown.length === 0 && <li>no instances</li>}
+      {shown.map((status) => <li><a href={href(route.value.ns, ['instances'], withStatus(status))}><Status status={status} /> {count(numbers.get(status) ?? 0)}</a></li>)}
+      <li class="quiet">exact, <Clock at={counts.asOf} /></li>
+    </ul>
+  )
+}
+
+function withStatus(status: string): URLSearchParams {
+  const next = new URLSearchParams(route.value.query)
+  next.set('status', status)
+  return next
+}
+
+function NoInstances({ ns, counts }: { ns: string; counts: InstanceCounts | undefined }) {
+  const { query } = route.value
+  const active = kFilters.filter((name) => query.has(name) && name !== 'order')
+  const total = counts?.items.reduce((sum, item) => sum + item.count, 0) ?? 0
+  if (active.length > 0) {
+    return (
+      <Empty>
+        <p>No instance fits all filters. Without <code>status</code> {query.get('workflow') ? `the workflow ${query.get('workflow')}` : 'the namespace'} has {plural(total, 'instance')}.</p>
+        <p>{active.map((name) => <><button type="button" class="small" onClick={() => setQuery({ [name]: null })}>Drop {name} {query.get(name)}</button> </>)}</p>
+      </Empty>
+    )
+  }
+  return (
+    <Empty command={commandLine(ns, 'run', 'WORKFLOW', '--input', '{}')}>
+      <p>No instances yet. Each start of a workflow makes one: by a call, by an event, or by a schedule.</p>
+      <p>Start one of <a href={href(ns, ['workflows'])}>the workflows</a>, or:</p>
+    </Empty>
+  )
+}
+
+/** The error of an ended instance; for others what comes next. */
+function Outcome({ item }: { item: InstanceHead }) {
+  if (item.error) return <><code>{item.error.code}</code>{item.error.msg && `: ${item.error.msg}`}</>
+  if (item.damage) return <>{item.damage}</>
+  if (item.nextRetryAt) return <>next attempt <Relative at={item.nextRetryAt} /></>
+  if (item.deadline && !item.endedAt) return <>times out <Relative at={item.deadline} /></>
+  return null
+}
+
+function Took({ item }: { item: InstanceHead }) {
+  const end = item.endedAt ? Date.parse(item.endedAt) : now.value
+  return <>{duration(Math.max(0, end - Date.parse(item.startedAt)))}</>
+}
+
+function List({ ns, items, selected, setSelected }: { ns: string; items: InstanceHead[]; selected: Set<string>; setSelected: (ids: Set<string>) => void }) {
+  const toggle = (id: string): void => {
+    const next = new Set(selected)
+    if (!next.delete(id)) next.add(id)
+    setSelected(next)
+  }
+  return (
+    <Table caption="Instances" items={items} keyOf={(item) => item.id} columns={[
+      { name: '', cell: (item) => <input type="checkbox" aria-label={`Select ${item.id}`} checked={selected.has(item.id)} onChange={() => toggle(item.id)} /> },
+      { name: 'Instance', isHeader: true, cell: (item) => <InstanceLink ns={ns} id={item.id} /> },
+      { name: 'Workflow', cell: (item) => <WorkflowLink ns={ns} id={item.workflow} revision={item.revision} /> },
+      { name: 'Status', cell: (item) => <Status status={item.status} /> },
+      { name: 'State', cell: (item) => item.failedState ?? item.state },
+      { name: 'Started', cell: (item) => <Clock at={item.startedAt} /> },
+      { name: 'Took', cell: (item) => <Took item={item} /> },
+      { name: 'Error, or what comes next', cell: (item) => <Outcome item={item} /> },
+    ]} />
+  )
+}
+
+function Bulk({ ns, selected, isPlain, since, changed }: { ns: string; selected: Set<string>; isPlain: boolean; since: string | null; changed: () => void }) {
+  const { query } = route.value
+  const [isAll, setAll] = useState(false)
+  const [verb, setVerb] = useState<Verb | null>(null)
+  const filter = { workflow: query.get('workflow'), status: query.get('status'), since }
+  const target: Target = isAll && isPlain ? { ids: [], filter } : { ids: [...selected] }
+  return (
+    <div class="filters bulk" role="group" aria-label="Actions on several instances">
+      <span>{isAll && isPlain ? 'All that the filter names' : `${count(selected.size)} selected`}</span>
+      {(Object.keys(kVerbs) as Verb[]).map((name) => <button type="button" disabled={!isAll && selected.size === 0} onClick={() => setVerb(name)}>{kVerbs[name].name}…</button>)}
+      {isPlain
+        ? <label><input type="checkbox" checked={isAll} onChange={(event) => setAll(event.currentTarget.checked)} /> all that the filter names</label>
+        : <span class="quiet">Actions on all need a filter of workflow, status and start only.</span>}
+      {verb && <InstanceAction ns={ns} verb={verb} target={target} close={() => setVerb(null)} changed={changed} />}
+    </div>
+  )
+}

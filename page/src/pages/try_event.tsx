@@ -1,0 +1,93 @@
+// A test event: what it would do; nothing is sent until "Send".
+import { useEffect, useState } from 'preact/hooks'
+import type { EventTried, EventsAccepted, StoredEvent } from '../api'
+import { ApiError, call, inNamespace } from '../core/client'
+import { commandLine, httpCall, option } from '../core/commands'
+import { parseJson, prettyJson } from '../core/json'
+import { href, route } from '../core/route'
+import { Page, Problem } from '../ui/basics'
+import { announce, CopyAsCommand } from '../ui/dialog'
+import { NearListeners, type Corrections } from '../ui/judged'
+import type { PageProps } from '.'
+
+const kEventType = 'application/cloudevents+json'
+
+/** An id for a test event; an id is no secret. */
+function freshId(): string {
+  return `page-${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`
+}
+
+export function TryEventPage({ ns }: PageProps) {
+  const { query } = route.value
+  const [text, setText] = useState(() => prettyJson({
+    specversion: '1.0', id: freshId(), source: query.get('source') ?? 'page', type: query.get('type') ?? '', ...parsed(query.get('attributes') ?? '{}'), data: {},
+  }))
+  const [instance, setInstance] = useState(query.get('instance') ?? '')
+  const [tried, setTried] = useState<EventTried | null>(null)
+  const [sent, setSent] = useState<EventsAccepted | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  const from = query.get('from')
+  useEffect(() => {
+    if (from === null) return
+    call<StoredEvent>('GET', inNamespace(ns, 'events', from)).then(
+      (stored) => setText(prettyJson({ ...(stored.event as object), id: freshId() })),
+      (failure: Error) => setError(failure as ApiError),
+    )
+  }, [from])
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    setError(null)
+    try {
+      await work()
+    } catch (failure) {
+      setError(failure as Error)
+    }
+  }
+  const path = inNamespace(ns, 'events', 'try')
+  const tryIt = (event: Event): void => {
+    event.preventDefault()
+    setSent(null)
+    void attempt(async () => setTried(await call<EventTried>('POST', path, { query: { instance: instance.trim() }, body: text, contentType: kEventType })))
+  }
+  const send = (): void => void attempt(async () => {
+    const answer = await call<EventsAccepted>('POST', inNamespace(ns, 'events'), { body: text, contentType: kEventType })
+    setSent(answer)
+    setTried(null)
+    announce(answer.duplicates > 0 ? 'The broker has this event already' : 'The event was sent')
+  })
+  const fix = (corrections: Corrections): void => {
+    setText(prettyJson({ ...parsed(text), ...corrections }))
+    setTried(null)
+  }
+  return (
+    <Page title="Try an event" back={{ href: href(ns, ['events']), label: 'Events' }}
+      actions={<CopyAsCommand command={{ line: commandLine(ns, 'event', 'try', '-f', 'event.json', ...option('instance', instance.trim())), http: httpCall('POST', path, { instance: instance.trim() }, text, kEventType) }} />}>
+      <div class="columns">
+        <form class="panel" onSubmit={tryIt}>
+          <label>A CloudEvent in JSON; context attributes are its members, with lower-case names<textarea rows={14} value={text} spellcheck={false} onInput={(event) => { setText(event.currentTarget.value); setTried(null) }} /></label>
+          <label>The instance that you expected to be woken<input size={36} value={instance} onInput={(event) => setInstance(event.currentTarget.value)} /></label>
+          <div class="buttons"><button type="submit" class="primary">Try: nothing is sent</button><button type="button" onClick={send}>Send</button></div>
+        </form>
+        <section aria-label="What it would do">
+          {error && <Problem error={error} />}
+          {sent && <p role="status" class="ok">Sent{sent.duplicates > 0 ? ', and the broker took it for a duplicate: give it another id' : ''}. See <a href={href(ns, ['events'], { id: idOf(text) })}>what came of it</a>.</p>}
+          {tried === null && !error && !sent && <p class="quiet">“Try” shows which starts and instances would take this event, and which nearly would. “Send” publishes it.</p>}
+          {tried?.duplicate && <p class="notes">An event with this source and id had an effect before: this one would be dropped as a duplicate.</p>}
+          {tried && <NearListeners ns={ns} answer={tried} fix={fix} />}
+        </section>
+      </div>
+    </Page>
+  )
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value = parseJson(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+function idOf(text: string): string {
+  return String(parsed(text).id ?? '')
+}

@@ -1,0 +1,97 @@
+// Dialogs. An action names what it will do and to what, and shows its commands; the focus returns to
+// where it was. What it did is spoken, politely.
+import type { ComponentChildren } from 'preact'
+import { signal } from '@preact/signals'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError } from '../core/client'
+import type { Command } from '../core/commands'
+import { CopyButton, Problem } from './basics'
+
+/** What the last action did; shown and spoken. */
+export const announcement = signal('')
+
+export function announce(text: string): void {
+  announcement.value = text
+}
+
+export function Dialog({ title, children, close, isWide = false }: { title: string; children: ComponentChildren; close: () => void; isWide?: boolean }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null
+    dialog.current?.showModal()
+    return () => {
+      if (before?.isConnected) before.focus()
+      else document.querySelector<HTMLElement>('h1')?.focus()
+    }
+  }, [])
+  return (
+    <dialog ref={dialog} class={isWide ? 'wide' : ''} aria-labelledby="dialog-title" onCancel={(event) => { event.preventDefault(); close() }}>
+      <h2 id="dialog-title">{title}</h2>
+      {children}
+    </dialog>
+  )
+}
+
+/** The commands that do the same, to be copied. */
+export function Commands({ command }: { command: Command }) {
+  return (
+    <div class="commands">
+      {command.line && <div><pre tabIndex={0} aria-label="Command line">{command.line}</pre><CopyButton text={command.line} label="Copy the command" /></div>}
+      <div><pre tabIndex={0} aria-label="HTTP call">{command.http}</pre><CopyButton text={command.http} label="Copy the HTTP call" /></div>
+    </div>
+  )
+}
+
+/** "Copy as command": a part that opens. */
+export function CopyAsCommand({ command }: { command: Command }) {
+  return <details class="as-command"><summary>Copy as command</summary><Commands command={command} /></details>
+}
+
+/**
+ * Asks before an action, runs it, and says what it did. `run` returns that sentence; an error of the API
+ * is shown in the dialog as it is. Above `mustType` the number is to be typed first.
+ */
+export function ActionDialog({ title, children, label, isDanger = false, isReady = true, mustType, command, run, close }: {
+  title: string
+  children?: ComponentChildren
+  label: string
+  isDanger?: boolean
+  isReady?: boolean
+  mustType?: number
+  command: Command | null
+  run: () => Promise<string>
+  close: () => void
+}) {
+  const [error, setError] = useState<ApiError | Error | null>(null)
+  const [isRunning, setRunning] = useState(false)
+  const [typed, setTyped] = useState('')
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    setRunning(true)
+    setError(null)
+    try {
+      announce(await run())
+      close()
+    } catch (failure) {
+      setError(failure as Error)
+    }
+    setRunning(false)
+  }
+  const isTyped = mustType === undefined || typed.replace(/\s/g, '') === String(mustType)
+  return (
+    <Dialog title={title} close={close}>
+      <form onSubmit={(event) => void submit(event)}>
+        {children}
+        {mustType !== undefined && (
+          <label>Type the number {mustType} to confirm<input value={typed} inputMode="numeric" onInput={(event) => setTyped(event.currentTarget.value)} /></label>
+        )}
+        {error && <Problem error={error} />}
+        {command && <CopyAsCommand command={command} />}
+        <div class="buttons">
+          <button type="button" onClick={close}>Keep as it is</button>
+          <button type="submit" class={isDanger ? 'danger' : 'primary'} disabled={isRunning || !isTyped || !isReady}>{isRunning ? 'Working…' : label}</button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,72 @@
+// "Go to": any id, sequence, event id, workflow or key.
+import { useEffect, useState } from 'preact/hooks'
+import type { Found } from '../api'
+import { ApiError, call, inNamespace } from '../core/client'
+import { href, navigate } from '../core/route'
+import { Problem } from './basics'
+import { Dialog } from './dialog'
+
+type Item = Found['items'][number]
+
+/** The address of what was found. */
+function addressOf(ns: string, item: Item): string {
+  switch (item.kind) {
+    case 'workflow': return href(ns, ['workflows', item.id, 'graph'])
+    case 'event': return href(ns, ['events', item.id])
+    case 'deadLetter': return href(ns, ['dead', item.id])
+    case 'group': return href(ns, ['groups'], { id: item.id })
+    case 'instance':
+    case 'key': return href(ns, ['instances', item.id, 'story'])
+  }
+}
+
+const kNames: Record<Item['kind'], string> = { instance: 'instance', workflow: 'workflow', key: 'key', group: 'group', event: 'event', deadLetter: 'dead letter' }
+
+export function GoTo({ ns, close }: { ns: string; close: () => void }) {
+  const [text, setText] = useState('')
+  const [found, setFound] = useState<Found | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  useEffect(() => {
+    if (text.trim() === '') {
+      setFound(null)
+      return undefined
+    }
+    const control = new AbortController()
+    const timer = setTimeout(() => {
+      call<Found>('GET', inNamespace(ns, 'find'), { query: { q: text.trim() }, abort: control.signal }).then(
+        (answer) => { setFound(answer); setError(null) },
+        (failure: Error) => { if (failure.name !== 'AbortError') setError(failure as ApiError) },
+      )
+    }, 150)
+    return () => { clearTimeout(timer); control.abort() }
+  }, [text, ns])
+  const open = (item: Item): void => {
+    close()
+    navigate(addressOf(ns, item))
+  }
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    const first = found?.items[0]
+    if (first) open(first)
+  }
+  return (
+    <Dialog title="Go to" close={close}>
+      <form onSubmit={submit} class="form">
+        <label>An id, a sequence, a workflow or a key<input value={text} autofocus autocomplete="off" spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} /></label>
+        <div role="status">
+          {error && <Problem error={error} />}
+          {found && found.items.length === 0 && <p>Nothing has this name: looked for instances and workflows by the beginning of the id, keys, groups, events and dead letters.</p>}
+          {found?.notRead && <p class="quiet">The broker did not answer: {found.notRead.msg}</p>}
+          {found && (
+            <ul class="plain">
+              {found.items.map((item) => (
+                <li><a href={addressOf(ns, item)} onClick={close}>{kNames[item.kind]} <span class="mono">{item.id}</span></a> <span class="quiet">{item.label}</span></li>
+              ))}
+            </ul>
+          )}
+        </div>
+        <div class="buttons"><button type="button" onClick={close}>Close</button><button type="submit" class="primary" disabled={!found?.items.length}>Open the first</button></div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,179 @@
+// The actions on instances: for one, for those that are selected, or for all that a filter names.
+import { useRef, useState } from 'preact/hooks'
+import type { InstanceCounts, InstancesChanged, InstancesDeleting } from '../api'
+import { ApiError, call, inNamespace, type Query } from '../core/client'
+import { commandLine, httpCall, option, type Command } from '../core/commands'
+import { useGet } from '../core/resource'
+import { ActionDialog, announce } from './dialog'
+import { kStatuses, plural } from './basics'
+
+export type Verb = 'pause' | 'resume' | 'cancel' | 'retry' | 'restart' | 'rerun' | 'delete'
+
+interface About {
+  name: string
+  done: string
+  says: string
+  statuses: string[]
+  isDanger?: boolean
+}
+
+const kLive = ['pending', 'running', 'waiting']
+const kEnded = ['complete', 'failed', 'timedout', 'cancelled']
+
+/** What each action does, and to instances of which statuses it applies. */
+export const kVerbs: Record<Verb, About> = {
+  pause: { name: 'Pause', done: 'paused', says: 'A paused instance starts nothing new; events for it are kept, and its timeouts do not count.', statuses: kLive },
+  resume: { name: 'Resume', done: 'resumed', says: 'A paused instance goes on where it was.', statuses: ['paused'] },
+  cancel: { name: 'Cancel', done: 'cancelled', says: 'The instance ends as cancelled. This cannot be taken back; it can be started again by restart or rerun.', statuses: [...kLive, 'paused'], isDanger: true },
+  retry: { name: 'Retry', done: 'retried', says: 'The failed state is tried again, on the revision with which the instance started.', statuses: ['failed', 'timedout'] },
+  restart: { name: 'Restart', done: 'restarted', says: 'A new run begins at the first state, with the first input.', statuses: kEnded },
+  rerun: { name: 'Rerun from', done: 'run again', says: 'A new run begins at a state that you name.', statuses: kEnded },
+  delete: { name: 'Delete', done: 'deleted', says: 'The instance is erased with its history. This cannot be taken back.', statuses: kEnded, isDanger: true },
+}
+
+/** The actions that apply to an instance of a status. */
+export function verbsFor(status: string): Verb[] {
+  return (Object.keys(kVerbs) as Verb[]).filter((verb) => kVerbs[verb].statuses.includes(status))
+}
+
+export interface Target {
+  ids: string[]
+  /** The ids that were selected, or all that the filter names. */
+  filter?: { workflow: string | null; status: string | null; since: string | null }
+  workflow?: string
+  /** Tasks that run, if known. */
+  runningTasks?: number
+}
+
+interface Choices {
+  isNow: boolean
+  isExtended: boolean
+  from: string
+}
+
+function commandOf(ns: string, verb: Verb, target: Target, choices: Choices): Command {
+  const flags = [verb === 'cancel' && choices.isNow && '--now', verb === 'retry' && choices.isExtended && '--extend', ...(verb === 'rerun' ? option('from', choices.from || 'STATE') : [])]
+  const query: Query = { now: verb === 'cancel' && choices.isNow, extend: verb === 'retry' && choices.isExtended, from: verb === 'rerun' ? choices.from || 'STATE' : null }
+  if (target.filter) {
+    const { workflow, status, since } = target.filter
+    const isAll = !workflow && !status && !since
+    const words = [...option('workflow', workflow), ...option('status', status), ...option('since', since), isAll && '--all']
+    const http = verb === 'delete'
+      ? httpCall('POST', inNamespace(ns, 'instances', 'delete'), {}, deleteBody(target))
+      : httpCall('POST', inNamespace(ns, 'instances', verb), { ...query, workflow, status, since, all: isAll })
+    return { line: commandLine(ns, 'instance', verb, ...words, ...flags), http }
+  }
+  const lines = target.ids.map((id) => commandLine(ns, 'instance', verb, id, ...flags))
+  const calls = target.ids.map((id) => (verb === 'delete' ? httpCall('DELETE', inNamespace(ns, 'instances', id)) : httpCall('POST', inNamespace(ns, 'instances', id, verb), query)))
+  return { line: lines.join('\n'), http: calls.join('\n') }
+}
+
+function deleteBody({ filter }: Target): { workflow?: string; status: string[] } {
+  const statuses = filter?.status ? filter.status.split(',').filter((status) => kEnded.includes(status)) : kEnded
+  return { ...(filter?.workflow ? { workflow: filter.workflow } : {}), status: statuses }
+}
+
+interface Progress {
+  done: number
+  refused: Array<{ id: string; detail: string }>
+}
+
+/** The dialog of an action; `changed` is called when it has had an effect. */
+export function InstanceAction({ ns, verb, target, close, changed }: { ns: string; verb: Verb; target: Target; close: () => void; changed: () => void }) {
+  const about = kVerbs[verb]
+  const [choices, setChoices] = useState<Choices>({ isNow: false, isExtended: false, from: '' })
+  const [progress, setProgress] = useState<Progress | null>(null)
+  const isStopped = useRef(false)
+  const counted = useGet<InstanceCounts>(target.filter ? inNamespace(ns, 'instances', 'count') : null, {
+    workflow: target.filter?.workflow, status: applicable(target.filter?.status ?? null, about.statuses),
+  })
+  const number = target.filter ? counted.data?.items.reduce((sum, item) => sum + item.count, 0) : target.ids.length
+  const single = target.ids.length === 1 && !target.filter
+  const run = async (): Promise<string> => {
+    isStopped.current = false
+    const state: Progress = { done: 0, refused: [] }
+    const report = (): void => setProgress({ ...state })
+    if (single) await runOne(ns, verb, target.ids[0] ?? '', choices)
+    else if (target.filter) await runFilter(ns, verb, target, choices, about.statuses, state, report, isStopped)
+    else await runEach(ns, verb, target.ids, choices, state, report, isStopped)
+    changed()
+    if (single) return `Instance ${target.ids[0]} ${about.done}`
+    const result = `Done ${state.done}, refused ${state.refused.length}${isStopped.current ? ', stopped' : ''}`
+    if (state.refused.length > 0) throw new ApiError(409, 'instances.refused', `${result}: ${state.refused.slice(0, 20).map((item) => `${item.id}: ${item.detail}`).join('; ')}`, `POST …/instances/${verb}`)
+    return result
+  }
+  const what = single ? `${about.name.toLowerCase()} ${target.workflow ?? 'instance'} ${target.ids[0]}` : `${about.name.toLowerCase()} ${number === undefined ? 'instances' : plural(number, 'instance')}`
+  return (
+    <ActionDialog
+      title={`${what[0]?.toUpperCase()}${what.slice(1)}?`}
+      label={about.name === 'Rerun from' ? 'Rerun' : about.name}
+      isDanger={about.isDanger}
+      isReady={verb !== 'rerun' || choices.from !== ''}
+      mustType={!single && number !== undefined && number > 100 ? number : undefined}
+      command={commandOf(ns, verb, target, choices)}
+      run={run}
+      close={() => { isStopped.current = true; close() }}
+    >
+      <p>{about.says}</p>
+      {target.filter && <p>All that the filter names: {filterText(target.filter)}. Instances to which the action does not apply are left as they are.</p>}
+      {verb === 'cancel' && (
+        <>
+          <p>{target.runningTasks === undefined ? 'Tasks that run are let finish' : `${plural(target.runningTasks, 'task')} ${target.runningTasks === 1 ? 'runs and is' : 'run and are'} let finish`}; <em>now</em> stops them.</p>
+          <label><input type="checkbox" checked={choices.isNow} onChange={(event) => setChoices({ ...choices, isNow: event.currentTarget.checked })} /> Now: stop the running tasks</label>
+        </>
+      )}
+      {verb === 'retry' && <label><input type="checkbox" checked={choices.isExtended} onChange={(event) => setChoices({ ...choices, isExtended: event.currentTarget.checked })} /> Restart the execution timeout, if it has passed</label>}
+      {verb === 'rerun' && <label>State<input value={choices.from} required onInput={(event) => setChoices({ ...choices, from: event.currentTarget.value })} /></label>}
+      {progress && <p role="status">done {progress.done}, refused {progress.refused.length} <button type="button" class="small" onClick={() => { isStopped.current = true; announce('The action stops after the current request') }}>Stop</button></p>}
+    </ActionDialog>
+  )
+}
+
+/** The statuses of a filter to which an action applies, as a list. */
+function applicable(status: string | null, statuses: string[]): string {
+  const named = status ? status.split(',') : statuses
+  return named.filter((name) => statuses.includes(name)).join(',') || (statuses[0] ?? '')
+}
+
+export function filterText(filter: { workflow: string | null; status: string | null; since: string | null }): string {
+  const parts = [filter.workflow && `workflow ${filter.workflow}`, filter.status && `status ${filter.status}`, filter.since && `started since ${filter.since}`].filter(Boolean)
+  return parts.length > 0 ? parts.join(', ') : `all instances of the namespace (${kStatuses.join(', ')})`
+}
+
+async function runOne(ns: string, verb: Verb, id: string, choices: Choices): Promise<void> {
+  if (verb === 'delete') await call('DELETE', inNamespace(ns, 'instances', id))
+  else await call('POST', inNamespace(ns, 'instances', id, verb), { query: { now: verb === 'cancel' && choices.isNow, extend: verb === 'retry' && choices.isExtended, from: verb === 'rerun' ? choices.from : null } })
+}
+
+async function runEach(ns: string, verb: Verb, ids: string[], choices: Choices, state: Progress, report: () => void, isStopped: { current: boolean }): Promise<void> {
+  for (const id of ids) {
+    if (isStopped.current) return
+    try {
+      await runOne(ns, verb, id, choices)
+      state.done += 1
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status === 0 || error.status >= 500) throw error
+      state.refused.push({ id, detail: error.detail })
+    }
+    report()
+  }
+}
+
+async function runFilter(ns: string, verb: Verb, target: Target, choices: Choices, statuses: string[], state: Progress, report: () => void, isStopped: { current: boolean }): Promise<void> {
+  if (verb === 'delete') {
+    const answer = await call<InstancesDeleting>('POST', inNamespace(ns, 'instances', 'delete'), { body: deleteBody(target) })
+    if (answer.deleting) announce('The instances are being deleted')
+    return
+  }
+  const { workflow, status, since } = target.filter ?? { workflow: null, status: null, since: null }
+  let cursor: string | null = null
+  do {
+    const answer: InstancesChanged = await call<InstancesChanged>('POST', inNamespace(ns, 'instances', verb), {
+      query: { workflow, status: applicable(status, statuses), since, limit: 100, cursor, now: verb === 'cancel' && choices.isNow, extend: verb === 'retry' && choices.isExtended, from: verb === 'rerun' ? choices.from : null },
+    })
+    state.done += answer.done
+    state.refused.push(...answer.refused)
+    cursor = answer.next
+    report()
+  } while (cursor !== null && !isStopped.current)
+}

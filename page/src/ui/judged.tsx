@@ -1,0 +1,126 @@
+// Why an event did, or did not, have an effect: verdicts with their predicates, as cards.
+import type { ComponentChildren } from 'preact'
+import type { EventEffect, JudgedListener, JudgedPredicate } from '../api'
+import { href } from '../core/route'
+import { Clock, EventLink, InstanceLink, shortId, WorkflowLink } from './basics'
+import { Icon } from './icons'
+
+const kGood = new Set(['woke', 'started', 'filled', 'grouped'])
+const kHints: Record<string, string> = {
+  case: 'they differ in case only', space: 'they differ in white space', zeros: 'they differ in leading zeros', data: 'the data has it, not the attributes',
+  anchored: 'the pattern is anchored', attribute: 'another attribute fits', typo: 'a probable misspelling',
+}
+
+/** Corrected attributes of an event, by name. */
+export type Corrections = Record<string, string>
+
+export function Verdict({ verdict }: { verdict: string }) {
+  const isGood = kGood.has(verdict)
+  return <strong class={isGood ? 'ok' : 'no'}><Icon name={isGood ? 'check' : 'cross'} /> {verdict}</strong>
+}
+
+export function Predicates({ predicates }: { predicates: JudgedPredicate[] }) {
+  return (
+    <ul class="predicates">
+      {predicates.map((predicate) => (
+        <li class={predicate.holds ? 'ok' : 'no'}>
+          <Icon name={predicate.holds ? 'check' : 'cross'} />
+          <span class="hidden">{predicate.holds ? 'holds:' : 'does not hold:'}</span>
+          <span class="predicate"><b>{predicate.attribute}</b> {predicate.kind === 'equals' ? 'is' : 'matches'} <code>{predicate.kind === 'equals' ? JSON.stringify(predicate.asks) : predicate.asks}</code>, got <code>{predicate.got === null ? 'no such attribute' : JSON.stringify(predicate.got)}</code></span>
+          {predicate.hint && <> <span class="hint" title={kHints[predicate.hint]}>{predicate.says ?? kHints[predicate.hint]}</span></>}
+          {!predicate.hint && predicate.says && <> {predicate.says}</>}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** The attributes for which the predicates of a listener would hold, if all of them are known. */
+export function correctionsOf(predicates: JudgedPredicate[]): Corrections | null {
+  const wrong = predicates.filter((predicate) => !predicate.holds)
+  if (wrong.length === 0 || wrong.some((predicate) => predicate.fits === undefined)) return null
+  return Object.fromEntries(wrong.map((predicate) => [predicate.attribute, predicate.fits ?? '']))
+}
+
+type Judged = Pick<JudgedListener, 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom' | 'early'>
+
+/** One verdict: whose it is (`title`), what it says, its predicates, near groups, and what can be done. */
+export function JudgedCard({ title, judged, fix }: { title: ComponentChildren; judged: Judged; fix?: (corrections: Corrections) => void }) {
+  const corrections = correctionsOf(judged.predicates)
+  const wrong = judged.predicates.filter((predicate) => !predicate.holds).length
+  return (
+    <article class="panel judged" data-verdict={judged.verdict}>
+      <div>{title} · <Verdict verdict={judged.verdict} />{judged.predicates.length > 0 && wrong > 0 && <span class="quiet"> {wrong} of {judged.predicates.length} {wrong === 1 ? 'does' : 'do'} not hold</span>}</div>
+      <p>{judged.says}</p>
+      <Predicates predicates={judged.predicates} />
+      {judged.waitsFor && judged.waitsFor.length > 0 && <p>Still waits for: {judged.waitsFor.join(', ')}</p>}
+      {judged.early && <p class="quiet">The event came {judged.early.seconds} s too early{judged.early.startedAfterEvent && '; the instance started after it'}.</p>}
+      {judged.lookbackFrom && <p class="quiet">The state looks back to <Clock at={judged.lookbackFrom} />.</p>}
+      {judged.nearGroups && judged.nearGroups.length > 0 && (
+        <ul>{judged.nearGroups.map((group) => (
+          <li>A group with {entries(group.correlate)} has {group.has.join(', ')}{group.hint && <> <span class="hint">{kHints[group.hint]}</span></>}
+            {fix && <> <button type="button" class="small" onClick={() => fix(group.correlate as Corrections)}>Put right with {entries(group.correlate)}…</button></>}
+          </li>
+        ))}{judged.moreGroups && judged.moreGroups.count > 0 && <li>{judged.moreGroups.count} other groups</li>}</ul>
+      )}
+      {fix && corrections && <button type="button" onClick={() => fix(corrections)}>Put right with {entries(corrections)}, and send…</button>}
+    </article>
+  )
+}
+
+function entries(values: Record<string, unknown>): string {
+  return Object.entries(values).map(([name, value]) => `${name}=${String(value)}`).join(', ')
+}
+
+export function ListenerTitle({ ns, listener }: { ns: string; listener: JudgedListener }) {
+  return (
+    <>
+      {listener.instance ? <InstanceLink ns={ns} id={listener.instance} /> : 'start of'} <WorkflowLink ns={ns} id={listener.workflow} />
+      {listener.state && <> · {listener.state}</>}{listener.since && <span class="quiet"> · waits since <Clock at={listener.since} /></span>}
+    </>
+  )
+}
+
+interface Answer {
+  near: JudgedListener[]
+  others: Array<{ count: number; what: string }>
+  looked: number
+  of?: number
+  complete: boolean
+  similarTypes?: string[]
+  elsewhere?: string[]
+}
+
+/** The nearest listeners of an event, and those that were not near. */
+export function NearListeners({ ns, answer, fix }: { ns: string; answer: Answer; fix?: (corrections: Corrections) => void }) {
+  return (
+    <>
+      <p class="quiet">
+        Looked at {answer.looked}{answer.of !== undefined && ` of ${answer.of}`} listeners for this type.{!answer.complete && ' A bound cut the look; name an instance or a value to look further.'}
+      </p>
+      {answer.near.length === 0 && <p>No listener for this type{answer.of === 0 || answer.of === undefined ? ': no start and no waiting instance asks for it' : ' is near'}.</p>}
+      {answer.similarTypes && answer.similarTypes.length > 0 && <p class="notes">Similar types that are waited for: {answer.similarTypes.map((type) => <><a href={href(ns, ['waiting'], { type })}>{type}</a> </>)}</p>}
+      {answer.elsewhere && answer.elsewhere.length > 0 && <p class="notes">Other namespaces have listeners for this type: {answer.elsewhere.join(', ')}</p>}
+      {answer.near.map((listener) => <JudgedCard key={`${listener.instance}${listener.workflow}`} title={<ListenerTitle ns={ns} listener={listener} />} judged={listener} fix={fix} />)}
+      {answer.others.length > 0 && <p class="quiet">The others: {answer.others.map((other) => `${other.what} ${other.count}`).join(' · ')}</p>}
+    </>
+  )
+}
+
+/** What came of an event, in short. */
+export function Effects({ ns, effects, total }: { ns: string; effects: EventEffect[]; total: number }) {
+  if (total === 0) return <span class="quiet">no effect</span>
+  return (
+    <>
+      {effects.slice(0, 3).map((effect, index) => (
+        <>{index > 0 && ', '}{effect.what}{effect.workflow && <> <WorkflowLink ns={ns} id={effect.workflow} /></>}{effect.instance && <> <a class="mono" href={href(ns, ['instances', effect.instance, 'story'])} title={effect.instance}>{shortId(effect.instance)}</a></>}</>
+      ))}
+      {total > 3 && ` and ${total - 3} more`}
+    </>
+  )
+}
+
+/** The events that an instance was offered, as links. */
+export function EventTitle({ ns, sequence, type, source, time }: { ns: string; sequence: number; type?: string; source?: string; time: string }) {
+  return <><EventLink ns={ns} sequence={sequence} /> {type} <span class="quiet">from {source} · <Clock at={time} /></span></>
+}

@@ -1,0 +1,65 @@
+// Replay of one event: as it is or corrected, to all listeners or to one; the dry run first.
+import { useState } from 'preact/hooks'
+import type { EventReplayed, EventTried } from '../api'
+import { call, inNamespace, type Query } from '../core/client'
+import { commandLine, httpCall, option } from '../core/commands'
+import { href } from '../core/route'
+import { Problem } from './basics'
+import { ActionDialog } from './dialog'
+import { NearListeners, type Corrections } from './judged'
+
+export function ReplayDialog({ ns, sequence, corrections = {}, instance = '', close, done }: {
+  ns: string
+  sequence: number
+  corrections?: Corrections
+  instance?: string
+  close: () => void
+  done: () => void
+}) {
+  const [attributes, setAttributes] = useState(Object.entries(corrections).map(([name, value]) => `${name}=${value}`).join('\n'))
+  const [target, setTarget] = useState({ instance, workflow: '' })
+  const [isSame, setSame] = useState(false)
+  const [tried, setTried] = useState<EventTried | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  const path = inNamespace(ns, 'events', sequence, 'replay')
+  const changes = parseAttributes(attributes)
+  const query: Query = { id: isSame && !changes ? 'same' : null, instance: target.instance, workflow: target.workflow }
+  const body = changes ? { attributes: changes } : undefined
+  const dryRun = async (): Promise<void> => {
+    setError(null)
+    try {
+      setTried(await call<EventTried>('POST', path, { query: { ...query, id: null }, body: { ...body, dryRun: true } }))
+    } catch (failure) {
+      setError(failure as Error)
+    }
+  }
+  const run = async (): Promise<string> => {
+    const answer = await call<EventReplayed>('POST', path, { query, body })
+    done()
+    return `Event ${sequence} was sent again as ${answer.sequence}`
+  }
+  const words = [isSame && !changes && '--same-id', ...Object.entries(changes ?? {}).flatMap(([name, value]) => ['--attr', `${name}=${value}`]), ...option('to-instance', target.instance), ...option('to-workflow', target.workflow)]
+  return (
+    <ActionDialog title={`${changes ? 'Put event' : 'Replay event'} ${sequence}${changes ? ' right and send it' : ''}?`} label="Send" close={close} run={run}
+      command={{ line: commandLine(ns, 'event', 'replay', String(sequence), ...words), http: httpCall('POST', path, query, body) }}>
+      <p>The event is published again{changes ? ' with the attributes below' : ' as it is'}, under {isSame && !changes ? 'its own id' : 'a new id, with the attribute replayof'}. {target.instance || target.workflow ? 'Only the target may take it.' : 'All listeners may take it.'}</p>
+      <label>Attributes to set, one NAME=VALUE a line<textarea value={attributes} spellcheck={false} onInput={(event) => { setAttributes(event.currentTarget.value); setTried(null) }} /></label>
+      <label>Only this instance<input value={target.instance} onInput={(event) => setTarget({ instance: event.currentTarget.value.trim(), workflow: '' })} /></label>
+      <label>Only this workflow<input value={target.workflow} onInput={(event) => setTarget({ workflow: event.currentTarget.value.trim(), instance: '' })} /></label>
+      {!changes && <label><input type="checkbox" checked={isSame} onChange={(event) => setSame(event.currentTarget.checked)} /> Under its own id</label>}
+      <button type="button" onClick={() => void dryRun()}>Try: what would it do?</button>
+      {error && <Problem error={error} />}
+      {tried && <div class="tried"><h3>It would do this; nothing was sent</h3><NearListeners ns={ns} answer={tried} /></div>}
+      <p><a href={href(ns, ['events', sequence])}>The event</a></p>
+    </ActionDialog>
+  )
+}
+
+/** The attributes of lines NAME=VALUE; null if there are none. */
+function parseAttributes(text: string): Corrections | null {
+  const pairs = text.split('\n').flatMap((line) => {
+    const equals = line.indexOf('=')
+    return equals > 0 ? [[line.slice(0, equals).trim(), line.slice(equals + 1)]] : []
+  })
+  return pairs.length > 0 ? (Object.fromEntries(pairs) as Corrections) : null
+}

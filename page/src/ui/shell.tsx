@@ -1,0 +1,117 @@
+// What every page has: the bar with the namespace and the pages, "Go to", the live switch, theme and
+// time zone, the notices, and the sign-in form over the same address.
+import { useEffect, useState } from 'preact/hooks'
+import type { Namespaces } from '../api'
+import { needsSignIn, readAgain } from '../core/client'
+import { connection, lostSince, useLive } from '../core/live'
+import { useGet } from '../core/resource'
+import { href, lastNamespace, navigate, route } from '../core/route'
+import { isLive, isUtc, nextTheme, theme } from '../core/settings'
+import { clock, clockOffset, duration, now } from '../core/time'
+import { pageOf, kPages } from '../pages'
+import { Boundary, count } from './basics'
+import { announcement } from './dialog'
+import { GoTo } from './go_to'
+import { Help } from './help'
+import { Icon } from './icons'
+import { useKeys } from './keys'
+import { SignIn } from './sign_in'
+
+export function Shell() {
+  const [overlay, setOverlay] = useState<'help' | 'goto' | null>(null)
+  useKeys({ help: () => setOverlay('help'), goTo: () => setOverlay('goto') })
+  const ns = lastNamespace.value
+  const isLost = connection.value === 'lost'
+  return (
+    <div class={isLost ? 'is-lost' : ''}>
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.querySelector<HTMLElement>('h1')?.focus() }}>Skip to the content</a>
+      {needsSignIn.value ? <SignIn /> : (
+        <>
+          <Bar ns={ns} openGoTo={() => setOverlay('goto')} openHelp={() => setOverlay('help')} />
+          <Notices />
+          <main id="main"><Current /></main>
+        </>
+      )}
+      {overlay === 'help' && <Help close={() => setOverlay(null)} />}
+      {overlay === 'goto' && <GoTo ns={ns} close={() => setOverlay(null)} />}
+      <div class="hidden" role="status" aria-live="polite">{announcement.value}</div>
+      {announcement.value && (
+        <div class="toast"><span>{announcement.value}</span><button type="button" class="small" onClick={() => { announcement.value = '' }}>Close</button></div>
+      )}
+    </div>
+  )
+}
+
+/** The page of the address; another address of the same page keeps its state. */
+function Current() {
+  const { ns, parts } = route.value
+  const { key, Component } = pageOf(parts)
+  const name = `${ns}/${key}`
+  return <Boundary key={name} name={name}><Component key={name} ns={ns} parts={parts} /></Boundary>
+}
+
+function Bar({ ns, openGoTo, openHelp }: { ns: string; openGoTo: () => void; openHelp: () => void }) {
+  const [dead, setDead] = useState(0)
+  const page = route.value.ns === '' ? 'server' : route.value.parts[0] ?? ''
+  useLive({ ns, topics: ['dead'] }, { dead: (message) => setDead(message.count) })
+  useEffect(() => setDead(0), [ns])
+  return (
+    <header class="bar">
+      <a class="name" href={href(ns)}>millrace</a>
+      <NamespaceChoice ns={ns} />
+      <nav aria-label="Pages">
+        <ul>
+          {kPages.map((entry) => (
+            <li><a href={entry.path === 'server' ? '#/server' : href(ns, entry.path ? [entry.path] : [])} aria-current={page === entry.path ? 'page' : undefined}>
+              {entry.name}{entry.path === 'dead' && dead > 0 && <> <span class="badge">{count(dead)}</span></>}
+            </a></li>
+          ))}
+        </ul>
+      </nav>
+      <div class="tools">
+        <button type="button" class="small" onClick={openGoTo}><Icon name="search" />Go to <kbd aria-hidden="true">/</kbd></button>
+        <LiveSwitch />
+        <button type="button" class="small" onClick={() => { isUtc.value = !isUtc.value }}>{isUtc.value ? 'UTC' : 'Local time'}</button>
+        <button type="button" class="small" onClick={nextTheme} aria-label={`Theme: ${theme.value}`}><Icon name="theme" />{theme.value}</button>
+        <button type="button" class="small" onClick={openHelp} aria-label="Keys and help">?</button>
+      </div>
+    </header>
+  )
+}
+
+function LiveSwitch() {
+  const words = { off: 'not live', connecting: 'connecting', live: 'live', lost: 'lost' }
+  return (
+    <button type="button" class="small" aria-pressed={isLive.value} onClick={() => { isLive.value = !isLive.value }} title="Follow changes">
+      <Icon name={isLive.value ? 'live' : 'pause'} />{isLive.value ? words[connection.value] : 'not live'}
+    </button>
+  )
+}
+
+function NamespaceChoice({ ns }: { ns: string }) {
+  const list = useGet<Namespaces>('/v1/ns')
+  const names = new Set([ns, ...(list.data?.items.map((item) => item.name) ?? [])])
+  return (
+    <select aria-label="Namespace" value={ns} onChange={(event) => navigate(href(event.currentTarget.value, route.value.ns === '' ? [] : route.value.parts.slice(0, 1)))}>
+      {[...names].sort().map((name) => <option value={name}>{name}</option>)}
+    </select>
+  )
+}
+
+/** A lost connection, and clocks that differ. */
+function Notices() {
+  const since = lostSince.value
+  return (
+    <>
+      {connection.value === 'lost' && since !== null && (
+        <div class="notice" role="status">
+          Not connected since {clock(new Date(since + clockOffset.value).toISOString())}, for {duration(Math.max(1000, Math.floor((now.value - clockOffset.value - since) / 1000) * 1000))}.
+          What is shown may be old; it is read again when the server answers. <button type="button" class="small" onClick={readAgain}>Read again</button>
+        </div>
+      )}
+      {Math.abs(clockOffset.value) > 2000 && (
+        <div class="notice">The clock of this browser is {duration(clockOffset.value)} {clockOffset.value > 0 ? 'behind' : 'ahead of'} the server's. Times are shown by the server's clock.</div>
+      )}
+    </>
+  )
+}

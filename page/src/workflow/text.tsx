@@ -1,0 +1,126 @@
+// The definition in an editor, with findings at their places; it becomes a revision when it is applied.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { DefinitionSchema, ExpressionResult, Finding, Findings, Instance, Workflow, WorkflowApplied } from '../api'
+import { ApiError, call, inNamespace } from '../core/client'
+import { commandLine, httpCall } from '../core/commands'
+import { parseJson, prettyJson } from '../core/json'
+import { Problem } from '../ui/basics'
+import { Diff } from '../ui/diff'
+import { ActionDialog } from '../ui/dialog'
+import { Icon } from '../ui/icons'
+import type { Editor } from '../editor/editor'
+
+export function TextTab({ ns, workflow, changed }: { ns: string; workflow: Workflow; changed: () => void }) {
+  const [text, setText] = useState(workflow.definition)
+  const [findings, setFindings] = useState<Finding[]>([])
+  const [isApplying, setApplying] = useState(false)
+  const editor = useRef<Editor | null>(null)
+  const path = inNamespace(ns, 'workflows', workflow.id)
+  useEffect(() => {
+    const control = new AbortController()
+    const timer = setTimeout(() => {
+      lint(text, control.signal).then((found) => { setFindings(found); editor.current?.mark(found) }, () => undefined)
+    }, 300)
+    return () => { clearTimeout(timer); control.abort() }
+  }, [text])
+  const isChanged = text !== workflow.definition
+  const errors = findings.filter((finding) => finding.severity === 'error').length
+  return (
+    <div class="columns left-wide">
+      <section class="panel" aria-labelledby="text-title">
+        <h2 id="text-title">Text</h2>
+        <EditorHost text={workflow.definition} changed={setText} ready={(value) => { editor.current = value; value.mark(findings) }} />
+        <div class="buttons"><button type="button" class="primary" disabled={!isChanged || errors > 0} onClick={() => setApplying(true)}>Apply as revision {workflow.revision + 1}…</button></div>
+        {isChanged && <details open><summary>Differences to revision {workflow.revision}</summary><Diff before={workflow.definition} after={text} /></details>}
+      </section>
+      <div>
+        <section class="panel" aria-labelledby="findings"><h2 id="findings">Findings</h2><FindingList findings={findings} go={(finding) => editor.current?.go(finding.line, finding.column)} /></section>
+        <ExpressionTrial ns={ns} workflow={workflow.id} />
+      </div>
+      {isApplying && (
+        <ActionDialog title={`Apply as revision ${workflow.revision + 1} of ${workflow.id}?`} label="Apply" close={() => setApplying(false)} command={{ line: commandLine(ns, 'workflow', 'apply', `${workflow.id}.yaml`), http: httpCall('PUT', path, {}, `@${workflow.id}.yaml`, 'application/yaml') }}
+          run={async () => { const answer = await call<WorkflowApplied>('PUT', path, { body: text, contentType: 'application/yaml' }); changed(); return answer.changed ? `Workflow ${workflow.id} is revision ${answer.revision}` : 'The workflow has this text already' }}>
+          <p>Instances that start from then on use it; those that run keep their revision.</p>
+          <Diff before={workflow.definition} after={text} />
+        </ActionDialog>
+      )}
+    </div>
+  )
+}
+
+/** The findings of a definition, whether or not it has errors. */
+async function lint(text: string, abort: AbortSignal): Promise<Finding[]> {
+  try {
+    return (await call<Findings>('POST', '/v1/lint', { body: text, contentType: 'application/yaml', abort })).errors
+  } catch (error) {
+    if (error instanceof ApiError && error.mistakes.length > 0) return error.mistakes as Finding[]
+    throw error
+  }
+}
+
+function FindingList({ findings, go }: { findings: Finding[]; go: (finding: Finding) => void }) {
+  if (findings.length === 0) return <p class="ok"><Icon name="check" /> No errors, warnings or notes.</p>
+  return (
+    <ul class="plain" role="status">
+      {findings.map((finding) => (
+        <li data-finding={finding.code}><button type="button" class="small" onClick={() => go(finding)}>{finding.line}:{finding.column}</button> <span class={finding.severity === 'error' ? 'no' : 'warning'}><Icon name={finding.severity === 'error' ? 'cross' : 'warning'} /> {finding.severity}</span> {finding.message} <code class="quiet">{finding.code}</code></li>
+      ))}
+    </ul>
+  )
+}
+
+/** The editor, which loads when it is first needed; a plain field if it cannot be loaded. */
+function EditorHost({ text, changed, ready }: { text: string; changed: (text: string) => void; ready: (editor: Editor) => void }) {
+  const host = useRef<HTMLDivElement>(null)
+  const [hasFailed, setFailed] = useState(false)
+  useEffect(() => {
+    let editor: Editor | null = null
+    let isGone = false
+    const schema = call<DefinitionSchema>('GET', '/v1/schema').catch(() => null)
+    import('../editor/editor').then(({ makeEditor }) => {
+      if (isGone || !host.current) return
+      editor = makeEditor(host.current, text, changed, schema)
+      ready(editor)
+    }).catch(() => setFailed(true))
+    return () => { isGone = true; editor?.destroy() }
+  }, [text])
+  if (hasFailed) return <label>Definition<textarea rows={24} defaultValue={text} spellcheck={false} onInput={(event) => changed(event.currentTarget.value)} /></label>
+  return <div class="editor-host" ref={host} />
+}
+
+function ExpressionTrial({ ns, workflow }: { ns: string; workflow: string }) {
+  const [text, setText] = useState('.')
+  const [data, setData] = useState('{}')
+  const [instance, setInstance] = useState('')
+  const [result, setResult] = useState<string | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    setError(null)
+    try {
+      await work()
+    } catch (failure) {
+      setError(failure as Error)
+    }
+  }
+  const evaluate = (event: Event): void => {
+    event.preventDefault()
+    const program = text.trim().replace(/^jq\(([\s\S]*)\)$/, '$1')
+    void attempt(async () => {
+      const answer = await call<ExpressionResult>('POST', '/v1/expressions', { body: { text: program, data: parseJson(data) } })
+      setResult(prettyJson(answer.result))
+    })
+  }
+  const load = (): void => void attempt(async () => setData(prettyJson((await call<Instance>('GET', inNamespace(ns, 'instances', instance.trim()))).data)))
+  return (
+    <section class="panel" aria-labelledby="expression">
+      <h2 id="expression">Try an expression</h2>
+      <form class="form" onSubmit={evaluate}>
+        <label>jq program<input value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} /></label>
+        <label>Data (JSON)<textarea value={data} spellcheck={false} onInput={(event) => setData(event.currentTarget.value)} /></label>
+        <label>or the data of an instance of {workflow}<input value={instance} onInput={(event) => setInstance(event.currentTarget.value)} /></label>
+        <div class="buttons"><button type="button" disabled={instance.trim() === ''} onClick={load}>Take its data</button><button type="submit" class="primary">Evaluate</button></div>
+      </form>
+      <div role="status">{error ? <Problem error={error} /> : result !== null && <pre class="data" tabIndex={0} aria-label="Result">{result}</pre>}</div>
+    </section>
+  )
+}
