@@ -1,6 +1,7 @@
 // The only file that uses uPlot; it is a chunk of its own.
 import uPlot from 'uplot'
 import type { Series } from '../api'
+import { isUtc } from '../core/settings'
 
 export interface Plot {
   show: (data: Series) => void
@@ -27,7 +28,7 @@ export function makePlot(host: HTMLElement, data: Series, names: string[]): Plot
     height: 170,
     legend: { show: true, live: false },
     cursor: { show: false },
-    axes: [axis, { ...axis, size: 56, values: (_self, ticks) => ticks.map((tick) => `${tick}/s`) }],
+    axes: [{ ...axis, values: (_self, ticks) => ticks.map(clockOf) }, { ...axis, size: 56, values: (_self, ticks) => ticks.map((tick) => `${tick}/s`) }],
     series: [{}, ...names.map((name) => ({ label: name, stroke: colour(kColours[name] ?? '--text'), width: 1.5, dash: kDashes[name] }))],
   }, columns(data, names), host)
   const observer = new ResizeObserver(() => plot.setSize({ width: host.clientWidth || 300, height: 170 }))
@@ -36,6 +37,11 @@ export function makePlot(host: HTMLElement, data: Series, names: string[]): Plot
     show: (next) => plot.setData(columns(next, names)),
     destroy: () => { observer.disconnect(); plot.destroy() },
   }
+}
+
+/** The time of day of a tick of the axis. */
+function clockOf(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(isUtc.peek() ? { timeZone: 'UTC' } : {}) })
 }
 
 /** The colour of a custom property, as the canvas takes it. */

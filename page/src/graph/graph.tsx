@@ -97,7 +97,7 @@ function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: num
   return (
     <div class="graph">
       <svg ref={svg} width={drawing.width * zoom} height={drawing.height * zoom} viewBox={`0 0 ${drawing.width} ${drawing.height}`} role="group" aria-label={`Graph of ${graph.id}: arrow keys follow the ways`}>
-        <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" /></marker></defs>
+        <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="9" markerHeight="9" orient="auto"><path d="M0 0L8 4L0 8z" /></marker></defs>
         {model.ways.map((way, index) => {
           const points = drawing.ways[index]?.points ?? []
           return <path class={`way is-${way.kind}${taken.has(`${way.source}\n${way.target}`) ? ' is-taken' : ''}`} data-way={`${way.source}>${way.target}`} d={pathOf(points)} marker-end="url(#arrow)" />

@@ -16,7 +16,8 @@ export function Context({ context }: { context: EventContext }) {
   )
 }
 
-const kTimers: Record<string, string> = {
+/** What a timer does, by its kind. */
+export const kTimers: Record<string, string> = {
   state: 'times out', delay: 'the delay ends', retry: 'next attempt', interrupt: 'is interrupted', kill: 'is ended', run: 'the run times out', execution: 'the execution times out', calls: 'the next of its calls',
 }
 

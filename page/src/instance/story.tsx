@@ -6,6 +6,7 @@ import { call, generation, inNamespace } from '../core/client'
 import { shortJson } from '../core/json'
 import { href, route, setQuery } from '../core/route'
 import { duration } from '../core/time'
+import { kTimers } from './now'
 import { Clock, Empty, EventLink, InstanceLink, plural, Problem, Relative } from '../ui/basics'
 
 type StoryRecord = HistoryRecord & { cut?: true }
@@ -106,7 +107,7 @@ export function Story({ ns, instance, story, at }: { ns: string; instance: Insta
       <ol class="story">
         {shown.map((record, index) => <StoryRow key={record.number} ns={ns} record={record} previous={shown[index - 1]} isFolded={isFolded} isAt={record.number === at} />)}
         {!instance.endedAt && (
-          <li class="now-row"><span class="mono">now</span><span /><span /><span class="what"><span class="state">{instance.state}</span> {instance.status}{instance.timers?.[0] && <>, {instance.timers[0].kind} <Relative at={instance.timers[0].at} />{instance.timers[0].then && <>, then {instance.timers[0].then}</>}</>}</span></li>
+          <li class="now-row"><span class="mono">now</span><span /><span /><span class="what"><span class="state">{instance.state}</span> {instance.status}{instance.timers?.[0] && <>, {kTimers[instance.timers[0].kind] ?? instance.timers[0].kind} <Relative at={instance.timers[0].at} />{instance.timers[0].then && <>, then {instance.timers[0].then}</>}</>}</span></li>
         )}
       </ol>
     </section>

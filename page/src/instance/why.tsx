@@ -30,9 +30,10 @@ export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
           {answer.events.map((item) => (
             <div key={item.sequence}>
               <JudgedCard title={<EventTitle ns={ns} sequence={item.sequence} type={item.type} source={item.source} time={item.time} />} judged={item}
-                fix={(corrections) => setReplay({ sequence: item.sequence, corrections })} />
-              {item.verdict === 'before' && !item.ended && <p><button type="button" onClick={() => setReplay({ sequence: item.sequence, corrections: {} })}>Send it again to this instance only…</button></p>}
-              {(item.effectCount ?? 0) > 0 && <p class="quiet">It had effects for others: <Effects ns={ns} effects={item.effects ?? []} total={item.effectCount ?? 0} /></p>}
+                fix={(corrections) => setReplay({ sequence: item.sequence, corrections })}>
+                {item.verdict === 'before' && !item.ended && <div class="buttons"><button type="button" onClick={() => setReplay({ sequence: item.sequence, corrections: {} })}>Send it again to this instance only…</button></div>}
+                {(item.effectCount ?? 0) > 0 && <p class="quiet">It had effects: <Effects ns={ns} effects={item.effects ?? []} total={item.effectCount ?? 0} /></p>}
+              </JudgedCard>
             </div>
           ))}
           {(answer.elsewhereEvents ?? []).map((item) => <p class="notes">The namespace <a href={href(item.namespace, ['events', item.sequence])}>{item.namespace}</a> got an event that fits: <EventLink ns={item.namespace} sequence={item.sequence} />. A replay with this namespace sends it here.</p>)}

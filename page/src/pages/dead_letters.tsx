@@ -49,7 +49,7 @@ export function DeadLettersPage({ ns }: PageProps) {
               { name: 'Id', isHeader: true, cell: (item) => <a class="mono" href={href(ns, ['dead', item.id])}>{item.id}</a> },
               { name: 'Time', cell: (item) => <Clock at={item.time} /> },
               { name: 'Reason', cell: (item) => <code>{item.reason}</code> },
-              { name: 'Detail', cell: (item) => item.detail },
+              { name: 'Detail', isWide: true, cell: (item) => item.detail },
               { name: 'Subject', cell: (item) => <span class="mono">{item.subject}</span> },
               { name: 'Size', isNumber: true, cell: (item) => bytes(item.size) },
             ]} />

@@ -55,7 +55,7 @@ export function EventsPage({ ns }: PageProps) {
               { name: 'Type', cell: (item) => item.type ?? <span class="no">not an event: {item.error?.code}</span> },
               { name: 'Source', cell: (item) => item.source },
               { name: 'Attributes', cell: (item) => <Attributes item={item} /> },
-              { name: 'What came of it', cell: (item) => (item.applied ? <Effects ns={ns} effects={item.effects} total={item.effectCount} /> : 'not applied yet') },
+              { name: 'What came of it', isWide: true, cell: (item) => (item.applied ? <Effects ns={ns} effects={item.effects} total={item.effectCount} /> : 'not applied yet') },
             ]} />
             <More shown={data.items.length} next={data.next} isComplete={data.complete} looked={data.looked} isLoading={list.isLoadingOlder} older={() => void list.older()} />
           </>

@@ -34,7 +34,7 @@ export function FunctionsPage({ ns }: PageProps) {
               { name: 'Oldest', cell: (item) => item.oldest && <Relative at={item.oldest} /> },
               { name: 'Workers ask', isNumber: true, cell: (item) => (item.asking === undefined ? '' : <span class={item.asking === 0 && item.waiting > 0 ? 'no' : ''}>{item.asking}</span>) },
               { name: 'Time to start', cell: (item) => item.scheduleToStart && <>{duration(item.scheduleToStart.p50 * 1000)}, p99 {duration(item.scheduleToStart.p99 * 1000)}</> },
-              { name: 'Latest error', cell: (item) => item.lastError && <><code>{item.lastError.code}</code> {item.lastError.message} <Clock at={item.lastError.at} /></> },
+              { name: 'Latest error', isWide: true, cell: (item) => item.lastError && <><code>{item.lastError.code}</code> {item.lastError.message} <Clock at={item.lastError.at} /></> },
               { name: 'Action', cell: (item) => <button type="button" class="small" onClick={() => setAction(item)}>{item.paused ? 'Resume…' : 'Pause…'}</button> },
             ]} />
             {!data.complete && <p class="quiet">The server looked at {count(data.looked)} tasks; there are more, so the numbers are too small.</p>}

@@ -197,7 +197,7 @@ function List({ ns, items, selected, setSelected }: { ns: string; items: Instanc
       { name: 'State', cell: (item) => item.failedState ?? item.state },
       { name: 'Started', cell: (item) => <Clock at={item.startedAt} /> },
       { name: 'Took', cell: (item) => <Took item={item} /> },
-      { name: 'Error, or what comes next', cell: (item) => <Outcome item={item} /> },
+      { name: 'Error, or what comes next', isWide: true, cell: (item) => <Outcome item={item} /> },
     ]} />
   )
 }

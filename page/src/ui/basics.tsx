@@ -98,12 +98,17 @@ export function Page({ title, heading, actions, children, back }: {
   )
 }
 
+/** A sentence of the API; what stands in backticks is code. */
+export function Says({ text }: { text: string }) {
+  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>
+}
+
 /** What an error says, in the words of the API, and what can be done. */
 export function Problem({ error, retry, ns }: { error: Error; retry?: () => void; ns?: string }) {
   if (!(error instanceof ApiError)) return <div class="problem" role="alert"><p><Icon name="warning" /> The page has an error: {error.message}</p></div>
   return (
     <div class="problem" role="alert">
-      <p><Icon name="warning" /> {error.detail}</p>
+      <p><Icon name="warning" /> <Says text={error.detail} /></p>
       {error.mistakes.length > 0 && (
         <ul>{error.mistakes.map((mistake) => <li><code>{mistake.line ? `${mistake.line}:${mistake.column} ` : ''}{mistake.path}</code> {mistake.message}</li>)}</ul>
       )}

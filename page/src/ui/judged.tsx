@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import type { EventEffect, JudgedListener, JudgedPredicate } from '../api'
 import { href } from '../core/route'
-import { Clock, EventLink, InstanceLink, shortId, WorkflowLink } from './basics'
+import { Clock, EventLink, InstanceLink, Says, shortId, WorkflowLink } from './basics'
 import { Icon } from './icons'
 
 const kGood = new Set(['woke', 'started', 'filled', 'grouped'])
@@ -42,19 +42,18 @@ export function correctionsOf(predicates: JudgedPredicate[]): Corrections | null
   return Object.fromEntries(wrong.map((predicate) => [predicate.attribute, predicate.fits ?? '']))
 }
 
-type Judged = Pick<JudgedListener, 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom' | 'early'>
+type Judged = Pick<JudgedListener, 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom'>
 
 /** One verdict: whose it is (`title`), what it says, its predicates, near groups, and what can be done. */
-export function JudgedCard({ title, judged, fix }: { title: ComponentChildren; judged: Judged; fix?: (corrections: Corrections) => void }) {
+export function JudgedCard({ title, judged, fix, children }: { title: ComponentChildren; judged: Judged; fix?: (corrections: Corrections) => void; children?: ComponentChildren }) {
   const corrections = correctionsOf(judged.predicates)
   const wrong = judged.predicates.filter((predicate) => !predicate.holds).length
   return (
     <article class="panel judged" data-verdict={judged.verdict}>
       <div>{title} · <Verdict verdict={judged.verdict} />{judged.predicates.length > 0 && wrong > 0 && <span class="quiet"> {wrong} of {judged.predicates.length} {wrong === 1 ? 'does' : 'do'} not hold</span>}</div>
-      <p>{judged.says}</p>
+      <p><Says text={judged.says} /></p>
       <Predicates predicates={judged.predicates} />
       {judged.waitsFor && judged.waitsFor.length > 0 && <p>Still waits for: {judged.waitsFor.join(', ')}</p>}
-      {judged.early && <p class="quiet">The event came {judged.early.seconds} s too early{judged.early.startedAfterEvent && '; the instance started after it'}.</p>}
       {judged.lookbackFrom && <p class="quiet">The state looks back to <Clock at={judged.lookbackFrom} />.</p>}
       {judged.nearGroups && judged.nearGroups.length > 0 && (
         <ul>{judged.nearGroups.map((group) => (
@@ -63,7 +62,8 @@ export function JudgedCard({ title, judged, fix }: { title: ComponentChildren; j
           </li>
         ))}{judged.moreGroups && judged.moreGroups.count > 0 && <li>{judged.moreGroups.count} other groups</li>}</ul>
       )}
-      {fix && corrections && <button type="button" onClick={() => fix(corrections)}>Put right with {entries(corrections)}, and send…</button>}
+      {fix && corrections && <div class="buttons"><button type="button" onClick={() => fix(corrections)}>Put right with {entries(corrections)}, and send…</button></div>}
+      {children}
     </article>
   )
 }

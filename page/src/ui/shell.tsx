@@ -71,8 +71,8 @@ function Bar({ ns, openGoTo, openHelp }: { ns: string; openGoTo: () => void; ope
       <div class="tools">
         <button type="button" class="small" onClick={openGoTo}><Icon name="search" />Go to <kbd aria-hidden="true">/</kbd></button>
         <LiveSwitch />
-        <button type="button" class="small" onClick={() => { isUtc.value = !isUtc.value }}>{isUtc.value ? 'UTC' : 'Local time'}</button>
-        <button type="button" class="small" onClick={nextTheme} aria-label={`Theme: ${theme.value}`}><Icon name="theme" />{theme.value}</button>
+        <button type="button" class="small" onClick={() => { isUtc.value = !isUtc.value }}>{isUtc.value ? 'UTC' : 'Local'}<span class="hidden"> time</span></button>
+        <button type="button" class="small" onClick={nextTheme} aria-label={`Theme: ${theme.value}`} title={`Theme: ${theme.value}`}><Icon name="theme" /></button>
         <button type="button" class="small" onClick={openHelp} aria-label="Keys and help">?</button>
       </div>
     </header>

@@ -7,6 +7,8 @@ export interface Column<Item> {
   /** The cell that names the row. */
   isHeader?: boolean
   isNumber?: boolean
+  /** The cell has long texts. */
+  isWide?: boolean
 }
 
 export function Table<Item>({ caption, columns, items, keyOf, rowClass }: {
@@ -26,7 +28,7 @@ export function Table<Item>({ caption, columns, items, keyOf, rowClass }: {
             <tr key={keyOf(item)} class={rowClass?.(item)} data-row={keyOf(item)}>
               {columns.map((column) => (column.isHeader
                 ? <th scope="row">{column.cell(item)}</th>
-                : <td class={column.isNumber ? 'number' : ''}>{column.cell(item)}</td>))}
+                : <td class={column.isNumber ? 'number' : column.isWide ? 'wide' : ''}>{column.cell(item)}</td>))}
             </tr>
           ))}
         </tbody>
