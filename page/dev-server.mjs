@@ -28,8 +28,8 @@ const kHeaders = {
  */
 export function startDevServer({ server, listen = '127.0.0.1:0', dist = join(here, 'dist'), prefix = '/' }) {
   const folder = resolve(dist)
-  const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
-  const assets = new Map(manifest.map((entry) => [entry.path, entry]))
+  // Read for each request, so that a build shows without a restart.
+  const entryOf = (path) => JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')).find((entry) => entry.path === path)
   const sessions = new Map()
   const upstream = new URL(server)
 
@@ -97,7 +97,8 @@ export function startDevServer({ server, listen = '127.0.0.1:0', dist = join(her
     if (!url.pathname.startsWith(prefix)) return problem(response, 404, 'dev.prefix', `the page is at ${prefix}`)
     const path = `/${url.pathname.slice(prefix.length)}`
     const port = http.address().port
-    if (assets.has(path)) return answerFile(response, assets.get(path))
+    const asset = entryOf(path)
+    if (asset) return answerFile(response, asset)
     const session = sessions.get(cookieOf(incoming))
     if (session && !['GET', 'HEAD'].includes(incoming.method) && incoming.headers['millrace-page'] !== '1') {
       return problem(response, 403, 'request.page', 'a call with a session needs the header Millrace-Page: 1')
@@ -106,7 +107,7 @@ export function startDevServer({ server, listen = '127.0.0.1:0', dist = join(her
     if (path.startsWith('/v1/') || ['/livez', '/readyz', '/activez', '/metrics'].includes(path)) {
       return pass(incoming, response, path + url.search, session)
     }
-    return answerFile(response, assets.get('/'))
+    return answerFile(response, entryOf('/'))
   })
   const [address, port] = [listen.slice(0, listen.lastIndexOf(':')), Number(listen.slice(listen.lastIndexOf(':') + 1))]
   http.listen(port, address)

@@ -1,5 +1,5 @@
 // Dead letters by reason, and one of them: put right and replayed, or deleted.
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { DeadLetter, DeadLetterReplayed, DeadLetters, DeadLettersDone, EventTried, WholeDeadLetter } from '../api'
 import { ApiError, call, inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
@@ -21,7 +21,13 @@ export function DeadLettersPage({ ns }: PageProps) {
   const list = useList<DeadLetter, DeadLetters>(path, { reason, limit: 100 })
   const [action, setAction] = useState<'replay' | 'drop' | null>(null)
   const soon = useThrottle(list.reload, 1000)
-  useLive({ ns, topics: ['dead'] }, { dead: ({ items }) => { if (items.length > 0) soon() } })
+  const seen = useRef('')
+  useLive({ ns, topics: ['dead'] }, {
+    dead: ({ count: number, last }) => {
+      if (seen.current !== `${number} ${last}`) soon()
+      seen.current = `${number} ${last}`
+    },
+  })
   return (
     <Page title="Dead letters" actions={<CopyAsCommand command={{ line: commandLine(ns, 'dlq', 'list'), http: httpCall('GET', path, { reason }) }} />}>
       <Loaded resource={list} ns={ns}>{(data) => {

@@ -2,7 +2,7 @@
 // The record of the address (`at`) is the one at which graph and data are shown.
 import { useEffect, useState } from 'preact/hooks'
 import type { Instance, WorkflowGraph } from '../api'
-import { inNamespace, urlOf } from '../core/client'
+import { inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
 import { useLive } from '../core/live'
 import { useGet, useThrottle } from '../core/resource'
@@ -15,6 +15,7 @@ import { InstanceAction, kVerbs, verbsFor, type Verb } from '../ui/instance_acti
 import { Calls, Children, Variables } from '../instance/parts'
 import { DataTab } from '../instance/data'
 import { Now } from '../instance/now'
+import { Save } from '../instance/save'
 import { Story, useStory, type StoryState } from '../instance/story'
 import { WhyTab } from '../instance/why'
 import type { PageProps } from '.'
@@ -90,18 +91,10 @@ function badge(name: string, instance: Instance): string {
 }
 
 function Actions({ ns, instance, choose }: { ns: string; instance: Instance; choose: (verb: Verb) => void }) {
-  const scenario = urlOf(inNamespace(ns, 'instances', instance.id, 'scenario'))
-  const history = urlOf(`${inNamespace(ns, 'instances', instance.id, 'history')}?limit=1000`)
   return (
     <>
       {verbsFor(instance.status).map((verb) => <button type="button" onClick={() => choose(verb)}>{kVerbs[verb].name}…</button>)}
-      <details class="as-command"><summary>Save</summary>
-        <ul class="plain">
-          <li><a href={history} download={`${instance.id}.history.json`}>History (JSON{instance.transitions > 300 ? ', its first 1000 records' : ''})</a></li>
-          <li><a href={scenario} download={`${instance.workflow}.test.yaml`}>Scenario for <code>millrace test</code> (YAML)</a></li>
-          <li><code>{commandLine(ns, 'instance', 'scenario', instance.id)}</code></li>
-        </ul>
-      </details>
+      <Save ns={ns} instance={instance} />
     </>
   )
 }

@@ -1,0 +1,113 @@
+// Acceptance checks 1 to 6: the address is the state, why an event had no effect, and the test event.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Console, sees, until } from './harness.mjs'
+
+const console_ = new Console()
+const { server } = console_
+before(() => console_.start())
+after(() => console_.stop())
+
+test('1 deep link: the filters and rows are those of the address, and Back and Forward step through filters', async () => {
+  await server.run('fails')
+  await server.run('fails')
+  await server.run('booking', { customerId: 'c-1' })
+  const page = await console_.open('#/default/instances?status=failed&workflow=fails')
+  await page.locator('tbody tr').nth(1).waitFor()
+  assert.equal(await page.locator('tbody tr').count(), 2)
+  assert.equal(await page.getByRole('combobox', { name: 'Workflow' }).inputValue(), 'fails')
+  assert.equal(await page.getByRole('group', { name: 'Status' }).getByRole('button', { name: 'failed' }).getAttribute('aria-pressed'), 'true')
+  await page.getByRole('combobox', { name: 'Workflow' }).selectOption('booking')
+  await page.getByText('No instance fits all filters').waitFor()
+  await page.goBack()
+  await page.locator('tbody tr').nth(1).waitFor()
+  assert.equal(await page.getByRole('combobox', { name: 'Workflow' }).inputValue(), 'fails')
+  await page.goForward()
+  await page.getByText('No instance fits all filters').waitFor()
+  await page.getByRole('button', { name: 'Drop status' }).click()
+  await page.locator('tbody tr').first().waitFor()
+})
+
+test('2 why, case: the card of an event shows which predicate differs in case only', async () => {
+  const id = await server.run('booking', { customerId: 'c-42' })
+  const event = await server.send({ type: 'guestbooking', customerid: 'C-42' })
+  const page = await console_.open('#/default/events')
+  const row = page.locator(`tr[data-row="${event.sequence}"]`)
+  await sees(row, 'no effect')
+  await row.getByRole('link', { name: `#${event.sequence}` }).click()
+  await sees(page, 'No listener took it.')
+  const card = page.locator('.judged', { has: page.locator(`[title="${id}"]`) })
+  assert.equal(await card.getAttribute('data-verdict'), 'predicate')
+  const source = card.locator('li', { hasText: 'source' })
+  assert.match(await source.getAttribute('class'), /ok/)
+  const customer = card.locator('li', { hasText: 'customerid' })
+  assert.match(await customer.textContent(), /does not hold.*customerid is "c-42", got "C-42".*case only/)
+  await card.getByRole('button', { name: 'Put right with customerid=c-42' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Try' }).click()
+  await dialog.locator('.judged[data-verdict="woke"]').waitFor()
+  assert.equal((await server.instance(id)).status, 'waiting')
+  await dialog.getByRole('button', { name: 'Send' }).click()
+  await server.reaches(id, 'complete')
+})
+
+test('3 why, data: the hint says that the data has the member, not the attributes', async () => {
+  await server.run('booking', { customerId: 'c-43' })
+  const event = await server.send({ type: 'guestbooking', data: { customerId: 'c-43' } })
+  const page = await console_.open(`#/default/events/${event.sequence}`)
+  const card = page.locator('.judged', { hasText: 'c-43' })
+  await card.locator('.hint').waitFor()
+  assert.match(await card.locator('li', { hasText: 'customerid' }).textContent(), /no such attribute.*data/)
+})
+
+test('4 why, before: an event that came too early is named with both sequences, and can be sent again', async () => {
+  const event = await server.send({ type: 'guestbooking', customerid: 'c-44' })
+  const id = await server.run('booking', { customerId: 'c-44' })
+  const page = await console_.open(`#/default/instances/${id}/story`)
+  await page.getByRole('link', { name: 'Why has nothing woken it?' }).click()
+  const card = page.locator('.judged[data-verdict="before"]', { hasText: `#${event.sequence} ` })
+  await card.waitFor()
+  assert.match(await card.textContent(), new RegExp(`takes events after #\\d+, and this one is #${event.sequence}`))
+  await card.getByRole('button', { name: 'Send it again to this instance only' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click()
+  await server.reaches(id, 'complete')
+})
+
+test('5 why, ended: after a timeout the verdict is after, with the moment', async () => {
+  const id = await server.run('short', { customerId: 'c-45' })
+  await server.reaches(id, 'complete')
+  const event = await server.send({ type: 'briefly', customerid: 'c-45' })
+  const page = await console_.open(`#/default/events/${event.sequence}?instance=${id}`)
+  const card = page.locator('.judged[data-verdict="after"]')
+  await card.waitFor()
+  assert.match(await card.textContent(), /timed out|timeout|time/)
+})
+
+test('6 try: names the instance, sends nothing; Send wakes it', async () => {
+  const id = await server.run('booking', { customerId: 'c-46' })
+  const newest = (await server.get('/events?limit=1')).newest
+  const page = await console_.open(`#/default/instances/${id}/story`)
+  await page.getByRole('link', { name: 'Send a test event' }).click()
+  const text = page.getByLabel(/A CloudEvent in JSON/)
+  await text.fill((await text.inputValue()).replace('"source": "page"', '"source": "bookings.page"'))
+  await page.getByRole('button', { name: 'Try: nothing is sent' }).click()
+  const card = page.locator('.judged[data-verdict="woke"]')
+  await card.waitFor()
+  assert.equal(await card.getByRole('link').first().getAttribute('title'), id)
+  assert.equal((await server.instance(id)).status, 'waiting')
+  assert.equal((await server.get('/events?limit=1')).newest, newest)
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  await server.reaches(id, 'complete')
+  await until(async () => (await server.get('/events?limit=1')).newest > newest)
+})
+
+test('groups: an incomplete group shows what is missing, and can be dropped', async () => {
+  await server.send({ type: 'pair.first', orderid: 'o-1' })
+  const page = await console_.open('#/default/groups')
+  const row = page.locator('tbody tr', { hasText: 'orderid=o-1' })
+  await sees(row, 'pair.second: missing')
+  await row.getByRole('button', { name: 'Drop' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Drop' }).click()
+  await sees(page, 'No incomplete groups')
+  await until(async () => (await server.get('/dlq')).items.some((item) => item.reason === 'start.group_closed'))
+})

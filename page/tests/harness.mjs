@@ -1,0 +1,235 @@
+// What the tests of the page need: a server with its own broker, the page beside it, a browser that
+// reports each violation of the content security policy, each request to another origin, each error of
+// a script, and each answer that does not fit the OpenAPI document.
+// MILLRACE names the program, CHROMIUM the browser.
+import Ajv from 'ajv/dist/2020.js'
+import { chromium } from 'playwright-core'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startDevServer } from '../dev-server.mjs'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const kProgram = process.env.MILLRACE ?? resolve(here, '../../build/dev/app/millrace')
+const kBrowser = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell'
+
+/** `millrace dev` on free ports, with a folder of its own that goes when it is stopped. */
+export class Server {
+  constructor({ flows = join(here, 'flows'), token } = {}) {
+    this.flows = flows
+    this.folder = mkdtempSync(join(tmpdir(), 'millrace-page-'))
+    this.tokenFile = token ? join(this.folder, 'token') : null
+    if (token) writeFileSync(this.tokenFile, `${token}\n`, { mode: 0o600 })
+    this.token = token
+    this.listen = '127.0.0.1:0'
+  }
+
+  /** Starts the process, and waits until it says where it listens. */
+  async start() {
+    const words = ['dev', this.flows, '--keep', join(this.folder, 'data'), '--listen', this.listen, '--nats-port', String(this.natsPort ?? (await freePort()))]
+    if (this.tokenFile) words.push('--token-file', this.tokenFile)
+    this.process = spawn(kProgram, words, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, MILLRACE_URL: '' } })
+    let log = ''
+    const address = new Promise((done, fail) => {
+      const read = (chunk) => {
+        log += chunk
+        const match = /HTTP at (http:\/\/[^,\s]+), NATS at nats:\/\/[^:]+:(\d+)/.exec(log)
+        if (match) done(match)
+      }
+      this.process.stdout.on('data', read)
+      this.process.stderr.on('data', read)
+      this.process.on('error', fail)
+      this.process.on('exit', (code) => fail(new Error(`millrace dev ended with ${code}:\n${log}`)))
+    })
+    address.catch(() => undefined)
+    const [, url, port] = await address
+    this.url = url
+    this.listen = new URL(url).host
+    this.natsPort = Number(port)
+  }
+
+  /** Ends the process by a signal, and waits for its end. */
+  async end(signal = 'SIGTERM') {
+    const ended = once(this.process, 'exit')
+    this.process.kill(signal)
+    await ended
+  }
+
+  async stop() {
+    if (this.process.exitCode === null && this.process.signalCode === null) await this.end()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  /** Calls the API, and returns the JSON answer; throws if the status is not 2xx. */
+  async call(method, path, body, headers = {}) {
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+    const authorization = this.token ? { authorization: `Bearer ${this.token}` } : {}
+    const response = await fetch(this.url + path, { method, body: text, headers: { 'content-type': 'application/json', ...authorization, ...headers } })
+    const answer = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${answer}`)
+    return answer === '' ? null : JSON.parse(answer)
+  }
+
+  get(path) {
+    return this.call('GET', `/v1/ns/default${path}`)
+  }
+
+  /** Starts an instance of a workflow, and returns its id. */
+  async run(workflow, input = {}) {
+    return (await this.call('POST', `/v1/ns/default/workflows/${workflow}/start`, input)).id
+  }
+
+  /** Publishes an event over HTTP, and returns it as it is stored, once it is applied. */
+  async send(event) {
+    const whole = { specversion: '1.0', id: `e-${Math.random().toString(36).slice(2)}`, source: 'bookings.web', ...event }
+    await this.call('POST', '/v1/ns/default/events', whole, { 'content-type': 'application/cloudevents+json' })
+    return until(async () => (await this.get(`/events?id=${whole.id}`)).items.find((item) => item.applied))
+  }
+
+  /** Publishes a text on a subject of NATS. */
+  async publish(subject, text) {
+    const socket = connect(this.natsPort, '127.0.0.1')
+    const bytes = Buffer.byteLength(text)
+    socket.write(`CONNECT {"verbose":false}\r\nPUB ${subject} ${bytes}\r\n${text}\r\nPING\r\n`)
+    await new Promise((done) => {
+      let answer = ''
+      socket.on('data', (chunk) => { answer += chunk; if (answer.includes('PONG')) done() })
+    })
+    socket.destroy()
+  }
+
+  instance(id) {
+    return this.get(`/instances/${id}`)
+  }
+
+  /** Waits until an instance has a status. */
+  async reaches(id, status) {
+    return until(async () => { const instance = await this.instance(id); return instance.status === status ? instance : null }, `${id} is ${status}`)
+  }
+}
+
+async function freePort() {
+  const { createServer } = await import('node:net')
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  server.close()
+  return port
+}
+
+/** Asks again until `ask` answers something; fails after 20 s. */
+export async function until(ask, what = 'what is waited for') {
+  const end = Date.now() + 20_000
+  for (;;) {
+    const answer = await ask()
+    if (answer) return answer
+    if (Date.now() > end) throw new Error(`not seen within 20 s: ${what}`)
+    await new Promise((done) => setTimeout(done, 50))
+  }
+}
+
+/** A server, the page beside it, and a browser; `stop` ends all three and fails if a page had a fault. */
+export class Console {
+  constructor(options = {}) {
+    this.options = options
+    this.server = new Server(options)
+    this.faults = []
+    this.answers = 0
+  }
+
+  async start() {
+    await this.server.start()
+    this.http = startDevServer({ server: this.server.url, prefix: this.options.prefix ?? '/' })
+    await once(this.http, 'listening')
+    this.base = `http://127.0.0.1:${this.http.address().port}${this.options.prefix ?? '/'}`
+    this.browser = await chromium.launch({ executablePath: kBrowser, args: ['--no-sandbox'] })
+    this.document = await (await fetch(`${this.server.url}/v1/openapi.json`)).json()
+    this.schemas = new Ajv({ strict: false, validateFormats: false })
+    this.schemas.addSchema(this.document, 'openapi')
+    this.checks = new Map()
+  }
+
+  async stop() {
+    await this.browser?.close()
+    this.http?.closeAllConnections()
+    this.http?.close()
+    await this.server.stop()
+    if (this.faults.length > 0) throw new Error(`faults of the page:\n${[...new Set(this.faults)].join('\n')}`)
+  }
+
+  /** A page at an address behind `#`; `width` and `scheme` are those of the window. */
+  async open(address, { width = 1280, height = 900, scheme = 'light', context } = {}) {
+    const holder = context ?? (await this.browser.newContext({ viewport: { width, height }, colorScheme: scheme, acceptDownloads: true }))
+    const page = await holder.newPage()
+    page.setDefaultTimeout(15_000)
+    await page.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', (event) => console.error(`VIOLATION ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`))
+    })
+    page.on('pageerror', (error) => this.faults.push(`error: ${error.message}`))
+    page.on('console', (message) => {
+      if (/VIOLATION|Content Security Policy|TrustedHTML|TrustedScript/.test(message.text())) this.faults.push(message.text())
+    })
+    page.on('request', (request) => {
+      if (!request.url().startsWith(this.base) && !request.url().startsWith('data:')) this.faults.push(`a request to ${request.url()}`)
+    })
+    page.on('response', (response) => void this.checkAnswer(response))
+    await page.goto(`${this.base}${address}`)
+    return page
+  }
+
+  /** Holds an answer against its schema. */
+  async checkAnswer(response) {
+    const url = new URL(response.url())
+    const type = response.headers()['content-type'] ?? ''
+    if (!type.includes('json') || !url.pathname.includes('/v1/')) return
+    const path = url.pathname.slice(url.pathname.indexOf('/v1/'))
+    if (path === '/v1/session' || path === '/v1/openapi.json' || path === '/v1/schema' || response.status() === 502) return
+    const body = await response.json().catch(() => undefined)
+    if (body === undefined) return
+    const fault = this.misfit(response.request().method(), path, response.status(), body)
+    this.answers += 1
+    if (fault) this.faults.push(fault)
+  }
+
+  /** How an answer differs from the OpenAPI document; null: it fits. */
+  misfit(method, path, status, body) {
+    const template = templateOf(this.document, path, method.toLowerCase())
+    if (!template) return `${method} ${path} is not in the OpenAPI document`
+    const operation = this.document.paths[template][method.toLowerCase()]
+    const found = operation.responses[String(status)] ? String(status) : 'default'
+    const place = `paths/${escape(template)}/${method.toLowerCase()}/responses/${found}`
+    const response = operation.responses[found]
+    if (!response) return `${method} ${template} answers ${status}, which the OpenAPI document does not have`
+    const pointer = response.$ref ? `${response.$ref.slice(2)}/content` : `${place}/content`
+    const content = response.$ref ? this.document.components.responses[response.$ref.split('/').pop()].content : response.content
+    const type = Object.keys(content ?? {})[0]
+    if (!type?.includes('json')) return null
+    const key = `openapi#/${pointer}/${escape(type)}/schema`
+    if (!this.checks.has(key)) this.checks.set(key, this.schemas.compile({ $ref: key }))
+    const check = this.checks.get(key)
+    return check(body) ? null : `${method} ${template} ${status}: ${this.schemas.errorsText(check.errors)}`
+  }
+}
+
+function escape(text) {
+  return encodeURIComponent(text.replaceAll('~', '~0').replaceAll('/', '~1'))
+}
+
+/** The path of the document that a path fits; a literal wins over a placeholder. */
+function templateOf(document, path, method) {
+  const parts = path.split('/')
+  const fits = Object.keys(document.paths).filter((template) => {
+    const words = template.split('/')
+    return document.paths[template][method] && words.length === parts.length && words.every((word, index) => word.startsWith('{') || word === parts[index])
+  })
+  return fits.sort((a, b) => a.split('{').length - b.split('{').length)[0]
+}
+
+/** Waits until a text is seen in a part of a page. */
+export async function sees(scope, text) {
+  await scope.getByText(text).first().waitFor()
+}

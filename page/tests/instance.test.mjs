@@ -1,0 +1,170 @@
+// Acceptance checks 7, 12, 13 and 25: the story of an instance and the actions on it.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { Console, sees, until } from './harness.mjs'
+
+const console_ = new Console()
+const { server } = console_
+/** A service that fails twice for each instance, and one that holds its answers until it is let go. */
+let attempts = 0
+const held = new Set()
+const services = createServer((request, response) => {
+  request.resume()
+  if (request.url === '/holding') return held.add(response)
+  attempts += 1
+  response.writeHead(attempts <= 2 ? 503 : 200, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ ok: attempts > 2 }))
+  return undefined
+})
+
+before(async () => {
+  await console_.start()
+  services.listen(0, '127.0.0.1')
+  await once(services, 'listening')
+  const base = `http://127.0.0.1:${services.address().port}`
+  await server.call('PUT', '/v1/ns/default', { services: { unsteady: { url: `${base}/unsteady` }, holding: { url: `${base}/holding` } } })
+})
+after(async () => {
+  for (const response of held) response.destroy()
+  services.closeAllConnections()
+  services.close()
+  await console_.stop()
+})
+
+async function act(page, name, confirm = name) {
+  await page.locator('.heading').getByRole('button', { name }).click()
+  await page.getByRole('dialog').getByRole('button', { name: confirm, exact: true }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+}
+
+test('7 story: records, attempts, the next attempt; the slider shows data and state of a record', async () => {
+  const id = await server.run('story', { who: 'Ada' })
+  const page = await console_.open(`#/default/instances/${id}/story`)
+  await sees(page.locator('.story'), 'wait-for-start')
+  await server.send({ type: 'story.go' })
+  await sees(page.locator('.story'), 'woken by an event')
+  await page.locator('.story .kind-retrying').nth(1).waitFor()
+  await server.reaches(id, 'complete')
+  await sees(page.locator('.story'), 'ended')
+  assert.ok((await page.locator('.story .kind-retrying').count()) >= 2)
+  const second = await server.get(`/instances/${id}/history?kind=entered`)
+  const call = second.items.find((record) => record.state === 'call')
+  await page.getByRole('link', { name: 'Data', exact: true }).click()
+  await page.getByRole('slider').fill('2')
+  await sees(page.getByLabel('Data at record 2'), '"who": "Ada"')
+  assert.equal(await page.locator('.graph [aria-current="step"]').getAttribute('data-state'), 'wait-for-start')
+  await page.getByRole('slider').fill(String(call.number))
+  await sees(page.getByLabel(`Data at record ${call.number}`), '"step": 2')
+  await sees(page.locator('.added'), '2')
+  assert.equal(await page.locator('.graph [aria-current="step"]').getAttribute('data-state'), 'call')
+  assert.match(page.url(), new RegExp(`at=${call.number}$`))
+})
+
+test('25 scenario: what the page saves passes under millrace test', async () => {
+  const id = (await server.get('/instances?workflow=story&limit=1')).items[0].id
+  const page = await console_.open(`#/default/instances/${id}/story`)
+  await page.locator('.heading summary', { hasText: 'Save' }).click()
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: /^Scenario/ }).click()])
+  const folder = join(server.folder, 'scenario')
+  mkdirSync(folder)
+  await download.saveAs(join(folder, 'story.test.yaml'))
+  const run = spawnSync(process.env.MILLRACE ?? 'millrace', ['test', folder], { encoding: 'utf8' })
+  assert.equal(run.status, 0, run.stdout + run.stderr)
+})
+
+test('12 cancel: the dialog names the running task, Esc changes nothing, and the story has cancelled', async () => {
+  const id = await server.run('held')
+  await until(async () => (await server.instance(id)).callCounts?.running === 1, 'the task runs')
+  const page = await console_.open(`#/default/instances/${id}/story`)
+  await page.locator('.heading').getByRole('button', { name: 'Cancel…' }).click()
+  await sees(page.getByRole('dialog'), /1 task runs and is let finish/)
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Cancel…')
+  assert.notEqual((await server.instance(id)).status, 'cancelled')
+  await page.getByRole('button', { name: 'Cancel…' }).click()
+  await page.getByLabel(/Now: stop/).check()
+  await page.getByRole('dialog').getByText('Copy as command').click()
+  await sees(page.getByRole('dialog'), `millrace instance cancel ${id} --now`)
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).click()
+  await server.reaches(id, 'cancelled')
+  await sees(page.locator('.story'), 'cancelled')
+})
+
+test('12 cancel in bulk: above 100 the number is typed, and the result is shown', async () => {
+  for (let index = 0; index < 120; index += 1) await server.run('booking', { customerId: `bulk-${index}` })
+  const page = await console_.open('#/default/instances?workflow=booking&status=waiting')
+  await page.locator('tbody tr').first().waitFor()
+  await page.getByLabel('all that the filter names').check()
+  await page.getByRole('button', { name: 'Cancel…' }).click()
+  const dialog = page.getByRole('dialog')
+  await sees(dialog, 'Cancel 120 instances?')
+  const confirm = dialog.getByRole('button', { name: 'Cancel', exact: true })
+  assert.ok(await confirm.isDisabled())
+  await dialog.getByLabel(/Type the number 120/).fill('120')
+  await confirm.click()
+  await sees(page, 'Done 120, refused 0')
+  await until(async () => (await server.get('/instances/count?by=status&workflow=booking')).items.every((item) => item.status === 'cancelled'))
+})
+
+test('13 pause and resume, retry, rerun, restart, delete of an instance', async () => {
+  const id = await server.run('booking', { customerId: 'c-130' })
+  const page = await console_.open(`#/default/instances/${id}/story`)
+  await act(page, 'Pause…', 'Pause')
+  await server.reaches(id, 'paused')
+  await act(page, 'Resume…', 'Resume')
+  await server.reaches(id, 'waiting')
+  const failed = await server.run('fails')
+  await page.goto(`${console_.base}#/default/instances/${failed}/story`)
+  await act(page, 'Retry…', 'Retry')
+  await until(async () => (await server.get(`/instances/${failed}/history?kind=revived`)).items.length === 1)
+  await act(page, 'Restart…', 'Restart')
+  await until(async () => (await server.instance(failed)).run === 2)
+  await page.locator('.heading').getByRole('button', { name: 'Rerun from…' }).click()
+  await page.getByRole('dialog').getByLabel('State').fill('stop')
+  await page.getByRole('dialog').getByRole('button', { name: 'Rerun', exact: true }).click()
+  await until(async () => (await server.instance(failed)).run === 3)
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await act(page, 'Delete…', 'Delete')
+  await page.waitForURL(/#\/default\/instances$/)
+  await until(async () => server.instance(failed).then(() => false, () => true))
+})
+
+test('13 a workflow and a service are paused and resumed', async () => {
+  const page = await console_.open('#/default/workflows/fails/graph')
+  await act(page, 'Pause…', 'Pause')
+  await until(async () => (await server.get('/workflows/fails')).paused)
+  await act(page, 'Resume…', 'Resume')
+  await until(async () => !(await server.get('/workflows/fails')).paused)
+  await page.goto(`${console_.base}#/default/functions`)
+  const row = page.locator('tbody tr', { hasText: 'unsteady' })
+  await row.getByRole('button', { name: 'Pause…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause', exact: true }).click()
+  await until(async () => (await server.get('/functions')).items.find((item) => item.service === 'unsteady').paused)
+  await sees(row, 'paused')
+})
+
+test('actions on selected instances: what is refused is named', async () => {
+  const live = await server.run('booking', { customerId: 'c-131' })
+  const ended = await server.run('fails')
+  const page = await console_.open('#/default/instances')
+  await page.getByLabel(`Select ${live}`).check()
+  await page.getByLabel(`Select ${ended}`).check()
+  await page.getByRole('button', { name: 'Cancel…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).click()
+  await sees(page.getByRole('dialog').getByRole('alert'), /Done 1, refused 1/)
+  await server.reaches(live, 'cancelled')
+})
+
+test('the fold of idle time is in the address', async () => {
+  const id = await server.run('booking', { customerId: 'c-132' })
+  const page = await console_.open(`#/default/instances/${id}/story?fold=0`)
+  assert.equal(await page.getByLabel('fold idle time').isChecked(), false)
+  await page.getByLabel('fold idle time').check()
+  assert.doesNotMatch(page.url(), /fold/)
+})

@@ -1,0 +1,88 @@
+// Acceptance checks 8, 9 and 22: rows change in place, a restart is seen, and hidden tabs close their streams.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Console, sees, until } from './harness.mjs'
+
+const console_ = new Console()
+const { server } = console_
+before(() => console_.start())
+after(() => console_.stop())
+
+test('8 live: an event from NATS changes the row in place, and new instances wait behind a button', async () => {
+  const id = await server.run('booking', { customerId: 'c-80' })
+  const other = await server.run('booking', { customerId: 'other' })
+  const page = await console_.open('#/default/instances')
+  const row = page.locator(`tr[data-row="${id}"]`)
+  await sees(row, 'waiting')
+  await page.getByRole('button', { name: 'live', exact: true }).waitFor()
+  const order = await page.locator('tbody tr').evaluateAll((rows) => rows.map((one) => one.dataset.row))
+  await server.publish('millrace.events.default.guestbooking', JSON.stringify({ specversion: '1.0', id: 'live-1', source: 'bookings.nats', type: 'guestbooking', customerid: 'c-80' }))
+  await server.reaches(id, 'complete')
+  const since = Date.now()
+  await sees(row, 'complete')
+  assert.ok(Date.now() - since < 1000, `the row changed after ${Date.now() - since} ms`)
+  assert.deepEqual(await page.locator('tbody tr').evaluateAll((rows) => rows.map((one) => one.dataset.row)), order)
+  for (let index = 0; index < 20; index += 1) await server.run('booking', { customerId: `n-${index}` })
+  await sees(page, '20 newer: show them')
+  assert.equal(await page.locator('tbody tr').count(), order.length)
+  await page.getByRole('button', { name: '20 newer' }).click()
+  await until(async () => (await page.locator('tbody tr').count()) === order.length + 20)
+  await sees(page.locator(`tr[data-row="${other}"]`), 'waiting')
+})
+
+test('the story of an open instance grows without a reload', async () => {
+  const id = await server.run('booking', { customerId: 'c-81' })
+  const page = await console_.open(`#/default/instances/${id}/story`)
+  await page.locator('[data-record="2"]').waitFor()
+  await page.getByRole('button', { name: 'live', exact: true }).waitFor()
+  await server.send({ type: 'guestbooking', customerid: 'c-81', data: { room: '204' } })
+  await sees(page.locator('.story'), 'woken by an event')
+  await sees(page.getByLabel('Output'), '204')
+})
+
+test('9 restart: the bar comes and goes, and the numbers are those of the API', async () => {
+  const page = await console_.open('#/default')
+  await page.getByRole('button', { name: 'live', exact: true }).waitFor()
+  await server.end('SIGKILL')
+  await sees(page, 'Not connected since')
+  await server.start()
+  await page.getByText('Not connected since').waitFor({ state: 'detached' })
+  const count = (await server.get('/instances/count?by=status&workflow=booking')).items.find((item) => item.status === 'waiting').count
+  await page.getByRole('link', { name: `${count} waiting of booking` }).waitFor()
+  assert.equal(await page.getByLabel('Token').count(), 0)
+})
+
+test('22 ten tabs: nine that are hidden close their streams, and all stay answered', async () => {
+  const context = await console_.browser.newContext()
+  const pages = []
+  for (let index = 0; index < 5; index += 1) {
+    const page = await console_.open('#/default/instances', { context })
+    await page.getByRole('button', { name: 'live', exact: true }).waitFor()
+    await hide(page)
+    // 10 s, then the stream is closed.
+    await page.getByRole('button', { name: 'not live' }).or(page.getByText('not live')).first().waitFor({ timeout: 20_000 })
+    pages.push(page)
+  }
+  for (let index = 0; index < 5; index += 1) {
+    const page = await console_.open('#/default/workflows', { context })
+    await page.locator('tbody tr').first().waitFor()
+    pages.push(page)
+    await hide(page)
+    await page.getByText('not live').first().waitFor({ timeout: 20_000 })
+  }
+  const last = pages.at(-1)
+  await last.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { value: false, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))
+  })
+  await last.getByRole('button', { name: 'live', exact: true }).waitFor()
+  await context.close()
+})
+
+/** Headless pages all count as seen: the page is set hidden. */
+async function hide(page) {
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { value: true, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))
+  })
+}

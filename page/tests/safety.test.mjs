@@ -1,0 +1,162 @@
+// Acceptance checks 18 to 21, 23 and 26 (prefix). Sessions are those of the development server until the
+// server has /v1/session; then these tests run against the server's.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { after, before, test } from 'node:test'
+import { Console, sees, until } from './harness.mjs'
+
+const kAxe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const open = new Console()
+const closed = new Console({ token: 'correct-horse-battery-staple-correct-horse' })
+const prefixed = new Console({ prefix: '/x/' })
+const consoles = [open, closed, prefixed]
+before(async () => { for (const one of consoles) await one.start() })
+after(async () => { for (const one of consoles) await one.stop() })
+
+test('18 sign-in: a deep link asks for the token, and then shows that page; no script can read it', async () => {
+  await closed.server.run('fails')
+  const page = await closed.open('#/default/instances?status=failed')
+  await page.getByLabel('Token').waitFor()
+  await page.getByLabel('Token').fill('wrong-token-wrong-token-wrong-token-wrong')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('alert').waitFor()
+  await page.getByLabel('Token').fill(closed.server.token)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.locator('tbody tr').first().waitFor()
+  assert.match(page.url(), /instances\?status=failed$/)
+  const cookies = await page.context().cookies()
+  const [cookie] = cookies
+  assert.match(cookie.name, /^millrace-\d+$/)
+  assert.ok(cookie.httpOnly)
+  assert.equal(cookie.sameSite, 'Strict')
+  const stored = await page.evaluate(() => JSON.stringify({ ...localStorage }) + JSON.stringify({ ...sessionStorage }) + document.cookie)
+  assert.ok(!stored.includes('horse') && !stored.includes(cookie.value))
+  await page.goto(`${closed.base}#/server`)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Token').waitFor()
+  await page.reload()
+  await page.getByLabel('Token').waitFor()
+})
+
+test('18 sign-in: without a token no form is shown', async () => {
+  const page = await open.open('#/server')
+  await sees(page, 'No session')
+  assert.equal(await page.getByLabel('Token').count(), 0)
+})
+
+test('19 CSRF: a change with the cookie but without the header is refused', async () => {
+  const signIn = await fetch(`${closed.base}v1/session`, { method: 'POST', headers: { authorization: `Bearer ${closed.server.token}`, 'millrace-page': '1' } })
+  assert.equal(signIn.status, 204)
+  const cookie = signIn.headers.get('set-cookie').split(';')[0]
+  const bare = await fetch(`${closed.base}v1/ns/default/workflows/fails/start`, { method: 'POST', headers: { cookie }, body: '{}' })
+  assert.equal(bare.status, 403)
+  const right = await fetch(`${closed.base}v1/ns/default/workflows/fails/start`, { method: 'POST', headers: { cookie, 'millrace-page': '1' }, body: '{}' })
+  assert.equal(right.status, 201)
+})
+
+test('20 CSP: markup in data, errors, events and attributes is shown as text', async () => {
+  const markup = '<img src=x onerror="document.title=`bad`">'
+  const id = await open.server.run('fails', { text: markup })
+  const event = await open.server.send({ type: 'order.placed', source: markup, note: markup, data: { text: markup } })
+  await open.server.reaches(id, 'failed')
+  const addresses = [`instances/${id}/story`, `instances/${id}/data`, 'instances?status=failed', 'events', `events/${event.sequence}`, `instances/${id}/why`]
+  for (const address of addresses) {
+    const page = await open.open(`#/default/${address}`)
+    await sees(page, /onerror/)
+    assert.equal(await page.locator('img').count(), 0)
+    assert.notEqual(await page.title(), 'bad')
+    await page.close()
+  }
+})
+
+async function routesOf(server) {
+  const id = await server.run('booking', { customerId: 'axe' })
+  const failed = await server.run('fails')
+  const event = await server.send({ type: 'guestbooking', customerid: 'AXE' })
+  await server.publish('millrace.events.default.order.placed', '{"specversion":"1.0","id":"x","type":"order.placed"}')
+  const [letter] = await until(async () => { const { items } = await server.get('/dlq'); return items.length > 0 && items })
+  await server.send({ type: 'pair.first', orderid: 'o-9' })
+  return [
+    'default', 'default/instances', 'default/instances?status=failed', `default/instances/${id}/story?at=2`, `default/instances/${id}/data`, `default/instances/${id}/why`,
+    `default/instances/${failed}/calls`, `default/instances/${failed}/children`, `default/instances/${failed}/variables`, 'default/waiting', 'default/events', `default/events/${event.sequence}`,
+    'default/events/try', 'default/dead', `default/dead/${letter.id}`, 'default/workflows', 'default/workflows/booking/graph', 'default/workflows/booking/text', 'default/workflows/booking/revisions',
+    'default/workflows/typed/run', 'default/groups', 'default/next', 'default/functions', 'default/values', 'server?namespace=default', 'default/nonsense',
+  ]
+}
+
+async function violations(page) {
+  return page.evaluate(async () => {
+    const result = await window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
+    return result.violations.flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.target.join(' ')} ${node.failureSummary.split('\n')[1] ?? ''}`))
+  })
+}
+
+/** axe is put in by the browser's own protocol, which the policy does not bind. */
+async function addAxe(page) {
+  await page.evaluate(kAxe)
+}
+
+for (const [scheme, width] of [['light', 1280], ['dark', 1280], ['light', 320], ['dark', 320]]) {
+  test(`21 axe: no violation on any route, ${scheme}, ${width} px, and nothing is wider than the window`, async () => {
+    const routes = await routesOf(open.server)
+    const page = await open.open('#/default', { scheme, width })
+    await addAxe(page)
+    const found = []
+    for (const route of routes) {
+      await page.goto(`${open.base}#/${route}`)
+      await page.locator('h1').waitFor()
+      await page.waitForLoadState('domcontentloaded')
+      await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+      for (const violation of await violations(page)) found.push(`${route}: ${violation}`)
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+      if (wide > 0) found.push(`${route}: ${wide} px too wide`)
+    }
+    await page.keyboard.press('Escape')
+    await page.goto(`${open.base}#/default/instances`)
+    for (const key of ['?', '/']) {
+      await page.locator('h1').focus()
+      await page.keyboard.press(key)
+      await page.getByRole('dialog').waitFor()
+      for (const violation of await violations(page)) found.push(`dialog ${key}: ${violation}`)
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    }
+    await page.close()
+    assert.deepEqual(found, [])
+  })
+}
+
+test('21 keyboard: Tab goes through the list in order, and the focus of a new page is its heading', async () => {
+  await open.server.run('booking', { customerId: 'tab' })
+  const page = await open.open('#/default/instances')
+  await page.locator('tbody tr').first().waitFor()
+  const focused = () => page.evaluate(() => document.activeElement.textContent.trim() || document.activeElement.getAttribute('aria-label'))
+  assert.equal(await focused(), 'Instances')
+  const seen = []
+  for (let index = 0; index < 30; index += 1) {
+    await page.keyboard.press('Tab')
+    seen.push(await focused())
+    assert.notEqual(await page.evaluate(() => document.activeElement.tagName), 'BODY', seen.join(' | '))
+  }
+  const order = ['Run a workflow…', 'Copy as command', 'pending', 'Error'].map((name) => seen.findIndex((text) => text?.startsWith(name)))
+  assert.deepEqual(order.slice(0, 3), [...order.slice(0, 3)].sort((a, b) => a - b))
+  await page.locator('tbody a').first().click()
+  await page.waitForURL(/story$/)
+  await until(async () => (await page.evaluate(() => document.activeElement.tagName)) === 'H1')
+  assert.match(await page.title(), /^Instance /)
+})
+
+test('26 prefix: everything works under a path of a proxy', async () => {
+  await prefixed.server.run('fails')
+  const page = await prefixed.open('#/default/instances')
+  await page.locator('tbody a').first().click()
+  await page.locator('svg [data-state]').first().waitFor()
+  await page.goto(`${prefixed.base}#/default/workflows/booking/text`)
+  await page.locator('.cm-content').waitFor()
+})
+
+test('23 every answer: all answers that the tests saw fit the OpenAPI document', () => {
+  assert.ok(open.answers > 100, `${open.answers} answers were held against the document`)
+  assert.deepEqual(open.faults.filter((fault) => /OpenAPI|must/.test(fault)), [])
+})

@@ -1,0 +1,109 @@
+// Acceptance checks 14 and 15: the editor and the graph.
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { Console, sees, until } from './harness.mjs'
+
+const console_ = new Console()
+const { server } = console_
+const kSamples = join(dirname(fileURLToPath(import.meta.url)), '../../docs/samples')
+before(async () => {
+  await console_.start()
+  for (const name of readdirSync(kSamples)) {
+    if (!name.endsWith('.yaml') || name.endsWith('.test.yaml')) continue
+    const text = readFileSync(join(kSamples, name), 'utf8')
+    const id = /^id: (\S+)/m.exec(text)?.[1]
+    if (id) await server.call('PUT', `/v1/ns/default/workflows/${id}`, text, { 'content-type': 'application/yaml' })
+  }
+})
+after(() => console_.stop())
+
+test('14 editor: a mistake is marked at its place, a key is completed, and the text becomes a revision', async () => {
+  const page = await console_.open('#/default/workflows/booking/text')
+  const content = page.locator('.cm-content')
+  await content.waitFor()
+  const line = page.locator('.cm-line', { hasText: 'timeout: PT1H' })
+  await line.click()
+  await page.keyboard.press('End')
+  for (let index = 0; index < 'out: PT1H'.length; index += 1) await page.keyboard.press('Backspace')
+  await page.keyboard.type('ot: PT1H')
+  await page.keyboard.press('Escape')
+  const number = 1 + (await page.locator('.cm-line').allTextContents()).findIndex((text) => text.includes('timeot'))
+  const finding = page.locator('[data-finding]', { hasText: 'timeot' })
+  await sees(finding, 'did you mean "timeout"')
+  assert.match(await finding.getByRole('button').textContent(), new RegExp(`^${number}:`))
+  assert.equal(await page.locator('.cm-lintRange-error').first().textContent(), 'timeot')
+  assert.ok(await page.getByRole('button', { name: /^Apply as revision/ }).isDisabled())
+  await page.locator('.cm-line', { hasText: 'timeot: PT1H' }).click()
+  await page.keyboard.press('End')
+  for (let index = 0; index < 'timeot: PT1H'.length; index += 1) await page.keyboard.press('Backspace')
+  await page.keyboard.type('timeou')
+  const option = page.locator('.cm-tooltip-autocomplete li', { hasText: /^timeout$/ })
+  await option.waitFor()
+  await page.locator('.cm-completionInfo').waitFor()
+  await option.click()
+  await page.keyboard.type('PT2H')
+  await page.getByRole('button', { name: /^Apply as revision 2/ }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Apply', exact: true }).click()
+  await until(async () => (await server.get('/workflows/booking')).revision === 2)
+  await page.goto(`${console_.base}#/default/workflows/booking/revisions`)
+  await page.locator('.diff [data-kind]').first().waitFor()
+  assert.equal(await page.locator('.diff [data-kind="added"]').count(), 1)
+  assert.equal(await page.locator('.diff [data-kind="removed"]').count(), 1)
+})
+
+test('an expression is tried on data', async () => {
+  const page = await console_.open('#/default/workflows/booking/text')
+  await page.getByLabel('jq program').fill('.order.id')
+  await page.getByLabel('Data (JSON)').fill('{"order": {"id": "o-1", "n": 12345678901234567890}}')
+  await page.getByRole('button', { name: 'Evaluate' }).click()
+  await sees(page.getByLabel('Result'), '"o-1"')
+  await page.getByLabel('jq program').fill('.order | error')
+  await page.getByRole('button', { name: 'Evaluate' }).click()
+  await page.getByRole('alert').waitFor()
+})
+
+test('15 graph: each state is a node and each way a way, in all workflows', async () => {
+  const page = await console_.open('#/default/workflows')
+  const { items } = await server.get('/workflows?limit=200')
+  assert.ok(items.length > 20)
+  for (const { id } of items) {
+    const graph = await server.get(`/workflows/${id}/graph`)
+    await page.goto(`${console_.base}#/default/workflows/${id}/graph`)
+    await page.locator(`svg[aria-label^="Graph of ${id}:"] [data-state]`).first().waitFor()
+    const shown = await page.locator('svg [data-state]').evaluateAll((nodes) => nodes.map((node) => node.dataset.state).sort())
+    assert.deepEqual(shown, graph.states.map((state) => state.id).sort(), id)
+    assert.equal(await page.locator('svg .way').count(), graph.ways.length + (graph.start.state === null ? 0 : 1), id)
+  }
+})
+
+test('15 graph: the current state is marked, and the keyboard alone reaches each state', async () => {
+  const id = await server.run('booking', { customerId: 'c-150' })
+  const page = await console_.open(`#/default/instances/${id}/story`)
+  const current = page.locator('svg [aria-current="step"]')
+  await current.waitFor()
+  assert.equal(await current.getAttribute('data-state'), 'wait-for-booking')
+  await current.focus()
+  const name = () => page.evaluate(() => document.activeElement.dataset.state)
+  await page.keyboard.press('ArrowDown')
+  assert.equal(await name(), 'done')
+  await page.keyboard.press('ArrowUp')
+  assert.equal(await name(), 'wait-for-booking')
+  await page.keyboard.press('End')
+  assert.equal(await name(), 'give-up')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/instances\?workflow=booking&state=give-up/)
+})
+
+test('the layout of a large graph runs in a worker', async () => {
+  const states = Array.from({ length: 80 }, (_, index) => `  - {id: s${index}, type: noop${index < 79 ? `, transition: s${index + 1}` : ''}}`)
+  await server.call('PUT', '/v1/ns/default/workflows/large', `id: large\nstates:\n${states.join('\n')}\n`, { 'content-type': 'application/yaml' })
+  const page = await console_.open('#/default/workflows')
+  const worker = page.waitForEvent('worker')
+  await page.goto(`${console_.base}#/default/workflows/large/graph`)
+  await worker
+  await page.locator('svg [data-state="s79"]').waitFor()
+  assert.equal(await page.locator('svg [data-state]').count(), 80)
+})
