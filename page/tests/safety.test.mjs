@@ -58,7 +58,7 @@ test('19 CSRF: a change with the cookie but without the header is refused', asyn
 test('20 CSP: markup in data, errors, events and attributes is shown as text', async () => {
   const markup = '<img src=x onerror="document.title=`bad`">'
   const id = await open.server.run('fails', { text: markup })
-  const event = await open.server.send({ type: 'order.placed', source: markup, note: markup, data: { text: markup } })
+  const event = await open.server.send({ type: 'order.placed', note: markup, data: { text: markup } })
   await open.server.reaches(id, 'failed')
   const addresses = [`instances/${id}/story`, `instances/${id}/data`, 'instances?status=failed', 'events', `events/${event.sequence}`, `instances/${id}/why`]
   for (const address of addresses) {

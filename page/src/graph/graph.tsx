@@ -117,7 +117,7 @@ function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: num
               onClick={() => open(box.id)} onKeyDown={(event) => move(event, box.id)} onFocus={() => setFocused(box.id)}>
               <rect class="outer" x={at.x - box.width / 2} y={at.y - box.height / 2} width={box.width} height={box.height} rx="5" />
               {isNow && <rect x={at.x - box.width / 2 + 4} y={at.y - box.height / 2 + 4} width={box.width - 8} height={box.height - 8} rx="3" />}
-              <text x={at.x} y={at.y - 3} text-anchor="middle">{box.id}</text>
+              <text x={at.x} y={at.y - 3} text-anchor="middle">{box.id}</text>{' '}
               <text class="kind" x={at.x} y={at.y + 12} text-anchor="middle">{state.type}{notes?.get(box.id) ? ` · ${notes.get(box.id)}` : ''}</text>
             </g>
           )
@@ -150,7 +150,7 @@ function nextState(key: string, id: string, model: Model, graph: WorkflowGraph):
 function describe(state: State, { graph, current, status, notes, openLabel }: GraphProps): string {
   const ways = graph.ways.filter((way) => way.from === state.id).map((way) => `${way.kind}${way.label ? ` ${way.label}` : ''} to ${way.to ?? 'the end'}`)
   const note = notes?.get(state.id)
-  return `${state.id}, ${state.type}${note ? `, ${note}` : ''}${state.id === current ? `, current state${status ? `, ${status}` : ''}` : ''}. ${ways.join(', ')}. Enter ${openLabel}`
+  return `${state.id} ${state.type}${note ? ` · ${note}` : ''}${state.id === current ? `, current state${status ? `, ${status}` : ''}` : ''}. ${ways.join(', ')}. Enter ${openLabel}`
 }
 
 function pathOf(points: Array<{ x: number; y: number }>): string {

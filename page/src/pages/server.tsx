@@ -24,7 +24,7 @@ export function ServerPage(_props: PageProps) {
         <div class="heading"><h2 id="namespaces">Namespaces</h2><div class="actions"><button type="button" onClick={() => setCreating(true)}>Create a namespace…</button></div></div>
         <Loaded resource={namespaces}>{(data) => (data.items.length === 0
           ? <Empty command={commandLine('', 'namespace', 'create', 'NAME')}><p>No namespaces. The unit that workflows, instances, variables, secrets and settings belong to is made by:</p></Empty>
-          : <Table caption="Namespaces" items={data.items} keyOf={(item) => item.name} rowClass={(item) => (item.name === chosen ? 'is-current' : '')} columns={[
+          : <Table caption="Namespaces of the server" items={data.items} keyOf={(item) => item.name} rowClass={(item) => (item.name === chosen ? 'is-current' : '')} columns={[
             { name: 'Name', isHeader: true, cell: (item) => <a href={href(item.name)}>{item.name}</a> },
             { name: 'Created', cell: (item) => <Clock at={item.createdAt} /> },
             { name: 'Settings', cell: (item) => <>{item.settingsError ? <span class="no">{item.settingsError}</span> : item.settings ? 'set' : 'none'} <button type="button" class="small" onClick={() => setQuery({ namespace: item.name })}>Show, change, delete…</button></> },
