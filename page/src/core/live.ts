@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { DeadLetter, HistoryRecord, InstanceHead, Overview, StoredEventHead } from '../api'
-import { errorOf, inNamespace, pathWithQuery, readAgain, urlOf } from './client'
+import { ApiError, errorOf, inNamespace, pathWithQuery, readAgain, urlOf } from './client'
 import { isLive } from './settings'
 import { noteServerTime } from './time'
 
@@ -135,8 +135,13 @@ async function follow(key: string): Promise<void> {
       heard()
       buffer = deliverAll(buffer + value)
     }
-  } catch {
+  } catch (error) {
     // The stream is tried again below, unless another request replaces it.
+    if (abort === control && error instanceof ApiError && error.status >= 400 && error.status < 500) {
+      clearTimeout(watchdog)
+      refused()
+      return
+    }
   }
   clearTimeout(watchdog)
   if (abort === control) lost()
@@ -147,6 +152,14 @@ function opened(): void {
   if (connection.value === 'lost') readAgain()
   connection.value = 'live'
   lostSince.value = null
+}
+
+/** The server answers, but not with a stream: the namespace does not exist, or the token does not permit it. */
+function refused(): void {
+  abort = null
+  connection.value = 'off'
+  lostSince.value = null
+  retryTimer = setTimeout(() => void follow(currentKey), kLastRetry)
 }
 
 function lost(): void {

@@ -33,7 +33,8 @@ export function Graph(props: GraphProps) {
   const [drawing, setDrawing] = useState<Drawing | null>(null)
   const [error, setError] = useState<Error | null>(null)
   const [zoom, setZoom] = useState(1)
-  const model = useMemo(() => modelOf(graph, props.notes), [graph, props.notes])
+  const hasNotes = props.notes !== undefined
+  const model = useMemo(() => modelOf(graph, hasNotes), [graph, hasNotes])
   const isTooLarge = graph.states.length > kMostStates
   useEffect(() => {
     if (isTooLarge) return undefined
@@ -62,10 +63,11 @@ interface Model {
   ways: Array<Way & { source: string; target: string; text: string }>
 }
 
-function modelOf(graph: WorkflowGraph, notes: Map<string, string> | undefined): Model {
+/** The boxes do not depend on the notes, so that a change of numbers moves nothing. */
+function modelOf(graph: WorkflowGraph, hasNotes: boolean): Model {
   const width = (text: string): number => Math.max(90, text.length * 7.3 + 22)
   const ways = graph.ways.map((way) => ({ ...way, source: way.from ?? kAny, target: way.to ?? kEnd, text: way.label.length > 28 ? `${way.label.slice(0, 27)}…` : way.label }))
-  const boxes = graph.states.map((state) => ({ id: state.id, width: Math.max(width(state.id), width(`${state.type} ${notes?.get(state.id) ?? ''}`) * 0.9), height: 42 }))
+  const boxes = graph.states.map((state) => ({ id: state.id, width: Math.max(width(state.id), width(state.type), hasNotes ? 130 : 90), height: hasNotes ? 56 : 42 }))
   const start = graph.start.label || 'start'
   boxes.push({ id: kStart, width: width(start), height: 28 })
   if (ways.some((way) => way.target === kEnd)) boxes.push({ id: kEnd, width: 60, height: 28 })
@@ -117,8 +119,9 @@ function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: num
               onClick={() => open(box.id)} onKeyDown={(event) => move(event, box.id)} onFocus={() => setFocused(box.id)}>
               <rect class="outer" x={at.x - box.width / 2} y={at.y - box.height / 2} width={box.width} height={box.height} rx="5" />
               {isNow && <rect x={at.x - box.width / 2 + 4} y={at.y - box.height / 2 + 4} width={box.width - 8} height={box.height - 8} rx="3" />}
-              <text x={at.x} y={at.y - 3} text-anchor="middle">{box.id}</text>{' '}
-              <text class="kind" x={at.x} y={at.y + 12} text-anchor="middle">{state.type}{notes?.get(box.id) ? ` · ${notes.get(box.id)}` : ''}</text>
+              <text x={at.x} y={at.y - (notes ? 10 : 3)} text-anchor="middle">{box.id}</text>{' '}
+              <text class="kind" x={at.x} y={at.y + (notes ? 5 : 12)} text-anchor="middle">{state.type}</text>{' '}
+              {notes?.get(box.id) && <text class="note" x={at.x} y={at.y + 20} text-anchor="middle">{notes.get(box.id)}</text>}
             </g>
           )
         })}
@@ -150,7 +153,7 @@ function nextState(key: string, id: string, model: Model, graph: WorkflowGraph):
 function describe(state: State, { graph, current, status, notes, openLabel }: GraphProps): string {
   const ways = graph.ways.filter((way) => way.from === state.id).map((way) => `${way.kind}${way.label ? ` ${way.label}` : ''} to ${way.to ?? 'the end'}`)
   const note = notes?.get(state.id)
-  return `${state.id} ${state.type}${note ? ` · ${note}` : ''}${state.id === current ? `, current state${status ? `, ${status}` : ''}` : ''}. ${ways.join(', ')}. Enter ${openLabel}`
+  return `${state.id} ${state.type}${note ? ` ${note}` : ''}${state.id === current ? `, current state${status ? `, ${status}` : ''}` : ''}. ${ways.join(', ')}. Enter ${openLabel}`
 }
 
 function pathOf(points: Array<{ x: number; y: number }>): string {

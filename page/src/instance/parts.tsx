@@ -3,6 +3,7 @@ import type { Instance, InstanceCalls, InstanceHead, Instances, Variables as Var
 import { inNamespace, urlOf } from '../core/client'
 import { commandLine } from '../core/commands'
 import { useList } from '../core/resource'
+import { href } from '../core/route'
 import { bytes, Clock, Empty, InstanceLink, Loaded, More, Relative, Status, WorkflowLink } from '../ui/basics'
 import { Table } from '../ui/table'
 
@@ -67,6 +68,7 @@ export function Variables({ ns, id }: { ns: string; id: string }) {
   const list = useList<VariableList['items'][number], VariableList>(path)
   return (
     <section aria-label="Variables">
+      <p><a href={href(ns, ['values'], { instance: id })}>Set or delete variables of this instance</a></p>
       <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0
         ? <Empty command={commandLine(ns, 'variable', 'set', 'KEY', 'VALUE', '--instance', id)}><p>No variables of this instance. A state sets one, or:</p></Empty>
         : <>

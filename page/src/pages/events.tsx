@@ -41,6 +41,7 @@ export function EventsPage({ ns }: PageProps) {
   return (
     <Page title="Events" actions={<>
       <a class="button" href={href(ns, ['events', 'try'])}>Try one…</a>
+      <a class="button" href={href(ns, ['events', 'replays'], { type: get('type'), since: time })}>Replay a range…</a>
       <CopyAsCommand command={{ line: commandLine(ns, 'event', 'list', ...words), http: httpCall('GET', path, filter) }} />
     </>}>
       <Filters />

@@ -1,20 +1,11 @@
 // The pages by the first part of their address.
 import type { ComponentType } from 'preact'
-import { DeadLetterPage, DeadLettersPage } from './dead_letters'
-import { EventPage } from './event'
 import { EventsPage } from './events'
-import { FunctionsPage } from './functions'
-import { GroupsPage } from './groups'
 import { InstancePage } from './instance'
 import { InstancesPage } from './instances'
-import { NextPage } from './next'
 import { OverviewPage } from './overview'
-import { ServerPage } from './server'
-import { TryEventPage } from './try_event'
-import { ValuesPage } from './values'
-import { WaitingPage } from './waiting'
-import { WorkflowPage } from './workflow'
 import { WorkflowsPage } from './workflows'
+import { lazy } from './lazy'
 import { UnknownPage } from './unknown'
 
 export interface PageProps {
@@ -22,6 +13,19 @@ export interface PageProps {
   /** The parts of the address behind the namespace. */
   parts: string[]
 }
+
+const DeadLetterPage = lazy(async () => (await import('./dead_letters')).DeadLetterPage)
+const DeadLettersPage = lazy(async () => (await import('./dead_letters')).DeadLettersPage)
+const FunctionsPage = lazy(async () => (await import('./functions')).FunctionsPage)
+const GroupsPage = lazy(async () => (await import('./groups')).GroupsPage)
+const ReplaysPage = lazy(async () => (await import('./replays')).ReplaysPage)
+const ServerPage = lazy(async () => (await import('./server')).ServerPage)
+const TryEventPage = lazy(async () => (await import('./try_event')).TryEventPage)
+const ValuesPage = lazy(async () => (await import('./values')).ValuesPage)
+const WaitingPage = lazy(async () => (await import('./waiting')).WaitingPage)
+const NextPage = lazy(async () => (await import('./next')).NextPage)
+const WorkflowPage = lazy(async () => (await import('./workflow')).WorkflowPage)
+const EventPage = lazy(async () => (await import('./event')).EventPage)
 
 /** The pages of the bar, in their order. */
 export const kPages = [
@@ -49,6 +53,7 @@ export function pageOf(parts: string[]): { key: string; Component: ComponentType
   const [name, id] = parts
   if (name === undefined) return { key: '', Component: OverviewPage }
   if (name === 'events' && id === 'try') return { key: 'events/try', Component: TryEventPage }
+  if (name === 'events' && id === 'replays') return { key: 'events/replays', Component: ReplaysPage }
   const Component = id === undefined ? kLists[name] : kDetails[name]
   return { key: parts.slice(0, 2).join('/'), Component: Component ?? UnknownPage }
 }

@@ -74,7 +74,7 @@ export function InstancePage({ ns, parts }: PageProps) {
           {tab === 'variables' && <Variables ns={ns} id={id} />}
           {story.last > 1 && (tab === 'story' || tab === 'data') && <Slider last={story.last} first={story.oldest} at={at} />}
           {verb && (
-            <InstanceAction ns={ns} verb={verb} target={{ ids: [id], workflow: data.workflow, runningTasks: data.callCounts?.running ?? 0 }} close={() => setVerb(null)}
+            <InstanceAction ns={ns} verb={verb} target={{ ids: [id], workflow: data.workflow, revision: data.revision, runningTasks: data.callCounts?.running ?? 0 }} close={() => setVerb(null)}
               changed={() => { if (verb === 'delete') navigate(href(ns, ['instances'])); else instance.reload() }} />
           )}
         </>

@@ -1,7 +1,7 @@
 // The list of instances: filters in the address, exact counts, rows that change in place, bulk actions.
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { InstanceCounts, InstanceHead, Instances, Workflows } from '../api'
-import { inNamespace, type Query } from '../core/client'
+import { call, inNamespace, type Query } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { useLive } from '../core/live'
 import { useGet, useList, useThrottle } from '../core/resource'
@@ -40,19 +40,27 @@ export function InstancesPage({ ns }: PageProps) {
   const recount = useThrottle(counts.reload, 1500)
   const rereadAll = (): void => { setNewer(new Set()); list.reload(); counts.reload() }
   const address = kFilters.map((name) => get(name) ?? '').join('\n')
-  useEffect(() => { setNewer(new Set()); setSelected(new Set()) }, [address, list.readAt === 0])
   const isPlain = ['since', 'until', 'has', ...kTextFilters].every((name) => !get(name) || name === 'since')
+  const request = { ...filter, since: sinceTime, until: timeOf(get('until')), limit: 100 }
+  /** The newest id that was shown: rows that come later have higher ones. */
+  const newest = useRef('')
+  newest.current = [newest.current, list.data?.items[0]?.id ?? ''].sort().at(-1) ?? ''
+  useEffect(() => { newest.current = ''; setNewer(new Set()); setSelected(new Set()) }, [address])
+  const merge = (items: InstanceHead[], fresh: InstanceHead[]): void => {
+    const changed = new Map(items.map((item) => [item.id, item]))
+    if (list.data?.items.some((item) => changed.has(item.id))) list.update((before) => ({ ...before, items: before.items.map((item) => changed.get(item.id) ?? item) }))
+    if (fresh.length > 0) setNewer((before) => new Set([...before, ...fresh.map((item) => item.id)]))
+  }
+  // What the stream does not say, or a filter that it does not know, is read from the list.
+  const recheck = useThrottle(() => {
+    call<Instances>('GET', path, { query: request }).then(({ items }) => merge(items, get('order') === 'oldest' ? [] : items.filter((item) => item.id > newest.current)), () => undefined)
+  }, 2000)
   useLive({ ns, topics: ['instances', 'counts'], workflow: get('workflow') }, {
     counts: recount,
     instances: ({ items, more }) => {
-      const shown = new Set(list.data?.items.map((item) => item.id))
-      const changed = new Map(items.map((item) => [item.id, item]))
-      if (items.some((item) => shown.has(item.id))) list.update((before) => ({ ...before, items: before.items.map((item) => changed.get(item.id) ?? item) }))
-      if (list.data === undefined || get('order') === 'oldest') return
-      const newest = list.data.items[0]?.id ?? ''
-      const fresh = items.filter((item) => item.id > newest && !shown.has(item.id) && fits(item, get('status')) && isPlain)
-      if (fresh.length > 0) setNewer((before) => new Set([...before, ...fresh.map((item) => item.id)]))
-      if (more > 0) recount()
+      if (list.data === undefined) return
+      merge(items, get('order') !== 'oldest' && isPlain ? items.filter((item) => item.id > newest.current && fits(item, get('status'))) : [])
+      if (more > 0 || !isPlain) recheck()
     },
   })
   const commandWords = [...option('workflow', get('workflow')), ...option('status', get('status')), ...option('since', get('since')), ...option('until', get('until')),

@@ -1,4 +1,4 @@
-// Variables of the namespace or of a workflow, and the names of secrets. A secret's value is sent and never shown.
+// Variables of the namespace, a workflow or an instance, and the names of secrets. A secret's value is sent and never shown.
 import { useState } from 'preact/hooks'
 import type { Secrets, Variables } from '../api'
 import { call, inNamespace, urlOf } from '../core/client'
@@ -14,7 +14,9 @@ type Action = { kind: 'set' | 'delete'; what: 'variable' | 'secret'; name: strin
 
 export function ValuesPage({ ns }: PageProps) {
   const workflow = route.value.query.get('workflow')
-  const base = workflow ? inNamespace(ns, 'workflows', workflow) : inNamespace(ns)
+  const instance = workflow ? null : route.value.query.get('instance')
+  const scope = [...option('workflow', workflow), ...option('instance', instance)]
+  const base = workflow ? inNamespace(ns, 'workflows', workflow) : instance ? inNamespace(ns, 'instances', instance) : inNamespace(ns)
   const variables = useList<Variables['items'][number], Variables>(`${base}/variables`, { limit: 200 })
   const secrets = useList<Secrets['items'][number], Secrets>(inNamespace(ns, 'secrets'), { limit: 200 })
   const [action, setAction] = useState<Action | null>(null)
@@ -22,13 +24,14 @@ export function ValuesPage({ ns }: PageProps) {
     <Page title="Values" actions={<>
       <button type="button" onClick={() => setAction({ kind: 'set', what: 'variable', name: '' })}>Set a variable…</button>
       <button type="button" onClick={() => setAction({ kind: 'set', what: 'secret', name: '' })}>Set a secret…</button>
-      <CopyAsCommand command={{ line: commandLine(ns, 'variable', 'list', ...option('workflow', workflow)), http: httpCall('GET', `${base}/variables`) }} />
+      <CopyAsCommand command={{ line: commandLine(ns, 'variable', 'list', ...scope), http: httpCall('GET', `${base}/variables`) }} />
     </>}>
       <section aria-labelledby="variables">
-        <h2 id="variables">Variables {workflow ? `of the workflow ${workflow}` : 'of the namespace'}</h2>
-        <form class="filters" onSubmit={(event) => event.preventDefault()}><label>Of the workflow (empty: of the namespace)<input value={workflow ?? ''} onChange={(event) => setQuery({ workflow: event.currentTarget.value.trim() })} /></label></form>
+        <h2 id="variables">Variables {workflow ? `of the workflow ${workflow}` : instance ? `of the instance ${instance}` : 'of the namespace'}</h2>
+        <form class="filters" onSubmit={(event) => event.preventDefault()}><label>Of the workflow (empty: of the namespace)<input value={workflow ?? ''} onChange={(event) => setQuery({ workflow: event.currentTarget.value.trim(), instance: null })} /></label>
+          <label>or of the instance<input size={36} value={instance ?? ''} onChange={(event) => setQuery({ instance: event.currentTarget.value.trim(), workflow: null })} /></label></form>
         <Loaded resource={variables} ns={ns}>{(data) => (data.items.length === 0
-          ? <Empty command={commandLine(ns, 'variable', 'set', 'KEY', 'VALUE', ...option('workflow', workflow))}><p>No variables here. A state with <code>setter</code> sets one, and so does:</p></Empty>
+          ? <Empty command={commandLine(ns, 'variable', 'set', 'KEY', 'VALUE', ...scope)}><p>No variables here. A state with <code>setter</code> sets one, and so does:</p></Empty>
           : <>
             <Table caption="Variables" items={data.items} keyOf={(item) => item.key} columns={[
               { name: 'Key', isHeader: true, cell: (item) => <a href={urlOf(`${base}/variables/${encodeURIComponent(item.key)}`)} download={item.key}>{item.key}</a> },
@@ -54,13 +57,13 @@ export function ValuesPage({ ns }: PageProps) {
           </>)}
         </Loaded>
       </section>
-      {action && <ValueDialog ns={ns} base={action.what === 'variable' ? base : inNamespace(ns)} workflow={action.what === 'variable' ? workflow : null} action={action} close={() => setAction(null)}
+      {action && <ValueDialog ns={ns} base={action.what === 'variable' ? base : inNamespace(ns)} scope={action.what === 'variable' ? scope : []} action={action} close={() => setAction(null)}
         changed={action.what === 'variable' ? variables.reload : secrets.reload} />}
     </Page>
   )
 }
 
-function ValueDialog({ ns, base, workflow, action, close, changed }: { ns: string; base: string; workflow: string | null; action: Action; close: () => void; changed: () => void }) {
+function ValueDialog({ ns, base, scope, action, close, changed }: { ns: string; base: string; scope: string[]; action: Action; close: () => void; changed: () => void }) {
   const [name, setName] = useState(action.name)
   const [value, setValue] = useState('')
   const [type, setType] = useState('application/json')
@@ -69,13 +72,13 @@ function ValueDialog({ ns, base, workflow, action, close, changed }: { ns: strin
   if (action.kind === 'delete') {
     return (
       <ActionDialog title={`Delete the ${action.what} ${name}?`} label="Delete" isDanger close={close}
-        command={{ line: commandLine(ns, action.what, 'delete', name, ...option('workflow', workflow)), http: httpCall('DELETE', path) }}
+        command={{ line: commandLine(ns, action.what, 'delete', name, ...scope), http: httpCall('DELETE', path) }}
         run={async () => { await call('DELETE', path); changed(); return `The ${action.what} ${name} was deleted` }}>
         <p>{isSecret ? 'States that read it fail from then on.' : 'Its value is erased.'} This cannot be taken back.</p>
       </ActionDialog>
     )
   }
-  const line = isSecret ? `${commandLine(ns, 'secret', 'set', name || 'NAME')} < secret.txt` : commandLine(ns, 'variable', 'set', name || 'KEY', value || 'VALUE', '--type', type, ...option('workflow', workflow))
+  const line = isSecret ? `${commandLine(ns, 'secret', 'set', name || 'NAME')} < secret.txt` : commandLine(ns, 'variable', 'set', name || 'KEY', value || 'VALUE', '--type', type, ...scope)
   return (
     <ActionDialog title={`Set ${name ? `the ${action.what} ${name}` : `a ${action.what}`}`} label="Set" close={close} isReady={name !== '' && (isSecret || value !== '')}
       command={{ line, http: isSecret ? httpCall('PUT', path, {}, '@secret.txt', 'application/octet-stream') : httpCall('PUT', path, {}, value, type) }}

@@ -179,11 +179,26 @@ export class Boundary extends Component<{ children: ComponentChildren; name: str
   }
 }
 
-/** Puts a text on the clipboard. */
+/** Puts a text on the clipboard; without a secure context, where the newer interface is missing, by a field. */
+async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) {
+    await navigator.clipboard.writeText(text)
+    return
+  }
+  const field = document.createElement('textarea')
+  field.value = text
+  const host = document.querySelector('dialog[open]') ?? document.body
+  host.append(field)
+  field.select()
+  document.execCommand('copy')
+  field.remove()
+}
+
+/** A button that puts a text on the clipboard. */
 export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
   const [isDone, setDone] = useState(false)
   const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text)
+    await copyText(text)
     setDone(true)
     setTimeout(() => setDone(false), 2000)
   }

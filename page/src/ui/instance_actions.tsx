@@ -1,6 +1,6 @@
 // The actions on instances: for one, for those that are selected, or for all that a filter names.
 import { useRef, useState } from 'preact/hooks'
-import type { InstanceCounts, InstancesChanged, InstancesDeleting } from '../api'
+import type { InstanceCounts, InstancesChanged, InstancesDeleting, WorkflowGraph } from '../api'
 import { ApiError, call, inNamespace, type Query } from '../core/client'
 import { commandLine, httpCall, option, type Command } from '../core/commands'
 import { useGet } from '../core/resource'
@@ -41,6 +41,7 @@ export interface Target {
   /** The ids that were selected, or all that the filter names. */
   filter?: { workflow: string | null; status: string | null; since: string | null }
   workflow?: string
+  revision?: number
   /** Tasks that run, if known. */
   runningTasks?: number
 }
@@ -84,10 +85,13 @@ export function InstanceAction({ ns, verb, target, close, changed }: { ns: strin
   const [choices, setChoices] = useState<Choices>({ isNow: false, isExtended: false, from: '' })
   const [progress, setProgress] = useState<Progress | null>(null)
   const isStopped = useRef(false)
-  const counted = useGet<InstanceCounts>(target.filter ? inNamespace(ns, 'instances', 'count') : null, {
-    workflow: target.filter?.workflow, status: applicable(target.filter?.status ?? null, about.statuses),
+  const statuses = applicable(target.filter?.status ?? null, about.statuses)
+  const refusal = refusalOf(verb, target, statuses)
+  const counted = useGet<InstanceCounts>(target.filter && statuses ? inNamespace(ns, 'instances', 'count') : null, {
+    workflow: target.filter?.workflow, status: statuses,
   })
-  const number = target.filter ? counted.data?.items.reduce((sum, item) => sum + item.count, 0) : target.ids.length
+  const graph = useGet<WorkflowGraph>(verb === 'rerun' && target.workflow ? inNamespace(ns, 'workflows', target.workflow, 'graph') : null, { revision: target.revision })
+  const number = refusal ? 0 : target.filter ? counted.data?.items.reduce((sum, item) => sum + item.count, 0) : target.ids.length
   const single = target.ids.length === 1 && !target.filter
   const run = async (): Promise<string> => {
     isStopped.current = false
@@ -108,13 +112,14 @@ export function InstanceAction({ ns, verb, target, close, changed }: { ns: strin
       title={`${what[0]?.toUpperCase()}${what.slice(1)}?`}
       label={about.name === 'Rerun from' ? 'Rerun' : about.name}
       isDanger={about.isDanger}
-      isReady={verb !== 'rerun' || choices.from !== ''}
+      isReady={refusal === null && (verb !== 'rerun' || choices.from !== '')}
       mustType={!single && number !== undefined && number > 100 ? number : undefined}
       command={commandOf(ns, verb, target, choices)}
       run={run}
       close={() => { isStopped.current = true; close() }}
     >
       <p>{about.says}</p>
+      {refusal && <p class="notes">{refusal}</p>}
       {target.filter && <p>All that the filter names: {filterText(target.filter)}. Instances to which the action does not apply are left as they are.</p>}
       {verb === 'cancel' && (
         <>
@@ -123,16 +128,28 @@ export function InstanceAction({ ns, verb, target, close, changed }: { ns: strin
         </>
       )}
       {verb === 'retry' && <label><input type="checkbox" checked={choices.isExtended} onChange={(event) => setChoices({ ...choices, isExtended: event.currentTarget.checked })} /> Restart the execution timeout, if it has passed</label>}
-      {verb === 'rerun' && <label>State<input value={choices.from} required onInput={(event) => setChoices({ ...choices, from: event.currentTarget.value })} /></label>}
+      {verb === 'rerun' && (
+        <label>State<input list="states" value={choices.from} required onInput={(event) => setChoices({ ...choices, from: event.currentTarget.value })} />
+          <datalist id="states">{(graph.data?.states ?? []).map((state) => <option value={state.id} />)}</datalist>
+        </label>
+      )}
       {progress && <p role="status">done {progress.done}, refused {progress.refused.length} <button type="button" class="small" onClick={() => { isStopped.current = true; announce('The action stops after the current request') }}>Stop</button></p>}
     </ActionDialog>
   )
 }
 
-/** The statuses of a filter to which an action applies, as a list. */
+/** Why an action cannot be applied to a filter; null: it can. */
+function refusalOf(verb: Verb, target: Target, statuses: string): string | null {
+  if (!target.filter) return null
+  if (statuses === '') return `The filter names the status ${target.filter.status}; ${kVerbs[verb].name} applies to ${kVerbs[verb].statuses.join(', ')} only.`
+  if (verb === 'delete' && target.filter.since) return 'Deletion by a filter cannot be bounded by the start: drop “Started”, or select instances.'
+  return null
+}
+
+/** The statuses of a filter to which an action applies, as a list; empty: it applies to none. */
 function applicable(status: string | null, statuses: string[]): string {
   const named = status ? status.split(',') : statuses
-  return named.filter((name) => statuses.includes(name)).join(',') || (statuses[0] ?? '')
+  return named.filter((name) => statuses.includes(name)).join(',')
 }
 
 export function filterText(filter: { workflow: string | null; status: string | null; since: string | null }): string {

@@ -104,8 +104,8 @@ function Notices() {
   return (
     <>
       {connection.value === 'lost' && since !== null && (
-        <div class="notice" role="status">
-          Not connected since {clock(new Date(since + clockOffset.value).toISOString())}, for {duration(Math.max(1000, Math.floor((now.value - clockOffset.value - since) / 1000) * 1000))}.
+        <div class="notice">
+          <span role="status">Not connected since {clock(new Date(since + clockOffset.value).toISOString())}</span><span aria-hidden="true">, for {duration(Math.max(1000, Math.floor((now.value - clockOffset.value - since) / 1000) * 1000))}</span>.
           What is shown may be old; it is read again when the server answers. <button type="button" class="small" onClick={readAgain}>Read again</button>
         </div>
       )}
