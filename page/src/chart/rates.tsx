@@ -1,7 +1,7 @@
 // The last hour of the server: a chart that loads when it is shown, and its numbers as a table.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Series } from '../api'
-import { useGet } from '../core/resource'
+import { useGet, useInterval } from '../core/resource'
 import { theme } from '../core/settings'
 import { count, Loaded } from '../ui/basics'
 import { Table } from '../ui/table'
@@ -12,10 +12,7 @@ const kNames = ['events', 'started', 'woken', 'ended', 'failed']
 export function Rates() {
   const series = useGet<Series>('/v1/series', { names: kNames.join(',') })
   const { reload } = series
-  useEffect(() => {
-    const timer = setInterval(() => { if (!document.hidden) reload() }, 10_000)
-    return () => clearInterval(timer)
-  }, [])
+  useInterval(reload, 10_000)
   return (
     <Loaded resource={series}>{(data) => (data.from === null
       ? <p class="quiet">The series begins 10 s after the start of the server.</p>

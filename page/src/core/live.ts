@@ -49,6 +49,8 @@ const subscriptions = new Set<Subscription>()
 let currentKey = ''
 let lastId = ''
 let abort: AbortController | null = null
+/** When the browser asked for the stream, by its own clock. */
+let askedAt = 0
 let retry = kFirstRetry
 let retryTimer: ReturnType<typeof setTimeout> | undefined
 let hiddenTimer: ReturnType<typeof setTimeout> | undefined
@@ -120,6 +122,7 @@ async function follow(key: string): Promise<void> {
   }
   try {
     heard()
+    askedAt = Date.now()
     const headers: Record<string, string> = lastId ? { 'Last-Event-ID': lastId } : {}
     const response = await fetch(urlOf(key), { headers, signal: control.signal, cache: 'no-store', credentials: 'same-origin' })
     if (!response.ok || !response.body) {
@@ -200,7 +203,7 @@ function deliver(message: string): void {
 }
 
 function noteHello(hello: LiveMessages['hello']): void {
-  noteServerTime(hello.now)
+  noteServerTime(hello.now, askedAt)
   serverVersion.value = hello.version
 }
 

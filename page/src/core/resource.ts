@@ -1,5 +1,6 @@
 // What a part of the page reads: the value, the error, and whether it is being read.
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { isLive } from './settings'
 import { ApiError, call, generation, pathWithQuery, type Query } from './client'
 
 export interface Resource<T> {
@@ -81,6 +82,17 @@ export function useList<Item, Answer extends Page<Item> = Page<Item>>(path: stri
 
 /** So many rows of a list are in the document at most. */
 export const kRows = 2000
+
+/** Calls `work` each `interval` milliseconds while the page is seen and `isOn`. */
+export function useInterval(work: () => void, interval: number, isOn = true): void {
+  const latest = useRef(work)
+  latest.current = work
+  useEffect(() => {
+    if (!isOn) return undefined
+    const timer = setInterval(() => { if (!document.hidden && isLive.value) latest.current() }, interval)
+    return () => clearInterval(timer)
+  }, [interval, isOn])
+}
 
 /** Calls `work` at most once in `interval` milliseconds, the last time after the last request. */
 export function useThrottle(work: () => void, interval: number): () => void {

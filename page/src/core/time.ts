@@ -11,10 +11,15 @@ setInterval(() => {
   if (!document.hidden) now.value = Date.now() + clockOffset.value
 }, 1000)
 
-/** Notes the time of the server, in RFC 3339. */
-export function noteServerTime(text: string): void {
-  clockOffset.value = Date.parse(text) - Date.now()
-  now.value = Date.parse(text)
+/**
+ * Notes the time of the server, in RFC 3339, which it wrote after the browser asked at `askedAt`. The
+ * answer may have been long under way, so only a difference that this does not explain is noted.
+ */
+export function noteServerTime(text: string, askedAt: number): void {
+  const time = Date.parse(text)
+  const [least, most] = [time - Date.now(), time - askedAt]
+  clockOffset.value = least > 0 ? least : Math.min(most, 0)
+  now.value = Date.now() + clockOffset.value
 }
 
 const kUnits: Array<[string, number]> = [['d', 86_400_000], ['h', 3_600_000], ['m', 60_000], ['s', 1000]]

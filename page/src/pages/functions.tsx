@@ -4,7 +4,7 @@ import type { ServicePaused, Services } from '../api'
 import { call, inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
 import { useLive } from '../core/live'
-import { useGet, useThrottle } from '../core/resource'
+import { useGet, useInterval, useThrottle } from '../core/resource'
 import { duration } from '../core/time'
 import { Clock, count, Empty, Loaded, Page, Relative, Status } from '../ui/basics'
 import { ActionDialog, CopyAsCommand } from '../ui/dialog'
@@ -18,7 +18,9 @@ export function FunctionsPage({ ns }: PageProps) {
   const services = useGet<Services>(path)
   const [action, setAction] = useState<Service | null>(null)
   const soon = useThrottle(services.reload, 2000)
-  useLive({ ns, topics: ['counts', 'levels'] }, { counts: soon, levels: soon })
+  useLive({ ns, topics: ['counts'] }, { counts: soon })
+  // Tasks come and go without a change of the counts of instances.
+  useInterval(services.reload, 5000)
   return (
     <Page title="Functions" actions={<CopyAsCommand command={{ line: commandLine(ns, 'function', 'list'), http: httpCall('GET', path) }} />}>
       <Loaded resource={services} ns={ns}>{(data) => (data.items.length === 0

@@ -3,8 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Replay, ReplayRange, Replays, ReplayStarted } from '../api'
 import { call, inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
-import { useLive } from '../core/live'
-import { useGet, useThrottle } from '../core/resource'
+import { useGet, useInterval } from '../core/resource'
 import { href, route } from '../core/route'
 import { Clock, count, Empty, Loaded, Page, Problem } from '../ui/basics'
 import { ActionDialog, announce, CopyAsCommand } from '../ui/dialog'
@@ -17,8 +16,7 @@ export function ReplaysPage({ ns }: PageProps) {
   const path = inNamespace(ns, 'replays')
   const list = useGet<Replays>(path)
   const [stopped, setStopped] = useState<Replay | null>(null)
-  const soon = useThrottle(() => { if (list.data?.items.some((item) => item.state === 'running')) list.reload() }, 1000)
-  useLive({ ns, topics: ['levels'] }, { levels: soon })
+  useInterval(list.reload, 1000, list.data?.items.some((item) => item.state === 'running') ?? false)
   return (
     <Page title="Replays" back={{ href: href(ns, ['events']), label: 'Events' }} actions={<CopyAsCommand command={{ line: null, http: httpCall('GET', path) }} />}>
       <RangeForm ns={ns} changed={list.reload} />
@@ -52,28 +50,37 @@ function RangeForm({ ns, changed }: { ns: string; changed: () => void }) {
   const [form, setForm] = useState<Form>({ since: query.get('since') ?? '', until: '', type: query.get('type') ?? '', source: '', first: '', last: '', rate: '', workflow: '', instance: '' })
   const [error, setError] = useState<Error | null>(null)
   const path = inNamespace(ns, 'replays')
-  const begin = async (dryRun: boolean): Promise<void> => {
+  const [isAsking, setAsking] = useState(false)
+  const tally = async (): Promise<void> => {
     setError(null)
     try {
-      await call<ReplayStarted>('POST', path, { body: rangeOf(form, dryRun) })
-      announce(dryRun ? 'The events are being counted' : 'The replay began')
+      await call<ReplayStarted>('POST', path, { body: rangeOf(form, true) })
+      announce('The events are being counted')
       changed()
     } catch (failure) {
       setError(failure as Error)
     }
   }
   const words = (['since', 'until', 'first', 'last', 'type', 'source', 'rate'] as const).flatMap((name) => option(name, form[name]))
+  const command = { line: commandLine(ns, 'event', 'replay', ...words, ...option('to-workflow', form.workflow), ...option('to-instance', form.instance)), http: httpCall('POST', path, {}, rangeOf(form, false)) }
   const labels: Record<keyof Form, string> = { since: 'Stored since (RFC 3339)', until: 'Stored before', type: 'Type', source: 'Source', first: 'From sequence', last: 'To sequence', rate: 'Events a second', workflow: 'Only to the workflow', instance: 'Only to the instance' }
   return (
-    <form class="panel" onSubmit={(event) => { event.preventDefault(); void begin(true) }} aria-label="Replay a range">
+    <>
+    <form class="panel" onSubmit={(event) => { event.preventDefault(); void tally() }} aria-label="Replay a range">
       <h2>Replay a range</h2>
       <div class="filters">
         {(Object.keys(labels) as Array<keyof Form>).map((name) => <label>{labels[name]}<input size={name === 'since' || name === 'until' ? 24 : 12} value={form[name]} onInput={(event) => setForm({ ...form, [name]: event.currentTarget.value.trim() })} /></label>)}
       </div>
       {error && <Problem error={error} />}
-      <CopyAsCommand command={{ line: commandLine(ns, 'event', 'replay', ...words, ...option('to-workflow', form.workflow), ...option('to-instance', form.instance)), http: httpCall('POST', path, {}, rangeOf(form, false)) }} />
-      <div class="buttons"><button type="submit">Count: nothing is sent</button><button type="button" class="primary" onClick={() => void begin(false)}>Replay</button></div>
+      <CopyAsCommand command={command} />
+      <div class="buttons"><button type="submit">Count: nothing is sent</button><button type="button" class="primary" onClick={() => setAsking(true)}>Replay…</button></div>
     </form>
+    {isAsking && (
+      <ActionDialog title="Replay the events of this range?" label="Replay" close={() => setAsking(false)} command={command} run={async () => { await call<ReplayStarted>('POST', path, { body: rangeOf(form, false) }); changed(); return 'The replay runs in the background' }}>
+        <p>Each stored event that fits is sent again under a new id{form.workflow || form.instance ? `, to ${form.workflow || form.instance} only` : ', to all listeners'}. “Count” says how many these are. A replay that runs can be stopped; the events that it has sent stay.</p>
+      </ActionDialog>
+    )}
+    </>
   )
 }
 

@@ -88,7 +88,7 @@ export function ActionDialog({ title, children, label, isDanger = false, isReady
         {error && <Problem error={error} />}
         {command && <CopyAsCommand command={command} />}
         <div class="buttons">
-          <button type="button" onClick={close}>Keep as it is</button>
+          <button type="button" onClick={close}>{isDanger ? 'Keep as it is' : 'Close'}</button>
           <button type="submit" class={isDanger ? 'danger' : 'primary'} disabled={isRunning || !isTyped || !isReady}>{isRunning ? 'Working…' : label}</button>
         </div>
       </form>

@@ -123,7 +123,7 @@ export function InstanceAction({ ns, verb, target, close, changed }: { ns: strin
       {target.filter && <p>All that the filter names: {filterText(target.filter)}. Instances to which the action does not apply are left as they are.</p>}
       {verb === 'cancel' && (
         <>
-          <p>{target.runningTasks === undefined ? 'Tasks that run are let finish' : `${plural(target.runningTasks, 'task')} ${target.runningTasks === 1 ? 'runs and is' : 'run and are'} let finish`}; <em>now</em> stops them.</p>
+          <p>{target.runningTasks === undefined ? 'Tasks that run are let finish' : target.runningTasks === 0 ? 'No task runs now; one that starts is let finish' : `${plural(target.runningTasks, 'task')} ${target.runningTasks === 1 ? 'runs and is' : 'run and are'} let finish`}; <em>now</em> stops them.</p>
           <label><input type="checkbox" checked={choices.isNow} onChange={(event) => setChoices({ ...choices, isNow: event.currentTarget.checked })} /> Now: stop the running tasks</label>
         </>
       )}
