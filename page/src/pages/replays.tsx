@@ -47,7 +47,7 @@ export function ReplaysPage({ ns }: PageProps) {
 
 function RangeForm({ ns, changed }: { ns: string; changed: () => void }) {
   const { query } = route.value
-  const [form, setForm] = useState<Form>({ since: query.get('since') ?? '', until: '', type: query.get('type') ?? '', source: '', first: '', last: '', rate: '', workflow: '', instance: '' })
+  const [form, setForm] = useState<Form>({ since: query.get('since') ?? '', until: '', type: query.get('type') ?? '', source: '', first: query.get('since') ? '' : '1', last: '', rate: '', workflow: '', instance: '' })
   const [error, setError] = useState<Error | null>(null)
   const path = inNamespace(ns, 'replays')
   const [isAsking, setAsking] = useState(false)
