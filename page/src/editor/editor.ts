@@ -79,7 +79,7 @@ export function makeEditor(host: HTMLElement, text: string, changed: (text: stri
       extensions: [
         lineNumbers(), history(), drawSelection(), highlightActiveLine(), lintGutter(), yaml(), indentUnit.of('  '), look, syntaxHighlighting(colours),
         autocompletion({ override: [complete] }), keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap]),
-        EditorView.contentAttributes.of({ 'aria-label': 'Definition, YAML. Tab leaves the editor.' }),
+        EditorView.contentAttributes.of({ 'aria-label': 'Definition, YAML. Tab leaves the editor.', tabindex: '0' }),
         EditorView.updateListener.of((update) => { if (update.docChanged) changed(update.state.doc.toString()) }),
       ],
     }),
