@@ -75,30 +75,34 @@ export type Cluster = {
   epoch: number
   /** The id of the node that answers. */
   node: string
-  /** The nodes that have answered. */
+  /** The nodes that have answered, and the registered nodes that have not. */
   nodes: Array<{
     /** The URL at which it answers. */
     address: string
     /** How many messages of the log it has not applied. */
-    behindCommits: number
+    behindCommits?: number
     /** How old the oldest of them is. */
-    behindSeconds: number
+    behindSeconds?: number
     /** How far its clock is ahead of the clock of the broker. */
     clockOffsetSeconds?: number
-    /** The epoch that the node knows. */
-    epoch: number
+    /** The epoch that the node knows; missing if the node is away. */
+    epoch?: number
     error?: {
       /** Why the node is not ready. */
       code: string
       detail: string
     }
-    /** The id of the node. */
+    /** When it was registered; missing if it is not registered. */
+    firstSeen?: string
+    /** The id of the process. */
+    incarnation?: string
+    /** The id of the node, of its data folder. */
     node: string
     /** The sequence of the log up to which its folder has the commits. */
-    position: number
-    role: "active" | "standby" | "starting"
+    position?: number
+    role: "active" | "standby" | "starting" | "away"
     /** The release of millrace. */
-    version: string
+    version?: string
   }>
   role: "active" | "standby" | "starting"
   snapshots?: {
@@ -882,6 +886,36 @@ export type Listeners = {
   next: string | null
 }
 
+export type LossAccepted = {
+  /** Registered nodes that do not answer: what they have more is lost, too. */
+  away: Array<{
+    address: string
+    node: string
+  }>
+  /** The latest epoch that it has. */
+  epoch: number
+  /** What other nodes had, and is lost now. */
+  missing: Array<{
+    address: string
+    /** The latest epoch that this node has. */
+    fromEpoch: number
+    /** The first message of the log that is lost. */
+    fromSequence: number
+    /** The id of the node that has it. */
+    node: string
+    /** The latest epoch that is lost. */
+    toEpoch: number
+    /** The last message of the log that is lost. */
+    toSequence: number
+  }>
+  /** The id of this node, which continues. */
+  node: string
+  /** The sequence of the log up to which its folder has the commits. */
+  position: number
+  /** What the log has lost, as `/readyz` says it. */
+  why: string
+}
+
 export type Mistake = {
   /** The stable code of a finding. */
   code?: string
@@ -957,6 +991,12 @@ export type NamespaceSettings = unknown
 export type Namespaces = {
   items: Array<NamespaceHead>
   next: string | null
+}
+
+export type NodeRemoved = {
+  /** The id of the node. */
+  node: string
+  removed: boolean
 }
 
 export type OpenApi = {

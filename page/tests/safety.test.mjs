@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { spawnSync } from 'node:child_process'
+import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { Console, sees, until } from './harness.mjs'
 
 const kAxe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -154,6 +157,12 @@ test('26 prefix: everything works under a path of a proxy', async () => {
   await page.locator('svg [data-state]').first().waitFor()
   await page.goto(`${prefixed.base}#/default/workflows/booking/text`)
   await page.locator('.cm-content').waitFor()
+})
+
+test('23 every answer: the types of the page are those of the OpenAPI document', () => {
+  const maker = join(dirname(fileURLToPath(import.meta.url)), '../make-api.mjs')
+  const run = spawnSync(process.execPath, [maker, '--check'], { input: JSON.stringify(open.document), encoding: 'utf8' })
+  assert.equal(run.status, 0, run.stderr)
 })
 
 test('23 every answer: all answers that the tests saw fit the OpenAPI document', () => {

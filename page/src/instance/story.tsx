@@ -7,7 +7,7 @@ import { shortJson } from '../core/json'
 import { href, route, setQuery } from '../core/route'
 import { duration } from '../core/time'
 import { kTimers } from './now'
-import { Clock, Empty, EventLink, InstanceLink, plural, Problem, Relative } from '../ui/basics'
+import { Clock, Empty, EventIdLink, EventLink, InstanceLink, plural, Problem, Relative } from '../ui/basics'
 
 type StoryRecord = HistoryRecord & { cut?: true }
 
@@ -141,13 +141,18 @@ function Detail({ ns, record }: { ns: string; record: StoryRecord }): ComponentC
   return (
     <span class="detail">
       {entries.map(([name, value], index) => (
-        <>{index > 0 && ' · '}<span class="quiet">{name}</span> {detailValue(ns, name, value)}</>
+        <>{index > 0 && ' · '}<span class="quiet">{name}</span> {detailValue(ns, record.kind, name, value)}</>
       ))}
     </span>
   )
 }
 
-function detailValue(ns: string, name: string, value: unknown): ComponentChildren {
+function detailValue(ns: string, kind: HistoryRecord['kind'], name: string, value: unknown): ComponentChildren {
+  if (name === 'id' && (kind === 'woken' || kind === 'published') && typeof value === 'string') return <EventIdLink ns={ns} id={value} />
+  if (name === 'event') {
+    const event = value as { id?: string; type?: string; source?: string }
+    return <>{event.type} <span class="quiet">from</span> {event.source} {event.id && <EventIdLink ns={ns} id={event.id} />}</>
+  }
   if (name === 'sequence' && typeof value === 'number') return <EventLink ns={ns} sequence={value} />
   if ((name === 'instance' || name === 'parent' || name === 'caller') && typeof value === 'string' && value.length === 36) return <InstanceLink ns={ns} id={value} />
   return <code>{typeof value === 'string' ? value : shortJson(value, 400)}</code>

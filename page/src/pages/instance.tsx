@@ -8,7 +8,7 @@ import { useLive } from '../core/live'
 import { useGet, useThrottle } from '../core/resource'
 import { href, navigate, route, setQuery } from '../core/route'
 import { Graph } from '../graph/graph'
-import { Clock, CopyButton, count, InstanceLink, Loaded, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
+import { Clock, CopyButton, count, EventIdLink, InstanceLink, Loaded, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { Icon } from '../ui/icons'
 import { InstanceAction, kVerbs, verbsFor, type Verb } from '../ui/instance_actions'
@@ -104,6 +104,7 @@ function Facts({ ns, instance }: { ns: string; instance: Instance }) {
     <p>
       <Status status={instance.status} /> {instance.endedAt ? <>in {instance.failedState ?? instance.state}, ended <Relative at={instance.endedAt} /></> : <>in <b>{instance.state}</b></>}
       <span class="quiet"> · run {instance.run ?? 1}{instance.attempt > 1 && `, attempt ${instance.attempt}`} · {plural(instance.transitions, 'transition')} · started <Clock at={instance.startedAt} exact /></span>
+      <StartedBy ns={ns} by={instance.startedBy} />
       {instance.key && <span class="quiet"> · key <code>{instance.key}</code></span>}
       {instance.correlation && <span class="quiet"> · correlation <code>{instance.correlation}</code></span>}
       {instance.parent && <span class="quiet"> · parent <InstanceLink ns={ns} id={instance.parent} /></span>}
@@ -111,6 +112,13 @@ function Facts({ ns, instance }: { ns: string; instance: Instance }) {
       {instance.historyTrimmed && <span class="quiet"> · the oldest {plural(instance.historyTrimmed, 'record')} of the history were trimmed</span>}
     </p>
   )
+}
+
+/** What started an instance, as the detail of its first record has it. */
+function StartedBy({ ns, by }: { ns: string; by: unknown }) {
+  const detail = by as { by?: string; event?: { id?: string; type?: string } } | undefined
+  if (!detail?.by) return null
+  return <span class="quiet"> · started by {detail.by} {detail.event?.type} {detail.event?.id && <EventIdLink ns={ns} id={detail.event.id} />}</span>
 }
 
 function InstanceGraph({ ns, graph, instance, story, at }: { ns: string; graph: WorkflowGraph; instance: Instance; story: StoryState; at: number | null }) {

@@ -131,10 +131,10 @@ function ClusterPanel() {
       <Loaded resource={cluster}>{(data) => (
         <Table caption={`Nodes of the cluster ${data.cluster}`} items={data.nodes} keyOf={(node) => node.node} columns={[
           { name: 'Node', isHeader: true, cell: (node) => node.node },
-          { name: 'Role', cell: (node) => node.role },
+          { name: 'Role', cell: (node) => <span class={node.role === 'away' ? 'no' : ''}>{node.role}</span> },
           { name: 'Address', cell: (node) => <span class="mono">{node.address}</span> },
           { name: 'Epoch', isNumber: true, cell: (node) => node.epoch },
-          { name: 'Behind', cell: (node) => `${count(node.behindCommits)} commits, ${node.behindSeconds} s` },
+          { name: 'Behind', cell: (node) => node.behindCommits !== undefined && `${count(node.behindCommits)} commits, ${node.behindSeconds ?? 0} s` },
           { name: 'Error', cell: (node) => node.error && <><code>{node.error.code}</code> {node.error.detail}</> },
         ]} />
       )}</Loaded>

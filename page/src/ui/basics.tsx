@@ -50,6 +50,11 @@ export function EventLink({ ns, sequence }: { ns: string; sequence: number }) {
   return <a class="mono" href={href(ns, ['events', sequence])}>#{sequence}</a>
 }
 
+/** An event by its id; the history names events by their ids, not by their sequences. */
+export function EventIdLink({ ns, id }: { ns: string; id: string }) {
+  return <a class="mono" href={href(ns, ['events'], { id })}>{id}</a>
+}
+
 /** A number with thin spaces between its groups of digits. */
 export function count(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f')
