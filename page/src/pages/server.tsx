@@ -124,6 +124,7 @@ function CreateDialog({ close, changed }: { close: () => void; changed: () => vo
 
 function ClusterPanel() {
   const cluster = useGet<Cluster>('/v1/cluster')
+  const [removed, setRemoved] = useState<string | null>(null)
   if (cluster.error instanceof ApiError && cluster.error.code === 'cluster.none') return <section class="panel"><h2>Cluster</h2><p class="quiet">This server belongs to no cluster. docs/cluster.md describes how several servers run one engine together.</p></section>
   return (
     <section aria-labelledby="cluster">
@@ -136,8 +137,15 @@ function ClusterPanel() {
           { name: 'Epoch', isNumber: true, cell: (node) => node.epoch },
           { name: 'Behind', cell: (node) => node.behindCommits !== undefined && `${count(node.behindCommits)} commits, ${node.behindSeconds ?? 0} s` },
           { name: 'Error', cell: (node) => node.error && <><code>{node.error.code}</code> {node.error.detail}</> },
+          { name: 'Action', cell: (node) => node.role === 'away' && <button type="button" class="small" onClick={() => setRemoved(node.node)}>Remove…</button> },
         ]} />
       )}</Loaded>
+      {removed && (
+        <ActionDialog title={`Remove the node ${removed}?`} label="Remove" isDanger close={() => setRemoved(null)} command={{ line: commandLine('', 'cluster', 'remove', removed), http: httpCall('DELETE', `/v1/cluster/nodes/${removed}`) }}
+          run={async () => { await call('DELETE', `/v1/cluster/nodes/${removed}`); cluster.reload(); return `The node ${removed} is no longer registered` }}>
+          <p>Its registration ends, so that no other node waits for it when the log has lost something. Do this only if the node does not exist any more.</p>
+        </ActionDialog>
+      )}
     </section>
   )
 }
