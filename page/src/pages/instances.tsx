@@ -187,7 +187,7 @@ function Outcome({ item }: { item: InstanceHead }) {
 
 function Took({ item }: { item: InstanceHead }) {
   const end = item.endedAt ? Date.parse(item.endedAt) : now.value
-  return <>{duration(Math.max(0, end - Date.parse(item.startedAt)))}</>
+  return <span class="nowrap">{duration(Math.max(0, end - Date.parse(item.startedAt)))}</span>
 }
 
 function List({ ns, items, selected, setSelected }: { ns: string; items: InstanceHead[]; selected: Set<string>; setSelected: (ids: Set<string>) => void }) {
