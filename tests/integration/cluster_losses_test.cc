@@ -114,41 +114,6 @@ class ClusterLosses : public testing::Test {
     }
   }
 
-  /// Makes the log one that has its first `count` messages only.
-  void lose_behind(uint64_t count) {
-    const std::unique_ptr<Connection> connection = nats_->connect();
-    const std::unique_ptr<RawNatsClient> client = nats_->client();
-    const StreamSettings log = log_stream("shop");
-    std::vector<NatsMessage> messages;
-    for (uint64_t i = 1; i <= count; ++i) {
-      Result<StoredMessage> stored = fetch_stored(*connection, log.name, {{"seq", i}});
-      ASSERT_TRUE(stored) << stored.error().message;
-      messages.push_back(std::move(stored->message));
-    }
-    client->api("STREAM.DELETE." + log.name);
-    ASSERT_TRUE(found_log(*connection, log));
-    for (const NatsMessage& message : messages) {
-      std::string headers;
-      for (const auto& [name, value] : message.headers) headers += name + ": " + value + "\r\n";
-      client->publish_acked(log.subjects, headers, message.data);
-    }
-  }
-
-  /// Where the folder of the node is in the log, as the node says.
-  uint64_t position_of(size_t index) {
-    return node(index).get("/v1/cluster").at("nodes").at(0).at("position").get<uint64_t>();
-  }
-  /// The active dies, and the log loses all but its first two messages before the standby sees it,
-  /// which has all commits.
-  void lose_log_with_active() {
-    const uint64_t all = position_of(0);
-    ASSERT_TRUE(eventually([&] { return position_of(1) >= all; }));
-    node(1).process().signal(SIGSTOP);
-    node(0).kill();
-    lose_behind(2);
-    node(1).process().signal(SIGCONT);
-  }
-
   std::optional<NatsServer> nats_;
   Folder folder_;
   std::vector<HeldPort> ports_ = std::vector<HeldPort>(2);
@@ -174,58 +139,6 @@ TEST_F(ClusterLosses, ShowRegisteredNodesThatAreAwayUntilTheyAreRemoved) {
               HasSubstr("registered, and without an answer: " + standby));
   EXPECT_EQ(node(0).cli({"cluster", "remove", standby}).code, 0);
   EXPECT_TRUE(eventually([&] { return registered(0).size() == 1; }));
-}
-
-TEST_F(ClusterLosses, AreRestoredByAStandbyWhenAllRegisteredNodesAnswer) {
-  start_second();
-  node(0).apply(kParcel);
-  pack(0, 0, 10);
-  ASSERT_TRUE(has_parcels(0, 10));
-  const std::string first = id_of(0);
-  lose_log_with_active();
-  ASSERT_TRUE(waits_for_what_is_lost(1)) << node(1).process().errors();
-  EXPECT_THAT(node(1).ask("GET", "/readyz").body, HasSubstr(first)) << "it may have more";
-  EXPECT_FALSE(is_active(1));
-
-  start(0);
-  ASSERT_TRUE(eventually([&] {
-    return (is_active(0) || is_active(1)) && is_ready(0) && is_ready(1);
-  })) << node(0).process().errors()
-      << node(1).process().errors();
-  EXPECT_TRUE(node(1).process().error_line("had lost its newest messages"));
-  EXPECT_TRUE(has_parcels(0, 10));
-  pack(0, 10, 12);
-  EXPECT_TRUE(has_parcels(1, 12));
-}
-
-TEST_F(ClusterLosses, AreAcceptedByAnOperatorIfARegisteredNodeDoesNotComeBack) {
-  start_second();
-  node(0).apply(kParcel);
-  pack(0, 0, 10);
-  ASSERT_TRUE(has_parcels(0, 10));
-  const ProcessEnd refused = node(1).cli({"cluster", "take-over", "--accept-loss"});
-  EXPECT_THAT(refused.errors, HasSubstr("does not wait for a log that has lost something"));
-  const std::string first = id_of(0);
-  lose_log_with_active();
-  ASSERT_TRUE(waits_for_what_is_lost(1)) << node(1).process().errors();
-
-  const ProcessEnd accepted = node(1).cli({"-o", "table", "cluster", "take-over", "--accept-loss"});
-  EXPECT_EQ(accepted.code, 0) << accepted.errors;
-  EXPECT_THAT(accepted.output, HasSubstr("lost: what node " + first));
-  ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
-  EXPECT_TRUE(has_parcels(1, 10)) << "the folder of node 1 had all";
-  EXPECT_GT(node(1).get("/v1/cluster").at("epoch").get<uint64_t>(), 1'000U);
-  pack(1, 10, 12);
-  EXPECT_TRUE(has_parcels(1, 12));
-
-  // A node with an empty folder loads the base, or follows the log behind it.
-  fs::remove_all(node(0).data());
-  start(0);
-  ASSERT_TRUE(eventually([&] { return is_ready(0); })) << node(0).process().errors();
-  EXPECT_TRUE(has_parcels(0, 12));
-  node(1).kill();
-  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
-  EXPECT_TRUE(has_parcels(0, 12));
 }
 
 TEST_F(ClusterLosses, DoNotDelayATakeoverIfNothingIsLostAndANodeIsAway) {

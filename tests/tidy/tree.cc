@@ -8,9 +8,12 @@
 namespace millrace {
 namespace {
 
+/// Whether the file or folder is made by a build, or is not of the project.
 bool is_foreign(const std::filesystem::path& path) {
-  const std::string first = path.lexically_relative(root()).begin()->string();
-  return first == "build" || first.starts_with(".");
+  const std::filesystem::path relative = path.lexically_relative(root());
+  const std::string first = relative.begin()->string();
+  return first == "build" || first.starts_with(".") || relative == "page/node_modules" ||
+         relative == "page/dist";
 }
 
 }  // namespace

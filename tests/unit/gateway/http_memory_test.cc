@@ -42,27 +42,6 @@ TEST_F(HttpMemory, RefusesABodyForWhichNoBytesAreLeft) {
   }
 }
 
-TEST_F(HttpMemory, CountsABodyWhileItIsUnfinished) {
-  restart({.memory_bytes = kMiB, .slow_transfer = std::chrono::hours(1)});
-  constexpr size_t kBody = kMiB + kUncounted;
-  const std::string piece(kBody - 1, 'x');
-  for (const bool is_chunked : {false, true}) {
-    RawClient unfinished(server_->port());
-    unfinished.send("PUT /v1/ns/default/variables/a HTTP/1.1\r\nHost: localhost\r\n");
-    unfinished.send(is_chunked ? fmt::format("Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", kBody)
-                               : fmt::format("Content-Length: {}\r\n\r\n", kBody));
-    unfinished.send(piece);
-    // The server reads the body in pieces: until it has read the last one, others have some bytes.
-    EXPECT_TRUE(eventually([&] { return put(2 * kUncounted).status == 503; })) << is_chunked;
-    EXPECT_EQ(put(kUncounted).status, 200) << "a body of usual size needs no bytes";
-    unfinished.send(is_chunked ? "x\r\n0\r\n\r\n" : "x");
-    const auto reply = unfinished.read_reply();
-    ASSERT_TRUE(reply) << is_chunked;
-    EXPECT_EQ(reply->status, 200) << reply->body;
-    EXPECT_TRUE(eventually([&] { return put(kMiB).status == 200; })) << "its bytes are free again";
-  }
-}
-
 TEST_F(HttpMemory, FreesTheBytesOfAnUnfinishedBodyWhoseClientHasLeft) {
   restart({.memory_bytes = kMiB, .slow_transfer = std::chrono::hours(1)});
   {
