@@ -481,7 +481,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
     batches_without_effect_ = 0;
   }
   if (!batch_.tx.write_set().empty()) write_engine_time(batch_.tx, now);
-
+  batch_.outcome.cursor = batch_.cursor;
   batch_.counters.clear();
   woken_ = 0;
   batch_.outcome.backlog = {

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "model/cursor.h"
 #include "model/effect.h"
 #include "orchestrator/batch/batch_counts.h"
 #include "orchestrator/batch/input.h"
@@ -93,6 +94,7 @@ struct BatchOutcome {
   std::vector<AfterCommit> actions;
   BatchCounts counts;
   Backlog backlog;
+  Cursor cursor;  ///< the event behind which the next batch continues
   std::optional<RetentionPassEnd> pass_end = std::nullopt;
 };
 

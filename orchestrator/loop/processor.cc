@@ -286,6 +286,18 @@ Work Processor::take_work() {
   return work;
 }
 
+/// Writes the crash note for the work of this turn.
+void Processor::note_work(Work& work) {
+  if (careful_ > 0) {
+    --careful_;
+    keep_first(work);
+    engine_.crash_note.begin_careful(1);
+  } else {
+    engine_.crash_note.begin(work.size());
+  }
+  crash_point(CrashPoint::kGathered);
+}
+
 /// Commits the batch if all inputs of the batch were applied.
 Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit) {
   BatchOutcome outcome = TRY(std::move(applied));
@@ -309,7 +321,7 @@ Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit
 void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome outcome) {
   if (!changes.empty()) sends_ = changes.back().opened.has_value();
   backlog_ = outcome.backlog;
-  intake_.set_applied(engine_.batch.cursor());
+  intake_.set_applied(outcome.cursor);
   FollowingTurns next = perform({.outbox = engine_.outbox,
                                  .tasks = engine_.tasks,
                                  .evaluate = parts_.evaluate,

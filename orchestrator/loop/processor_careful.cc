@@ -6,7 +6,6 @@
 #include <spdlog/spdlog.h>
 
 #include "orchestrator/loop/processor.h"
-#include "os/crash_point.h"
 
 namespace millrace {
 namespace {
@@ -57,18 +56,6 @@ Status Processor::give_up(const NotedInput& poison) {
       "it applied the event",
       poison.sequence, poison.deaths);
   return {};
-}
-
-/// Writes the crash note for the work of this turn.
-void Processor::note_work(Work& work) {
-  if (careful_ > 0) {
-    --careful_;
-    keep_first(work);
-    engine_.crash_note.begin_careful(1);
-  } else {
-    engine_.crash_note.begin(work.size());
-  }
-  crash_point(CrashPoint::kGathered);
 }
 
 /// Keeps the first input of `work`, and leaves all further inputs for the next turns.
