@@ -97,7 +97,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   std::string node() const override { return to_hex(node_); }
   std::string active_url() const override;
   Json cluster() const override;
-  Status may_remove(std::string_view node, bool is_forced) const override;
+  Result<RandomName> may_remove(std::string_view node, bool is_forced) const override;
   void note_registered(const Result<Json>& answer) override;
   Result<Json> accept_loss() override;
   Json info() const override;
@@ -177,6 +177,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   void register_nodes(const std::vector<Json>& states);
   Result<std::vector<RankedNode>> ask_ranks() const;
   Result<std::optional<std::string>> deposed_by() const;
+  std::vector<RegisteredNode> registered_nodes() const;
   LogRecovery plan_with(const LogRank& own, uint64_t stream_end,
                         std::span<const RankedNode> answers);
   void mend_log(const std::vector<Json>& states);

@@ -32,18 +32,12 @@ Json ClusterNode::loss_in_json(const std::string& why) const {
                        {"fromSequence", own.sequence + 1},
                        {"toSequence", one.rank.sequence}});
   };
-  std::vector<RankedNode> answers;
-  answers.reserve(nodes_.size());
-  for (const Json& state : nodes_) {
-    answers.push_back(rank_in(state));
-    const RankedNode& one = answers.back();
+  const std::vector<RankedNode> answers = ranks_in(nodes_);
+  for (const RankedNode& one : answers) {
     if (one.node != node() && !one.is_diverged && one.rank > own) add(one);
   }
-  std::vector<RegisteredNode> registered;
-  registered.reserve(registered_.size());
-  for (const auto& [id, record] : registered_) registered.push_back({id, record.address});
   Json away = Json::array();
-  for (const RegisteredNode& one : nodes_away(node(), answers, registered)) {
+  for (const RegisteredNode& one : nodes_away(node(), answers, registered_nodes())) {
     away.push_back({{"node", one.node}, {"address", one.address}});
     if (more_seen_ && more_seen_->node == one.node) add(*more_seen_);
   }

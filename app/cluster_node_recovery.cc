@@ -28,13 +28,6 @@ constexpr Duration kRankTime{300};
 /// How long a node restores the log before it compares again what the nodes have.
 constexpr Duration kMendTime{5'000};
 
-std::vector<RankedNode> ranks_in(const std::vector<Json>& states) {
-  std::vector<RankedNode> ranked;
-  ranked.reserve(states.size());
-  for (const Json& state : states) ranked.push_back(rank_in(state));
-  return ranked;
-}
-
 }  // namespace
 
 // Registration.
@@ -92,7 +85,7 @@ void ClusterNode::register_nodes(const std::vector<Json>& states) {
   }
 }
 
-Status ClusterNode::may_remove(std::string_view node, bool is_forced) const {
+Result<RandomName> ClusterNode::may_remove(std::string_view node, bool is_forced) const {
   RandomName id{};
   if (!read_hex(node, id)) {
     return millrace::fail(
@@ -110,7 +103,7 @@ Status ClusterNode::may_remove(std::string_view node, bool is_forced) const {
   const std::lock_guard lock(mutex_);
   const bool answers = std::any_of(nodes_.begin(), nodes_.end(),
                                    [&](const Json& one) { return text_in(one, "node") == node; });
-  if (!answers || is_forced) return {};
+  if (!answers || is_forced) return id;
   return millrace::fail("cluster.node_answers",
                         fmt::format("node {} answers, so it would be registered again; stop it "
                                     "first, or use --force",
@@ -123,14 +116,20 @@ Result<std::vector<RankedNode>> ClusterNode::ask_ranks() const {
   return ranks_in(TRY(roll_->ask(kRankTime)));
 }
 
+/// The registered nodes. The caller holds mutex_.
+std::vector<RegisteredNode> ClusterNode::registered_nodes() const {
+  std::vector<RegisteredNode> all;
+  all.reserve(registered_.size());
+  for (const auto& [id, record] : registered_) all.push_back({id, record.address});
+  return all;
+}
+
 /// What follows if this node has `own` of a log that ends at `stream_end`. Notes which node has
 /// more.
 LogRecovery ClusterNode::plan_with(const LogRank& own, uint64_t stream_end,
                                    std::span<const RankedNode> answers) {
   const std::lock_guard lock(mutex_);
-  std::vector<RegisteredNode> registered;
-  registered.reserve(registered_.size());
-  for (const auto& [id, record] : registered_) registered.push_back({id, record.address});
+  const std::vector<RegisteredNode> registered = registered_nodes();
   const std::string id = node();
   const LogSituation situation{.node = id,
                                .own = own,

@@ -29,4 +29,11 @@ RankedNode rank_in(const Json& state) {
           .is_diverged = has_error && text_in(*error, "code") == "log.diverged"};
 }
 
+std::vector<RankedNode> ranks_in(std::span<const Json> states) {
+  std::vector<RankedNode> ranked;
+  ranked.reserve(states.size());
+  for (const Json& state : states) ranked.push_back(rank_in(state));
+  return ranked;
+}
+
 }  // namespace millrace

@@ -2,7 +2,9 @@
 // is input from outside: what is missing or of another type reads as zero or empty. Pure.
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "cluster/log_rank.h"
@@ -14,5 +16,7 @@ std::string text_in(const Json& state, const char* name);
 
 /// How much of the log the node has whose state that is, as it says.
 RankedNode rank_in(const Json& state);
+/// The same of each of the nodes.
+std::vector<RankedNode> ranks_in(std::span<const Json> states);
 
 }  // namespace millrace

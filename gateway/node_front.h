@@ -3,6 +3,7 @@
 // answers `/readyz` while the log of the cluster cannot be reached.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -51,10 +52,11 @@ class NodeFront {
   virtual std::string active_url() const = 0;
   /// The answer of `GET /v1/cluster`, as the schema `Cluster` has it (schemas_system.cc).
   virtual Json cluster() const = 0;
-  /// Whether this node, the active, may end the registration of the node with that id, 32
+  /// The id of a node whose registration this node, the active, may end. `node`: the id as 32
   /// hexadecimal digits. `is_forced`: also if that node answers. Errors: `cluster.node_not_found`,
   /// the id is not one of a node; `cluster.node_is_active`; `cluster.node_answers`.
-  virtual Status may_remove(std::string_view node, bool is_forced) const = 0;
+  virtual Result<std::array<uint8_t, 16>> may_remove(std::string_view node,
+                                                     bool is_forced) const = 0;
   /// Takes over the registered nodes in the answer of a command that changes them
   /// (Service::command).
   virtual void note_registered(const Result<Json>& answer) = 0;

@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 
-#include "base/bytes.h"
 #include "gateway/instance_filter.h"
 #include "gateway/parameters.h"
 #include "gateway/problem.h"
@@ -81,11 +80,8 @@ Result<Json> cluster(const SystemSources& sources) {
 Status remove_node(const SystemSources& sources, const std::shared_ptr<Exchange>& exchange) {
   if (sources.front == nullptr) return fail("cluster.none", kNoCluster);
   const std::string& node = exchange->request().parts.at("node");
-  TRY(sources.front->may_remove(node, TRY(flag_parameter(exchange->request(), "force"))));
-  RemoveNode remove;
-  if (!read_hex(node, remove.node)) {
-    return fail("cluster.node_not_found", "the id of a node has 32 hexadecimal digits");
-  }
+  const bool is_forced = TRY(flag_parameter(exchange->request(), "force"));
+  const RemoveNode remove{.node = TRY(sources.front->may_remove(node, is_forced))};
   sources.service->command(remove, exchange->back<Result<Json>>([front = sources.front, exchange,
                                                                  node](const auto& removed) {
     if (!removed) return exchange->reply(removed);

@@ -1,10 +1,12 @@
 // FakeNodeFront: a NodeFront whose answers the test sets. Any thread.
 #pragma once
 
+#include <array>
 #include <mutex>
 #include <string>
 #include <utility>
 
+#include "base/bytes.h"
 #include "gateway/node_front.h"
 
 namespace millrace {
@@ -35,8 +37,11 @@ class FakeNodeFront final : public NodeFront {
   std::string node() const override { return node_; }
   std::string active_url() const override { return state().active_url; }
   Json cluster() const override { return state().cluster; }
-  Status may_remove(std::string_view /*node*/, bool is_forced) const override {
-    return is_forced ? Status() : state().may_remove;
+  Result<std::array<uint8_t, 16>> may_remove(std::string_view node, bool is_forced) const override {
+    if (!is_forced) TRY(state().may_remove);
+    std::array<uint8_t, 16> id{};
+    if (!read_hex(node, id)) return fail("cluster.node_not_found", "it is not the id of a node");
+    return id;
   }
   Result<Json> accept_loss() override { return state().loss; }
   void note_registered(const Result<Json>& answer) override {
