@@ -12,6 +12,7 @@
 #include "app/log.h"
 #include "app/server.h"
 #include "app/signals.h"
+#include "cli/output.h"
 #include "os/core_dumps.h"
 #include "os/descriptor_limit.h"
 #include "os/file_access.h"
@@ -55,7 +56,7 @@ void warn_of_exposed_credentials(const ServeOptions& options) {
 }  // namespace
 
 int fail_to_start(const Error& error) {
-  fmt::print(stderr, "millrace: {} [{}]\n", error.message, error.code);
+  fmt::print(stderr, "millrace: {} [{}]\n", harmless(error.message), error.code);
   return 1;
 }
 

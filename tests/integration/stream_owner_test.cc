@@ -105,6 +105,21 @@ TEST_F(StreamOwnership, PassesToAServerWithTheOptionTakeOver) {
   expect_work(second_);
 }
 
+TEST_F(StreamOwnership, IsLoggedWithoutControlCharactersOfAForgedOwner) {
+  first_.start_ready();
+  const Json forged = {
+      {"store", "s"}, {"process", std::string(32, 'a')}, {"host", "\x1b[2J\nforged line"},
+      {"pid", 1},     {"started", "\x1b[31m"},           {"address", "\r\n"}};
+  nats_.client()->publish_acked("millrace.owner", "", dump_json(forged));
+  const ProcessEnd end = first_.end();
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.errors, HasSubstr("[broker.owner]"));
+  EXPECT_THAT(end.errors, HasSubstr("\\x1b[2J\\nforged line"));
+  EXPECT_THAT(end.errors, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(end.errors, Not(HasSubstr("\nforged")));
+  EXPECT_THAT(end.errors, Not(HasSubstr("\r")));
+}
+
 TEST_F(StreamOwnership, IsRestoredAfterTheBrokerLostTheStreamOfOwners) {
   first_.start_ready();
   const auto client = nats_.client();
