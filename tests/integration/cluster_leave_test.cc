@@ -1,7 +1,6 @@
 // `millrace cluster leave`: a cluster of two nodes becomes one server, on one nats-server. Needs
 // nats-server 2.10 or newer (tests/brokers/fetch.sh); without it, the test is skipped.
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,10 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/integration/cluster_pair.h"
 #include "tests/integration/leader_fault.h"
-#include "tests/support/folder.h"
-#include "tests/support/held_port.h"
-#include "tests/support/millrace_server.h"
 #include "tests/support/nats_cluster.h"
 #include "tests/support/queue_worker.h"
 
@@ -41,7 +38,7 @@ states:
 - {id: say, type: generateEvent, event: {type: delivered, source: /order}}
 )";
 
-class ClusterLeave : public testing::Test {
+class ClusterLeave : public ClusterPair {
  protected:
   void SetUp() override {
     const std::optional<std::string> program = NatsCluster::newest_program();
@@ -49,43 +46,16 @@ class ClusterLeave : public testing::Test {
     nats_.emplace("", *program);
     client_ = nats_->client();
     worker_.emplace(nats_->client(), "millrace", "default+pack");
-    std::ofstream(key()) << std::string(64, 'a');
-    fs::permissions(key(), fs::perms::owner_read);
-    for (size_t i = 0; i < 2; ++i) nodes_.push_back(std::make_unique<MillraceServer>(nats_->url()));
+    make_nodes(nats_->url());
   }
 
-  std::string key() const { return (folder_.path() / "key").string(); }
-  MillraceServer& node(size_t index) { return *nodes_[index]; }
-
-  void launch(size_t index, bool founds = false) {
-    const std::string port = std::to_string(ports_[index].port());
-    std::vector<std::string> arguments = {"--cluster", "shop",        "--secret-key-file",
-                                          key(),       "--advertise", "http://127.0.0.1:" + port};
-    if (founds) arguments.emplace_back("--found");
-    node(index).set_port(ports_[index].port());
-    node(index).set_arguments(arguments);
-    node(index).launch();
-  }
-  /// Starts the node, and waits until it is ready, and the active if it founds the cluster.
-  void start(size_t index, bool founds = false) {
-    launch(index, founds);
-    node(index).wait_until_it_listens();
-    ASSERT_TRUE(eventually([&] {
-      return node(index).ask("GET", "/readyz").status == 200 &&
-             (!founds || node(index).ask("GET", "/activez").status == 200);
-    })) << node(index).process().errors();
-  }
-  void start_alone(size_t index) {
-    node(index).set_arguments({"--secret-key-file", key()});
-    node(index).start_ready();
-  }
   ProcessEnd leave(size_t index) {
     return node(index).cli({"cluster", "leave", "--data", node(index).data().string()});
   }
 
   /// The verbs for the folder of a stopped server take that of a stopped node.
   void expect_usable(size_t index) {
-    const std::string backup = (folder_.path() / fmt::format("backup-{}", index)).string();
+    const std::string backup = (folder() / fmt::format("backup-{}", index)).string();
     for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
              {"verify"}, {"store", "info"}, {"backup", backup}, {"store", "compact"}}) {
       std::vector<std::string> arguments = verb;
@@ -95,16 +65,6 @@ class ClusterLeave : public testing::Test {
     }
   }
 
-  void send(size_t to, const std::string& type, int first, int last) {
-    for (int id = first; id < last; ++id) {
-      const Json event = {{"specversion", "1.0"},        {"id", fmt::format("{}-{}", type, id)},
-                          {"source", "/test"},           {"type", type},
-                          {"order", std::to_string(id)}, {"data", {{"id", std::to_string(id)}}}};
-      const HttpReply reply = node(to).ask("POST", "events", event.dump(),
-                                           {{"Content-Type", "application/cloudevents+json"}});
-      ASSERT_LT(reply.status, 300) << reply.body;
-    }
-  }
   /// Answers that many tasks, each of which must be another one.
   void pack(int tasks) {
     for (int i = 0; i < tasks; ++i) {
@@ -131,18 +91,16 @@ class ClusterLeave : public testing::Test {
   std::unique_ptr<RawNatsClient> client_;
   std::optional<QueueWorker> worker_;
   std::set<std::string> packed_;  ///< the subjects for the answers to the tasks
-  Folder folder_;
-  std::vector<HeldPort> ports_ = std::vector<HeldPort>(2);
-  std::vector<std::unique_ptr<MillraceServer>> nodes_;
 };
 
 TEST_F(ClusterLeave, GivesAServerThatFinishesEachOrderOnce) {
-  start(0, true);
+  start_ready(0, true);
+  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
   node(0).apply(kPackedOrder);
-  start(1);
-  send(0, "ordered", 0, 10);
+  start_ready(1);
+  send(0, "ordered", "order", 0, 10);
   ASSERT_TRUE(node(0).has_instances("workflow=order&status=waiting", 10));
-  send(0, "paid", 0, 4);
+  send(0, "paid", "order", 0, 4);
   pack(2);
   ASSERT_TRUE(node(0).has_instances("workflow=order&status=complete", 2));
   ASSERT_TRUE(has_tasks(2));
@@ -162,7 +120,7 @@ TEST_F(ClusterLeave, GivesAServerThatFinishesEachOrderOnce) {
   EXPECT_THAT(again.errors, HasSubstr("belongs to no cluster"));
 
   start_alone(0);
-  send(0, "paid", 4, 10);
+  send(0, "paid", "order", 4, 10);
   pack(7);
   EXPECT_TRUE(node(0).has_instances("workflow=order&status=complete", 10));
   EXPECT_THAT(node(0).instances("workflow=order"), SizeIs(10)) << "no order is started twice";

@@ -1,7 +1,6 @@
 // Nodes of a cluster on three nats-servers: an active dies, is stopped, is asked to end. Needs
 // nats-server 2.10 or newer (tests/brokers/fetch.sh); without it, the tests are skipped.
 #include <csignal>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,9 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "broker/node_roll.h"
+#include "tests/integration/cluster_pair.h"
 #include "tests/integration/leader_fault.h"
-#include "tests/support/held_port.h"
-#include "tests/support/millrace_server.h"
 #include "tests/support/nats_cluster.h"
 
 namespace millrace {
@@ -35,48 +33,17 @@ states:
 - {id: say, type: generateEvent, event: {type: delivered, source: /order, data: 'jq({id: .ordered.id})'}}
 )";
 
-class ClusterNodes : public testing::Test {
+class ClusterNodes : public ClusterPair {
  protected:
   void SetUp() override {
     const std::optional<std::string> program = NatsCluster::newest_program();
     if (!program) GTEST_SKIP() << kNeedsNewerServer;
     nats_.emplace(*program);
-    std::ofstream(key()) << std::string(64, 'a');
-    std::filesystem::permissions(key(), std::filesystem::perms::owner_read);
-    for (size_t i = 0; i < 2; ++i) {
-      nodes_.push_back(std::make_unique<MillraceServer>(nats_->urls()));
-      start(i, i == 0);
-      ASSERT_TRUE(eventually([&] { return is_ready(i); })) << nodes_[i]->process().errors();
-    }
+    make_nodes(nats_->urls(), {"--stream-replicas", "3"});
+    for (const size_t index : {0, 1}) ASSERT_NO_FATAL_FAILURE(start_ready(index, index == 0));
     ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
   }
 
-  std::string key() const { return (folder_.path() / "key").string(); }
-  MillraceServer& node(size_t index) { return *nodes_[index]; }
-  void start(size_t index, bool founds = false) {
-    const std::string port = std::to_string(ports_[index].port());
-    std::vector<std::string> arguments = {
-        "--cluster",         "shop", "--secret-key-file", key(),
-        "--stream-replicas", "3",    "--advertise",       "http://127.0.0.1:" + port};
-    if (founds) arguments.emplace_back("--found");
-    node(index).set_port(ports_[index].port());
-    node(index).set_arguments(arguments);
-    node(index).start();
-  }
-  bool is_ready(size_t index) { return node(index).ask("GET", "/readyz").status == 200; }
-  bool is_active(size_t index) { return node(index).ask("GET", "/activez").status == 200; }
-  bool becomes_active(size_t index) {
-    return eventually([&] { return is_active(index) && is_ready(index); });
-  }
-
-  void send(size_t to, const std::string& type, int id) {
-    const Json event = {{"specversion", "1.0"},        {"id", fmt::format("{}-{}", type, id)},
-                        {"source", "/test"},           {"type", type},
-                        {"order", std::to_string(id)}, {"data", {{"id", std::to_string(id)}}}};
-    const HttpReply reply = node(to).ask("POST", "events", event.dump(),
-                                         {{"Content-Type", "application/cloudevents+json"}});
-    EXPECT_LT(reply.status, 300) << reply.body;
-  }
   /// All orders that are complete, as that node sees it.
   bool has_complete(size_t at, size_t count) {
     return node(at).has_instances("workflow=order&status=complete", count);
@@ -93,19 +60,16 @@ class ClusterNodes : public testing::Test {
   }
 
   std::optional<NatsCluster> nats_;
-  Folder folder_;
-  std::vector<HeldPort> ports_ = std::vector<HeldPort>(2);
-  std::vector<std::unique_ptr<MillraceServer>> nodes_;
 };
 
 TEST_F(ClusterNodes, LoseAndRepeatNothingIfTheActiveDies) {
   node(0).apply(kPaidOrder);
-  for (int i = 0; i < 10; ++i) send(0, "ordered", i);
+  send(0, "ordered", "order", 0, 10);
   ASSERT_TRUE(node(0).has_instances("workflow=order", 10));
-  for (int i = 0; i < 5; ++i) send(0, "paid", i);
+  send(0, "paid", "order", 0, 5);
   node(0).kill();
   ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
-  for (int i = 5; i < 10; ++i) send(1, "paid", i);
+  send(1, "paid", "order", 5, 10);
   EXPECT_TRUE(has_complete(1, 10));
   EXPECT_THAT(node(1).instances("workflow=order"), SizeIs(10)) << "no order is started twice";
 
@@ -121,11 +85,11 @@ TEST_F(ClusterNodes, LoseAndRepeatNothingIfTheActiveDies) {
 
 TEST_F(ClusterNodes, ReplaceAnActiveThatIsSuspended) {
   node(0).apply(kPaidOrder);
-  send(0, "ordered", 1);
+  send(0, "ordered", "order", 1, 2);
   ASSERT_TRUE(node(0).has_instances("workflow=order", 1));
   node(0).process().signal(SIGSTOP);
   ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
-  send(1, "paid", 1);
+  send(1, "paid", "order", 1, 2);
   EXPECT_TRUE(has_complete(1, 1));
   node(0).process().signal(SIGCONT);
   const std::optional<std::string> replaced =
@@ -138,17 +102,17 @@ TEST_F(ClusterNodes, ReplaceAnActiveThatIsSuspended) {
 
 TEST_F(ClusterNodes, HandOverIfTheActiveIsAskedToEnd) {
   node(0).apply(kPaidOrder);
-  send(0, "ordered", 1);
+  send(0, "ordered", "order", 1, 2);
   ASSERT_TRUE(node(0).has_instances("workflow=order", 1));
   node(0).stop();
   ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
-  send(1, "paid", 1);
+  send(1, "paid", "order", 1, 2);
   EXPECT_TRUE(has_complete(1, 1));
 }
 
 TEST_F(ClusterNodes, TakeNothingOverAsLongAsAnotherNodeHasMoreOfTheLog) {
   node(0).apply(kPaidOrder);
-  send(0, "ordered", 1);
+  send(0, "ordered", "order", 1, 2);
   ASSERT_TRUE(node(0).has_instances("workflow=order", 1));
   ASSERT_TRUE(has_copy(1, 1));
   const std::unique_ptr<Connection> connection = nats_->connect();
@@ -174,7 +138,7 @@ TEST_F(ClusterNodes, TakeNothingOverAsLongAsAnotherNodeHasMoreOfTheLog) {
 
 TEST_F(ClusterNodes, AnswerAllRequestsAndShowOneAnother) {
   EXPECT_EQ(node(1).ask("PUT", "workflows/order", kPaidOrder).status, 200) << "handed on";
-  send(1, "ordered", 1);
+  send(1, "ordered", "order", 1, 2);
   EXPECT_TRUE(node(1).has_instances("workflow=order", 1));
   ASSERT_TRUE(eventually([&] { return node(1).get("/v1/cluster").at("nodes").size() == 2; }));
   EXPECT_TRUE(has_copy(1, 1));

@@ -2,7 +2,6 @@
 // snapshot, on one nats-server. Needs nats-server 2.10 or newer (tests/brokers/fetch.sh); without
 // it, the tests are skipped.
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <random>
@@ -14,10 +13,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/integration/cluster_pair.h"
 #include "tests/integration/leader_fault.h"
-#include "tests/support/folder.h"
-#include "tests/support/held_port.h"
-#include "tests/support/millrace_server.h"
 #include "tests/support/nats_cluster.h"
 
 namespace millrace {
@@ -36,41 +33,13 @@ states:
   event: {type: closed, context: {ticket: jq(.opened.id)}}
 )";
 
-class ClusterSnapshotsTest : public testing::Test {
+class ClusterSnapshotsTest : public ClusterPair {
  protected:
   void SetUp() override {
     const std::optional<std::string> program = NatsCluster::newest_program();
     if (!program) GTEST_SKIP() << kNeedsNewerServer;
     nats_.emplace("", *program);
-    std::ofstream(key()) << std::string(64, 'a');
-    fs::permissions(key(), fs::perms::owner_read);
-    for (size_t i = 0; i < 2; ++i) nodes_.push_back(std::make_unique<MillraceServer>(nats_->url()));
-  }
-
-  std::string key() const { return (folder_.path() / "key").string(); }
-  MillraceServer& node(size_t index) { return *nodes_[index]; }
-
-  /// Starts the node, and waits until it is ready.
-  void start(size_t index, bool founds = false) {
-    const std::string port = std::to_string(ports_[index].port());
-    std::vector<std::string> arguments = {"--cluster", "shop",        "--secret-key-file",
-                                          key(),       "--advertise", "http://127.0.0.1:" + port};
-    if (are_snapshots_due_) {
-      arguments.insert(arguments.end(), {"--snapshot-after", "1", "--broker-sync-interval", "1ms"});
-    }
-    if (founds) arguments.emplace_back("--found");
-    node(index).set_port(ports_[index].port());
-    node(index).set_arguments(arguments);
-    node(index).start();
-    ASSERT_TRUE(eventually([&] { return node(index).ask("GET", "/readyz").status == 200; }))
-        << node(index).process().errors();
-  }
-  void start_alone(size_t index) {
-    node(index).set_arguments({"--secret-key-file", key()});
-    node(index).start_ready();
-  }
-  bool becomes_active(size_t index) {
-    return eventually([&] { return node(index).ask("GET", "/activez").status == 200; });
+    make_nodes(nats_->url());
   }
 
   /// Where the log begins, as node 0 has trimmed it; 0: it has not.
@@ -81,48 +50,30 @@ class ClusterSnapshotsTest : public testing::Test {
     return at == std::string::npos ? 0 : std::stoull(log.substr(at + words.size()));
   }
 
-  void send(size_t to, const std::string& type, int first, int last) {
-    for (int id = first; id < last; ++id) {
-      const Json event = {{"specversion", "1.0"},
-                          {"id", fmt::format("{}-{}", type, id)},
-                          {"source", "/test"},
-                          {"type", type},
-                          {"ticket", std::to_string(id)},
-                          {"data", {{"id", std::to_string(id)}}}};
-      const HttpReply reply = node(to).ask("POST", "events", event.dump(),
-                                           {{"Content-Type", "application/cloudevents+json"}});
-      ASSERT_LT(reply.status, 300) << reply.body;
-    }
-  }
-
-  bool are_snapshots_due_ = false;  ///< at each start; they rest a millisecond
   std::optional<NatsServer> nats_;
-  Folder folder_;
-  std::vector<HeldPort> ports_ = std::vector<HeldPort>(2);
-  std::vector<std::unique_ptr<MillraceServer>> nodes_;
 };
 
 TEST_F(ClusterSnapshotsTest, FoundAClusterWithTheStoreOfAServerWithoutOne) {
   start_alone(0);
   node(0).apply(kTicket);
-  send(0, "opened", 0, 20);
+  send(0, "opened", "ticket", 0, 20);
   ASSERT_TRUE(node(0).has_instances("workflow=ticket", 20));
   node(0).stop();
 
-  start(0, true);
+  start_ready(0, true);
   ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
   EXPECT_THAT(node(0).instances("workflow=ticket"), SizeIs(20));
-  send(0, "closed", 0, 5);
+  send(0, "closed", "ticket", 0, 5);
   ASSERT_TRUE(node(0).has_instances("workflow=ticket&status=complete", 5));
-  start(1);
+  start_ready(1);
   EXPECT_TRUE(node(1).process().error_line("the snapshot is loaded"));
   node(0).kill();
   ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
   EXPECT_THAT(node(1).instances("workflow=ticket"), SizeIs(20));
-  send(1, "closed", 5, 20);
+  send(1, "closed", "ticket", 5, 20);
   EXPECT_TRUE(node(1).has_instances("workflow=ticket&status=complete", 20));
 
-  start(0, true);
+  start_ready(0, true);
   for (const auto& entry : fs::directory_iterator(node(0).data())) {
     EXPECT_FALSE(entry.path().filename().string().starts_with("replaced-"))
         << "the log has what its folder lacks";
@@ -131,15 +82,16 @@ TEST_F(ClusterSnapshotsTest, FoundAClusterWithTheStoreOfAServerWithoutOne) {
 }
 
 TEST_F(ClusterSnapshotsTest, BringBackANodeThatWasAwayWhileTheLogWasTrimmed) {
-  are_snapshots_due_ = true;
-  start(0, true);
+  // A snapshot is due at each look, and rests a millisecond.
+  set_options({"--snapshot-after", "1", "--broker-sync-interval", "1ms"});
+  start_ready(0, true);
   ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
   node(0).apply(kTicket);
-  send(0, "opened", 0, 10);
-  start(1);
+  send(0, "opened", "ticket", 0, 10);
+  start_ready(1);
   const auto position = node(1).get("/v1/cluster").at("nodes").at(0).at("position").get<uint64_t>();
   node(1).stop();
-  send(0, "opened", 10, 30);
+  send(0, "opened", "ticket", 10, 30);
   // A snapshot is due when the log behind the newest one has as many bytes as the store, so each
   // write replaces the one before.
   std::minstd_rand random(1);
@@ -153,12 +105,12 @@ TEST_F(ClusterSnapshotsTest, BringBackANodeThatWasAwayWhileTheLogWasTrimmed) {
   EXPECT_GE(cluster.at("snapshots").at("count"), 2) << cluster;
   ASSERT_TRUE(node(0).has_instances("workflow=ticket", 30));
 
-  start(1);
+  start_ready(1);
   EXPECT_TRUE(node(1).process().error_line("its files are in"));
   node(0).kill();
   ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
   EXPECT_TRUE(node(1).has_instances("workflow=ticket", 30));
-  send(1, "closed", 0, 30);
+  send(1, "closed", "ticket", 0, 30);
   EXPECT_TRUE(node(1).has_instances("workflow=ticket&status=complete", 30));
 }
 

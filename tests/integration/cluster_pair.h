@@ -1,0 +1,100 @@
+// ClusterPair: a test with two nodes of the cluster `shop`. The test starts the NATS servers, and
+// each node when it needs it.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/held_port.h"
+#include "tests/support/millrace_server.h"
+
+namespace millrace {
+
+class ClusterPair : public testing::Test {
+ protected:
+  /// Makes the key and the two nodes. `urls`: of the NATS servers. `options`: further ones of each
+  /// node.
+  void make_nodes(const std::string& urls, std::vector<std::string> options = {}) {
+    options_ = std::move(options);
+    std::ofstream(key()) << std::string(64, 'a');
+    std::filesystem::permissions(key(), std::filesystem::perms::owner_read);
+    for (size_t i = 0; i < ports_.size(); ++i) {
+      nodes_.push_back(std::make_unique<MillraceServer>(urls));
+    }
+  }
+  /// The nodes end before the NATS servers do.
+  void TearDown() override { nodes_.clear(); }
+
+  std::string key() const { return (folder_.path() / "key").string(); }
+  std::filesystem::path folder() const { return folder_.path(); }
+  MillraceServer& node(size_t index) { return *nodes_[index]; }
+  /// The options of each node from its next start on, besides those that each has.
+  void set_options(std::vector<std::string> options) { options_ = std::move(options); }
+
+  /// Starts the node, and waits for nothing.
+  void launch(size_t index, bool founds = false) {
+    const uint16_t port = ports_[index].port();
+    std::vector<std::string> arguments = {
+        "--cluster", "shop",        "--secret-key-file",
+        key(),       "--advertise", fmt::format("http://127.0.0.1:{}", port)};
+    arguments.insert(arguments.end(), options_.begin(), options_.end());
+    if (founds) arguments.emplace_back("--found");
+    node(index).set_port(port);
+    node(index).set_arguments(arguments);
+    node(index).launch();
+  }
+  /// Starts the node, and waits until it listens.
+  void start(size_t index, bool founds = false) {
+    launch(index, founds);
+    node(index).wait_until_it_listens();
+  }
+  /// Starts the node, and waits until it is ready.
+  void start_ready(size_t index, bool founds = false) {
+    start(index, founds);
+    ASSERT_TRUE(eventually([&] { return is_ready(index); })) << node(index).process().errors();
+  }
+  /// Starts a server without a cluster with the folder of the node, and waits until it is ready.
+  void start_alone(size_t index) {
+    node(index).set_arguments({"--secret-key-file", key()});
+    node(index).start_ready();
+  }
+
+  bool is_ready(size_t index) { return node(index).ask("GET", "/readyz").status == 200; }
+  bool is_active(size_t index) { return node(index).ask("GET", "/activez").status == 200; }
+  bool becomes_active(size_t index) {
+    return eventually([&] { return is_active(index) && is_ready(index); });
+  }
+
+  /// Sends the events TYPE-FIRST to TYPE-(LAST-1) to a node. Each has its number as the context
+  /// attribute of that name, and as the member `id` of its data.
+  void send(size_t to, const std::string& type, const std::string& attribute, int first, int last) {
+    for (int id = first; id < last; ++id) {
+      const Json event = {{"specversion", "1.0"},
+                          {"id", fmt::format("{}-{}", type, id)},
+                          {"source", "/test"},
+                          {"type", type},
+                          {attribute, std::to_string(id)},
+                          {"data", {{"id", std::to_string(id)}}}};
+      const HttpReply reply = node(to).ask("POST", "events", event.dump(),
+                                           {{"Content-Type", "application/cloudevents+json"}});
+      ASSERT_LT(reply.status, 300) << reply.body;
+    }
+  }
+
+ private:
+  Folder folder_;
+  std::vector<HeldPort> ports_ = std::vector<HeldPort>(2);
+  std::vector<std::string> options_;
+  std::vector<std::unique_ptr<MillraceServer>> nodes_;
+};
+
+}  // namespace millrace
