@@ -39,10 +39,13 @@ BearerToken::Hash BearerToken::hash(std::string_view token) {
 }
 
 BearerToken::Key BearerToken::derived_key(std::string_view purpose) const {
-  Key made{};
-  crypto_generichash(made.data(), made.size(),
-                     reinterpret_cast<const unsigned char*>(purpose.data()), purpose.size(),
-                     hash_.data(), hash_.size());
+  return keyed_hash(hash_, purpose);
+}
+
+BearerToken::Key keyed_hash(const BearerToken::Key& key, std::string_view text) {
+  BearerToken::Key made{};
+  crypto_generichash(made.data(), made.size(), reinterpret_cast<const unsigned char*>(text.data()),
+                     text.size(), key.data(), key.size());
   return made;
 }
 

@@ -30,6 +30,9 @@ class BearerToken {
   Hash hash_;
 };
 
+/// The hash (BLAKE2b) of a text with a key: a message authentication code, or another key.
+BearerToken::Key keyed_hash(const BearerToken::Key& key, std::string_view text);
+
 /// Whether the headers contain a bearer token, valid or not.
 bool has_bearer_token(const Headers& headers);
 

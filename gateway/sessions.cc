@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/characters.h"
+#include "base/codec.h"
 #include "language/findings.h"
 
 namespace millrace {
@@ -17,26 +18,24 @@ constexpr std::string_view kCookiePrefix = "millrace-";
 constexpr size_t kMostCookies = 16;
 /// The id and two times.
 constexpr size_t kSignedBytes = 16 + 8 + 8;
-constexpr size_t kMacBytes = 32;
-
-void append_time(std::string& text, TimePoint time) {
-  const auto millis = static_cast<uint64_t>(to_millis(time));
-  for (int shift = 56; shift >= 0; shift -= 8) {
-    text.push_back(static_cast<char>(millis >> static_cast<unsigned>(shift) & 0xFF));
-  }
-}
-
-TimePoint time_at(const uint8_t* bytes) {
-  uint64_t millis = 0;
-  for (int i = 0; i < 8; ++i) millis = millis << 8 | bytes[i];
-  return from_millis(static_cast<int64_t>(millis));
-}
+constexpr size_t kMacBytes = sizeof(BearerToken::Key);
 
 std::string signed_text(const BrowserSession& session) {
-  std::string text(session.id.begin(), session.id.end());
-  append_time(text, session.started);
-  append_time(text, session.renewed);
-  return text;
+  Writer writer;
+  writer.id(session.id);
+  writer.u64(static_cast<uint64_t>(to_millis(session.started)));
+  writer.u64(static_cast<uint64_t>(to_millis(session.renewed)));
+  return writer.take();
+}
+
+/// The session of a text that signed_text() has made.
+BrowserSession session_in(std::string_view text) {
+  Reader reader(text);
+  BrowserSession session;
+  session.id = reader.id();
+  session.started = from_millis(static_cast<int64_t>(reader.u64()));
+  session.renewed = from_millis(static_cast<int64_t>(reader.u64()));
+  return session;
 }
 
 struct Cookie {
@@ -99,7 +98,7 @@ Sessions::Sessions(std::function<TimePoint()> now, std::string realm)
     : now_(std::move(now)), realm_(std::move(realm)) {}
 
 void Sessions::use_token(const BearerToken& token) {
-  const Key key = token.derived_key("session of " + realm_);
+  const BearerToken::Key key = token.derived_key("session of " + realm_);
   const std::lock_guard lock(lock_);
   key_ = key;
 }
@@ -134,30 +133,22 @@ void Sessions::end(const BrowserSession& session) {
   ended_[session.id] = session.started + kLongest;
 }
 
-Sessions::Mac Sessions::mac_of(std::string_view text) const {
-  Mac made{};
-  crypto_generichash(made.data(), made.size(), reinterpret_cast<const unsigned char*>(text.data()),
-                     text.size(), key_->data(), key_->size());
-  return made;
-}
-
 std::string Sessions::value_of(const BrowserSession& session) const {
   const std::string text = signed_text(session);
   const std::lock_guard lock(lock_);
   if (!key_) return "";
-  const Mac mac = mac_of(text);
-  return to_hex(text) + to_hex(mac);
+  return to_hex(text) + to_hex(keyed_hash(*key_, text));
 }
 
 std::optional<BrowserSession> Sessions::find(std::string_view value) const {
   std::array<uint8_t, kSignedBytes + kMacBytes> bytes{};
   if (value.size() != 2 * bytes.size() || !read_hex(value, bytes)) return std::nullopt;
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), kSignedBytes);
-  BrowserSession session{.id = {}, .started = time_at(&bytes[16]), .renewed = time_at(&bytes[24])};
-  std::copy_n(bytes.begin(), session.id.size(), session.id.begin());
+  const BrowserSession session = session_in(text);
   const TimePoint now = now_();
   const std::lock_guard lock(lock_);
-  if (!key_ || sodium_memcmp(mac_of(text).data(), &bytes[kSignedBytes], kMacBytes) != 0) {
+  if (!key_ ||
+      sodium_memcmp(keyed_hash(*key_, text).data(), &bytes[kSignedBytes], kMacBytes) != 0) {
     return std::nullopt;
   }
   const bool has_ended =

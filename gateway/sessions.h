@@ -22,7 +22,7 @@
 namespace millrace {
 
 struct BrowserSession {
-  std::array<uint8_t, 16> id;  ///< random
+  std::array<uint8_t, 16> id{};  ///< random
   TimePoint started;
   TimePoint renewed;
 };
@@ -57,15 +57,10 @@ class Sessions {
   std::optional<BrowserSession> find(std::string_view value) const;
 
  private:
-  using Key = BearerToken::Key;
-  using Mac = std::array<unsigned char, 32>;
-  /// The caller holds the lock.
-  Mac mac_of(std::string_view text) const;
-
   const std::function<TimePoint()> now_;
   const std::string realm_;
   mutable std::mutex lock_;
-  std::optional<Key> key_;                              ///< guarded by lock_
+  std::optional<BearerToken::Key> key_;                 ///< guarded by lock_
   std::map<std::array<uint8_t, 16>, TimePoint> ended_;  ///< guarded by lock_; until end_of()
   TimePoint valid_from_ = TimePoint::min();             ///< guarded by lock_; see kMostEnded
 };
