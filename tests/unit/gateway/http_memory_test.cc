@@ -1,4 +1,7 @@
 // The memory that the bodies and answers of all HTTP requests use together.
+#include <string>
+#include <string_view>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,6 +30,14 @@ class HttpMemory : public testing::Test {
                    std::string(bytes, 'x'));
   }
 
+  /// The bytes that bodies and answers use now.
+  uint64_t used() {
+    const std::string text = request(server_->port(), "GET", "/metrics").body;
+    constexpr std::string_view kName = "\nmillrace_http_memory_bytes ";
+    const size_t at = text.find(kName);
+    return at == std::string::npos ? 0 : std::stoull(text.substr(at + kName.size()));
+  }
+
   FakeService service_;
   std::unique_ptr<HttpServer> server_;
 };
@@ -42,6 +53,27 @@ TEST_F(HttpMemory, RefusesABodyForWhichNoBytesAreLeft) {
   }
 }
 
+TEST_F(HttpMemory, CountsABodyWhileItIsUnfinished) {
+  restart({.memory_bytes = kMiB, .slow_transfer = std::chrono::hours(1)});
+  constexpr size_t kBody = kMiB + kUncounted;
+  const std::string piece(kBody - 1, 'x');
+  for (const bool is_chunked : {false, true}) {
+    RawClient unfinished(server_->port());
+    unfinished.send("PUT /v1/ns/default/variables/a HTTP/1.1\r\nHost: localhost\r\n");
+    unfinished.send(is_chunked ? fmt::format("Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", kBody)
+                               : fmt::format("Content-Length: {}\r\n\r\n", kBody));
+    unfinished.send(piece);
+    ASSERT_TRUE(eventually([&] { return used() >= kMiB - 1; })) << is_chunked;
+    EXPECT_EQ(put(2 * kUncounted).status, 503) << is_chunked;
+    EXPECT_EQ(put(kUncounted).status, 200) << "a body of usual size needs no bytes";
+    unfinished.send(is_chunked ? "x\r\n0\r\n\r\n" : "x");
+    const auto reply = unfinished.read_reply();
+    ASSERT_TRUE(reply) << is_chunked;
+    EXPECT_EQ(reply->status, 200) << reply->body;
+    EXPECT_TRUE(eventually([&] { return put(kMiB).status == 200; })) << "its bytes are free again";
+  }
+}
+
 TEST_F(HttpMemory, FreesTheBytesOfAnUnfinishedBodyWhoseClientHasLeft) {
   restart({.memory_bytes = kMiB, .slow_transfer = std::chrono::hours(1)});
   {
@@ -51,7 +83,8 @@ TEST_F(HttpMemory, FreesTheBytesOfAnUnfinishedBodyWhoseClientHasLeft) {
                     "Content-Length: {}\r\n\r\n",
                     2 * kMiB));
     unfinished.send(std::string(kMiB + kUncounted, 'x'));
-    EXPECT_TRUE(eventually([&] { return put(2 * kUncounted).status == 503; }));
+    ASSERT_TRUE(eventually([&] { return used() >= kMiB; }));
+    EXPECT_EQ(put(2 * kUncounted).status, 503);
   }
   EXPECT_TRUE(eventually([&] { return put(kMiB).status == 200; }));
 }
