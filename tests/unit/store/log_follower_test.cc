@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -231,6 +232,18 @@ TEST_F(LogFollowerTest, RefusesWhatIsNoWriteSet) {
   std::string longest = written("l" + std::string(kMaxKeySize, 'k'));
   const std::vector<LogCommit> commits = {right[0], {right[1].position, right[1].behind, longest}};
   EXPECT_EQ(code_of_apply(follower_->apply(commits)), "ok");
+}
+
+TEST_F(LogFollowerTest, KeepsNoRowOfACommitThatItHasRefused) {
+  commit();
+  const RowsByKey first = rows_of_store(*led_);
+  commit();
+  const auto right = read();
+  const std::string_view whole = right[1].write_set;
+  const LogCommit half{right[1].position, right[1].behind, whole.substr(0, whole.size() - 1)};
+  EXPECT_EQ(code_of_apply(follower_->apply(std::vector{right[0], half})), "log.damaged");
+  EXPECT_EQ(code_of_apply(follower_->apply(std::span(right).first(1))), "ok");
+  EXPECT_EQ(rows_of_store(*followed_), first);
 }
 
 TEST_F(LogFollowerTest, RefusesAStoreWhoseRowsAreNotThoseOfTheLog) {
