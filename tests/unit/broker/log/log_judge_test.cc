@@ -219,6 +219,18 @@ TEST_F(LogJudgeTest, PassesOverForeignMessages) {
   EXPECT_EQ(see(written_.commit_of("two")), Seen::kCommit);
 }
 
+TEST_F(LogJudgeTest, PassesOverACommitThatNoHolderOfTheKeyWrote) {
+  see(written_.begin(1));
+  // All but its chain is that of the next commit: place, history, epoch and number.
+  LogMessage forged = WrittenLog(written_).commit_of("forged");
+  forged.chain = log_chain(std::string(32, 'l'), forged);
+  EXPECT_EQ(see(forged), Seen::kForeign);
+  EXPECT_EQ(judge_.foreign(), 1U);
+  ++written_.place.sequence;
+  EXPECT_EQ(see(written_.commit_of("one")), Seen::kCommit);
+  EXPECT_EQ(judge_.history().commit, 1U);
+}
+
 TEST_F(LogJudgeTest, PassesOverAPartThatDoesNotFollowThePartBeforeIt) {
   see(written_.begin(1));
   WrittenLog former = written_;
