@@ -1,6 +1,8 @@
-// The registered nodes of a cluster, which count when its log has lost something, on one
-// nats-server. Needs nats-server 2.10 or newer (tests/brokers/fetch.sh); without it, the tests are
-// skipped.
+// Nodes of a cluster whose log has lost its newest messages, on one nats-server: registered nodes,
+// a standby that appends the messages again, and an operator who continues without them. Needs
+// nats-server 2.10 or newer (tests/brokers/fetch.sh); without it, the tests are skipped.
+#include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -9,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "broker/log_stream.h"
 #include "tests/integration/cluster_pair.h"
 #include "tests/integration/leader_fault.h"
 #include "tests/support/nats_cluster.h"
@@ -20,6 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::SizeIs;
+
+constexpr const char* kParcel = R"(
+id: parcel
+start: {type: event, event: {type: packed}}
+states:
+- {id: wait, type: consumeEvent, event: {type: sent, context: {parcel: jq(.packed.id)}}}
+)";
 
 class ClusterLosses : public ClusterPair {
  protected:
@@ -54,7 +64,47 @@ class ClusterLosses : public ClusterPair {
     }
   }
 
+  bool waits_for_what_is_lost(size_t index) {
+    return eventually([&] {
+      return node(index).ask("GET", "/readyz").body.find("cluster.log_lost") != std::string::npos;
+    });
+  }
+  bool has_parcels(size_t at, size_t count) {
+    return node(at).has_instances("workflow=parcel", count);
+  }
+  /// Sends the events `packed` with the numbers from `first` to before `last`.
+  void pack(size_t to, int first, int last) { send(to, "packed", "parcel", first, last); }
+
+  /// The last message of the log that the node has applied.
+  uint64_t position_of(size_t index) {
+    return node(index).get("/v1/cluster").at("nodes").at(0).at("position").get<uint64_t>();
+  }
+
+  /// Keeps the files of the log as they are now. The nats-server is down meanwhile.
+  void keep_log() {
+    nats_->process().stop();
+    fs::copy(log_folder(), kept_log(), fs::copy_options::recursive);
+    ASSERT_TRUE(nats_->process().start_again());
+  }
+  /// The active dies with its machine, and the nats-server loses all that keep_log() did not keep,
+  /// as after a power cut, while the standby has all commits of the active.
+  void lose_log_with_active() {
+    const uint64_t all = position_of(0);
+    ASSERT_TRUE(eventually([&] { return position_of(1) >= all; }));
+    node(1).process().signal(SIGSTOP);
+    node(0).kill();
+    nats_->process().kill();
+    fs::remove_all(log_folder());
+    fs::copy(kept_log(), log_folder(), fs::copy_options::recursive);
+    ASSERT_TRUE(nats_->process().start_again());
+    node(1).process().signal(SIGCONT);
+  }
+
   std::optional<NatsServer> nats_;
+
+ private:
+  fs::path log_folder() const { return nats_->store_of(log_stream("shop").name); }
+  fs::path kept_log() const { return folder() / "kept-log"; }
 };
 
 TEST_F(ClusterLosses, ShowRegisteredNodesThatAreAwayUntilTheyAreRemoved) {
@@ -76,6 +126,61 @@ TEST_F(ClusterLosses, ShowRegisteredNodesThatAreAwayUntilTheyAreRemoved) {
               HasSubstr("registered, and without an answer: " + standby));
   EXPECT_EQ(node(0).cli({"cluster", "remove", standby}).code, 0);
   EXPECT_TRUE(eventually([&] { return registered(0).size() == 1; }));
+}
+
+TEST_F(ClusterLosses, AreRestoredByAStandbyWhenAllRegisteredNodesAnswer) {
+  start_second();
+  node(0).apply(kParcel);
+  keep_log();
+  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
+  pack(0, 0, 10);
+  ASSERT_TRUE(has_parcels(0, 10));
+  const std::string first = id_of(0);
+  lose_log_with_active();
+  ASSERT_TRUE(waits_for_what_is_lost(1)) << node(1).process().errors();
+  EXPECT_THAT(node(1).ask("GET", "/readyz").body, HasSubstr(first)) << "it may have more";
+  EXPECT_FALSE(is_active(1));
+
+  start(0);
+  ASSERT_TRUE(eventually([&] {
+    return (is_active(0) || is_active(1)) && is_ready(0) && is_ready(1);
+  })) << node(0).process().errors()
+      << node(1).process().errors();
+  EXPECT_TRUE(node(1).process().error_line("had lost its newest messages"));
+  EXPECT_TRUE(has_parcels(0, 10));
+  pack(0, 10, 12);
+  EXPECT_TRUE(has_parcels(1, 12));
+}
+
+TEST_F(ClusterLosses, AreAcceptedByAnOperatorIfARegisteredNodeDoesNotComeBack) {
+  start_second();
+  node(0).apply(kParcel);
+  keep_log();
+  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
+  pack(0, 0, 10);
+  ASSERT_TRUE(has_parcels(0, 10));
+  EXPECT_THAT(node(1).cli({"cluster", "take-over", "--accept-loss"}).errors,
+              HasSubstr("does not wait for a log that has lost something"));
+  const std::string first = id_of(0);
+  lose_log_with_active();
+  ASSERT_TRUE(waits_for_what_is_lost(1)) << node(1).process().errors();
+
+  const ProcessEnd accepted = node(1).cli({"-o", "table", "cluster", "take-over", "--accept-loss"});
+  EXPECT_EQ(accepted.code, 0) << accepted.errors;
+  EXPECT_THAT(accepted.output, HasSubstr("lost: what node " + first));
+  ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
+  EXPECT_TRUE(has_parcels(1, 10)) << "the folder of node 1 had all";
+  EXPECT_GT(node(1).get("/v1/cluster").at("epoch").get<uint64_t>(), 1'000U);
+  pack(1, 10, 12);
+  EXPECT_TRUE(has_parcels(1, 12));
+
+  // A node with an empty folder loads the base, or follows the log behind it.
+  fs::remove_all(node(0).data());
+  start_ready(0);
+  EXPECT_TRUE(has_parcels(0, 12));
+  node(1).kill();
+  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
+  EXPECT_TRUE(has_parcels(0, 12));
 }
 
 TEST_F(ClusterLosses, DoNotDelayATakeoverIfNothingIsLostAndANodeIsAway) {
