@@ -1367,6 +1367,15 @@ export type Services = {
   looked: number
 }
 
+export type Session = {
+  /** The namespaces of the caller: `*` is all of them. */
+  namespaces: Array<string>
+  /** What the caller may do: `admin` is everything. */
+  scopes: Array<string>
+  /** When the session ends unless it is renewed. Missing: the caller has the token. */
+  until?: string
+}
+
 export type StartedOrEnded = InstanceStarted | Instance
 
 export type StoreReport = {

@@ -1,7 +1,8 @@
-// What the tests of the page need: a server with its own broker, the page beside it, a browser that
+// What the tests of the page need: a server with its own broker and the page in it, a browser that
 // reports each violation of the content security policy, each request to another origin, each error of
 // a script, and each answer that does not fit the OpenAPI document.
-// MILLRACE names the program, CHROMIUM the browser.
+// MILLRACE names the program, CHROMIUM the browser. With PAGE_DIST, the page is that of a folder and not
+// the one in the program, for work on the page.
 import Ajv from 'ajv/dist/2020.js'
 import { chromium } from 'playwright-core'
 import { spawn } from 'node:child_process'
@@ -14,13 +15,15 @@ import { fileURLToPath } from 'node:url'
 import { startDevServer } from '../dev-server.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
-const kProgram = process.env.MILLRACE ?? resolve(here, '../../build/dev/app/millrace')
-const kBrowser = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell'
+export const kProgram = process.env.MILLRACE ?? resolve(here, '../../build/dev/app/millrace')
+export const kBrowser = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell'
 
 /** `millrace dev` on free ports, with a folder of its own that goes when it is stopped. */
 export class Server {
-  constructor({ flows = join(here, 'flows'), token } = {}) {
+  /** `flows` is the folder of the workflows, `options` are further options of `millrace dev`. */
+  constructor({ flows = join(here, 'flows'), token, options = [] } = {}) {
     this.flows = flows
+    this.options = options
     this.folder = mkdtempSync(join(tmpdir(), 'millrace-page-'))
     this.tokenFile = token ? join(this.folder, 'token') : null
     if (token) writeFileSync(this.tokenFile, `${token}\n`, { mode: 0o600 })
@@ -30,7 +33,7 @@ export class Server {
 
   /** Starts the process, and waits until it says where it listens. */
   async start() {
-    const words = ['dev', this.flows, '--keep', join(this.folder, 'data'), '--listen', this.listen, '--nats-port', String(this.natsPort ?? (await freePort()))]
+    const words = ['dev', this.flows, '--keep', join(this.folder, 'data'), '--listen', this.listen, '--nats-port', String(this.natsPort ?? (await freePort())), ...this.options]
     if (this.tokenFile) words.push('--token-file', this.tokenFile)
     this.process = spawn(kProgram, words, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, MILLRACE_URL: '' } })
     let log = ''
@@ -132,7 +135,7 @@ export async function until(ask, what = 'what is waited for') {
   }
 }
 
-/** A server, the page beside it, and a browser; `stop` ends all three and fails if a page had a fault. */
+/** A server with the page, and a browser; `stop` ends all three and fails if a page had a fault. */
 export class Console {
   constructor(options = {}) {
     this.options = options
@@ -143,14 +146,22 @@ export class Console {
 
   async start() {
     await this.server.start()
-    this.http = startDevServer({ server: this.server.url, prefix: this.options.prefix ?? '/' })
-    await once(this.http, 'listening')
-    this.base = `http://127.0.0.1:${this.http.address().port}${this.options.prefix ?? '/'}`
+    this.base = await this.address()
     this.browser = await chromium.launch({ executablePath: kBrowser, args: ['--no-sandbox'] })
     this.document = await (await fetch(`${this.server.url}/v1/openapi.json`)).json()
     this.schemas = new Ajv({ strict: false, validateFormats: false })
     this.schemas.addSchema(this.document, 'openapi')
     this.checks = new Map()
+  }
+
+  /** The address of the page: the server's own, or that of a proxy if there is a prefix or a folder to serve. */
+  async address() {
+    const dist = process.env.PAGE_DIST ?? null
+    const prefix = this.options.prefix ?? '/'
+    if (dist === null && prefix === '/') return `${this.server.url}/`
+    this.http = startDevServer({ server: this.server.url, prefix, dist })
+    await once(this.http, 'listening')
+    return `http://127.0.0.1:${this.http.address().port}${prefix}`
   }
 
   async stop() {
