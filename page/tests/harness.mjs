@@ -115,7 +115,48 @@ export class Server {
   }
 }
 
-async function freePort() {
+/** `millrace serve` with a nats-server: it has options that `millrace dev` has not, and reads its token again on SIGHUP. */
+export class ServeServer extends Server {
+  async start() {
+    this.natsPort ??= await freePort()
+    this.port ??= await freePort()
+    this.url = `http://127.0.0.1:${this.port}`
+    const options = { stdio: 'ignore', env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin`, MILLRACE_URL: '' } }
+    this.broker ??= spawn('nats-server', ['-a', '127.0.0.1', '-p', String(this.natsPort), '-js', '-sd', join(this.folder, 'nats')], options)
+    const words = ['serve', '--data', join(this.folder, 'data'), '--nats', `nats://127.0.0.1:${this.natsPort}`, '--listen', `127.0.0.1:${this.port}`]
+    if (this.tokenFile) words.push('--token-file', this.tokenFile)
+    await until(() => canConnect(this.natsPort), 'the nats-server')
+    this.process = spawn(kProgram, [...words, ...this.options], options)
+    await until(async () => {
+      if (this.process.exitCode !== null) throw new Error(`millrace serve ended with ${this.process.exitCode}`)
+      return fetch(`${this.url}/readyz`).then((answer) => answer.ok, () => false)
+    }, 'millrace serve is ready')
+  }
+
+  /** Writes another token into its file; the server reads it on SIGHUP. */
+  changeToken(token) {
+    writeFileSync(this.tokenFile, `${token}\n`)
+    this.token = token
+    this.process.kill('SIGHUP')
+  }
+
+  async stop() {
+    if (this.process?.exitCode === null && this.process.signalCode === null) await this.end()
+    this.broker?.kill()
+    if (this.broker) await once(this.broker, 'exit')
+    await super.stop()
+  }
+}
+
+function canConnect(port) {
+  return new Promise((done) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('connect', () => { socket.destroy(); done(true) })
+    socket.on('error', () => done(false))
+  })
+}
+
+export async function freePort() {
   const { createServer } = await import('node:net')
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -135,11 +176,14 @@ export async function until(ask, what = 'what is waited for') {
   }
 }
 
-/** A server with the page, and a browser; `stop` ends all three and fails if a page had a fault. */
+/**
+ * A server with the page, and a browser. `options` are those of Server, or a `server`; `prefix` is the
+ * path of a proxy. `stop` ends all three and fails if a page had a fault.
+ */
 export class Console {
   constructor(options = {}) {
     this.options = options
-    this.server = new Server(options)
+    this.server = options.server ?? new Server(options)
     this.faults = []
     this.answers = 0
   }

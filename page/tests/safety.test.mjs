@@ -1,5 +1,5 @@
-// Acceptance checks 18 to 21, 23 and 26 (prefix). Sessions are those of the development server until the
-// server has /v1/session; then these tests run against the server's.
+// Acceptance checks 18 (no token), 21, 23 and 26 (prefix). access.test.mjs has those with a token, and
+// injections.test.mjs has check 20.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -11,66 +11,15 @@ import { Console, sees, until } from './harness.mjs'
 
 const kAxe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const open = new Console()
-const closed = new Console({ token: 'correct-horse-battery-staple-correct-horse' })
 const prefixed = new Console({ prefix: '/x/' })
-const consoles = [open, closed, prefixed]
+const consoles = [open, prefixed]
 before(async () => { for (const one of consoles) await one.start() })
 after(async () => { for (const one of consoles) await one.stop() })
-
-test('18 sign-in: a deep link asks for the token, and then shows that page; no script can read it', async () => {
-  await closed.server.run('fails')
-  const page = await closed.open('#/default/instances?status=failed')
-  await page.getByLabel('Token').waitFor()
-  await page.getByLabel('Token').fill('wrong-token-wrong-token-wrong-token-wrong')
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('alert').waitFor()
-  await page.getByLabel('Token').fill(closed.server.token)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.locator('tbody tr').first().waitFor()
-  assert.match(page.url(), /instances\?status=failed$/)
-  const cookies = await page.context().cookies()
-  const [cookie] = cookies
-  assert.match(cookie.name, /^millrace-\d+$/)
-  assert.ok(cookie.httpOnly)
-  assert.equal(cookie.sameSite, 'Strict')
-  const stored = await page.evaluate(() => JSON.stringify({ ...localStorage }) + JSON.stringify({ ...sessionStorage }) + document.cookie)
-  assert.ok(!stored.includes('horse') && !stored.includes(cookie.value))
-  await page.goto(`${closed.base}#/server`)
-  await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.getByLabel('Token').waitFor()
-  await page.reload()
-  await page.getByLabel('Token').waitFor()
-})
 
 test('18 sign-in: without a token no form is shown', async () => {
   const page = await open.open('#/server')
   await sees(page, 'No session')
   assert.equal(await page.getByLabel('Token').count(), 0)
-})
-
-test('19 CSRF: a change with the cookie but without the header is refused', async () => {
-  const signIn = await fetch(`${closed.base}v1/session`, { method: 'POST', headers: { authorization: `Bearer ${closed.server.token}`, 'millrace-page': '1' } })
-  assert.equal(signIn.status, 204)
-  const cookie = signIn.headers.get('set-cookie').split(';')[0]
-  const bare = await fetch(`${closed.base}v1/ns/default/workflows/fails/start`, { method: 'POST', headers: { cookie }, body: '{}' })
-  assert.equal(bare.status, 403)
-  const right = await fetch(`${closed.base}v1/ns/default/workflows/fails/start`, { method: 'POST', headers: { cookie, 'millrace-page': '1' }, body: '{}' })
-  assert.equal(right.status, 201)
-})
-
-test('20 CSP: markup in data, errors, events and attributes is shown as text', async () => {
-  const markup = '<img src=x onerror="document.title=`bad`">'
-  const id = await open.server.run('fails', { text: markup })
-  const event = await open.server.send({ type: 'order.placed', note: markup, data: { text: markup } })
-  await open.server.reaches(id, 'failed')
-  const addresses = [`instances/${id}/story`, `instances/${id}/data`, 'instances?status=failed', 'events', `events/${event.sequence}`, `instances/${id}/why`]
-  for (const address of addresses) {
-    const page = await open.open(`#/default/${address}`)
-    await sees(page, /onerror/)
-    assert.equal(await page.locator('img').count(), 0)
-    assert.notEqual(await page.title(), 'bad')
-    await page.close()
-  }
 })
 
 async function routesOf(server) {

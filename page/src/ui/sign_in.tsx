@@ -1,6 +1,6 @@
 // The token is sent once and is kept nowhere; the answer sets a cookie that no script can read.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError, call, needsSignIn, readAgain } from '../core/client'
+import { ApiError, call, needsSignIn } from '../core/client'
 import { Problem } from './basics'
 
 export function SignIn() {
@@ -20,8 +20,8 @@ export function SignIn() {
     try {
       await call('POST', '/v1/session', { headers: { Authorization: `Bearer ${input.value.trim()}` } })
       input.value = ''
+      // The page comes in place of the form, and reads what it shows.
       needsSignIn.value = false
-      readAgain()
     } catch (failure) {
       setError(failure as ApiError)
     }
