@@ -97,7 +97,7 @@ try {
   await shoot('overview-dark', 'default', { scheme: 'dark' })
   await shoot('instances', 'default/instances', { ready: 'tbody tr' })
   await shoot('instance', `default/instances/${purchase}/story`, { ready: 'svg [data-state]' })
-  await shoot('data-dark', `default/instances/${purchase}/data?at=4`, { scheme: 'dark', ready: 'svg [data-state]' })
+  await shoot('data-dark', `default/instances/${purchase}/data?at=5`, { scheme: 'dark', ready: 'svg [data-state]' })
   await shoot('dead-letter', `default/dead/${letter.id}`)
   await shoot('text-dark', 'default/workflows/purchase/text', { scheme: 'dark', ready: '.cm-content' })
   await shoot('next', 'default/next', { ready: 'tbody tr' })

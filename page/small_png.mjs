@@ -55,12 +55,15 @@ function paeth(left, up, corner) {
   return a <= b && a <= c ? left : b <= c ? up : corner
 }
 
-/** The 256 colours that most pixels have; of several that are close to each other, the first. */
+/** So many of the colours are kept as they are: the backgrounds, lines and texts. */
+const kKept = 48
+
+/** The 256 colours that most pixels have; of several rare ones that are close to each other, the first. */
 function paletteOf(counts) {
   const palette = []
   for (const [colour] of [...counts].sort((a, b) => b[1] - a[1])) {
     if (palette.length === 256) break
-    if (!palette.some((other) => distance(other, colour) < 60)) palette.push(colour)
+    if (palette.length < kKept || !palette.some((other) => distance(other, colour) < 60)) palette.push(colour)
   }
   return palette
 }

@@ -89,11 +89,11 @@ test('18 sign-in: eleven wrong tokens take more than a second', async () => {
 })
 
 test('19 CSRF: a change with the cookie needs the header, and the origin of the server', async () => {
-  const begun = await until(async () => {
+  const signedInBy = await until(async () => {
     const answer = await fetch(`${server.url}/v1/session`, { method: 'POST', headers: { authorization: `Bearer ${server.token}`, 'millrace-page': '1' } })
     return answer.status === 204 && answer
   })
-  const cookie = begun.headers.get('set-cookie').split(';')[0]
+  const cookie = signedInBy.headers.get('set-cookie').split(';')[0]
   const start = async (headers) => (await fetch(`${server.url}/v1/ns/default/workflows/fails/start`, { method: 'POST', headers: { cookie, ...headers }, body: '{}' })).status
   assert.equal(await start({}), 403)
   assert.equal(await start({ 'millrace-page': '1', origin: 'http://elsewhere.example' }), 403)

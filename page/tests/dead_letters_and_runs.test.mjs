@@ -1,4 +1,4 @@
-// Acceptance checks 10 and 11: a dead letter is put right, and an instance is started by the form.
+// Acceptance checks 10 and 11: a dead letter is fixed, and an instance is started by the form.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Console, sees, until } from './harness.mjs'
@@ -8,7 +8,7 @@ const { server } = console_
 before(() => console_.start())
 after(() => console_.stop())
 
-test('10 dead letter: listed with its reason, put right, tried, sent once', async () => {
+test('10 dead letter: listed with its reason, fixed, tried, sent once', async () => {
   const page = await console_.open('#/default/dead')
   await sees(page, 'No dead letters')
   await server.publish('millrace.events.default.order.placed', JSON.stringify({ specversion: '1.0', id: 'd-1', type: 'order.placed', data: { id: 'A-1' } }))

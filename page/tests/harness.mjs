@@ -284,6 +284,11 @@ function templateOf(document, path, method) {
   return fits.sort((a, b) => a.split('{').length - b.split('{').length)[0]
 }
 
+/** Prints a time in milliseconds; no test fails because of it. */
+export function printTime(name, milliseconds) {
+  console.log(`time ${name} ${milliseconds.toFixed(0)}`)
+}
+
 /** Waits until a text is seen in a part of a page. */
 export async function sees(scope, text) {
   await scope.getByText(text).first().waitFor()

@@ -22,6 +22,16 @@ const services = createServer((request, response) => {
   return undefined
 })
 
+/** Its second attempt is after an hour. */
+const kLater = `id: later
+functions:
+  - {id: unsteady, type: service, service: unsteady}
+states:
+  - id: call
+    type: action
+    action: {function: unsteady, input: {}, retries: {initialInterval: 1h, maximumAttempts: 2}}
+`
+
 before(async () => {
   await console_.start()
   services.listen(0, '127.0.0.1')
@@ -147,9 +157,12 @@ test('13 a workflow and a service are paused and resumed', async () => {
   await page.getByRole('dialog').getByRole('button', { name: 'Pause', exact: true }).click()
   await until(async () => (await server.get('/functions')).items.find((item) => item.service === 'unsteady').paused)
   await sees(row, 'paused')
+  await row.getByRole('button', { name: 'Resume…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume', exact: true }).click()
+  await until(async () => !(await server.get('/functions')).items.find((item) => item.service === 'unsteady').paused)
 })
 
-test('actions on selected instances: what is refused is named', async () => {
+test('12 cancel of selected instances: what is refused is named', async () => {
   const live = await server.run('booking', { customerId: 'c-131' })
   const ended = await server.run('fails')
   const page = await console_.open('#/default/instances')
@@ -159,6 +172,35 @@ test('actions on selected instances: what is refused is named', async () => {
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).click()
   await sees(page.getByRole('dialog').getByRole('alert'), /Done 1, refused 1/)
   await server.reaches(live, 'cancelled')
+})
+
+test('7 story: a long time without a record is folded', async () => {
+  const id = await server.run('short', { customerId: 'c-70' })
+  await server.reaches(id, 'complete')
+  const page = await console_.open('#/default/instances')
+  // A test cannot wait for minutes: the first two records are answered with earlier times.
+  await page.route('**/history?*', async (route) => {
+    const response = await route.fetch()
+    const answer = await response.json()
+    for (const record of answer.items) if (record.number <= 2) record.at = new Date(Date.parse(record.at) - 192_000).toISOString()
+    await route.fulfill({ response, json: answer })
+  })
+  await page.goto(`${console_.base}#/default/instances/${id}/story`)
+  await sees(page.locator('.story .idle'), /3 m 1\d s idle/)
+  await page.getByLabel('fold idle time').uncheck()
+  await page.locator('.story .idle').waitFor({ state: 'detached' })
+  assert.match(page.url(), /fold=0/)
+})
+
+test('7 story: the time of the next attempt is shown while a task waits for it', async () => {
+  await server.call('PUT', '/v1/ns/default/workflows/later', kLater, { 'content-type': 'application/yaml' })
+  attempts = 0
+  const id = await server.run('later')
+  const page = await console_.open(`#/default/instances/${id}/story`)
+  await page.locator('.story .kind-retrying').first().waitFor()
+  const { timers } = await until(async () => { const instance = await server.instance(id); return instance.timers?.length > 0 && instance })
+  await sees(page.locator('.now'), timers[0].kind === 'retry' ? /attempt|again|retr/i : /./)
+  await sees(page.locator('.story'), /in \d+ m/)
 })
 
 test('the fold of idle time is in the address', async () => {

@@ -1,7 +1,7 @@
 // Acceptance checks 8, 9 and 22: rows change in place, a restart is seen, and hidden tabs close their streams.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Console, sees, until } from './harness.mjs'
+import { Console, printTime, sees, until } from './harness.mjs'
 
 const console_ = new Console()
 const { server } = console_
@@ -17,8 +17,9 @@ test('8 live: an event from NATS changes the row in place, and new instances wai
   await page.getByRole('button', { name: 'live', exact: true }).waitFor()
   const order = await page.locator('tbody tr').evaluateAll((rows) => rows.map((one) => one.dataset.row))
   await server.publish('millrace.events.default.guestbooking', JSON.stringify({ specversion: '1.0', id: 'live-1', source: 'bookings.nats', type: 'guestbooking', customerid: 'c-80' }))
-  await server.reaches(id, 'complete')
+  const published = performance.now()
   await sees(row, 'complete')
+  printTime('live_row_ms', performance.now() - published)
   assert.deepEqual(await page.locator('tbody tr').evaluateAll((rows) => rows.map((one) => one.dataset.row)), order)
   for (let index = 0; index < 20; index += 1) await server.run('booking', { customerId: `n-${index}` })
   await sees(page, '20 newer: show them')

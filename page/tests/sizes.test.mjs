@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Console, sees, until } from './harness.mjs'
+import { Console, printTime, sees, until } from './harness.mjs'
 
 const console_ = new Console()
 const { server } = console_
@@ -19,7 +19,12 @@ test('16 many instances: counts are exact, Older goes to the end, and the list h
   for (let index = 0; index < total; index += 50) await Promise.all(Array.from({ length: 50 }, () => server.run('fails')))
   for (let index = 0; index < 37; index += 1) await server.run('typed', {})
   const page = await console_.open('#/default/instances?status=failed&workflow=typed')
+  const asked = performance.now()
+  await page.reload()
   await page.locator('tbody tr').nth(36).waitFor()
+  printTime('failed_page_ms', performance.now() - asked)
+  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime)
+  if (paint) printTime('first_paint_ms', paint)
   await sees(page.getByLabel('Counts by status'), '37')
   assert.equal(await page.getByRole('button', { name: 'Older' }).count(), 0)
   await page.goto(`${console_.base}#/default/instances?status=failed&workflow=fails`)

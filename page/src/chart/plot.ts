@@ -28,7 +28,7 @@ export function makePlot(host: HTMLElement, data: Series, names: string[]): Plot
     height: 170,
     legend: { show: true, live: false },
     cursor: { show: false },
-    axes: [{ ...axis, values: (_self, ticks) => ticks.map(clockOf) }, { ...axis, size: 56, values: (_self, ticks) => ticks.map((tick) => `${tick}/s`) }],
+    axes: [{ ...axis, incrs: kSteps, values: (_self, ticks) => ticks.map(clockOf) }, { ...axis, size: 56, values: (_self, ticks) => ticks.map((tick) => `${tick}/s`) }],
     series: [{}, ...names.map((name) => ({ label: name, stroke: colour(kColours[name] ?? '--text'), width: 1.5, dash: kDashes[name] }))],
   }, columns(data, names), host)
   const observer = new ResizeObserver(() => plot.setSize({ width: host.clientWidth || 300, height: 170 }))
@@ -38,6 +38,9 @@ export function makePlot(host: HTMLElement, data: Series, names: string[]): Plot
     destroy: () => { observer.disconnect(); plot.destroy() },
   }
 }
+
+/** The axis shows minutes, so its ticks are whole minutes apart. */
+const kSteps = [60, 120, 300, 600, 900, 1800, 3600]
 
 /** The time of day of a tick of the axis. */
 function clockOf(seconds: number): string {

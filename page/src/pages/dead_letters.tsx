@@ -1,4 +1,4 @@
-// Dead letters by reason, and one of them: put right and replayed, or deleted.
+// Dead letters by reason, and one of them: fixed and replayed, or deleted.
 import { useRef, useState } from 'preact/hooks'
 import type { DeadLetter, DeadLetterReplayed, DeadLetters, DeadLettersDone, EventTried, WholeDeadLetter } from '../api'
 import { ApiError, call, inNamespace } from '../core/client'
@@ -148,7 +148,7 @@ function PutRight({ ns, letter, done }: { ns: string; letter: WholeDeadLetter; d
   const [isSending, setSending] = useState(false)
   const path = inNamespace(ns, 'dlq', letter.id, 'replay')
   if (letter.encoding === 'base64') return <p class="notes">The bytes are not text: {letter.data.slice(0, 400)}. A correct event is given with <code>{commandLine(ns, 'dlq', 'replay', letter.id, '-f', 'event.json')}</code>.</p>
-  if (letter.truncated) return <p class="notes">The bytes were cut, so the event cannot be put right from here. Send it again from its source, then delete this dead letter.</p>
+  if (letter.truncated) return <p class="notes">The bytes were cut, so the event cannot be fixed here. Send it again from its source, then delete this dead letter.</p>
   const attempt = async (work: () => Promise<void>): Promise<void> => {
     setError(null)
     try {
@@ -176,7 +176,7 @@ function PutRight({ ns, letter, done }: { ns: string; letter: WholeDeadLetter; d
   return (
     <div class="columns">
       <form class="panel" onSubmit={tryIt}>
-        <h2>Put right</h2>
+        <h2>Fix and replay</h2>
         <label>The event<textarea rows={12} value={text} spellcheck={false} onInput={(event) => { setText(event.currentTarget.value); setTried(null) }} /></label>
         <JsonMistake text={text} />
         <div class="buttons"><button type="submit">Try: nothing is sent</button><button type="button" class="primary" disabled={isSending} onClick={send}>Send</button></div>

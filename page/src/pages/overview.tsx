@@ -122,7 +122,8 @@ function ServerNow({ data }: { data: Overview }) {
   return (
     <dl class="facts">
       <dt>Reads events</dt><dd>{yes(levels.readsEvents)}{broker.waitingFor && `, waits for ${broker.waitingFor}`}</dd>
-      <dt>Sends events, sends tasks</dt><dd>{yes(levels.sendsEvents)}, {yes(levels.runsTasks)}</dd>
+      <dt>Sends events</dt><dd>{yes(levels.sendsEvents)}</dd>
+      <dt>Sends tasks</dt><dd>{yes(levels.runsTasks)}</dd>
       <dt>Tasks not sent yet</dt><dd>{count(levels.tasksUnsent)}</dd>
       <dt>HTTP calls of functions</dt><dd>{count(levels.httpRunning)} run, {count(levels.httpWaiting)} wait</dd>
       <dt>Evaluations</dt><dd>{count(levels.evaluationsRunning)} run, {count(levels.evaluationsWaiting)} wait, {levels.jqWorkers} jq workers</dd>

@@ -34,7 +34,7 @@ export function WorkflowPage({ ns, parts }: PageProps) {
     </>}>
       <Loaded resource={workflow} ns={ns}>{(data) => (
         <>
-          <p><span class="quiet">revision {data.revision}, applied <Clock at={data.updatedAt} />, starts by {data.start === 'default' ? 'call' : data.start}</span> {data.paused && <Status status="paused" />} {data.description}</p>
+          <p><span class="quiet">revision {data.revision}, applied <Clock at={data.updatedAt} />, starts by {data.start === 'default' ? 'call' : data.start}</span> {data.paused && <Status status="paused" />}{data.description && <> <span class="quiet">·</span> {data.description}</>}</p>
           <nav aria-label="Parts of the workflow"><ul class="tabs">
             {kTabs.map((name) => <li><a href={href(ns, ['workflows', id, name])} aria-current={tab === name ? 'page' : undefined}>{name[0]?.toUpperCase()}{name.slice(1)}{name === 'revisions' && ` ${data.revision}`}</a></li>)}
           </ul></nav>

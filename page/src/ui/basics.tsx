@@ -207,7 +207,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
     setDone(true)
     setTimeout(() => setDone(false), 2000)
   }
-  return <button type="button" class="small" onClick={() => void copy()}><Icon name="copy" />{isDone ? 'Copied' : label}</button>
+  return <button type="button" class="small copy" onClick={() => void copy()}><Icon name="copy" />{isDone ? 'Copied' : label}</button>
 }
 
 /** "100 shown [Older]" below a list, and where a bound of the server cut it. */

@@ -26,7 +26,7 @@ export function Predicates({ predicates }: { predicates: JudgedPredicate[] }) {
         <li class={predicate.holds ? 'ok' : 'no'}>
           <Icon name={predicate.holds ? 'check' : 'cross'} />
           <span class="hidden">{predicate.holds ? 'holds:' : 'does not hold:'}</span>
-          <span class="predicate"><b>{predicate.attribute}</b> {predicate.kind === 'equals' ? 'is' : 'matches'} <code>{predicate.kind === 'equals' ? JSON.stringify(predicate.asks) : predicate.asks}</code>, got <code>{predicate.got === null ? 'no such attribute' : JSON.stringify(predicate.got)}</code></span>
+          <span class="predicate"><b>{predicate.attribute}</b> {predicate.kind === 'equals' ? 'is' : 'matches'} <code>{predicate.kind === 'equals' ? JSON.stringify(predicate.asks) : predicate.asks}</code>, {predicate.got === null ? 'the event lacks this attribute' : <>got <code>{JSON.stringify(predicate.got)}</code></>}</span>
           {predicate.hint && <> <span class="hint" title={kHints[predicate.hint]}>{predicate.says ?? kHints[predicate.hint]}</span></>}
           {!predicate.hint && predicate.says && <> {predicate.says}</>}
         </li>
@@ -58,11 +58,11 @@ export function JudgedCard({ title, judged, fix, children }: { title: ComponentC
       {judged.nearGroups && judged.nearGroups.length > 0 && (
         <ul>{judged.nearGroups.map((group) => (
           <li>A group with {entries(group.correlate)} has {group.has.join(', ')}{group.hint && <> <span class="hint">{kHints[group.hint]}</span></>}
-            {fix && <> <button type="button" class="small" onClick={() => fix(group.correlate as Corrections)}>Put right with {entries(group.correlate)}…</button></>}
+            {fix && <> <button type="button" class="small" onClick={() => fix(group.correlate as Corrections)}>Fix with {entries(group.correlate)}…</button></>}
           </li>
         ))}{judged.moreGroups && judged.moreGroups.count > 0 && <li>{judged.moreGroups.count} other groups</li>}</ul>
       )}
-      {fix && corrections && <div class="buttons"><button type="button" onClick={() => fix(corrections)}>Put right with {entries(corrections)}, and send…</button></div>}
+      {fix && corrections && <div class="buttons"><button type="button" onClick={() => fix(corrections)}>Fix with {entries(corrections)}, and send…</button></div>}
       {children}
     </article>
   )
@@ -96,7 +96,7 @@ export function NearListeners({ ns, answer, fix }: { ns: string; answer: Answer;
   return (
     <>
       <p class="quiet">
-        Looked at {answer.looked}{answer.of !== undefined && ` of ${answer.of}`} listeners for this type.{!answer.complete && ' A bound cut the look; name an instance or a value to look further.'}
+        Looked at {answer.looked}{answer.of !== undefined && ` of ${answer.of}`} listeners for this type.{!answer.complete && ' There are more; name an instance, or an attribute and its value, to look at others.'}
       </p>
       {answer.near.length === 0 && <p>No listener for this type{answer.of === 0 || answer.of === undefined ? ': no start and no waiting instance asks for it' : ' is near'}.</p>}
       {answer.similarTypes && answer.similarTypes.length > 0 && <p class="notes">Similar types that are waited for: {answer.similarTypes.map((type) => <><a href={href(ns, ['waiting'], { type })}>{type}</a> </>)}</p>}
