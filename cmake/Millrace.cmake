@@ -82,10 +82,9 @@ function(millrace_library name)
 endfunction()
 
 # A failed test prints its line without debug information, and without it the sources compile a quarter
-# faster. Sanitizers need debug information to show lines. Unoptimised, the sources of tests compile in half
-# the time; what they test is optimised as in the preset.
+# faster. Sanitizers need debug information to show lines.
 if(NOT MILLRACE_SANITIZE)
-  set(MILLRACE_TEST_OPTIONS -g0 $<$<CONFIG:Debug>:-O0>)
+  set(MILLRACE_TEST_OPTIONS -g0)
 endif()
 
 function(millrace_test name)

@@ -86,6 +86,15 @@ class ClusterLosses : public ClusterPair {
     fs::copy(log_folder(), kept_log(), fs::copy_options::recursive);
     ASSERT_TRUE(nats_->process().start_again());
   }
+  /// Starts node 1, keeps the log, and has the active apply ten events `packed` after that.
+  void apply_more_than_is_kept() {
+    start_second();
+    node(0).apply(kParcel);
+    keep_log();
+    ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
+    pack(0, 0, 10);
+    ASSERT_TRUE(has_parcels(0, 10));
+  }
   /// The active dies with its machine, and the nats-server loses all that keep_log() did not keep,
   /// as after a power cut, while the standby has all commits of the active.
   void lose_log_with_active() {
@@ -129,12 +138,7 @@ TEST_F(ClusterLosses, ShowRegisteredNodesThatAreAwayUntilTheyAreRemoved) {
 }
 
 TEST_F(ClusterLosses, AreRestoredByAStandbyWhenAllRegisteredNodesAnswer) {
-  start_second();
-  node(0).apply(kParcel);
-  keep_log();
-  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
-  pack(0, 0, 10);
-  ASSERT_TRUE(has_parcels(0, 10));
+  apply_more_than_is_kept();
   const std::string first = id_of(0);
   lose_log_with_active();
   ASSERT_TRUE(waits_for_what_is_lost(1)) << node(1).process().errors();
@@ -153,12 +157,7 @@ TEST_F(ClusterLosses, AreRestoredByAStandbyWhenAllRegisteredNodesAnswer) {
 }
 
 TEST_F(ClusterLosses, AreAcceptedByAnOperatorIfARegisteredNodeDoesNotComeBack) {
-  start_second();
-  node(0).apply(kParcel);
-  keep_log();
-  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
-  pack(0, 0, 10);
-  ASSERT_TRUE(has_parcels(0, 10));
+  apply_more_than_is_kept();
   EXPECT_THAT(node(1).cli({"cluster", "take-over", "--accept-loss"}).errors,
               HasSubstr("does not wait for a log that has lost something"));
   const std::string first = id_of(0);
