@@ -1,10 +1,11 @@
 // Makes the pictures of docs/page.md from `millrace dev` on the examples:
 //   MILLRACE=build/dev/app/millrace node page/screenshots.mjs [OUT] [NAME…], default docs/page/
+// Needs pngquant, a package of Debian, and what the tests of the page need.
 // With --look it also makes pictures of each route at 1280 and 320 px, empty, full and not connected, in OUT/look/.
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { smallPng } from './small_png.mjs'
 import { Console, Server, until } from './tests/harness.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -55,7 +56,8 @@ async function shoot(name, address, { scheme = 'light', width = 1280, height = 8
   if (act) await act(page)
   await page.evaluate(() => document.activeElement?.blur())
   const path = join(out, `${name}.png`)
-  const picture = smallPng(await page.screenshot({ animations: 'disabled' }))
+  // A palette of 256 colours: the pictures have few, and many shades between text and background.
+  const picture = execFileSync('pngquant', ['--speed', '1', '--strip', '256', '-'], { input: await page.screenshot({ animations: 'disabled' }) })
   writeFileSync(path, picture)
   await page.context().close()
   const size = picture.length

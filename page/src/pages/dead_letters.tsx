@@ -108,7 +108,7 @@ export function DeadLetterPage({ ns, parts }: PageProps) {
     </>}>
       {replayed
         ? <p role="status" class="ok">The event is in the stream as <EventLink ns={ns} sequence={replayed.sequence} />, and the dead letter was deleted.</p>
-        : <Loaded resource={letter} ns={ns}>{(data) => <><About letter={data} /><PutRight ns={ns} letter={data} done={setReplayed} /></>}</Loaded>}
+        : <Loaded resource={letter} ns={ns}>{(data) => <><About letter={data} /><Fix ns={ns} letter={data} done={setReplayed} /></>}</Loaded>}
       {action === 'replay' && (
         <ActionDialog title={`Replay dead letter ${id} as it is?`} label="Replay" close={() => setAction(null)} command={{ line: commandLine(ns, 'dlq', 'replay', id), http: httpCall('POST', `${path}/replay`) }}
           run={async () => { setReplayed(await call<DeadLetterReplayed>('POST', `${path}/replay`)); return 'The event was sent again' }}>
@@ -141,7 +141,7 @@ function About({ letter }: { letter: WholeDeadLetter }) {
 }
 
 /** The bytes of a dead letter in a field; "Try" shows what the corrected event would do, "Send" replays it. */
-function PutRight({ ns, letter, done }: { ns: string; letter: WholeDeadLetter; done: (answer: DeadLetterReplayed) => void }) {
+function Fix({ ns, letter, done }: { ns: string; letter: WholeDeadLetter; done: (answer: DeadLetterReplayed) => void }) {
   const [text, setText] = useState(() => shown(letter))
   const [tried, setTried] = useState<EventTried | null>(null)
   const [error, setError] = useState<Error | null>(null)
