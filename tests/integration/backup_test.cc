@@ -17,6 +17,7 @@
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "os/descriptor.h"
 #include "tests/support/file_bytes.h"
+#include "tests/support/folder.h"
 #include "tests/support/millrace_server.h"
 #include "tests/support/queue_worker.h"
 #include "tests/unit/http/http_peer.h"
@@ -102,7 +103,7 @@ class BackupAndRestore : public MillraceTest {
   /// Keeps a copy of the streams as they are now. Afterwards the server is ready again.
   void copy_streams() {
     nats_.process().stop();
-    fs::copy(nats_.store(), older_streams(), fs::copy_options::recursive);
+    replace_folder(older_streams(), nats_.store());
     ASSERT_TRUE(nats_.process().start_again());
     EXPECT_TRUE(eventually([&] { return millrace_.ask("GET", "/readyz").status == 200; }));
   }
@@ -110,8 +111,7 @@ class BackupAndRestore : public MillraceTest {
   void return_to_older_streams() {
     millrace_.stop();
     nats_.process().stop();
-    fs::remove_all(nats_.store());
-    fs::copy(older_streams(), nats_.store(), fs::copy_options::recursive);
+    replace_folder(nats_.store(), older_streams());
     ASSERT_TRUE(nats_.process().start_again());
     restored_.set_arguments({"--take-over"});  // the copy names the first server as the owner
   }

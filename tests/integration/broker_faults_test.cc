@@ -13,6 +13,7 @@
 
 #include "broker/pull_window.h"
 #include "tests/integration/environment_number.h"
+#include "tests/support/folder.h"
 #include "tests/support/millrace_server.h"
 #include "tests/support/tcp_proxy.h"
 
@@ -337,8 +338,7 @@ class BrokerFaults : public testing::Test {
   /// events are then in the outbox, or were acknowledged by the broker and lost as well.
   void take_copy_and_go_on() {
     nats_.process().stop();
-    fs::remove_all(copy_.path() / "store");
-    fs::copy(nats_.store(), copy_.path() / "store", fs::copy_options::recursive);
+    replace_folder(copy_.path() / "store", nats_.store());
     come_back();
     publish(50 + up_to(200));
     expect_ready();
@@ -347,8 +347,7 @@ class BrokerFaults : public testing::Test {
 
   void put_copy_back() {
     nats_.process().stop();
-    fs::remove_all(nats_.store());
-    fs::copy(copy_.path() / "store", nats_.store(), fs::copy_options::recursive);
+    replace_folder(nats_.store(), copy_.path() / "store");
     come_back();
     seen_.on_copy_restored();
   }

@@ -64,26 +64,16 @@ class ClusterLosses : public ClusterPair {
     }
   }
 
-  bool waits_for_what_is_lost(size_t index) {
-    return eventually([&] {
-      return node(index).ask("GET", "/readyz").body.find("cluster.log_lost") != std::string::npos;
-    });
-  }
   bool has_parcels(size_t at, size_t count) {
     return node(at).has_instances("workflow=parcel", count);
   }
   /// Sends the events `packed` with the numbers from `first` to before `last`.
   void pack(size_t to, int first, int last) { send(to, "packed", "parcel", first, last); }
 
-  /// The last message of the log that the node has applied.
-  uint64_t position_of(size_t index) {
-    return node(index).get("/v1/cluster").at("nodes").at(0).at("position").get<uint64_t>();
-  }
-
   /// Keeps the files of the log as they are now. The nats-server is down meanwhile.
   void keep_log() {
     nats_->process().stop();
-    fs::copy(log_folder(), kept_log(), fs::copy_options::recursive);
+    replace_folder(kept_log(), log_folder());
     ASSERT_TRUE(nats_->process().start_again());
   }
   /// Starts node 1, keeps the log, and has the active apply ten events `packed` after that.
@@ -103,8 +93,7 @@ class ClusterLosses : public ClusterPair {
     node(1).process().signal(SIGSTOP);
     node(0).kill();
     nats_->process().kill();
-    fs::remove_all(log_folder());
-    fs::copy(kept_log(), log_folder(), fs::copy_options::recursive);
+    replace_folder(log_folder(), kept_log());
     ASSERT_TRUE(nats_->process().start_again());
     node(1).process().signal(SIGCONT);
   }

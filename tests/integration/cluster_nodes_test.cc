@@ -125,9 +125,7 @@ TEST_F(ClusterNodes, TakeNothingOverAsLongAsAnotherNodeHasMoreOfTheLog) {
   });
   ASSERT_TRUE(other->answer());
   node(0).kill();
-  ASSERT_TRUE(eventually([&] {
-    return node(1).ask("GET", "/readyz").body.find("cluster.log_lost") != std::string::npos;
-  })) << node(1).process().errors();
+  ASSERT_TRUE(waits_for_what_is_lost(1)) << node(1).process().errors();
   EXPECT_FALSE(is_active(1));
   EXPECT_EQ(node(1).ask("GET", "instances").status, 503);
   EXPECT_TRUE(has_copy(1, 1)) << "reads that may be stale need no active";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -70,6 +71,16 @@ class ClusterPair : public testing::Test {
 
   bool is_ready(size_t index) { return node(index).ask("GET", "/readyz").status == 200; }
   bool is_active(size_t index) { return node(index).ask("GET", "/activez").status == 200; }
+  /// Waits until the node says that the log has lost messages that a node has.
+  bool waits_for_what_is_lost(size_t index) {
+    return eventually([&] {
+      return node(index).ask("GET", "/readyz").body.find("cluster.log_lost") != std::string::npos;
+    });
+  }
+  /// The last message of the log that the node has applied.
+  uint64_t position_of(size_t index) {
+    return node(index).get("/v1/cluster").at("nodes").at(0).at("position").get<uint64_t>();
+  }
   bool becomes_active(size_t index) {
     return eventually([&] { return is_active(index) && is_ready(index); });
   }

@@ -89,7 +89,7 @@ TEST_F(ClusterSnapshotsTest, BringBackANodeThatWasAwayWhileTheLogWasTrimmed) {
   node(0).apply(kTicket);
   send(0, "opened", "ticket", 0, 10);
   start_ready(1);
-  const auto position = node(1).get("/v1/cluster").at("nodes").at(0).at("position").get<uint64_t>();
+  const uint64_t position = position_of(1);
   node(1).stop();
   send(0, "opened", "ticket", 10, 30);
   // A snapshot is due when the log behind the newest one has as many bytes as the store, so each

@@ -211,16 +211,13 @@ void ClusterUnderLoad::join(size_t index) {
 void ClusterUnderLoad::copy_broker(size_t index, const fs::path& to) {
   NatsServer& server = brokers_.server(index);
   server.process().stop();
-  fs::remove_all(to);
-  fs::copy(server.store(), to, fs::copy_options::recursive);
+  replace_folder(to, server.store());
   ASSERT_TRUE(server.process().start_again());
   wait_for_brokers(index);
 }
 
 void ClusterUnderLoad::put_back(size_t index, const fs::path& from) {
-  const fs::path store = brokers_.server(index).store();
-  fs::remove_all(store);
-  fs::copy(from, store, fs::copy_options::recursive);
+  replace_folder(brokers_.server(index).store(), from);
 }
 
 void ClusterUnderLoad::wait_for_brokers(size_t server) {

@@ -17,6 +17,12 @@ inline std::filesystem::path fast_folder() {
                                                       : std::filesystem::temp_directory_path();
 }
 
+/// Makes `to` a copy of the folder `from`; what `to` had is removed.
+inline void replace_folder(const std::filesystem::path& to, const std::filesystem::path& from) {
+  std::filesystem::remove_all(to);
+  std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
+}
+
 class Folder {
  public:
   /// Makes the folder in the system's folder for temporary files.
