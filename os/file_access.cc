@@ -48,4 +48,16 @@ Status refuse_link(const std::filesystem::path& path, std::string_view remedy) {
                                         path.string(), remedy));
 }
 
+Status refuse_special_file(const std::filesystem::path& path) {
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0 || S_ISREG(found.st_mode) || S_ISDIR(found.st_mode) ||
+      S_ISLNK(found.st_mode)) {
+    return {};
+  }
+  return fail("store.link", fmt::format("{} is a pipe, a socket or a device; expected a file that "
+                                        "millrace has made. Remove it, and look who can write to "
+                                        "the folder, because another user could",
+                                        path.string()));
+}
+
 }  // namespace millrace

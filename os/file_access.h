@@ -31,4 +31,8 @@ std::optional<std::string> exposure_of(const std::filesystem::path& file);
 /// no link.
 Status refuse_link(const std::filesystem::path& path, std::string_view remedy);
 
+/// Error `store.link`: the path is a named pipe, a socket or a device, where millrace makes a file
+/// of its own. To open a pipe would block until another program opens it, too.
+Status refuse_special_file(const std::filesystem::path& path);
+
 }  // namespace millrace

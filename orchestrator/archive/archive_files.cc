@@ -71,18 +71,19 @@ struct Opened {
 };
 
 /// Opens a file of the archive for writing, and follows no link: neither in place of the file nor
-/// of the folder of its namespace. Error `store.link`.
+/// of the folder of its namespace. Waits for no reader of a named pipe. Error `store.link`.
 Result<Opened> open_unlinked(const fs::path& path, int flags) {
   constexpr std::string_view kRemedy =
       "If you have made the link, put the file or folder in its place; otherwise look at what "
       "the link names, and remove the link";
   TRY(refuse_link(path.parent_path(), kRemedy));
   TRY(refuse_link(path, kRemedy));
+  TRY(refuse_special_file(path));
   const Descriptor folder(
       ::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder) return Opened{.file = {}, .error = errno};
   Descriptor file(::openat(folder.fd(), path.filename().c_str(),
-                           O_WRONLY | O_NOFOLLOW | O_CLOEXEC | flags, 0600));
+                           O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600));
   const int error = file ? 0 : errno;
   return Opened{.file = std::move(file), .error = error};
 }

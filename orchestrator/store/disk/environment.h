@@ -97,10 +97,10 @@ class Environment {
   /// included. Errors: `store.locked` (a process has the folder open), `store.io`, `store.full`,
   /// `store.corrupt`, `store.version` (a file of another format), `store.joining` (the files of the
   /// store were not all removed: store_files.h), `store.key` (Seal::read; if the
-  /// file that `key_file` names cannot be read, nothing is created), `store.link` (a link in place
-  /// of a file), `store.exposed` (every user may change the folder; not with `read_only`). With
-  /// `read_only` also `store.not_found`: the folder has no store. All messages name the folder or
-  /// the file. A file that other users may read is logged.
+  /// file that `key_file` names cannot be read, nothing is created), `store.link` (a link or
+  /// pipe in place of a file), `store.exposed` (every user may change the folder; not with
+  /// `read_only`). With `read_only` also `store.not_found`: the folder has no store. All
+  /// messages name the folder or the file. A file that other users may read is logged.
   static Result<std::unique_ptr<Environment>> open(const std::filesystem::path& folder,
                                                    const EnvironmentOptions& options = {});
 

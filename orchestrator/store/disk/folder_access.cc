@@ -22,6 +22,7 @@ Status refuse_links(const std::filesystem::path& folder) {
     TRY(refuse_link(folder / name,
                     "If you have made the link, put the file in its place or name the folder of "
                     "the file with --data; otherwise restore a backup"));
+    TRY(refuse_special_file(folder / name));
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "tests/support/file_bytes.h"
 #include "tests/support/folder.h"
@@ -176,6 +177,15 @@ TEST_F(ArchiveFilesTest, AreNotReachedByALink) {
   fs::create_symlink(other, file(2));
   EXPECT_EQ(code_of(write(page({3}, {.file = 2}, true))), "store.link") << "a file to be created";
   EXPECT_FALSE(fs::exists(other));
+}
+
+TEST_F(ArchiveFilesTest, WaitForNoReaderOfAPipe) {
+  ASSERT_TRUE(write(page({1, 2}, {}, true)).lengths);
+  fs::remove(file(1));
+  ASSERT_EQ(::mkfifo(file(1).c_str(), 0600), 0);
+  EXPECT_EQ(code_of(write(page({3}, {.length = 6}))), "store.link");
+  const Status cut = cut_archive(archives(), kShop, "shop", {.length = 6});
+  EXPECT_EQ(cut ? "" : cut.error().code, "store.link");
 }
 
 TEST_F(ArchiveFilesTest, MayBeInAFolderThatALinkNames) {

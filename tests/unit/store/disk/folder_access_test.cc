@@ -52,6 +52,25 @@ TEST_F(FolderAccessTest, RefusesALinkInPlaceOfEachFile) {
   EXPECT_EQ(code_of(Environment::open(data())), "");
 }
 
+/// To open a pipe would block for as long as no other program opens it.
+TEST_F(FolderAccessTest, RefusesAPipeInPlaceOfEachFile) {
+  for (const char* const name : {"data.mdb", "lock.mdb", "journal-0", "journal-1", "lock",
+                                 "in-hand", "secret-key", "clearing", "node"}) {
+    const fs::path kept = folder_.path() / "kept";
+    const bool was_there = fs::exists(data() / name);
+    if (was_there) fs::rename(data() / name, kept);
+    ASSERT_EQ(::mkfifo((data() / name).c_str(), 0600), 0);
+    for (const bool read_only : {false, true}) {
+      const auto opened = Environment::open(data(), {.read_only = read_only});
+      EXPECT_EQ(code_of(opened), "store.link") << name;
+      EXPECT_THAT(opened.error().message, HasSubstr((data() / name).string() + " is a pipe"));
+    }
+    fs::remove(data() / name);
+    if (was_there) fs::rename(kept, data() / name);
+  }
+  EXPECT_EQ(code_of(Environment::open(data())), "");
+}
+
 TEST_F(FolderAccessTest, TakesALinkToAFolder) {
   fs::create_directory_symlink(data(), other());
   EXPECT_EQ(code_of(Environment::open(other())), "");
