@@ -1,15 +1,9 @@
-// Stored events and dead letters on a real nats-server: they are listed, shown and replayed, also
-// as a range across a kill. Environment variable: MILLRACE_REPLAYED=100000 sets the number of
-// events of the range.
-#include <algorithm>
-#include <set>
+// Stored events and dead letters on a real nats-server: they are listed, shown and replayed.
 #include <string>
-#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/integration/environment_number.h"
 #include "tests/support/millrace_server.h"
 
 namespace millrace {
@@ -84,39 +78,6 @@ TEST_F(EventDeskProgram, ListsShowsAndReplaysEvents) {
 
   const ProcessEnd tail = millrace_.cli({"event", "tail", "--count", "2", "-o", "name"});
   EXPECT_EQ(tail.output, "3\n4\n") << "the newest two";
-}
-
-TEST_F(EventDeskProgram, ReplaysEachEventOfARangeOnceMoreAcrossAKill) {
-  const size_t count = number_from("MILLRACE_REPLAYED", 2'000);
-  millrace_.apply(kOrder);
-  for (size_t i = 0; i < count; ++i) place(std::to_string(i));
-  client_->flush();
-  ASSERT_TRUE(millrace_.has_usage(0, count));
-
-  const std::string range = fmt::format(R"({{"first":1,"rate":{}}})", count / 2);
-  const std::string id = ask_json("POST", "replays", 202, range)["id"];
-  const std::string path = "replays/" + id;
-  const auto sent = [&] { return millrace_.get(path)["sent"].get<size_t>(); };
-  ASSERT_TRUE(eventually([&] { return sent() > count / 4; }));
-  millrace_.kill();
-  millrace_.start_ready();
-  ASSERT_TRUE(eventually([&] { return millrace_.get(path)["state"] == "done"; }));
-  const Json done = millrace_.get(path);
-  EXPECT_EQ(done["matched"], count);
-  EXPECT_EQ(done["sent"], count);
-  EXPECT_EQ(done["lost"], 0);
-  EXPECT_EQ(done["last"], count);
-  ASSERT_TRUE(millrace_.has_usage(0, 2 * count));
-  EXPECT_EQ(millrace_.get("events?limit=1")["newest"], 2 * count)
-      << "each replayed event is in the stream once";
-
-  // The original of each of the newest replayed events is another one.
-  std::set<std::string> originals;
-  const Json newest = millrace_.get("events?limit=1000");
-  for (const Json& event : newest["items"]) {
-    originals.insert(event["attributes"].value("replayof", ""));
-  }
-  EXPECT_EQ(originals.size(), std::min<size_t>(count, 1'000));
 }
 
 TEST_F(EventDeskProgram, CorrectsAndReplaysADeadLetter) {
