@@ -22,6 +22,11 @@ Json verdict_members() {
       {"count", whole("How many others have an event of a missing type.")},
       {"complete", flag("false: there may be more, which were not looked at.")},
   });
+  const Json left_partner = object({
+      {"sequence", whole("The sequence of the event.", 1)},
+      {"type", text("The type of the event.")},
+      {"time", instant("About when its lifespan ended.")},
+  });
   return object({
       {"verdict",
        word({"woke", "started", "filled", "grouped", "predicate", "before", "after", "unread",
@@ -37,6 +42,7 @@ Json verdict_members() {
       {"correlate?", map(text(), "The attributes by which the event is grouped.")},
       {"nearGroups?", list(near_group, "The nearest other groups that have missing events.")},
       {"moreGroups?", more_groups},
+      {"leftPartner?", left_partner},
   });
 }
 

@@ -143,13 +143,23 @@ bool is_known_stream(const NearGroup& other, const EventStanding& event) {
   return other.event.sequence > 0 && other.event.stream == event.applied.stream;
 }
 
+/// Which event would have completed the group and has left it; empty: none is known.
+std::string left_partner_says(const JudgedListener& one) {
+  if (!one.left_partner) return "";
+  return fmt::format(
+      "; its partner #{}, of the type `{}`, has left the group: its lifespan ended about {}",
+      one.left_partner->sequence, excerpt(one.left_partner->type),
+      format_rfc3339(one.left_partner->left));
+}
+
 std::string grouped_says(const JudgedListener& one, const EventStanding& event) {
   if (!one.note.empty()) return one.note;
   const bool is_test = !event.position;
   std::string text = fmt::format("the event {} in a group{}{}", is_test ? "would wait" : "waits",
                                  one.waits_for.empty() ? "" : " for ", in_list(one.waits_for));
-  if (one.correlation.empty()) return text;
+  if (one.correlation.empty()) return text + left_partner_says(one);
   text += " with " + values_in_words(one.correlation);
+  text += left_partner_says(one);
   for (const NearGroup& other : one.near_groups) {
     text += fmt::format("; another group, with {}, has {}", values_in_words(other.values),
                         in_list(other.has));
@@ -224,7 +234,7 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
           "the event lacks an attribute by which the events of a group are found: {}",
           in_list(one.lacks));
     case Verdict::kLifespan:
-      return one.note;
+      return one.note + left_partner_says(one);
     case Verdict::kLimit:
       if (!one.note.empty()) return one.note;
       return "a pattern reached its limit of steps for the value, which counts as no match; make "
@@ -284,6 +294,11 @@ Json verdict_json(const JudgedListener& one, const EventStanding& event,
   }
   if (one.more_groups > 0 || !one.knows_all_groups) {
     json["moreGroups"] = {{"count", one.more_groups}, {"complete", one.knows_all_groups}};
+  }
+  if (one.left_partner) {
+    json["leftPartner"] = {{"sequence", one.left_partner->sequence},
+                           {"type", one.left_partner->type},
+                           {"time", format_rfc3339(one.left_partner->left)}};
   }
   return json;
 }

@@ -12,10 +12,12 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "model/cursor.h"
+#include "model/instance.h"
 #include "model/sealing.h"
 #include "orchestrator/service/disclosure.h"
 #include "orchestrator/why/predicates.h"
 #include "orchestrator/why/verdict.h"
+#include "policies/duration.h"
 
 namespace millrace {
 
@@ -42,6 +44,21 @@ struct NearGroup {
   std::vector<std::string> has;    ///< of the types that the event waits for: those that it has
   EventPosition event;             ///< the first of its events of such a type
   std::optional<Hint::Kind> hint;  ///< how the only other value probably came to differ
+};
+
+/// Which events complete the group of an event, or would have completed it.
+struct AwaitedPartners {
+  WorkflowNumber workflow{};
+  std::vector<std::string> types;  ///< of the entries for which the group has or had no event
+  CorrelationValues values;        ///< which the events of the group have in common
+  Span lifespan;                   ///< of an event in a group
+};
+
+/// An event that would have completed the group of another one, and has left it.
+struct LeftPartner {
+  uint64_t sequence = 0;  ///< in the stream of the other event
+  std::string type;
+  TimePoint left;  ///< about when its lifespan ended
 };
 
 struct JudgedListener {
@@ -74,6 +91,9 @@ struct JudgedListener {
   /// Of kGrouped: how many others of these there are; without knows_all_groups, of those that were
   /// looked at.
   size_t more_groups = 0;
+  /// Of kGrouped, and of kLifespan after a lifespan that ended: of a start with a lifespan.
+  std::optional<AwaitedPartners> partners;
+  std::optional<LeftPartner> left_partner;  ///< one of these that left its group before
   std::vector<std::string> lacks;  ///< of kCorrelation: the attributes that the event lacks
   std::string note;                ///< says what the verdict alone does not; may be empty
 };
@@ -95,7 +115,8 @@ std::string says(const JudgedListener& one, const EventStanding& event);
 Json to_json(const PredicateResult& one, const Disclosure& disclosure);
 
 /// The members that describe the verdict: "verdict", "says", "predicates", "lookbackFrom"?,
-/// "waitsFor"?, "correlate"?, "nearGroups"?, "moreGroups"?, "early"?, "ended"? and "stateNow"?.
+/// "waitsFor"?, "correlate"?, "nearGroups"?, "moreGroups"?, "leftPartner"?, "early"?, "ended"? and
+/// "stateNow"?.
 Json verdict_json(const JudgedListener& one, const EventStanding& event,
                   const Disclosure& disclosure);
 

@@ -33,6 +33,15 @@ std::string left_group_says(const Start& start, bool is_closed, TimePoint stampe
   return "the event has left its group before the events of the other entries came: " + why;
 }
 
+/// The types of the events of the start beside that of an entry.
+std::vector<std::string> types_of_others(const Start& start, size_t entry) {
+  std::vector<std::string> types;
+  for (size_t i = 0; i < start.events.size(); ++i) {
+    if (i != entry) types.push_back(start.events[i].filter.type);
+  }
+  return types;
+}
+
 }  // namespace
 
 Status ListenerJudging::judge_starts() {
@@ -122,7 +131,9 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
   if (one.verdict == Verdict::kLifespan) {
     const bool is_closed = on_workflows_.at(record.number).is_closed;
     one.note = left_group_says(start, is_closed, standing_.stamped);
+    if (!is_closed) note_partners(record, start, types_of_others(start, *entry), one);
   }
+  if (one.verdict == Verdict::kGrouped) note_partners(record, start, one.waits_for, one);
   if (one.verdict != Verdict::kGrouped) {
     one.waits_for.clear();
   } else if (++grouped_ <= bounds_.grouped) {
@@ -178,6 +189,20 @@ void ListenerJudging::note_pause(bool is_workflow_paused, JudgedListener& one) c
                 "{}, which is paused; it continues when it is resumed: `millrace -n {} instance "
                 "resume {}`",
                 started, standing_.ns, one.instance ? to_string(*one.instance) : "ID");
+}
+
+/// Notes which events complete the group of the event, or would have completed it.
+void ListenerJudging::note_partners(const WorkflowRecord& record, const Start& start,
+                                    std::vector<std::string> types, JudgedListener& one) const {
+  if (!start.lifespan || types.empty()) return;
+  AwaitedPartners partners{
+      .workflow = record.number, .types = std::move(types), .lifespan = *start.lifespan};
+  for (const std::string& name : start.correlate) {
+    const auto value = event_.attributes.find(name);
+    if (!value) return;
+    partners.values.emplace_back(name, *value);
+  }
+  one.partners = std::move(partners);
 }
 
 /// Describes the group of the event: for which entries it waits, as if the event were in it.

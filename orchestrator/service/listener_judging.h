@@ -101,6 +101,8 @@ class ListenerJudging {
   Result<std::optional<Instance>> oldest_live(WorkflowNumber workflow) const;
   Status describe_group(const WorkflowRecord& record, const Start& start, size_t entry,
                         JudgedListener& one, Circumstances& about);
+  void note_partners(const WorkflowRecord& record, const Start& start,
+                     std::vector<std::string> types, JudgedListener& one) const;
   Status add_waiting(const Instance& head);
   Status add_entering(const Instance& head);
   Status add_not_listening(const Instance& instance, const Workflow& workflow);

@@ -10,6 +10,7 @@
 #include "orchestrator/batch/commands/not_found.h"
 #include "orchestrator/memory/dedupe.h"
 #include "orchestrator/service/event_effects.h"
+#include "orchestrator/service/left_partners.h"
 #include "orchestrator/service/letter_of_event.h"
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/shapes.h"
@@ -26,6 +27,9 @@ namespace {
 /// The steps of one question to the engine thread. Each takes at most two tenths of a microsecond,
 /// which is about two reads from memory.
 constexpr size_t kIndexSteps = 1'000;
+
+/// For how many groups of an event the answer has an event that has left.
+constexpr size_t kMostGroupsWithPartners = 3;
 
 /// For how long events are judged for an instance.
 constexpr Duration kInstanceTime{200};
@@ -295,7 +299,10 @@ Status LocalWhyDesk::judge_all(const Judged& judged, const Result<Asked>& asked,
   ListenerJudging::Nearest nearest = judging.nearest(filter.limit);
   Disclosures disclosures(view, judged.ns, judged.number);
   answer["near"] = answer["others"] = Json::array();
-  for (const JudgedListener& one : nearest.listeners) {
+  size_t groups = 0;
+  for (JudgedListener& one : nearest.listeners) {
+    const bool has_group = one.partners && ++groups <= kMostGroupsWithPartners;
+    if (has_group) TRY(add_left_partner(view, parts_.events, judged.standing, one));
     answer["near"].push_back(to_json(one, judged.standing, disclosures.of(one.sealed)));
   }
   for (const auto& [what, count] : nearest.others) {

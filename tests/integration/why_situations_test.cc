@@ -300,6 +300,28 @@ states:
   EXPECT_EQ(answer_about(bad)["deadLetter"]["reason"], "event.malformed_json");
 }
 
+TEST_F(WhySituations, SayThatAnEventAndItsPartnerLeftTheirGroup) {
+  millrace_.apply(R"(id: duo
+start:
+  type: eventsAnd
+  lifespan: PT0.1S
+  correlate: [orderid]
+  events: [{type: upper}, {type: lower}]
+states:
+  - {id: end, type: noop}
+)");
+  const auto send_until_it_left = [&](const char* type) {
+    const uint64_t sequence = send(event(type, {{"orderid", "a"}}));
+    EXPECT_TRUE(eventually([&] { return why_start(sequence, "duo")["verdict"] == "lifespan"; }));
+    return sequence;
+  };
+  const uint64_t first = send_until_it_left("upper");
+  EXPECT_FALSE(why_start(first, "duo").contains("leftPartner"));
+  const Json near = why_start(send_until_it_left("lower"), "duo");
+  EXPECT_THAT(near.value("says", ""), HasSubstr("its lifespan ended"));
+  EXPECT_EQ(near["leftPartner"]["sequence"], first) << near;
+}
+
 TEST_F(WhySituations, ShowNoValueOfASecret) {
   EXPECT_EQ(millrace_.ask("PUT", "secrets/door-code", "open-sesame").status, 201);
   millrace_.apply(

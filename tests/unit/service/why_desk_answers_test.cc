@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "matchers/correlation.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/secret_rows.h"
 #include "tests/unit/service/why_desk_fixture.h"
 
@@ -204,6 +207,53 @@ TEST_F(LocalWhyDeskTest, NameANamespaceWhoseEventFitsIfNoneOfThisOneDoes) {
   EXPECT_FALSE(of_instance(1, 1).contains("elsewhere")) << "the caller asks about one event";
   send(R"(,"orderid":"o-1")");
   EXPECT_FALSE(of_instance(1).contains("elsewhere")) << "an event fits";
+}
+
+TEST_F(LocalWhyDeskTest, NameThePartnerOfAnEventThatLeftTheGroupBefore) {
+  const WorkflowNumber pair = apply(R"(
+id: pair
+start: {type: eventsAnd, lifespan: PT1H, correlate: [orderid], events: [{type: paid}, {type: packed}]}
+states:
+- {id: end, type: noop}
+)");
+  const EventEffect expired{.kind = EventEffect::Kind::kExpired, .workflow = pair};
+  const EventEffect grouped{.kind = EventEffect::Kind::kGrouped, .workflow = pair};
+  send(R"(,"orderid":"o-1")", "packed");
+  apply_event(1, {expired});
+  const std::string left = format_rfc3339(clock.time + std::chrono::hours(1));
+  send(R"(,"orderid":"o-2")", "packed");  // of another group
+  apply_event(2, {expired});
+  send(R"(,"orderid":"o-1")");
+  apply_event(3, {grouped});
+  const auto record = read_workflow(*tx, ns, "pair").value().value();
+  Event event{.id = "e", .source = "bank.eu", .type = "paid"};
+  event.extensions["orderid"] = std::string("o-1");
+  const std::string key = correlation_key(Attributes(event), {"orderid"}).value();
+  write_counts(*tx, pair,
+               record.groups_from == 0 ? fingerprint({key})
+                                       : fingerprint({key, std::to_string(record.groups_from)}),
+               {1, 0});
+  commit();
+  const Json partner = {{"sequence", 1}, {"type", "packed"}, {"time", left}};
+  const std::string says =
+      "its partner #1, of the type `packed`, has left the group: its lifespan "
+      "ended about " +
+      left;
+  const Json waits = of_event(3)["near"][0];
+  EXPECT_EQ(waits["verdict"], "grouped");
+  EXPECT_EQ(waits["leftPartner"], partner);
+  EXPECT_THAT(waits["says"].get<std::string>(), HasSubstr("with `orderid` \"o-1\"; " + says));
+
+  apply_event(3, {expired});
+  const Json gone = of_event(3)["near"][0];
+  EXPECT_EQ(gone["verdict"], "lifespan");
+  EXPECT_EQ(gone["leftPartner"], partner);
+  EXPECT_THAT(gone["says"].get<std::string>(), HasSubstr("; " + says));
+  EXPECT_EQ(of_event(1)["near"][0]["leftPartner"]["sequence"], 3) << "also one that came later";
+
+  send(R"(,"orderid":"o-3")");
+  apply_event(4, {expired});
+  EXPECT_FALSE(of_event(4)["near"][0].contains("leftPartner"));
 }
 
 TEST_F(LocalWhyDeskTest, ShowAMessageThatIsNotAnEvent) {
