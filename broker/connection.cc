@@ -22,6 +22,7 @@
 #include "broker/connection_options.h"
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
+#include "broker/refused_subject.h"
 #include "broker/round_trip.h"
 #include "os/permission.h"
 #include "os/thread.h"
@@ -67,6 +68,7 @@ struct Connection::Impl {
 
   std::mutex watchers_mutex;  ///< held while watchers are called, so unwatch() waits for them
   std::map<uint64_t, std::function<void(LinkChange)>> watchers;
+  std::map<uint64_t, std::function<void(const std::string&)>> refusal_watchers;
   uint64_t next_watch = 1;
 
   std::thread keeper;
@@ -78,6 +80,7 @@ struct Connection::Impl {
   void find_reason();
   std::string why_disconnected() const;
   void complain(std::string text);
+  void note_complaint(std::string text);
   void keep();
   void notify(LinkChange change);
   void set_connected(bool now);
@@ -113,8 +116,9 @@ Result<NatsOptionsHandle> Connection::Impl::make_options() {
       closure);
   set(natsOptions_SetErrorHandler,
       natsErrHandler([](natsConnection* connection, natsSubscription*, natsStatus, void* state) {
-        const char* text = nullptr;
-        natsConnection_GetLastError(connection, &text);
+        // The connection has only its newest error; the thread has the one of this call.
+        const char* text = nats_GetLastError(nullptr);
+        if (text == nullptr || *text == '\0') natsConnection_GetLastError(connection, &text);
         if (text != nullptr) of(state).complain(text);
       }),
       closure);
@@ -177,9 +181,18 @@ void Connection::Impl::find_reason() {
   if (!connected) reason = std::move(found);
 }
 
+/// Handles an error that the NATS server reported.
+void Connection::Impl::complain(std::string text) {
+  const std::optional<std::string> subject = refused_subject(text);
+  note_complaint(std::move(text));
+  if (!subject) return;
+  const std::lock_guard lock(watchers_mutex);
+  for (const auto& [number, watcher] : refusal_watchers) watcher(*subject);
+}
+
 /// Stores the newest error that the NATS server reported. Missing permissions are logged, because
 /// their only other effect may be that a message gets no answer.
-void Connection::Impl::complain(std::string text) {
+void Connection::Impl::note_complaint(std::string text) {
   const std::lock_guard lock(mutex);
   const bool is_new = complaint != text;
   complaint = std::move(text);
@@ -332,6 +345,13 @@ uint64_t Connection::watch(std::function<void(LinkChange)> watcher) {
 void Connection::unwatch(uint64_t watch) {
   const std::lock_guard lock(impl_->watchers_mutex);
   impl_->watchers.erase(watch);
+  impl_->refusal_watchers.erase(watch);
+}
+
+uint64_t Connection::watch_refusals(std::function<void(const std::string&)> watcher) {
+  const std::lock_guard lock(impl_->watchers_mutex);
+  impl_->refusal_watchers.emplace(impl_->next_watch, std::move(watcher));
+  return impl_->next_watch++;
 }
 
 Result<NatsMessage> Connection::request(std::string_view subject, std::string_view data,

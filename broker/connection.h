@@ -94,6 +94,11 @@ class Connection {
   uint64_t watch(std::function<void(LinkChange)> watcher);
   void unwatch(uint64_t watch);
 
+  /// Calls `watcher` with the subject of each message that the NATS server refuses from now on,
+  /// because the user may not publish on that subject (refused_subject.h). unwatch() ends the
+  /// calls.
+  uint64_t watch_refusals(std::function<void(const std::string& subject)> watcher);
+
   /// Sends `data` to `subject` and waits for the answer: for `at_most`, or, if it is nullopt, for
   /// ConnectionSettings::request_timeout. Errors: `broker.unreachable` (no connection, or no
   /// subscriber on the subject), `broker.timeout`, `broker.protocol`.

@@ -41,26 +41,8 @@ void TaskBook::add(const InstanceId& task, std::string_view ns, bool queued, Nat
   at->second.queued = queued;
   at->second.limit = limit;
   at->second.inherited = inherited;
-  if (!queued) return call(task, at->second);
+  if (!queued) return add_call(task, at->second);
   queue_.push_back(task);
-}
-
-/// Lets the request of a task be sent to its service, or keeps it until others have ended.
-void TaskBook::call(const InstanceId& task, Entry& entry) {
-  Space& space = entry.ns->second;
-  entry.is_called = space.calls < settings_.most_calls;
-  if (entry.is_called) ++space.calls;
-  (entry.is_called ? calls_ : space.waiting).push_back(task);
-}
-
-/// After a request to a service of the namespace has ended: lets the next one be sent.
-void TaskBook::call_next(Space& space) {
-  --space.calls;
-  while (!space.waiting.empty()) {
-    const auto at = tasks_.find(space.waiting.front());
-    space.waiting.pop_front();
-    if (at != tasks_.end() && !at->second.is_called) return call(at->first, at->second);
-  }
 }
 
 /// Gives a task the message that has to be sent.
@@ -481,6 +463,7 @@ TaskBook::Tasks::iterator TaskBook::forget(Tasks::iterator at) {
   doubts_.drop(at->first);
   if (!at->second.started) at->second.subject->second.not_started.erase(at->second.sequence);
   forget_sequence(at->first, at->second);
+  if (!at->second.queued) forget_request(at);
   Space* const space = at->second.is_called ? &at->second.ns->second : nullptr;
   const auto next = tasks_.erase(at);
   if (space != nullptr) call_next(*space);

@@ -145,6 +145,9 @@ class TaskBook {
   /// No worker or service has got the task, and none will. Returns false if the task did not wait
   /// for an answer.
   bool failed(const InstanceId& task);
+  /// NATS refused a message on the subject. Requests to services that were sent on it and have no
+  /// answer are reported as ended: it is not known which of them was refused.
+  std::vector<TaskReport> refused(const std::string& subject);
 
   /// Applies everything that is due at `now`, and returns the reports.
   std::vector<TaskReport> elapse(Time now);
@@ -188,11 +191,14 @@ class TaskBook {
     std::deque<InstanceId> waiting;  ///< further ones, in their order; may be outdated
   };
   using Spaces = std::map<std::string, Space, std::less<>>;  // by name
+  /// The tasks for services, by the subject of their requests.
+  using Requests = std::map<std::string, std::set<InstanceId>>;
 
   struct Entry {
     std::shared_ptr<const NatsMessage> message;  ///< null once the broker has it
     Subjects::iterator subject;                  ///< the subject "" if the task is for a service
     Spaces::iterator ns;                         ///< the task's namespace
+    Requests::iterator requests;                 ///< those on its subject; only for a service
     uint64_t sequence = 0;                       ///< in the stream; 0: not known
     Time look_at{};                              ///< when elapse() has to check this entry
     std::optional<Time> asked_until;             ///< deadline to report whether the task started
@@ -222,8 +228,10 @@ class TaskBook {
   void take_from_stream(Tasks::iterator at, Time now);
   void deliver_again(const InstanceId& task, Entry& entry);
   void set_message(Entry& entry, NatsMessage message);
+  void add_call(const InstanceId& task, Entry& entry);
   void call(const InstanceId& task, Entry& entry);
   void call_next(Space& space);
+  void forget_request(Tasks::iterator at);
   void forget_sequence(const InstanceId& task, const Entry& entry);
   void have_sent(Entry& entry);
   void has_started(Entry& entry);
@@ -242,6 +250,7 @@ class TaskBook {
   std::unordered_map<uint64_t, InstanceId> by_sequence_;
   Subjects subjects_;
   Spaces spaces_;
+  Requests requests_;
   std::map<uint64_t, Early> early_;                       ///< all have sequences above newest_
   std::deque<std::pair<Time, uint64_t>> early_in_order_;  ///< may be outdated: see Early::since
   std::set<InstanceId> asked_;  ///< tasks of ask() to look up; some may have a result by now

@@ -68,6 +68,8 @@ TaskQueue::Impl::Impl(Connection& connection, TaskSink& sink, const TaskQueueSet
     if (change == LinkChange::kConnected) try_at_ = {};
     changed_.notify_all();
   });
+  refusals_ =
+      connection_.watch_refusals([this](const std::string& subject) { on_refused(subject); });
   thread_ = std::thread(&Impl::work, this);
   results_ = std::make_unique<TaskResults>(
       connection, keeper_,
@@ -91,6 +93,7 @@ TaskQueue::Impl::Impl(Connection& connection, TaskSink& sink, const TaskQueueSet
 
 TaskQueue::Impl::~Impl() {
   results_.reset();
+  connection_.unwatch(refusals_);
   connection_.unwatch(watch_);
   {
     const std::lock_guard lock(mutex_);

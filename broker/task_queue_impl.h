@@ -67,6 +67,7 @@ class TaskQueue::Impl {
   void on_answer(natsMsg* message);
   void on_word(natsMsg* message);
   void on_result(NatsMessage answer, std::function<void()> stored);
+  void on_refused(const std::string& subject);
 
   void end(const InstanceId& task, std::string_view code, std::string why);
   void report(std::vector<TaskReport> reports);
@@ -88,6 +89,7 @@ class TaskQueue::Impl {
   std::string ack_inbox_;
   std::string answer_inbox_;
   uint64_t watch_ = 0;
+  uint64_t refusals_ = 0;
   StreamKeeper keeper_;
 
   mutable std::mutex mutex_;

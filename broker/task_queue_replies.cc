@@ -171,6 +171,18 @@ void TaskQueue::Impl::on_result(NatsMessage answer, std::function<void()> stored
                std::move(stored));
 }
 
+/// Ends the requests to services that NATS refused. A refused message to the stream gets no
+/// acknowledgement, so it is sent again until the stream has it.
+void TaskQueue::Impl::on_refused(const std::string& subject) {
+  std::vector<TaskReport> reports;
+  {
+    const std::lock_guard lock(mutex_);
+    reports = book_.refused(subject);
+    if (book_.has_mail(false)) changed_.notify_all();  // other requests may be sent
+  }
+  report(std::move(reports));
+}
+
 /// Ends a task that failed without an answer that can be used.
 void TaskQueue::Impl::end(const InstanceId& task, std::string_view code, std::string why) {
   {

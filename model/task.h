@@ -179,7 +179,8 @@ inline constexpr size_t kMaxAnswerBytes = size_t{4} << 20;
 inline constexpr std::string_view kFunctionUnavailable = "millrace.function.unavailable";
 /// The service answered with an HTTP status of 400 or more and no error code.
 inline constexpr std::string_view kFunctionStatus = "millrace.function.status";
-/// The server does not call services on the subject in the settings (RequestSubjects).
+/// The server does not call services on the subject in the settings (RequestSubjects), or its user
+/// on NATS may not publish on it.
 inline constexpr std::string_view kFunctionRefused = "millrace.function.refused";
 /// The answer is larger than kMaxAnswerBytes.
 inline constexpr std::string_view kFunctionTooLarge = "millrace.function.tooLarge";

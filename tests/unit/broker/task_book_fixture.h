@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -26,6 +27,9 @@ class TaskBookTest : public testing::Test {
 
   void add(uint8_t number, bool queued = true) {
     book_.add(task_id(number), "shop", queued, NatsMessage{.subject = kTaskSubject, .data = "x"});
+  }
+  void add_request(uint8_t number, std::string subject) {
+    book_.add(task_id(number), "shop", false, NatsMessage{.subject = std::move(subject)});
   }
   static NatsMessage inherited_message(uint8_t number) {
     return {.subject = kTaskSubject,

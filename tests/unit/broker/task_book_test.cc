@@ -1,5 +1,7 @@
 #include "broker/task_book.h"
 
+#include <gmock/gmock.h>
+
 #include "tests/unit/broker/task_book_fixture.h"
 
 namespace millrace {
@@ -212,6 +214,29 @@ TEST_F(TaskBookTest, ReportsATaskOfAServiceAsStartedWhenTheBrokerHasItsRequest) 
   }
   EXPECT_EQ(reports_, (Words{"1 started"}));
   EXPECT_FALSE(book_.delivered(task_id(1), now_)) << "the second call has no effect";
+}
+
+TEST_F(TaskBookTest, EndsTheRequestsThatWereSentOnARefusedSubject) {
+  for (const uint8_t number : {1, 2, 3, 4}) add_request(number, number == 2 ? "svc.b" : "svc.a");
+  add(5);
+  EXPECT_EQ(sent(), (std::vector<int>{1, 2, 5}));
+  record({*book_.delivered(task_id(1), now_)});
+  record(book_.refused(kTaskSubject));
+  record(book_.refused("svc.c"));
+  EXPECT_EQ(reports_, (Words{"1 started"})) << "these subjects have no requests";
+  record(book_.refused("svc.a"));
+  ASSERT_EQ(reports_.size(), 2U) << "the tasks 3 and 4 were not sent";
+  EXPECT_THAT(reports_[1], testing::StartsWith("1 !millrace.function.refused: NATS refused the "
+                                               "request on the subject svc.a: "));
+  EXPECT_FALSE(book_.answered(task_id(1), std::nullopt, now_));
+  EXPECT_EQ(sent(), std::vector<int>{3}) << "in the place of the refused request";
+  record(book_.refused("svc.a"));
+  EXPECT_THAT(reports_.back(), testing::StartsWith("3 !millrace.function.refused: "));
+  EXPECT_TRUE(book_.answered(task_id(2), std::nullopt, now_));
+  EXPECT_EQ(sent(), std::vector<int>{4});
+  book_.stop(task_id(4));
+  EXPECT_EQ(book_.refused("svc.a").size(), 0U);
+  EXPECT_EQ(book_.size(), 1U) << "the task of the work queue";
 }
 
 TEST_F(TaskBookTest, SendsUnacknowledgedMessagesAgainInOrderAfterALostConnection) {

@@ -94,6 +94,40 @@ TEST_F(TaskQueueTest, SendsNoRequestOnASubjectThatIsReservedOrNotAllowed) {
   EXPECT_EQ(request.subject, "svc.charge") << "the first request";
 }
 
+TEST_F(TaskQueueTest, EndsTheRequestsThatNatsRefuses) {
+  const NatsServer server(R"(authorization { users: [{user: ann, password: secret,
+    permissions: {publish: {deny: ["svc.hang", "svc.\"odd\""]}}}] }
+no_auth_user: ann)");
+  const std::unique_ptr<RawNatsClient> service = server.client();
+  for (const char* const subject : {"svc.hang", "svc.\"odd\"", "svc.charge"}) {
+    service->subscribe(subject);
+  }
+  connection_ = server.connect();
+  queue_ = std::make_unique<TaskQueue>(*connection_, sink_, patient());
+  queue_->run(service_task(1, "svc.hang"));
+  queue_->run(service_task(2, "svc.\"odd\""));
+  queue_->run(service_task(3, "svc.hang"));
+  queue_->run(service_task(4));
+  const auto refused = [](std::string_view subject) {
+    return fmt::format(
+        "!millrace.function.refused: NATS refused the request on the subject {0}: its user for "
+        "millrace may not publish on this subject; let the operator give this user the permission "
+        "to publish {0} (docs/nats.md, \"Permissions\"), or name another subject",
+        subject);
+  };
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), refused("svc.hang"));
+  EXPECT_EQ(sink_.wait_for_end(task_id(2)), refused("svc.\"odd\""));
+  EXPECT_EQ(sink_.wait_for_end(task_id(3)), refused("svc.hang"));
+  const Message request = service->next().value();
+  EXPECT_EQ(request.subject, "svc.charge");
+  service->publish(request.reply, "4");
+  service->flush();
+  EXPECT_EQ(sink_.wait_for_end(task_id(4)), "4") << "other subjects are not affected";
+  EXPECT_EQ(queue_->counts().tasks, 0u);
+  queue_.reset();
+  connection_.reset();
+}
+
 TEST_F(TaskQueueTest, ReadsErrorsFromTheHeadersOfNatsMicroServices) {
   client_->subscribe("svc.charge");
   open();
