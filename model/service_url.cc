@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <curl/curl.h>
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "cloudevents/percent.h"
 
 namespace millrace {
 namespace {
@@ -68,6 +70,17 @@ UrlParts split_url(std::string_view url) {
   return parts;
 }
 
+std::string decoded(std::string_view part) {
+  return percent_decode(part).value_or(std::string(part));
+}
+
+/// Adds the part as it is, and decoded if that differs.
+void add_part(std::vector<std::string>& parts, std::string_view part) {
+  if (part.empty()) return;
+  parts.emplace_back(part);
+  if (std::string plain = decoded(part); plain != part) parts.push_back(std::move(plain));
+}
+
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
 
 }  // namespace
@@ -107,6 +120,25 @@ std::string shown_url(std::string_view url) {
   if (parts.query) shown.append("?").append(kUrlMask);
   if (parts.fragment) shown.append("#").append(kUrlMask);
   return shown;
+}
+
+std::vector<std::string> url_credentials(std::string_view url) {
+  const UrlParts parts = split_url(url);
+  std::vector<std::string> found;
+  if (parts.user && !parts.user->empty()) {
+    std::string_view user = *parts.user;
+    const std::string_view password = cut_off(user, ':').value_or("");
+    add_part(found, password.empty() ? user : password);
+    found.push_back(decoded(user) + ":" + decoded(password));
+  }
+  std::optional<std::string_view> rest = parts.query;
+  while (rest) {
+    std::string_view value = *rest;
+    rest = cut_off(value, '&');
+    if (const auto behind_name = cut_off(value, '=')) value = *behind_name;
+    if (value.size() >= kLeastQueryCredential) add_part(found, value);
+  }
+  return found;
 }
 
 std::string shown_origin(std::string_view url) {

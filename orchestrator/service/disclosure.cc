@@ -1,12 +1,36 @@
 #include "orchestrator/service/disclosure.h"
 
 #include <utility>
+#include <variant>
 
+#include "model/service_url.h"
+#include "model/task.h"
 #include "orchestrator/definition/namespace_settings.h"
+#include "orchestrator/memory/catalog.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/secret_rows.h"
 
 namespace millrace {
+namespace {
+
+/// Adds the credentials in the URLs of the services of one namespace.
+void add_credentials(const View& view, std::string_view ns, std::vector<std::string>& found) {
+  const auto record = read_namespace(view, ns);
+  if (!record || !*record) return;
+  // Most settings have no URL, and a query should not parse them for nothing.
+  if ((*record)->settings.find("\"url\"") == std::string::npos) return;
+  const Result<NamespaceSettings> settings = read_settings((*record)->settings);
+  if (!settings) return;
+  for (const auto& [name, service] : settings->services) {
+    const auto* const http = service.target ? std::get_if<HttpService>(&*service.target) : nullptr;
+    if (http == nullptr) continue;
+    for (std::string& one : url_credentials(http->url)) {
+      if (one.size() >= SecretMasks::kLeastBytes) found.push_back(std::move(one));
+    }
+  }
+}
+
+}  // namespace
 
 Json Disclosure::over(Json value) const {
   if (hides_) return kWithheld;
@@ -20,22 +44,45 @@ bool Disclosure::shows(const std::string& text) const {
 }
 
 Disclosure Disclosures::of(Sealing sealing) {
-  if (!sealing.is_masked()) return static_cast<bool>(sealing);
-  if (!std::exchange(has_read_, true)) masks_ = read_masks();
-  if (!masks_) return true;
-  return {*masks_, budget_};
+  if (sealing && !sealing.is_masked()) return true;
+  std::optional<Treatment>& treatment = sealing ? masked_ : open_;
+  if (!treatment) treatment = sealing ? of_masked_data() : of_open_data();
+  if (treatment->hides || !treatment->masks) return treatment->hides;
+  return {*treatment->masks, budget_};
 }
 
-/// nullopt: masked data is hidden. What cannot be read does not make a query fail: then data is
-/// hidden.
-std::optional<SecretMasks> Disclosures::read_masks() const {
+void Disclosures::hide_masked() {
+  masked_ = Treatment{.hides = true, .masks = {}};
+  open_ = Treatment{};
+}
+
+Disclosures::Treatment Disclosures::of_open_data() const {
+  const std::vector<std::string> values = credentials();
+  if (values.empty()) return {};
+  std::optional<SecretMasks> masks = SecretMasks::make(values);
+  return {.hides = !masks, .masks = std::move(masks)};
+}
+
+/// What cannot be read does not make a query fail: then data is hidden.
+Disclosures::Treatment Disclosures::of_masked_data() const {
   const auto record = read_namespace(view_, ns_);
-  if (!record || !*record) return std::nullopt;
+  if (!record || !*record) return {.hides = true, .masks = {}};
   const Result<NamespaceSettings> settings = read_settings((*record)->settings);
-  if (!settings || settings->hides_sealed) return std::nullopt;
-  const Result<SecretValues> secrets = read_secret_values(view_, number_);
-  if (!secrets || !secrets->is_complete) return std::nullopt;
-  return SecretMasks::make(secrets->values);
+  if (!settings || settings->hides_sealed) return {.hides = true, .masks = {}};
+  Result<SecretValues> secrets = read_secret_values(view_, number_);
+  if (!secrets || !secrets->is_complete) return {.hides = true, .masks = {}};
+  for (std::string& one : credentials()) secrets->values.push_back(std::move(one));
+  std::optional<SecretMasks> masks = SecretMasks::make(secrets->values);
+  return {.hides = !masks, .masks = std::move(masks)};
+}
+
+/// The credentials that can be masked. Settings that cannot be read have none that are known, and
+/// do not hide data.
+std::vector<std::string> Disclosures::credentials() const {
+  std::vector<std::string> found;
+  add_credentials(view_, ns_, found);
+  if (ns_ != kDefaultNamespace) add_credentials(view_, kDefaultNamespace, found);
+  return found;
 }
 
 }  // namespace millrace

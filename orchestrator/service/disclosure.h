@@ -1,10 +1,11 @@
-// Disclosure: what a query shows of data that may have data of a secret. Disclosures: the
-// disclosures of one namespace during one query. For one thread.
+// Disclosure: what a query shows of data that may have data of a secret, or the credentials in the
+// URL of a service. Disclosures: the disclosures of one namespace during one query. For one thread.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "model/instance.h"
@@ -21,7 +22,7 @@ class Disclosure {
  public:
   /// Shows nothing if `hides`, else everything.
   Disclosure(bool hides) : hides_(hides) {}  // NOLINT(google-explicit-constructor)
-  /// Masks the values of secrets. The arguments outlive the Disclosure.
+  /// Masks values. The arguments outlive the Disclosure.
   Disclosure(const SecretMasks& masks, MaskBudget& budget) : masks_(&masks), budget_(&budget) {}
 
   bool hides() const { return hides_; }
@@ -47,24 +48,34 @@ class Disclosures {
   Disclosures(const View& view, std::string_view ns, NamespaceNumber number)
       : view_(view), ns_(ns), number_(number) {}
 
-  /// The disclosure of data with that sealing. Masked data is hidden if the settings of the
-  /// namespace ask for it, or if it cannot be masked: if not all values that secrets of the
-  /// namespace have or had are known, or one of them is too short (SecretMasks::make). The secrets
-  /// are read when they are needed first.
+  /// The disclosure of data with that sealing. In all data that is shown, the credentials are
+  /// masked (url_credentials()) that are in the URLs of the services of the namespace, and of those
+  /// that all namespaces can use; credentials shorter than SecretMasks::kLeastBytes are not. Data
+  /// that is not sealed is hidden if they have too many parts (SecretMasks::make). Masked data is
+  /// hidden if the settings of the namespace ask for it, or if it cannot be masked: if not all
+  /// values that secrets of the namespace have or had are known, or one of them is too short
+  /// (SecretMasks::make). The secrets are read when they are needed first.
   Disclosure of(Sealing sealing);
 
-  /// From now on, masked data is hidden: for files, in which a value in a form that has no mask
-  /// would stay.
-  void hide_masked() { has_read_ = true; }
+  /// From now on, masked data is hidden, and data that is not sealed has no masks: for files, in
+  /// which a value in a form that has no mask would stay, and what a mask covers is lost.
+  void hide_masked();
 
  private:
-  std::optional<SecretMasks> read_masks() const;
+  /// What is done with data of one sealing.
+  struct Treatment {
+    bool hides = false;
+    std::optional<SecretMasks> masks;  ///< nullopt: nothing is masked
+  };
+  Treatment of_open_data() const;
+  Treatment of_masked_data() const;
+  std::vector<std::string> credentials() const;
 
   const View& view_;
   const std::string_view ns_;
   const NamespaceNumber number_;
-  bool has_read_ = false;  ///< masks_ is decided
-  std::optional<SecretMasks> masks_;
+  std::optional<Treatment> open_;    ///< of data that is not sealed; nullopt: not known yet
+  std::optional<Treatment> masked_;  ///< of masked data; nullopt: not known yet
   MaskBudget budget_;
 };
 

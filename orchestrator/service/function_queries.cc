@@ -103,6 +103,7 @@ Result<Json> Queries::functions(const View& view, std::string_view ns, Duration 
   TRY(some_tasks(view, see, [](const Error&) {}));
 
   Json items = Json::array();
+  Disclosures disclosures(view, ns, record.number);
   for (const auto& [name, work] : services) {
     const NamespaceSettings& settings = name.is_global ? global : own;
     const std::string_view home = name.is_global ? kDefaultNamespace : ns;
@@ -122,7 +123,9 @@ Result<Json> Queries::functions(const View& view, std::string_view ns, Duration 
     }
     if (const auto& last = figures.last_failure) {
       item["lastError"] = {{"code", last->code}, {"at", format_rfc3339(last->at)}};
-      if (last->message) item["lastError"]["message"] = *last->message;
+      if (last->message) {
+        item["lastError"]["message"] = disclosures.of(Sealing::kNone).over(*last->message);
+      }
     }
     items.push_back(std::move(item));
   }

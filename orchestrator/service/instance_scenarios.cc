@@ -16,7 +16,9 @@
 #include "language/document.h"
 #include "orchestrator/batch/commands/not_found.h"
 #include "orchestrator/made_scenario/made_scenario.h"
+#include "orchestrator/service/disclosure.h"
 #include "orchestrator/service/namespace_record.h"
+#include "orchestrator/service/shapes.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
@@ -191,12 +193,32 @@ Result<std::map<InstanceId, Json>> outputs_of(const View& view, NamespaceNumber 
   return outputs;
 }
 
+/// The instance and its history with masks, as queries show them. The names of the events stay: a
+/// scenario gives the events.
+void mask_played(const Disclosure& disclosure, Instance& instance,
+                 std::vector<HistoryRecord>& history) {
+  if (disclosure.shows_all()) return;
+  const auto mask = [&](LazyJson& value) { value = shown(value, disclosure); };
+  mask(instance.input);
+  mask(instance.data);
+  if (auto& error = instance.error) {
+    error->message = disclosure.over(error->message).get<std::string>();
+  }
+  for (HistoryRecord& record : history) {
+    const bool names_event = record.kind == HistoryKind::kStarted ||
+                             record.kind == HistoryKind::kWoken ||
+                             record.kind == HistoryKind::kPublished;
+    if (!names_event) record.detail = shown_detail(record.detail.value(), disclosure);
+    if (record.data) mask(*record.data);
+  }
+}
+
 }  // namespace
 
 Result<NamedText> InstanceScenarios::make(std::string_view ns, const InstanceId& id) {
   const Snapshot view = TRY(Snapshot::take(environment_));
   const NamespaceRecord record = TRY(namespace_record(view, ns));
-  const auto instance = TRY(read_instance(view, record.number, id));
+  auto instance = TRY(read_instance(view, record.number, id));
   if (!instance) return tl::unexpected(no_instance(ns, id));
   const auto workflow = TRY(definitions_.find_or_load(view, instance->revision));
   const auto definition = TRY(read_definition(view, instance->revision));
@@ -213,14 +235,22 @@ Result<NamedText> InstanceScenarios::make(std::string_view ns, const InstanceId&
   const bool is_whole = instance->history_trimmed == 0 && !instance->sealed;
   std::vector<HistoryRecord> history;
   if (is_whole) history = TRY(read_history(view, *instance));
-  PlayedInstance played{.instance = *instance,
-                        .workflow = *workflow,
-                        .definition = definition ? std::string_view(definition->text) : "",
-                        .history = history};
+  std::map<size_t, Event> events;
+  std::map<InstanceId, Json> outputs;
   if (is_whole) {
-    played.events = TRY(events_of(events_, ns, *instance, history));
-    played.outputs = TRY(outputs_of(view, record.number, history));
+    events = TRY(events_of(events_, ns, *instance, history));
+    outputs = TRY(outputs_of(view, record.number, history));
+    Disclosures disclosures(view, ns, record.number);
+    const Disclosure disclosure = disclosures.of(Sealing::kNone);
+    mask_played(disclosure, *instance, history);
+    for (auto& [child, output] : outputs) output = disclosure.over(std::move(output));
   }
+  const PlayedInstance played{.instance = *instance,
+                              .workflow = *workflow,
+                              .definition = definition ? std::string_view(definition->text) : "",
+                              .history = history,
+                              .events = std::move(events),
+                              .outputs = std::move(outputs)};
   return NamedText{.name = fmt::format("{}-{}.test.yaml", workflow->id, to_string(id)),
                    .text = TRY(make_scenario(played))};
 }

@@ -384,6 +384,28 @@ TEST_F(HttpFunctions, HaveURLsThatAreShownWithoutTheirPasswords) {
   }
 }
 
+TEST_F(HttpFunctions, MayAnswerWithTheirCredentialsWhichAreMasked) {
+  const auto peer = serve({[](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    return connection.answer(500, "got Authorization: " + request.header("Authorization"));
+  }});
+  std::string url = peer->url("/pay");
+  url.insert(url.find("//") + 2, "ann:hunter22@");
+  const Json settings = {{"services", {{"charge", {{"url", url}}}}}};
+  ASSERT_EQ(millrace_.ask("PUT", "/v1/ns/default", settings.dump()).status, 200);
+  const std::string id = start();
+  const Json failed = millrace_.instance_once(id, "failed");
+  EXPECT_THAT(failed["error"]["msg"].get<std::string>(),
+              testing::HasSubstr("got Authorization: Basic ***"));
+  const std::string instance = "/v1/ns/default/instances/" + id;
+  for (const std::string& path :
+       {instance, instance + "/history", instance + "/scenario",
+        std::string("/v1/ns/default/instances"), std::string("/v1/ns/default/functions")}) {
+    const HttpReply shown = millrace_.ask("GET", path);
+    EXPECT_THAT(shown.body, testing::Not(testing::HasSubstr("YW5uOmh1bnRlcjIy"))) << path;
+    EXPECT_THAT(shown.body, testing::Not(testing::HasSubstr("hunter22"))) << path;
+  }
+}
+
 TEST_F(Functions, AreRefusedOnSubjectsOfTheBroker) {
   for (const char* const subject :
        {"$JS.API.STREAM.PURGE.MILLRACE_DLQ", "_INBOX.a", "millrace.events.default.x"}) {

@@ -1,6 +1,7 @@
 #include "model/service_url.h"
 
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,6 +86,28 @@ TEST(ServiceUrl, IsShownWithoutUserAndPasswordAndQueryAndFragment) {
   }
   EXPECT_FALSE(is_masked_url("http://host/***"));
   EXPECT_FALSE(is_masked_url("http://user:***@host/"));
+}
+
+TEST(ServiceUrl, HasPartsThatMayBeCredentials) {
+  const struct {
+    const char* url;
+    std::vector<std::string> parts;
+  } rows[] = {
+      {"", {}},
+      {"http://host:8080/a/b?x=1", {}},
+      {"http://bob:pass@host/a", {"pass", "bob:pass"}},
+      {"http://bob:p%40ss%3A@host", {"p%40ss%3A", "p@ss:", "bob:p@ss:"}},
+      {"http://bob:100%@host", {"100%", "bob:100%"}},
+      {"http://token-1@host", {"token-1", "token-1:"}},
+      {"http://:pass@host", {"pass", ":pass"}},
+      {"http://@host", {}},
+      {"http://host?key=0123456789abcdef&n=7", {"0123456789abcdef"}},
+      {"http://host?n=7&0123456789abcdef#x", {"0123456789abcdef"}},
+      {"http://host?key=0123456789abcde", {}},
+      {"http://host?a=0123456789abcde=&b=0123456789ABC%2b",
+       {"0123456789abcde=", "0123456789ABC%2b", "0123456789ABC+"}},
+  };
+  for (const auto& row : rows) EXPECT_EQ(url_credentials(row.url), row.parts) << row.url;
 }
 
 }  // namespace

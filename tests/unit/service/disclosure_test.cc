@@ -79,5 +79,45 @@ TEST_F(DisclosureTest, HidesDataWhileASecretCannotBeRead) {
   EXPECT_EQ(masked(data_), "(sealed)");
 }
 
+TEST_F(DisclosureTest, MasksTheCredentialsInTheURLsOfServicesInAllData) {
+  set_settings(Json::parse(R"({"services": {
+    "pay": {"url": "http://bob:pass@host/a?key=0123456789abcdef&form=json"},
+    "pin": {"url": "http://ann:abc@host"},
+    "queue": {"queue": "millrace.tasks.hunter22@x"}}})"));
+  const struct {
+    const char* text;
+    const char* shown;
+  } rows[] = {
+      {"Authorization: Basic Ym9iOnBhc3M=", "Authorization: Basic ***="},
+      {"http://bob:pass@host?key=0123456789abcdef&form=json", "http://***@host?key=***&form=json"},
+      {"the pass of bob", "the *** of bob"},
+      {"Basic YW5uOmFiYw== for ann:abc, abc", "Basic ***== for ***, abc"},
+      {"hunter22", "hunter22"},
+  };
+  put_secret("key", "4711-0815");
+  for (const auto& row : rows) {
+    EXPECT_EQ(shown(Sealing::kNone, row.text), row.shown) << row.text;
+    EXPECT_EQ(masked(row.text), row.shown) << row.text;
+  }
+  EXPECT_EQ(shown(Sealing::kNone, data_), data_) << "the value of a secret, in open data";
+  EXPECT_EQ(masked("4711-0815 pass"), "*** ***");
+  EXPECT_EQ(shown(Sealing::kHidden, "pass"), "(sealed)");
+}
+
+TEST_F(DisclosureTest, MasksTheCredentialsOfServicesThatAllNamespacesCanUse) {
+  set_settings(Json{{"services", {{"pay", {{"url", "http://bob:hunter22@host"}}}}}});
+  EXPECT_EQ(shown(Sealing::kNone, "hunter22", "another"), "***");
+  put_secret("key", "4711-0815");
+  EXPECT_EQ(masked("hunter22"), "***");
+}
+
+TEST_F(DisclosureTest, ShowsOpenDataInFilesAsItIs) {
+  set_settings(Json{{"services", {{"pay", {{"url", "http://bob:hunter22@host"}}}}}});
+  Disclosures disclosures(*tx, "default", ns);
+  disclosures.hide_masked();
+  EXPECT_EQ(disclosures.of(Sealing::kNone).over("hunter22"), "hunter22");
+  EXPECT_EQ(disclosures.of(Sealing::kMasked).over("hunter22"), "(sealed)");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -89,6 +89,15 @@ TEST_F(FunctionQueriesTest, CountTheTasksOfTheNamespace) {
   EXPECT_EQ(
       items[1]["lastError"],
       (Json{{"code", "card.declined"}, {"message", "no funds"}, {"at", format_rfc3339(now)}}));
+  started.services().failed(charge, {"card.declined", "said hunter22"}, false, now);
+  set_settings(Json{{"services", {{"other", {{"url", "http://ann:hunter22@other"}}}}}});
+  bool is_listed = false;
+  for (const Json& one : answer(functions())["items"]) {
+    if (one["service"] != "charge") continue;
+    is_listed = true;
+    EXPECT_EQ(one["lastError"]["message"], "said ***");
+  }
+  EXPECT_TRUE(is_listed);
   const Json of_shop = answer(functions("shop"))["items"];
   ASSERT_EQ(of_shop.size(), 1U);
   EXPECT_EQ(of_shop[0]["global"], true);
