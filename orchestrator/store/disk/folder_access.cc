@@ -15,6 +15,9 @@ namespace {
 constexpr std::array kFilesOfStore = {"data.mdb", "lock.mdb",   "journal-0", "journal-1", "lock",
                                       "in-hand",  "secret-key", "clearing",  "node"};
 
+/// The folder that millrace makes for the files of containers.
+constexpr const char* kFolderOfTasks = "tasks";
+
 }  // namespace
 
 Status refuse_links(const std::filesystem::path& folder) {
@@ -24,7 +27,9 @@ Status refuse_links(const std::filesystem::path& folder) {
                     "the file with --data; otherwise restore a backup"));
     TRY(refuse_special_file(folder / name));
   }
-  return {};
+  return refuse_link(folder / kFolderOfTasks,
+                     "If you have made the link, remove it and name the other folder with "
+                     "--container-folder; otherwise restore a backup");
 }
 
 Status refuse_shared_folder(const std::filesystem::path& folder) {
