@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include <fmt/format.h>
+
 namespace millrace {
 
 std::optional<uint64_t> parse_quantity(std::string_view text) {
@@ -15,6 +17,16 @@ std::optional<uint64_t> parse_quantity(std::string_view text) {
   const auto shift = static_cast<unsigned>(10 * (known - kByteUnits.begin()));
   if (number > std::numeric_limits<uint64_t>::max() >> shift) return std::nullopt;
   return number << shift;
+}
+
+std::string format_bytes(uint64_t bytes) {
+  constexpr uint64_t kEach = 1024;
+  size_t unit = 0;
+  while (bytes > 0 && bytes % kEach == 0 && unit + 1 < kByteUnits.size()) {
+    bytes /= kEach;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} bytes", bytes) : fmt::format("{}{}", bytes, kByteUnits[unit]);
 }
 
 }  // namespace millrace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/quantity.h"
+
 namespace millrace {
 namespace {
 
@@ -15,11 +17,10 @@ struct QuotaText {
 constexpr std::array<QuotaText, kQuotas> kQuotaTexts = {{
     {"millrace.quota.instances", "the namespace has {} live instances, which is its quota",
      "try again when instances have ended"},
-    {"millrace.quota.storeBytes",
-     "the namespace has {} bytes or more in the store, which is its quota",
+    {"millrace.quota.storeBytes", "the namespace has {} or more in the store, which is its quota",
      "delete ended instances, variables or other data of the namespace, or set `retention`"},
     {"millrace.quota.historyBytes",
-     "the history of the instance has {} bytes or more, which is its quota",
+     "the history of the instance has {} or more, which is its quota",
      "continue in a new instance, or trim long histories by `retention.history`"},
     {"millrace.quota.eventsPerSecond",
      "the namespace gets more than {} events in a second, which is its quota",
@@ -42,9 +43,10 @@ std::string_view to_string(Quota quota) {
 
 Error over_quota(Quota quota, uint64_t limit) {
   const QuotaText& text = quota_text(quota);
+  const std::string shown = is_of_bytes(quota) ? format_bytes(limit) : std::to_string(limit);
   return {std::string(text.code),
           fmt::format("{}; {}, or raise the setting `quotas.{}`",
-                      fmt::format(fmt::runtime(text.what), limit), text.mend, to_string(quota))};
+                      fmt::format(fmt::runtime(text.what), shown), text.mend, to_string(quota))};
 }
 
 }  // namespace millrace

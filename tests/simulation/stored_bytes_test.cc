@@ -284,7 +284,7 @@ TEST_F(BytesWorld, RefusesCommandsThatWouldStoreMore) {
   for (const Command& one : more) {
     const Error error = world.refusal(one);
     EXPECT_EQ(error.code, kBytesQuota);
-    EXPECT_THAT(error.message, AllOf(HasSubstr(fmt::format("{} bytes", kQuotaKiB << 10)),
+    EXPECT_THAT(error.message, AllOf(HasSubstr(fmt::format("{}KiB or more", kQuotaKiB)),
                                      HasSubstr("quotas.storeBytes")));
   }
   EXPECT_EQ(refusals(), static_cast<double>(more.size()));

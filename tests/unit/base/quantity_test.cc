@@ -21,5 +21,14 @@ TEST(Quantity, IsRefusedIfItIsZeroOrTooLargeOrHasAnotherUnit) {
   }
 }
 
+TEST(Quantity, IsShownWithTheLargestUnitOfWhichItIsAWholeNumber) {
+  EXPECT_EQ(format_bytes(0), "0 bytes");
+  EXPECT_EQ(format_bytes(1'000), "1000 bytes");
+  EXPECT_EQ(format_bytes(1'536), "1536 bytes");
+  EXPECT_EQ(format_bytes(uint64_t{200} << 20), "200MiB");
+  EXPECT_EQ(format_bytes(uint64_t{256} << 30), "256GiB");
+  EXPECT_EQ(format_bytes(uint64_t{4096} << 40), "4096TiB");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -87,6 +87,8 @@ TEST(QuotaSettings, GiveEachQuotaAnErrorWithItsName) {
     EXPECT_THAT(error.message, HasSubstr("12345"));
     EXPECT_THAT(error.message, HasSubstr("`quotas." + std::string(to_string(quota)) + "`"));
   }
+  EXPECT_THAT(over_quota(Quota::kStoreBytes, uint64_t{200} << 20).message,
+              HasSubstr("the namespace has 200MiB or more in the store"));
 }
 
 }  // namespace
