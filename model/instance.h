@@ -197,8 +197,9 @@ struct Instance {
   /// The number of transitions since the count began, which is limited (EngineLimits in engine.h);
   /// 0: the instance is in the first state of its run.
   uint32_t transitions = 0;
-  /// This run has raised millrace.quota.historyBytes.
-  bool over_history = false;
+  /// This run has raised millrace.quota.historyBytes or millrace.quota.storeBytes because of the
+  /// bytes that the instance, or its namespace, had when it left a state.
+  bool over_bytes = false;
   bool parked = false;  ///< an evaluation, or a search, for this `step` is running
 
   TimePoint started_at;

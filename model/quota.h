@@ -63,6 +63,12 @@ inline bool is_of_bytes(Quota quota) {
   return quota == Quota::kStoreBytes || quota == Quota::kHistoryBytes;
 }
 
+/// A quota that is exceeded.
+struct ExceededQuota {
+  Quota quota{};
+  uint64_t limit = 0;
+};
+
 /// The error code of the prefix `millrace.quota.` and the quota's name, with what exceeds the limit
 /// and what to do.
 Error over_quota(Quota quota, uint64_t limit);

@@ -10,6 +10,7 @@
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
 #include "orchestrator/batch/check_instance.h"
+#include "orchestrator/batch/step_growth.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/doubtful_head.h"
@@ -58,10 +59,8 @@ std::shared_ptr<const std::string> text_of(const std::optional<LazyJson>& json) 
 
 /// Whether the history is so far over its quota that the instance must end: neither a `catch` nor a
 /// state that makes records without being left may let it grow further.
-bool is_far_over(const EngineLimits& limits) {
-  const uint64_t quota = limits.history_quota;
-  return quota != kUnlimited && limits.history_bytes >= quota &&
-         limits.history_bytes - quota >= quota / kHistoryReserve;
+bool is_far_over(uint64_t bytes, uint64_t quota) {
+  return quota != kUnlimited && bytes >= quota && bytes - quota >= quota / kHistoryReserve;
 }
 
 /// Sets the instance, and the values that its rows have except those of its calls.
@@ -300,16 +299,24 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   Instance& instance = loaded.instance;
   const auto workflow = TRY(batch_.catalog.definition(batch_.tx, instance.revision));
   batch_.crash_note.stepping({instance.ns, instance.id});
+  const Quotas::OfStep quotas = TRY(quotas_.of_step(instance));
   EngineLimits limits = batch_.limits;
-  limits.history_quota = batch_.catalog.settings(instance.ns).quotas.of(Quota::kHistoryBytes);
-  limits.history_bytes = instance.history_bytes;
+  limits.exceeded = quotas.exceeded;
   limits.budget = &batch_.meter;
-  const bool was_over_history = instance.over_history;
+  const bool was_over_bytes = instance.over_bytes;
+  const bool is_restricted = quotas.is_far_beyond && !std::holds_alternative<Abandon>(stimulus);
+  std::optional<Instance> before;
+  if (is_restricted) before = instance;
   StepResult result = millrace::step(*workflow, instance, stimulus, now, lookup_, limits);
   TRY(lookup_.take_status());
   if (!result.changed) return false;
-  if (instance.over_history && !was_over_history) {
-    refuse_over_quota(batch_, instance.ns, Quota::kHistoryBytes);
+  if (before && !fits_far_beyond(*before, stimulus, instance, result)) {
+    instance = *std::move(before);
+    const Error error = refuse_over_quota(batch_, instance.ns, Quota::kStoreBytes);
+    return step_once(now, loaded, Abandon{.error = error, .writes_little = true});
+  }
+  if (quotas.exceeded && instance.over_bytes && !was_over_bytes) {
+    refuse_over_quota(batch_, instance.ns, quotas.exceeded->quota);
   }
 
   if (!loaded.changed && !loaded.is_new) batch_.meter.add_change();
@@ -347,7 +354,8 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
     ++batch_.outcome.counts.ended[static_cast<size_t>(instance.status)];
   }
   TRY(note(instance));
-  if (!has_ended(instance.status) && is_far_over(limits)) {
+  const uint64_t history = batch_.catalog.settings(instance.ns).quotas.of(Quota::kHistoryBytes);
+  if (!has_ended(instance.status) && is_far_over(instance.history_bytes, history)) {
     const Error error = refuse_over_quota(batch_, instance.ns, Quota::kHistoryBytes);
     TRY(step_once(now, loaded, Abandon{error}));
   }

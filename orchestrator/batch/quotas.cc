@@ -9,9 +9,12 @@
 namespace millrace {
 namespace {
 
-/// The part of the quota of its bytes that a namespace may use beyond it for what active instances
-/// need: an eighth.
-constexpr uint64_t kStoreReserve = 8;
+/// The part of the quota of its bytes that a namespace may use beyond it for its active instances,
+/// until they get the error of the quota: an eighth.
+constexpr uint64_t kPartOfReserve = 8;
+/// The part that it may use beyond the quota, also for the states to which a `catch` of that error
+/// leads: a quarter.
+constexpr uint64_t kPartFarBeyond = 4;
 
 }  // namespace
 
@@ -30,7 +33,7 @@ Result<std::optional<Error>> Quotas::refusal_of_bytes(NamespaceNumber ns) {
 
 Result<std::optional<Error>> Quotas::refusal_of_need(NamespaceNumber ns) {
   const uint64_t most = batch_.catalog.settings(ns).quotas.of(Quota::kStoreBytes);
-  if (!TRY(has_used(ns, most / kStoreReserve))) return std::optional<Error>();
+  if (!TRY(has_used(ns, most / kPartOfReserve))) return std::optional<Error>();
   return std::optional(refuse_over_quota(batch_, ns, Quota::kStoreBytes));
 }
 
@@ -43,6 +46,20 @@ Result<std::optional<Error>> Quotas::refusal_of_variable(const VariableName& nam
 }
 
 Result<bool> Quotas::is_full(NamespaceNumber ns) { return has_used(ns, 0); }
+
+Result<Quotas::OfStep> Quotas::of_step(const Instance& instance) {
+  const QuotaLimits& limits = batch_.catalog.settings(instance.ns).quotas;
+  const uint64_t bytes = limits.of(Quota::kStoreBytes);
+  OfStep of;
+  if (TRY(has_used(instance.ns, bytes / kPartOfReserve))) {
+    of.exceeded = {Quota::kStoreBytes, bytes};
+    of.is_far_beyond = TRY(has_used(instance.ns, bytes / kPartFarBeyond));
+  }
+  if (const uint64_t most = limits.of(Quota::kHistoryBytes); instance.history_bytes >= most) {
+    of.exceeded = {Quota::kHistoryBytes, most};
+  }
+  return of;
+}
 
 /// Whether the namespace has as many bytes as its quota and `reserve` together, or more.
 Result<bool> Quotas::has_used(NamespaceNumber ns, uint64_t reserve) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/result.h"
+#include "model/instance.h"
 #include "model/quota.h"
 #include "model/variable.h"
 #include "orchestrator/batch/batch_state.h"
@@ -26,8 +27,8 @@ class Quotas {
   /// `millrace.quota.storeBytes`.
   Result<std::optional<Error>> refusal_of_bytes(NamespaceNumber ns);
 
-  /// Of what active instances need in order to continue: error `millrace.quota.storeBytes` only if
-  /// the namespace has an eighth more bytes than its quota.
+  /// Of a call or a kept event that active instances need in order to continue: error
+  /// `millrace.quota.storeBytes` only if the namespace has an eighth more bytes than its quota.
   Result<std::optional<Error>> refusal_of_need(NamespaceNumber ns);
 
   /// Of a value of `bytes` bytes for a variable: as refusal_of_bytes(). A value that is not longer
@@ -36,6 +37,16 @@ class Quotas {
 
   /// Whether the quota `storeBytes` of the namespace is used up.
   Result<bool> is_full(NamespaceNumber ns);
+
+  /// What the quotas of bytes mean for the next step of an instance.
+  struct OfStep {
+    /// `historyBytes` of the instance, or `storeBytes` if the namespace has an eighth more.
+    std::optional<ExceededQuota> exceeded;
+    /// The namespace has a quarter more than `storeBytes`: only a step that fits_far_beyond()
+    /// (step_growth.h) may be applied.
+    bool is_far_beyond = false;
+  };
+  Result<OfStep> of_step(const Instance& instance);
 
  private:
   Result<bool> has_used(NamespaceNumber ns, uint64_t reserve);

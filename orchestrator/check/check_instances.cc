@@ -304,7 +304,7 @@ void Checker::finish(Walked& one) {
   const std::string key = one.key(Part::kHead);
   const Place place{one.table, key};
   const Instance& head = *one.head;
-  if (head.over_history) note_minor(1, "heads with the flag 64");
+  if (head.over_bytes) note_minor(1, "heads with the flag 64");
   if (head.phase == Phase::kLeaving && !head.calls.empty()) {
     note_minor(2, "calls of an instance that leaves its state");
   }

@@ -141,10 +141,14 @@ void apply(StepContext& step, const Rerun& rerun) {
 }
 
 void apply(StepContext& step, const Abandon& abandon) {
+  Instance& instance = step.instance;
   step.record_error(HistoryKind::kRaised, abandon.error);
+  // The row of the found data is erased at the end, so the failed data may have as many bytes.
+  const bool has_room = !abandon.writes_little || instance.found_data || instance.failed_data;
   note_failure(step);
+  if (!has_room) instance.failed_data.reset();
   // So that no other run starts, and the instance does not enter `on_failure`.
-  step.instance.failing = true;
+  instance.failing = true;
   fail(step, abandon.error);
 }
 

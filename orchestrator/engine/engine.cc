@@ -187,14 +187,13 @@ void take_notes(StepContext& step, Visit& visit) {
   }
 }
 
-/// Raises millrace.quota.historyBytes if the history is over its quota, once in each run, so that a
-/// `catch` can lead to further states. The error is not retried: an attempt would make the history
-/// longer.
-bool exceeds_history(StepContext& step) {
-  const EngineLimits& limits = step.limits;
-  if (step.instance.over_history || limits.history_bytes < limits.history_quota) return false;
-  step.instance.over_history = true;
-  raise(step, over_quota(Quota::kHistoryBytes, limits.history_quota), Retries::kNo);
+/// Raises the error of a quota of bytes that is exceeded, once in each run, so that a `catch` can
+/// lead to further states. The error is not retried: an attempt would write more.
+bool exceeds_bytes(StepContext& step) {
+  const std::optional<ExceededQuota>& exceeded = step.limits.exceeded;
+  if (step.instance.over_bytes || !exceeded) return false;
+  step.instance.over_bytes = true;
+  raise(step, over_quota(exceeded->quota, exceeded->limit), Retries::kNo);
   return true;
 }
 
@@ -238,7 +237,7 @@ void end_waits(StepContext& step) {
 
 void leave(StepContext& step, Visit& visit) {
   const Exit& exit = step.state().common().exits[step.instance.exit];
-  if (exit.transition && exceeds_history(step)) return;
+  if (exit.transition && exceeds_bytes(step)) return;
   if (exit.transform) {
     auto data = visit.evaluate(*exit.transform);
     if (!data) return apply_outcome(step, visit, data.error());

@@ -31,7 +31,7 @@ namespace millrace {
 
 /// Limits of a step and of an instance. A step that reaches its limit is unfinished and continues
 /// later; an instance that exceeds its limit fails with `millrace.limits.transitions`, or raises
-/// `millrace.quota.historyBytes`.
+/// `millrace.quota.historyBytes` or `millrace.quota.storeBytes`.
 struct EngineLimits {
   uint32_t transitions_per_step = 1'000;
   /// The count of transitions begins with each run. It begins again when a waiting instance takes
@@ -45,9 +45,8 @@ struct EngineLimits {
   /// A step is unfinished when the budget is spent, too; null: no budget.
   const WorkBudget* budget = nullptr;
   CallPortion calls_per_step;  ///< how many calls a step makes
-  /// The quota of the bytes of an instance's history, and the bytes that this instance has already.
-  uint64_t history_quota = kUnlimited;
-  uint64_t history_bytes = 0;
+  /// The quota of bytes that this instance, or its namespace, has exceeded; nullopt: none.
+  std::optional<ExceededQuota> exceeded = std::nullopt;
 };
 
 /// An early event that a step has given to the instance.

@@ -83,7 +83,7 @@ void begin_run_at(StepContext& step, StateIndex at) {
   instance.state = at;
   instance.attempt = 1;
   instance.transitions = 0;
-  instance.over_history = false;
+  instance.over_bytes = false;
   instance.retried = false;
   forget_failure(instance);
   instance.found_data.reset();

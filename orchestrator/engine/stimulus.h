@@ -99,10 +99,13 @@ struct ServicesResumed {
   const ServiceNames* names = nullptr;  ///< the resumed services; null: all services
 };
 
-/// Fails an instance whose steps made the process die repeatedly. The states of the instance cannot
-/// catch or retry the error.
+/// Fails an instance whose steps made the process die repeatedly, or that would write far beyond a
+/// quota of bytes. The states of the instance cannot catch or retry the error.
 struct Abandon {
   Error error;
+  /// The store has no room: if the instance has no row with the data of an earlier failure, it gets
+  /// none. A manual retry then starts with the data that the history has.
+  bool writes_little = false;
 };
 
 // Stimuli that start a new run of an ended instance; an ended instance accepts no other stimuli.

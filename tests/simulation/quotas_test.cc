@@ -193,7 +193,7 @@ TEST_F(QuotaWorld, RefusesANewRunOfAnEndedInstance) {
 TEST_F(QuotaWorld, RefusesStartsWhileItsInstancesHaveTooManyBytes) {
   limit(R"({"storeBytes": "64KiB"})");
   world.apply(kWaitsInQuota);
-  const std::string large(40'000, 'x');
+  const std::string large(36'000, 'x');
   std::vector<std::string> ids;
   for (int i = 0; i < 2; ++i) ids.push_back(world.start("waits", {{"large", large}})["id"]);
   EXPECT_EQ(refused_start().code, "millrace.quota.storeBytes");

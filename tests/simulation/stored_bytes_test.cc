@@ -30,7 +30,7 @@ constexpr const char* kBytesQuota = "millrace.quota.storeBytes";
 /// Of the quota: 640 KiB, so that the eighth that active instances may use besides is 80 KiB.
 constexpr size_t kQuotaKiB = 640;
 constexpr size_t kFullKiB = 650;          ///< more than the quota
-constexpr size_t kBeyondAllKiB = 800;     ///< more than the quota and its eighth
+constexpr size_t kBeyondEighthKiB = 721;  ///< more than the quota and its eighth
 constexpr size_t kValueBytes = 5'000;     ///< of one value in a row
 constexpr size_t kOfOneStep = 512 << 10;  ///< no step of these tests writes so many bytes
 
@@ -57,6 +57,19 @@ const std::string kPublishesBytes =
     acts("publishes", "type: generateEvent, event: {type: made, source: /s, data: jq(.value)}");
 const std::string kCallsOnce =
     acts("calls", "type: action, action: {function: charge, input: jq(.value)}");
+
+constexpr const char* kCallsAgain = R"(
+id: again
+functions: [{id: charge, type: knative-namespace, service: charge}]
+states:
+- id: act
+  type: action
+  action:
+    function: charge
+    retries: {max_attempts: 5, delay: PT10S, codes: [charge]}
+  catch: [{error: millrace.quota.storeBytes, transition: caught}]
+- {id: caught, type: noop}
+)";
 
 constexpr const char* kCallsDetached = R"(
 id: detached
@@ -381,16 +394,19 @@ TEST_F(BytesWorld, MakesNoDetachedCallButGoesOnWithTheCallsOfActiveInstances) {
   EXPECT_EQ(refusals(), 1);
 }
 
-TEST_F(BytesWorld, FailsTheCallsOfActiveInstancesFarBeyondTheQuota) {
-  world.apply(kCallsOnce);
-  const std::string calls = start("calls");
-  fill(kBeyondAllKiB);
-  publish("go");
+TEST_F(BytesWorld, FailsTheCallsOfActiveInstancesBeyondAnEighthMore) {
+  world.apply(kCallsAgain);
+  const std::string calls = start("again");
+  world.functions.report({world.functions.tasks().at(0).id,
+                          TaskEnded{.result = tl::unexpected(Error{"charge.busy", "no"})}});
+  world.run_until_idle();
+  fill(kBeyondEighthKiB);
+  world.run_for(std::chrono::seconds(11));
   EXPECT_EQ(caught(calls), kBytesQuota);
   EXPECT_EQ(world.rows_of("tasks"), 0U);
 }
 
-TEST_F(BytesWorld, KeepsNoEventFarBeyondTheQuota) {
+TEST_F(BytesWorld, KeepsNoEventBeyondAnEighthMore) {
   world.apply(kThinksThenKeeps);
   world.evaluator.hold();
   const std::string id = world.start("thinks")["id"];
@@ -403,7 +419,7 @@ TEST_F(BytesWorld, KeepsNoEventFarBeyondTheQuota) {
   make_room();
   world.evaluator.hold();
   const std::string other = world.start("thinks")["id"];
-  fill(kBeyondAllKiB);
+  fill(kBeyondEighthKiB);
   publish("kept");
   EXPECT_THAT(world.dead_letters(), ElementsAre(kBytesQuota));
   make_room();

@@ -17,7 +17,7 @@ namespace {
 /// Since version 2 heads have `hops`; since 3 the fields of calls and retries; since 4 runs; since
 /// 5 the times from which retry policies count, and whether the failed state's data is stored;
 /// since 6 the attempts of the failed state; since 7 the sizes of rows and history, the event of
-/// `listen_from`, and the flag kOverHistory; since 8 the events that the instance has taken. A head
+/// `listen_from`, and the flag kOverBytes; since 8 the events that the instance has taken. A head
 /// without such events has version 7.
 constexpr uint8_t kHeadVersion = 8;
 constexpr uint8_t kVersionWithoutConsumed = 7;
@@ -29,11 +29,11 @@ constexpr uint8_t kPausedNow = 4;
 constexpr uint8_t kCancelling = 8;
 constexpr uint8_t kRetried = 16;
 constexpr uint8_t kHasFailedData = 32;
-constexpr uint8_t kOverHistory = 64;
+constexpr uint8_t kOverBytes = 64;
 
 /// The highest flag of a head of that version.
 uint8_t last_flag(uint8_t version) {
-  if (version >= 7) return kOverHistory;
+  if (version >= 7) return kOverBytes;
   return version >= 5 ? kHasFailedData : kRetried;
 }
 
@@ -147,7 +147,7 @@ std::string encode_head(const Instance& instance) {
       (instance.awaits_run ? kAwaitsRun : 0) | (instance.failing ? kFailing : 0) |
       (instance.paused ? kPausedNow : 0) | (instance.cancelling ? kCancelling : 0) |
       (instance.retried ? kRetried : 0) | (instance.failed_data ? kHasFailedData : 0) |
-      (instance.over_history ? kOverHistory : 0)));
+      (instance.over_bytes ? kOverBytes : 0)));
   writer.zigzag(to_millis(instance.execution_from) - to_millis(instance.started_at));
   put_timers(writer, instance.held_timers);
   writer.bytes(instance.traceparent);
@@ -213,7 +213,7 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.paused = (flags & kPausedNow) != 0;
     instance.cancelling = (flags & kCancelling) != 0;
     instance.retried = (flags & kRetried) != 0;
-    instance.over_history = (flags & kOverHistory) != 0;
+    instance.over_bytes = (flags & kOverBytes) != 0;
     if ((flags & kHasFailedData) != 0)
       instance.failed_data.emplace();  // the row Part::kFailedData has the data
     instance.execution_from = get_time_from(reader, instance.started_at);

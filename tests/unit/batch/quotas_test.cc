@@ -90,6 +90,27 @@ TEST_F(QuotasTest, PermitAnEighthMoreForWhatActiveInstancesNeed) {
   EXPECT_EQ(refusals(Quota::kStoreBytes), 2U);
 }
 
+TEST_F(QuotasTest, LimitTheStepsOfActiveInstancesByTheBytesOfTheNamespaceAndOfTheHistory) {
+  set_settings({{"quotas", {{"storeBytes", 800}, {"historyBytes", 1 << 20}}}});
+  Instance instance{.ns = ns};
+  const auto of_step = [&] { return quotas.of_step(instance).value(); };
+  add_bytes(1, 899);
+  EXPECT_FALSE(of_step().exceeded) << "the quota is used up, but not its eighth";
+  add_bytes(2, 1);
+  ASSERT_TRUE(of_step().exceeded);
+  EXPECT_EQ(of_step().exceeded->quota, Quota::kStoreBytes);
+  EXPECT_EQ(of_step().exceeded->limit, 800U);
+  EXPECT_FALSE(of_step().is_far_beyond);
+  instance.history_bytes = 1 << 20;
+  EXPECT_EQ(of_step().exceeded->quota, Quota::kHistoryBytes);
+  add_bytes(3, 100);
+  EXPECT_TRUE(of_step().is_far_beyond);
+  EXPECT_EQ(refusals(Quota::kStoreBytes), 0U) << "only an error that is raised counts";
+  set_settings({{"quotas", {{"storeBytes", "unlimited"}, {"historyBytes", "unlimited"}}}});
+  EXPECT_FALSE(of_step().exceeded);
+  EXPECT_FALSE(of_step().is_far_beyond);
+}
+
 TEST_F(QuotasTest, CountTheOtherRowsThatABatchWritesAndErases) {
   set_settings({{"quotas", {{"storeBytes", 1'000}}}});
   const VariableName name{owner_of(ns, {}, {}, VariableScope::kNamespace), "k"};

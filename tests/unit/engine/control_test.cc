@@ -188,5 +188,21 @@ states:
   EXPECT_EQ(run.rows().back().status, "failed");
 }
 
+TEST(Control, WritesTheDataOfAnAbandonedInstanceNotAgainIfItShouldWriteLittle) {
+  const auto workflow = load_right_workflow(R"(
+id: w
+states:
+- {id: wait, type: consumeEvent, event: {type: never}}
+)");
+  for (const bool writes_little : {false, true}) {
+    InstanceRun run(workflow);
+    run.proceed();
+    run.give("abandon", Abandon{{"millrace.quota.storeBytes", "full"}, writes_little});
+    EXPECT_EQ(run.rows().back().status, "failed");
+    EXPECT_EQ(run.instance().failed_state, "wait");
+    EXPECT_EQ(run.instance().failed_data.has_value(), !writes_little);
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -145,7 +145,7 @@ states:
   EXPECT_EQ(run.instance().error->code, "millrace.limits.transitions");
 }
 
-TEST(Engine, RaisesTheErrorOfTheQuotaOfItsHistoryOnceWhenItGoesToAnotherState) {
+TEST(Engine, RaisesTheErrorOfAQuotaOfBytesOnceWhenItGoesToAnotherState) {
   const auto workflow = load_right_workflow(R"(
 id: long
 retries: {maximumAttempts: 3}
@@ -153,18 +153,29 @@ states:
 - id: a
   type: noop
   retries: {maximumAttempts: 3}
-  catch: [{error: millrace.quota.historyBytes, transition: b}]
+  catch: [{error: "millrace.quota.*", transition: b}]
   transition: d
 - {id: b, type: noop, transition: c}
 - {id: c, type: noop}
 - {id: d, type: noop}
 )");
-  const std::pair<uint64_t, const char*> rows[] = {{99, "a > d"}, {100, "a > b > c"}};
-  for (const auto& [bytes, states] : rows) {
-    InstanceRun run(workflow, Json::object(), {.history_quota = 100, .history_bytes = bytes});
+  struct Row {
+    std::optional<ExceededQuota> exceeded;
+    const char* states;
+    const char* code;  ///< of the error that the instance caught; empty: none
+  };
+  const Row rows[] = {
+      {std::nullopt, "a > d", ""},
+      {ExceededQuota{Quota::kHistoryBytes, 100}, "a > b > c", "millrace.quota.historyBytes"},
+      {ExceededQuota{Quota::kStoreBytes, 100}, "a > b > c", "millrace.quota.storeBytes"},
+  };
+  for (const auto& [exceeded, states, code] : rows) {
+    InstanceRun run(workflow, Json::object(), {.exceeded = exceeded});
     run.proceed();
-    EXPECT_EQ(run.rows().back().state, states) << bytes;
-    EXPECT_EQ(run.rows().back().status, "complete") << bytes;
+    EXPECT_EQ(run.rows().back().state, states);
+    EXPECT_EQ(run.rows().back().status, "complete") << states;
+    EXPECT_EQ(run.instance().data.value().value("/error/code"_json_pointer, ""), code);
+    EXPECT_EQ(run.instance().over_bytes, exceeded.has_value());
   }
 }
 

@@ -153,7 +153,7 @@ TEST(HeadRows, HaveAFixedBitForEachFlag) {
 TEST(HeadRows, KeepTheRunAndTheFlagsAndTheHeldTimersAndTheOrigin) {
   Instance head{.id = id(1), .run = 3};
   head.awaits_run = head.failing = head.paused = head.cancelling = head.retried = true;
-  head.over_history = true;
+  head.over_bytes = true;
   head.started_at = kNow;
   head.execution_from = kNow + std::chrono::hours(2);
   head.held_timers = {{TimerKind::kCalls, kNow}};
@@ -163,7 +163,7 @@ TEST(HeadRows, KeepTheRunAndTheFlagsAndTheHeldTimersAndTheOrigin) {
   const Instance read = decode_head(encode_head(head)).value();
   EXPECT_EQ(read.run, 3u);
   EXPECT_TRUE(read.awaits_run && read.failing && read.paused && read.cancelling && read.retried);
-  EXPECT_TRUE(read.over_history);
+  EXPECT_TRUE(read.over_bytes);
   EXPECT_EQ(read.execution_from, head.execution_from);
   EXPECT_EQ(read.held_timers, head.held_timers);
   EXPECT_EQ(read.own_policy, head.own_policy);
