@@ -4,7 +4,9 @@
 // A few fast jq workers serve all workflows; the namespaces, and in a namespace its workflows, take
 // turns. An evaluation that computes longer than a slice is moved to the one slow jq worker of its
 // lane (a lane is a workflow), where it waits in a queue behind the lane's other slow evaluations.
-// So a jq program that never ends delays only its own workflow.
+// A namespace uses at most about a quarter of the slow jq workers, and never all that are free. So
+// a jq program that never ends delays its own workflow, and many of them delay only slow
+// evaluations of their own namespace.
 #pragma once
 
 #include <chrono>
@@ -29,7 +31,8 @@ class JqPool {
   struct Settings {
     size_t workers = 2;  ///< fast jq workers, which are started at once
     /// The most slow jq workers, which are started as needed; if more lanes need one, their
-    /// namespaces take turns, and in a namespace its lanes.
+    /// namespaces take turns, and in a namespace its lanes. A namespace that has one gets another
+    /// one only while it has fewer than a third of the free ones.
     size_t slow_workers = 16;
     Duration slice{100};  ///< the most processor time of an evaluation on a fast jq worker
     /// The most processor time to compile the jq programs of one request.

@@ -28,6 +28,13 @@ constexpr size_t kMostKeptBytes = size_t{1} << 20;     // larger send buffers ar
 /// A job with more bytes is large: to read, copy and write them takes tens of milliseconds.
 constexpr size_t kMostOfASmallJob = size_t{256} << 10;
 
+/// A namespace may use another slow slot while this many times the slots that it uses are fewer
+/// than the free ones. So it uses at most about a quarter of all slots, and the next namespace at
+/// most a quarter of the rest. The share is low because all slow jq workers share the processors:
+/// with two processors and 16 slots, a namespace whose evaluations never end makes an evaluation of
+/// another one 2.5 times as long; with a share of a half, 4.5 times.
+constexpr size_t kFreeForEach = 3;
+
 constexpr int kUnavailableAfter = 3;  // after so many failed starts in a row, checks fail
 
 constexpr Duration kLongestTimeout = 24h;
@@ -151,7 +158,10 @@ void JqPool::Scheduler::fill_slots() {
   while (!turns_.empty()) {
     Slot* const slot = slot_for_slow_work();
     if (slot == nullptr) return;
-    Lane& lane = lanes_[turns_.pop()];
+    const std::optional<uint64_t> next =
+        turns_.pop_of([this](uint64_t space) { return may_use_slow_worker(space); });
+    if (!next) return;
+    Lane& lane = lanes_[*next];
     slot->jobs.push_back(std::move(lane.queue.front()));
     lane.queue.pop_front();
     lane.running = true;
@@ -186,6 +196,22 @@ bool JqPool::Scheduler::may_share(const Job& job) const {
   if (job.kind == Job::Kind::kCheck || job.bytes > kMostSharedBytes) return false;
   const auto known = quick_.find(job.lane);
   return known != quick_.end() && known->second >= kQuickInARow;
+}
+
+/// Whether the namespace may use another slow slot (kFreeForEach). A namespace that uses none may
+/// use one if any is free.
+bool JqPool::Scheduler::may_use_slow_worker(uint64_t space) const {
+  size_t free = 0;
+  size_t used = 0;
+  for (const Slot& slot : slots_) {
+    if (!slot.slow) continue;
+    if (slot.jobs.empty()) {
+      ++free;
+    } else if (slot.jobs.front().space == space) {
+      ++used;
+    }
+  }
+  return kFreeForEach * used < free;
 }
 
 /// A free slow slot, if possible one whose jq worker has started; null if none is free.

@@ -7,6 +7,10 @@
 // and the job goes to the queue of its lane, which has one slow jq worker at a time. Replies that
 // have arrived are stored: the next jq worker continues after them.
 //
+// A namespace gets another slow jq worker only while it has fewer than a third of those that are
+// free, so it has at most about a quarter of all. However many of its lanes have evaluations that
+// never end, some slow jq workers stay free for the other namespaces.
+//
 // Only one fast jq worker at a time has a large job, and the lanes with large jobs take turns: a
 // few instances with much data would keep all fast jq workers busy, and the processors as well.
 //
@@ -128,6 +132,7 @@ class JqPool::Scheduler {
   bool takes_large() const;
   bool has_jobs() const { return !queue_.empty() || takes_large(); }
   bool may_share(const Job& job) const;
+  bool may_use_slow_worker(uint64_t space) const;
   Slot* slot_for_slow_work();
 
   void start_workers();

@@ -9,6 +9,7 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -42,19 +43,15 @@ class TurnQueue {
     return next.lanes.at(next.turns.front()).front();
   }
   /// Removes and returns the item whose turn it is. Precondition: the queue is not empty.
-  T pop() {
-    --size_;
-    if (!first_.empty()) return pop(first_);
-    const uint64_t space = turns_.front();
-    turns_.pop_front();
-    const auto from = spaces_.find(space);
-    T item = pop(from->second);
-    if (from->second.lanes.empty()) {
-      spaces_.erase(from);
-    } else {
-      turns_.push_back(space);
-    }
-    return item;
+  T pop() { return first_.empty() ? take(turns_.begin()) : take_first(); }
+  /// As pop(), but only of the namespaces for which `may_take` holds; the others keep their turns.
+  /// nullopt if there is no item of such a namespace.
+  template <class Predicate>
+  std::optional<T> pop_of(const Predicate& may_take) {
+    if (!first_.empty()) return take_first();
+    const auto turn = std::find_if(turns_.begin(), turns_.end(), may_take);
+    if (turn == turns_.end()) return std::nullopt;
+    return take(turn);
   }
 
   /// Removes and returns all items for which `is_one` holds; those of one workflow in their order.
@@ -87,6 +84,23 @@ class TurnQueue {
     std::deque<uint64_t> turns;               ///< the lanes, the next one first
   };
 
+  T take_first() {
+    --size_;
+    return pop(first_);
+  }
+  T take(std::deque<uint64_t>::iterator turn) {
+    --size_;
+    const uint64_t space = *turn;
+    turns_.erase(turn);
+    const auto from = spaces_.find(space);
+    T item = pop(from->second);
+    if (from->second.lanes.empty()) {
+      spaces_.erase(from);
+    } else {
+      turns_.push_back(space);
+    }
+    return item;
+  }
   static T pop(std::deque<T>& queue) {
     T item = std::move(queue.front());
     queue.pop_front();

@@ -237,6 +237,26 @@ TEST_F(JqSchedulerTest, ServesLanesInTurnIfThereAreMoreLanesThanSlowWorkers) {
   EXPECT_THAT(order_of(7), ElementsAre(40, 10, 20, 30, 11, 21, 31));
 }
 
+TEST_F(JqSchedulerTest, LeavesSlowWorkersFreeForOtherNamespaces) {
+  start(
+      {.workers = 1, .slow_workers = 4, .slice = Duration(1), .most_waiting = kOnlyProcessorTime});
+  const auto submit_in = [this](uint64_t space, uint64_t lane, std::string program) {
+    Evaluation evaluation = on_lane(lane, std::move(program), kForever);
+    evaluation.space = space;
+    return evaluate_later(pool(), std::move(evaluation));
+  };
+  std::vector<Answers> endless;
+  for (uint64_t lane = 1; lane <= 6; ++lane) endless.push_back(submit_in(1, lane, kLoop));
+  ASSERT_TRUE(eventually([&] { return pool().stats().overran == 6; }, kSlowWork));
+  Answers other = submit_in(2, 7, "reduce range(100000) as $i (0; . + 1)");
+  ASSERT_TRUE(eventually([&] { return !is_pending(other); }, kSlowWork));
+  EXPECT_EQ(other.get().at(0), Json(100'000));
+  EXPECT_EQ(pool().stats().overran, 7) << "the evaluation used a slow worker";
+  EXPECT_EQ(pool().stats().running, 1) << "a quarter of the slow workers";
+  EXPECT_EQ(pool().stats().waiting, 5);
+  for (const Answers& one : endless) EXPECT_TRUE(is_pending(one));
+}
+
 /// Evaluations of six lanes that were quick share a round trip; one of them runs the program of the
 /// test.
 class JqSchedulerRoundTripTest : public JqSchedulerTest {
@@ -369,7 +389,9 @@ TEST_F(JqSchedulerTest, RestartsAKilledLauncherAndItsWorkers) {
 TEST_F(JqSchedulerTest, CanBeDestroyedDuringEvaluationsAndLeavesNoProcess) {
   std::atomic<bool> called{false};
   for (uint64_t lane = 1; lane <= 6; ++lane) {
-    pool().submit(lane, on_lane(lane, kLoop, kForever),
+    Evaluation endless = on_lane(lane, kLoop, kForever);
+    endless.space = lane;
+    pool().submit(lane, std::move(endless),
                   [&](uint64_t, const std::vector<QueryResult>&) { called = true; });
   }
   wait_for_slow_work(6);

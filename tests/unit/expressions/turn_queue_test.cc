@@ -1,6 +1,7 @@
 // TurnQueue: whose evaluation comes next.
 #include "expressions/workers/turn_queue.h"
 
+#include <optional>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -32,6 +33,20 @@ TEST(TurnQueue, GivesEachNamespaceAndEachOfItsWorkflowsATurn) {
   EXPECT_THAT(all_of(queue), ElementsAre(110, 210, 120, 211, 111, 112, 113));
   queue.push(2, 21, 212);
   EXPECT_THAT(all_of(queue), ElementsAre(212));
+}
+
+TEST(TurnQueue, PassesOverANamespaceThatMayNotTakeAnItemAndKeepsItsTurn) {
+  TurnQueue<int> queue;
+  for (const int item : {110, 111}) queue.push(1, 11, item);
+  for (const int item : {210, 211}) queue.push(2, 21, item);
+  queue.push(3, 31, 310);
+  const auto not_first = [](uint64_t space) { return space != 1; };
+  EXPECT_EQ(queue.pop_of(not_first), 210);
+  EXPECT_EQ(queue.pop_of(not_first), 310);
+  EXPECT_EQ(queue.size(), 3U);
+  EXPECT_EQ(queue.pop_of([](uint64_t space) { return space > 2; }), std::nullopt);
+  EXPECT_THAT(all_of(queue), ElementsAre(110, 211, 111));
+  EXPECT_EQ(queue.pop_of(not_first), std::nullopt);
 }
 
 TEST(TurnQueue, BeginsWithTheItemsThatComeBeforeAllOthers) {
