@@ -23,7 +23,7 @@ namespace millrace {
 /// The error code of any jq error, and of a jq program that has no result, or several, where one is
 /// expected.
 inline constexpr std::string_view kJqBadCommand = "direktiv.jq.badCommand";
-/// The jq program ran longer than its timeout.
+/// The jq program used more processor time than its timeout, in two tries.
 inline constexpr std::string_view kTaskTimeout = "millrace.timeout.task";
 /// The jq program needed more memory than a jq worker has.
 inline constexpr std::string_view kJqMemory = "millrace.jq.memory";
@@ -67,8 +67,8 @@ struct Evaluation {
   std::vector<Query> queries;
   bool stop_at_true = false;  ///< end after the first result that is true, or the first error
   TimePoint now;              ///< the result of jq's `now`
-  /// The limit on computing time, for all queries together; time in a queue does not count.
-  /// nullopt: the evaluator's default applies.
+  /// The limit on processor time, for all queries together and for each of two tries; time in a
+  /// queue does not count. nullopt: the evaluator's default applies.
   std::optional<Duration> timeout = std::nullopt;
   /// The workflow of the evaluation. A slow evaluation delays only evaluations of the same lane.
   uint64_t lane = 0;

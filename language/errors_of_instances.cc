@@ -87,7 +87,8 @@ constexpr ErrorEntry kInstanceErrors[] = {
      "Start more workers, or write a longer timeout."},
     {"millrace.timeout.startToClose", 0, "One attempt of a call took too long.",
      "Look at the log of the worker, or write a longer timeout."},
-    {"millrace.timeout.task", 422, "A jq query ran longer than its timeout.",
+    {"millrace.timeout.task", 422,
+     "A jq query used more processor time than its timeout, in two tries.",
      "Make the query simpler, or its input smaller."},
 };
 

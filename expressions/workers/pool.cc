@@ -45,10 +45,11 @@ QueryResult to_result(const wire::Reply& reply, Query::Mode mode) {
               fmt::format("the result is not valid JSON: {}", value.error().message));
 }
 
-/// Converts the replies of a job to results; `modes` are those of the queries, in order.
+/// Converts the replies of a job to results; `modes` are those of the queries, in order. `timeout`
+/// and `most_waiting` (JqPool::Settings) are the limits of the job.
 std::vector<QueryResult> to_results(Job::End end, const std::vector<wire::Reply>& replies,
                                     const std::vector<Query::Mode>& modes, Duration timeout,
-                                    const std::string& problem) {
+                                    int most_waiting, const std::string& problem) {
   std::vector<QueryResult> results;
   results.reserve(replies.size() + 1);
   for (const wire::Reply& reply : replies) {
@@ -59,7 +60,9 @@ std::vector<QueryResult> to_results(Job::End end, const std::vector<wire::Reply>
   const std::string_view what = is_schema ? "the validation" : "the jq program";
   if (end == Job::End::kTimedOut) {
     results.push_back(fail(std::string(kTaskTimeout),
-                           fmt::format("{} was stopped after {} ms", what, timeout.count())));
+                           fmt::format("{} was stopped in its second try; a try may use {} ms of "
+                                       "processor time, and last {} times as long",
+                                       what, timeout.count(), most_waiting)));
   } else if (end == Job::End::kOutOfMemory) {
     results.push_back(fail(std::string(kJqMemory),
                            fmt::format("{} needs more memory than a jq worker may use", what)));
@@ -88,14 +91,16 @@ Result<std::unique_ptr<JqPool>> JqPool::start(JqLauncher launcher, Settings sett
   try {
     return std::unique_ptr<JqPool>(
         new JqPool(std::make_unique<Scheduler>(std::move(launcher), settings, std::move(submitted)),
-                   settings.checks_at_once));
+                   settings));
   } catch (const std::system_error& e) {
     return fail("jq.pool", fmt::format("cannot start a thread for the jq pool: {}", e.what()));
   }
 }
 
-JqPool::JqPool(std::unique_ptr<Scheduler> scheduler, size_t checks_at_once)
-    : checks_at_once_(checks_at_once), scheduler_(std::move(scheduler)) {}
+JqPool::JqPool(std::unique_ptr<Scheduler> scheduler, const Settings& settings)
+    : checks_at_once_(settings.checks_at_once),
+      most_waiting_(settings.most_waiting),
+      scheduler_(std::move(scheduler)) {}
 JqPool::~JqPool() = default;
 
 void JqPool::submit(uint64_t ticket, Evaluation evaluation, Done done) {
@@ -109,10 +114,10 @@ void JqPool::submit(uint64_t ticket, Evaluation evaluation, Done done) {
   std::vector<Query::Mode> modes;
   for (const Query& query : evaluation.queries) modes.push_back(query.mode);
   job.evaluation = std::move(evaluation);
-  job.done = [ticket, modes = std::move(modes), timeout = job.timeout, done = std::move(done)](
-                 Job::End end, const std::vector<wire::Reply>& replies,
-                 const std::string& problem) {
-    done(ticket, to_results(end, replies, modes, timeout, problem));
+  job.done = [ticket, modes = std::move(modes), timeout = job.timeout, most_waiting = most_waiting_,
+              done = std::move(done)](Job::End end, const std::vector<wire::Reply>& replies,
+                                      const std::string& problem) {
+    done(ticket, to_results(end, replies, modes, timeout, most_waiting, problem));
   };
   scheduler_->submit(std::move(job));
 }

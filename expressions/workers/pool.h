@@ -112,13 +112,14 @@ class JqPool {
  private:
   class Scheduler;
   struct Verdict;
-  JqPool(std::unique_ptr<Scheduler> scheduler, size_t checks_at_once);
+  JqPool(std::unique_ptr<Scheduler> scheduler, const Settings& settings);
 
   std::future<Verdict> ask(std::string check);
   static Verdict await(std::future<Verdict>& answer,
                        std::chrono::steady_clock::time_point deadline);
 
   const size_t checks_at_once_;
+  const int most_waiting_;
   std::unique_ptr<Scheduler> scheduler_;
 };
 
