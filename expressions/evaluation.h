@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,6 +75,10 @@ struct Evaluation {
   uint64_t lane = 0;
   /// The namespace of the workflow. The namespaces take turns with the jq workers.
   uint64_t space = 0;
+  /// Requests the end of the evaluation, because its result is not needed any more. An evaluation
+  /// that waits is not started then, and one that a slow jq worker runs is ended; their result is
+  /// an error, which its caller does not use.
+  std::stop_token stop = {};
 };
 
 /// The bytes of the inputs. An input that queries next to each other share counts once.

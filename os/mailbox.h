@@ -72,6 +72,8 @@ class PolledMailbox {
  public:
   void put(T message) { mailbox_.put(std::move(message)); }
   void close() { mailbox_.close(); }
+  /// Wakes the reader without a message. Any thread; never blocks.
+  void wake() { event_.set(); }
   size_t size() const { return mailbox_.size(); }
 
   /// All messages that were put since the last call, in order; nullopt: the mailbox is closed. The

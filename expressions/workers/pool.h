@@ -89,8 +89,9 @@ class JqPool {
   /// the error of the query that ended the evaluation; the queries after that one have no result.
   /// The error is millrace.timeout.task if the query was running when the evaluation reached its
   /// timeout for the second time (on a new jq worker), and millrace.jq.memory or
-  /// direktiv.jq.badCommand if the query ended two jq workers. The inputs are not copied by
-  /// submit().
+  /// direktiv.jq.badCommand if the query ended two jq workers. The error is direktiv.jq.badCommand
+  /// or direktiv.schema.failed if `evaluation.stop` requested the end; an evaluation on a fast jq
+  /// worker may still reach its own end, within its slice. The inputs are not copied by submit().
   void submit(uint64_t ticket, Evaluation evaluation, Done done);
 
   /// Checks jq programs. Returns for each jq program nullopt if it is valid, otherwise its error.

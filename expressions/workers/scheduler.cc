@@ -65,7 +65,16 @@ JqPool::Scheduler::~Scheduler() {
   thread_.join();
 }
 
-void JqPool::Scheduler::submit(Job job) { submitted_->put(std::move(job)); }
+void JqPool::Scheduler::submit(Job job) {
+  if (job.evaluation.stop.stop_possible()) {
+    job.on_stop = std::make_unique<Job::OnStop>(
+        job.evaluation.stop, [has_stopped = &has_stopped_, submitted = submitted_.get()] {
+          *has_stopped = true;
+          submitted->wake();
+        });
+  }
+  submitted_->put(std::move(job));
+}
 
 JqPool::Stats JqPool::Scheduler::stats() const {
   const std::lock_guard lock(mutex_);
@@ -77,6 +86,7 @@ JqPool::Stats JqPool::Scheduler::stats() const {
 void JqPool::Scheduler::run() {
   name_thread("jq-pool");
   while (take_submitted()) {
+    if (has_stopped_.exchange(false)) end_stopped();
     fill_slots();
     start_workers();
     if (failed_starts_ >= kUnavailableAfter) give_up_checks();
@@ -100,6 +110,7 @@ bool JqPool::Scheduler::take_submitted() {
   }
   for (Job& job : *jobs) {
     job.number = ++last_job_;
+    if (job.is_stopped()) has_stopped_ = true;
     if (job.kind == Job::Kind::kEvaluation && is_slow(job.lane)) {
       enqueue_slow(std::move(job));
     } else {
@@ -403,6 +414,7 @@ void JqPool::Scheduler::overran(Slot& slot) {
   end_worker(slot);
   if (slot.jobs.size() > 1) return ask_each_alone(slot);
   Job& job = slot.jobs.front();
+  if (job.is_stopped()) return finish(slot, Job::End::kStopped, kStoppedJob);
   if (slot.slow || job.kind == Job::Kind::kCheck) {
     ++own_stats_.timed_out;
     if (++job.timeouts == kMaxTimeouts || job.kind == Job::Kind::kCheck) {

@@ -19,6 +19,7 @@
 // caused that: then no job is counted as the cause, and all of them are sent again, each alone.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <ctime>
 #include <deque>
@@ -26,6 +27,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -52,7 +54,9 @@ struct Job {
     kOutOfMemory,  ///< two jq workers ran out of memory on the job
     kCrashed,      ///< two jq workers crashed on the job
     kUnavailable,  ///< no jq worker can be started (checks only)
+    kStopped,      ///< the evaluation's `stop` requested it; `replies` are those before
   };
+  using OnStop = std::stop_callback<std::function<void()>>;
 
   Kind kind = Kind::kEvaluation;
   /// What to evaluate. It is encoded when a jq worker gets it, so a job that waits shares its input
@@ -65,6 +69,9 @@ struct Job {
   size_t max_replies = 1;
   size_t bytes = 0;  ///< about the size of the encoded evaluation
   std::function<void(End, std::vector<wire::Reply> replies, const std::string& problem)> done;
+  std::unique_ptr<OnStop> on_stop;  ///< wakes the scheduler; null: the job cannot be stopped
+
+  bool is_stopped() const { return evaluation.stop.stop_requested(); }
 
   // The progress of the job.
   uint64_t number = 0;  ///< in the order of submission
@@ -73,6 +80,9 @@ struct Job {
   int timeouts = 0;
   int deaths = 0;
 };
+
+/// The problem of a job that ends as kStopped.
+inline constexpr const char* kStoppedJob = "its result is not needed any more";
 
 class JqPool::Scheduler {
  public:
@@ -134,6 +144,8 @@ class JqPool::Scheduler {
   bool may_share(const Job& job) const;
   bool may_use_slow_worker(uint64_t space) const;
   Slot* slot_for_slow_work();
+  void end_stopped();
+  std::vector<Job> take_stopped();
 
   void start_workers();
   void start_failed(std::string problem);
@@ -165,6 +177,8 @@ class JqPool::Scheduler {
 
   const std::string program_;  ///< the executable from which launchers are started
   const Settings settings_;
+  /// Whether a job may have been stopped since end_stopped() looked for such jobs. Any thread.
+  std::atomic<bool> has_stopped_ = false;
   const std::unique_ptr<PolledMailbox<Job>> submitted_;
 
   // used by the jq-pool thread only The launcher; nullopt: it has ended and has to be started

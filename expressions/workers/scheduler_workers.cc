@@ -141,6 +141,7 @@ void JqPool::Scheduler::died_of_its_job(Slot& slot, Job::End end, std::string pr
 /// Sends each job of the slot alone: one of these jobs ended the jq worker, and if it does so
 /// again, the scheduler knows which job it was.
 void JqPool::Scheduler::ask_each_alone(Slot& slot) {
+  has_stopped_ = true;  // end_stopped() has ignored those of the slot
   for (; !slot.jobs.empty(); slot.jobs.pop_back()) {
     quick_.erase(slot.jobs.back().lane);
     queue_.push_front(std::move(slot.jobs.back()));

@@ -28,6 +28,7 @@ struct Perform {
     const size_t bytes = input_bytes(asked.evaluation);
     next.evaluations += EvaluationLoad{.count = 1, .bytes = bytes};
     const WorkflowNumber workflow{static_cast<uint32_t>(asked.evaluation.lane)};
+    asked.evaluation.stop = parts.evaluations.add(asked.instance, asked.step);
     parts.evaluate(
         std::move(asked.evaluation),
         [&intake = parts.intake, ns = asked.ns, id = asked.instance, step = asked.step,
@@ -70,7 +71,10 @@ struct Perform {
   void operator()(Answer& answer) const {
     parts.intake.answer(answer.request, std::move(answer.result));
   }
-  void operator()(InstanceEnd& end) const { parts.end_waiters.on_end(end.instance); }
+  void operator()(InstanceEnd& end) const {
+    parts.evaluations.stop(end.instance);
+    parts.end_waiters.on_end(end.instance);
+  }
   void operator()(ShowChange& show) const { show.ring->put(show.change); }
   void operator()(ContinueInput& input) const { next.continues.push_back(input); }
   void operator()(CommandInput& rest) const { next.commands.push_back(std::move(rest)); }

@@ -1,5 +1,5 @@
 // perform: the only place that performs the actions of a batch (AfterCommit, batch_outcome.h) after
-// its commit: send messages, hand out and stop tasks, evaluate expressions, search for early
+// its commit: send messages, hand out and stop tasks, start and stop evaluations, search for early
 // events, archive instances, answer callers, show changed instances. perform() does not read the
 // store: each action holds all the data that the action needs. Engine thread only.
 #pragma once
@@ -8,6 +8,7 @@
 
 #include "orchestrator/batch/batch_outcome.h"
 #include "orchestrator/loop/end_waiters.h"
+#include "orchestrator/loop/evaluations_under_way.h"
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/loop/look_back_queue.h"
 #include "orchestrator/loop/pressure.h"
@@ -22,6 +23,7 @@ struct AfterCommitParts {
   Outbox& outbox;
   TaskDispatch& tasks;
   Evaluator& evaluate;
+  EvaluationsUnderWay& evaluations;
   LookBackQueue& look_backs;
   Archiver& archive;
   Intake& intake;  ///< accepts the answers and the results of evaluations and pages

@@ -282,7 +282,9 @@ Work Processor::take_work() {
   const size_t evaluated = work.evaluated.size();
   intake_.gather(work);
   intake_.answer_question({engine_.waiting, engine_.dedupe, engine_.kept_events});
-  evaluating_ -= load_of(std::span(work.evaluated).subspan(evaluated));
+  const auto results = std::span(work.evaluated).subspan(evaluated);
+  evaluating_ -= load_of(results);
+  for (const EvaluatedInput& one : results) evaluations_.remove(one.instance, one.step);
   return work;
 }
 
@@ -325,6 +327,7 @@ void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome ou
   FollowingTurns next = perform({.outbox = engine_.outbox,
                                  .tasks = engine_.tasks,
                                  .evaluate = parts_.evaluate,
+                                 .evaluations = evaluations_,
                                  .look_backs = look_backs_,
                                  .archive = parts_.archive,
                                  .intake = intake_,

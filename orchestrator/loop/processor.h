@@ -135,10 +135,11 @@ class Processor {
   TimePoint time_;           ///< engine time of the last batch; never goes back
   WorkTime commit_began_{};  ///< of the last batch on disk, as Clock::precise()
   WorkTime commit_ended_{};
-  EvaluationLoad evaluating_;  ///< evaluations under way
-  uint64_t careful_ = 0;       ///< number of inputs that must still be applied one by one
-  bool sends_ = false;  ///< the stream is open, so millrace knows which of its messages were lost
-  bool fired_ = false;  ///< timers that were due at startup have fired
+  EvaluationLoad evaluating_;  ///< evaluations under way, also stopped ones
+  EvaluationsUnderWay evaluations_;
+  uint64_t careful_ = 0;  ///< number of inputs that must still be applied one by one
+  bool sends_ = false;    ///< the stream is open, so millrace knows which of its messages were lost
+  bool fired_ = false;    ///< timers that were due at startup have fired
   bool relieved_ = false;  ///< backpressure has ended, and the waiting inputs are not taken yet
   Backlog backlog_;        ///< the work that the last batch on disk has left
   PassTimes passes_;       ///< of the retention, as the metrics have them

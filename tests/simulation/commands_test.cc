@@ -204,6 +204,32 @@ TEST(Cancel, EndsAWaitingAndAnEvaluatingInstance) {
   for (const Json& instance : world.instances()) EXPECT_EQ(instance["status"], "cancelled");
 }
 
+TEST(Cancel, StopsTheEvaluationsOfInstancesThatHaveEnded) {
+  World world;
+  for (const char* id : {"one", "deleted", "bounded", "other"}) {
+    const bool is_bounded = std::string_view(id) == "bounded";
+    world.apply(fmt::format("id: {}\n{}states: [{{id: think, type: noop, transform: jq(think)}}]",
+                            id, is_bounded ? "timeouts: {kill: 1m}\n" : ""));
+  }
+  world.evaluator.define("think", [](const Json& input) -> QueryResult { return input; });
+  world.evaluator.hold();
+  const InstanceId one = id_in(world.start("one"));
+  for (const char* id : {"deleted", "bounded", "other"}) world.start(id);
+  ASSERT_EQ(world.evaluator.waiting(), 4U);
+  EXPECT_EQ(world.evaluator.stopped(), 0U);
+
+  world.must(CancelInstance{.ns = "default", .instance = one});
+  EXPECT_EQ(world.evaluator.stopped(), 1U);
+  world.must(DeleteWorkflow{.ns = "default", .id = "deleted", .cancel = true});
+  EXPECT_EQ(world.evaluator.stopped(), 2U);
+  world.run_for(seconds(120));
+  EXPECT_EQ(world.evaluator.stopped(), 3U) << "the instance that its timeout has ended";
+  EXPECT_EQ(world.evaluator.waiting(), 4U);
+  world.evaluator.release();
+  world.run_until_idle();
+  EXPECT_EQ(world.instance(to_string(one))["status"], "cancelled");
+}
+
 TEST(Commands, NameTheReasonWhenAnInstanceCannotBeCancelledOrDeleted) {
   World world;
   world.apply(kWaitsForPaid);

@@ -49,6 +49,12 @@ void TestEvaluator::answer(size_t which) {
   one.done(run(one.evaluation));
 }
 
+size_t TestEvaluator::stopped() const {
+  return static_cast<size_t>(
+      std::count_if(waiting_.begin(), waiting_.end(),
+                    [](const Pending& one) { return one.evaluation.stop.stop_requested(); }));
+}
+
 EvaluationResult TestEvaluator::run(const Evaluation& evaluation) const {
   EvaluationResult results;
   for (const Query& query : evaluation.queries) {

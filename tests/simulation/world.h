@@ -54,6 +54,8 @@ class TestEvaluator {
   void answer(size_t which = 0);
 
   size_t waiting() const { return waiting_.size(); }
+  /// The number of held evaluations that the engine has stopped.
+  size_t stopped() const;
   /// The number of all evaluations so far.
   size_t asked() const { return asked_; }
 

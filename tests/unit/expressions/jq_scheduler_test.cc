@@ -4,6 +4,7 @@
 #include <fstream>
 #include <mutex>
 #include <sstream>
+#include <stop_token>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -257,6 +258,73 @@ TEST_F(JqSchedulerTest, LeavesSlowWorkersFreeForOtherNamespaces) {
   EXPECT_EQ(pool().stats().running, 1) << "a quarter of the slow workers";
   EXPECT_EQ(pool().stats().waiting, 5);
   for (const Answers& one : endless) EXPECT_TRUE(is_pending(one));
+}
+
+TEST_F(JqSchedulerTest, EndsAStoppedEvaluationAndFreesItsSlowWorker) {
+  start(
+      {.workers = 1, .slow_workers = 1, .slice = Duration(1), .most_waiting = kOnlyProcessorTime});
+  std::stop_source stop;
+  Evaluation endless = on_lane(1, kLoop, kForever);
+  endless.stop = stop.get_token();
+  Answers stopped = evaluate_later(pool(), endless);
+  wait_for_slow_work(1);
+  Answers other =
+      evaluate_later(pool(), on_lane(2, "reduce range(100000) as $i (0; . + 1)", kForever));
+  ASSERT_TRUE(eventually([&] { return pool().stats().overran == 2; }, kSlowWork));
+  EXPECT_TRUE(is_pending(other));
+  stop.request_stop();
+  ASSERT_TRUE(eventually([&] { return !is_pending(stopped) && !is_pending(other); }, kSlowWork));
+  EXPECT_EQ(stopped.get().at(0).error(),
+            (Error{"direktiv.jq.badCommand",
+                   "the jq program cannot be evaluated: its result is not needed any more"}));
+  EXPECT_EQ(other.get().at(0), Json(100'000));
+  EXPECT_EQ(pool().stats().timed_out, 0);
+}
+
+TEST_F(JqSchedulerTest, DoesNotStartAStoppedEvaluation) {
+  start(
+      {.workers = 1, .slow_workers = 1, .slice = Duration(1), .most_waiting = kOnlyProcessorTime});
+  const Answers running = evaluate_later(pool(), on_lane(1, kLoop, kForever));
+  wait_for_slow_work(1);
+  std::stop_source stop;
+  const auto submit_stoppable = [&](uint64_t lane) {
+    Evaluation endless = on_lane(lane, kLoop, kForever);
+    endless.stop = stop.get_token();
+    return evaluate_later(pool(), std::move(endless));
+  };
+  std::vector<Answers> stopped;
+  for (const uint64_t lane : {1, 2, 3, 3}) stopped.push_back(submit_stoppable(lane));
+  const Answers last = evaluate_later(pool(), on_lane(3, "length", kForever));
+  ASSERT_TRUE(eventually([&] { return pool().stats().overran == 3; }, kSlowWork));
+  ASSERT_TRUE(eventually([&] { return pool().stats().waiting == 5; }, kSlowWork));
+  stop.request_stop();
+  stopped.push_back(submit_stoppable(4));
+  for (Answers& one : stopped) {
+    ASSERT_TRUE(eventually([&] { return !is_pending(one); }, kSlowWork));
+    EXPECT_EQ(one.get().at(0).error().code, kJqBadCommand);
+  }
+  EXPECT_EQ(pool().stats().waiting, 1) << "the evaluation that was not stopped";
+  EXPECT_EQ(pool().stats().overran, 3);
+  EXPECT_TRUE(is_pending(running));
+  EXPECT_TRUE(is_pending(last));
+}
+
+TEST_F(JqSchedulerTest, EndsAStoppedEvaluationOfAFastWorkerAtTheEndOfItsSlice) {
+  start({.workers = 1, .most_waiting = kOnlyProcessorTime});
+  EXPECT_EQ(evaluate("length"), Json(0));
+  const std::vector<pid_t> workers = children_of(launcher());
+  ASSERT_THAT(workers, SizeIs(1));
+  kill(workers[0], SIGSTOP);  // until the evaluation is stopped
+  std::stop_source stop;
+  Evaluation endless = on_lane(1, kLoop, kForever);
+  endless.stop = stop.get_token();
+  Answers stopped = evaluate_later(pool(), endless);
+  EXPECT_TRUE(eventually([&] { return pool().stats().running == 1; }, kSlowWork));
+  stop.request_stop();
+  kill(workers[0], SIGCONT);
+  ASSERT_TRUE(eventually([&] { return !is_pending(stopped); }, kSlowWork));
+  EXPECT_EQ(stopped.get().at(0).error().code, kJqBadCommand);
+  EXPECT_EQ(pool().stats().overran, 0) << "it needed no slow worker";
 }
 
 /// Evaluations of six lanes that were quick share a round trip; one of them runs the program of the

@@ -135,6 +135,16 @@ TEST_F(AfterCommitTest, PassesAnEvaluationResultToTheIntakeTogetherWithEarlierRe
   EXPECT_TRUE(work.evaluated[0].results == (std::vector<EvaluationResult>{before, result}));
 }
 
+TEST_F(AfterCommitTest, StopsTheEvaluationsOfAnInstanceThatHasEnded) {
+  const InstanceId id = wait_for_end();
+  rig().perform({Evaluate{.instance = id, .step = 3}, Evaluate{.instance = numbered_id(99)}});
+  ASSERT_THAT(rig().asked, SizeIs(2));
+  EXPECT_FALSE(rig().asked[0].evaluation.stop.stop_requested());
+  rig().perform({InstanceEnd{id}});
+  EXPECT_TRUE(rig().asked[0].evaluation.stop.stop_requested());
+  EXPECT_FALSE(rig().asked[1].evaluation.stop.stop_requested());
+}
+
 TEST_F(AfterCommitTest, MakesTheEarlyEventsThatAStepHasLeftAnInputOfALaterTurn) {
   const std::vector<EarlyEvent> left = {{.sequence = 4}, {.sequence = 5}};
   const FollowingTurns next = rig().perform(

@@ -58,6 +58,7 @@ struct ThreadlessEngine {
     return millrace::perform({.outbox = engine.outbox,
                               .tasks = engine.tasks,
                               .evaluate = evaluate,
+                              .evaluations = evaluations,
                               .look_backs = look_backs,
                               .archive = archive,
                               .intake = intake,
@@ -74,6 +75,7 @@ struct ThreadlessEngine {
   Evaluator evaluate = [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
     asked.push_back({std::move(evaluation), std::move(done)});
   };
+  EvaluationsUnderWay evaluations;
   std::vector<std::pair<LookBack, std::function<void(EarlyEvents)>>> looked_back;
   EarlyEventFinder find_early = [this](LookBack one, std::function<void(EarlyEvents)> done) {
     looked_back.emplace_back(std::move(one), std::move(done));
