@@ -174,7 +174,7 @@ states:
     run.proceed();
     EXPECT_EQ(run.rows().back().state, states);
     EXPECT_EQ(run.rows().back().status, "complete") << states;
-    EXPECT_EQ(run.instance().data.value().value("/error/code"_json_pointer, ""), code);
+    EXPECT_EQ(run.instance().data.value().value(Json::json_pointer("/error/code"), ""), code);
     EXPECT_EQ(run.instance().over_bytes, exceeded.has_value());
   }
 }
