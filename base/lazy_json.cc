@@ -202,7 +202,8 @@ size_t LazyJson::weight() const {
 Json::value_t LazyJson::type() const {
   if (value_) return value_->type();
   if (!text_) return Json::value_t::null;
-  switch ((*text_)[std::min(text_->find_first_not_of(" \t\n\r"), text_->size())]) {
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  switch (*std::find_if_not(text_->c_str(), text_->c_str() + text_->size(), is_blank)) {
     case '{':
       return Json::value_t::object;
     case '[':

@@ -13,6 +13,7 @@ using Duration = std::chrono::milliseconds;
 using TimePoint = std::chrono::sys_time<Duration>;
 
 /// The time as RFC 3339 in UTC, always with three fraction digits: `2021-09-01T12:00:00.000Z`.
+/// Times before the year 0 or after the year 9999 are cut to these years.
 std::string format_rfc3339(TimePoint time);
 
 /// Reads any RFC 3339 date-time (section 5.6). The offset is required; a fraction may have any

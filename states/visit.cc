@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include "base/bytes.h"
@@ -319,7 +320,8 @@ void Visit::wait_until(TimePoint deadline) {
 
 std::optional<Raise> Visit::publish(Event event, std::optional<TimePoint> at) {
   acted_ = true;
-  event.id = fmt::format("{}-{}-{}", to_string(instance_.id), instance_.step, published_++);
+  event.id =
+      fmt::format(FMT_COMPILE("{}-{}-{}"), to_string(instance_.id), instance_.step, published_++);
   event.time = format_rfc3339(now_);
   const bool begins_chain = at && *at - now_ >= kLongWait;
   const uint32_t hops = begins_chain ? 1 : instance_.hops + 1;
