@@ -8,19 +8,21 @@
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/secret_rows.h"
 
 namespace millrace {
 namespace {
 
-/// Adds the credentials in the URLs of the services of one namespace.
-void add_credentials(const View& view, std::string_view ns, std::vector<std::string>& found) {
+/// Adds the credentials in the URLs of the services of one namespace. Damaged settings have none
+/// that are known.
+Status add_credentials(const View& view, std::string_view ns, std::vector<std::string>& found) {
   const auto record = read_namespace(view, ns);
-  if (!record || !*record) return;
+  if (!record) return is_damaged_row(record.error()) ? Status() : tl::unexpected(record.error());
   // Most settings have no URL, and a query should not parse them for nothing.
-  if ((*record)->settings.find("\"url\"") == std::string::npos) return;
+  if (!*record || (*record)->settings.find("\"url\"") == std::string::npos) return {};
   const Result<NamespaceSettings> settings = read_settings((*record)->settings);
-  if (!settings) return;
+  if (!settings) return {};
   for (const auto& [name, service] : settings->services) {
     const auto* const http = service.target ? std::get_if<HttpService>(&*service.target) : nullptr;
     if (http == nullptr) continue;
@@ -28,6 +30,7 @@ void add_credentials(const View& view, std::string_view ns, std::vector<std::str
       if (one.size() >= SecretMasks::kLeastBytes) found.push_back(std::move(one));
     }
   }
+  return {};
 }
 
 }  // namespace
@@ -41,6 +44,14 @@ Json Disclosure::over(Json value) const {
 
 bool Disclosure::shows(const std::string& text) const {
   return !hides_ && (masks_ == nullptr || over(text) == Json(text));
+}
+
+Result<Disclosures> Disclosures::read(const View& view, std::string_view ns,
+                                      NamespaceNumber number) {
+  Disclosures made(view, ns, number);
+  TRY(add_credentials(view, ns, made.credentials_));
+  if (ns != kDefaultNamespace) TRY(add_credentials(view, kDefaultNamespace, made.credentials_));
+  return made;
 }
 
 Disclosure Disclosures::of(Sealing sealing) {
@@ -57,9 +68,8 @@ void Disclosures::hide_masked() {
 }
 
 Disclosures::Treatment Disclosures::of_open_data() const {
-  const std::vector<std::string> values = credentials();
-  if (values.empty()) return {};
-  std::optional<SecretMasks> masks = SecretMasks::make(values);
+  if (credentials_.empty()) return {};
+  std::optional<SecretMasks> masks = SecretMasks::make(credentials_);
   return {.hides = !masks, .masks = std::move(masks)};
 }
 
@@ -71,18 +81,9 @@ Disclosures::Treatment Disclosures::of_masked_data() const {
   if (!settings || settings->hides_sealed) return {.hides = true, .masks = {}};
   Result<SecretValues> secrets = read_secret_values(view_, number_);
   if (!secrets || !secrets->is_complete) return {.hides = true, .masks = {}};
-  for (std::string& one : credentials()) secrets->values.push_back(std::move(one));
+  secrets->values.insert(secrets->values.end(), credentials_.begin(), credentials_.end());
   std::optional<SecretMasks> masks = SecretMasks::make(secrets->values);
   return {.hides = !masks, .masks = std::move(masks)};
-}
-
-/// The credentials that can be masked. Settings that cannot be read have none that are known, and
-/// do not hide data.
-std::vector<std::string> Disclosures::credentials() const {
-  std::vector<std::string> found;
-  add_credentials(view_, ns_, found);
-  if (ns_ != kDefaultNamespace) add_credentials(view_, kDefaultNamespace, found);
-  return found;
 }
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/result.h"
 #include "model/instance.h"
 #include "model/sealing.h"
 #include "orchestrator/service/secret_masks.h"
@@ -44,9 +45,9 @@ class Disclosure {
 
 class Disclosures {
  public:
-  /// Of the namespace with that name and number. The arguments outlive the Disclosures.
-  Disclosures(const View& view, std::string_view ns, NamespaceNumber number)
-      : view_(view), ns_(ns), number_(number) {}
+  /// Of the namespace with that name and number. `view` and `ns` outlive the Disclosures. Fails if
+  /// a read fails.
+  static Result<Disclosures> read(const View& view, std::string_view ns, NamespaceNumber number);
 
   /// The disclosure of data with that sealing. In all data that is shown, the credentials are
   /// masked (url_credentials()) that are in the URLs of the services of the namespace, and of those
@@ -69,13 +70,15 @@ class Disclosures {
   };
   Treatment of_open_data() const;
   Treatment of_masked_data() const;
-  std::vector<std::string> credentials() const;
+  Disclosures(const View& view, std::string_view ns, NamespaceNumber number)
+      : view_(view), ns_(ns), number_(number) {}
 
   const View& view_;
   const std::string_view ns_;
   const NamespaceNumber number_;
-  std::optional<Treatment> open_;    ///< of data that is not sealed; nullopt: not known yet
-  std::optional<Treatment> masked_;  ///< of masked data; nullopt: not known yet
+  std::vector<std::string> credentials_;  ///< in the URLs of services; those that can be masked
+  std::optional<Treatment> open_;         ///< of data that is not sealed; nullopt: not known yet
+  std::optional<Treatment> masked_;       ///< of masked data; nullopt: not known yet
   MaskBudget budget_;
 };
 

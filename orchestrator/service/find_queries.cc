@@ -89,7 +89,7 @@ Result<Json> Queries::find(const View& view, std::string_view ns, std::string_vi
     if (const auto record = TRY(read_workflow(view, number, text))) continues = see(text, *record);
     if (continues) TRY(each_workflow_behind(view, number, text, see));
   }
-  Disclosures disclosures(view, ns, number);
+  Disclosures disclosures = TRY(Disclosures::read(view, ns, number));
   const InstanceFilter by_key{.key = std::string(text)};
   const StartedUnderKey started =
       TRY(started_under(view, ns, number, by_key, bounds_from_now(), disclosures));

@@ -103,7 +103,7 @@ Result<Json> Queries::functions(const View& view, std::string_view ns, Duration 
   TRY(some_tasks(view, see, [](const Error&) {}));
 
   Json items = Json::array();
-  Disclosures disclosures(view, ns, record.number);
+  Disclosures disclosures = TRY(Disclosures::read(view, ns, record.number));
   for (const auto& [name, work] : services) {
     const NamespaceSettings& settings = name.is_global ? global : own;
     const std::string_view home = name.is_global ? kDefaultNamespace : ns;

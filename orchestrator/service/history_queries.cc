@@ -144,7 +144,7 @@ Result<Json> Queries::history(const View& view, std::string_view ns, const Insta
   const std::optional<uint64_t> cursor = TRY(parse_number_cursor(filter.cursor));
   const RecordRange range = range_of(filter, cursor);
   const Instance found = TRY(find_instance(view, ns, id));
-  Disclosures disclosures(view, ns, found.ns);
+  Disclosures disclosures = TRY(Disclosures::read(view, ns, found.ns));
   const Disclosure disclosure = disclosures.of(found.sealed);
   HistoryPage page(view, found, filter, range, disclosure);
   const auto add = filter.newest_first ? add_newest_first : add_oldest_first;
@@ -161,7 +161,7 @@ Result<std::optional<std::string>> Queries::archive_line(const View& view, std::
   }
   const Instance head = TRY(std::move(found));
   if (head.last_history != entry.last_history) return std::nullopt;
-  Disclosures disclosures(view, ns, head.ns);
+  Disclosures disclosures = TRY(Disclosures::read(view, ns, head.ns));
   disclosures.hide_masked();
   Json line = TRY(whole(view, head, disclosures));
   line["namespace"] = ns;

@@ -120,7 +120,7 @@ Result<Json> children_of_calls(const View& view, const Instance& instance) {
 
 Result<Json> Queries::instance(const View& view, std::string_view ns, const InstanceId& id) {
   const Instance found = TRY(find_instance(view, ns, id));
-  Disclosures disclosures(view, ns, found.ns);
+  Disclosures disclosures = TRY(Disclosures::read(view, ns, found.ns));
   const Disclosure disclosure = disclosures.of(found.sealed);
   Json json = TRY(whole(view, found, disclosures));
   const auto workflow = TRY(definitions_.find_or_load(view, found.revision));
@@ -151,7 +151,7 @@ Result<Json> Queries::instance_calls(const View& view, std::string_view ns, cons
   const auto found = TRY(read_head_anywhere(view, number, id));
   if (!found) return tl::unexpected(no_instance(ns, id));
   Page page(limit);
-  Disclosures disclosures(view, ns, number);
+  Disclosures disclosures = TRY(Disclosures::read(view, ns, number));
   const std::vector<Call> calls = TRY(read_some_calls(view, *found, first, limit + 1));
   for (size_t i = 0; i < calls.size() && page.has_room(); ++i) {
     Json item = call_item(calls[i], found->sealed, started_, disclosures);

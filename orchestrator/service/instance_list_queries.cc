@@ -204,7 +204,7 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
                                 const InstanceFilter& filter) {
   const NamespaceNumber number = TRY(find_namespace(view, ns));
   const auto selection = TRY(selection_of(view, ns, number, filter));
-  Disclosures disclosures(view, ns, number);
+  Disclosures disclosures = TRY(Disclosures::read(view, ns, number));
   Page page(filter.limit);
   Status status;
   const auto see = [&](const Instance& one) {

@@ -240,7 +240,7 @@ Result<NamedText> InstanceScenarios::make(std::string_view ns, const InstanceId&
   if (is_whole) {
     events = TRY(events_of(events_, ns, *instance, history));
     outputs = TRY(outputs_of(view, record.number, history));
-    Disclosures disclosures(view, ns, record.number);
+    Disclosures disclosures = TRY(Disclosures::read(view, ns, record.number));
     const Disclosure disclosure = disclosures.of(Sealing::kNone);
     mask_played(disclosure, *instance, history);
     for (auto& [child, output] : outputs) output = disclosure.over(std::move(output));

@@ -82,7 +82,7 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, const Lis
                                 const std::vector<InstanceId>* asking) {
   const NamespaceNumber number = TRY(find_namespace(view, ns));
   const std::string_view cursor = filter.cursor;
-  Disclosures disclosures(view, ns, number);
+  Disclosures disclosures = TRY(Disclosures::read(view, ns, number));
   Page page(filter.limit);
   WalkEnd end;
   const auto answered = [&] {

@@ -17,7 +17,7 @@ Result<WatchedPlace> Queries::watched_place(const View& view, std::string_view n
 
 Result<Json> Queries::heads(const View& view, std::string_view ns, NamespaceNumber number,
                             const std::vector<InstanceId>& ids) {
-  Disclosures disclosures(view, ns, number);
+  Disclosures disclosures = TRY(Disclosures::read(view, ns, number));
   Json items = Json::array();
   for (const InstanceId& id : ids) {
     const auto found = read_head_anywhere(view, number, id);

@@ -297,7 +297,7 @@ Status LocalWhyDesk::judge_all(const Judged& judged, const Result<Asked>& asked,
   answer["complete"] = judging.is_complete();
   const bool is_listened_for = judging.looked() > 0 || of.value_or(0) > 0;
   ListenerJudging::Nearest nearest = judging.nearest(filter.limit);
-  Disclosures disclosures(view, judged.ns, judged.number);
+  Disclosures disclosures = TRY(Disclosures::read(view, judged.ns, judged.number));
   answer["near"] = answer["others"] = Json::array();
   size_t groups = 0;
   for (JudgedListener& one : nearest.listeners) {
@@ -391,7 +391,7 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
   const NamespaceRecord record = TRY(namespace_record(view, ns));
   const Instance instance = TRY(whole_instance(view, ns, record.number, id));
   const auto workflow = TRY(parts_.definitions.find_or_load(view, instance.revision));
-  Disclosures disclosures(view, ns, record.number);
+  Disclosures disclosures = TRY(Disclosures::read(view, ns, record.number));
   const Disclosure disclosure = disclosures.of(instance.sealed);
 
   struct Shown {

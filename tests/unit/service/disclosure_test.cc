@@ -16,7 +16,7 @@ class DisclosureTest : public QueryTest {
     commit();
   }
   Json shown(Sealing sealing, const Json& value, std::string_view of = "default") {
-    Disclosures disclosures(*tx, of, ns);
+    Disclosures disclosures = *Disclosures::read(*tx, of, ns);
     return disclosures.of(sealing).over(value);
   }
   Json masked(const Json& value) { return shown(Sealing::kMasked, value); }
@@ -30,7 +30,7 @@ TEST_F(DisclosureTest, MasksTheSecretsOfTheNamespaceInMaskedDataOnly) {
   EXPECT_EQ(shown(Sealing::kNone, data_), data_);
   EXPECT_EQ(shown(Sealing::kHidden, data_), "(sealed)");
   EXPECT_EQ(masked(data_), (Json{{"url", "http://x?key=***&n=1"}}));
-  Disclosures disclosures(*tx, "default", ns);
+  Disclosures disclosures = *Disclosures::read(*tx, "default", ns);
   EXPECT_TRUE(disclosures.of(Sealing::kNone).shows_all());
   EXPECT_TRUE(disclosures.of(Sealing::kHidden).hides());
   EXPECT_FALSE(disclosures.of(Sealing::kMasked).hides());
@@ -38,7 +38,7 @@ TEST_F(DisclosureTest, MasksTheSecretsOfTheNamespaceInMaskedDataOnly) {
 
 TEST_F(DisclosureTest, KnowsWhichTextsItShowsUnchanged) {
   put_secret("key", "4711-0815");
-  Disclosures disclosures(*tx, "default", ns);
+  Disclosures disclosures = *Disclosures::read(*tx, "default", ns);
   EXPECT_TRUE(disclosures.of(Sealing::kNone).shows("4711-0815"));
   EXPECT_FALSE(disclosures.of(Sealing::kMasked).shows("order 4711-0815"));
   EXPECT_TRUE(disclosures.of(Sealing::kMasked).shows("order 12"));
@@ -113,7 +113,7 @@ TEST_F(DisclosureTest, MasksTheCredentialsOfServicesThatAllNamespacesCanUse) {
 
 TEST_F(DisclosureTest, ShowsOpenDataInFilesAsItIs) {
   set_settings(Json{{"services", {{"pay", {{"url", "http://bob:hunter22@host"}}}}}});
-  Disclosures disclosures(*tx, "default", ns);
+  Disclosures disclosures = *Disclosures::read(*tx, "default", ns);
   disclosures.hide_masked();
   EXPECT_EQ(disclosures.of(Sealing::kNone).over("hunter22"), "hunter22");
   EXPECT_EQ(disclosures.of(Sealing::kMasked).over("hunter22"), "(sealed)");
