@@ -354,8 +354,8 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
     ++batch_.outcome.counts.ended[static_cast<size_t>(instance.status)];
   }
   TRY(note(instance));
-  const uint64_t history = batch_.catalog.settings(instance.ns).quotas.of(Quota::kHistoryBytes);
-  if (!has_ended(instance.status) && is_far_over(instance.history_bytes, history)) {
+  const bool is_over = is_far_over(instance.history_bytes, quotas.history_bytes);
+  if (is_over && !has_ended(instance.status)) {
     const Error error = refuse_over_quota(batch_, instance.ns, Quota::kHistoryBytes);
     TRY(step_once(now, loaded, Abandon{error}));
   }

@@ -16,6 +16,11 @@ constexpr uint64_t kPartOfReserve = 8;
 /// leads: a quarter.
 constexpr uint64_t kPartFarBeyond = 4;
 
+/// Whether `bytes` are that part of the quota more than the quota, or still more.
+bool is_beyond(uint64_t bytes, uint64_t most, uint64_t part) {
+  return bytes >= most && bytes - most >= most / part;
+}
+
 }  // namespace
 
 Result<std::optional<Error>> Quotas::refusal_of_start(NamespaceNumber ns) {
@@ -49,14 +54,14 @@ Result<bool> Quotas::is_full(NamespaceNumber ns) { return has_used(ns, 0); }
 
 Result<Quotas::OfStep> Quotas::of_step(const Instance& instance) {
   const QuotaLimits& limits = batch_.catalog.settings(instance.ns).quotas;
-  const uint64_t bytes = limits.of(Quota::kStoreBytes);
-  OfStep of;
-  if (TRY(has_used(instance.ns, bytes / kPartOfReserve))) {
-    of.exceeded = {Quota::kStoreBytes, bytes};
-    of.is_far_beyond = TRY(has_used(instance.ns, bytes / kPartFarBeyond));
+  OfStep of{.history_bytes = limits.of(Quota::kHistoryBytes)};
+  if (const uint64_t most = limits.of(Quota::kStoreBytes); most != kUnlimited) {
+    const uint64_t bytes = TRY(bytes_of(instance.ns));
+    if (is_beyond(bytes, most, kPartOfReserve)) of.exceeded = {Quota::kStoreBytes, most};
+    of.is_far_beyond = is_beyond(bytes, most, kPartFarBeyond);
   }
-  if (const uint64_t most = limits.of(Quota::kHistoryBytes); instance.history_bytes >= most) {
-    of.exceeded = {Quota::kHistoryBytes, most};
+  if (instance.history_bytes >= of.history_bytes) {
+    of.exceeded = {Quota::kHistoryBytes, of.history_bytes};
   }
   return of;
 }

@@ -40,6 +40,7 @@ class Quotas {
 
   /// What the quotas of bytes mean for the next step of an instance.
   struct OfStep {
+    uint64_t history_bytes = kUnlimited;  ///< the quota `historyBytes`
     /// `historyBytes` of the instance, or `storeBytes` if the namespace has an eighth more.
     std::optional<ExceededQuota> exceeded;
     /// The namespace has a quarter more than `storeBytes`: only a step that fits_far_beyond()
