@@ -88,7 +88,7 @@ class TurnQueue {
     --size_;
     return pop(first_);
   }
-  T take(std::deque<uint64_t>::iterator turn) {
+  T take(const std::deque<uint64_t>::iterator& turn) {
     --size_;
     const uint64_t space = *turn;
     turns_.erase(turn);

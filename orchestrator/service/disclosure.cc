@@ -67,10 +67,15 @@ void Disclosures::hide_masked() {
   open_ = Treatment{};
 }
 
+/// Hides the data if it cannot be masked.
+Disclosures::Treatment Disclosures::treatment_with(std::optional<SecretMasks> masks) {
+  const bool hides = !masks;
+  return {.hides = hides, .masks = std::move(masks)};
+}
+
 Disclosures::Treatment Disclosures::of_open_data() const {
   if (credentials_.empty()) return {};
-  std::optional<SecretMasks> masks = SecretMasks::make(credentials_);
-  return {.hides = !masks, .masks = std::move(masks)};
+  return treatment_with(SecretMasks::make(credentials_));
 }
 
 /// What cannot be read does not make a query fail: then data is hidden.
@@ -82,8 +87,7 @@ Disclosures::Treatment Disclosures::of_masked_data() const {
   Result<SecretValues> secrets = read_secret_values(view_, number_);
   if (!secrets || !secrets->is_complete) return {.hides = true, .masks = {}};
   secrets->values.insert(secrets->values.end(), credentials_.begin(), credentials_.end());
-  std::optional<SecretMasks> masks = SecretMasks::make(secrets->values);
-  return {.hides = !masks, .masks = std::move(masks)};
+  return treatment_with(SecretMasks::make(secrets->values));
 }
 
 }  // namespace millrace

@@ -68,6 +68,7 @@ class Disclosures {
     bool hides = false;
     std::optional<SecretMasks> masks;  ///< nullopt: nothing is masked
   };
+  static Treatment treatment_with(std::optional<SecretMasks> masks);
   Treatment of_open_data() const;
   Treatment of_masked_data() const;
   Disclosures(const View& view, std::string_view ns, NamespaceNumber number)
