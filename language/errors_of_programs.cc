@@ -187,8 +187,7 @@ constexpr ErrorEntry kProgramErrors[] = {
      "Restore the key, or name its file with `--secret-key-file`."},
     {"store.link", 0,
      "A file or folder that millrace makes for its data is a symbolic link, or a pipe, a socket or "
-     "a "
-     "device is in place of a file.",
+     "a device is in place of a file.",
      "Put the file or folder in its place, or restore a backup."},
     {"store.locked", 0, "Another process uses the data folder.",
      "Stop that process, or name another folder."},

@@ -13,8 +13,7 @@ constexpr uint64_t kBytesOfEach = 64;
 
 uint64_t size_of(const std::optional<LazyJson>& json) { return json ? json->weight() : 0; }
 
-/// How many bytes the row of the data gets longer. There is no such row while the data is the
-/// input.
+/// The number of bytes by which the row of the data grows. Data that is still the input has no row.
 uint64_t growth_of_data(const Instance& before, const Instance& after) {
   if (after.data.known_text() == before.data.known_text()) return 0;
   const uint64_t was = before.part_bytes[static_cast<size_t>(Part::kData)];
