@@ -16,6 +16,7 @@
 #include "orchestrator/store/rows/node_rows.h"
 #include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
+#include "orchestrator/store/rows/source_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 
 namespace millrace {
@@ -27,6 +28,8 @@ constexpr std::string_view kStreamKey = "stream/";
 constexpr std::string_view kRateKey = "rate/";
 constexpr std::string_view kReplayKey = "replay/";
 constexpr std::string_view kNodeKey = "node/";
+constexpr std::string_view kSourceKey = "source/";
+constexpr std::string_view kOriginKey = "origin/";
 
 /// The end of the year 9999, in ms: the highest valid time.
 constexpr uint64_t kLastMillis = 253'402'300'799'999;
@@ -207,6 +210,10 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     check_rate(place, value);
   } else if (key.starts_with(kReplayKey)) {
     check_replay(place, value);
+  } else if (key.starts_with(kSourceKey)) {
+    check_source(place, value);
+  } else if (key.starts_with(kOriginKey)) {
+    check_origin(place, value);
   } else if (key.starts_with(kNodeKey)) {
     check_node(place, value);
   } else if (key.starts_with(kPurgeKey)) {
@@ -278,6 +285,29 @@ void Checker::check_replay(const Place& place, std::string_view value) {
   note_given(Counter::kNamespace, static_cast<uint32_t>(replay->ns), place);
   note_minor(kMinorOfReplays, "rows `replay/` of meta");
   decode(place, value, decode_replay);
+}
+
+/// Checks a source. Without the row of its origin stream, none of its events would be applied.
+void Checker::check_source(const Place& place, std::string_view value) {
+  const auto source = source_place(place.key);
+  if (!source) return add(StoreFault::kRowKey, place, "the key is not a namespace and a name");
+  note_given(Counter::kNamespace, static_cast<uint32_t>(source->ns), place);
+  note_minor(kMinorOfSources, "rows `source/` of meta");
+  const auto record = decode(place, value, decode_source);
+  if (!record) return;
+  const auto origin = read_origin(view_, record->origin);
+  if (origin && !*origin) {
+    add(StoreFault::kMetaMissing, place, "the row `origin/` of its origin stream is missing");
+  }
+}
+
+void Checker::check_origin(const Place& place, std::string_view value) {
+  if (!origin_place(place.key)) {
+    return add(StoreFault::kRowKey, place, "the key is not the place of an origin stream");
+  }
+  note_minor(kMinorOfSources, "rows `origin/` of meta");
+  const auto record = decode(place, value, decode_origin);
+  if (record) note_given(Counter::kNamespace, static_cast<uint32_t>(record->ns), place);
 }
 
 /// Checks the crash row. The instance in it need not exist: the active that wrote the row died.

@@ -23,6 +23,7 @@
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
+#include "orchestrator/store/rows/source_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
@@ -75,6 +76,8 @@ std::optional<bool> decodes_as_meta(std::string_view key, std::string_view value
   if (key.starts_with("purge/")) return decodes_again<PurgeRecord>(decode_purge, value);
   if (key.starts_with("node/")) return decodes_again<NodeRecord>(decode_node, value);
   if (key.starts_with("replay/")) return decodes_again<ReplayRecord>(decode_replay, value);
+  if (key.starts_with("source/")) return decodes_again<SourceRecord>(decode_source, value);
+  if (key.starts_with("origin/")) return decodes_again<OriginRecord>(decode_origin, value);
   return std::nullopt;
 }
 
