@@ -22,8 +22,8 @@ struct DeliveredAs {
 };
 
 /// An EventInput, or an UnreadableInput that holds `message` unchanged. The error of an
-/// UnreadableInput is one of decode_nats (`event.*`), or `event.subject` if the subject has no
-/// namespace.
+/// UnreadableInput is one of decode_nats (`event.*`), `event.subject` if the subject has no
+/// namespace, or `event.origin` if the header of a source is malformed.
 Delivery read_delivery(NatsMessage message, const DeliveredAs& as);
 
 }  // namespace millrace

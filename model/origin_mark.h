@@ -18,6 +18,9 @@ namespace millrace {
 /// The header with the mark.
 inline constexpr std::string_view kOriginHeader = "Millrace-Origin";
 
+/// The reason of the dead letter of an event whose mark is not accepted.
+inline constexpr std::string_view kOriginError = "event.origin";
+
 /// The id of a source: random bytes. A source that is deleted and applied again gets another id.
 using SourceId = std::array<uint8_t, 16>;
 

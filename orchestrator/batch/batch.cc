@@ -258,6 +258,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   TRY(count_bytes(batch_));
   TRY(batch_.index.write(batch_.tx, note_damage_));
   TRY(batch_.dedupe.end_batch(batch_.tx, batch_.cursor.stamped, batch_.cursor.sequence));
+  batch_.origins.write();
   // Events without effect may be read again: to move the cursor alone is not worth a sync.
   const bool nothing_else =
       batch_.tx.write_set().empty() && batch_.counters.empty() && !are_effects_due(now);

@@ -153,7 +153,8 @@ class Batch {
   Status apply_input(TimePoint now, const CommandInput& input);
 
   Result<bool> fire_before(TimePoint now, const EventInput& input, const EventRoute& route);
-  Status refuse(const EventInput& input);
+  Result<bool> accept_origin(const EventInput& input);
+  Status refuse(const EventInput& input, Error reason);
   Result<std::optional<Error>> over_rate(const EventRoute& route, TimePoint stamped);
   /// Applies the event to the targets that the router found.
   Status send_to(TimePoint now, const AppliedEvent& applied, const EventRoute& route);

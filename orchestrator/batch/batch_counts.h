@@ -42,6 +42,9 @@ struct BatchCounts {
   uint64_t events_unmatched = 0;
   uint64_t events_duplicate = 0;
   uint64_t events_unreadable = 0;
+  uint64_t source_events = 0;    ///< events of sources whose message was not applied before
+  uint64_t source_repeated = 0;  ///< events of sources that were dropped as repetitions
+  uint64_t source_refused = 0;   ///< messages of origin streams that became dead letters
   uint64_t instances_started = 0;
   uint64_t starts_skipped = 0;  ///< skipped starts of singular workflows, by events or ticks
   uint64_t instances_woken = 0;

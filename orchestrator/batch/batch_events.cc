@@ -42,6 +42,7 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
   batch_.crash_note.take_event(input.sequence);
   ++batch_.outcome.counts.events;
   TRY(batch_.dedupe.move_to(batch_.tx, input.stamped));
+  if (input.origin != nullptr && !TRY(accept_origin(input))) return {};
   // The due timers of each target may have to fire first. A fan-out does that in portions.
   const size_t most = batch_.has_unfired_timers
                           ? std::min(limits_.woken, limits_.offered_in_one_unit)
@@ -58,8 +59,8 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
   if (is_unmatched) ++batch_.outcome.counts.events_unmatched;
   switch (route.kind) {
     case EventRoute::Kind::kNoNamespace:
-      batch_.note_effect(position, {.kind = EventEffect::Kind::kRefused});
-      return refuse(input);
+      return refuse(input,
+                    {"namespace.not_found", fmt::format("there is no namespace \"{}\"", input.ns)});
     case EventRoute::Kind::kUnmatched:
       return {};
     case EventRoute::Kind::kDuplicate:
@@ -112,12 +113,49 @@ Result<bool> Batch::fire_before(TimePoint now, const EventInput& input, const Ev
   return fired;
 }
 
-Status Batch::refuse(const EventInput& input) {
-  return batch_.dead_letter(
-      {.ns = input.ns,
-       .reason = {"namespace.not_found", fmt::format("there is no namespace \"{}\"", input.ns)},
-       .sequence = input.sequence,
-       .message = event_message(input.ns, input.event.event())});
+/// Judges the mark of an event that a source has published. Returns whether the event is to be
+/// applied. Otherwise it needs nothing more: it is dropped, or is a dead letter.
+Result<bool> Batch::accept_origin(const EventInput& input) {
+  const Origins::Verdict verdict = TRY(batch_.origins.take(input.ns, *input.origin));
+  if (verdict == Origins::Verdict::kNew) {
+    ++batch_.outcome.counts.source_events;
+    return true;
+  }
+  moved_to(input.sequence, input.stamped);
+  switch (verdict) {
+    case Origins::Verdict::kNew:
+    case Origins::Verdict::kTooManyGaps:
+      break;
+    case Origins::Verdict::kRepeated:
+      ++batch_.outcome.counts.source_repeated;
+      batch_.note_effect(batch_.position_of(input.sequence),
+                         {.kind = EventEffect::Kind::kDuplicate});
+      break;
+    case Origins::Verdict::kForged:
+      TRY(refuse(input, {std::string(kOriginError),
+                         fmt::format("the header {} was not made by this store for this event; "
+                                     "only millrace sends this header: publish the event without "
+                                     "it",
+                                     kOriginHeader)}));
+      break;
+    case Origins::Verdict::kUnknown:
+      TRY(refuse(input, {std::string(kOriginError),
+                         fmt::format("the source that published the event was deleted before the "
+                                     "event was applied; it was message {} of its stream",
+                                     input.origin->sequence)}));
+      break;
+  }
+  return false;
+}
+
+/// Makes the event a dead letter.
+Status Batch::refuse(const EventInput& input, Error reason) {
+  const EventPosition position = batch_.position_of(input.sequence);
+  batch_.note_effect(position, {.kind = EventEffect::Kind::kRefused});
+  return batch_.dead_letter({.ns = input.ns,
+                             .reason = std::move(reason),
+                             .sequence = input.sequence,
+                             .message = event_message(input.ns, input.event.event())});
 }
 
 /// The error of an event that the quota of its namespace does not permit; nullopt: it is permitted.
@@ -208,13 +246,15 @@ Result<bool> Batch::offer(TimePoint now, const EventPosition& position, const Ev
 Status Batch::apply_input(TimePoint, const UnreadableInput& input) {
   batch_.crash_note.take_event(input.sequence);
   ++batch_.outcome.counts.events_unreadable;
+  // The message of a source is done with, or the source would publish it again.
+  const auto ns = subject_namespace(input.message.subject);
+  if (input.origin != nullptr && ns) TRY(batch_.origins.take(*ns, *input.origin));
   moved_to(input.sequence, input.stamped);
   batch_.note_effect(batch_.position_of(input.sequence), {.kind = EventEffect::Kind::kRefused});
-  return batch_.dead_letter(
-      {.ns = subject_namespace(input.message.subject).value_or(std::string(kDefaultNamespace)),
-       .reason = input.reason,
-       .sequence = input.sequence,
-       .message = input.message});
+  return batch_.dead_letter({.ns = ns.value_or(std::string(kDefaultNamespace)),
+                             .reason = input.reason,
+                             .sequence = input.sequence,
+                             .message = input.message});
 }
 
 }  // namespace millrace

@@ -122,6 +122,7 @@ void BatchState::discard() {
   effects.clear();
   trimmed_rows.clear();
   unfinished.clear();
+  origins.clear();
   outcome = {};
 }
 

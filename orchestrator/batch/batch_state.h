@@ -24,6 +24,7 @@
 #include "orchestrator/batch/archive_queue.h"
 #include "orchestrator/batch/batch_outcome.h"
 #include "orchestrator/batch/crash_note.h"
+#include "orchestrator/batch/origins.h"
 #include "orchestrator/batch/unit_meter.h"
 #include "orchestrator/engine/engine.h"
 #include "orchestrator/memory/catalog.h"
@@ -115,6 +116,7 @@ struct BatchState : BatchParts {
   bool has_unfired_timers = true;
   TimePoint loaded_at;  ///< when the caches were loaded: at the start of the process, or later
   ArchiveQueue archive{batches};
+  Origins origins{tx, damages};           ///< of the events of sources
   MatchBudget kept_budget = kKeptBudget;  ///< what is left of it in this batch
   size_t late_events = 0;                 ///< kept events for which LateMatches has something to do
   std::vector<UnfinishedSearch> unfinished;  ///< searches that LateMatches must take over

@@ -74,6 +74,14 @@ struct Metrics::Series {
   prometheus::Counter& duplicate =
       counter("millrace_events_duplicate_total",
               "Events dropped as duplicates within the deduplication window.");
+  prometheus::Counter& source_events = counter(
+      "millrace_source_events_total", "Events of sources whose message was not applied before.");
+  prometheus::Counter& source_repeated =
+      counter("millrace_source_events_repeated_total",
+              "Events of sources that were dropped, because their message was applied before.");
+  prometheus::Counter& source_refused =
+      counter("millrace_source_messages_refused_total",
+              "Messages of origin streams that became dead letters.");
   prometheus::Counter& unreadable =
       counter("millrace_events_unreadable_total", "Messages that are not a valid event.");
   prometheus::Counter& started = counter("millrace_instances_started_total", "Instances started.");
@@ -303,6 +311,9 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->events, counts.events);
   add(series_->unmatched, counts.events_unmatched);
   add(series_->duplicate, counts.events_duplicate);
+  add(series_->source_events, counts.source_events);
+  add(series_->source_repeated, counts.source_repeated);
+  add(series_->source_refused, counts.source_refused);
   add(series_->unreadable, counts.events_unreadable);
   add(series_->started, counts.instances_started);
   add(series_->skipped, counts.starts_skipped);

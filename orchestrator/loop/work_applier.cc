@@ -381,7 +381,8 @@ Status WorkApplier::apply_event(const EventInput& event, const TurnState& turn) 
                              .reason = {std::string(kPoison),
                                         "the server process died repeatedly while it applied this "
                                         "event"},
-                             .message = event_message(event.ns, event.event.event())});
+                             .message = event_message(event.ns, event.event.event()),
+                             .origin = event.origin});
   }
   TRY(engine_.batch.apply(now, event));
   crash_point(CrashPoint::kEventApplied);

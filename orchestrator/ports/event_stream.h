@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "cloudevents/encoded_event.h"
 #include "cloudevents/nats_binding.h"
 #include "model/cursor.h"
+#include "model/origin_mark.h"
 
 namespace millrace {
 
@@ -23,6 +25,8 @@ struct EventInput {
   bool more = false;  ///< the stream held later events, which may come before a due timer
   EncodedEvent event;
   size_t bytes = 0;  ///< EncodedEvent::size()
+  /// The mark of an event that a source published, not checked yet; null: the event has none.
+  std::shared_ptr<const OriginMark> origin = nullptr;
 };
 
 /// A message of the event stream that is not a valid event; it becomes a dead letter.
@@ -31,7 +35,8 @@ struct UnreadableInput {
   TimePoint stamped;
   bool more = false;  ///< as in EventInput
   Error reason;
-  NatsMessage message;  ///< as received
+  NatsMessage message;                                 ///< as received
+  std::shared_ptr<const OriginMark> origin = nullptr;  ///< as in EventInput
 };
 
 /// Messages that the broker lost from the event stream without reporting it.

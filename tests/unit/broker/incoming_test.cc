@@ -30,5 +30,27 @@ TEST(Incoming, SaysHowManyBytesAnEventTakes) {
   EXPECT_LT(second->bytes, 20'000U);
 }
 
+TEST(Incoming, ReadsTheMarkOfASource) {
+  NatsMessage message = message_with("x");
+  mark_origin("key", "shop", {.origin = {.source = {1}}, .previous = 3, .sequence = 4}, message);
+  const Delivery delivery = read_delivery(message, {.sequence = 7});
+  const auto* const event = std::get_if<EventInput>(&delivery);
+  ASSERT_TRUE(event != nullptr && event->origin != nullptr);
+  EXPECT_EQ(event->origin->sequence, 4U);
+  EXPECT_TRUE(is_proved("key", "shop", *event->origin));
+  const Delivery without = read_delivery(message_with("x"), {.sequence = 8});
+  EXPECT_EQ(std::get<EventInput>(without).origin, nullptr);
+}
+
+TEST(Incoming, RefusesAMalformedMark) {
+  NatsMessage message = message_with("x");
+  message.headers.emplace_back("Millrace-Origin", "mine");
+  const Delivery delivery = read_delivery(message, {.sequence = 7});
+  const auto* const refused = std::get_if<UnreadableInput>(&delivery);
+  ASSERT_NE(refused, nullptr);
+  EXPECT_EQ(refused->reason.code, "event.origin");
+  EXPECT_EQ(refused->message.data, message.data);
+}
+
 }  // namespace
 }  // namespace millrace
