@@ -18,6 +18,7 @@
 #include "model/variable.h"
 #include "orchestrator/ports/commit_log.h"
 #include "orchestrator/store/rows/replay_rows.h"
+#include "orchestrator/store/rows/source_rows.h"
 #include "states/workflow.h"
 
 namespace millrace {
@@ -182,6 +183,56 @@ struct ChangeReplay {
   Kind kind{};
   ReplayRecord record = {};  ///< not used by kStop
 };
+/// How many sources a namespace may have, and all namespaces together; how many rows `origin/` of
+/// one source are kept.
+inline constexpr size_t kMostSourcesOfNamespace = 16;
+inline constexpr size_t kMostSources = 64;
+inline constexpr size_t kOriginsKept = 4;
+
+/// Creates a source, or changes its settings. If `stream` and `begin` of the record are those of
+/// the stored one, the source continues where it is. Otherwise it reads the stream from the given
+/// place on.
+struct ApplySource {
+  std::string ns;
+  std::string name;     ///< a text that is_identifier accepts
+  SourceRecord record;  ///< its `origin` has the id for a new source, and the creation time
+  std::optional<bool> paused = std::nullopt;  ///< nullopt: as it is
+  uint64_t floor = 0;                         ///< the sequence behind which reading begins
+};
+/// Pauses or resumes a source. A paused source publishes nothing more; what it has published is
+/// applied.
+struct PauseSource {
+  std::string ns;
+  std::string name;
+  bool paused = true;
+};
+struct DeleteSource {
+  std::string ns;
+  std::string name;
+};
+/// Lets a source read its stream, which was created again or rolled back, from another place on.
+struct MoveSource {
+  std::string ns;
+  std::string name;
+  OriginStream from;     ///< what the source reads now; if it reads another one, nothing changes
+  uint64_t created = 0;  ///< when the stream was created, in nanoseconds
+  uint64_t floor = 0;    ///< as in ApplySource
+};
+/// A message of an origin stream that becomes a dead letter.
+struct RefusedMessage {
+  uint64_t previous = 0;  ///< as in OriginMark
+  uint64_t sequence = 0;
+  TimePoint stamped;
+  Error reason;
+  NatsMessage message;
+};
+/// Makes dead letters of messages of an origin stream, each once.
+struct RefuseMessages {
+  std::string ns;
+  std::string name;  ///< of the source
+  OriginStream origin;
+  std::vector<RefusedMessage> messages;
+};
 /// Removes the events of a group of an eventsAnd start, as long as the group is not complete.
 struct DropGroup {
   std::string ns;
@@ -203,7 +254,8 @@ using Command =
                  PauseInstance, ResumeInstance, RetryInstance, RestartInstance, RerunInstance,
                  DeleteInstance, DeleteInstances, PauseWorkflow, PauseService, CreateNamespace,
                  DeleteNamespace, PutVariable, DeleteVariable, PutSecret, DeleteSecret,
-                 ChangeReplay, DropGroup, RegisterNode, RemoveNode>;
+                 ChangeReplay, ApplySource, PauseSource, DeleteSource, MoveSource, RefuseMessages,
+                 DropGroup, RegisterNode, RemoveNode>;
 
 /// The name of the namespace that the command is for; empty: it is for the cluster.
 inline const std::string& namespace_of_command(const Command& command) {

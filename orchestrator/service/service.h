@@ -70,7 +70,8 @@ class Service : public StoreReads {
   /// {"name","created"}, DeleteSecret {"name","deleted"}, DropGroup {"id","dropped":n} (events;
   /// `group.not_found`), RegisterNode and RemoveNode {"nodes":[{"node","address","firstSeen"}]}
   /// (all registered nodes; `cluster.too_many_nodes`, `cluster.node_not_found`); ChangeReplay is a
-  /// command of the event desk.
+  /// command of the event desk; ApplySource, PauseSource, DeleteSource, MoveSource and
+  /// RefuseMessages are commands of the source desk.
   virtual void command(Command command, Done done) = 0;
 
   /// `done` is called once on any thread: when the instance has ended or does not exist, or with

@@ -8,6 +8,7 @@
 #include "orchestrator/batch/commands/node_commands.h"
 #include "orchestrator/batch/commands/replay_commands.h"
 #include "orchestrator/batch/commands/secret_commands.h"
+#include "orchestrator/batch/commands/source_commands.h"
 #include "orchestrator/batch/commands/variable_commands.h"
 #include "orchestrator/batch/commands/workflow_commands.h"
 

@@ -12,6 +12,7 @@
 #include "orchestrator/batch/commands/leftovers.h"
 #include "orchestrator/batch/commands/replay_commands.h"
 #include "orchestrator/batch/commands/settings_warnings.h"
+#include "orchestrator/batch/commands/source_commands.h"
 #include "orchestrator/batch/commands/sweep.h"
 #include "orchestrator/definition/settings_targets.h"
 #include "orchestrator/definition/shown_settings.h"
@@ -211,6 +212,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteN
   context.purges.begin(ns, command.name);
   erase_rate_use(batch.tx, ns);
   TRY(erase_replays(context, ns));
+  TRY(erase_sources(context, ns));
   batch.catalog.remove_namespace(batch.tx, ns);
   return Json{{"cancelled", rest.sweep.changed}};
 }

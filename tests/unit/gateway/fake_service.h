@@ -227,6 +227,11 @@ class FakeService : public Service {
   Result<Json> take(DeleteSecret& remove);
   Result<Json> take(StartInstance& start);
   Result<Json> take(ChangeReplay&) { return Json::object(); }
+  Result<Json> take(ApplySource&) { return Json::object(); }
+  Result<Json> take(PauseSource&) { return Json::object(); }
+  Result<Json> take(DeleteSource&) { return Json::object(); }
+  Result<Json> take(MoveSource&) { return Json::object(); }
+  Result<Json> take(RefuseMessages&) { return Json::object(); }
   /// One group exists.
   Result<Json> take(DropGroup& drop);
   Result<Json> take(RegisterNode&) { return Json{{"nodes", Json::array()}}; }

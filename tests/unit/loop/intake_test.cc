@@ -271,6 +271,9 @@ TEST(Intake, RegardsDeletionsAndCancellationsAsCommandsThatFreeSpace) {
   EXPECT_TRUE(makes_room(ChangeReplay{.kind = ChangeReplay::Kind::kMove}));
   EXPECT_TRUE(makes_room(ChangeReplay{.kind = ChangeReplay::Kind::kStop}));
   EXPECT_FALSE(makes_room(ChangeReplay{.kind = ChangeReplay::Kind::kBegin}));
+  EXPECT_TRUE(makes_room(PauseSource{}));
+  EXPECT_TRUE(makes_room(DeleteSource{}));
+  EXPECT_FALSE(makes_room(RefuseMessages{}));
   EXPECT_FALSE(makes_room(StartInstance{}));
   EXPECT_FALSE(makes_room(PutVariable{}));
   EXPECT_FALSE(makes_room(PauseInstance{}));

@@ -33,6 +33,11 @@ std::vector<Command> all_commands(const std::string& ns) {
           PutSecret{.ns = ns, .name = "s", .value = "v"},
           DeleteSecret{.ns = ns, .name = "s"},
           ChangeReplay{.ns = ns},
+          ApplySource{.ns = ns, .name = "s"},
+          PauseSource{.ns = ns, .name = "s"},
+          DeleteSource{.ns = ns, .name = "s"},
+          MoveSource{.ns = ns, .name = "s"},
+          RefuseMessages{.ns = ns, .name = "s"},
           DropGroup{.ns = ns, .id = "none"}};
 }
 

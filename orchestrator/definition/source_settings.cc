@@ -1,0 +1,156 @@
+#include "orchestrator/definition/source_settings.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/excerpt.h"
+#include "cloudevents/subject.h"
+#include "orchestrator/definition/invalid_setting.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::array kSourceKeys = {"stream", "subjects", "begin", "rate", "paused"};
+
+/// The longest name of a stream that nats-server accepts, in bytes.
+constexpr size_t kMaxStreamName = 255;
+
+bool is_stream_name(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxStreamName &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return c > ' ' && c < 0x7f &&
+                  std::string_view(".*>/\\").find(c) == std::string_view::npos;
+         });
+}
+
+Result<std::string> parse_stream(const Json& value) {
+  if (value.is_string() && is_stream_name(value.get_ref<const std::string&>())) {
+    return value.get<std::string>();
+  }
+  return invalid_setting("stream",
+                         "write the name of a stream of NATS, without `.`, `*`, `>` or /");
+}
+
+Result<std::vector<std::string>> parse_subjects(const Json& value) {
+  if (!value.is_array()) return invalid_setting("subjects", "write a list of subjects");
+  if (value.size() > kMostSourceSubjects) {
+    return invalid_setting("subjects", fmt::format("{} subjects are given; at most {} are possible",
+                                                   value.size(), kMostSourceSubjects));
+  }
+  std::vector<std::string> subjects;
+  for (size_t i = 0; i < value.size(); ++i) {
+    const std::string where = fmt::format("subjects[{}]", i);
+    if (!value[i].is_string() || !is_subject_pattern(value[i].get_ref<const std::string&>())) {
+      return invalid_setting(where, R"(write a subject, such as "shop.orders.*")");
+    }
+    std::string subject = value[i].get<std::string>();
+    for (const std::string& other : subjects) {
+      if (!subject_covers(other, subject) && !subject_covers(subject, other)) continue;
+      return invalid_setting(where, fmt::format("\"{}\" and \"{}\" match the same subjects; leave "
+                                                "one of them out",
+                                                excerpt(subject), excerpt(other)));
+    }
+    subjects.push_back(std::move(subject));
+  }
+  return subjects;
+}
+
+Result<SourceBegin> parse_begin(const Json& value) {
+  constexpr std::string_view kWanted =
+      R"(write "new", "all", {"sequence": NUMBER} or {"time": "2026-01-01T00:00:00Z"})";
+  if (value == "new") return SourceBegin{.kind = SourceBegin::Kind::kNew, .time = {}};
+  if (value == "all") return SourceBegin{.kind = SourceBegin::Kind::kAll, .time = {}};
+  if (!value.is_object() || value.size() != 1) return invalid_setting("begin", kWanted);
+  if (value.contains("sequence")) {
+    const Json& sequence = value["sequence"];
+    if (!sequence.is_number_unsigned() || sequence == 0) {
+      return invalid_setting("begin.sequence",
+                             "write a sequence of the stream, a number from 1 on");
+    }
+    return SourceBegin{
+        .kind = SourceBegin::Kind::kSequence, .sequence = sequence.get<uint64_t>(), .time = {}};
+  }
+  if (!value.contains("time")) return invalid_setting("begin", kWanted);
+  const Json& text = value["time"];
+  const Result<TimePoint> time =
+      text.is_string() ? parse_rfc3339(text.get_ref<const std::string&>())
+                       : Result<TimePoint>(fail("time.malformed", "it is not a text"));
+  if (!time) {
+    return invalid_setting("begin.time", fmt::format("{}; write an RFC 3339 time, such as "
+                                                     "\"2026-01-01T00:00:00Z\"",
+                                                     time.error().message));
+  }
+  return SourceBegin{.kind = SourceBegin::Kind::kTime, .time = *time};
+}
+
+Result<uint32_t> parse_rate(const Json& value) {
+  if (value.is_number_unsigned() && value > 0 && value <= kMostSourceRate) {
+    return value.get<uint32_t>();
+  }
+  return invalid_setting(
+      "rate", fmt::format("write a number of messages a second from 1 to {}", kMostSourceRate));
+}
+
+Result<bool> parse_flag(std::string_view where, const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  return invalid_setting(where, "write true or false");
+}
+
+tl::unexpected<Error> unsupported(std::string_view key, std::string_view what) {
+  return fail("source.unsupported", fmt::format("{}: {}", key, what));
+}
+
+/// A setting that other releases have: refused by name, so that it is not passed over.
+Status refuse_unsupported(std::string_view key, const Json& value) {
+  if (key == "mapping") {
+    return unsupported(key, "this release reads only messages that are CloudEvents; leave it out");
+  }
+  if (key == "consume") {
+    if (!TRY(parse_flag(key, value))) return {};
+    return unsupported(key,
+                       "this release does not acknowledge messages of other streams; leave it out, "
+                       "and read a stream with the retention \"limits\"");
+  }
+  return invalid_setting(key,
+                         fmt::format("unknown setting; valid: {}", fmt::join(kSourceKeys, ", ")));
+}
+
+}  // namespace
+
+Result<SourceSettings> parse_source(const Json& settings) {
+  if (!settings.is_object()) {
+    return invalid_setting("source", R"(write an object, such as {"stream": "ORDERS"})");
+  }
+  SourceSettings parsed;
+  for (const auto& [key, value] : settings.items()) {
+    if (key == "stream") {
+      parsed.stream = TRY(parse_stream(value));
+    } else if (key == "subjects") {
+      parsed.subjects = TRY(parse_subjects(value));
+    } else if (key == "begin") {
+      parsed.begin = TRY(parse_begin(value));
+    } else if (key == "rate") {
+      parsed.rate = TRY(parse_rate(value));
+    } else if (key == "paused") {
+      parsed.paused = TRY(parse_flag(key, value));
+    } else {
+      TRY(refuse_unsupported(key, value));
+    }
+  }
+  if (parsed.stream.empty()) TRY(parse_stream(Json()));
+  return parsed;
+}
+
+Result<SourceSettings> read_source_settings(std::string_view text) {
+  return parse_source(TRY(parse_own_json(text)));
+}
+
+std::string begin_text(const Json& settings) {
+  return settings.contains("begin") ? dump_json(settings["begin"]) : R"("new")";
+}
+
+}  // namespace millrace

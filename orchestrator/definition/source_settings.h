@@ -1,0 +1,64 @@
+// Settings of a source, which an operator sets as a JSON object: which messages of which stream it
+// reads, from where on, and how fast. Pure values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace millrace {
+
+/// How many messages a second a source reads without the setting `rate`, and at most.
+inline constexpr uint32_t kSourceRate = 5'000;
+inline constexpr uint32_t kMostSourceRate = 100'000;
+/// How many subject filters a source may have.
+inline constexpr size_t kMostSourceSubjects = 16;
+/// The largest settings of a source, in bytes of JSON.
+inline constexpr size_t kMaxSourceBytes = size_t{64} << 10;
+
+/// Where a new source begins to read.
+struct SourceBegin {
+  enum class Kind : uint8_t {
+    kNew,       ///< behind the newest message at the time when the source is applied
+    kAll,       ///< with the oldest message
+    kSequence,  ///< with the message of `sequence`, or the next one
+    kTime,      ///< with the first message that was stored at `time` or later
+  };
+  Kind kind = Kind::kNew;
+  uint64_t sequence = 0;
+  TimePoint time;
+
+  bool operator==(const SourceBegin&) const = default;
+};
+
+struct SourceSettings {
+  std::string stream;                 ///< the name of the origin stream
+  std::vector<std::string> subjects;  ///< filters; empty: all subjects of the stream
+  SourceBegin begin;
+  uint32_t rate = kSourceRate;  ///< messages a second, at least 1
+  std::optional<bool> paused;   ///< nullopt: as it is, and not paused if the source is new
+
+  bool operator==(const SourceSettings&) const = default;
+};
+
+/// Parses `{"stream": NAME, "subjects"?: [FILTER], "begin"?: "new", "all", {"sequence": N} or
+/// {"time": RFC 3339}, "rate"?: messages a second, "paused"?: true}`. Errors: `settings.invalid`
+/// has the place in the settings, and what to write there; `source.unsupported`: this release does
+/// not have the setting.
+Result<SourceSettings> parse_source(const Json& settings);
+
+/// Parses settings from their stored text. Errors: those of parse_source() and parse_own_json().
+Result<SourceSettings> read_source_settings(std::string_view text);
+
+/// The JSON text that says where the source begins, for comparison with that of other settings of
+/// it. Precondition: parse_source() accepts the settings.
+std::string begin_text(const Json& settings);
+
+}  // namespace millrace

@@ -1,0 +1,104 @@
+// Settings of a source: which ones are accepted, and which error names a wrong one.
+#include "orchestrator/definition/source_settings.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+using testing::StartsWith;
+
+SourceSettings parsed(const std::string& text) {
+  const auto settings = parse_source(parse_json(text).value());
+  EXPECT_TRUE(settings) << text << ": " << settings.error().message;
+  return settings.value_or(SourceSettings());
+}
+
+TEST(SourceSettings, NeedAStreamOnly) {
+  const SourceSettings settings = parsed(R"({"stream": "ORDERS"})");
+  EXPECT_EQ(settings.stream, "ORDERS");
+  EXPECT_TRUE(settings.subjects.empty());
+  EXPECT_EQ(settings.begin.kind, SourceBegin::Kind::kNew);
+  EXPECT_EQ(settings.rate, kSourceRate);
+  EXPECT_FALSE(settings.paused);
+}
+
+TEST(SourceSettings, AreReadWithAllMembers) {
+  const SourceSettings settings = parsed(
+      R"({"stream": "ORDERS", "subjects": ["shop.orders.*", "shop.returns.>"],
+          "begin": {"sequence": 7}, "rate": 20, "paused": true, "consume": false})");
+  EXPECT_EQ(settings.subjects, (std::vector<std::string>{"shop.orders.*", "shop.returns.>"}));
+  EXPECT_EQ(settings.begin.kind, SourceBegin::Kind::kSequence);
+  EXPECT_EQ(settings.begin.sequence, 7U);
+  EXPECT_EQ(settings.rate, 20U);
+  EXPECT_EQ(settings.paused, true);
+}
+
+TEST(SourceSettings, BeginInFourWays) {
+  EXPECT_EQ(parsed(R"({"stream": "S", "begin": "new"})").begin.kind, SourceBegin::Kind::kNew);
+  EXPECT_EQ(parsed(R"({"stream": "S", "begin": "all"})").begin.kind, SourceBegin::Kind::kAll);
+  const SourceBegin at =
+      parsed(R"({"stream": "S", "begin": {"time": "2026-01-01T00:00:00Z"}})").begin;
+  EXPECT_EQ(at.kind, SourceBegin::Kind::kTime);
+  EXPECT_EQ(format_rfc3339(at.time), "2026-01-01T00:00:00.000Z");
+}
+
+TEST(SourceSettings, SayWhereTheyBeginAsAText) {
+  EXPECT_EQ(begin_text({{"stream", "S"}}), R"("new")");
+  EXPECT_EQ(begin_text({{"stream", "S"}, {"begin", "new"}}), R"("new")");
+  EXPECT_EQ(begin_text({{"stream", "S"}, {"begin", {{"sequence", 7}}}}), R"({"sequence":7})");
+}
+
+TEST(SourceSettings, NameTheWrongSettingInTheError) {
+  const struct {
+    const char* settings;
+    const char* code;
+    const char* message;
+  } rows[] = {
+      {"[]", "settings.invalid", "source: "},
+      {"{}", "settings.invalid", "stream: "},
+      {R"({"stream": ""})", "settings.invalid", "stream: "},
+      {R"({"stream": "A.B"})", "settings.invalid", "stream: "},
+      {R"({"stream": "A B"})", "settings.invalid", "stream: "},
+      {R"({"stream": 7})", "settings.invalid", "stream: "},
+      {R"({"stream": "S", "subjects": "a"})", "settings.invalid", "subjects: "},
+      {R"({"stream": "S", "subjects": ["a..b"]})", "settings.invalid", "subjects[0]: "},
+      {R"({"stream": "S", "subjects": ["a.b", "a.*"]})", "settings.invalid", "subjects[1]: "},
+      {R"({"stream": "S", "begin": "old"})", "settings.invalid", "begin: "},
+      {R"({"stream": "S", "begin": {"sequence": 0}})", "settings.invalid", "begin.sequence: "},
+      {R"({"stream": "S", "begin": {"sequence": -1}})", "settings.invalid", "begin.sequence: "},
+      {R"({"stream": "S", "begin": {"time": "x"}})", "settings.invalid", "begin.time: "},
+      {R"({"stream": "S", "begin": {"time": 7}})", "settings.invalid", "begin.time: "},
+      {R"({"stream": "S", "begin": {"day": 7}})", "settings.invalid", "begin: "},
+      {R"({"stream": "S", "rate": 0})", "settings.invalid", "rate: "},
+      {R"({"stream": "S", "rate": 100001})", "settings.invalid", "rate: "},
+      {R"({"stream": "S", "paused": "yes"})", "settings.invalid", "paused: "},
+      {R"({"stream": "S", "consume": 1})", "settings.invalid", "consume: "},
+      {R"({"stream": "S", "consume": true})", "source.unsupported", "consume: "},
+      {R"({"stream": "S", "mapping": {}})", "source.unsupported", "mapping: "},
+      {R"({"stream": "S", "other": 1})", "settings.invalid", "other: unknown setting"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.settings);
+    const auto settings = parse_source(parse_json(row.settings).value());
+    ASSERT_FALSE(settings);
+    EXPECT_EQ(settings.error().code, row.code);
+    EXPECT_THAT(settings.error().message, StartsWith(row.message));
+  }
+}
+
+TEST(SourceSettings, HaveABoundOfSubjects) {
+  Json settings = {{"stream", "S"}, {"subjects", Json::array()}};
+  for (size_t i = 0; i < kMostSourceSubjects; ++i) {
+    settings["subjects"].push_back("a." + std::to_string(i));
+  }
+  EXPECT_TRUE(parse_source(settings));
+  settings["subjects"].push_back("b");
+  EXPECT_FALSE(parse_source(settings));
+}
+
+}  // namespace
+}  // namespace millrace
