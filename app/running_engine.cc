@@ -143,6 +143,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       early_events_(stored_events_, process_.clock, &early_event_feed_),
       processor_(processor_parts(), processor_options()),
       stored_letters_(*process_.reading, *process_.working, process_.settings.streams),
+      origins_(*process_.reading, process_.settings.streams),
       service_(service_parts()),
       workers_(std::make_unique<TaskQueue>(*process_.working, intake_, task_settings())),
       services_(process_.http, intake_, process_.settings.bounds.call_timeout),
@@ -162,7 +163,7 @@ RunningEngine::~RunningEngine() {
   service_.end_live();
   stop_reading();
   letter_retention_.reset();
-  service_.stop_replays();
+  service_.stop_publishing();
   // If another process owns the streams, nothing can be sent.
   const bool drains = runs_ && !owner_.is_lost() && !is_abandoned_;
   if (drains && !intake_.wait_until_quiet(kDrainTime)) {
@@ -311,6 +312,7 @@ LocalService::Parts RunningEngine::service_parts() {
       .publisher = *process_.publisher,
       .stored_events = stored_events_,
       .stored_letters = stored_letters_,
+      .origins = origins_,
       .stream_prefix = process_.settings.streams.prefix,
       .metrics = process_.metrics,
       .losses = process_.losses,
@@ -358,7 +360,7 @@ void RunningEngine::begin_owning() {
   if (stops_) return;
   events_->start(cursor_, early_event_feed_);
   letter_retention_->start();
-  service_.start_replays();
+  service_.start_publishing();
 }
 
 Status RunningEngine::reads_events() const {

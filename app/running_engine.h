@@ -14,6 +14,7 @@
 #include "app/process_parts.h"
 #include "broker/dead_letter_queue.h"
 #include "broker/event_stream.h"
+#include "broker/origin_streams.h"
 #include "broker/restored_publisher.h"
 #include "broker/stored_events.h"
 #include "broker/stored_letters.h"
@@ -134,6 +135,7 @@ class RunningEngine {
   EarlyEventThread early_events_;
   Processor processor_;
   JetStreamStoredLetters stored_letters_;
+  JetStreamOrigins origins_;
   LocalService service_;
   std::unique_ptr<TaskQueue> workers_;
   HttpServices services_;

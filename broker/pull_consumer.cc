@@ -69,6 +69,18 @@ Result<std::unique_ptr<PullConsumer>> PullConsumer::open_queue(Connection& conne
   return consumer;
 }
 
+Result<std::unique_ptr<PullConsumer>> PullConsumer::open_source(Connection& connection,
+                                                                const ForeignConsumer& wanted,
+                                                                uint64_t first,
+                                                                const PullSettings& settings) {
+  std::unique_ptr<PullConsumer> consumer(new PullConsumer(connection, settings));
+  consumer->inbox_ = connection.make_inbox();
+  consumer->stream_name_ = wanted.stream;
+  consumer->messages_ = TRY(poll_inbox(connection, consumer->inbox_));
+  TRY(consumer->make_source(wanted, first));
+  return consumer;
+}
+
 PullConsumer::PullConsumer(Connection& connection, const PullSettings& settings)
     : connection_(connection),
       settings_(settings),
@@ -110,25 +122,30 @@ Result<ResumePoint> PullConsumer::choose_start(const StreamInfo& stream, const C
   return resume_point(cursor, state, stamped);
 }
 
+/// The settings of a consumer that begins with the message of that sequence. No acknowledgements:
+/// the position in the store replaces them, and they would cost the broker work.
+Json PullConsumer::config_of(uint64_t first) const {
+  return {{"ack_policy", "none"},
+          {"max_ack_pending", -1},
+          {"max_waiting", 64},
+          {"replay_policy", "instant"},
+          {"inactive_threshold", nanoseconds(settings_.inactive_threshold)},
+          {"mem_storage", true},
+          {"num_replicas", 1},
+          {"deliver_policy", "by_start_sequence"},
+          {"opt_start_seq", first}};
+}
+
 /// Creates the consumer at the broker, and sets the sequence of start_.
 Status PullConsumer::create(const StreamSettings& wanted, const StreamInfo& stream,
                             const ResumePoint& from, bool headers_only) {
   stream_name_ = wanted.name;
-  // No acknowledgements: the cursor replaces them, and they would cost the broker work.
-  Json config = {{"ack_policy", "none"},
-                 {"max_ack_pending", -1},
-                 {"max_waiting", 64},
-                 {"replay_policy", "instant"},
-                 {"inactive_threshold", nanoseconds(settings_.inactive_threshold)},
-                 {"mem_storage", true},
-                 {"num_replicas", 1}};
+  Json config = config_of(from.sequence);
   if (headers_only) config["headers_only"] = true;
   if (from.since) {
+    config.erase("opt_start_seq");
     config["deliver_policy"] = "by_start_time";
     config["opt_start_time"] = format_rfc3339(*from.since);
-  } else {
-    config["deliver_policy"] = "by_start_sequence";
-    config["opt_start_seq"] = from.sequence;
   }
   // With a filter the broker checks each subject, so the filter is left out if the stream has no
   // other subjects.
@@ -193,6 +210,33 @@ Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
   note_name(text_field(made, "name"));
   if (name_.empty())
     return fail("broker.protocol", "the broker returned a consumer without a name");
+  started_at_the_end_ = count_field(made, "num_pending") == 0;
+  return {};
+}
+
+Status PullConsumer::make_source(const ForeignConsumer& wanted, uint64_t first) {
+  const std::string path = fmt::format("{}.{}", stream_name_, wanted.name);
+  const Result<Json> gone = connection_.api("CONSUMER.DELETE." + path, Json::object());
+  if (!gone && gone.error().code != "broker.not_found") return tl::unexpected(gone.error());
+  Json config = config_of(first);
+  config["name"] = wanted.name;
+  const bool has_one = wanted.subjects.size() == 1;
+  if (has_one) config["filter_subject"] = wanted.subjects.front();
+  if (wanted.subjects.size() > 1) config["filter_subjects"] = wanted.subjects;
+  const Json made = TRY(connection_.api("CONSUMER.CREATE." + path,
+                                        {{"stream_name", stream_name_}, {"config", config}}));
+  note_name(text_field(made, "name"));
+  if (name_.empty())
+    return fail("broker.protocol", "the broker returned a consumer without a name");
+  // A NATS server before 2.10 ignores several filters, and would deliver all messages.
+  const Json& found = field(made, "config");
+  if (wanted.subjects.size() > 1 && field(found, "filter_subjects") != config["filter_subjects"]) {
+    return fail("source.filters",
+                fmt::format("the NATS server cannot read {} subjects of stream {} with one "
+                            "consumer; use nats-server 2.10 or newer, or a source for each subject",
+                            wanted.subjects.size(), stream_name_));
+  }
+  start_.sequence = first - 1;
   started_at_the_end_ = count_field(made, "num_pending") == 0;
   return {};
 }

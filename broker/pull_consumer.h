@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -21,6 +22,13 @@
 #include "model/cursor.h"
 
 namespace millrace {
+
+/// A consumer of a stream that is not millrace's.
+struct ForeignConsumer {
+  std::string stream;
+  std::vector<std::string> subjects;  ///< filters; empty: all messages
+  std::string name;
+};
 
 class PullConsumer {
  public:
@@ -47,6 +55,15 @@ class PullConsumer {
                                                           std::string_view name,
                                                           size_t unacknowledged,
                                                           const PullSettings& settings);
+
+  /// Creates a consumer of a stream that is not millrace's, for the messages from sequence `first`
+  /// on. A consumer that already has that name is deleted first. The consumer needs no
+  /// acknowledgements, so it changes nothing in the stream. Errors: those of Connection::api, and
+  /// `source.filters`: the NATS server does not know several filters.
+  static Result<std::unique_ptr<PullConsumer>> open_source(Connection& connection,
+                                                           const ForeignConsumer& wanted,
+                                                           uint64_t first,
+                                                           const PullSettings& settings);
 
   /// Asks the broker to delete the consumer, and does not wait for the answer.
   ~PullConsumer();
@@ -109,6 +126,8 @@ class PullConsumer {
   Status create(const StreamSettings& wanted, const StreamInfo& stream, const ResumePoint& from,
                 bool headers_only);
   Status make_queue(std::string_view name, size_t unacknowledged);
+  Status make_source(const ForeignConsumer& wanted, uint64_t first);
+  Json config_of(uint64_t first) const;
   Result<ResumePoint> choose_start(const StreamInfo& stream, const Cursor& cursor);
   Result<std::optional<TimePoint>> stamp_of(uint64_t sequence);
   Got note_status(natsMsg* message);

@@ -259,6 +259,13 @@ struct Metrics::Series {
   NamespaceGauge ns_http_waiting{
       registry, "millrace_namespace_http_waiting",
       "Outgoing HTTP requests of the namespace that wait for a connection."};
+  NamespaceGauge ns_source_lag{
+      registry, "millrace_namespace_source_lag",
+      "Messages that the sources of the namespace have to read, or that are not applied yet."};
+  prometheus::Gauge& sources_reading =
+      gauge("millrace_sources_reading", "Sources that read their stream.");
+  prometheus::Gauge& sources_waiting = gauge(
+      "millrace_sources_waiting", "Sources that are not paused and cannot read their stream now.");
   prometheus::Gauge& lookbacks_waiting =
       gauge("millrace_lookbacks_waiting", "States that wait until their lookback is read.");
   prometheus::Gauge& evaluations_waiting =
@@ -412,6 +419,9 @@ void Metrics::set(const PartLevels& levels) {
   series_->http_waiting.Set(static_cast<double>(levels.http_waiting));
   series_->ns_http_running.set(levels.namespace_http_running);
   series_->ns_http_waiting.set(levels.namespace_http_waiting);
+  series_->ns_source_lag.set(levels.namespace_source_lag);
+  series_->sources_reading.Set(static_cast<double>(levels.sources_reading));
+  series_->sources_waiting.Set(static_cast<double>(levels.sources_waiting));
   series_->lookbacks_waiting.Set(static_cast<double>(levels.lookbacks_waiting));
   series_->evaluations_waiting.Set(static_cast<double>(levels.evaluations_waiting));
   series_->evaluations_running.Set(static_cast<double>(levels.evaluations_running));

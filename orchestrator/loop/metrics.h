@@ -66,6 +66,10 @@ struct PartLevels {
   /// The same by the name of the namespace; only namespaces with such requests.
   std::map<std::string, uint64_t> namespace_http_running;
   std::map<std::string, uint64_t> namespace_http_waiting;
+  size_t sources_reading = 0;  ///< sources that are not paused, and read
+  size_t sources_waiting = 0;  ///< sources that are not paused, and cannot read now
+  /// Of the sources of each namespace together: messages that are not applied yet.
+  std::map<std::string, uint64_t> namespace_source_lag;
 
   size_t lookbacks_waiting = 0;    ///< searches for early events that are not answered
   size_t evaluations_waiting = 0;  ///< evaluations that wait for a jq worker

@@ -254,6 +254,7 @@ std::string LocalService::metrics() {
   levels.sends_events = parts_.sends_events().has_value();
   levels.runs_tasks = parts_.runs_tasks().has_value();
   levels.live_changes_lost = parts_.watch.lost();
+  sources_.add_to(levels);
   parts_.metrics.set(levels);
   // If the figures cannot be read, the gauges keep their values.
   if (const auto figures = read_figures(parts_.environment)) parts_.metrics.set_store(*figures);

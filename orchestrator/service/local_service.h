@@ -14,6 +14,7 @@
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/loop/processor.h"
 #include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/origin_streams.h"
 #include "orchestrator/service/asking_workers.h"
 #include "orchestrator/service/backups.h"
 #include "orchestrator/service/broker_losses.h"
@@ -28,6 +29,7 @@
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/series.h"
 #include "orchestrator/service/service.h"
+#include "orchestrator/service/sources.h"
 
 namespace millrace {
 
@@ -44,6 +46,7 @@ class LocalService final : public Service {
     Publisher& publisher;
     StoredEvents& stored_events;
     StoredLetters& stored_letters;
+    OriginStreams& origins;
     std::string stream_prefix;
     Metrics& metrics;
     const BrokerLosses& losses;
@@ -65,10 +68,17 @@ class LocalService final : public Service {
   /// Stops a running check of the store, and ends a backup.
   ~LocalService() override;
 
-  /// Continues the replays of ranges. To be called once, when this process owns the streams.
-  void start_replays() { replays_.start_thread(); }
-  /// Ends their thread, if it runs. To be called while the engine still answers commands.
-  void stop_replays() { replays_.stop_thread(); }
+  /// Continues the replays of ranges, and reads the sources. To be called once, when this process
+  /// owns the streams.
+  void start_publishing() {
+    replays_.start_thread();
+    sources_.start_threads();
+  }
+  /// Ends their threads, if they run. To be called while the engine still answers commands.
+  void stop_publishing() {
+    sources_.stop_threads();
+    replays_.stop_thread();
+  }
   /// Ends the threads of live messages and series, which use the functions of the parts.
   void end_live() {
     live_.stop();
@@ -123,6 +133,7 @@ class LocalService final : public Service {
   Result<Json> secrets(std::string_view ns, size_t limit, std::string_view cursor) override;
 
   EventDesk& event_desk() override { return event_desk_; }
+  SourceDesk& source_desk() override { return sources_; }
   LetterDesk& letter_desk() override { return letter_desk_; }
   WhyDesk& why_desk() override { return why_desk_; }
 
@@ -154,6 +165,13 @@ class LocalService final : public Service {
   Backups backups_;
   EventAdmission admission_;
   EventReplays replays_;
+  Sources sources_{{.environment = parts_.environment,
+                    .clock = parts_.clock,
+                    .origins = parts_.origins,
+                    .publisher = parts_.publisher,
+                    .events = parts_.stored_events,
+                    .admit = std::bind_front(&LocalService::admit_events, this),
+                    .command = std::bind_front(&LocalService::command, this)}};
   LocalEventDesk event_desk_;
   LocalLetterDesk letter_desk_;
   LocalWhyDesk why_desk_;

@@ -22,6 +22,7 @@
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/service/event_desk.h"
 #include "orchestrator/service/letter_desk.h"
+#include "orchestrator/service/source_desk.h"
 #include "orchestrator/service/live_request.h"
 #include "orchestrator/service/live_sink.h"
 #include "orchestrator/service/store_reads.h"
@@ -141,6 +142,8 @@ class Service : public StoreReads {
   virtual Result<Json> functions(std::string_view ns) = 0;
   /// The stored events of the event stream.
   virtual EventDesk& event_desk() = 0;
+  /// The sources of the namespaces.
+  virtual SourceDesk& source_desk() = 0;
   /// The dead letters in the dead-letter queue.
   virtual LetterDesk& letter_desk() = 0;
   /// Why events had an effect, or none.

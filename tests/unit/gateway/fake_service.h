@@ -19,6 +19,7 @@
 #include "orchestrator/service/service.h"
 #include "tests/unit/gateway/fake_event_desk.h"
 #include "tests/unit/gateway/fake_letter_desk.h"
+#include "tests/unit/gateway/fake_source_desk.h"
 #include "tests/unit/gateway/fake_why_desk.h"
 
 namespace millrace {
@@ -45,6 +46,7 @@ class FakeService : public Service {
   std::optional<Error> command_error;
   FakeEventDesk stored_events;
   FakeLetterDesk dead_letters;
+  FakeSourceDesk sources;
   FakeWhyDesk whys;
   std::optional<Error> publish_error;
   Status ready_status;
@@ -185,6 +187,7 @@ class FakeService : public Service {
   Result<Json> secrets(std::string_view ns, size_t, std::string_view) override;
   std::map<std::string, std::string> known_secrets();
   EventDesk& event_desk() override { return stored_events; }
+  SourceDesk& source_desk() override { return sources; }
   LetterDesk& letter_desk() override { return dead_letters; }
   WhyDesk& why_desk() override { return whys; }
   Status ready() override { return ready_status; }

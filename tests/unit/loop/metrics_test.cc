@@ -198,6 +198,18 @@ TEST(Metrics, ShowTheTotalsThatOtherPartsOfTheProgramReport) {
   EXPECT_TRUE(has_line(metrics, "millrace_index_questions_total 7"));
 }
 
+TEST(Metrics, ShowTheSourcesAndTheLagOfEachNamespace) {
+  Metrics metrics;
+  metrics.set(PartLevels{
+      .sources_reading = 3, .sources_waiting = 1, .namespace_source_lag = {{"shop", 9}}});
+  EXPECT_TRUE(has_line(metrics, "millrace_sources_reading 3"));
+  EXPECT_TRUE(has_line(metrics, "millrace_sources_waiting 1"));
+  EXPECT_TRUE(has_line(metrics, "millrace_namespace_source_lag{namespace=\"shop\"} 9"));
+  metrics.set(PartLevels{});
+  EXPECT_TRUE(has_line(metrics, "millrace_sources_reading 0"));
+  EXPECT_FALSE(has_line(metrics, "millrace_namespace_source_lag{namespace=\"shop\"} 9"));
+}
+
 TEST(Metrics, ShowTheOutgoingHttpRequestsOfNamespacesThatHaveSome) {
   Metrics metrics;
   metrics.set(PartLevels{.http_running = 3,

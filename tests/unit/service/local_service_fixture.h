@@ -17,6 +17,7 @@
 #include "broker/memory_stored_events.h"
 #include "orchestrator/service/local_service.h"
 #include "tests/simulation/world.h"
+#include "tests/support/fake_origins.h"
 #include "tests/unit/service/definitions.h"
 #include "tests/unit/service/fake_stored_letters.h"
 
@@ -76,6 +77,7 @@ states:
             .publisher = publisher,
             .stored_events = stored_events,
             .stored_letters = stored_letters,
+            .origins = origins,
             .stream_prefix = "millrace",
             .metrics = metrics,
             .losses = losses,
@@ -155,6 +157,7 @@ states:
   HoldingPublisher publisher;
   MemoryStoredEvents stored_events{world.broker};
   FakeStoredLetters stored_letters;
+  FakeOrigins origins;
   DefinitionCache definitions{load_stored};
   Metrics metrics;
   BrokerLosses losses{world.clock, metrics};

@@ -1,0 +1,230 @@
+#include "broker/origin_streams.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "broker/json_fields.h"
+#include "broker/nats_status.h"
+#include "broker/pull_consumer.h"
+#include "broker/stored_message.h"
+#include "broker/streams.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// How many bytes of messages one read returns, besides those of its last message.
+constexpr size_t kMostReadBytes = size_t{4} << 20;
+
+PullSettings origin_pull() { return {.requests = 2, .batch = 256}; }
+
+tl::unexpected<Error> no_stream(const std::string& stream) {
+  return fail("source.no_stream",
+              fmt::format("the broker has no stream \"{}\": create it, or correct the name in the "
+                          "settings of the source",
+                          stream));
+}
+
+/// Renames the error of a stream that the broker does not have.
+Error of_stream(const std::string& stream, Error error) {
+  return error.code == "broker.not_found" ? no_stream(stream).value() : std::move(error);
+}
+
+class JetStreamOriginReader final : public OriginReader {
+ public:
+  JetStreamOriginReader(Connection& connection, OriginWish wish)
+      : connection_(connection), wish_(std::move(wish)), position_(wish_.after) {}
+
+  Status open() {
+    consumer_ = TRY(PullConsumer::open_source(
+        connection_, {.stream = wish_.stream, .subjects = wish_.subjects, .name = wish_.consumer},
+        wish_.after + 1, pull_));
+    heard_ = steady_clock::now();
+    return {};
+  }
+
+  Result<std::vector<OriginMessage>> read(size_t most, Duration at_most) override;
+
+ private:
+  Result<bool> next(Duration at_most, OriginMessage& message);
+  Result<bool> take(NatsMsgHandle handle, const DeliveryNumbers& numbers, OriginMessage& message);
+  Result<std::optional<StoredMessage>> fetch_next();
+  tl::unexpected<Error> ended() const {
+    return fail("source.interrupted", fmt::format("reading stream {} was interrupted: {}",
+                                                  wish_.stream, consumer_->why()));
+  }
+
+  Connection& connection_;
+  const OriginWish wish_;
+  const PullSettings pull_ = origin_pull();
+  std::unique_ptr<PullConsumer> consumer_;
+  uint64_t position_;               ///< the sequence that was read last
+  steady_clock::time_point heard_;  ///< when the broker last sent something
+  /// Messages to free together: for each single free, nats.c wakes a thread of its own.
+  std::vector<NatsMsgHandle> spent_;
+};
+
+Result<std::vector<OriginMessage>> JetStreamOriginReader::read(size_t most, Duration at_most) {
+  spent_.clear();
+  std::vector<OriginMessage> messages;
+  size_t bytes = 0;
+  const auto until = steady_clock::now() + at_most;
+  while (messages.size() < most && bytes < kMostReadBytes) {
+    const auto left = std::chrono::ceil<Duration>(until - steady_clock::now());
+    const Duration wait = messages.empty() ? std::max(left, Duration(0)) : Duration(0);
+    OriginMessage message;
+    const Result<bool> got = next(wait, message);
+    // What came before the end of the consumer is still good; the next call has the error again.
+    if (!got && messages.empty()) return tl::unexpected(got.error());
+    if (!got) break;
+    if (*got) {
+      bytes += message.message.data.size();
+      messages.push_back(std::move(message));
+    } else if (!messages.empty() || steady_clock::now() >= until) {
+      break;
+    }
+  }
+  return messages;
+}
+
+/// Returns whether there is a message. Errors: the consumer has ended.
+Result<bool> JetStreamOriginReader::next(Duration at_most, OriginMessage& message) {
+  using Got = PullConsumer::Got;
+  NatsMsgHandle handle;
+  DeliveryNumbers numbers;
+  const Got got = consumer_->next_within(at_most, handle, numbers);
+  if (got != Got::kNothing) heard_ = steady_clock::now();
+  switch (got) {
+    case Got::kMessage:
+      return take(std::move(handle), numbers, message);
+    case Got::kNothing:
+      if (at_most > Duration(0) && steady_clock::now() - heard_ > pull_.heartbeat * 5 / 2) {
+        return fail("source.interrupted",
+                    fmt::format("reading stream {} was interrupted: no message or heartbeat came "
+                                "from the broker",
+                                wish_.stream));
+      }
+      return false;
+    case Got::kIdle:
+    case Got::kBusy:
+      return false;
+    case Got::kDestroyed: {
+      // nats.c has freed the next message, or a status of the broker.
+      std::optional<StoredMessage> stored = TRY(fetch_next());
+      if (!stored) {
+        consumer_->end();
+        return ended();
+      }
+      consumer_->skip();
+      position_ = stored->sequence;
+      message = {.sequence = stored->sequence,
+                 .stamped = broker_time(stored->stamped),
+                 .pending = 1,
+                 .message = std::move(stored->message)};
+      return true;
+    }
+    case Got::kGap:
+    case Got::kBroken:
+      break;
+  }
+  return ended();
+}
+
+Result<bool> JetStreamOriginReader::take(NatsMsgHandle handle, const DeliveryNumbers& numbers,
+                                         OriginMessage& message) {
+  message = {.sequence = numbers.stream_sequence,
+             .stamped = broker_time(numbers.stamped),
+             .pending = numbers.pending,
+             .message = {}};
+  // nats.c loses bytes of some headers; then the message is fetched as the broker stored it.
+  if (!read_message(handle.get(), message.message)) {
+    Result<StoredMessage> stored =
+        fetch_stored(connection_, wish_.stream, {{"seq", message.sequence}});
+    if (!stored && stored.error().code != "broker.not_found") {
+      return tl::unexpected(std::move(stored).error());  // what was read may be another message
+    }
+    if (stored) message.message = std::move(stored->message);
+  }
+  position_ = message.sequence;
+  spent_.push_back(std::move(handle));
+  return true;
+}
+
+/// The first message behind position_ that the filters select; nullopt: there is none.
+Result<std::optional<StoredMessage>> JetStreamOriginReader::fetch_next() {
+  std::optional<StoredMessage> found;
+  const std::vector<std::string> filters =
+      wish_.subjects.empty() ? std::vector<std::string>{">"} : wish_.subjects;
+  for (const std::string& filter : filters) {
+    Result<StoredMessage> stored =
+        fetch_stored(connection_, wish_.stream, {{"seq", position_ + 1}, {"next_by_subj", filter}});
+    if (!stored && stored.error().code != "broker.not_found") {
+      return tl::unexpected(std::move(stored).error());
+    }
+    if (stored && (!found || stored->sequence < found->sequence)) found = *std::move(stored);
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<OriginState> read_origin_state(const Json& answer) {
+  const Json& state = field(answer, "state");
+  OriginState read;
+  read.created = static_cast<uint64_t>(TRY(parse_nanoseconds(text_field(answer, "created"))));
+  read.last = count_field(state, "last_seq");
+  read.first =
+      count_field(state, "messages") == 0 ? read.last + 1 : count_field(state, "first_seq");
+  const std::string retention = text_field(field(answer, "config"), "retention");
+  read.keeps_messages = retention != "workqueue" && retention != "interest";
+  return read;
+}
+
+bool is_own_stream(std::string_view prefix, std::string_view stream) {
+  return stream.starts_with(stream_name(prefix, ""));
+}
+
+Result<OriginState> JetStreamOrigins::find(const std::string& stream) {
+  if (is_own_stream(prefix_, stream)) {
+    return fail("source.own_stream",
+                fmt::format("stream \"{}\" has a name of millrace's own streams; its events need "
+                            "no source",
+                            stream));
+  }
+  const Result<Json> answer = connection_.api("STREAM.INFO." + stream, Json::object());
+  if (!answer) return tl::unexpected(of_stream(stream, answer.error()));
+  return read_origin_state(*answer);
+}
+
+Result<std::optional<TimePoint>> JetStreamOrigins::stamp_of(const std::string& stream,
+                                                            uint64_t sequence) {
+  const Result<StoredMessage> stored = fetch_stored(connection_, stream, {{"seq", sequence}});
+  if (stored) return std::optional(broker_time(stored->stamped));
+  if (stored.error().code == "broker.not_found") return std::optional<TimePoint>();
+  return tl::unexpected(stored.error());
+}
+
+Result<uint64_t> JetStreamOrigins::sequence_before(const std::string& stream, TimePoint time) {
+  const PullSettings pull = origin_pull();
+  StreamInfo whole;
+  whole.subjects = {">"};
+  const auto consumer =
+      PullConsumer::open_range(connection_, {.name = stream, .subjects = ">"}, whole,
+                               {.sequence = 1, .since = time, .loss = {}}, true, pull);
+  if (!consumer) return tl::unexpected(of_stream(stream, consumer.error()));
+  return (*consumer)->start().sequence;
+}
+
+Result<std::unique_ptr<OriginReader>> JetStreamOrigins::open(const OriginWish& wish) {
+  auto reader = std::make_unique<JetStreamOriginReader>(connection_, wish);
+  const Status opened = reader->open();
+  if (!opened) return tl::unexpected(of_stream(wish.stream, opened.error()));
+  return std::unique_ptr<OriginReader>(std::move(reader));
+}
+
+}  // namespace millrace

@@ -1,0 +1,381 @@
+#include "orchestrator/service/source_run.h"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "base/bytes.h"
+#include "cloudevents/subject.h"
+#include "model/origin_mark.h"
+#include "orchestrator/outgoing/messages.h"
+#include "orchestrator/service/awaited_publish.h"
+#include "orchestrator/service/event_admission.h"
+#include "orchestrator/store/rows/meta_rows.h"
+
+namespace millrace {
+namespace {
+
+/// How long a source waits after an error, or while no further event may be published.
+constexpr Duration kAfterSourceError{1'000};
+/// How long it waits while too many of its events are not applied.
+constexpr Duration kWhileFull{2};
+/// How many messages one page has at most: at most a quarter of a second of the rate.
+constexpr size_t kMostInSourcePage = 250;
+constexpr uint32_t kSourcePagesInSecond = 4;
+/// If no published event is applied for so long, the event stream is asked whether it has them.
+constexpr Duration kStalled{2'000};
+/// How many dead letters, and bytes of them, one command makes.
+constexpr size_t kMostRefused = 32;
+constexpr size_t kMostRefusedBytes = size_t{1} << 20;
+
+/// The name of the consumer of a source. The beginning of the source's id makes it unique: both
+/// names may contain `-`.
+std::string consumer_name(std::string_view ns, const SourcePlace& place, const SourceId& source) {
+  return fmt::format("millrace-{}-{}-{}", subject_token(ns), subject_token(place.name),
+                     to_hex(source).substr(0, 8));
+}
+
+}  // namespace
+
+Status check_retention(const std::string& stream, const OriginState& state) {
+  if (state.keeps_messages) return {};
+  return fail("source.retention",
+              fmt::format("stream {} removes messages when its consumers acknowledge them "
+                          "(retention \"workqueue\" or \"interest\"), so a further reader would "
+                          "take them from these consumers; read a stream with the retention "
+                          "\"limits\", for example a mirror of {}",
+                          stream, stream));
+}
+
+Result<Json> await_command(const SourceParts& parts, Command command) {
+  const auto answered = std::make_shared<std::promise<Result<Json>>>();
+  std::future<Result<Json>> answer = answered->get_future();
+  parts.command(std::move(command),
+                [answered](Result<Json> result) { answered->set_value(std::move(result)); });
+  return answer.get();
+}
+
+SourceRun::SourceRun(const SourceParts& parts, SourcePlace place, std::string ns)
+    : parts_(parts), place_(std::move(place)), ns_(std::move(ns)) {}
+
+SourceFigures SourceRun::figures() const {
+  const std::lock_guard lock(mutex_);
+  return figures_;
+}
+
+void SourceRun::note(const std::function<void(SourceFigures& figures)>& change) {
+  const std::lock_guard lock(mutex_);
+  change(figures_);
+}
+
+void SourceRun::notice(const Error& what) {
+  spdlog::warn("source {} of namespace {}: {}", place_.name, ns_, what.message);
+  note([&](SourceFigures& figures) { figures.notice = what; });
+}
+
+/// Passes refused messages to the engine, some in each command.
+Status SourceRun::refuse(std::vector<RefusedMessage> messages) {
+  size_t next = 0;
+  while (next < messages.size()) {
+    RefuseMessages command{.ns = ns_, .name = place_.name, .origin = origin_, .messages = {}};
+    size_t bytes = 0;
+    while (next < messages.size() && command.messages.size() < kMostRefused &&
+           bytes < kMostRefusedBytes) {
+      bytes += messages[next].message.data.size();
+      command.messages.push_back(std::move(messages[next++]));
+    }
+    TRY(await_command(parts_, std::move(command)));
+  }
+  return {};
+}
+
+/// Ends reading. What is published stays in the event stream; the rest is read again.
+void SourceRun::close() {
+  reader_.reset();
+  prepared_.clear();
+  published_.clear();
+  published_bytes_ = 0;
+}
+
+Duration SourceRun::turn() {
+  Result<Duration> wait = advance();
+  note([&](SourceFigures& figures) {
+    figures.waits = wait ? held_ : std::optional(wait.error());
+    figures.position = position_;
+    figures.lag = reader_ == nullptr
+                      ? std::nullopt
+                      : std::optional(pending_ + prepared_.size() + published_.size());
+  });
+  log_change(wait ? Status() : Status(tl::unexpected(wait.error())));
+  if (wait) return *wait;
+  close();
+  return kAfterSourceError;
+}
+
+/// Logs why the source is not read, once for each reason, and that it is read again.
+void SourceRun::log_change(const Status& status) {
+  if (!status) {
+    const std::string before = std::exchange(logged_, status.error().message);
+    if (before == logged_) return;
+    spdlog::warn("source {} of namespace {} is not read: {}", place_.name, ns_, logged_);
+  } else if (reader_ != nullptr && !logged_.empty()) {
+    logged_.clear();
+    spdlog::info("source {} of namespace {} is read again", place_.name, ns_);
+  }
+}
+
+Result<Duration> SourceRun::advance() {
+  const std::optional<Rows> rows = TRY(read_rows());
+  if (!rows || rows->source.is_paused) {
+    close();
+    return kAfterSourceError;
+  }
+  TRY(take_settings(*rows));
+  if (reader_ == nullptr && !TRY(open(*rows))) return Duration(0);
+  if (!TRY(forget_applied(*rows))) return Duration(0);
+  if (prepared_.empty()) {
+    const TimePoint now = parts_.clock.now();
+    if (due_ > now + Duration(1'000)) due_ = now;  // the clock was set back
+    if (due_ > now) return due_ - now;
+    const size_t most = std::min(
+        room(), std::clamp<size_t>(settings_.rate / kSourcePagesInSecond, 1, kMostInSourcePage));
+    if (most == 0) return kWhileFull;
+    TRY(read_page(most));
+    due_ = now + Duration(prepared_.size() * 1'000 / settings_.rate);
+  }
+  return TRY(publish(*rows)) ? Duration(0) : kAfterSourceError;
+}
+
+/// nullopt: the source was deleted.
+Result<std::optional<SourceRun::Rows>> SourceRun::read_rows() const {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  auto source = TRY(read_source(view, place_));
+  if (!source) return std::optional<Rows>();
+  auto origin = TRY(read_origin(view, source->origin));
+  if (!origin) {
+    return fail("store.damaged_row",
+                "the row `origin/` of the source is missing; delete the source and apply it again");
+  }
+  return std::optional(Rows{.source = *std::move(source),
+                            .origin = *std::move(origin),
+                            .cursor = TRY(read_cursor(view))});
+}
+
+/// New settings count from the next message on.
+Status SourceRun::take_settings(const Rows& rows) {
+  if (rows.source.settings == settings_text_ && rows.source.origin == origin_) return {};
+  close();
+  settings_ = TRY(read_source_settings(rows.source.settings));
+  settings_text_ = rows.source.settings;
+  if (origin_ != rows.source.origin) gone_to_ = 0;
+  origin_ = rows.source.origin;
+  return {};
+}
+
+/// Opens the reader behind the stored position. Returns false if the source reads from another
+/// place now, so that its rows must be read again.
+Result<bool> SourceRun::open(const Rows& rows) {
+  const OriginState state = TRY(parts_.origins.find(settings_.stream));
+  if (state.created != origin_.created) {
+    TRY(move(rows, state.created, 0,
+             {"source.recreated",
+              fmt::format("stream {} was deleted and created again; it is read from its first "
+                          "message",
+                          settings_.stream)}));
+    note([](SourceFigures& figures) { ++figures.recreated; });
+    return false;
+  }
+  TRY(check_retention(settings_.stream, state));
+  if (const auto floor = TRY(rolled_back_to(rows, state))) {
+    TRY(move(rows, state.created, *floor,
+             {"source.rolled_back",
+              fmt::format("stream {} has lost messages up to {} that were applied; the messages "
+                          "after {} are read",
+                          settings_.stream, rows.origin.applied.highest(), *floor)}));
+    note([](SourceFigures& figures) { ++figures.rolled_back; });
+    return false;
+  }
+  const uint64_t floor = rows.origin.applied.floor();
+  // The floor does not move before a message is applied: what is gone is counted once.
+  const uint64_t known = std::max(floor + 1, gone_to_);
+  if (state.first > known && floor > 0) {
+    gone_to_ = state.first;
+    note([&](SourceFigures& figures) { figures.gone += state.first - known; });
+    notice({"source.gone", fmt::format("stream {} does not have the messages {} to {} any more",
+                                       settings_.stream, known, state.first - 1)});
+  }
+  reader_ = TRY(parts_.origins.open({.stream = settings_.stream,
+                                     .subjects = settings_.subjects,
+                                     .consumer = consumer_name(ns_, place_, origin_.source),
+                                     .after = floor}));
+  position_ = floor;
+  pending_ = 0;
+  event_stream_ = rows.cursor.stream_created;
+  note([](SourceFigures& figures) { ++figures.consumers; });
+  return true;
+}
+
+/// The sequence behind which an origin stream that has lost its newest messages is read; nullopt:
+/// it has lost none that were applied.
+Result<std::optional<uint64_t>> SourceRun::rolled_back_to(const Rows& rows,
+                                                          const OriginState& state) {
+  const uint64_t highest = rows.origin.applied.highest();
+  const TimePoint stamped = rows.origin.stamped;
+  if (highest == 0) return std::optional<uint64_t>();
+  // Nothing was read yet: which of the present messages came later is not known.
+  if (stamped == TimePoint()) {
+    return state.last < highest ? std::optional(state.last) : std::nullopt;
+  }
+  if (state.last >= highest) {
+    const auto present = TRY(parts_.origins.stamp_of(settings_.stream, highest));
+    if (!present || *present == stamped) return std::optional<uint64_t>();
+  }
+  // Messages of the same millisecond as the newest applied one count as applied.
+  return std::optional(
+      TRY(parts_.origins.sequence_before(settings_.stream, stamped + Duration(1))));
+}
+
+Status SourceRun::move(const Rows& rows, uint64_t created, uint64_t floor, const Error& what) {
+  notice(what);
+  TRY(await_command(parts_, MoveSource{.ns = ns_,
+                                       .name = place_.name,
+                                       .from = rows.source.origin,
+                                       .created = created,
+                                       .floor = floor}));
+  return {};
+}
+
+/// Forgets the published events that are applied. Returns false if the event stream has lost one
+/// that is not: then the origin stream is read again.
+Result<bool> SourceRun::forget_applied(const Rows& rows) {
+  if (event_stream_ == 0) event_stream_ = rows.cursor.stream_created;
+  if (published_.empty()) progress_at_ = parts_.clock.now();
+  while (!published_.empty() && rows.origin.applied.has(published_.front().sequence)) {
+    published_bytes_ -= published_.front().bytes;
+    published_.pop_front();
+    progress_at_ = parts_.clock.now();
+  }
+  if (!TRY(is_lost(rows))) return true;
+  ++attempt_;
+  note([](SourceFigures& figures) { ++figures.lost_events; });
+  notice({"source.lost_events",
+          fmt::format("the event stream has lost the event of message {}; the messages from {} on "
+                      "are read again",
+                      published_.front().sequence, rows.origin.applied.floor() + 1)});
+  close();
+  return false;
+}
+
+/// Whether the oldest published event is lost: the engine is behind it and has not applied it, or
+/// the event stream does not reach to it any more.
+Result<bool> SourceRun::is_lost(const Rows& rows) {
+  if (published_.empty()) return false;
+  const uint64_t event = published_.front().event;
+  if (rows.cursor.stream_created != event_stream_ || rows.cursor.sequence >= event) return true;
+  const TimePoint now = parts_.clock.now();
+  if (now >= progress_at_ && now - progress_at_ < kStalled) return false;
+  progress_at_ = now;
+  const StreamSpan span = TRY(parts_.events.span());
+  return span.created != event_stream_ || span.last < event;
+}
+
+size_t SourceRun::room() const {
+  if (published_bytes_ >= kMostUnappliedBytes) return 0;
+  return kMostUnapplied - std::min(kMostUnapplied, published_.size());
+}
+
+Status SourceRun::read_page(size_t most) {
+  std::vector<OriginMessage> messages = TRY(reader_->read(most, parts_.patience));
+  for (OriginMessage& message : messages) prepared_.push_back(prepared(std::move(message)));
+  return {};
+}
+
+/// Makes the event of a message.
+SourceRun::Prepared SourceRun::prepared(OriginMessage message) {
+  Prepared made{.previous = position_,
+                .sequence = message.sequence,
+                .stamped = message.stamped,
+                .event = NatsMessage(),
+                .message = {}};
+  position_ = message.sequence;
+  pending_ = message.pending;
+  const Result<Event> event = decode_nats(message.message);
+  if (!event) {
+    made.event = tl::unexpected(event.error());
+    made.message = std::move(message.message);
+    return made;
+  }
+  const std::string_view key = parts_.environment.seal().message_key();
+  NatsMessage published = event_message(ns_, *event);
+  published.headers.emplace_back("Nats-Msg-Id",
+                                 origin_message_id(key, origin_, made.sequence, attempt_));
+  mark_origin(key, ns_,
+              {.origin = origin_,
+               .previous = made.previous,
+               .sequence = made.sequence,
+               .stamped = made.stamped},
+              published);
+  made.event = std::move(published);
+  return made;
+}
+
+/// Publishes what is prepared, or as much of it as the quota permits. Returns false if nothing more
+/// may be published now. After an error the origin stream must be read again.
+Result<bool> SourceRun::publish(const Rows& rows) {
+  size_t count = prepared_.size();
+  while (count > 0) {
+    Status admitted = parts_.admit(ns_, count);
+    if (admitted) break;
+    if (admitted.error().code != kOverRate || count == 1) {
+      held_ = admitted.error();
+      return false;
+    }
+    count /= 2;
+  }
+  held_.reset();
+  if (published_.empty()) event_stream_ = rows.cursor.stream_created;
+  std::vector<Prepared> page(
+      std::make_move_iterator(prepared_.begin()),
+      std::make_move_iterator(prepared_.begin() + static_cast<std::ptrdiff_t>(count)));
+  prepared_.erase(prepared_.begin(), prepared_.begin() + static_cast<std::ptrdiff_t>(count));
+  std::vector<RefusedMessage> refused;
+  const auto refuse_one = [&](const Prepared& one, const Error& reason, NatsMessage message) {
+    refused.push_back({.previous = one.previous,
+                       .sequence = one.sequence,
+                       .stamped = one.stamped,
+                       .reason = reason,
+                       .message = std::move(message)});
+  };
+  std::vector<NatsMessage> messages;
+  std::vector<const Prepared*> sent;
+  for (Prepared& one : page) {
+    if (one.event) {
+      messages.push_back(*one.event);
+      sent.push_back(&one);
+    } else {
+      refuse_one(one, one.event.error(), std::move(one.message));
+    }
+  }
+  std::optional<Error> failure;
+  const auto acks = publish_and_wait(parts_.publisher, std::move(messages));
+  for (size_t i = 0; i < sent.size(); ++i) {
+    const Prepared& one = *sent[i];
+    if (acks[i]) {
+      const size_t bytes = one.event->data.size();
+      published_.push_back({.sequence = one.sequence, .event = acks[i]->sequence, .bytes = bytes});
+      published_bytes_ += bytes;
+    } else if (acks[i].error().code == kTooLarge) {
+      refuse_one(one, acks[i].error(), *one.event);
+    } else if (!failure) {
+      failure = acks[i].error();
+    }
+  }
+  if (failure) return tl::unexpected(*failure);
+  TRY(refuse(std::move(refused)));
+  return true;
+}
+
+}  // namespace millrace

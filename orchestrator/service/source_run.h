@@ -1,0 +1,149 @@
+// SourceRun: reads the messages of one source, maps them to events and publishes these to the event
+// stream. The position is in the store (row `origin/`): after each interruption the origin stream
+// is read again from there, and the engine drops what it has applied. For one thread, except
+// figures().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "model/cursor.h"
+#include "orchestrator/batch/command.h"
+#include "orchestrator/definition/source_settings.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/origin_streams.h"
+#include "orchestrator/ports/publisher.h"
+#include "orchestrator/ports/stored_events.h"
+#include "orchestrator/store/rows/source_rows.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+/// How many events of a source, and bytes of them, may be published and not yet applied: so a
+/// source with many messages delays the events of others by the time that the engine needs for so
+/// many.
+inline constexpr size_t kMostUnapplied = 256;
+inline constexpr size_t kMostUnappliedBytes = size_t{8} << 20;
+
+/// What sources use. All parts outlive them.
+struct SourceParts {
+  Environment& environment;
+  const Clock& clock;
+  OriginStreams& origins;
+  Publisher& publisher;
+  StoredEvents& events;
+  /// Whether `count` more events of the namespace may be published now.
+  std::function<Status(std::string_view ns, size_t count)> admit;
+  /// Passes a command to the engine.
+  std::function<void(Command command, std::function<void(Result<Json>)> done)> command;
+  Duration patience{200};  ///< how long one turn waits for messages
+};
+
+/// Ok if a source may read the stream: its messages stay when its consumers have acknowledged them.
+/// Error `source.retention`.
+Status check_retention(const std::string& stream, const OriginState& state);
+
+/// Passes a command to the engine and waits for its answer.
+Result<Json> await_command(const SourceParts& parts, Command command);
+
+/// What happened to a source in this process.
+struct SourceFigures {
+  uint64_t position = 0;        ///< the sequence that was read last
+  std::optional<uint64_t> lag;  ///< messages that are not applied yet; nullopt: it is not known
+  uint64_t consumers = 0;       ///< consumers that were created
+  uint64_t recreated = 0;       ///< how often the origin stream had been created again
+  uint64_t rolled_back = 0;     ///< how often it had lost messages that were applied
+  uint64_t gone = 0;            ///< sequences that it removed before they were read
+  uint64_t lost_events = 0;     ///< how often the event stream had lost events of the source
+  std::optional<Error> waits;   ///< why nothing is read now
+  std::optional<Error> notice;  ///< what happened last to the origin stream, or the event stream
+};
+
+class SourceRun {
+ public:
+  /// `ns`: the name of the namespace.
+  SourceRun(const SourceParts& parts, SourcePlace place, std::string ns);
+
+  /// Reads and publishes one page. Returns how long to wait before the next turn.
+  Duration turn();
+
+  /// Any thread.
+  SourceFigures figures() const;
+
+ private:
+  /// An event that is published and not yet applied.
+  struct Published {
+    uint64_t sequence = 0;  ///< of the message in the origin stream
+    uint64_t event = 0;     ///< of the event in the event stream
+    size_t bytes = 0;
+  };
+  /// A message that was read, and what it becomes.
+  struct Prepared {
+    uint64_t previous = 0;
+    uint64_t sequence = 0;
+    TimePoint stamped;
+    Result<NatsMessage> event;  ///< or why it becomes a dead letter
+    NatsMessage message;        ///< of a dead letter
+  };
+  /// The rows of the source, as of one commit.
+  struct Rows {
+    SourceRecord source;
+    OriginRecord origin;
+    Cursor cursor;
+  };
+
+  Result<Duration> advance();
+  Result<std::optional<Rows>> read_rows() const;
+  Status take_settings(const Rows& rows);
+  Result<bool> open(const Rows& rows);
+  Result<std::optional<uint64_t>> rolled_back_to(const Rows& rows, const OriginState& state);
+  Status move(const Rows& rows, uint64_t created, uint64_t floor, const Error& notice);
+  Result<bool> forget_applied(const Rows& rows);
+  Result<bool> is_lost(const Rows& rows);
+  size_t room() const;
+  Status read_page(size_t most);
+  Prepared prepared(OriginMessage message);
+  Result<bool> publish(const Rows& rows);
+  Status refuse(std::vector<RefusedMessage> messages);
+  void close();
+  void note(const std::function<void(SourceFigures& figures)>& change);
+  void notice(const Error& what);
+  void log_change(const Status& status);
+
+  const SourceParts& parts_;
+  const SourcePlace place_;
+  const std::string ns_;
+
+  std::string settings_text_;
+  SourceSettings settings_;
+  OriginStream origin_;  ///< what reader_ reads
+  std::unique_ptr<OriginReader> reader_;
+  uint64_t position_ = 0;          ///< the sequence that was read last
+  uint64_t pending_ = 0;           ///< messages of the origin stream behind position_
+  uint64_t gone_to_ = 0;           ///< the messages before this sequence are known to be gone
+  std::deque<Prepared> prepared_;  ///< read, and not yet published
+  std::deque<Published> published_;
+  size_t published_bytes_ = 0;
+  int64_t event_stream_ = 0;   ///< the creation time of the event stream that has published_
+  uint64_t attempt_ = 0;       ///< see origin_message_id()
+  TimePoint progress_at_;      ///< when a published event was last found applied, or looked for
+  TimePoint due_;              ///< when the rate permits the next page
+  std::string logged_;         ///< the newest logged reason why nothing is read; empty: it is read
+  std::optional<Error> held_;  ///< why what is prepared may not be published now
+
+  mutable std::mutex mutex_;  // guards figures_
+  SourceFigures figures_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,276 @@
+#include "orchestrator/service/sources.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sodium.h>
+#include <spdlog/spdlog.h>
+
+#include "base/excerpt.h"
+#include "orchestrator/definition/source_settings.h"
+#include "orchestrator/service/namespace_record.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "os/thread.h"
+
+namespace millrace {
+namespace {
+
+/// How often the rows are looked through for sources that have changed without a request to this
+/// object, for example with their namespace.
+constexpr std::chrono::milliseconds kLook(500);
+
+Json error_json(const Error& error) { return {{"code", error.code}, {"msg", error.message}}; }
+
+tl::unexpected<Error> no_such_source(std::string_view ns, std::string_view name) {
+  return fail("source.not_found",
+              fmt::format("namespace \"{}\" has no source \"{}\"", ns, excerpt(name)));
+}
+
+/// The sequence behind which a new source begins.
+Result<uint64_t> floor_of(OriginStreams& origins, const SourceSettings& settings,
+                          const OriginState& state) {
+  const SourceBegin& begin = settings.begin;
+  switch (begin.kind) {
+    case SourceBegin::Kind::kNew:
+      break;
+    case SourceBegin::Kind::kAll:
+      return std::max<uint64_t>(state.first, 1) - 1;
+    case SourceBegin::Kind::kSequence:
+      return std::min(begin.sequence - 1, state.last);
+    case SourceBegin::Kind::kTime: {
+      const uint64_t before = TRY(origins.sequence_before(settings.stream, begin.time));
+      return std::min(before, state.last);
+    }
+  }
+  return state.last;
+}
+
+}  // namespace
+
+Json source_json(const std::string& name, const SourceRecord& source, const OriginRecord& origin,
+                 const std::optional<SourceFigures>& figures) {
+  Json json = {{"name", name},
+               {"stream", source.stream},
+               {"paused", source.is_paused},
+               {"begin", parse_own_json(source.begin).value_or(Json())},
+               {"createdAt", format_rfc3339(source.created_at)},
+               {"appliedAt", format_rfc3339(source.applied_at)},
+               {"position", origin.applied.floor()},
+               {"highest", origin.applied.highest()},
+               {"events", origin.events},
+               {"repeated", origin.repeated},
+               {"refused", origin.refused},
+               {"reading", figures && figures->lag.has_value()}};
+  const auto settings = read_source_settings(source.settings);
+  json["subjects"] = settings ? settings->subjects : std::vector<std::string>();
+  json["rate"] = settings ? settings->rate : kSourceRate;
+  if (!origin.refusal.code.empty()) {
+    json["lastRefusal"] = error_json(origin.refusal);
+    json["lastRefusal"]["sequence"] = origin.refused_sequence;
+    json["lastRefusal"]["at"] = format_rfc3339(origin.refused_at);
+  }
+  if (!figures) return json;
+  json["read"] = figures->position;
+  if (figures->lag) json["lag"] = *figures->lag;
+  json["consumers"] = figures->consumers;
+  json["recreated"] = figures->recreated;
+  json["rolledBack"] = figures->rolled_back;
+  json["gone"] = figures->gone;
+  json["lostEvents"] = figures->lost_events;
+  if (figures->waits) json["waits"] = error_json(*figures->waits);
+  if (figures->notice) json["notice"] = error_json(*figures->notice);
+  return json;
+}
+
+void Sources::start_threads() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Sources::stop_threads() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Sources::run() {
+  name_thread("sources");
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    has_changed_ = false;
+    lock.unlock();
+    adjust();
+    lock.lock();
+    changed_.wait_for(lock, kLook, [this] { return stopping_ || has_changed_; });
+  }
+  Readings all = std::exchange(readings_, {});
+  lock.unlock();
+  end(std::move(all));
+}
+
+/// The thread of one source.
+void Sources::read(Reading& reading) {
+  name_thread("source");
+  run_behind_others(kBackgroundNiceness);
+  std::unique_lock lock(mutex_);
+  while (!reading.stops) {
+    lock.unlock();
+    const Duration wait = reading.run.turn();
+    lock.lock();
+    if (wait > Duration(0)) changed_.wait_for(lock, wait, [&] { return reading.stops; });
+  }
+}
+
+/// The sources that are to be read, and the names of their namespaces. Damaged rows are left out;
+/// the store check names them.
+Result<std::map<SourcePlace, std::string>> Sources::wanted() const {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  std::map<SourcePlace, std::string> found;
+  TRY(each_source(
+      view,
+      [&](const SourcePlace& place, const SourceRecord& record) {
+        if (!record.is_paused) found.emplace(place, "");
+      },
+      [](const Error&) {}));
+  if (found.empty()) return found;
+  TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
+    for (auto& [place, ns] : found) {
+      if (place.ns == record.number) ns = name;
+    }
+  }));
+  std::erase_if(found, [](const auto& one) { return one.second.empty(); });
+  return found;
+}
+
+/// Starts the threads of sources that are to be read, and ends those of the others.
+void Sources::adjust() {
+  const auto sources = wanted();
+  if (!sources) {
+    spdlog::warn("the sources cannot be read: {}", sources.error().message);
+    return;
+  }
+  Readings ended;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto one = readings_.begin(); one != readings_.end();) {
+      if (sources->contains(one->first)) {
+        ++one;
+      } else {
+        ended.insert(readings_.extract(one++));
+      }
+    }
+    for (const auto& [place, ns] : *sources) {
+      std::unique_ptr<Reading>& reading = readings_[place];
+      if (reading != nullptr) continue;
+      reading = std::make_unique<Reading>(parts_, place, ns);
+      reading->thread = std::thread([this, &one = *reading] { read(one); });
+    }
+  }
+  end(std::move(ended));
+}
+
+void Sources::end(Readings ended) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [place, reading] : ended) reading->stops = true;
+  }
+  changed_.notify_all();
+  for (const auto& [place, reading] : ended) reading->thread.join();
+}
+
+std::optional<SourceFigures> Sources::figures_of(const SourcePlace& place) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = readings_.find(place);
+  if (found == readings_.end()) return std::nullopt;
+  return found->second->run.figures();
+}
+
+void Sources::add_to(PartLevels& levels) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [place, reading] : readings_) {
+    const SourceFigures figures = reading->run.figures();
+    ++(figures.waits || !figures.lag ? levels.sources_waiting : levels.sources_reading);
+    levels.namespace_source_lag[reading->ns] += figures.lag.value_or(0);
+  }
+}
+
+/// Passes the command to the engine, and looks at the rows again when it is done.
+void Sources::command(Command command, const Done& done) {
+  parts_.command(std::move(command), [this, done](Result<Json> answer) {
+    {
+      const std::lock_guard lock(mutex_);
+      has_changed_ = true;
+    }
+    changed_.notify_all();
+    done(std::move(answer));
+  });
+}
+
+void Sources::apply(std::string_view ns, const std::string& name, const Json& settings,
+                    const Done& done) {
+  auto asked = [&]() -> Result<ApplySource> {
+    const SourceSettings parsed = TRY(parse_source(settings));
+    const Snapshot view = TRY(Snapshot::take(parts_.environment));
+    const NamespaceRecord record = TRY(namespace_record(view, ns));
+    ApplySource command{.ns = std::string(ns), .name = name, .record = {}, .paused = parsed.paused};
+    command.record.stream = parsed.stream;
+    command.record.begin = begin_text(settings);
+    command.record.settings = dump_json(settings);
+    const auto before = TRY(read_source(view, {.ns = record.number, .name = name}));
+    if (before && before->stream == parsed.stream && before->begin == command.record.begin) {
+      command.record.origin = before->origin;
+      return command;
+    }
+    const OriginState state = TRY(parts_.origins.find(parsed.stream));
+    TRY(check_retention(parsed.stream, state));
+    randombytes_buf(command.record.origin.source.data(), command.record.origin.source.size());
+    command.record.origin.created = state.created;
+    command.floor = TRY(floor_of(parts_.origins, parsed, state));
+    return command;
+  }();
+  if (!asked) return done(tl::unexpected(std::move(asked).error()));
+  command(*std::move(asked), done);
+}
+
+Result<Json> Sources::list(std::string_view ns) {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  std::vector<std::pair<SourcePlace, SourceRecord>> found;
+  TRY(each_source_of(view, record.number, [&](const SourcePlace& place, const SourceRecord& one) {
+    found.emplace_back(place, one);
+  }));
+  Json items = Json::array();
+  for (const auto& [place, one] : found) {
+    const auto origin = TRY(read_origin(view, one.origin));
+    items.push_back(
+        source_json(place.name, one, origin.value_or(OriginRecord()), figures_of(place)));
+  }
+  return Json{{"items", std::move(items)}, {"next", nullptr}};
+}
+
+Result<Json> Sources::get(std::string_view ns, const std::string& name) {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  const SourcePlace place{.ns = record.number, .name = name};
+  const auto found = TRY(read_source(view, place));
+  if (!found) return no_such_source(ns, name);
+  const auto origin = TRY(read_origin(view, found->origin));
+  Json json = source_json(name, *found, origin.value_or(OriginRecord()), figures_of(place));
+  json["settings"] = parse_own_json(found->settings).value_or(Json());
+  return json;
+}
+
+void Sources::pause(std::string_view ns, const std::string& name, bool paused, const Done& done) {
+  command(PauseSource{.ns = std::string(ns), .name = name, .paused = paused}, done);
+}
+
+void Sources::remove(std::string_view ns, const std::string& name, const Done& done) {
+  command(DeleteSource{.ns = std::string(ns), .name = name}, done);
+}
+
+}  // namespace millrace

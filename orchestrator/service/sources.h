@@ -1,0 +1,85 @@
+// Sources: the sources of all namespaces. Each source that is not paused has a thread that reads
+// its stream (source_run.h), so that a slow stream or mapping delays no other source. A further
+// thread starts and ends these threads, as the rows of the store say.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "orchestrator/loop/metrics.h"
+#include "orchestrator/service/source_desk.h"
+#include "orchestrator/service/source_run.h"
+#include "orchestrator/store/rows/source_rows.h"
+
+namespace millrace {
+
+class Sources final : public SourceDesk {
+ public:
+  explicit Sources(SourceParts parts) : parts_(std::move(parts)) {}
+  ~Sources() override { stop_threads(); }
+  Sources(const Sources&) = delete;
+  Sources& operator=(const Sources&) = delete;
+
+  /// Begins to read the sources of the store. To be called once, when this process owns the
+  /// streams.
+  void start_threads();
+  /// Ends the threads; waits for what they publish. The engine must still answer commands.
+  void stop_threads();
+
+  /// Adds the gauges of the sources.
+  void add_to(PartLevels& levels) const;
+
+  void apply(std::string_view ns, const std::string& name, const Json& settings,
+             const Done& done) override;
+  Result<Json> list(std::string_view ns) override;
+  Result<Json> get(std::string_view ns, const std::string& name) override;
+  void pause(std::string_view ns, const std::string& name, bool paused, const Done& done) override;
+  void remove(std::string_view ns, const std::string& name, const Done& done) override;
+
+ private:
+  /// A source that is read, and its thread.
+  struct Reading {
+    Reading(const SourceParts& parts, const SourcePlace& place, const std::string& name)
+        : ns(name), run(parts, place, name) {}
+    const std::string ns;  ///< the name of its namespace
+    SourceRun run;
+    std::thread thread;
+    bool stops = false;  ///< guarded by Sources::mutex_
+  };
+  using Readings = std::map<SourcePlace, std::unique_ptr<Reading>>;
+
+  void run();
+  void read(Reading& reading);
+  Result<std::map<SourcePlace, std::string>> wanted() const;
+  void adjust();
+  void end(Readings ended);
+  std::optional<SourceFigures> figures_of(const SourcePlace& place) const;
+  void command(Command command, const Done& done);
+
+  const SourceParts parts_;
+  mutable std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  Readings readings_;
+  bool stopping_ = false;
+  bool has_changed_ = false;
+  std::thread thread_;
+};
+
+/// A source as it is shown: {"name","stream","subjects","rate","paused","begin","createdAt",
+/// "appliedAt","position","highest","events","repeated","refused","lastRefusal"?:{"sequence","at",
+/// "code","msg"},"reading","read"?,"lag"?,"consumers"?,"recreated"?,"rolledBack"?,"gone"?,
+/// "lostEvents"?,"waits"?:{"code","msg"},"notice"?:{"code","msg"}}. `position`: all messages up to
+/// it are applied; `highest`: the highest one that is. `figures`: nullopt if it is not read now.
+Json source_json(const std::string& name, const SourceRecord& source, const OriginRecord& origin,
+                 const std::optional<SourceFigures>& figures);
+
+}  // namespace millrace

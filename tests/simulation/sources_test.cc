@@ -1,0 +1,332 @@
+// Sources: each message of an origin stream starts one instance, whatever is repeated, lost, killed
+// or rolled back, and a message that is no event is a dead letter.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "broker/memory_stored_events.h"
+#include "orchestrator/service/source_run.h"
+#include "tests/simulation/world.h"
+#include "tests/support/fake_origins.h"
+#include "tests/support/seeds.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+
+constexpr const char* kTakesOrders = R"(
+id: takes-orders
+start: {type: event, event: {type: order}}
+states:
+- {id: end, type: noop}
+)";
+
+/// Publishes into the broker of the world, and has it acknowledge at once.
+class WorldPublisher final : public Publisher {
+ public:
+  explicit WorldPublisher(MemoryBroker& to) : to_(to) {}
+  void publish(NatsMessage message, Done done) override {
+    to_.publish(std::move(message), std::move(done));
+    to_.pump(0);
+  }
+
+ private:
+  MemoryBroker& to_;
+};
+
+class SourcesSimulation : public testing::Test {
+ protected:
+  SourcesSimulation() { world.apply(kTakesOrders); }
+
+  /// Applies the source `orders` of the stream ORDERS, which is read from its first message on.
+  void apply(const std::string& settings = R"({"begin":"all","stream":"ORDERS"})") {
+    const OriginState state = origins.find("ORDERS").value();
+    ApplySource command{.ns = "default", .name = "orders"};
+    command.record.origin = {.source = {7}, .created = state.created};
+    command.record.stream = "ORDERS";
+    command.record.begin = R"("all")";
+    command.record.settings = settings;
+    world.must(command);
+    begin();
+  }
+  /// A new process reads the source.
+  void begin() {
+    parts.emplace(
+        SourceParts{.environment = world.environment(),
+                    .clock = world.clock,
+                    .origins = origins,
+                    .publisher = publisher,
+                    .events = stored,
+                    .admit = [](std::string_view, size_t) { return Status(); },
+                    .command =
+                        [this](Command command, const std::function<void(Result<Json>)>& done) {
+                          const Answered answer = world.command(std::move(command));
+                          world.run_until_idle();
+                          done(*answer ? **answer : Result<Json>(fail("stopping", "no answer")));
+                        }});
+    run = std::make_unique<SourceRun>(
+        *parts, SourcePlace{.ns = NamespaceNumber(1), .name = "orders"}, "default");
+  }
+  /// Makes turns of the source and of the engine until all messages are applied.
+  void settle(int most = 400) {
+    for (; most > 0; --most) {
+      const Duration wait = run->turn();
+      world.run_until_idle();
+      const OriginRecord at = origin();
+      const uint64_t last = origins.streams["ORDERS"].last;
+      if (at.applied.highest() >= last && at.applied.above().empty() && !run->figures().waits) {
+        return;
+      }
+      world.run_for(std::max(wait, Duration(20)));
+    }
+    ADD_FAILURE() << "not all messages were applied: " << origin().applied.highest();
+  }
+  /// Makes a turn when the rate permits the next page.
+  void turn_later() {
+    world.run_for(Duration(20));
+    run->turn();
+  }
+  SourceRecord source() {
+    const Snapshot view = Snapshot::take(world.environment()).value();
+    return read_source(view, {.ns = NamespaceNumber(1), .name = "orders"})
+        .value()
+        .value_or(SourceRecord());
+  }
+  OriginRecord origin() {
+    const Snapshot view = Snapshot::take(world.environment()).value();
+    return read_origin(view, source().origin).value().value_or(OriginRecord());
+  }
+  void add_orders(int count) {
+    for (int i = 0; i < count; ++i) {
+      origins.add_event("ORDERS", "shop.orders.eu", "order", std::to_string(++orders));
+    }
+  }
+
+  World world;
+  FakeOrigins origins;
+  WorldPublisher publisher{world.broker};
+  MemoryStoredEvents stored{world.broker};
+  std::optional<SourceParts> parts;
+  std::unique_ptr<SourceRun> run;
+  int orders = 0;
+};
+
+TEST_F(SourcesSimulation, StartAnInstanceForEachMessage) {
+  add_orders(5);
+  apply();
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(5));
+  EXPECT_EQ(origin().applied, AppliedSequences(5));
+  run->turn();
+  EXPECT_EQ(run->figures().lag, 0U);
+  EXPECT_EQ(world.metric("millrace_source_events_total"), 5);
+  ASSERT_THAT(origins.opened, SizeIs(1));
+  EXPECT_EQ(origins.opened[0].consumer, "millrace-default-orders-07000000");
+}
+
+TEST_F(SourcesSimulation, ReadOnlyTheMessagesOfTheirSubjects) {
+  origins.add_event("ORDERS", "shop.orders.eu", "order", "1");
+  origins.add_event("ORDERS", "shop.returns.eu", "order", "2");
+  origins.add_event("ORDERS", "shop.orders.us", "order", "3");
+  apply(R"({"begin":"all","stream":"ORDERS","subjects":["shop.orders.*"]})");
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(2));
+  EXPECT_EQ(origin().applied, AppliedSequences(3)) << "no gap is left";
+}
+
+TEST_F(SourcesSimulation, MakeADeadLetterOfAMessageThatIsNoEventAndGoOn) {
+  add_orders(1);
+  origins.add("ORDERS", "shop.orders.eu", "no event");
+  add_orders(1);
+  apply();
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(2));
+  EXPECT_THAT(world.dead_letters(), SizeIs(1));
+  EXPECT_EQ(origin().refused, 1U);
+  EXPECT_EQ(origin().refused_sequence, 2U);
+  EXPECT_EQ(world.metric("millrace_source_messages_refused_total"), 1);
+  world.restart();
+  begin();
+  run->turn();
+  world.run_until_idle();
+  EXPECT_THAT(world.dead_letters(), SizeIs(1)) << "it is not read again";
+}
+
+TEST_F(SourcesSimulation, ComeBackWhenTheirConsumerWasDeleted) {
+  add_orders(2);
+  apply();
+  settle();
+  origins.delete_consumers();
+  add_orders(2);
+  run->turn();
+  EXPECT_EQ(run->figures().waits.value_or(Error()).code, "source.interrupted");
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(4));
+  EXPECT_EQ(run->figures().consumers, 2U);
+  EXPECT_EQ(run->figures().waits, std::nullopt);
+}
+
+TEST_F(SourcesSimulation, ReadAnOriginStreamThatWasCreatedAgainFromItsBegin) {
+  add_orders(3);
+  apply();
+  settle();
+  origins.recreate("ORDERS");
+  origins.delete_consumers();
+  add_orders(2);
+  turn_later();
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(5));
+  EXPECT_EQ(run->figures().recreated, 1U);
+  EXPECT_EQ(run->figures().notice.value_or(Error()).code, "source.recreated");
+  EXPECT_EQ(source().origin.created, origins.streams["ORDERS"].created);
+}
+
+TEST_F(SourcesSimulation, ReadTheNewMessagesOfAnOriginStreamThatWasRolledBack) {
+  add_orders(5);
+  apply();
+  settle();
+  origins.roll_back("ORDERS", 3);
+  origins.delete_consumers();
+  add_orders(1);  // gets the sequence 4 again
+  turn_later();
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(6));
+  EXPECT_EQ(run->figures().rolled_back, 1U);
+  EXPECT_EQ(run->figures().notice.value_or(Error()).code, "source.rolled_back");
+  EXPECT_EQ(source().origin.round, 1U);
+}
+
+TEST_F(SourcesSimulation, SeeARollBackAlsoIfTheOriginStreamHasGrownSince) {
+  add_orders(5);
+  apply();
+  settle();
+  origins.roll_back("ORDERS", 3);
+  origins.delete_consumers();
+  add_orders(4);  // the stream ends with 7
+  run->turn();
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(9));
+  EXPECT_EQ(run->figures().rolled_back, 1U);
+}
+
+TEST_F(SourcesSimulation, CountTheMessagesThatAreGoneBeforeTheyAreReadOnce) {
+  add_orders(2);
+  apply();
+  settle();
+  add_orders(5);
+  auto& messages = origins.streams["ORDERS"].messages;
+  messages.erase(messages.begin(), messages.find(6));
+  origins.delete_consumers();
+  run->turn();  // the reader ends
+  run->turn();
+  origins.delete_consumers();
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(4));
+  EXPECT_EQ(run->figures().gone, 3U);
+  EXPECT_EQ(run->figures().notice.value_or(Error()).code, "source.gone");
+}
+
+TEST_F(SourcesSimulation, NameAnOriginStreamThatTheyMayNotRead) {
+  add_orders(1);
+  apply();
+  origins.streams["ORDERS"].keeps_messages = false;
+  run->turn();
+  EXPECT_EQ(run->figures().waits.value_or(Error()).code, "source.retention");
+  EXPECT_EQ(run->figures().lag, std::nullopt);
+}
+
+TEST_F(SourcesSimulation, PublishNothingWhileTheyArePaused) {
+  add_orders(1);
+  apply();
+  settle();
+  world.must(PauseSource{.ns = "default", .name = "orders"});
+  add_orders(1);
+  run->turn();
+  world.run_until_idle();
+  EXPECT_THAT(world.instances(), SizeIs(1));
+  world.must(PauseSource{.ns = "default", .name = "orders", .paused = false});
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(2));
+}
+
+TEST_F(SourcesSimulation, HaveABoundOfEventsThatAreNotApplied) {
+  add_orders(static_cast<int>(kMostUnapplied) + 50);
+  apply();
+  for (int i = 0; i < 20; ++i) {
+    run->turn();  // the engine makes no turn
+    world.clock.advance(Duration(1'000));
+  }
+  EXPECT_THAT(world.broker.events(), SizeIs(kMostUnapplied));
+  settle();
+  EXPECT_THAT(world.broker.events(), SizeIs(kMostUnapplied + 50));
+}
+
+TEST_F(SourcesSimulation, PublishNoFasterThanTheirRate) {
+  add_orders(50);
+  apply(R"({"begin":"all","rate":10,"stream":"ORDERS"})");
+  Duration took(0);
+  while (origin().applied.highest() < 50) {
+    const Duration wait = run->turn();
+    world.run_until_idle();
+    world.run_for(wait);
+    took += wait;
+  }
+  EXPECT_GE(took, std::chrono::seconds(4));
+  EXPECT_LE(took, std::chrono::seconds(6));
+}
+
+TEST_F(SourcesSimulation, PublishAnEventAgainThatTheEventStreamHasLost) {
+  add_orders(1);
+  apply();
+  run->turn();
+  world.broker.lose_tail(1);
+  world.broker.reconnect();
+  world.run_until_idle();
+  EXPECT_THAT(world.instances(), SizeIs(0));
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(1));
+  EXPECT_EQ(run->figures().lost_events, 1U);
+}
+
+/// Messages come while the process is killed at random, the event stream loses its newest events,
+/// publishes are stored twice or not acknowledged, and consumers are deleted.
+TEST_F(SourcesSimulation, StartOneInstanceForEachMessageWhateverFails) {
+  origins.streams["ORDERS"];
+  apply();
+  for (const uint64_t seed : seeds(6)) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    world.broker.decide_fates([&](const NatsMessage& message) {
+      PublishFate fate;
+      if (!message.subject.starts_with("millrace.events.")) return fate;
+      fate.twice = random() % 8 == 0;
+      if (random() % 16 == 0) fate.refused = Error{"broker.timeout", "not stored"};
+      return fate;
+    });
+    for (int step = 0; step < 60; ++step) {
+      add_orders(static_cast<int>(random() % 4));
+      run->turn();
+      if (random() % 3 != 0) world.run_until_idle();
+      if (random() % 12 == 0) origins.delete_consumers();
+      if (random() % 10 == 0) {
+        world.restart_at(static_cast<int>(random() % 2));
+        begin();
+      }
+    }
+    world.broker.decide_fates(nullptr);
+    settle();
+    EXPECT_THAT(world.instances(), SizeIs(orders));
+    EXPECT_THAT(world.dead_letters(), ElementsAre());
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,127 @@
+// FakeOrigins: streams of other programs, in memory. For one thread, except that a LocalService may
+// own one.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cloudevents/subject.h"
+#include "orchestrator/ports/origin_streams.h"
+
+namespace millrace {
+
+class FakeOrigins final : public OriginStreams {
+ public:
+  struct Stream {
+    uint64_t created = 1'000;
+    uint64_t last = 0;
+    bool keeps_messages = true;
+    std::map<uint64_t, OriginMessage> messages;  ///< by sequence
+  };
+
+  /// Stores a message a millisecond after the one before; returns its sequence.
+  uint64_t add(const std::string& stream, const std::string& subject, const std::string& data) {
+    Stream& to = streams[stream];
+    time_ += Duration(1);
+    ++to.last;
+    to.messages[to.last] = {.sequence = to.last,
+                            .stamped = time_,
+                            .pending = 0,
+                            .message = {.subject = subject, .headers = {}, .data = data}};
+    return to.last;
+  }
+  /// Stores a CloudEvent of that type and id.
+  uint64_t add_event(const std::string& stream, const std::string& subject, const std::string& type,
+                     const std::string& id) {
+    return add(
+        stream, subject,
+        R"({"specversion":"1.0","id":")" + id + R"(","source":"/o","type":")" + type + "\"}");
+  }
+  /// The stream loses its newest messages; the next ones get their sequences.
+  void roll_back(const std::string& stream, uint64_t to) {
+    Stream& rolled = streams[stream];
+    rolled.messages.erase(rolled.messages.upper_bound(to), rolled.messages.end());
+    rolled.last = to;
+  }
+  void recreate(const std::string& stream) {
+    const uint64_t created = streams[stream].created + 1;
+    streams[stream] = {.created = created, .messages = {}};
+  }
+  /// All readers end at their next read, as if their consumers were deleted.
+  void delete_consumers() { ++deletions_; }
+
+  Result<OriginState> find(const std::string& stream) override {
+    if (failure) return tl::unexpected(*failure);
+    const auto found = streams.find(stream);
+    if (found == streams.end()) return fail("source.no_stream", "no stream " + stream);
+    const Stream& one = found->second;
+    return OriginState{.created = one.created,
+                       .first = one.messages.empty() ? one.last + 1 : one.messages.begin()->first,
+                       .last = one.last,
+                       .keeps_messages = one.keeps_messages};
+  }
+  Result<std::optional<TimePoint>> stamp_of(const std::string& stream, uint64_t sequence) override {
+    const auto& messages = streams[stream].messages;
+    const auto found = messages.find(sequence);
+    if (found == messages.end()) return std::optional<TimePoint>();
+    return std::optional(found->second.stamped);
+  }
+  Result<uint64_t> sequence_before(const std::string& stream, TimePoint time) override {
+    for (const auto& [sequence, message] : streams[stream].messages) {
+      if (message.stamped >= time) return sequence - 1;
+    }
+    return streams[stream].last;
+  }
+  Result<std::unique_ptr<OriginReader>> open(const OriginWish& wish) override {
+    opened.push_back(wish);
+    return std::unique_ptr<OriginReader>(std::make_unique<Reader>(*this, wish));
+  }
+
+  std::map<std::string, Stream> streams;
+  std::vector<OriginWish> opened;
+  std::optional<Error> failure;  ///< of find()
+
+ private:
+  class Reader final : public OriginReader {
+   public:
+    Reader(FakeOrigins& origins, OriginWish wish)
+        : origins_(origins), wish_(std::move(wish)), deletions_(origins.deletions_) {}
+
+    Result<std::vector<OriginMessage>> read(size_t most, Duration) override {
+      if (deletions_ != origins_.deletions_) {
+        return fail("source.interrupted", "the consumer was deleted");
+      }
+      std::vector<OriginMessage> messages;
+      const auto& all = origins_.streams[wish_.stream].messages;
+      for (auto one = all.upper_bound(wish_.after); one != all.end() && messages.size() < most;
+           ++one) {
+        wish_.after = one->first;
+        if (!selects(one->second.message.subject)) continue;
+        messages.push_back(one->second);
+      }
+      return messages;
+    }
+
+   private:
+    bool selects(const std::string& subject) const {
+      return wish_.subjects.empty() || std::any_of(wish_.subjects.begin(), wish_.subjects.end(),
+                                                   [&](const std::string& filter) {
+                                                     return subject_covers(filter, subject);
+                                                   });
+    }
+
+    FakeOrigins& origins_;
+    OriginWish wish_;
+    const uint64_t deletions_;
+  };
+
+  TimePoint time_ = from_millis(1'700'000'000'000);
+  uint64_t deletions_ = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,139 @@
+// Sources: what the requests about sources do and show. The threads that read are not started;
+// tests/simulation/sources_test.cc has the reading.
+#include <optional>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/source_rows.h"
+#include "tests/unit/service/local_service_fixture.h"
+
+namespace millrace {
+namespace {
+
+class SourcesTest : public LocalServiceTest {
+ protected:
+  SourcesTest() {
+    for (int i = 0; i < 5; ++i) origins.add_event("ORDERS", "shop.orders", "order", "1");
+  }
+
+  Result<Json> answer(const std::function<void(const SourceDesk::Done&)>& ask) {
+    std::optional<Result<Json>> got;
+    ask([&](const Result<Json>& answered) { got = answered; });
+    world.run_until_idle();
+    return got.value_or(fail("none", "no answer"));
+  }
+  Result<Json> apply(const std::string& settings, const std::string& name = "orders",
+                     const std::string& ns = "default") {
+    return answer([&](const SourceDesk::Done& done) {
+      service->source_desk().apply(ns, name, parse_json(settings).value(), done);
+    });
+  }
+  Json shown(const std::string& name = "orders") {
+    const auto source = service->source_desk().get("default", name);
+    EXPECT_TRUE(source) << source.error().message;
+    return source.value_or(Json::object());
+  }
+};
+
+TEST_F(SourcesTest, BeginWhereTheirSettingsSay) {
+  const std::string at_third = format_rfc3339(origins.streams["ORDERS"].messages.at(3).stamped);
+  const struct {
+    std::string begin;
+    int position;
+  } rows[] = {{R"("new")", 5},
+              {R"("all")", 0},
+              {R"({"sequence":3})", 2},
+              {R"({"sequence":99})", 5},
+              {R"({"time":")" + at_third + R"("})", 2},
+              {R"({"time":"2100-01-01T00:00:00Z"})", 5}};
+  int number = 0;
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.begin);
+    const std::string name = "s" + std::to_string(++number);
+    const auto applied = apply(R"({"stream":"ORDERS","begin":)" + row.begin + "}", name);
+    ASSERT_TRUE(applied) << applied.error().message;
+    EXPECT_EQ((*applied)["created"], true);
+    EXPECT_EQ(shown(name)["position"], row.position);
+    EXPECT_EQ(dump_json(shown(name)["begin"]), row.begin);
+  }
+}
+
+TEST_F(SourcesTest, BeginWithTheOldestMessageThatTheStreamStillHas) {
+  origins.streams["ORDERS"].messages.erase(1);
+  origins.streams["ORDERS"].messages.erase(2);
+  ASSERT_TRUE(apply(R"({"stream":"ORDERS","begin":"all"})"));
+  EXPECT_EQ(shown()["position"], 2);
+}
+
+TEST_F(SourcesTest, ContinueWithoutTheBrokerIfTheirStreamAndBeginAreTheSame) {
+  ASSERT_TRUE(apply(R"({"stream":"ORDERS"})"));
+  origins.failure = Error{"broker.unreachable", "no connection"};
+  const auto again = apply(R"({"stream":"ORDERS","rate":7,"begin":"new"})");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ((*again)["continues"], true);
+  EXPECT_EQ(shown()["rate"], 7);
+  EXPECT_EQ(code_of(apply(R"({"stream":"OTHER"})")), "broker.unreachable");
+  EXPECT_EQ(shown()["stream"], "ORDERS") << "a refused request changes nothing";
+}
+
+TEST_F(SourcesTest, AreRefusedWithANamedError) {
+  EXPECT_EQ(code_of(apply(R"({"stream":"NONE"})")), "source.no_stream");
+  EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS","rate":0})")), "settings.invalid");
+  EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS","consume":true})")), "source.unsupported");
+  EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS"})", "orders", "nowhere")), "namespace.not_found");
+  origins.streams["ORDERS"].keeps_messages = false;
+  EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS"})")), "source.retention");
+  EXPECT_EQ(code_of(service->source_desk().get("default", "orders")), "source.not_found");
+}
+
+TEST_F(SourcesTest, AreListedByName) {
+  ASSERT_TRUE(apply(R"({"stream":"ORDERS","subjects":["shop.>"]})", "b"));
+  ASSERT_TRUE(apply(R"({"stream":"ORDERS"})", "a"));
+  const Json items = service->source_desk().list("default").value()["items"];
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items[0]["name"], "a");
+  EXPECT_EQ(items[1]["subjects"], Json::array({"shop.>"}));
+  EXPECT_EQ(items[1]["reading"], false);
+  EXPECT_FALSE(items[1].contains("settings"));
+  EXPECT_EQ(shown("b")["settings"]["stream"], "ORDERS");
+  EXPECT_EQ(code_of(service->source_desk().list("nowhere")), "namespace.not_found");
+}
+
+TEST_F(SourcesTest, ArePausedAndDeleted) {
+  ASSERT_TRUE(apply(R"({"stream":"ORDERS"})"));
+  EXPECT_TRUE(answer([&](const SourceDesk::Done& done) {
+    service->source_desk().pause("default", "orders", true, done);
+  }));
+  EXPECT_EQ(shown()["paused"], true);
+  const auto removed = answer([&](const SourceDesk::Done& done) {
+    service->source_desk().remove("default", "orders", done);
+  });
+  ASSERT_TRUE(removed);
+  EXPECT_EQ(code_of(service->source_desk().get("default", "orders")), "source.not_found");
+}
+
+TEST_F(SourcesTest, ShowWhyAMessageBecameADeadLetter) {
+  ASSERT_TRUE(apply(R"({"stream":"ORDERS","begin":"all"})"));
+  const SourceRecord record = read_source(Snapshot::take(world.environment()).value(),
+                                          {.ns = NamespaceNumber(1), .name = "orders"})
+                                  .value()
+                                  .value();
+  world.must(RefuseMessages{.ns = "default",
+                            .name = "orders",
+                            .origin = record.origin,
+                            .messages = {{.previous = 0,
+                                          .sequence = 1,
+                                          .stamped = from_millis(5),
+                                          .reason = {"event.id", "the event has no id"},
+                                          .message = {.subject = "shop.orders"}}}});
+  EXPECT_EQ(shown()["refused"], 1);
+  EXPECT_EQ(shown()["position"], 1);
+  EXPECT_EQ(shown()["lastRefusal"]["code"], "event.id");
+  EXPECT_EQ(shown()["lastRefusal"]["sequence"], 1);
+  EXPECT_THAT(world.dead_letters(), testing::SizeIs(1));
+}
+
+}  // namespace
+}  // namespace millrace
