@@ -28,6 +28,7 @@ constexpr std::array kFirstItems{
     FirstItem{"listeners", "workflows that an event starts, and instances that wait, have some"},
     FirstItem{"secrets", "`millrace secret set ID` sets one"},
     FirstItem{"variables", "`millrace variable set KEY VALUE` sets one"},
+    FirstItem{"sources", "`millrace source apply ID --settings JSON` creates one"},
     FirstItem{"services",
               "the settings of a namespace name them: "
               "`millrace namespace create NAME --settings @FILE`"},

@@ -28,6 +28,7 @@ std::vector<ApiParameter> make_parameters() {
       {kPath, "secret", "The name of the secret.", text()},
       {kPath, "sequence", "The sequence of the event in the event stream.", whole()},
       {kPath, "service", "The name of the service.", text()},
+      {kPath, "source", "The name of the source.", text()},
       {kPath, "workflow", "The id of the workflow.", text()},
 
       {kQuery, "after", "Lists only records with higher numbers.", whole()},

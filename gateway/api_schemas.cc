@@ -14,6 +14,7 @@ const ApiSchemas& api_schemas() {
     add_namespace_schemas(made);
     add_problem_schemas(made);
     add_schedule_schemas(made);
+    add_source_schemas(made);
     add_system_schemas(made);
     add_variable_schemas(made);
     add_why_schemas(made);

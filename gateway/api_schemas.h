@@ -35,6 +35,7 @@ void add_instance_schemas(ApiSchemas& all);
 void add_namespace_schemas(ApiSchemas& all);
 void add_problem_schemas(ApiSchemas& all);
 void add_schedule_schemas(ApiSchemas& all);
+void add_source_schemas(ApiSchemas& all);
 void add_system_schemas(ApiSchemas& all);
 void add_variable_schemas(ApiSchemas& all);
 void add_why_schemas(ApiSchemas& all);

@@ -64,14 +64,27 @@ Result<std::string> variable_key_of(const Request& request) {
                                                 in_quotes(key), kVariableKeyRule));
 }
 
-Result<std::string> secret_of(const Request& request) {
-  const std::string& name = part(request, "secret");
+namespace {
+
+/// An identifier in the path. `what` names what it is the name of.
+Result<std::string> identifier_of(const Request& request, std::string_view placeholder,
+                                  std::string_view what) {
+  const std::string& name = part(request, std::string(placeholder));
   if (is_identifier(name)) return name;
-  return fail(
-      "request.identifier",
-      fmt::format(
-          "{} is not a valid name of a secret; expected 1 to 128 letters, digits, `.`, `-` and `_`",
-          in_quotes(name)));
+  return fail("request.identifier",
+              fmt::format("{} is not a valid name of a {}; expected 1 to 128 letters, digits, `.`, "
+                          "`-` and `_`",
+                          in_quotes(name), what));
+}
+
+}  // namespace
+
+Result<std::string> secret_of(const Request& request) {
+  return identifier_of(request, "secret", "secret");
+}
+
+Result<std::string> source_name_of(const Request& request) {
+  return identifier_of(request, "source", "source");
 }
 
 Result<uint64_t> sequence_of(const Request& request) {

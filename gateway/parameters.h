@@ -45,6 +45,9 @@ Result<std::string> variable_key_of(const Request& request);
 /// The `{secret}` of the path: an identifier.
 Result<std::string> secret_of(const Request& request);
 
+/// The `{source}` of the path: an identifier.
+Result<std::string> source_name_of(const Request& request);
+
 /// The `{sequence}` of the path: the sequence of a message in a stream. No message has one that is
 /// not a number, so for such a text the error is `event.not_found`.
 Result<uint64_t> sequence_of(const Request& request);

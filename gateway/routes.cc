@@ -26,6 +26,7 @@ Router router_with(Service& service, const RequestLimits& limits, const SystemSo
   add_state_routes(router, service);
   add_backup_routes(router, service);
   add_replay_routes(router, service);
+  add_source_routes(router, service);
   add_letter_routes(router, service, limits);
   add_find_route(router, service);
   add_language_routes(router, service, limits);

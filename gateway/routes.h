@@ -56,6 +56,7 @@ void add_system_routes(Router& router, const SystemSources& sources);
 void add_state_routes(Router& router, Service& service);
 void add_backup_routes(Router& router, Service& service);
 void add_replay_routes(Router& router, Service& service);
+void add_source_routes(Router& router, Service& service);
 void add_letter_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_find_route(Router& router, Service& service);
 void add_language_routes(Router& router, Service& service, const RequestLimits& limits);

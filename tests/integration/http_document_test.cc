@@ -42,6 +42,9 @@ class HttpDocument : public MillraceTest {
 };
 
 TEST_F(HttpDocument, HasCommandsThatWork) {
+  const auto made = nats_.connect()->api("STREAM.CREATE.ORDERS",
+                                         {{"name", "ORDERS"}, {"subjects", {"shop.orders.*"}}});
+  ASSERT_TRUE(made) << made.error().message;
   const ProcessEnd end = run(script_of("docs/http.md"));
   EXPECT_EQ(end.code, 0) << end.errors.substr(end.errors.size() -
                                               std::min<size_t>(500, end.errors.size()))

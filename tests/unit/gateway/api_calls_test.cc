@@ -136,6 +136,12 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"POST", ns + "/functions/charge/pause", 200},
       {"POST", ns + "/functions/charge/resume", 200},
 
+      {"PUT", ns + "/sources/orders", 201, R"({"stream": "ORDERS"})"},
+      {"GET", ns + "/sources", 200},
+      {"GET", ns + "/sources/orders", 200},
+      {"POST", ns + "/sources/orders/pause", 200},
+      {"POST", ns + "/sources/orders/resume", 200},
+      {"DELETE", ns + "/sources/orders", 200},
       {"PUT", ns + "/secrets/key", 201, "s3cr3t"},
       {"GET", ns + "/secrets", 200},
       {"DELETE", ns + "/secrets/key", 200},

@@ -1,0 +1,73 @@
+// Schemas of sources.
+#include <string_view>
+
+#include "gateway/api_schemas.h"
+#include "gateway/schema_parts.h"
+#include "orchestrator/definition/source_settings.h"
+
+namespace millrace {
+namespace {
+
+using namespace schema;
+
+Json begin_schema() {
+  return either(
+      {word({"new", "all"}), object({{"sequence", whole("", 1)}}), object({{"time", instant()}})},
+      "Where reading begins; missing: \"new\".");
+}
+
+Json code_and_text(std::string_view description) {
+  return object({{"code", text("An error code.")}, {"msg", text(description)}});
+}
+
+}  // namespace
+
+void add_source_schemas(ApiSchemas& all) {
+  all["SourceSettings"].schema = object({
+      {"stream", text("The name of the stream that is read.")},
+      {"subjects?", list(text(), "Only messages of these subjects, with wildcards.")},
+      {"begin?", begin_schema()},
+      {"rate?", whole_to(kMostSourceRate)},
+      {"paused?", flag("Missing: as it is.")},
+      {"consume?", exactly(false, "Streams are read without acknowledgements only.")},
+  });
+  all["SourceApplied"].schema =
+      object({{"name", text()},
+              {"created", flag("Whether the source is new.")},
+              {"continues", flag("Whether reading continues where it was.")}});
+  all["Source"].schema = object({
+      {"name", text()},
+      {"stream", text("The name of the stream that is read.")},
+      {"subjects", list(text(), "Only messages of these subjects; empty: all.")},
+      {"rate", whole("How many messages are read in a second, at most.", 1)},
+      {"paused", flag()},
+      {"begin", begin_schema()},
+      {"createdAt", instant()},
+      {"appliedAt", instant("When the settings were applied last.")},
+      {"position", whole("All messages of the stream up to this sequence are applied.")},
+      {"highest", whole("The highest sequence that is applied.")},
+      {"events", whole("How many messages were applied as events.")},
+      {"repeated", whole("How many repetitions of events were dropped.")},
+      {"refused", whole("How many messages became dead letters.")},
+      {"lastRefusal?", object({{"code", text("An error code.")},
+                               {"msg", text("Why the message became a dead letter.")},
+                               {"sequence", whole("Of the message in its stream.")},
+                               {"at", instant()}})},
+      {"reading", flag("Whether the stream is read now.")},
+      {"read?", whole("The sequence that was read last.")},
+      {"lag?", whole("How many messages are not applied yet, as far as is known.")},
+      {"consumers?", whole("How many consumers this process has created.")},
+      {"recreated?", whole("How often the stream had been created again.")},
+      {"rolledBack?", whole("How often the stream had lost messages that were applied.")},
+      {"gone?", whole("How many sequences the stream removed before they were read.")},
+      {"lostEvents?", whole("How often the event stream had lost events of the source.")},
+      {"waits?", code_and_text("Why nothing is read now.")},
+      {"notice?", code_and_text("What happened last to one of the streams.")},
+      {"settings?", open_object({})},
+  });
+  all["Sources"].schema = page(ref("Source"));
+  all["SourcePaused"].schema = object({{"name", text()}, {"paused", flag()}});
+  all["SourceDeleted"].schema = object({{"name", text()}, {"deleted", exactly(true)}});
+}
+
+}  // namespace millrace

@@ -1,0 +1,187 @@
+// Sources on a real nats-server: each message of a stream starts one instance, across kills of
+// millrace, and the stream with its other consumers stays as it is. Environment variable:
+// MILLRACE_SOURCED=200000 sets the number of messages of the test with kills.
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/environment_number.h"
+#include "tests/support/millrace_server.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kTakesOrders = R"(
+id: takes-orders
+start: {type: event, event: {type: order.placed}}
+states:
+- {id: done, type: noop}
+)";
+
+class SourcesProgram : public MillraceTest {
+ protected:
+  void SetUp() override {
+    MillraceTest::SetUp();
+    make_stream("ORDERS", "shop.orders.*");
+    millrace_.apply(kTakesOrders);
+  }
+
+  void make_stream(const std::string& name, const std::string& subject,
+                   const std::string& retention = "limits") {
+    const auto made = connection_->api("STREAM.CREATE." + name, {{"name", name},
+                                                                 {"subjects", {subject}},
+                                                                 {"retention", retention},
+                                                                 {"storage", "file"},
+                                                                 {"max_age", 0},
+                                                                 {"max_msgs", -1},
+                                                                 {"max_bytes", -1}});
+    ASSERT_TRUE(made) << made.error().message;
+  }
+  Json config_of(const std::string& stream) {
+    return connection_->api("STREAM.INFO." + stream, Json::object()).value()["config"];
+  }
+  Json consumers_of(const std::string& stream) {
+    return connection_->api("CONSUMER.NAMES." + stream, Json::object()).value()["consumers"];
+  }
+  void place(int number) {
+    client_->publish("shop.orders.eu",
+                     fmt::format(R"({{"specversion":"1.0","id":"o-{}","source":"/shop",)"
+                                 R"("type":"order.placed","data":{{"total":7}}}})",
+                                 number));
+  }
+  void apply(const std::string& settings) {
+    const HttpReply reply = millrace_.ask("PUT", "sources/orders", settings);
+    ASSERT_TRUE(reply.status == 200 || reply.status == 201) << reply.body;
+  }
+  Json source() const { return millrace_.get("sources/orders"); }
+
+  std::unique_ptr<Connection> connection_ = nats_.connect();
+  std::unique_ptr<RawNatsClient> client_ = nats_.client();
+};
+
+TEST_F(SourcesProgram, StartAnInstanceForEachMessage) {
+  place(1);
+  client_->publish("shop.orders.eu", "no event");
+  place(2);
+  client_->flush();
+  const Json before = config_of("ORDERS");
+  apply(R"({"stream": "ORDERS", "subjects": ["shop.orders.*"], "begin": "all"})");
+  ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 2));
+  ASSERT_TRUE(eventually([&] { return source()["position"] == 3; }));
+  EXPECT_EQ(source()["events"], 2);
+  EXPECT_EQ(source()["refused"], 1);
+  EXPECT_EQ(source()["lastRefusal"]["sequence"], 2);
+  EXPECT_EQ(config_of("ORDERS"), before);
+  ASSERT_EQ(consumers_of("ORDERS").size(), 1U);
+  EXPECT_THAT(consumers_of("ORDERS")[0].get<std::string>(),
+              testing::StartsWith("millrace-default-orders-"));
+  place(3);
+  client_->flush();
+  ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 3));
+}
+
+TEST_F(SourcesProgram, BeginBehindTheNewestMessageOfTheTimeWhenTheyAreApplied) {
+  place(1);
+  client_->flush();
+  apply(R"({"stream": "ORDERS"})");
+  place(2);
+  client_->flush();
+  ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 1));
+  EXPECT_EQ(source()["events"], 1);
+}
+
+TEST_F(SourcesProgram, ReadSeveralSubjectsWithOneConsumer) {
+  make_stream("SEVERAL", "several.>");
+  apply(R"({"stream": "SEVERAL", "subjects": ["several.a.*", "several.b.*"], "begin": "all"})");
+  for (const char* const subject : {"several.a.1", "several.c.1", "several.b.1"}) {
+    client_->publish(subject, fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/shop",)"
+                                          R"("type":"order.placed"}})",
+                                          subject));
+  }
+  client_->flush();
+  // nats-server before 2.10 knows one filter only.
+  ASSERT_TRUE(eventually([&] {
+    const Json shown = source();
+    return shown["position"] == 3 ||
+           (shown.contains("waits") && shown["waits"]["code"] == "source.filters");
+  }));
+  const Json shown = source();
+  EXPECT_EQ(shown["events"], shown["position"] == 3 ? 2 : 0);
+}
+
+TEST_F(SourcesProgram, AreRefusedForStreamsThatTheyMustNotRead) {
+  make_stream("WORK", "work.>", "workqueue");
+  make_stream("INTEREST", "interest.>", "interest");
+  const struct {
+    const char* settings;
+    const char* code;
+  } rows[] = {{R"({"stream": "WORK"})", "source.retention"},
+              {R"({"stream": "INTEREST"})", "source.retention"},
+              {R"({"stream": "MILLRACE_EVENTS"})", "source.own_stream"},
+              {R"({"stream": "NONE"})", "source.no_stream"}};
+  for (const auto& row : rows) {
+    EXPECT_EQ(millrace_.ask("PUT", "sources/orders", row.settings).code(), row.code);
+  }
+}
+
+TEST_F(SourcesProgram, ComeBackWhenTheirConsumerOrTheirStreamWasDeleted) {
+  apply(R"({"stream": "ORDERS", "begin": "all"})");
+  place(1);
+  client_->flush();
+  ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 1));
+  const std::string consumer = consumers_of("ORDERS")[0];
+  ASSERT_TRUE(connection_->api("CONSUMER.DELETE.ORDERS." + consumer, Json::object()));
+  place(2);
+  client_->flush();
+  ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 2));
+  ASSERT_TRUE(connection_->api("STREAM.DELETE.ORDERS", Json::object()));
+  make_stream("ORDERS", "shop.orders.*");
+  place(3);
+  client_->flush();
+  ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 3));
+  EXPECT_EQ(source()["recreated"], 1);
+  EXPECT_EQ(source()["notice"]["code"], "source.recreated");
+}
+
+TEST_F(SourcesProgram, StartOneInstanceForEachMessageAcrossKills) {
+  const auto messages = static_cast<int>(number_from("MILLRACE_SOURCED", 2'000));
+  constexpr int kKills = 5;
+  const Json before = config_of("ORDERS");
+  apply(R"({"stream": "ORDERS", "begin": "all", "rate": 100000})");
+  int placed = 0;
+  for (int kill = 1; kill <= kKills; ++kill) {
+    for (; placed < messages * kill / kKills; ++placed) place(placed);
+    client_->flush();
+    ASSERT_TRUE(eventually([&] { return source()["events"] > 0; }));
+    millrace_.kill();
+    millrace_.start_ready();
+  }
+  ASSERT_TRUE(eventually([&] { return source()["position"] == messages; }));
+  EXPECT_EQ(source()["events"], messages);
+  EXPECT_TRUE(millrace_.has_usage(0, messages));
+  EXPECT_EQ(config_of("ORDERS"), before);
+}
+
+TEST_F(SourcesProgram, ArePausedAndDeletedByTheCommandLine) {
+  EXPECT_EQ(millrace_
+                .cli({"source", "apply", "orders", "--settings",
+                      R"({"stream": "ORDERS", "begin": "all"})"})
+                .code,
+            0);
+  EXPECT_EQ(millrace_.cli({"source", "pause", "orders"}).code, 0);
+  EXPECT_EQ(source()["paused"], true);
+  EXPECT_EQ(millrace_.cli({"source", "resume", "orders"}).code, 0);
+  place(1);
+  client_->flush();
+  ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 1));
+  EXPECT_EQ(millrace_.cli({"source", "list", "-o", "name"}).output, "orders\n");
+  EXPECT_EQ(millrace_.cli({"source", "delete", "orders"}).code, 0);
+  EXPECT_EQ(millrace_.cli({"source", "describe", "orders"}).code, 3);
+  EXPECT_TRUE(eventually([&] { return consumers_of("ORDERS").empty(); }));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,37 @@
+// The verbs of `source`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/cli_fixture.h"
+#include "tests/unit/gateway/fake_service.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+class SourceVerbs : public CliTest {};
+
+TEST_F(SourceVerbs, ApplyListDescribePauseAndDelete) {
+  EXPECT_THAT(run({"source", "list"}).err, HasSubstr("`millrace source apply ID"));
+  EXPECT_EQ(run({"source", "apply", "orders", "--settings", R"({"stream": "ORDERS"})"}).code, 0);
+  EXPECT_EQ(run({"source", "apply", "more", "--settings", "-"}, R"({"stream": "MORE"})").code, 0);
+  EXPECT_EQ(run({"source", "list", "-o", "name"}).out, "more\norders\n");
+  EXPECT_THAT(run({"source", "list"}).out, HasSubstr("LAG"));
+  EXPECT_THAT(run({"source", "describe", "orders"}).out, HasSubstr("ORDERS"));
+  EXPECT_EQ(run({"source", "pause", "orders"}).code, 0);
+  EXPECT_THAT(run({"source", "describe", "orders", "-o", "json"}).out,
+              HasSubstr(R"("paused": true)"));
+  EXPECT_EQ(run({"source", "resume", "orders"}).code, 0);
+  EXPECT_EQ(run({"source", "delete", "orders"}).code, 0);
+  EXPECT_EQ(run({"source", "describe", "orders"}).code, 3);
+}
+
+TEST_F(SourceVerbs, NeedSettings) {
+  EXPECT_EQ(run({"source", "apply", "orders"}).code, 2);
+  EXPECT_EQ(run({"source", "apply", "orders", "--settings", "{"}).code, 2);
+  EXPECT_EQ(run({"source", "apply", "orders", "--settings", R"({"rate": 1})"}).code, 1);
+}
+
+}  // namespace
+}  // namespace millrace
