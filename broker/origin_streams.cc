@@ -23,7 +23,7 @@ constexpr size_t kMostReadBytes = size_t{4} << 20;
 
 PullSettings origin_pull() { return {.requests = 2, .batch = 256}; }
 
-tl::unexpected<Error> no_stream(const std::string& stream) {
+tl::unexpected<Error> no_origin_stream(const std::string& stream) {
   return fail("source.no_stream",
               fmt::format("the broker has no stream \"{}\": create it, or correct the name in the "
                           "settings of the source",
@@ -32,7 +32,7 @@ tl::unexpected<Error> no_stream(const std::string& stream) {
 
 /// Renames the error of a stream that the broker does not have.
 Error of_stream(const std::string& stream, Error error) {
-  return error.code == "broker.not_found" ? no_stream(stream).value() : std::move(error);
+  return error.code == "broker.not_found" ? no_origin_stream(stream).value() : std::move(error);
 }
 
 class JetStreamOriginReader final : public OriginReader {

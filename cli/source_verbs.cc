@@ -41,6 +41,48 @@ Ended describe_source(Session& session, const std::string& name) {
   return ExitCode::kOk;
 }
 
+struct TrySourceOptions {
+  std::string name;
+  std::string settings;  ///< JSON, `@FILE` or `-`; empty: those of the stored source
+};
+
+/// What an event would do, as a text such as `started order, woke 0190b5a4-…`.
+std::string would_text(const Json& item) {
+  if (item.contains("error")) return "dead letter: " + item["error"].value("msg", "");
+  if (item.value("duplicate", false)) return "nothing: duplicate";
+  std::string text;
+  for (const Json& one : item.value("would", Json::array())) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", one.value("verdict", ""),
+                        one.value("instance", one.value("workflow", "")));
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+Ended try_source(Session& session, const TrySourceOptions& options) {
+  ApiCall call{.method = "POST", .path = session.path({"sources", options.name, "try"})};
+  if (!options.settings.empty()) call.body = TRY(read_value(session.console, options.settings));
+  const Reply reply = TRY(session.client.send(call));
+  if (session.output.format() != Format::kTable) {
+    session.output.item(reply.body, "stream");
+    return ExitCode::kOk;
+  }
+  Json items = Json::array();
+  for (const Json& one : reply.body.value("items", Json::array())) {
+    const Json event = one.value("event", Json::object());
+    items.push_back({{"sequence", one.value("sequence", uint64_t{0})},
+                     {"subject", one.value("subject", "")},
+                     {"type", event.value("type", "")},
+                     {"id", event.value("id", "")},
+                     {"would", would_text(one)}});
+  }
+  session.output.list({{"items", std::move(items)}},
+                      {field("SEQUENCE", "sequence"), field("SUBJECT", "subject"),
+                       field("TYPE", "type"), field("ID", "id"), field("WOULD", "would")},
+                      "sequence");
+  return ExitCode::kOk;
+}
+
 Ended control_source(Session& session, const std::string& verb, const std::string& name) {
   const Reply reply =
       TRY(session.client.send({.method = "POST", .path = session.path({"sources", name, verb})}));
@@ -73,6 +115,13 @@ void add_source_verbs(CommandLine& commands) {
       "describe", "Shows a source, and why it reads nothing if it reads nothing",
       "millrace source describe orders", describe_source);
   describe.option("id", described, "Name of the source", "ID").required();
+  auto [tried, trying] = source.asking<TrySourceOptions>(
+      "try", "Shows what the newest messages would become and start or wake; changes nothing",
+      R"(millrace source try orders --settings '{"stream": "ORDERS"}')", try_source);
+  tried.option("id", trying.name, "Name of the source", "ID").required();
+  tried.option("--settings", trying.settings,
+               "Settings of a source that need not exist (default: those of the source)",
+               "JSON|@FILE|-");
   add_pausing(source, "source", "a source", "orders", "Name of the source", control_source);
   auto [remove, removed] =
       source.asking<std::string>("delete", "Deletes a source; its stream stays as it is",

@@ -3,31 +3,31 @@
 
 #include "gateway/api_schemas.h"
 #include "gateway/schema_parts.h"
-#include "orchestrator/definition/source_settings.h"
 
 namespace millrace {
 namespace {
 
-using namespace schema;
-
 Json begin_schema() {
+  using namespace schema;
   return either(
       {word({"new", "all"}), object({{"sequence", whole("", 1)}}), object({{"time", instant()}})},
       "Where reading begins; missing: \"new\".");
 }
 
 Json code_and_text(std::string_view description) {
+  using namespace schema;
   return object({{"code", text("An error code.")}, {"msg", text(description)}});
 }
 
 }  // namespace
 
 void add_source_schemas(ApiSchemas& all) {
+  using namespace schema;
   all["SourceSettings"].schema = object({
       {"stream", text("The name of the stream that is read.")},
       {"subjects?", list(text(), "Only messages of these subjects, with wildcards.")},
       {"begin?", begin_schema()},
-      {"rate?", whole_to(kMostSourceRate)},
+      {"rate?", whole("How many messages are read in a second, at most 100000.", 1)},
       {"paused?", flag("Missing: as it is.")},
       {"consume?", exactly(false, "Streams are read without acknowledgements only.")},
   });
@@ -65,6 +65,22 @@ void add_source_schemas(ApiSchemas& all) {
       {"notice?", code_and_text("What happened last to one of the streams.")},
       {"settings?", open_object({})},
   });
+  all["SourceTried"].schema = object(
+      {{"stream", text()},
+       {"items",
+        list(object({{"sequence", whole("Of the message in its stream.", 1)},
+                     {"time", instant("When the broker stored the message.")},
+                     {"subject", text()},
+                     {"event?", open_object({})},
+                     {"cut?", exactly(true, "The data of a large event is left out.")},
+                     {"error?", code_and_text("Why the message would become a dead letter.")},
+                     {"would?", list(object({{"verdict", word({"woke", "started", "filled",
+                                                               "grouped", "paused"})},
+                                             {"workflow", text()},
+                                             {"instance?", instance_id()}}),
+                                     "What the event would start or wake.")},
+                     {"duplicate?", exactly(true, "The source and id are known.")}}),
+             "The newest first.")}});
   all["Sources"].schema = page(ref("Source"));
   all["SourcePaused"].schema = object({{"name", text()}, {"paused", flag()}});
   all["SourceDeleted"].schema = object({{"name", text()}, {"deleted", exactly(true)}});

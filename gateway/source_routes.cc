@@ -1,10 +1,10 @@
 // The routes /v1/ns/{ns}/sources and below: streams of other programs that are read as events.
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "gateway/parameters.h"
 #include "gateway/routes.h"
-#include "orchestrator/definition/source_settings.h"
 
 namespace millrace {
 namespace {
@@ -89,6 +89,25 @@ void add_source_routes(Router& router, Service& service) {
                   return pause_source(service, exchange, paused);
                 }});
   }
+  router.add({.method = "POST",
+              .path = "/v1/ns/{ns}/sources/{source}/try",
+              .operation = "trySource",
+              .summary = "Says what the newest messages would become and do; nothing is published.",
+              .body = "SourceSettings",
+              .may_lack_body = true,
+              .answer = "SourceTried",
+              .errors = {"namespace.not_found", "json.", "settings.invalid", "source.unsupported",
+                         "source.not_found", "source.no_stream", "source.own_stream",
+                         "source.retention", "source.filters", "broker."},
+              .max_body = kMaxSourceBytes,
+              .lane = Lane::kBroker,
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                const std::string name = TRY(source_name_of(request));
+                std::optional<Json> settings;
+                if (!request.body.empty()) settings = TRY(parse_json(request.body));
+                return service.source_desk().try_messages(ns, name, settings);
+              })});
   router.add(
       {.method = "DELETE",
        .path = "/v1/ns/{ns}/sources/{source}",

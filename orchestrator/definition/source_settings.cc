@@ -95,7 +95,7 @@ Result<uint32_t> parse_rate(const Json& value) {
       "rate", fmt::format("write a number of messages a second from 1 to {}", kMostSourceRate));
 }
 
-Result<bool> parse_flag(std::string_view where, const Json& value) {
+Result<bool> parse_source_flag(std::string_view where, const Json& value) {
   if (value.is_boolean()) return value.get<bool>();
   return invalid_setting(where, "write true or false");
 }
@@ -110,7 +110,7 @@ Status refuse_unsupported(std::string_view key, const Json& value) {
     return unsupported(key, "this release reads only messages that are CloudEvents; leave it out");
   }
   if (key == "consume") {
-    if (!TRY(parse_flag(key, value))) return {};
+    if (!TRY(parse_source_flag(key, value))) return {};
     return unsupported(key,
                        "this release does not acknowledge messages of other streams; leave it out, "
                        "and read a stream with the retention \"limits\"");
@@ -136,7 +136,7 @@ Result<SourceSettings> parse_source(const Json& settings) {
     } else if (key == "rate") {
       parsed.rate = TRY(parse_rate(value));
     } else if (key == "paused") {
-      parsed.paused = TRY(parse_flag(key, value));
+      parsed.paused = TRY(parse_source_flag(key, value));
     } else {
       TRY(refuse_unsupported(key, value));
     }

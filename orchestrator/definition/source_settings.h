@@ -20,8 +20,6 @@ inline constexpr uint32_t kSourceRate = 5'000;
 inline constexpr uint32_t kMostSourceRate = 100'000;
 /// How many subject filters a source may have.
 inline constexpr size_t kMostSourceSubjects = 16;
-/// The largest settings of a source, in bytes of JSON.
-inline constexpr size_t kMaxSourceBytes = size_t{64} << 10;
 
 /// Where a new source begins to read.
 struct SourceBegin {

@@ -33,6 +33,9 @@
 
 namespace millrace {
 
+/// Of how many listeners a source that is tried shows the effects, for each event.
+inline constexpr size_t kMostJudgedOfTried = 100;
+
 class LocalService final : public Service {
  public:
   /// All parts outlive the object.
@@ -171,7 +174,11 @@ class LocalService final : public Service {
                     .publisher = parts_.publisher,
                     .events = parts_.stored_events,
                     .admit = std::bind_front(&LocalService::admit_events, this),
-                    .command = std::bind_front(&LocalService::command, this)}};
+                    .command = std::bind_front(&LocalService::command, this)},
+                   [this](std::string_view ns, Event event) {
+                     return why_desk_.of_test_event(ns, std::move(event),
+                                                    {.limit = kMostJudgedOfTried});
+                   }};
   LocalEventDesk event_desk_;
   LocalLetterDesk letter_desk_;
   LocalWhyDesk why_desk_;

@@ -1,7 +1,10 @@
 // SourceDesk: the requests about sources.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,6 +12,13 @@
 #include "base/result.h"
 
 namespace millrace {
+
+/// The largest settings of a source, in bytes of JSON.
+inline constexpr size_t kMaxSourceBytes = size_t{64} << 10;
+
+/// See SourceDesk::try_messages().
+inline constexpr size_t kMostTried = 10;
+inline constexpr uint64_t kTriedRange = 200;
 
 class SourceDesk {
  public:
@@ -30,6 +40,16 @@ class SourceDesk {
   /// Pauses or resumes a source: {"name","paused"}. Errors as of get().
   virtual void pause(std::string_view ns, const std::string& name, bool paused,
                      const Done& done) = 0;
+  /// What the newest messages would become and do; nothing is published or stored: {"stream",
+  /// "items":[{"sequence","time","subject","event"?: in the JSON format,"cut"?,"error"?:{"code",
+  /// "msg"},"would"?:[{"verdict","workflow","instance"?}],"duplicate"?}]}, newest first. `error`:
+  /// the message would become a dead letter; `cut`: the data of a large event is left out; `would`:
+  /// the verdicts (orchestrator/why/verdict.h) that are an effect. At most kMostTried of the newest
+  /// kTriedRange messages of the stream. `settings`: of a source that need not exist; nullopt: of
+  /// the stored one. Waits for the broker, and for each event for the engine thread. Errors: those
+  /// of apply() and get().
+  virtual Result<Json> try_messages(std::string_view ns, const std::string& name,
+                                    const std::optional<Json>& settings) = 0;
   /// {"name","deleted"}. Errors as of get().
   virtual void remove(std::string_view ns, const std::string& name, const Done& done) = 0;
 };

@@ -1,6 +1,7 @@
 #include "orchestrator/service/sources.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -9,10 +10,14 @@
 #include <sodium.h>
 #include <spdlog/spdlog.h>
 
+#include "base/bytes.h"
 #include "base/excerpt.h"
+#include "cloudevents/json_format.h"
+#include "cloudevents/nats_binding.h"
 #include "orchestrator/definition/source_settings.h"
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/why/verdict.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -21,6 +26,18 @@ namespace {
 /// How often the rows are looked through for sources that have changed without a request to this
 /// object, for example with their namespace.
 constexpr std::chrono::milliseconds kLook(500);
+
+/// The largest event whose data is shown, in bytes of JSON.
+constexpr size_t kShownEventBytes = size_t{16} << 10;
+
+/// Whether a verdict of that name is an effect.
+bool is_effect_name(std::string_view name) {
+  for (const Verdict verdict :
+       {Verdict::kWoke, Verdict::kStarted, Verdict::kFilled, Verdict::kGrouped, Verdict::kPaused}) {
+    if (name == to_string(verdict)) return true;
+  }
+  return false;
+}
 
 Json error_json(const Error& error) { return {{"code", error.code}, {"msg", error.message}}; }
 
@@ -267,6 +284,81 @@ Result<Json> Sources::get(std::string_view ns, const std::string& name) {
 
 void Sources::pause(std::string_view ns, const std::string& name, bool paused, const Done& done) {
   command(PauseSource{.ns = std::string(ns), .name = name, .paused = paused}, done);
+}
+
+/// The given settings, or the stored ones.
+Result<SourceSettings> Sources::settings_of(std::string_view ns, const std::string& name,
+                                            const std::optional<Json>& settings) const {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  if (settings) return parse_source(*settings);
+  const auto found = TRY(read_source(view, {.ns = record.number, .name = name}));
+  if (!found) return no_such_source(ns, name);
+  return read_source_settings(found->settings);
+}
+
+/// The newest messages that the source would read, the oldest first.
+Result<std::deque<OriginMessage>> Sources::newest_messages(const SourceSettings& settings) const {
+  const OriginState state = TRY(parts_.origins.find(settings.stream));
+  TRY(check_retention(settings.stream, state));
+  std::array<uint8_t, 8> random{};
+  randombytes_buf(random.data(), random.size());
+  const auto reader =
+      TRY(parts_.origins.open({.stream = settings.stream,
+                               .subjects = settings.subjects,
+                               .consumer = "millrace-try-" + to_hex(random),
+                               .after = state.last - std::min(state.last, kTriedRange)}));
+  std::deque<OriginMessage> newest;
+  bool goes_on = true;
+  while (goes_on) {
+    std::vector<OriginMessage> messages = TRY(reader->read(kTriedRange, parts_.patience));
+    goes_on = !messages.empty() && messages.back().sequence < state.last;
+    for (OriginMessage& message : messages) {
+      newest.push_back(std::move(message));
+      if (newest.size() > kMostTried) newest.pop_front();
+    }
+  }
+  return newest;
+}
+
+/// What the message would become, and what its event would do.
+Result<Json> Sources::tried(std::string_view ns, const OriginMessage& message) const {
+  Json item = {{"sequence", message.sequence},
+               {"time", format_rfc3339(message.stamped)},
+               {"subject", message.message.subject}};
+  Result<Event> event = decode_nats(message.message);
+  if (!event) {
+    item["error"] = error_json(event.error());
+    return item;
+  }
+  item["event"] = event_to_json(*event);
+  if (dump_json(item["event"]).size() > kShownEventBytes) {
+    item["event"].erase("data");
+    item["event"].erase("data_base64");
+    item["cut"] = true;
+  }
+  const Json judged = TRY(judge_(ns, *std::move(event)));
+  Json would = Json::array();
+  for (const Json& near : judged.value("near", Json::array())) {
+    if (!is_effect_name(near.value("verdict", ""))) continue;
+    Json one = {{"verdict", near["verdict"]}, {"workflow", near.value("workflow", Json())}};
+    if (near.contains("instance")) one["instance"] = near["instance"];
+    would.push_back(std::move(one));
+  }
+  item["would"] = std::move(would);
+  if (judged.value("duplicate", false)) item["duplicate"] = true;
+  return item;
+}
+
+Result<Json> Sources::try_messages(std::string_view ns, const std::string& name,
+                                   const std::optional<Json>& settings) {
+  const SourceSettings wanted = TRY(settings_of(ns, name, settings));
+  const std::deque<OriginMessage> newest = TRY(newest_messages(wanted));
+  Json items = Json::array();
+  for (auto message = newest.rbegin(); message != newest.rend(); ++message) {
+    items.push_back(TRY(tried(ns, *message)));
+  }
+  return Json{{"stream", wanted.stream}, {"items", std::move(items)}};
 }
 
 void Sources::remove(std::string_view ns, const std::string& name, const Done& done) {

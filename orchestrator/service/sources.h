@@ -4,6 +4,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,8 +15,10 @@
 #include <thread>
 #include <utility>
 
+#include "base/event.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "orchestrator/definition/source_settings.h"
 #include "orchestrator/loop/metrics.h"
 #include "orchestrator/service/source_desk.h"
 #include "orchestrator/service/source_run.h"
@@ -24,7 +28,10 @@ namespace millrace {
 
 class Sources final : public SourceDesk {
  public:
-  explicit Sources(SourceParts parts) : parts_(std::move(parts)) {}
+  /// What an event would do (WhyDesk::of_test_event).
+  using Judge = std::function<Result<Json>(std::string_view ns, Event event)>;
+
+  Sources(SourceParts parts, Judge judge) : parts_(std::move(parts)), judge_(std::move(judge)) {}
   ~Sources() override { stop_threads(); }
   Sources(const Sources&) = delete;
   Sources& operator=(const Sources&) = delete;
@@ -43,6 +50,8 @@ class Sources final : public SourceDesk {
   Result<Json> list(std::string_view ns) override;
   Result<Json> get(std::string_view ns, const std::string& name) override;
   void pause(std::string_view ns, const std::string& name, bool paused, const Done& done) override;
+  Result<Json> try_messages(std::string_view ns, const std::string& name,
+                            const std::optional<Json>& settings) override;
   void remove(std::string_view ns, const std::string& name, const Done& done) override;
 
  private:
@@ -64,8 +73,13 @@ class Sources final : public SourceDesk {
   void end(Readings ended);
   std::optional<SourceFigures> figures_of(const SourcePlace& place) const;
   void command(Command command, const Done& done);
+  Result<SourceSettings> settings_of(std::string_view ns, const std::string& name,
+                                     const std::optional<Json>& settings) const;
+  Result<std::deque<OriginMessage>> newest_messages(const SourceSettings& settings) const;
+  Result<Json> tried(std::string_view ns, const OriginMessage& message) const;
 
   const SourceParts parts_;
+  const Judge judge_;
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   Readings readings_;

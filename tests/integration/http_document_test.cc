@@ -42,8 +42,8 @@ class HttpDocument : public MillraceTest {
 };
 
 TEST_F(HttpDocument, HasCommandsThatWork) {
-  const auto made = nats_.connect()->api("STREAM.CREATE.ORDERS",
-                                         {{"name", "ORDERS"}, {"subjects", {"shop.orders.*"}}});
+  const auto made = nats_.connect()->api(
+      "STREAM.CREATE.ORDERS", {{"name", "ORDERS"}, {"subjects", Json::array({"shop.orders.*"})}});
   ASSERT_TRUE(made) << made.error().message;
   const ProcessEnd end = run(script_of("docs/http.md"));
   EXPECT_EQ(end.code, 0) << end.errors.substr(end.errors.size() -

@@ -31,13 +31,14 @@ class SourcesProgram : public MillraceTest {
 
   void make_stream(const std::string& name, const std::string& subject,
                    const std::string& retention = "limits") {
-    const auto made = connection_->api("STREAM.CREATE." + name, {{"name", name},
-                                                                 {"subjects", {subject}},
-                                                                 {"retention", retention},
-                                                                 {"storage", "file"},
-                                                                 {"max_age", 0},
-                                                                 {"max_msgs", -1},
-                                                                 {"max_bytes", -1}});
+    const auto made =
+        connection_->api("STREAM.CREATE." + name, {{"name", name},
+                                                   {"subjects", Json::array({subject})},
+                                                   {"retention", retention},
+                                                   {"storage", "file"},
+                                                   {"max_age", 0},
+                                                   {"max_msgs", -1},
+                                                   {"max_bytes", -1}});
     ASSERT_TRUE(made) << made.error().message;
   }
   Json config_of(const std::string& stream) {

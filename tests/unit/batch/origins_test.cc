@@ -27,19 +27,19 @@ states:
 - {id: wait, type: consumeEvent, event: {type: paid}}
 )";
 
-const OriginStream kOrders{.source = {1, 2, 3}, .created = 1'700'000'000'000'000'000};
+const OriginStream kOrdersOrigin{.source = {1, 2, 3}, .created = 1'700'000'000'000'000'000};
 
 class OriginsTest : public BatchEventsTest {
  protected:
   OriginsTest() {
     define(kStartsOnOrders);
-    write_origin(*tx, kOrders, {.ns = ns});
+    write_origin(*tx, kOrdersOrigin, {.ns = ns});
     commit();
     batches.begin();
   }
 
   OriginMark mark_of(uint64_t previous, uint64_t sequence) {
-    OriginMark mark{.origin = kOrders,
+    OriginMark mark{.origin = kOrdersOrigin,
                     .previous = previous,
                     .sequence = sequence,
                     .stamped = stored + Duration(sequence)};
@@ -72,7 +72,7 @@ class OriginsTest : public BatchEventsTest {
     batches.begin();
   }
   OriginRecord stored_origin() {
-    return read_origin(*tx, kOrders).value().value_or(OriginRecord());
+    return read_origin(*tx, kOrdersOrigin).value().value_or(OriginRecord());
   }
 
   uint64_t sequence_ = 0;
@@ -140,7 +140,7 @@ TEST_F(OriginsTest, MakeADeadLetterOfAForgedMark) {
 }
 
 TEST_F(OriginsTest, MakeADeadLetterOfAnEventWhoseSourceWasDeleted) {
-  erase_origin(*tx, kOrders);
+  erase_origin(*tx, kOrdersOrigin);
   commit();
   batches.begin();
   apply(mark_of(0, 1));
@@ -168,7 +168,7 @@ TEST_F(OriginsTest, StartOneInstanceForEachMessageWhateverIsRepeatedOrLost) {
   for (const uint64_t seed : seeds(8)) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    write_origin(*tx, kOrders, {.ns = ns});
+    write_origin(*tx, kOrdersOrigin, {.ns = ns});
     commit();
     batches.begin();
     restart();

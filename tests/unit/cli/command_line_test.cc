@@ -59,6 +59,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"source", "apply"},
       {"source", "list"},
       {"source", "describe"},
+      {"source", "try"},
       {"source", "pause"},
       {"source", "resume"},
       {"source", "delete"},

@@ -27,6 +27,15 @@ TEST_F(SourceVerbs, ApplyListDescribePauseAndDelete) {
   EXPECT_EQ(run({"source", "describe", "orders"}).code, 3);
 }
 
+TEST_F(SourceVerbs, ShowWhatTheNewestMessagesWouldDo) {
+  const CommandOutput tried =
+      run({"source", "try", "orders", "--settings", R"({"stream": "ORDERS"})"});
+  EXPECT_EQ(tried.code, 0) << tried.err;
+  EXPECT_THAT(tried.out, HasSubstr("order.placed"));
+  EXPECT_THAT(tried.out, HasSubstr("started order"));
+  EXPECT_EQ(run({"source", "try", "orders"}).code, 3) << "the source does not exist";
+}
+
 TEST_F(SourceVerbs, NeedSettings) {
   EXPECT_EQ(run({"source", "apply", "orders"}).code, 2);
   EXPECT_EQ(run({"source", "apply", "orders", "--settings", "{"}).code, 2);

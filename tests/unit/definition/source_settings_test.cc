@@ -11,14 +11,14 @@ namespace {
 
 using testing::StartsWith;
 
-SourceSettings parsed(const std::string& text) {
+SourceSettings parsed_source(const std::string& text) {
   const auto settings = parse_source(parse_json(text).value());
   EXPECT_TRUE(settings) << text << ": " << settings.error().message;
   return settings.value_or(SourceSettings());
 }
 
 TEST(SourceSettings, NeedAStreamOnly) {
-  const SourceSettings settings = parsed(R"({"stream": "ORDERS"})");
+  const SourceSettings settings = parsed_source(R"({"stream": "ORDERS"})");
   EXPECT_EQ(settings.stream, "ORDERS");
   EXPECT_TRUE(settings.subjects.empty());
   EXPECT_EQ(settings.begin.kind, SourceBegin::Kind::kNew);
@@ -27,7 +27,7 @@ TEST(SourceSettings, NeedAStreamOnly) {
 }
 
 TEST(SourceSettings, AreReadWithAllMembers) {
-  const SourceSettings settings = parsed(
+  const SourceSettings settings = parsed_source(
       R"({"stream": "ORDERS", "subjects": ["shop.orders.*", "shop.returns.>"],
           "begin": {"sequence": 7}, "rate": 20, "paused": true, "consume": false})");
   EXPECT_EQ(settings.subjects, (std::vector<std::string>{"shop.orders.*", "shop.returns.>"}));
@@ -38,10 +38,12 @@ TEST(SourceSettings, AreReadWithAllMembers) {
 }
 
 TEST(SourceSettings, BeginInFourWays) {
-  EXPECT_EQ(parsed(R"({"stream": "S", "begin": "new"})").begin.kind, SourceBegin::Kind::kNew);
-  EXPECT_EQ(parsed(R"({"stream": "S", "begin": "all"})").begin.kind, SourceBegin::Kind::kAll);
+  EXPECT_EQ(parsed_source(R"({"stream": "S", "begin": "new"})").begin.kind,
+            SourceBegin::Kind::kNew);
+  EXPECT_EQ(parsed_source(R"({"stream": "S", "begin": "all"})").begin.kind,
+            SourceBegin::Kind::kAll);
   const SourceBegin at =
-      parsed(R"({"stream": "S", "begin": {"time": "2026-01-01T00:00:00Z"}})").begin;
+      parsed_source(R"({"stream": "S", "begin": {"time": "2026-01-01T00:00:00Z"}})").begin;
   EXPECT_EQ(at.kind, SourceBegin::Kind::kTime);
   EXPECT_EQ(format_rfc3339(at.time), "2026-01-01T00:00:00.000Z");
 }

@@ -139,6 +139,7 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"PUT", ns + "/sources/orders", 201, R"({"stream": "ORDERS"})"},
       {"GET", ns + "/sources", 200},
       {"GET", ns + "/sources/orders", 200},
+      {"POST", ns + "/sources/orders/try", 200},
       {"POST", ns + "/sources/orders/pause", 200},
       {"POST", ns + "/sources/orders/resume", 200},
       {"DELETE", ns + "/sources/orders", 200},

@@ -81,6 +81,21 @@ void FakeSourceDesk::pause(std::string_view ns, const std::string& name, bool pa
   done(changed);
 }
 
+Result<Json> FakeSourceDesk::try_messages(std::string_view ns, const std::string& name,
+                                          const std::optional<Json>& settings) {
+  TRY(check(ns));
+  const std::lock_guard lock(mutex_);
+  if (!settings && !settings_.contains(name)) return not_found(name);
+  const SourceSettings parsed = TRY(parse_source(settings ? *settings : settings_.at(name)));
+  return Json{{"stream", parsed.stream},
+              {"items",
+               {{{"sequence", 42},
+                 {"time", "2021-09-01T12:00:00.000Z"},
+                 {"subject", "shop.orders.eu"},
+                 {"event", {{"id", "1"}, {"type", "order.placed"}}},
+                 {"would", {{{"verdict", "started"}, {"workflow", "order"}}}}}}}};
+}
+
 void FakeSourceDesk::remove(std::string_view ns, const std::string& name, const Done& done) {
   const auto removed = [&]() -> Result<Json> {
     TRY(check(ns));

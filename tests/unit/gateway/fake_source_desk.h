@@ -4,6 +4,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ class FakeSourceDesk : public SourceDesk {
   Result<Json> list(std::string_view ns) override;
   Result<Json> get(std::string_view ns, const std::string& name) override;
   void pause(std::string_view ns, const std::string& name, bool paused, const Done& done) override;
+  /// One message, whose event would start an instance of the workflow `order`.
+  Result<Json> try_messages(std::string_view ns, const std::string& name,
+                            const std::optional<Json>& settings) override;
   void remove(std::string_view ns, const std::string& name, const Done& done) override;
 
  private:

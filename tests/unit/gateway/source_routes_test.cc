@@ -27,6 +27,8 @@ TEST_F(SourceRoutesTest, ApplyShowPauseAndDelete) {
   EXPECT_EQ(call("POST", orders + "/pause").json()["paused"], true);
   EXPECT_EQ(call("GET", orders).json()["reading"], false);
   EXPECT_EQ(call("POST", orders + "/resume").json()["paused"], false);
+  EXPECT_EQ(call("POST", orders + "/try").json()["items"][0]["sequence"], 42);
+  EXPECT_EQ(call("POST", orders + "/try", {}, R"({"stream": "MORE"})").json()["stream"], "MORE");
   EXPECT_EQ(call("DELETE", orders).json(), (Json{{"name", "orders"}, {"deleted", true}}));
   EXPECT_EQ(call("GET", orders).status, 404);
 }
@@ -52,6 +54,8 @@ TEST_F(SourceRoutesTest, RefuseWrongRequests) {
       {"POST", kSources + "/none/pause", "", 404, "source.not_found"},
       {"POST", kSources + "/none/resume", "", 404, "source.not_found"},
       {"DELETE", kSources + "/none", "", 404, "source.not_found"},
+      {"POST", kSources + "/none/try", "", 404, "source.not_found"},
+      {"POST", kSources + "/none/try", "{}", 422, "settings.invalid"},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(std::string(row.method) + " " + row.path + " " + row.body);

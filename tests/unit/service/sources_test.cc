@@ -1,7 +1,10 @@
 // Sources: what the requests about sources do and show. The threads that read are not started;
 // tests/simulation/sources_test.cc has the reading.
+#include "orchestrator/service/sources.h"
+
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -112,6 +115,40 @@ TEST_F(SourcesTest, ArePausedAndDeleted) {
   });
   ASSERT_TRUE(removed);
   EXPECT_EQ(code_of(service->source_desk().get("default", "orders")), "source.not_found");
+}
+
+TEST_F(SourcesTest, SayWhatTheNewestMessagesWouldDo) {
+  std::vector<std::string> judged;
+  Sources sources({.environment = world.environment(),
+                   .clock = world.clock,
+                   .origins = origins,
+                   .publisher = publisher,
+                   .events = stored_events,
+                   .admit = nullptr,
+                   .command = nullptr},
+                  [&](std::string_view ns, const Event& event) -> Result<Json> {
+                    judged.push_back(std::string(ns) + " " + event.type);
+                    Json near = Json::array();
+                    near.push_back({{"verdict", "started"}, {"workflow", "takes-orders"}});
+                    near.push_back({{"verdict", "predicate"}, {"workflow", "other"}});
+                    return Json{{"near", near}};
+                  });
+  for (int i = 0; i < 10; ++i) origins.add("ORDERS", "shop.other", "x");
+  origins.add("ORDERS", "shop.orders", "no event");
+  const Json settings = {{"stream", "ORDERS"}, {"subjects", Json::array({"shop.orders"})}};
+  const auto tried = sources.try_messages("default", "orders", settings);
+  ASSERT_TRUE(tried) << tried.error().message;
+  const Json& items = (*tried)["items"];
+  ASSERT_EQ(items.size(), 6U);
+  EXPECT_EQ(items[0]["sequence"], 16);
+  EXPECT_TRUE(items[0].contains("error"));
+  EXPECT_EQ(items[1]["sequence"], 5);
+  EXPECT_EQ(items[1]["event"]["type"], "order");
+  ASSERT_EQ(items[1]["would"].size(), 1U);
+  EXPECT_EQ(items[1]["would"][0]["workflow"], "takes-orders");
+  EXPECT_EQ(judged, std::vector<std::string>(5, "default order"));
+  EXPECT_TRUE(publisher.messages.empty());
+  EXPECT_EQ(code_of(sources.try_messages("default", "orders", std::nullopt)), "source.not_found");
 }
 
 TEST_F(SourcesTest, ShowWhyAMessageBecameADeadLetter) {
