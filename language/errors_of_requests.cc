@@ -184,6 +184,10 @@ constexpr ErrorEntry kRequestErrors[] = {
     {"log.unreachable", 503, "The log of the cluster cannot be read, or confirms nothing.",
      "Check the connection to nats-server, and that most of its servers run; send the same request "
      "again after the seconds in `Retry-After`."},
+    {"mapping.failed", 422, "A jq query of a mapping failed.",
+     "Correct the query at the place in the mapping, or the message."},
+    {"mapping.invalid", 422, "What a mapping makes of a message is not a valid event.",
+     "Correct the mapping at the place that the message names."},
     {"millrace.quota.eventsPerSecond", 429,
      "The namespace gets more events in a second than its quota permits.",
      "Send the same request again after the seconds in `Retry-After`, or raise the quota "

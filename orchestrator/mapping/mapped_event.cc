@@ -1,0 +1,194 @@
+#include "orchestrator/mapping/mapped_event.h"
+
+#include <limits>
+#include <memory>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "cloudevents/event_check.h"
+#include "cloudevents/json_format.h"
+#include "cloudevents/limits.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kAttributes = "attributes.";
+
+tl::unexpected<Error> invalid_result(std::string_view where, std::string_view what) {
+  return fail("mapping.invalid", fmt::format("mapping.{}: {}", where, what));
+}
+
+tl::unexpected<Error> failed_query(std::string_view where, std::string_view what) {
+  return fail("mapping.failed", fmt::format("mapping.{}: {}", where, what));
+}
+
+/// The text of a string, number or boolean.
+Result<std::string> mapped_text(std::string_view where, const LazyJson& value) {
+  if (value.is_string()) return value.string();
+  if (value.is_object() || value.is_array()) {
+    return invalid_result(
+        where, fmt::format("the result is an {}; expected a text or a number", value.type_name()));
+  }
+  return value.text();
+}
+
+/// The value of an extension attribute: an Integer of CloudEvents has 32 bits, so a larger number
+/// becomes a text.
+Result<AttributeValue> mapped_attribute(std::string_view where, const LazyJson& value) {
+  if (!value.is_large()) {
+    using Limits = std::numeric_limits<int32_t>;
+    const Json& json = value.value();
+    if (json.is_boolean()) return AttributeValue(json.get<bool>());
+    if (json.is_number_unsigned() && json.get<uint64_t>() <= uint64_t{Limits::max()}) {
+      return AttributeValue(json.get<int32_t>());
+    }
+    if (json.is_number_integer() && !json.is_number_unsigned() &&
+        json.get<int64_t>() >= Limits::min()) {
+      return AttributeValue(json.get<int32_t>());
+    }
+  }
+  return AttributeValue(TRY(mapped_text(where, value)));
+}
+
+/// The core attribute that a mapping names.
+std::string& core_attribute(std::string_view name, Event& event) {
+  if (name == "type") return event.type;
+  if (name == "source") return event.source;
+  if (name == "id") return event.id;
+  return name == "time" ? event.time.emplace() : event.subject.emplace();
+}
+
+/// Sets the data; null means that the event has none.
+void set_data(const LazyJson& value, Event& event) {
+  event.data.reset();
+  event.datacontenttype.reset();
+  if (value.is_null()) return;
+  event.data = value.text();
+  event.datacontenttype = "application/json";
+}
+
+/// The event, if it is valid and not too large.
+Result<Event> checked(Event event) {
+  if (const Status valid = check_event(event); !valid) {
+    return fail("mapping.invalid",
+                fmt::format("the mapping does not make a valid event: {}", valid.error().message));
+  }
+  if (const size_t size = encode_json_event(event).size(); size > kMaxEventBytes) {
+    return fail("event.too_large",
+                fmt::format("the mapping makes an event of {} bytes, more than {}; map less data",
+                            size, kMaxEventBytes));
+  }
+  return event;
+}
+
+}  // namespace
+
+MappingRun::MappingRun(EventMapping mapping, const MappingInput& input, MappingDefaults defaults)
+    : mapping_(std::move(mapping)),
+      defaults_(std::move(defaults)),
+      data_(input.data),
+      content_type_(input.content_type) {
+  add("type", mapping_.type);
+  if (mapping_.source) add("source", *mapping_.source);
+  if (mapping_.id) add("id", *mapping_.id);
+  if (mapping_.time) add("time", *mapping_.time);
+  if (mapping_.subject) add("subject", *mapping_.subject);
+  for (const auto& [name, value] : mapping_.attributes) {
+    add(std::string(kAttributes) + name, value);
+  }
+  if (mapping_.data) add("data", *mapping_.data);
+  size_t left = kLargeJson;
+  for (const Part& part : parts_) {
+    for (const Program& program : part.value.programs()) {
+      std::optional<QueryResult>& result = results_.emplace_back();
+      if (program.fast != nullptr) result = program.fast->run_within(input.json, left, true);
+      if (result) continue;
+      queries_.push_back({.program = program.text, .input = input.json.shared_text()});
+    }
+  }
+}
+
+void MappingRun::add(std::string where, const Template& value) {
+  const size_t first =
+      parts_.empty() ? 0 : parts_.back().first + parts_.back().value.programs().size();
+  parts_.push_back({.where = std::move(where), .value = value, .first = first});
+}
+
+/// The place in the mapping that has the jq program with that index.
+std::string MappingRun::place_of(size_t program) const {
+  for (const Part& part : parts_) {
+    if (program < part.first + part.value.programs().size()) return part.where;
+  }
+  return "";
+}
+
+/// Puts the results of a jq worker to those of the fast lane.
+Status MappingRun::take(EvaluationResult results) {
+  size_t next = 0;
+  for (size_t i = 0; i < results_.size(); ++i) {
+    if (!results_[i]) {
+      if (next == results.size()) return failed_query(place_of(i), "the evaluation ended early");
+      results_[i] = std::move(results[next++]);
+    }
+    const QueryResult& result = *results_[i];
+    if (!result) return failed_query(place_of(i), result.error().message);
+  }
+  return {};
+}
+
+LazyJson MappingRun::value_of(const Part& part) const {
+  std::vector<LazyJson> values;
+  for (size_t i = 0; i < part.value.programs().size(); ++i) {
+    values.push_back(**results_[part.first + i]);
+  }
+  return part.value.assemble(values);
+}
+
+/// Sets what the part maps; a result of null leaves the event as it is, except its data.
+Status MappingRun::set(const Part& part, Event& event) const {
+  const LazyJson value = value_of(part);
+  if (part.where == "data") {
+    set_data(value, event);
+    return {};
+  }
+  if (value.is_null()) {
+    if (part.where != "type") return {};
+    return invalid_result(part.where, "the result is null; expected a text");
+  }
+  if (part.where.starts_with(kAttributes)) {
+    AttributeValue mapped = TRY(mapped_attribute(part.where, value));
+    event.extensions.insert_or_assign(part.where.substr(kAttributes.size()), std::move(mapped));
+    return {};
+  }
+  std::string text = TRY(mapped_text(part.where, value));
+  if (text.empty()) return invalid_result(part.where, "the result is empty; expected a text");
+  core_attribute(part.where, event) = std::move(text);
+  return {};
+}
+
+Result<Event> MappingRun::finish(EvaluationResult results) && {
+  TRY(take(std::move(results)));
+  Event event{.id = std::move(defaults_.id), .source = std::move(defaults_.source)};
+  event.time = std::move(defaults_.time);
+  event.datacontenttype = std::move(content_type_);
+  event.data = std::move(data_);
+  for (const Part& part : parts_) TRY(set(part, event));
+  return checked(std::move(event));
+}
+
+void map_event(MappingRun run, const MappingWork& work, const Evaluator& evaluate,
+               std::function<void(Result<Event>)> done) {
+  if (run.queries().empty()) return done(std::move(run).finish({}));
+  Evaluation evaluation{.queries = run.queries(),
+                        .now = work.now,
+                        .timeout = work.timeout,
+                        .lane = work.lane,
+                        .space = work.space};
+  const auto shared = std::make_shared<MappingRun>(std::move(run));
+  evaluate(std::move(evaluation), [shared, done = std::move(done)](EvaluationResult results) {
+    done(std::move(*shared).finish(std::move(results)));
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,99 @@
+#include "orchestrator/mapping/mapping_input.h"
+
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "cloudevents/json_text.h"
+
+namespace millrace {
+namespace {
+
+/// The text with U+FFFD in place of bytes that are not UTF-8.
+std::string as_utf8(std::string_view text) {
+  if (is_utf8(text)) return std::string(text);
+  std::string quoted;
+  append_quoted(text, quoted);
+  return read_string(quoted).value_or("");
+}
+
+Json headers_json(const Headers& headers) {
+  std::map<std::string, std::string> joined;
+  for (const auto& [name, value] : headers) {
+    const auto [place, is_new] = joined.emplace(to_lower(as_utf8(name)), as_utf8(value));
+    if (is_new) continue;
+    place->second.append(", ").append(as_utf8(value));
+  }
+  return joined;
+}
+
+Json tokens_of(std::string_view subject) {
+  Json tokens = Json::array();
+  while (true) {
+    const size_t dot = subject.find('.');
+    tokens.push_back(as_utf8(subject.substr(0, dot)));
+    if (dot == std::string_view::npos) return tokens;
+    subject.remove_prefix(dot + 1);
+  }
+}
+
+/// JSON nests one level deeper in the input than in the message.
+std::optional<LazyJson> json_of(std::string_view bytes) {
+  if (!is_json(bytes)) return std::nullopt;
+  LazyJson value = LazyJson::of_checked_text(std::string(bytes));
+  if (value.nests_deeper(kMaxJsonDepth - 1)) return std::nullopt;
+  return value;
+}
+
+/// Sets the data of the event, and returns what the jq programs see of it.
+LazyJson take_data(std::string_view bytes, MappingInput& input) {
+  if (bytes.empty()) return {};
+  if (auto value = json_of(bytes)) {
+    if (value->is_null()) return {};
+    input.data = std::string(bytes);
+    input.content_type = "application/json";
+    return *std::move(value);
+  }
+  if (is_utf8(bytes)) {
+    LazyJson text = Json(std::string(bytes));
+    input.data = text.text();
+    input.content_type = "application/json";
+    return text;
+  }
+  input.data = std::string(bytes);
+  input.content_type = "application/octet-stream";
+  return Json(base64_encode(bytes));
+}
+
+}  // namespace
+
+MappingInput message_input(const NatsMessage& message, std::string_view stream, uint64_t sequence,
+                           TimePoint time) {
+  MappingInput input;
+  LazyJson data = take_data(message.data, input);
+  input.json = LazyJson::of_members({{"subject", Json(as_utf8(message.subject))},
+                                     {"tokens", tokens_of(message.subject)},
+                                     {"headers", headers_json(message.headers)},
+                                     {"data", std::move(data)},
+                                     {"stream", Json(as_utf8(stream))},
+                                     {"sequence", Json(sequence)},
+                                     {"time", Json(format_rfc3339(time))}});
+  return input;
+}
+
+MappingInput request_input(const Headers& headers,
+                           const std::map<std::string, std::string, std::less<>>& query,
+                           std::string_view body, std::string_view name, TimePoint time) {
+  Json parameters = Json::object();
+  for (const auto& [key, value] : query) parameters[as_utf8(key)] = as_utf8(value);
+  MappingInput input;
+  LazyJson data = take_data(body, input);
+  input.json = LazyJson::of_members({{"headers", headers_json(headers)},
+                                     {"query", std::move(parameters)},
+                                     {"data", std::move(data)},
+                                     {"time", Json(format_rfc3339(time))},
+                                     {"hook", Json(as_utf8(name))}});
+  return input;
+}
+
+}  // namespace millrace
