@@ -139,6 +139,8 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Correct the name of the service."},
     {"group.not_found", 404, "No events wait in a group with this id.",
      "Use an id of the list of groups; the group may be complete, or dropped already."},
+    {"hooks.refused", 401, "The request of another service has no valid signature.",
+     "Look at the log of the server, which has the reason; check the secret and the settings."},
     {"id.malformed", 400, "A text is not the id of an instance.",
      "Use an id that millrace gave, a UUID."},
     {"index.incomplete", 503,
