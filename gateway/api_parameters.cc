@@ -29,6 +29,7 @@ std::vector<ApiParameter> make_parameters() {
       {kPath, "sequence", "The sequence of the event in the event stream.", whole()},
       {kPath, "service", "The name of the service.", text()},
       {kPath, "source", "The name of the source.", text()},
+      {kPath, "webhook", "The name of the inbound webhook.", text()},
       {kPath, "workflow", "The id of the workflow.", text()},
 
       {kQuery, "after", "Lists only records with higher numbers.", whole()},

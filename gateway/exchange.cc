@@ -33,6 +33,16 @@ void Exchange::answer(Response response) {
   });
 }
 
+void Exchange::refuse(const Error& error) {
+  if (answered_.exchange(true)) return;
+  auto held = std::make_shared<Response>(problem(error));
+  transport_.post([self = shared_from_this(), held] {
+    self->leases_.body.release();
+    const Transport& transport = self->transport_;
+    (transport.hold ? transport.hold : transport.send)(std::move(*held));
+  });
+}
+
 void Exchange::reply(const Result<Json>& result, unsigned status) {
   answer(result ? json_response(status, *result) : problem(result.error()));
 }

@@ -51,6 +51,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     std::function<void(std::function<void()>)> read;
     std::function<void(Response)> send;
     std::function<void()> watch;
+    std::function<void(Response)> hold = {};  ///< sends it later; without one, `send` is used
     std::function<void(const Headers&, std::shared_ptr<StreamAnswer>)> begin_stream = {};
     std::function<void()> pump_stream = {};
     std::weak_ptr<const void> connection = {};  ///< expires when the connection is closed
@@ -79,6 +80,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   /// Answers with the value and `status`, or with the error as a problem document.
   void reply(const Result<Json>& result, unsigned status = 200);
+
+  /// Answers a request that does not prove its right with the error, as a wrong token is answered:
+  /// the answer is held back for a while, and the connection ends with it.
+  void refuse(const Error& error);
 
   /// Answers with status 200 and these headers, and with bytes that are queued later; the answer
   /// ends when the stream does, when the client leaves, and when the server stops. May be called

@@ -250,23 +250,30 @@ void HttpConnection::refuse_broken(ErrorCode error) {
 
 /// Answers a request that is not authorized. A wrong token may be a guess: its answer is held back
 /// for a while, and the connection ends with it. Meanwhile other connections are served.
-void HttpConnection::refuse_caller(Error error) {
+void HttpConnection::refuse_caller(const Error& error) {
   if (has_code(error, {"request.page", "request.origin"})) return write(problem(error));
   ErrorCode ignored;
   host_.options().on_token_failure(
       {.error = error, .peer = stream_.socket().remote_endpoint(ignored).address().to_string()});
   if (error.code != "token.wrong") return write(problem(error));
-  keep_alive_ = false;
-  if (!host_.hold_answer()) return close();
   doing_ = Doing::kHandling;
   waits_long_ = false;
   stream_.expires_never();
-  const uint64_t number = ++number_;
+  hold(++number_, problem(error));
+}
+
+/// Sends the response later, and ends the connection with it. If too many responses are held back,
+/// closes the connection without one.
+void HttpConnection::hold(uint64_t number, Response response) {
+  if (doing_ != Doing::kHandling || number != number_) return;
+  keep_alive_ = false;
+  if (!host_.hold_answer()) return close();
   hold_.expires_after(host_.options().transport.wrong_token);
-  hold_.async_wait([self = shared_from_this(), number, error = std::move(error)](ErrorCode) {
-    self->host_.release_answer();
-    self->send(number, problem(error));
-  });
+  hold_.async_wait(
+      [self = shared_from_this(), number, response = std::move(response)](ErrorCode) mutable {
+        self->host_.release_answer();
+        self->send(number, std::move(response));
+      });
 }
 
 void HttpConnection::dispatch() {
@@ -291,6 +298,12 @@ void HttpConnection::dispatch() {
           .watch =
               [weak, number] {
                 if (const auto self = weak.lock()) self->watch(number);
+              },
+          .hold =
+              [weak, number](Response response) {
+                if (const auto self = weak.lock()) {
+                  self->hold(number, std::move(response));
+                }
               },
           .begin_stream =
               [weak, number](const Headers& headers, std::shared_ptr<StreamAnswer> stream) {

@@ -97,7 +97,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void on_body(ErrorCode error);
   bool lease_body();
   void refuse_broken(ErrorCode error);
-  void refuse_caller(Error error);
+  void refuse_caller(const Error& error);
+  void hold(uint64_t number, Response response);
   void dispatch();
   void watch(uint64_t number);
   void send(uint64_t number, Response response);

@@ -79,7 +79,8 @@ Status read_query(std::string_view text, const Route& route, Request& request) {
     std::replace(raw.begin(), raw.end(), '+', ' ');
     std::string name = TRY(decode(pair.substr(0, equals)));
     std::string value = TRY(decode(raw));
-    if (std::find(route.query.begin(), route.query.end(), name) == route.query.end()) {
+    if (!route.takes_any_query &&
+        std::find(route.query.begin(), route.query.end(), name) == route.query.end()) {
       unknown.push_back(in_quotes(name));
     } else if (!request.query.emplace(name, std::move(value)).second) {
       return fail("request.parameter", fmt::format("the parameter {} is given twice", name));

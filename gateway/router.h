@@ -60,7 +60,8 @@ struct Route {
   std::vector<std::string> errors;
   size_t max_body = 0;  ///< the largest body, in bytes
   Lane lane = Lane::kByMethod;
-  bool open = false;  ///< the route needs no token
+  bool open = false;             ///< the route needs no token
+  bool takes_any_query = false;  ///< the handler gets all parameters, whatever their names are
   /// Each node of a cluster answers it; the other routes only the active does (forward.h). The
   /// handler uses no service, except as SystemSources has one.
   bool is_local = false;

@@ -14,6 +14,7 @@ Router router_with(Service& service, const RequestLimits& limits, const SystemSo
                    const PageSources& page) {
   Router router;
   add_event_routes(router, service, limits);
+  add_inbound_routes(router, service, limits);
   add_why_routes(router, service, limits);
   add_namespace_routes(router, service);
   add_workflow_routes(router, service, limits);

@@ -43,6 +43,7 @@ struct PageSources {
 };
 
 void add_event_routes(Router& router, Service& service, const RequestLimits& limits);
+void add_inbound_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_why_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_workflow_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_start_route(Router& router, Service& service, const RequestLimits& limits);

@@ -195,6 +195,11 @@ void add_event_schemas(ApiSchemas& all) {
       {"accepted", whole("How many events the stream has.")},
       {"duplicates", whole("How many of them the stream had before.")},
   });
+  all["InboundBody"].media = {
+      {"*/*", {{"schema", any("What the other service sends; the signature covers its bytes.")}}}};
+  all["InboundAccepted"].schema = object({{"id", text("The id of the event.")}});
+  all["Challenge"].media = {
+      {"text/plain", {{"schema", text("The challenge that the other service has sent.")}}}};
   all["EventContext"].schema =
       map(either({object({{"equals", text()}}), object({{"pattern", text()}})}),
           "What the context attributes of an event must be, by the name of the attribute.");

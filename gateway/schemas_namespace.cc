@@ -16,6 +16,9 @@ Json namespace_settings() {
       {"sealed?", flag("Whether the data of all instances is sealed.")},
       {"lifecycle?", flag("Whether lifecycle events are published.")},
       {"webhooks?", list(open_object({{"url", text()}}))},
+      {"hooks?", map(object({{"verify", open_object({{"form", text()}})},
+                             {"mapping", open_object({{"type", text()}})}}),
+                     "The inbound webhooks by name.")},
       {"retention?", open_object({})},
       {"quotas?", map(either({whole(), text()}), "The limits by the name of the quota.")},
   });

@@ -14,8 +14,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::array kSettings = {"services",  "paused",   "defaults",  "sealed",
-                                  "lifecycle", "webhooks", "retention", "quotas"};
+constexpr std::array kSettings = {"services", "paused", "defaults",  "sealed", "lifecycle",
+                                  "webhooks", "hooks",  "retention", "quotas"};
 
 /// The default retry policy of webhooks: Stevora's default with more attempts and longer waits,
 /// because a receiver may be unavailable for a day.
@@ -132,6 +132,8 @@ Result<NamespaceSettings> parse_settings(const Json& settings) {
       for (size_t i = 0; i < value.size(); ++i) {
         parsed.webhooks.push_back(TRY(parse_webhook(fmt::format("webhooks[{}]", i), value[i])));
       }
+    } else if (key == "hooks") {
+      parsed.inbound = TRY(parse_inbound_webhooks(key, value));
     } else if (key == "retention") {
       parsed.retention = TRY(parse_retention(value));
     } else if (key == "quotas") {

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "model/quota.h"
 #include "model/task.h"
+#include "orchestrator/definition/inbound_webhooks.h"
 #include "orchestrator/definition/retention_settings.h"
 #include "policies/action_policy.h"
 #include "policies/retry_policy.h"
@@ -49,6 +50,9 @@ struct NamespaceSettings {
   /// The webhooks that receive lifecycle events over HTTP.
   std::vector<WebhookSetting> webhooks;
 
+  /// The inbound webhooks, by name: the setting `hooks`.
+  InboundWebhooks inbound;
+
   /// Whether the API hides data of secrets as a whole, instead of masking their values.
   bool hides_sealed = false;
 
@@ -64,9 +68,9 @@ struct NamespaceSettings {
 /// Parses settings: `{"services": {NAME: {at most one of "url": URL, "request": SUBJECT and
 /// "queue": SUBJECT; "retries": a policy, and the timeouts of actions}}, "paused": [NAME],
 /// "defaults": VOCABULARY, "sealed": true, "lifecycle": true, "webhooks": [{"url", "secret"?,
-/// "types"?, "retries"?: a policy}], "retention": see parse_retention(), "quotas": see
-/// parse_quotas()}`. A missing key means that this setting is not set. Error `settings.invalid` has
-/// the place in the settings, and what to write there.
+/// "types"?, "retries"?: a policy}], "hooks": see parse_inbound_webhooks(), "retention": see
+/// parse_retention(), "quotas": see parse_quotas()}`. A missing key means that this setting is not
+/// set. Error `settings.invalid` has the place in the settings, and what to write there.
 Result<NamespaceSettings> parse_settings(const Json& settings);
 
 /// Parses settings from their stored text; an empty text means no settings. Errors: those of

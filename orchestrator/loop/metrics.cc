@@ -148,6 +148,13 @@ struct Metrics::Series {
   }
   prometheus::Counter& tokens_missing = refused_token("missing");
   prometheus::Counter& tokens_wrong = refused_token("wrong");
+  prometheus::Counter& inbound_requests(const char* signature) {
+    return counter("millrace_inbound_webhooks_total",
+                   "HTTP requests for inbound webhooks, by whether their signature is valid.",
+                   {{"signature", signature}});
+  }
+  prometheus::Counter& inbound_accepted = inbound_requests("valid");
+  prometheus::Counter& inbound_refused = inbound_requests("refused");
   prometheus::Counter& groups_uncorrelated =
       counter("millrace_group_events_uncorrelated_total",
               "Events of an eventsAnd start that lack an attribute of its `correlate`.");
@@ -380,6 +387,10 @@ void Metrics::count_letter_retention_failure() { series_->letter_retention_failu
 
 void Metrics::count_refused_token(bool is_missing) {
   (is_missing ? series_->tokens_missing : series_->tokens_wrong).Increment();
+}
+
+void Metrics::count_inbound_request(bool is_accepted) {
+  (is_accepted ? series_->inbound_accepted : series_->inbound_refused).Increment();
 }
 
 void Metrics::add_turn(const TurnTimes& times) { series_->units.add(clock_.elapsed(), times); }

@@ -112,6 +112,8 @@ class Metrics {
   void count_over_quota(Quota quota);
   /// Counts an HTTP request that was refused because its token is missing or wrong.
   void count_refused_token(bool is_missing);
+  /// Counts an HTTP request for an inbound webhook, whose signature is valid or not.
+  void count_inbound_request(bool is_accepted);
   /// Reports how long a turn of the engine thread took, and its longest units of work.
   void add_turn(const TurnTimes& times);
   /// The longest unit of work in the last minute, by processor time.

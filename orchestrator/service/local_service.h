@@ -20,6 +20,7 @@
 #include "orchestrator/service/broker_losses.h"
 #include "orchestrator/service/definition_deadline.h"
 #include "orchestrator/service/event_admission.h"
+#include "orchestrator/service/inbound_webhook_desk.h"
 #include "orchestrator/service/instance_scenarios.h"
 #include "orchestrator/service/live_reader.h"
 #include "orchestrator/service/live_thread.h"
@@ -94,6 +95,10 @@ class LocalService final : public Service {
   Loaded load_definition(std::string_view text, std::string_view ns) override;
   void publish_events(std::string ns, std::vector<Event> events,
                       std::function<void(Result<Accepted>)> done) override;
+  void receive(const InboundRequest& request,
+               std::function<void(Result<InboundAnswer>)> done) override {
+    inbound_.receive(request, done);
+  }
 
   Result<Json> namespaces(const PageRequest& page) override;
   Result<Json> one_namespace(std::string_view ns) override;
@@ -184,6 +189,11 @@ class LocalService final : public Service {
   LocalWhyDesk why_desk_;
   InstanceScenarios scenarios_;
   Trials trials_;
+  InboundWebhookDesk inbound_{{.environment = parts_.environment,
+                               .clock = parts_.clock,
+                               .metrics = parts_.metrics,
+                               .evaluate = parts_.evaluate,
+                               .publish = std::bind_front(&LocalService::publish_events, this)}};
   Series series_;
   LiveReader live_reader_;
   LiveThread live_;

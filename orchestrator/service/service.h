@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "cloudevents/headers.h"
 #include "model/instance.h"
 #include "orchestrator/batch/command.h"
 #include "orchestrator/definition/loader.h"
@@ -36,6 +37,22 @@ namespace millrace {
 struct Accepted {
   size_t accepted = 0;
   size_t duplicates = 0;
+};
+
+/// A request of another service for an inbound webhook of a namespace.
+struct InboundRequest {
+  std::string ns;
+  std::string name;  ///< of the inbound webhook
+  Headers headers = {};
+  std::map<std::string, std::string, std::less<>> query = {};
+  std::string body = {};  ///< the bytes as they came
+  std::string peer = {};  ///< the address of the client, for the log
+};
+
+/// What an accepted request is answered with.
+struct InboundAnswer {
+  std::string id;         ///< of the event
+  std::string challenge;  ///< if it is not empty: the body of the answer, and there is no event
 };
 
 /// The content of a file, and a name for it.
@@ -90,6 +107,14 @@ class Service : public StoreReads {
   /// Error `millrace.quota.eventsPerSecond`: the namespace gets too many events; none is published.
   virtual void publish_events(std::string ns, std::vector<Event> events,
                               std::function<void(Result<Accepted>)> done) = 0;
+
+  /// Checks the signature of the request, maps it to an event and publishes that as
+  /// publish_events() does; a CloudEvent stays what it is. `done` is called when the broker has
+  /// acknowledged the event, also if it is a duplicate. Errors: `hooks.refused` (the message says
+  /// nothing about the reason), `mapping.failed`, `mapping.invalid`, `event.*`, `jq.unavailable`,
+  /// and those of publish_events().
+  virtual void receive(const InboundRequest& request,
+                       std::function<void(Result<InboundAnswer>)> done) = 0;
 
   // Further reads, for which the rows of a commit are not enough. The JSON forms are those of
   // docs/http.md.

@@ -84,6 +84,23 @@ Result<bool> resume_services_of(const CommandContext& context, NamespaceNumber n
   return true;
 }
 
+/// Checks that the secrets of the inbound webhooks in `settings` exist, as check_webhook_secrets().
+Status check_inbound_secrets(const CommandContext& context, std::optional<NamespaceNumber> ns,
+                             const NamespaceSettings& settings) {
+  for (const auto& [name, webhook] : settings.inbound) {
+    for (size_t i = 0; i < webhook.verify.secrets.size(); ++i) {
+      const std::string& secret = webhook.verify.secrets[i];
+      if (ns && has_secret(context.batch.tx, *ns, secret)) continue;
+      return fail("settings.invalid",
+                  fmt::format("hooks.{}.verify.secrets[{}]: the namespace has no secret \"{}\"; "
+                              "create the namespace, then set the secret (`millrace secret set "
+                              "{}`), then these settings",
+                              name, i, secret, secret));
+    }
+  }
+  return {};
+}
+
 /// Checks that the secrets of the webhooks in `settings` exist. Error `settings.invalid`: the
 /// namespace does not have one of these secrets. `ns` is nullopt if the namespace does not exist
 /// yet.
@@ -171,6 +188,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const CreateN
   }
   const auto known = batch.catalog.find_namespace(command.name);
   if (settings) TRY(check_webhook_secrets(context, known, *settings));
+  if (settings) TRY(check_inbound_secrets(context, known, *settings));
   const bool exists = known.has_value();
   if (!exists) TRY(batch.catalog.create_namespace(batch.tx, command.name, context.now));
   if (settings) {

@@ -1,6 +1,9 @@
 #include "orchestrator/batch/commands/secret_commands.h"
 
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -56,6 +59,14 @@ Result<Json> run_command(const CommandContext& context, const DeleteSecret& comm
         fmt::format("the webhook to {} sends the secret \"{}\" as its token; remove it from "
                     "the settings of namespace \"{}\" first",
                     shown_url(webhook.url), command.name, command.ns));
+  }
+  for (const auto& [name, webhook] : batch.catalog.settings(ns).inbound) {
+    const std::vector<std::string>& secrets = webhook.verify.secrets;
+    if (std::find(secrets.begin(), secrets.end(), command.name) == secrets.end()) continue;
+    return fail("secret.in_use",
+                fmt::format("the inbound webhook `hooks.{}` verifies signatures with the secret "
+                            "\"{}\"; remove it from the settings of namespace \"{}\" first",
+                            name, command.name, command.ns));
   }
   TRY(or_missing(batch.tx, ns, keep_value(batch.tx, ns, command.name, std::nullopt)));
   erase_secret(batch.tx, ns, command.name);

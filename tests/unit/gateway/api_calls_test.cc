@@ -107,6 +107,7 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
 
       {"POST", ns + "/events", 202, kEvent},
       {"OPTIONS", ns + "/events", 200},
+      {"POST", ns + "/hooks/git?tenant=a", 202, "{}"},
       {"GET", ns + "/find?q=order", 200},
       {"GET", ns + "/listeners", 200},
       {"GET", ns + "/groups", 200},

@@ -85,6 +85,7 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButTheOpenOnes) {
       {"GET", "/activez", 200},
       {"GET", "/v1/openapi.json", 200},
       {"OPTIONS", "/v1/ns/default/events", 200},
+      {"POST", "/v1/ns/default/hooks/git", 202},
       {"GET", "/metrics", 401},
       {"GET", "/v1/info", 401},
       {"GET", "/v1/cluster", 401},

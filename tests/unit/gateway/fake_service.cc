@@ -205,6 +205,18 @@ void FakeService::publish_events(std::string ns, std::vector<Event> events,
   answer_later([done = std::move(done), result] { done(result); });
 }
 
+void FakeService::receive(const InboundRequest& request,
+                          std::function<void(Result<InboundAnswer>)> done) {
+  const std::lock_guard lock(mutex_);
+  received_.push_back(request);
+  answer_later([done = std::move(done), answer = inbound_answer] { done(answer); });
+}
+
+std::vector<InboundRequest> FakeService::received() {
+  const std::lock_guard lock(mutex_);
+  return received_;
+}
+
 Result<Json> FakeService::find_instance(const InstanceId& id) const {
   if (to_string(id) == kInstance) {
     Json instance = instance_json(kInstance, instance_status);

@@ -130,6 +130,12 @@ class FakeService : public Service {
   void publish_events(std::string ns, std::vector<Event> events,
                       std::function<void(Result<Accepted>)> done) override;
 
+  /// The outcome of each request for an inbound webhook.
+  Result<InboundAnswer> inbound_answer = InboundAnswer{.id = "evt-1", .challenge = ""};
+  void receive(const InboundRequest& request,
+               std::function<void(Result<InboundAnswer>)> done) override;
+  std::vector<InboundRequest> received();
+
   Result<Json> namespaces(const PageRequest& page) override;
   Result<Json> one_namespace(std::string_view ns) override;
   Result<Json> workflows(std::string_view ns, const PageRequest& page) override;
@@ -279,6 +285,7 @@ class FakeService : public Service {
   std::vector<StartInstance> starts_;
   std::set<std::string> seen_;
   std::vector<Event> published_;
+  std::vector<InboundRequest> received_;
   std::thread thread_;
 };
 

@@ -152,6 +152,15 @@ TEST(Metrics, CountRequestsWithoutAValidToken) {
   EXPECT_TRUE(has_line(metrics, "millrace_http_tokens_refused_total{reason=\"wrong\"} 2"));
 }
 
+TEST(Metrics, CountRequestsForInboundWebhooks) {
+  Metrics metrics;
+  metrics.count_inbound_request(true);
+  metrics.count_inbound_request(false);
+  metrics.count_inbound_request(false);
+  EXPECT_TRUE(has_line(metrics, "millrace_inbound_webhooks_total{signature=\"valid\"} 1"));
+  EXPECT_TRUE(has_line(metrics, "millrace_inbound_webhooks_total{signature=\"refused\"} 2"));
+}
+
 TEST(Metrics, CountEventsThatTheBrokerDropped) {
   Metrics metrics;
   metrics.count(BrokerLoss{.kind = BrokerLoss::Kind::kDropped, .first = 3, .last = 8});

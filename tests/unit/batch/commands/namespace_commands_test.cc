@@ -38,6 +38,21 @@ TEST(NamespaceCommands, CreateRefusesAWebhookWithAnUnknownSecret) {
   EXPECT_EQ(rig.must(create)["created"], false);
 }
 
+TEST(NamespaceCommands, CreateRefusesAnInboundWebhookWithAnUnknownSecret) {
+  CommandRig rig;
+  const CreateNamespace create{.name = "a", .settings = Json::parse(R"({"hooks": {"git": {
+          "verify": {"form": "github", "secrets": ["new", "old"]}, "mapping": {"type": "push"}}}})")};
+  rig.must(CreateNamespace{.name = "a"});
+  rig.must(PutSecret{.ns = "a", .name = "new", .value = "t"});
+  const Error error = rig.refusal(create);
+  EXPECT_EQ(error.code, "settings.invalid");
+  EXPECT_EQ(error.message,
+            "hooks.git.verify.secrets[1]: the namespace has no secret \"old\"; create the "
+            "namespace, then set the secret (`millrace secret set old`), then these settings");
+  rig.must(PutSecret{.ns = "a", .name = "old", .value = "t"});
+  EXPECT_EQ(rig.must(create)["created"], false);
+}
+
 TEST(NamespaceCommands, CreateReturnsWarningsForSettingsWithoutTheExpectedEffect) {
   CommandRig rig;
   const Json settings{

@@ -53,6 +53,23 @@ TEST(SecretCommands, DeleteIsRefusedWhileAWebhookUsesTheSecret) {
   EXPECT_EQ(rig.must(remove), (Json{{"name", "token"}, {"deleted", true}}));
 }
 
+TEST(SecretCommands, DeleteIsRefusedWhileAnInboundWebhookUsesTheSecret) {
+  CommandRig rig;
+  const DeleteSecret remove{.ns = "default", .name = "old"};
+  rig.must(PutSecret{.ns = "default", .name = "new", .value = "t"});
+  rig.must(PutSecret{.ns = "default", .name = "old", .value = "t"});
+  const auto settings = [](const char* secrets) {
+    const std::string text = std::string(R"({"hooks": {"git": {"mapping": {"type": "push"},
+        "verify": {"form": "github", "secrets": )") +
+                             secrets + "}}}}";
+    return CreateNamespace{.name = "default", .settings = Json::parse(text)};
+  };
+  rig.must(settings(R"(["new", "old"])"));
+  EXPECT_EQ(rig.refusal(remove).code, "secret.in_use");
+  rig.must(settings(R"(["new"])"));
+  EXPECT_EQ(rig.must(remove), (Json{{"name", "old"}, {"deleted", true}}));
+}
+
 TEST(SecretCommands, LoseTheBatchWhenAReadOfTheStoreFails) {
   expect_every_read_fault_loses_the_batch([](CommandRig&) -> Command {
     return PutSecret{.ns = "default", .name = "token", .value = "t"};

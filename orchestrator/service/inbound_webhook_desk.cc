@@ -1,0 +1,161 @@
+#include "orchestrator/service/inbound_webhook_desk.h"
+
+#include <shared_mutex>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "base/excerpt.h"
+#include "orchestrator/definition/namespace_settings.h"
+#include "orchestrator/mapping/carried_event.h"
+#include "orchestrator/mapping/mapped_event.h"
+#include "orchestrator/mapping/mapping_input.h"
+#include "orchestrator/signatures/delivery.h"
+#include "orchestrator/signatures/signature.h"
+#include "orchestrator/store/rows/secret_rows.h"
+
+namespace millrace {
+namespace {
+
+/// How many namespaces are known at once. If there are more, all are forgotten and read again.
+constexpr size_t kMostKnownInbound = 1'024;
+
+/// The shortest time between two lines of the log about refused requests.
+constexpr Duration kBetweenRefusalLines = std::chrono::minutes(1);
+
+/// The lanes of mappings: a slow one delays only those of its namespace, and no workflow.
+constexpr uint64_t kMappingLanes = uint64_t{1} << 62;
+
+tl::unexpected<Error> inbound_refusal(std::string_view why) {
+  return fail(std::string(kRequestRefused), std::string(why));
+}
+
+}  // namespace
+
+std::optional<std::string> InboundRefusals::note(const InboundRequest& request,
+                                                 std::string_view reason, Duration now) {
+  ++count_;
+  if (last_line_ && now - *last_line_ < kBetweenRefusalLines) return std::nullopt;
+  last_line_ = now;
+  return fmt::format(
+      "{} requests for inbound webhooks were refused since the last such line; the latest, for "
+      "`hooks.{}` of namespace \"{}\" from {}: {}",
+      std::exchange(count_, 0), excerpt(request.name), excerpt(request.ns), request.peer, reason);
+}
+
+class InboundWebhookDesk::Gate {
+ public:
+  explicit Gate(Publish publish) : publish_(std::move(publish)) {}
+
+  void publish(const std::string& ns, Event event, const Done& done) {
+    const std::shared_lock lock(mutex_);
+    if (!publish_) return done(fail("stopping", "the server is stopping; send the request again"));
+    std::string id = event.id;
+    std::vector<Event> events;
+    events.push_back(std::move(event));
+    publish_(ns, std::move(events), [done, id = std::move(id)](const Result<Accepted>& accepted) {
+      if (!accepted) return done(tl::unexpected(accepted.error()));
+      done(InboundAnswer{.id = id, .challenge = ""});
+    });
+  }
+
+  void close() {
+    const std::unique_lock lock(mutex_);
+    publish_ = nullptr;
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  Publish publish_;
+};
+
+InboundWebhookDesk::InboundWebhookDesk(Parts parts)
+    : parts_(std::move(parts)), gate_(std::make_shared<Gate>(parts_.publish)) {}
+
+InboundWebhookDesk::~InboundWebhookDesk() { gate_->close(); }
+
+/// The inbound webhooks in the settings; none if the settings cannot be read.
+std::shared_ptr<const InboundWebhooks> InboundWebhookDesk::webhooks_of(
+    const NamespaceRecord& record) {
+  const std::lock_guard lock(mutex_);
+  if (known_.size() >= kMostKnownInbound && !known_.contains(record.number)) known_.clear();
+  Known& known = known_[record.number];
+  if (known.webhooks == nullptr || known.settings != record.settings) {
+    auto settings = read_settings(record.settings);
+    known.webhooks = std::make_shared<const InboundWebhooks>(settings ? std::move(settings->inbound)
+                                                                      : InboundWebhooks());
+    known.settings = record.settings;
+  }
+  return known.webhooks;
+}
+
+Result<InboundWebhookDesk::Opened> InboundWebhookDesk::open(const InboundRequest& request) {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const auto record = TRY(read_namespace(view, request.ns));
+  if (!record) return inbound_refusal("the namespace does not exist");
+  const auto webhooks = webhooks_of(*record);
+  const auto found = webhooks->find(request.name);
+  if (found == webhooks->end())
+    return inbound_refusal("the settings of the namespace do not have it");
+  Opened opened{.ns = record->number, .webhook = found->second, .secrets = {}};
+  for (const std::string& name : opened.webhook.verify.secrets) {
+    const auto secret = TRY(read_secret(view, record->number, name));
+    opened.secrets.push_back(secret.value_or(""));
+  }
+  return opened;
+}
+
+/// Answers an error. Why the signature is refused is only for the log.
+void InboundWebhookDesk::refuse(const InboundRequest& request, const Error& why, const Done& done) {
+  if (why.code != kRequestRefused) return done(tl::unexpected(why));
+  parts_.metrics.count_inbound_request(false);
+  std::optional<std::string> line;
+  {
+    const std::lock_guard lock(mutex_);
+    line = refusals_.note(request, why.message, parts_.clock.elapsed());
+  }
+  if (line) spdlog::warn("{}", *line);
+  done(inbound_refusal("the request is not accepted"));
+}
+
+void InboundWebhookDesk::receive(const InboundRequest& request, const Done& done) {
+  const Result<Opened> opened = open(request);
+  if (!opened) return refuse(request, opened.error(), done);
+  const Status signed_well = check_signature_of(opened->webhook.verify, opened->secrets,
+                                                request.headers, request.body, parts_.clock.now());
+  if (!signed_well) return refuse(request, signed_well.error(), done);
+  parts_.metrics.count_inbound_request(true);
+  accept(request, *opened, done);
+}
+
+/// Publishes the event of a request whose signature is valid, or answers its challenge.
+void InboundWebhookDesk::accept(const InboundRequest& request, const Opened& opened,
+                                const Done& done) {
+  const SignatureSetting& verify = opened.webhook.verify;
+  if (auto challenge = challenge_in(verify, request.body)) {
+    return done(InboundAnswer{.id = "", .challenge = *std::move(challenge)});
+  }
+  if (auto carried = carried_event(request.headers, request.body)) {
+    if (!*carried) return done(tl::unexpected(carried->error()));
+    return gate_->publish(request.ns, **std::move(carried), done);
+  }
+  const TimePoint now = parts_.clock.now();
+  MappingRun run(opened.webhook.mapping,
+                 request_input(without_credentials(verify, request.headers), request.query,
+                               request.body, request.name, now),
+                 {.source = fmt::format("/v1/ns/{}/hooks/{}", request.ns, request.name),
+                  .id = delivery_id(verify, request.headers, request.body),
+                  .time = format_rfc3339(now)});
+  if (!run.queries().empty() && !parts_.evaluate) {
+    return done(fail("jq.unavailable", "the mapping needs a jq worker, and there is none"));
+  }
+  const auto number = static_cast<uint64_t>(opened.ns);
+  map_event(std::move(run), {.now = now, .lane = kMappingLanes | number, .space = number},
+            parts_.evaluate, [gate = gate_, ns = request.ns, done](Result<Event> event) {
+              if (!event) return done(tl::unexpected(std::move(event).error()));
+              gate->publish(ns, *std::move(event), done);
+            });
+}
+
+}  // namespace millrace

@@ -1,0 +1,91 @@
+// InboundWebhookDesk: requests of other services for the inbound webhooks of a namespace (setting
+// `hooks`). The signature is checked over the bytes as they came; then the request is mapped to an
+// event, which is published as any other. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/event.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "orchestrator/definition/inbound_webhooks.h"
+#include "orchestrator/loop/metrics.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/evaluator.h"
+#include "orchestrator/service/service.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+/// Counts refused requests for the log, which has at most one line in a minute. For one thread.
+class InboundRefusals {
+ public:
+  /// Notes a refused request at the time `now` of a clock that never goes back. Returns the line
+  /// for the log, if one is due: how many requests were refused since the last one, and why the
+  /// newest was.
+  std::optional<std::string> note(const InboundRequest& request, std::string_view reason,
+                                  Duration now);
+
+ private:
+  uint64_t count_ = 0;
+  std::optional<Duration> last_line_;
+};
+
+class InboundWebhookDesk {
+ public:
+  using Publish = std::function<void(std::string ns, std::vector<Event> events,
+                                     std::function<void(Result<Accepted>)> done)>;
+  struct Parts {
+    Environment& environment;
+    const Clock& clock;
+    Metrics& metrics;
+    Evaluator evaluate;  ///< null: there are no jq workers
+    Publish publish;     ///< is not called after the desk is destroyed
+  };
+  using Done = std::function<void(Result<InboundAnswer>)>;
+
+  explicit InboundWebhookDesk(Parts parts);
+  ~InboundWebhookDesk();
+  InboundWebhookDesk(const InboundWebhookDesk&) = delete;
+  InboundWebhookDesk& operator=(const InboundWebhookDesk&) = delete;
+
+  /// See Service::receive().
+  void receive(const InboundRequest& request, const Done& done);
+
+ private:
+  /// Publishes until the desk is destroyed; results of jq workers may come later.
+  class Gate;
+  /// An inbound webhook, and the values of its secrets.
+  struct Opened {
+    NamespaceNumber ns{};
+    InboundWebhook webhook;
+    std::vector<std::string> secrets;
+  };
+  /// The settings from which the inbound webhooks of a namespace were read.
+  struct Known {
+    std::string settings;
+    std::shared_ptr<const InboundWebhooks> webhooks;
+  };
+
+  Result<Opened> open(const InboundRequest& request);
+  std::shared_ptr<const InboundWebhooks> webhooks_of(const NamespaceRecord& record);
+  void refuse(const InboundRequest& request, const Error& why, const Done& done);
+  void accept(const InboundRequest& request, const Opened& opened, const Done& done);
+
+  const Parts parts_;
+  const std::shared_ptr<Gate> gate_;
+  std::mutex mutex_;  // guards the members below
+  std::map<NamespaceNumber, Known> known_;
+  InboundRefusals refusals_;
+};
+
+}  // namespace millrace

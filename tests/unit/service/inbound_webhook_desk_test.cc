@@ -1,0 +1,208 @@
+// Requests for inbound webhooks: which are refused, and which event the others publish.
+#include "orchestrator/service/inbound_webhook_desk.h"
+
+#include <memory>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/bytes.h"
+#include "cloudevents/nats_binding.h"
+#include "orchestrator/signatures/hmac.h"
+#include "tests/unit/service/local_service_fixture.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class InboundWebhooksTest : public LocalServiceTest {
+ protected:
+  InboundWebhooksTest() {
+    service->command(PutSecret{.ns = "default", .name = "key", .value = "secret"}, nothing());
+    service->command(CreateNamespace{.name = "default", .settings = Json::parse(R"j({"hooks": {
+          "git": {"verify": {"form": "github", "secrets": ["key"]},
+                  "mapping": {"type": "git.jq(.headers[\"x-github-event\"])",
+                              "attributes": {"tenant": "jq(.query.tenant)"}}},
+          "slow": {"verify": {"form": "header", "header": "X-Token", "secrets": ["key"]},
+                   "mapping": {"type": "jq(.data.kind | ascii_downcase)",
+                               "data": "jq(.headers)"}},
+          "chat": {"verify": {"form": "slack", "secrets": ["key"]},
+                   "mapping": {"type": "chat"}}}})j")},
+                     nothing());
+    world.run_until_idle();
+  }
+
+  static Service::Done nothing() {
+    return [](const Result<Json>&) {};
+  }
+
+  /// A request for `git` with a valid signature.
+  static InboundRequest push(const std::string& body = R"({"n": 1})") {
+    return {.ns = "default",
+            .name = "git",
+            .headers = {{"X-GitHub-Event", "push"},
+                        {"X-Hub-Signature-256", "sha256=" + to_hex(hmac_sha256("secret", {body}))}},
+            .body = body,
+            .peer = "192.0.2.1"};
+  }
+  InboundRequest chat(const std::string& body) const {
+    const std::string stamp = std::to_string(
+        std::chrono::duration_cast<seconds>(world.clock.now().time_since_epoch()).count());
+    return {.ns = "default",
+            .name = "chat",
+            .headers = {{"X-Slack-Request-Timestamp", stamp},
+                        {"X-Slack-Signature",
+                         "v0=" + to_hex(hmac_sha256("secret", {"v0:", stamp, ":", body}))}},
+            .body = body};
+  }
+
+  void send(const InboundRequest& request) {
+    service->receive(request, [this](const Result<InboundAnswer>& answer) {
+      answers.push_back(!answer                     ? answer.error().code
+                        : answer->challenge.empty() ? "event " + answer->id
+                                                    : "challenge " + answer->challenge);
+    });
+  }
+  /// The event that was published last.
+  Event event() const { return decode_nats(publisher.messages.back()).value(); }
+
+  std::vector<std::string> answers;
+};
+
+TEST_F(InboundWebhooksTest, PublishTheEventOfASignedRequestAndAnswerWhenItIsDurable) {
+  InboundRequest request = push();
+  request.query = {{"tenant", "a"}};
+  send(request);
+  ASSERT_THAT(publisher.messages, SizeIs(1));
+  EXPECT_THAT(answers, IsEmpty());
+  EXPECT_EQ(event().type, "git.push");
+  EXPECT_EQ(event().source, "/v1/ns/default/hooks/git");
+  EXPECT_EQ(attribute(event(), "tenant"), "a");
+  EXPECT_EQ(payload(event()), (Json{{"n", 1}}));
+  publisher.waiting[0](PublishAck{.sequence = 1});
+  EXPECT_THAT(answers, ElementsAre("event " + event().id));
+  EXPECT_THAT(metrics.text(), HasSubstr("millrace_inbound_webhooks_total{signature=\"valid\"} 1"));
+}
+
+TEST_F(InboundWebhooksTest, AnswerARedeliveryAsTheFirstDelivery) {
+  send(push());
+  publisher.waiting[0](PublishAck{.sequence = 1});
+  InboundRequest again = push();
+  again.headers.emplace_back("X-GitHub-Delivery", "another");
+  send(again);
+  publisher.waiting[1](PublishAck{.sequence = 1, .duplicate = true});
+  ASSERT_THAT(answers, SizeIs(2));
+  EXPECT_EQ(answers[0], answers[1]);
+  EXPECT_EQ(decode_nats(publisher.messages[0])->id, decode_nats(publisher.messages[1])->id);
+}
+
+TEST_F(InboundWebhooksTest, RefuseAllOthersInOneWay) {
+  InboundRequest changed = push();
+  changed.body += ' ';
+  InboundRequest unsigned_one = push();
+  unsigned_one.headers.clear();
+  InboundRequest unknown = push();
+  unknown.name = "gut";
+  InboundRequest nowhere = push();
+  nowhere.ns = "nowhere";
+  for (const InboundRequest& request : {changed, unsigned_one, unknown, nowhere}) {
+    service->receive(request, [&](const Result<InboundAnswer>& answer) {
+      ASSERT_FALSE(answer);
+      EXPECT_EQ(answer.error(), (Error{"hooks.refused", "the request is not accepted"}));
+      answers.push_back(answer.error().code);
+    });
+  }
+  EXPECT_THAT(answers, SizeIs(4));
+  EXPECT_THAT(publisher.messages, IsEmpty());
+  EXPECT_THAT(metrics.text(),
+              HasSubstr("millrace_inbound_webhooks_total{signature=\"refused\"} 4"));
+}
+
+TEST_F(InboundWebhooksTest, UseTheSecretAndTheSettingsOfNow) {
+  service->command(PutSecret{.ns = "default", .name = "key", .value = "other"}, nothing());
+  world.run_until_idle();
+  send(push());
+  EXPECT_THAT(answers, ElementsAre("hooks.refused"));
+  service->command(PutSecret{.ns = "default", .name = "key", .value = "secret"}, nothing());
+  world.run_until_idle();
+  send(push());
+  EXPECT_THAT(publisher.messages, SizeIs(1));
+  service->command(CreateNamespace{.name = "default", .settings = Json::object()}, nothing());
+  world.run_until_idle();
+  send(push());
+  EXPECT_THAT(answers, ElementsAre("hooks.refused", "hooks.refused"));
+}
+
+TEST_F(InboundWebhooksTest, PassAMappingToAJqWorkerWithoutTheSecret) {
+  send({.ns = "default",
+        .name = "slow",
+        .headers = {{"X-Token", "secret"}, {"X-Kind", "a"}},
+        .body = R"({"kind": "PAID"})"});
+  ASSERT_THAT(evaluations, SizeIs(1));
+  EXPECT_EQ(evaluations[0].queries[0].input->find("secret"), std::string::npos);
+  evaluated[0]({LazyJson(Json("paid"))});
+  ASSERT_THAT(publisher.messages, SizeIs(1));
+  EXPECT_EQ(event().type, "paid");
+  EXPECT_EQ(payload(event()), (Json{{"x-kind", "a"}}));
+}
+
+TEST_F(InboundWebhooksTest, AnswerWhatCameTooLateForTheService) {
+  send({.ns = "default", .name = "slow", .headers = {{"X-Token", "secret"}}, .body = "{}"});
+  ASSERT_THAT(evaluated, SizeIs(1));
+  service.reset();
+  evaluated[0]({LazyJson(Json("paid"))});
+  EXPECT_THAT(answers, ElementsAre("stopping"));
+  EXPECT_THAT(publisher.messages, IsEmpty());
+}
+
+TEST_F(InboundWebhooksTest, AnswerAnErrorOfTheMappingOrOfTheBroker) {
+  InboundRequest request = push();
+  request.query = {{"tenant", "a\nb"}};
+  send(request);
+  send(push());
+  publisher.waiting[0](fail("broker.timeout", "no answer"));
+  EXPECT_THAT(answers, ElementsAre("mapping.invalid", "broker.timeout"));
+}
+
+TEST_F(InboundWebhooksTest, LeaveACloudEventAsItIs) {
+  InboundRequest request =
+      push(R"({"specversion": "1.0", "id": "7", "source": "/s", "type": "t", "data": 1})");
+  request.headers.emplace_back("Content-Type", "application/cloudevents+json");
+  send(request);
+  ASSERT_THAT(publisher.messages, SizeIs(1));
+  EXPECT_EQ(event().id, "7");
+  EXPECT_EQ(event().type, "t");
+  InboundRequest broken = push("{}");
+  broken.headers.emplace_back("Content-Type", "application/cloudevents+json");
+  send(broken);
+  EXPECT_THAT(answers, ElementsAre("event.missing_attribute"));
+}
+
+TEST_F(InboundWebhooksTest, AnswerAChallengeThatIsSigned) {
+  const std::string body = R"({"type": "url_verification", "challenge": "abc"})";
+  send(chat(body));
+  InboundRequest forged = chat(body);
+  forged.headers[1].second.back() ^= 1;
+  send(forged);
+  EXPECT_THAT(answers, ElementsAre("challenge abc", "hooks.refused"));
+  EXPECT_THAT(publisher.messages, IsEmpty());
+}
+
+TEST(InboundRefusals, AreLoggedOnceAMinuteWithTheirNumber) {
+  InboundRefusals refusals;
+  const InboundRequest request{.ns = "shop", .name = "git", .peer = "192.0.2.1"};
+  EXPECT_EQ(refusals.note(request, "the signature is wrong", seconds(0)),
+            "1 requests for inbound webhooks were refused since the last such line; the latest, "
+            "for `hooks.git` of namespace \"shop\" from 192.0.2.1: the signature is wrong");
+  for (int i = 1; i < 60; ++i) EXPECT_FALSE(refusals.note(request, "a", seconds(i)));
+  EXPECT_THAT(refusals.note(request, "b", seconds(60)).value_or(""), HasSubstr("60 requests"));
+}
+
+}  // namespace
+}  // namespace millrace
