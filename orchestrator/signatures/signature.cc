@@ -249,6 +249,30 @@ Status check_basic(const Setting& setting, std::span<const std::string> secrets,
   return check_secret(secrets, text.substr(colon + 1), is_user);
 }
 
+/// Whether the header has the signature of a request, or the secret itself.
+bool is_credential(const Setting& setting, std::string_view name) {
+  const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](std::string_view one) { return same_header(name, one); });
+  };
+  switch (setting.form) {
+    case Setting::Form::kGithub:
+      return is_one_of({"X-Hub-Signature-256", "X-Hub-Signature"});
+    case Setting::Form::kStripe:
+      return is_one_of({"Stripe-Signature"});
+    case Setting::Form::kSlack:
+      return is_one_of({"X-Slack-Signature"});
+    case Setting::Form::kStandard:
+      return is_one_of({"webhook-signature", "svix-signature"});
+    case Setting::Form::kHmac:
+    case Setting::Form::kHeader:
+      return is_one_of({setting.header});
+    case Setting::Form::kBasic:
+      break;
+  }
+  return false;
+}
+
 }  // namespace
 
 Status check_signature_of(const SignatureSetting& setting, std::span<const std::string> secrets,
@@ -275,7 +299,7 @@ Status check_signature_of(const SignatureSetting& setting, std::span<const std::
 Headers without_credentials(const SignatureSetting& setting, Headers headers) {
   std::erase_if(headers, [&](const auto& header) {
     return same_header(header.first, "Authorization") || same_header(header.first, "Cookie") ||
-           (setting.form == Setting::Form::kHeader && same_header(header.first, setting.header));
+           is_credential(setting, header.first);
   });
   return headers;
 }

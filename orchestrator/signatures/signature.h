@@ -25,7 +25,8 @@ inline constexpr std::string_view kRequestRefused = "hooks.refused";
 Status check_signature_of(const SignatureSetting& setting, std::span<const std::string> secrets,
                           const Headers& headers, std::string_view body, TimePoint now);
 
-/// The headers without those that have a secret itself, for everything behind the check.
+/// The headers without those that prove where a request comes from, for everything behind the
+/// check: `Authorization`, `Cookie`, and those that have the signature or the secret itself.
 Headers without_credentials(const SignatureSetting& setting, Headers headers);
 
 }  // namespace millrace

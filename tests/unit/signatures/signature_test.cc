@@ -2,6 +2,8 @@
 // window; settings of signatures with mistakes have errors.
 #include "orchestrator/signatures/signature.h"
 
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -65,6 +67,25 @@ TEST(Signature, LeavesNoCredentialsInTheHeaders) {
   EXPECT_THAT(without_credentials(of("header"), all),
               ElementsAre(std::pair<std::string, std::string>("X-Kind", "d")));
   EXPECT_EQ(without_credentials(of("github"), all).size(), 2U);
+}
+
+TEST(Signature, LeavesNoSignatureInTheHeaders) {
+  const std::map<std::string, std::vector<std::string>> left = {
+      {"slack", {"X-Slack-Request-Timestamp"}},
+      {"standard", {"webhook-id", "webhook-timestamp"}},
+      {"svix", {"svix-id", "svix-timestamp"}},
+      {"hmac", {"X-Time"}}};
+  for (const SignedRequest& request : signed_requests()) {
+    const auto setting = parse_signature("verify", *parse_json(request.settings));
+    ASSERT_TRUE(setting) << request.name;
+    std::vector<std::string> names;
+    for (const auto& [name, value] : without_credentials(*setting, request.headers)) {
+      names.push_back(name);
+    }
+    const auto expected = left.find(request.name);
+    EXPECT_EQ(names, expected == left.end() ? std::vector<std::string>() : expected->second)
+        << request.name;
+  }
 }
 
 TEST(SignatureSetting, NamesThePlaceOfAWrongValueAndWhatToWrite) {
