@@ -86,8 +86,9 @@ void add_namespace_routes(Router& router, Service& service) {
               .may_lack_body = true,
               .answer = "NamespaceCreated",
               .further_answers = {{201, "NamespaceCreated"}},
-              .errors = {"settings.invalid", "json."},
+              .errors = {"settings.invalid", "jq.unavailable", "json."},
               .max_body = kMaxSettingsBytes,
+              .lane = Lane::kDefinition,
               .handler = [&service](const auto& exchange) { return create(service, exchange); }});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/functions/{service}/pause",

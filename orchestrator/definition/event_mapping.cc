@@ -143,19 +143,22 @@ Status parse_member(std::string_view where, const std::string& key, const Json& 
   return {};
 }
 
-void add_programs(const Template& value, std::vector<std::string>& all) {
-  for (const Program& program : value.programs()) all.push_back(program.text);
+void add_programs(const std::string& where, const Template& value,
+                  std::vector<MappingProgram>& all) {
+  for (const Program& program : value.programs()) all.push_back({where, program.text});
 }
 
 }  // namespace
 
-std::vector<std::string> EventMapping::programs() const {
-  std::vector<std::string> all;
-  add_programs(type, all);
-  for (const auto* const one : {&source, &id, &time, &subject, &data}) {
-    if (*one) add_programs(**one, all);
-  }
-  for (const auto& [name, one] : attributes) add_programs(one, all);
+std::vector<MappingProgram> EventMapping::programs() const {
+  std::vector<MappingProgram> all;
+  add_programs("type", type, all);
+  if (source) add_programs("source", *source, all);
+  if (id) add_programs("id", *id, all);
+  if (time) add_programs("time", *time, all);
+  if (subject) add_programs("subject", *subject, all);
+  for (const auto& [name, one] : attributes) add_programs("attributes." + name, one, all);
+  if (data) add_programs("data", *data, all);
   return all;
 }
 

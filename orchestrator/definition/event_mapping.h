@@ -20,6 +20,14 @@ namespace millrace {
 inline constexpr size_t kMostMappedAttributes = 32;
 inline constexpr size_t kMostMappingPrograms = 64;
 
+/// A jq program of a mapping.
+struct MappingProgram {
+  std::string where;  ///< its place in the mapping, such as `attributes.orderid`
+  std::string text;
+
+  bool operator==(const MappingProgram&) const = default;
+};
+
 struct EventMapping {
   Template type;
   // nullopt: what evaluates the mapping has a default, or the event lacks the attribute.
@@ -34,8 +42,8 @@ struct EventMapping {
   /// Whether both were read from the same settings.
   bool operator==(const EventMapping& other) const { return text == other.text; }
 
-  /// The texts of all jq programs. Only a jq worker can check whether they are valid jq.
-  std::vector<std::string> programs() const;
+  /// All jq programs. Only a jq worker can check whether they are valid jq.
+  std::vector<MappingProgram> programs() const;
 };
 
 /// Parses `{"type": TEXT, "source"?: TEXT, "id"?: jq, "time"?: TEXT, "subject"?: TEXT,

@@ -19,6 +19,7 @@
 #include "orchestrator/service/found_items.h"
 #include "orchestrator/service/index_questions.h"
 #include "orchestrator/service/input_schema.h"
+#include "orchestrator/service/mapping_programs.h"
 #include "orchestrator/service/soonest_firings.h"
 #include "orchestrator/service/store_check_options.h"
 #include "orchestrator/size/store_figures.h"
@@ -114,6 +115,8 @@ LocalService::~LocalService() {
 }
 
 void LocalService::command(Command command, Done done) {
+  const Status checked = check_command_programs(command, parts_.check_programs);
+  if (!checked) return done(tl::unexpected(checked.error()));
   parts_.intake.command(std::move(command), std::move(done));
 }
 

@@ -21,8 +21,12 @@ TEST(EventMapping, ReadsEachSetting) {
               "attributes": {"orderid": "jq(.data.order)", "test": true, "level": -3},
               "data": {"order": "jq(.data)"}})j"));
   ASSERT_TRUE(mapping) << mapping.error().message;
-  EXPECT_THAT(mapping->programs(), ElementsAre(".tokens[1]", ".data.id", ".data.at", ".tokens[2]",
-                                               ".data", ".data.order"));
+  EXPECT_THAT(
+      mapping->programs(),
+      ElementsAre(MappingProgram{"type", ".tokens[1]"}, MappingProgram{"id", ".data.id"},
+                  MappingProgram{"time", ".data.at"}, MappingProgram{"subject", ".tokens[2]"},
+                  MappingProgram{"attributes.orderid", ".data.order"},
+                  MappingProgram{"data", ".data"}));
   EXPECT_EQ(mapping->source->assemble({}).value(), "/shop");
   EXPECT_EQ(mapping->attributes.at("test").assemble({}).value(), true);
   EXPECT_EQ(mapping->attributes.at("level").assemble({}).value(), -3);

@@ -2,6 +2,7 @@
 #include "orchestrator/service/inbound_webhook_desk.h"
 
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -137,6 +138,27 @@ TEST_F(InboundWebhooksTest, UseTheSecretAndTheSettingsOfNow) {
   world.run_until_idle();
   send(push());
   EXPECT_THAT(answers, ElementsAre("hooks.refused", "hooks.refused"));
+}
+
+TEST_F(InboundWebhooksTest, NeedSettingsWhoseJqProgramsAreValid) {
+  const auto answer_to = [&](const char* settings) {
+    std::optional<Result<Json>> answer;
+    service->command(CreateNamespace{.name = "default", .settings = Json::parse(settings)},
+                     [&](const Result<Json>& one) { answer = one; });
+    world.run_until_idle();
+    return answer.value_or(fail("none", "no answer"));
+  };
+  constexpr const char* kNew = R"j({"hooks": {"git": {
+      "verify": {"form": "github", "secrets": ["key"]}, "mapping": {"type": "jq(.a | nothing)"}}}})j";
+  wrong = Error{"jq.syntax", "it is wrong"};
+  const Result<Json> refused = answer_to(kNew);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "hooks.git.mapping.type: jq(.a | nothing): it is wrong");
+  send(push());
+  EXPECT_THAT(publisher.messages, SizeIs(1)) << "a refused request changes nothing";
+  EXPECT_EQ(code_of(answer_to("{}")), "") << "nothing is to be checked";
+  wrong.reset();
+  EXPECT_EQ(code_of(answer_to(kNew)), "");
 }
 
 TEST_F(InboundWebhooksTest, PassAMappingToAJqWorkerWithoutTheSecret) {
