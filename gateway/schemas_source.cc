@@ -29,6 +29,7 @@ void add_source_schemas(ApiSchemas& all) {
       {"begin?", begin_schema()},
       {"rate?", whole("How many messages are read in a second, at most 100000.", 1)},
       {"paused?", flag("Missing: as it is.")},
+      {"mapping?", open_object({{"type", text("The type of the events.")}})},
       {"consume?", exactly(false, "Streams are read without acknowledgements only.")},
   });
   all["SourceApplied"].schema =

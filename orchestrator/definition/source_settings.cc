@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::array kSourceKeys = {"stream", "subjects", "begin", "rate", "paused"};
+constexpr std::array kSourceKeys = {"stream", "subjects", "begin", "rate", "paused", "mapping"};
 
 /// The longest name of a stream that nats-server accepts, in bytes.
 constexpr size_t kMaxStreamName = 255;
@@ -106,9 +106,6 @@ tl::unexpected<Error> unsupported(std::string_view key, std::string_view what) {
 
 /// A setting that other releases have: refused by name, so that it is not passed over.
 Status refuse_unsupported(std::string_view key, const Json& value) {
-  if (key == "mapping") {
-    return unsupported(key, "this release reads only messages that are CloudEvents; leave it out");
-  }
   if (key == "consume") {
     if (!TRY(parse_source_flag(key, value))) return {};
     return unsupported(key,
@@ -137,6 +134,8 @@ Result<SourceSettings> parse_source(const Json& settings) {
       parsed.rate = TRY(parse_rate(value));
     } else if (key == "paused") {
       parsed.paused = TRY(parse_source_flag(key, value));
+    } else if (key == "mapping") {
+      parsed.mapping = TRY(parse_mapping(key, value));
     } else {
       TRY(refuse_unsupported(key, value));
     }

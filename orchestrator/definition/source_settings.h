@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "orchestrator/definition/event_mapping.h"
 
 namespace millrace {
 
@@ -42,14 +43,16 @@ struct SourceSettings {
   SourceBegin begin;
   uint32_t rate = kSourceRate;  ///< messages a second, at least 1
   std::optional<bool> paused;   ///< nullopt: as it is, and not paused if the source is new
+  /// What messages that are no CloudEvents become; nullopt: dead letters.
+  std::optional<EventMapping> mapping;
 
   bool operator==(const SourceSettings&) const = default;
 };
 
 /// Parses `{"stream": NAME, "subjects"?: [FILTER], "begin"?: "new", "all", {"sequence": N} or
-/// {"time": RFC 3339}, "rate"?: messages a second, "paused"?: true}`. Errors: `settings.invalid`
-/// has the place in the settings, and what to write there; `source.unsupported`: this release does
-/// not have the setting.
+/// {"time": RFC 3339}, "rate"?: messages a second, "paused"?: true, "mapping"?: see
+/// parse_mapping()}`. Errors: `settings.invalid` has the place in the settings, and what to write
+/// there; `source.unsupported`: this release does not have the setting.
 Result<SourceSettings> parse_source(const Json& settings);
 
 /// Parses settings from their stored text. Errors: those of parse_source() and parse_own_json().

@@ -60,7 +60,7 @@ class LocalService final : public Service {
     std::function<Status()> runs_tasks;    ///< ok, or why tasks are not sent or reports not read
     std::function<Status()> evaluates;     ///< ok, or why no jq worker is ready for evaluations
     std::function<PartLevels()> levels;  ///< does not set reads_events, sends_events and runs_tasks
-    Evaluator evaluate;                  ///< for trials; null: there are no jq workers
+    Evaluator evaluate;                  ///< for trials and mappings; null: there are no jq workers
     TimedCheck check_programs;
     TimedCheck check_schemas;
     Json info;         ///< the answer of info(), without the parts that change
@@ -179,7 +179,9 @@ class LocalService final : public Service {
                     .publisher = parts_.publisher,
                     .events = parts_.stored_events,
                     .admit = std::bind_front(&LocalService::admit_events, this),
-                    .command = std::bind_front(&LocalService::command, this)},
+                    .command = std::bind_front(&LocalService::command, this),
+                    .evaluate = parts_.evaluate,
+                    .check_programs = parts_.check_programs},
                    [this](std::string_view ns, Event event) {
                      return why_desk_.of_test_event(ns, std::move(event),
                                                     {.limit = kMostJudgedOfTried});

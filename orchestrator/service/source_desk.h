@@ -27,7 +27,8 @@ class SourceDesk {
   virtual ~SourceDesk() = default;
 
   /// Creates a source, or changes its settings (parse_source): {"name","created","continues"}.
-  /// Waits for the broker unless the source continues. Errors: those of parse_source();
+  /// Waits for the broker unless the source continues, and for a jq worker if the settings have a
+  /// mapping. Errors: those of parse_source() and check_mapping_programs();
   /// `namespace.not_found`, `source.too_many`, `source.no_stream`, `source.own_stream`,
   /// `source.retention`, `broker.*`, and those of the quota `storeBytes`.
   virtual void apply(std::string_view ns, const std::string& name, const Json& settings,
@@ -46,8 +47,8 @@ class SourceDesk {
   /// the message would become a dead letter; `cut`: the data of a large event is left out; `would`:
   /// the verdicts (orchestrator/why/verdict.h) that are an effect. At most kMostTried of the newest
   /// kTriedRange messages of the stream. `settings`: of a source that need not exist; nullopt: of
-  /// the stored one. Waits for the broker, and for each event for the engine thread. Errors: those
-  /// of apply() and get().
+  /// the stored one. Waits for the broker, for jq workers, and for each event for the engine
+  /// thread. Errors: those of apply() and get().
   virtual Result<Json> try_messages(std::string_view ns, const std::string& name,
                                     const std::optional<Json>& settings) = 0;
   /// {"name","deleted"}. Errors as of get().

@@ -22,6 +22,8 @@ namespace {
 constexpr Duration kAfterSourceError{1'000};
 /// How long it waits while too many of its events are not applied.
 constexpr Duration kWhileFull{2};
+/// How long it waits while too many bytes of it are with the jq workers.
+constexpr Duration kWhileMapping{20};
 /// How many messages one page has at most: at most a quarter of a second of the rate.
 constexpr size_t kMostInSourcePage = 250;
 constexpr uint32_t kSourcePagesInSecond = 4;
@@ -30,6 +32,14 @@ constexpr Duration kStalled{2'000};
 /// How many dead letters, and bytes of them, one command makes.
 constexpr size_t kMostRefused = 32;
 constexpr size_t kMostRefusedBytes = size_t{1} << 20;
+
+/// Slow mappings of a source delay only those of the same source. Workflows have small numbers, and
+/// trials the largest one.
+uint64_t lane_of_source(const SourceId& source) {
+  uint64_t lane = 1;
+  for (size_t i = 0; i < sizeof(lane) - 1; ++i) lane = lane << 8 | source[i];
+  return lane << 7;
+}
 
 /// The name of the consumer of a source. The beginning of the source's id makes it unique: both
 /// names may contain `-`.
@@ -146,7 +156,9 @@ Result<Duration> SourceRun::advance() {
     TRY(read_page(most));
     due_ = now + Duration(prepared_.size() * 1'000 / settings_.rate);
   }
-  return TRY(publish(*rows)) ? Duration(0) : kAfterSourceError;
+  map_prepared();
+  if (!prepared_.empty() && !prepared_.front().event.valid()) return kWhileMapping;
+  return TRY(publish(*rows, ready())) ? Duration(0) : kAfterSourceError;
 }
 
 /// nullopt: the source was deleted.
@@ -170,6 +182,11 @@ Status SourceRun::take_settings(const Rows& rows) {
   close();
   settings_ = TRY(read_source_settings(rows.source.settings));
   settings_text_ = rows.source.settings;
+  mapping_ = {.mapping = settings_.mapping,
+              .stream = settings_.stream,
+              .source = source_attribute(ns_, place_.name),
+              .lane = lane_of_source(rows.source.origin.source),
+              .space = static_cast<uint64_t>(place_.ns)};
   if (origin_ != rows.source.origin) gone_to_ = 0;
   origin_ = rows.source.origin;
   return {};
@@ -293,39 +310,69 @@ Status SourceRun::read_page(size_t most) {
   return {};
 }
 
-/// Makes the event of a message.
 SourceRun::Prepared SourceRun::prepared(OriginMessage message) {
-  Prepared made{.previous = position_,
-                .sequence = message.sequence,
-                .stamped = message.stamped,
-                .event = NatsMessage(),
-                .message = {}};
-  position_ = message.sequence;
+  const uint64_t previous = std::exchange(position_, message.sequence);
   pending_ = message.pending;
-  const Result<Event> event = decode_nats(message.message);
-  if (!event) {
-    made.event = tl::unexpected(event.error());
-    made.message = std::move(message.message);
-    return made;
-  }
-  const std::string_view key = parts_.environment.seal().message_key();
-  NatsMessage published = event_message(ns_, *event);
-  published.headers.emplace_back("Nats-Msg-Id",
-                                 origin_message_id(key, origin_, made.sequence, attempt_));
-  mark_origin(key, ns_,
-              {.origin = origin_,
-               .previous = made.previous,
-               .sequence = made.sequence,
-               .stamped = made.stamped},
-              published);
-  made.event = std::move(published);
-  return made;
+  return {.previous = previous, .message = std::move(message), .event = {}};
 }
 
-/// Publishes what is prepared, or as much of it as the quota permits. Returns false if nothing more
-/// may be published now. After an error the origin stream must be read again.
-Result<bool> SourceRun::publish(const Rows& rows) {
-  size_t count = prepared_.size();
+bool SourceRun::Prepared::is_ready() const {
+  return event.valid() && event.wait_for(Duration(0)) == std::future_status::ready;
+}
+
+/// The evaluator; what waits for it counts in mapped_bytes_.
+Evaluator SourceRun::counted() const {
+  if (!parts_.evaluate) return nullptr;
+  return [&evaluate = parts_.evaluate, waiting = mapped_bytes_](
+             Evaluation evaluation, std::function<void(EvaluationResult)> done) {
+    const size_t bytes = input_bytes(evaluation);
+    *waiting += bytes;
+    evaluate(std::move(evaluation),
+             [waiting, bytes, done = std::move(done)](EvaluationResult results) {
+               *waiting -= bytes;
+               done(std::move(results));
+             });
+  };
+}
+
+/// Asks for the events of what is prepared, of as much as may wait for jq workers.
+void SourceRun::map_prepared() {
+  const Evaluator evaluate = counted();
+  for (Prepared& one : prepared_) {
+    if (one.event.valid()) continue;
+    if (*mapped_bytes_ >= kMostMappedBytes) return;
+    one.event = make_event(mapping_, one.message, parts_.clock.now(), evaluate);
+  }
+}
+
+/// How many of the first messages have become events or dead letters. Waits for the first one, as
+/// long as for messages.
+size_t SourceRun::ready() const {
+  if (prepared_.empty()) return 0;
+  prepared_.front().event.wait_for(parts_.patience);
+  const auto first = std::find_if_not(prepared_.begin(), prepared_.end(),
+                                      [](const Prepared& one) { return one.is_ready(); });
+  return static_cast<size_t>(first - prepared_.begin());
+}
+
+/// The event of the message as it is published, with its mark.
+NatsMessage SourceRun::event_of(const Prepared& one, const Event& event) const {
+  const std::string_view key = parts_.environment.seal().message_key();
+  NatsMessage published = event_message(ns_, event);
+  published.headers.emplace_back("Nats-Msg-Id",
+                                 origin_message_id(key, origin_, one.message.sequence, attempt_));
+  mark_origin(key, ns_,
+              {.origin = origin_,
+               .previous = one.previous,
+               .sequence = one.message.sequence,
+               .stamped = one.message.stamped},
+              published);
+  return published;
+}
+
+/// Publishes the first `count` of what is prepared, or as much of it as the quota permits. Returns
+/// false if nothing more may be published now. After an error the origin stream must be read again.
+Result<bool> SourceRun::publish(const Rows& rows, size_t count) {
   while (count > 0) {
     Status admitted = parts_.admit(ns_, count);
     if (admitted) break;
@@ -342,33 +389,36 @@ Result<bool> SourceRun::publish(const Rows& rows) {
       std::make_move_iterator(prepared_.begin() + static_cast<std::ptrdiff_t>(count)));
   prepared_.erase(prepared_.begin(), prepared_.begin() + static_cast<std::ptrdiff_t>(count));
   std::vector<RefusedMessage> refused;
-  const auto refuse_one = [&](const Prepared& one, const Error& reason, NatsMessage message) {
+  const auto refuse_one = [&](Prepared& one, const Error& reason) {
     refused.push_back({.previous = one.previous,
-                       .sequence = one.sequence,
-                       .stamped = one.stamped,
+                       .sequence = one.message.sequence,
+                       .stamped = one.message.stamped,
                        .reason = reason,
-                       .message = std::move(message)});
+                       .message = std::move(one.message.message)});
   };
   std::vector<NatsMessage> messages;
-  std::vector<const Prepared*> sent;
+  std::vector<std::pair<Prepared*, size_t>> sent;  // with the bytes of the event
   for (Prepared& one : page) {
-    if (one.event) {
-      messages.push_back(*one.event);
-      sent.push_back(&one);
+    const Result<Event> event = one.event.get();
+    if (event) {
+      messages.push_back(event_of(one, *event));
+      sent.emplace_back(&one, messages.back().data.size());
+    } else if (event.error().code == kNoJqWorker) {
+      return tl::unexpected(event.error());
     } else {
-      refuse_one(one, one.event.error(), std::move(one.message));
+      refuse_one(one, event.error());
     }
   }
   std::optional<Error> failure;
   const auto acks = publish_and_wait(parts_.publisher, std::move(messages));
   for (size_t i = 0; i < sent.size(); ++i) {
-    const Prepared& one = *sent[i];
+    const auto& [one, bytes] = sent[i];
     if (acks[i]) {
-      const size_t bytes = one.event->data.size();
-      published_.push_back({.sequence = one.sequence, .event = acks[i]->sequence, .bytes = bytes});
+      published_.push_back(
+          {.sequence = one->message.sequence, .event = acks[i]->sequence, .bytes = bytes});
       published_bytes_ += bytes;
     } else if (acks[i].error().code == kTooLarge) {
-      refuse_one(one, acks[i].error(), *one.event);
+      refuse_one(*one, acks[i].error());
     } else if (!failure) {
       failure = acks[i].error();
     }

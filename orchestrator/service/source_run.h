@@ -1,13 +1,15 @@
-// SourceRun: reads the messages of one source, maps them to events and publishes these to the event
-// stream. The position is in the store (row `origin/`): after each interruption the origin stream
-// is read again from there, and the engine drops what it has applied. For one thread, except
+// SourceRun: reads the messages of one source, has them mapped to events and publishes these to the
+// event stream. The position is in the store (row `origin/`): after each interruption the origin
+// stream is read again from there, and the engine drops what it has applied. For one thread, except
 // figures().
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,9 +24,12 @@
 #include "orchestrator/batch/command.h"
 #include "orchestrator/definition/source_settings.h"
 #include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/evaluator.h"
 #include "orchestrator/ports/origin_streams.h"
 #include "orchestrator/ports/publisher.h"
 #include "orchestrator/ports/stored_events.h"
+#include "orchestrator/service/definition_deadline.h"
+#include "orchestrator/service/source_mapping.h"
 #include "orchestrator/store/rows/source_rows.h"
 #include "orchestrator/store/transaction.h"
 
@@ -35,6 +40,9 @@ namespace millrace {
 /// many.
 inline constexpr size_t kMostUnapplied = 256;
 inline constexpr size_t kMostUnappliedBytes = size_t{8} << 20;
+
+/// How many bytes of a source may wait for jq workers at the same time, besides one message.
+inline constexpr size_t kMostMappedBytes = size_t{4} << 20;
 
 /// What sources use. All parts outlive them.
 struct SourceParts {
@@ -47,7 +55,9 @@ struct SourceParts {
   std::function<Status(std::string_view ns, size_t count)> admit;
   /// Passes a command to the engine.
   std::function<void(Command command, std::function<void(Result<Json>)> done)> command;
-  Duration patience{200};  ///< how long one turn waits for messages
+  Evaluator evaluate = nullptr;         ///< of mappings; null: there are no jq workers
+  TimedCheck check_programs = nullptr;  ///< of mappings; null: their jq programs are not checked
+  Duration patience{200};               ///< how long one turn waits for messages, or for jq workers
 };
 
 /// Ok if a source may read the stream: its messages stay when its consumers have acknowledged them.
@@ -91,10 +101,11 @@ class SourceRun {
   /// A message that was read, and what it becomes.
   struct Prepared {
     uint64_t previous = 0;
-    uint64_t sequence = 0;
-    TimePoint stamped;
-    Result<NatsMessage> event;  ///< or why it becomes a dead letter
-    NatsMessage message;        ///< of a dead letter
+    OriginMessage message;
+    /// Its event, or why it becomes a dead letter; not valid: that is not asked yet.
+    std::future<Result<Event>> event;
+
+    bool is_ready() const;
   };
   /// The rows of the source, as of one commit.
   struct Rows {
@@ -114,7 +125,11 @@ class SourceRun {
   size_t room() const;
   Status read_page(size_t most);
   Prepared prepared(OriginMessage message);
-  Result<bool> publish(const Rows& rows);
+  Evaluator counted() const;
+  void map_prepared();
+  size_t ready() const;
+  NatsMessage event_of(const Prepared& one, const Event& event) const;
+  Result<bool> publish(const Rows& rows, size_t count);
   Status refuse(std::vector<RefusedMessage> messages);
   void close();
   void note(const std::function<void(SourceFigures& figures)>& change);
@@ -127,14 +142,19 @@ class SourceRun {
 
   std::string settings_text_;
   SourceSettings settings_;
+  SourceMapping mapping_;
   OriginStream origin_;  ///< what reader_ reads
   std::unique_ptr<OriginReader> reader_;
   uint64_t position_ = 0;          ///< the sequence that was read last
   uint64_t pending_ = 0;           ///< messages of the origin stream behind position_
   uint64_t gone_to_ = 0;           ///< the messages before this sequence are known to be gone
-  std::deque<Prepared> prepared_;  ///< read, and not yet published
+  std::deque<Prepared> prepared_;  ///< read, and not yet published; in their order
   std::deque<Published> published_;
   size_t published_bytes_ = 0;
+  /// The bytes that wait for jq workers, also of what is not prepared any more; results may come
+  /// later than the object lives.
+  const std::shared_ptr<std::atomic<size_t>> mapped_bytes_ =
+      std::make_shared<std::atomic<size_t>>(0);
   int64_t event_stream_ = 0;   ///< the creation time of the event stream that has published_
   uint64_t attempt_ = 0;       ///< see origin_message_id()
   TimePoint progress_at_;      ///< when a published event was last found applied, or looked for

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -13,9 +14,10 @@
 #include "base/bytes.h"
 #include "base/excerpt.h"
 #include "cloudevents/json_format.h"
-#include "cloudevents/nats_binding.h"
 #include "orchestrator/definition/source_settings.h"
+#include "orchestrator/service/mapping_programs.h"
 #include "orchestrator/service/namespace_record.h"
+#include "orchestrator/service/source_mapping.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/why/verdict.h"
 #include "os/thread.h"
@@ -29,6 +31,12 @@ constexpr std::chrono::milliseconds kLook(500);
 
 /// The largest event whose data is shown, in bytes of JSON.
 constexpr size_t kShownEventBytes = size_t{16} << 10;
+
+/// How long the mappings of messages that are tried may take together.
+constexpr std::chrono::seconds kTryTime(5);
+
+/// The lane of mappings that are tried: slow ones delay no source and no workflow.
+constexpr uint64_t kTriedMappings = std::numeric_limits<uint64_t>::max() - 1;
 
 /// Whether a verdict of that name is an effect.
 bool is_effect_name(std::string_view name) {
@@ -44,6 +52,13 @@ Json error_json(const Error& error) { return {{"code", error.code}, {"msg", erro
 tl::unexpected<Error> no_such_source(std::string_view ns, std::string_view name) {
   return fail("source.not_found",
               fmt::format("namespace \"{}\" has no source \"{}\"", ns, excerpt(name)));
+}
+
+Result<Event> too_slow() {
+  return fail("mapping.failed",
+              fmt::format("the mappings of the messages took longer than {} s; try again, or write "
+                          "simpler jq queries",
+                          kTryTime.count()));
 }
 
 /// The sequence behind which a new source begins.
@@ -232,6 +247,7 @@ void Sources::apply(std::string_view ns, const std::string& name, const Json& se
                     const Done& done) {
   auto asked = [&]() -> Result<ApplySource> {
     const SourceSettings parsed = TRY(parse_source(settings));
+    TRY(check_programs(parsed));
     const Snapshot view = TRY(Snapshot::take(parts_.environment));
     const NamespaceRecord record = TRY(namespace_record(view, ns));
     ApplySource command{.ns = std::string(ns), .name = name, .record = {}, .paused = parsed.paused};
@@ -289,9 +305,14 @@ void Sources::pause(std::string_view ns, const std::string& name, bool paused, c
 /// The given settings, or the stored ones.
 Result<SourceSettings> Sources::settings_of(std::string_view ns, const std::string& name,
                                             const std::optional<Json>& settings) const {
+  std::optional<SourceSettings> given;
+  if (settings) {
+    given = TRY(parse_source(*settings));
+    TRY(check_programs(*given));
+  }
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const NamespaceRecord record = TRY(namespace_record(view, ns));
-  if (settings) return parse_source(*settings);
+  if (given) return *std::move(given);
   const auto found = TRY(read_source(view, {.ns = record.number, .name = name}));
   if (!found) return no_such_source(ns, name);
   return read_source_settings(found->settings);
@@ -321,12 +342,35 @@ Result<std::deque<OriginMessage>> Sources::newest_messages(const SourceSettings&
   return newest;
 }
 
+/// The jq programs of the mapping are valid. Errors: those of check_mapping_programs().
+Status Sources::check_programs(const SourceSettings& settings) const {
+  if (!settings.mapping) return {};
+  const std::array all = {PlacedMapping{.where = "mapping", .mapping = *settings.mapping}};
+  return check_mapping_programs(all, parts_.check_programs);
+}
+
+/// The events that the messages would become, in their order.
+std::vector<std::future<Result<Event>>> Sources::events_of(
+    std::string_view ns, const std::string& name, const SourceSettings& settings,
+    const std::deque<OriginMessage>& messages) const {
+  const SourceMapping how{.mapping = settings.mapping,
+                          .stream = settings.stream,
+                          .source = source_attribute(ns, name),
+                          .lane = kTriedMappings,
+                          .space = kTriedMappings};
+  std::vector<std::future<Result<Event>>> events;
+  for (const OriginMessage& message : messages) {
+    events.push_back(make_event(how, message, parts_.clock.now(), parts_.evaluate));
+  }
+  return events;
+}
+
 /// What the message would become, and what its event would do.
-Result<Json> Sources::tried(std::string_view ns, const OriginMessage& message) const {
+Result<Json> Sources::tried(std::string_view ns, const OriginMessage& message,
+                            Result<Event> event) const {
   Json item = {{"sequence", message.sequence},
                {"time", format_rfc3339(message.stamped)},
                {"subject", message.message.subject}};
-  Result<Event> event = decode_nats(message.message);
   if (!event) {
     item["error"] = error_json(event.error());
     return item;
@@ -354,9 +398,12 @@ Result<Json> Sources::try_messages(std::string_view ns, const std::string& name,
                                    const std::optional<Json>& settings) {
   const SourceSettings wanted = TRY(settings_of(ns, name, settings));
   const std::deque<OriginMessage> newest = TRY(newest_messages(wanted));
+  std::vector<std::future<Result<Event>>> events = events_of(ns, name, wanted, newest);
+  const auto until = std::chrono::steady_clock::now() + kTryTime;
   Json items = Json::array();
-  for (auto message = newest.rbegin(); message != newest.rend(); ++message) {
-    items.push_back(TRY(tried(ns, *message)));
+  for (size_t i = newest.size(); i-- > 0;) {
+    const bool is_made = events[i].wait_until(until) == std::future_status::ready;
+    items.push_back(TRY(tried(ns, newest[i], is_made ? events[i].get() : too_slow())));
   }
   return Json{{"stream", wanted.stream}, {"items", std::move(items)}};
 }

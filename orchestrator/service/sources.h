@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/event.h"
 #include "base/json.h"
@@ -76,7 +78,11 @@ class Sources final : public SourceDesk {
   Result<SourceSettings> settings_of(std::string_view ns, const std::string& name,
                                      const std::optional<Json>& settings) const;
   Result<std::deque<OriginMessage>> newest_messages(const SourceSettings& settings) const;
-  Result<Json> tried(std::string_view ns, const OriginMessage& message) const;
+  Status check_programs(const SourceSettings& settings) const;
+  std::vector<std::future<Result<Event>>> events_of(
+      std::string_view ns, const std::string& name, const SourceSettings& settings,
+      const std::deque<OriginMessage>& messages) const;
+  Result<Json> tried(std::string_view ns, const OriginMessage& message, Result<Event> event) const;
 
   const SourceParts parts_;
   const Judge judge_;

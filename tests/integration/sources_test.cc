@@ -84,6 +84,28 @@ TEST_F(SourcesProgram, StartAnInstanceForEachMessage) {
   ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 3));
 }
 
+TEST_F(SourcesProgram, MapMessagesThatAreNoEventsByAJqWorker) {
+  client_->publish("shop.orders.eu", R"({"kind": "PLACED", "n": 7})");
+  client_->publish("shop.orders.eu", "no JSON");
+  client_->publish("shop.orders.us", R"({"kind": "placed", "n": 8})");
+  place(1);
+  client_->flush();
+  EXPECT_EQ(millrace_
+                .ask("PUT", "sources/orders",
+                     R"j({"stream": "ORDERS", "mapping": {"type": "jq(.data | nothing)"}})j")
+                .code(),
+            "settings.invalid");
+  apply(R"j({"stream": "ORDERS", "begin": "all",
+             "mapping": {"type": "order.jq(.data.kind | ascii_downcase)",
+                         "subject": "jq(.tokens[2])"}})j");
+  ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 3));
+  ASSERT_TRUE(eventually([&] { return source()["position"] == 4; }));
+  EXPECT_EQ(source()["events"], 3);
+  EXPECT_EQ(source()["refused"], 1);
+  EXPECT_EQ(source()["lastRefusal"]["code"], "mapping.failed");
+  EXPECT_EQ(source()["lastRefusal"]["sequence"], 2);
+}
+
 TEST_F(SourcesProgram, BeginBehindTheNewestMessageOfTheTimeWhenTheyAreApplied) {
   place(1);
   client_->flush();

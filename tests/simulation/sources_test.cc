@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,8 +47,13 @@ class SourcesSimulation : public testing::Test {
  protected:
   SourcesSimulation() { world.apply(kTakesOrders); }
 
-  /// Applies the source `orders` of the stream ORDERS, which is read from its first message on.
+  /// Applies the source `orders` of the stream ORDERS, which is read from its first message on, and
+  /// has a new process read it.
   void apply(const std::string& settings = R"({"begin":"all","stream":"ORDERS"})") {
+    change(settings);
+    begin();
+  }
+  void change(const std::string& settings) {
     const OriginState state = origins.find("ORDERS").value();
     ApplySource command{.ns = "default", .name = "orders"};
     command.record.origin = {.source = {7}, .created = state.created};
@@ -55,7 +61,6 @@ class SourcesSimulation : public testing::Test {
     command.record.begin = R"("all")";
     command.record.settings = settings;
     world.must(command);
-    begin();
   }
   /// A new process reads the source.
   void begin() {
@@ -71,7 +76,12 @@ class SourcesSimulation : public testing::Test {
                           const Answered answer = world.command(std::move(command));
                           world.run_until_idle();
                           done(*answer ? **answer : Result<Json>(fail("stopping", "no answer")));
-                        }});
+                        },
+                    .evaluate =
+                        [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
+                          world.evaluator.submit(std::move(evaluation), std::move(done));
+                        },
+                    .patience = Duration(0)});
     run = std::make_unique<SourceRun>(
         *parts, SourcePlace{.ns = NamespaceNumber(1), .name = "orders"}, "default");
   }
@@ -103,6 +113,18 @@ class SourcesSimulation : public testing::Test {
   OriginRecord origin() {
     const Snapshot view = Snapshot::take(world.environment()).value();
     return read_origin(view, source().origin).value().value_or(OriginRecord());
+  }
+  /// Adds a message that is no CloudEvent.
+  void add_plain(const std::string& data) {
+    ++orders;
+    origins.add("ORDERS", "shop.orders.eu", data);
+  }
+  std::vector<std::string> types_of_events() const {
+    std::vector<std::string> types;
+    for (const auto& one : world.broker.events()) {
+      types.push_back(decode_nats(one.message).value().type);
+    }
+    return types;
   }
   void add_orders(int count) {
     for (int i = 0; i < count; ++i) {
@@ -296,11 +318,114 @@ TEST_F(SourcesSimulation, PublishAnEventAgainThatTheEventStreamHasLost) {
   EXPECT_EQ(run->figures().lost_events, 1U);
 }
 
+constexpr const char* kMapped = R"({"begin":"all","mapping":{"type":"order"},"stream":"ORDERS"})";
+/// The fast lane does not know the function.
+constexpr const char* kMappedByWorkers =
+    R"j({"begin":"all","mapping":{"type":"jq(.data | kind_of)"},"stream":"ORDERS"})j";
+
+QueryResult kind_in(const Json& input) {
+  if (!input["data"].is_object()) return fail(std::string(kJqBadCommand), "it has no kind");
+  return LazyJson(input["data"].value("kind", Json()));
+}
+
+TEST_F(SourcesSimulation, MapMessagesThatAreNoEvents) {
+  add_plain(R"({"total": 7})");
+  add_plain("a text");
+  add_orders(1);
+  apply(kMapped);
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(3));
+  EXPECT_THAT(world.dead_letters(), SizeIs(0));
+  EXPECT_EQ(origin().applied, AppliedSequences(3));
+}
+
+TEST_F(SourcesSimulation, SayThatAMessageThatIsNoEventNeedsAMapping) {
+  add_plain("{}");
+  apply();
+  settle();
+  EXPECT_EQ(origin().refusal.code, "source.no_mapping");
+  EXPECT_THAT(origin().refusal.message, testing::HasSubstr("set `mapping`"));
+}
+
+TEST_F(SourcesSimulation, GoOnWithTheNextMessageIfAMappingFails) {
+  world.evaluator.define(".data | kind_of", kind_in);
+  add_plain(R"({"kind": "order"})");
+  add_plain("7");
+  add_plain("{}");
+  add_plain(R"({"kind": "order"})");
+  apply(kMappedByWorkers);
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(2));
+  EXPECT_THAT(world.dead_letters(), SizeIs(2));
+  EXPECT_EQ(origin().refused, 2U);
+  EXPECT_EQ(origin().refused_sequence, 3U);
+  EXPECT_EQ(origin().refusal.code, "mapping.invalid");
+  EXPECT_EQ(world.metric("millrace_source_messages_refused_total"), 2);
+}
+
+TEST_F(SourcesSimulation, KeepTheOrderOfMessagesWhateverTheirMappingsTake) {
+  world.evaluator.define(".data | kind_of", kind_in);
+  world.evaluator.hold();
+  for (const char* const kind : {"first", "second", "third"}) {
+    add_plain(std::string(R"({"kind": ")") + kind + "\"}");
+  }
+  apply(kMappedByWorkers);
+  run->turn();
+  ASSERT_EQ(world.evaluator.waiting(), 3U);
+  world.evaluator.answer(1);
+  run->turn();
+  EXPECT_THAT(types_of_events(), ElementsAre());
+  EXPECT_EQ(run->figures().lag, 3U);
+  world.evaluator.answer(0);
+  run->turn();
+  EXPECT_THAT(types_of_events(), ElementsAre("first", "second"));
+  world.evaluator.release();
+  settle();
+  EXPECT_THAT(types_of_events(), ElementsAre("first", "second", "third"));
+}
+
+TEST_F(SourcesSimulation, UseAChangedMappingFromTheNextMessageOn) {
+  add_plain("{}");
+  apply(kMapped);
+  settle();
+  world.evaluator.hold();
+  add_plain(R"({"kind": "late"})");
+  change(kMappedByWorkers);
+  run->turn();
+  EXPECT_EQ(world.evaluator.waiting(), 1U);
+  change(R"({"begin":"all","mapping":{"type":"changed"},"stream":"ORDERS"})");
+  settle();
+  EXPECT_THAT(types_of_events(), ElementsAre("order", "changed"));
+}
+
+TEST_F(SourcesSimulation, HaveABoundOfBytesThatWaitForJqWorkers) {
+  world.evaluator.define(".data | kind_of", kind_in);
+  world.evaluator.hold();
+  const std::string large =
+      fmt::format(R"({{"kind": "order", "text": "{}"}})", std::string(kMostMappedBytes / 8, 'a'));
+  for (int i = 0; i < 12; ++i) add_plain(large);
+  apply(kMappedByWorkers);
+  for (int rate = 1'000; rate < 1'005; ++rate) {
+    run->turn();
+    world.clock.advance(Duration(1'000));
+    // The messages are read again, while the jq workers are busy with what was read before.
+    change(fmt::format(R"j({{"begin":"all","mapping":{{"type":"jq(.data | kind_of)"}},)j"
+                       R"j("rate":{},"stream":"ORDERS"}})j",
+                       rate));
+  }
+  EXPECT_EQ(world.evaluator.waiting(), 8U);
+  world.evaluator.release();
+  settle();
+  EXPECT_EQ(origin().events, 12U);
+}
+
 /// Messages come while the process is killed at random, the event stream loses its newest events,
-/// publishes are stored twice or not acknowledged, and consumers are deleted.
+/// publishes are stored twice or not acknowledged, and consumers are deleted. Some messages are
+/// mapped.
 TEST_F(SourcesSimulation, StartOneInstanceForEachMessageWhateverFails) {
   origins.streams["ORDERS"];
-  apply();
+  world.evaluator.define(".data | kind_of", kind_in);
+  apply(kMappedByWorkers);
   for (const uint64_t seed : seeds(6)) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
@@ -312,7 +437,8 @@ TEST_F(SourcesSimulation, StartOneInstanceForEachMessageWhateverFails) {
       return fate;
     });
     for (int step = 0; step < 60; ++step) {
-      add_orders(static_cast<int>(random() % 4));
+      add_orders(static_cast<int>(random() % 3));
+      if (random() % 2 == 0) add_plain(R"({"kind": "order"})");
       run->turn();
       if (random() % 3 != 0) world.run_until_idle();
       if (random() % 12 == 0) origins.delete_consumers();

@@ -24,6 +24,16 @@ TEST(SourceSettings, NeedAStreamOnly) {
   EXPECT_EQ(settings.begin.kind, SourceBegin::Kind::kNew);
   EXPECT_EQ(settings.rate, kSourceRate);
   EXPECT_FALSE(settings.paused);
+  EXPECT_FALSE(settings.mapping);
+}
+
+TEST(SourceSettings, HaveTheSameMappingAsInboundWebhooks) {
+  constexpr const char* kMapping = R"j({"type": "order.jq(.tokens[2])", "id": "jq(.data.id)"})j";
+  const SourceSettings settings =
+      parsed_source(std::string(R"({"stream": "ORDERS", "mapping": )") + kMapping + "}");
+  ASSERT_TRUE(settings.mapping);
+  EXPECT_EQ(*settings.mapping, parse_mapping("mapping", parse_json(kMapping).value()).value());
+  EXPECT_NE(settings, parsed_source(R"({"stream": "ORDERS"})"));
 }
 
 TEST(SourceSettings, AreReadWithAllMembers) {
@@ -80,7 +90,10 @@ TEST(SourceSettings, NameTheWrongSettingInTheError) {
       {R"({"stream": "S", "paused": "yes"})", "settings.invalid", "paused: "},
       {R"({"stream": "S", "consume": 1})", "settings.invalid", "consume: "},
       {R"({"stream": "S", "consume": true})", "source.unsupported", "consume: "},
-      {R"({"stream": "S", "mapping": {}})", "source.unsupported", "mapping: "},
+      {R"({"stream": "S", "mapping": null})", "settings.invalid", "mapping: write an object"},
+      {R"({"stream": "S", "mapping": {}})", "settings.invalid", "mapping.type: "},
+      {R"({"stream": "S", "mapping": {"type": "a", "id": "1"}})", "settings.invalid",
+       "mapping.id: with a constant id"},
       {R"({"stream": "S", "other": 1})", "settings.invalid", "other: unknown setting"},
   };
   for (const auto& row : rows) {

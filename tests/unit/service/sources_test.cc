@@ -17,6 +17,16 @@ namespace {
 
 class SourcesTest : public LocalServiceTest {
  protected:
+  /// What a Sources object without threads uses.
+  SourceParts source_parts() {
+    return {.environment = world.environment(),
+            .clock = world.clock,
+            .origins = origins,
+            .publisher = publisher,
+            .events = stored_events,
+            .admit = nullptr,
+            .command = nullptr};
+  }
   SourcesTest() {
     for (int i = 0; i < 5; ++i) origins.add_event("ORDERS", "shop.orders", "order", "1");
   }
@@ -86,6 +96,14 @@ TEST_F(SourcesTest, AreRefusedWithANamedError) {
   EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS","rate":0})")), "settings.invalid");
   EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS","consume":true})")), "source.unsupported");
   EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS"})", "orders", "nowhere")), "namespace.not_found");
+  wrong = Error{"jq.syntax", "it is wrong"};
+  const auto refused = apply(R"j({"stream":"ORDERS","mapping":{"type":"jq(.a | nothing)"}})j");
+  EXPECT_EQ(refused.error(),
+            (Error{"settings.invalid", "mapping.type: jq(.a | nothing): it is wrong"}));
+  EXPECT_EQ(code_of(service->source_desk().try_messages(
+                "default", "orders",
+                Json{{"stream", "ORDERS"}, {"mapping", {{"type", "jq(.a | nothing)"}}}})),
+            "settings.invalid");
   origins.streams["ORDERS"].keeps_messages = false;
   EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS"})")), "source.retention");
   EXPECT_EQ(code_of(service->source_desk().get("default", "orders")), "source.not_found");
@@ -119,20 +137,13 @@ TEST_F(SourcesTest, ArePausedAndDeleted) {
 
 TEST_F(SourcesTest, SayWhatTheNewestMessagesWouldDo) {
   std::vector<std::string> judged;
-  Sources sources({.environment = world.environment(),
-                   .clock = world.clock,
-                   .origins = origins,
-                   .publisher = publisher,
-                   .events = stored_events,
-                   .admit = nullptr,
-                   .command = nullptr},
-                  [&](std::string_view ns, const Event& event) -> Result<Json> {
-                    judged.push_back(std::string(ns) + " " + event.type);
-                    Json near = Json::array();
-                    near.push_back({{"verdict", "started"}, {"workflow", "takes-orders"}});
-                    near.push_back({{"verdict", "predicate"}, {"workflow", "other"}});
-                    return Json{{"near", near}};
-                  });
+  Sources sources(source_parts(), [&](std::string_view ns, const Event& event) -> Result<Json> {
+    judged.push_back(std::string(ns) + " " + event.type);
+    Json near = Json::array();
+    near.push_back({{"verdict", "started"}, {"workflow", "takes-orders"}});
+    near.push_back({{"verdict", "predicate"}, {"workflow", "other"}});
+    return Json{{"near", near}};
+  });
   for (int i = 0; i < 10; ++i) origins.add("ORDERS", "shop.other", "x");
   origins.add("ORDERS", "shop.orders", "no event");
   const Json settings = {{"stream", "ORDERS"}, {"subjects", Json::array({"shop.orders"})}};
@@ -141,7 +152,7 @@ TEST_F(SourcesTest, SayWhatTheNewestMessagesWouldDo) {
   const Json& items = (*tried)["items"];
   ASSERT_EQ(items.size(), 6U);
   EXPECT_EQ(items[0]["sequence"], 16);
-  EXPECT_TRUE(items[0].contains("error"));
+  EXPECT_EQ(items[0]["error"]["code"], "source.no_mapping");
   EXPECT_EQ(items[1]["sequence"], 5);
   EXPECT_EQ(items[1]["event"]["type"], "order");
   ASSERT_EQ(items[1]["would"].size(), 1U);
@@ -149,6 +160,39 @@ TEST_F(SourcesTest, SayWhatTheNewestMessagesWouldDo) {
   EXPECT_EQ(judged, std::vector<std::string>(5, "default order"));
   EXPECT_TRUE(publisher.messages.empty());
   EXPECT_EQ(code_of(sources.try_messages("default", "orders", std::nullopt)), "source.not_found");
+}
+
+TEST_F(SourcesTest, SayWhatTheNewestMessagesBecomeByAMapping) {
+  std::vector<Event> judged;
+  SourceParts parts = source_parts();
+  std::vector<uint64_t> lanes;
+  parts.evaluate = [&](const Evaluation& evaluation, const auto& done) {
+    lanes.push_back(evaluation.lane);
+    const bool is_paid = evaluation.queries[0].input->find("PAID") != std::string::npos;
+    done({is_paid ? QueryResult(LazyJson(Json("paid")))
+                  : QueryResult(fail(std::string(kJqBadCommand), "null has no kind"))});
+  };
+  Sources sources(std::move(parts), [&](std::string_view, const Event& event) -> Result<Json> {
+    judged.push_back(event);
+    return Json::object();
+  });
+  origins.add("ORDERS", "shop.orders", R"({"kind": "PAID"})");
+  origins.add("ORDERS", "shop.orders", "{}");
+  const Json settings = {{"stream", "ORDERS"},
+                         {"mapping", {{"type", "jq(.data.kind | ascii_downcase)"}}}};
+  const auto tried = sources.try_messages("default", "orders", settings);
+  ASSERT_TRUE(tried) << tried.error().message;
+  const Json& items = (*tried)["items"];
+  ASSERT_EQ(items.size(), 7U);
+  EXPECT_EQ(items[0]["error"]["code"], "mapping.failed");
+  EXPECT_EQ(items[0]["error"]["msg"], "mapping.type: null has no kind");
+  EXPECT_EQ(items[1]["event"]["type"], "paid");
+  EXPECT_EQ(items[1]["event"]["source"], "/v1/ns/default/sources/orders");
+  EXPECT_EQ(items[2]["event"]["type"], "order") << "a CloudEvent stays what it is";
+  ASSERT_EQ(judged.size(), 6U);
+  EXPECT_EQ(judged[0].type, "paid");
+  ASSERT_EQ(lanes.size(), 2U) << "a CloudEvent is not mapped";
+  EXPECT_EQ(lanes[0], lanes[1]);
 }
 
 TEST_F(SourcesTest, ShowWhyAMessageBecameADeadLetter) {
