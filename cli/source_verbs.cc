@@ -56,7 +56,11 @@ std::string would_text(const Json& item) {
     text += fmt::format("{} {}", one.value("verdict", ""),
                         one.value("instance", one.value("workflow", "")));
   }
-  return text.empty() ? "nothing" : text;
+  if (!text.empty()) return text;
+  const Json similar = item.value("similarTypes", Json::array());
+  if (similar.empty()) return "nothing";
+  return fmt::format("nothing: no workflow listens for the type, but for {}",
+                     similar[0].get<std::string>());
 }
 
 Ended try_source(Session& session, const TrySourceOptions& options) {

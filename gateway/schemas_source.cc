@@ -80,7 +80,10 @@ void add_source_schemas(ApiSchemas& all) {
                                              {"workflow", text()},
                                              {"instance?", instance_id()}}),
                                      "What the event would start or wake.")},
-                     {"duplicate?", exactly(true, "The source and id are known.")}}),
+                     {"duplicate?", exactly(true, "The source and id are known.")},
+                     {"similarTypes?", list(text(),
+                                            "Types for which a workflow listens; it does not for "
+                                            "the type of the event.")}}),
              "The newest first.")}});
   all["Sources"].schema = page(ref("Source"));
   all["SourcePaused"].schema = object({{"name", text()}, {"paused", flag()}});

@@ -43,12 +43,13 @@ class SourceDesk {
                      const Done& done) = 0;
   /// What the newest messages would become and do; nothing is published or stored: {"stream",
   /// "items":[{"sequence","time","subject","event"?: in the JSON format,"cut"?,"error"?:{"code",
-  /// "msg"},"would"?:[{"verdict","workflow","instance"?}],"duplicate"?}]}, newest first. `error`:
-  /// the message would become a dead letter; `cut`: the data of a large event is left out; `would`:
-  /// the verdicts (orchestrator/why/verdict.h) that are an effect. At most kMostTried of the newest
-  /// kTriedRange messages of the stream. `settings`: of a source that need not exist; nullopt: of
-  /// the stored one. Waits for the broker, for jq workers, and for each event for the engine
-  /// thread. Errors: those of apply() and get().
+  /// "msg"},"would"?:[{"verdict","workflow","instance"?}],"duplicate"?,"similarTypes"?}]}, newest
+  /// first. `error`: the message would become a dead letter; `cut`: the data of a large event is
+  /// left out; `would`: the verdicts (orchestrator/why/verdict.h) that are an effect;
+  /// `similarTypes`: no workflow starts on the type or waits for it, but for these. At most
+  /// kMostTried of the newest kTriedRange messages of the stream. `settings`: of a source that need
+  /// not exist; nullopt: of the stored one. Waits for the broker, for jq workers, and for each
+  /// event for the engine thread. Errors: those of apply() and get().
   virtual Result<Json> try_messages(std::string_view ns, const std::string& name,
                                     const std::optional<Json>& settings) = 0;
   /// {"name","deleted"}. Errors as of get().

@@ -391,6 +391,7 @@ Result<Json> Sources::tried(std::string_view ns, const OriginMessage& message,
   }
   item["would"] = std::move(would);
   if (judged.value("duplicate", false)) item["duplicate"] = true;
+  if (judged.contains("similarTypes")) item["similarTypes"] = judged["similarTypes"];
   return item;
 }
 

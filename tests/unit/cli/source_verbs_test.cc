@@ -33,6 +33,8 @@ TEST_F(SourceVerbs, ShowWhatTheNewestMessagesWouldDo) {
   EXPECT_EQ(tried.code, 0) << tried.err;
   EXPECT_THAT(tried.out, HasSubstr("order.placed"));
   EXPECT_THAT(tried.out, HasSubstr("started order"));
+  EXPECT_THAT(tried.out,
+              HasSubstr("nothing: no workflow listens for the type, but for order.placed"));
   EXPECT_EQ(run({"source", "try", "orders"}).code, 3) << "the source does not exist";
 }
 

@@ -93,7 +93,13 @@ Result<Json> FakeSourceDesk::try_messages(std::string_view ns, const std::string
                  {"time", "2021-09-01T12:00:00.000Z"},
                  {"subject", "shop.orders.eu"},
                  {"event", {{"id", "1"}, {"type", "order.placed"}}},
-                 {"would", {{{"verdict", "started"}, {"workflow", "order"}}}}}}}};
+                 {"would", {{{"verdict", "started"}, {"workflow", "order"}}}}},
+                {{"sequence", 41},
+                 {"time", "2021-09-01T12:00:00.000Z"},
+                 {"subject", "shop.orders.eu"},
+                 {"event", {{"id", "0"}, {"type", "order.placd"}}},
+                 {"would", Json::array()},
+                 {"similarTypes", Json::array({"order.placed"})}}}}};
 }
 
 void FakeSourceDesk::remove(std::string_view ns, const std::string& name, const Done& done) {

@@ -174,7 +174,7 @@ TEST_F(SourcesTest, SayWhatTheNewestMessagesBecomeByAMapping) {
   };
   Sources sources(std::move(parts), [&](std::string_view, const Event& event) -> Result<Json> {
     judged.push_back(event);
-    return Json::object();
+    return Json{{"similarTypes", Json::array({"payed"})}};
   });
   origins.add("ORDERS", "shop.orders", R"({"kind": "PAID"})");
   origins.add("ORDERS", "shop.orders", "{}");
@@ -187,6 +187,7 @@ TEST_F(SourcesTest, SayWhatTheNewestMessagesBecomeByAMapping) {
   EXPECT_EQ(items[0]["error"]["code"], "mapping.failed");
   EXPECT_EQ(items[0]["error"]["msg"], "mapping.type: null has no kind");
   EXPECT_EQ(items[1]["event"]["type"], "paid");
+  EXPECT_EQ(items[1]["similarTypes"], Json::array({"payed"}));
   EXPECT_EQ(items[1]["event"]["source"], "/v1/ns/default/sources/orders");
   EXPECT_EQ(items[2]["event"]["type"], "order") << "a CloudEvent stays what it is";
   ASSERT_EQ(judged.size(), 6U);
