@@ -48,11 +48,7 @@ Ended create_namespace(Session& session, const CreateOptions& options) {
   const Reply reply = TRY(session.client.send({.method = "PUT",
                                                .path = Client::url_path({"v1", "ns", options.name}),
                                                .body = std::move(body)}));
-  for (const Json& one : reply.body.value("warnings", Json::array())) {
-    session.console.err << harmless(
-        fmt::format("warning: {}: {}\n", one.value("path", ""), one.value("message", "")),
-        kLineEnds);
-  }
+  show_settings_warnings(session.console, reply.body);
   Json shown = reply.body;
   if (session.output.format() == Format::kTable) shown.erase("warnings");
   session.output.item(shown, "name");

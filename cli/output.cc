@@ -100,6 +100,14 @@ std::string harmless(std::string_view text, std::string_view allowed) {
   return shown;
 }
 
+void show_settings_warnings(const Console& console, const Json& answer) {
+  for (const Json& one : answer.value("warnings", Json::array())) {
+    console.err << harmless(
+        fmt::format("warning: {}: {}\n", one.value("path", ""), one.value("message", "")),
+        kLineEnds);
+  }
+}
+
 Fallible<Format> parse_format(const std::string& name, bool is_terminal) {
   if (name.empty()) return is_terminal ? Format::kTable : Format::kJson;
   if (name == "table") return Format::kTable;

@@ -27,6 +27,9 @@ inline constexpr std::string_view kLineEnds = "\n\t";
 /// server quote what its clients have written, and must not send commands to the terminal.
 std::string harmless(std::string_view text, std::string_view allowed = "");
 
+/// Prints the `warnings` about settings in an answer, [{"path","message"}], on standard error.
+void show_settings_warnings(const Console& console, const Json& answer);
+
 struct Column {
   std::string title;
   std::function<std::string(const Json& item)> cell;

@@ -18,7 +18,10 @@ Ended apply_source(Session& session, const ApplySourceOptions& options) {
   ApiCall call{.method = "PUT", .path = session.path({"sources", options.name})};
   call.body = TRY(read_value(session.console, options.settings));
   const Reply reply = TRY(session.client.send(call));
-  session.output.item(reply.body, "name");
+  show_settings_warnings(session.console, reply.body);
+  Json shown = reply.body;
+  if (session.output.format() == Format::kTable) shown.erase("warnings");
+  session.output.item(shown, "name");
   return ExitCode::kOk;
 }
 

@@ -35,7 +35,10 @@ void add_source_schemas(ApiSchemas& all) {
   all["SourceApplied"].schema =
       object({{"name", text()},
               {"created", flag("Whether the source is new.")},
-              {"continues", flag("Whether reading continues where it was.")}});
+              {"continues", flag("Whether reading continues where it was.")},
+              {"warnings?", list(object({{"path", text("The place in the settings.")},
+                                         {"message", text("What is doubtful, and how to correct "
+                                                          "it.")}}))}});
   all["Source"].schema = object({
       {"name", text()},
       {"stream", text("The name of the stream that is read.")},

@@ -116,6 +116,8 @@ constexpr ErrorEntry kDefinitionErrors[] = {
      "Move or remove the entry."},
     {"lint.event_never", 0, "No event matches an event filter.",
      "Write a pattern that the attribute can match."},
+    {"lint.event_unknown", 0, "Nothing in the namespace makes events of the type.",
+     "Correct the type, unless other programs publish these events."},
     {"lint.group_unbounded", 0, "A group of events may wait without limit.",
      "Write `lifespan` in the start."},
     {"lint.jq_fails", 0, "A jq query fails with any data.", "Correct the query."},

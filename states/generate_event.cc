@@ -98,6 +98,8 @@ class GenerateEvent final : public State {
     return Leave{};
   }
 
+  const Template* generated_type() const override { return &event_.type; }
+
  private:
   EventTemplate event_;
   std::optional<Span> delay_;

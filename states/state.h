@@ -24,6 +24,7 @@ namespace millrace {
 
 class Visit;
 class StateFields;
+class Template;
 
 /// Leave the state through that exit: evaluate its transform, then follow its transition.
 struct Leave {
@@ -105,6 +106,9 @@ class State {
 
   /// The types of the events that the state may listen for.
   virtual std::vector<std::string> awaited_types() const { return {}; }
+
+  /// The type of the events that the state publishes; null: it publishes none.
+  virtual const Template* generated_type() const { return nullptr; }
 
   /// How far the state looks back for events that came before it listens, for each entry of
   /// awaited_types(); nullopt: not at all. Empty: it never does.

@@ -125,7 +125,7 @@ class Linter {
     lint_queries(document_, findings_);
     lint_calls(document_, context_.names_service, findings_);
     lint_errors(document_, context_.loads, findings_);
-    lint_events(document_, findings_);
+    lint_events(document_, context_.makes_type, findings_);
     lint_timeouts(document_, context_.loads, findings_);
     lint_retries(document_, findings_);
     lint_idle(document_, context_.loads, findings_);

@@ -11,6 +11,7 @@
 #include "language/document.h"
 #include "language/findings.h"
 #include "orchestrator/definition/lint_calls.h"
+#include "orchestrator/definition/lint_events.h"
 #include "orchestrator/definition/loader.h"
 
 namespace millrace {
@@ -22,6 +23,8 @@ struct LintContext {
   std::optional<TimePoint> now = std::nullopt;
   /// Whether the settings of the workflow's namespace name a service.
   NamesService names_service = nullptr;
+  /// Whether something in the workflow's namespace makes events of a type.
+  MakesType makes_type = nullptr;
   /// Whether the loader found no error. Otherwise lint skips checks such as those for unreachable
   /// states and unused functions, because a misspelt name elsewhere may cause the finding.
   bool loads = true;

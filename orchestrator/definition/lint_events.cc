@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "cloudevents/headers.h"
+#include "expressions/template.h"
 #include "matchers/pattern.h"
 #include "orchestrator/definition/lint_nodes.h"
+#include "orchestrator/definition/made_types.h"
 
 namespace millrace {
 namespace {
@@ -110,12 +112,39 @@ void check_lifespan(const Node& document, Findings& findings) {
                 "write how long an event waits for the others, such as `lifespan: P1D`");
 }
 
+/// Finds types for which the definition listens, and of which neither the namespace nor the
+/// definition itself makes events. Other programs may publish them, so this is no error.
+void check_makers(const Node& document, const MakesType& makes_type, Findings& findings) {
+  if (!makes_type) return;
+  MadeTypes own;
+  walk(document, workflow_grammar(), "", [&](const Place& place) {
+    if (place.rule.kind != Kind::kTemplate || !place.rule.is("type")) return;
+    const auto type = Template::literal_or_jq(to_json(place.member.value), Template::Dot::kLiteral);
+    if (type) own.add(*type);
+  });
+  std::set<std::string_view> seen;
+  walk(document, workflow_grammar(), "", [&](const Place& place) {
+    const Node& value = place.member.value;
+    if (place.rule.kind != Kind::kEventType || value.kind != Node::Kind::kString) return;
+    if (own.may_make(value.text) || makes_type(value.text) || !seen.insert(value.text).second) {
+      return;
+    }
+    findings.warning(
+        "lint.event_unknown", place.path, value.at,
+        fmt::format("no source, inbound webhook or workflow of the namespace makes events "
+                    "of the type {}",
+                    in_quotes(value.text)),
+        "correct the type, unless other programs publish these events");
+  });
+}
+
 }  // namespace
 
-void lint_events(const Node& document, Findings& findings) {
+void lint_events(const Node& document, const MakesType& makes_type, Findings& findings) {
   check_types(document, findings);
   check_correlate(document, findings);
   check_lifespan(document, findings);
+  check_makers(document, makes_type, findings);
 }
 
 }  // namespace millrace

@@ -6,22 +6,21 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "orchestrator/definition/lint.h"
-#include "orchestrator/definition/namespace_settings.h"
-#include "orchestrator/memory/catalog.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/asking_instances.h"
 #include "orchestrator/service/attention.h"
 #include "orchestrator/service/found_items.h"
 #include "orchestrator/service/index_questions.h"
 #include "orchestrator/service/input_schema.h"
+#include "orchestrator/service/lint_context.h"
 #include "orchestrator/service/mapping_programs.h"
 #include "orchestrator/service/soonest_firings.h"
 #include "orchestrator/service/store_check_options.h"
+#include "orchestrator/service/type_warnings.h"
 #include "orchestrator/size/store_figures.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "os/thread.h"
@@ -117,6 +116,7 @@ LocalService::~LocalService() {
 void LocalService::command(Command command, Done done) {
   const Status checked = check_command_programs(command, parts_.check_programs);
   if (!checked) return done(tl::unexpected(checked.error()));
+  done = with_type_warnings(command, parts_.environment, parts_.definitions, std::move(done));
   parts_.intake.command(std::move(command), std::move(done));
 }
 
@@ -126,37 +126,11 @@ void LocalService::wait_for_end(std::string ns, InstanceId id, Duration at_most,
 }
 
 Loaded LocalService::load_definition(std::string_view text, std::string_view ns) {
-  LintContext context;
-  if (!ns.empty()) context.names_service = named_services(ns);
+  const LintContext context =
+      ns.empty() ? LintContext() : lint_context(parts_.environment, parts_.definitions, ns);
   const DefinitionDeadline deadline(parts_.clock, kDefinitionCheckTime);
   return load_and_lint(text, deadline.bound(parts_.check_programs),
                        deadline.bound(parts_.check_schemas), context);
-}
-
-/// The services in the current settings; null if the settings cannot be read, so that lint does not
-/// guess.
-NamesService LocalService::named_services(std::string_view ns) {
-  const Result<Snapshot> view = Snapshot::take(parts_.environment);
-  if (!view) return nullptr;
-  const auto services_of =
-      [&](std::string_view name) -> std::optional<std::set<std::string, std::less<>>> {
-    const auto record = read_namespace(*view, name);
-    if (!record) return std::nullopt;
-    std::set<std::string, std::less<>> names;
-    if (!*record || (*record)->settings.empty()) return names;
-    const Result<Json> json = parse_json((*record)->settings);
-    const auto settings = json ? parse_settings(*json) : tl::unexpected(json.error());
-    if (!settings) return std::nullopt;
-    for (const auto& [service, target] : settings->services) names.insert(service);
-    return names;
-  };
-  auto own = services_of(ns);
-  auto global = services_of(kDefaultNamespace);
-  if (!own || !global) return nullptr;
-  return [own = *std::move(own), global = *std::move(global)](const std::string& service,
-                                                              bool is_global) {
-    return (is_global ? global : own).contains(service);
-  };
 }
 
 void LocalService::publish_events(std::string ns, std::vector<Event> events,

@@ -155,7 +155,6 @@ class LocalService final : public Service {
   std::string metrics() override;
 
  private:
-  NamesService named_services(std::string_view ns);
   /// Runs a query on the last commit.
   Result<Json> read(const std::function<Result<Json>(const View& view)>& query);
 
@@ -181,7 +180,8 @@ class LocalService final : public Service {
                     .admit = std::bind_front(&LocalService::admit_events, this),
                     .command = std::bind_front(&LocalService::command, this),
                     .evaluate = parts_.evaluate,
-                    .check_programs = parts_.check_programs},
+                    .check_programs = parts_.check_programs,
+                    .definitions = &parts_.definitions},
                    [this](std::string_view ns, Event event) {
                      return why_desk_.of_test_event(ns, std::move(event),
                                                     {.limit = kMostJudgedOfTried});

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/excerpt.h"
-#include "orchestrator/definition/inbound_webhooks.h"
 #include "orchestrator/definition/invalid_setting.h"
 
 namespace millrace {
@@ -41,19 +40,26 @@ Status check_mapping_programs(std::span<const PlacedMapping> mappings, const Tim
   return {};
 }
 
-Status check_command_programs(const Command& command, const TimedCheck& check) {
+InboundWebhooks inbound_webhooks_of(const Command& command) {
   const auto* const create = std::get_if<CreateNamespace>(&command);
   if (create == nullptr || !create->settings) return {};
   const auto inbound = create->settings->find(kInboundSetting);
   if (inbound == create->settings->end()) return {};
-  const Result<InboundWebhooks> webhooks = parse_inbound_webhooks(kInboundSetting, *inbound);
-  if (!webhooks) return {};
+  return parse_inbound_webhooks(kInboundSetting, *inbound).value_or(InboundWebhooks());
+}
+
+std::vector<PlacedMapping> mappings_of(const InboundWebhooks& webhooks) {
   std::vector<PlacedMapping> mappings;
-  for (const auto& [name, webhook] : *webhooks) {
+  for (const auto& [name, webhook] : webhooks) {
     mappings.push_back(
         {.where = fmt::format("{}.{}.mapping", kInboundSetting, name), .mapping = webhook.mapping});
   }
-  return check_mapping_programs(mappings, check);
+  return mappings;
+}
+
+Status check_command_programs(const Command& command, const TimedCheck& check) {
+  const InboundWebhooks webhooks = inbound_webhooks_of(command);
+  return check_mapping_programs(mappings_of(webhooks), check);
 }
 
 }  // namespace millrace

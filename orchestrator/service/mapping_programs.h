@@ -3,10 +3,12 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "orchestrator/batch/command.h"
 #include "orchestrator/definition/event_mapping.h"
+#include "orchestrator/definition/inbound_webhooks.h"
 #include "orchestrator/service/definition_deadline.h"
 
 namespace millrace {
@@ -22,9 +24,14 @@ struct PlacedMapping {
 /// `jq.unavailable`: no jq worker can be started.
 Status check_mapping_programs(std::span<const PlacedMapping> mappings, const TimedCheck& check);
 
-/// Checks the jq programs of the inbound webhooks in the settings of a CreateNamespace, as
-/// check_mapping_programs(). Other commands, and webhooks that parse_inbound_webhooks() does not
-/// accept, pass: the engine reports their mistakes.
+/// The inbound webhooks in the settings of a CreateNamespace; none for other commands, and if
+/// parse_inbound_webhooks() does not accept them: the engine reports their mistakes.
+InboundWebhooks inbound_webhooks_of(const Command& command);
+
+/// The mappings of the webhooks, which outlive the result.
+std::vector<PlacedMapping> mappings_of(const InboundWebhooks& webhooks);
+
+/// Checks the jq programs of inbound_webhooks_of(), as check_mapping_programs().
 Status check_command_programs(const Command& command, const TimedCheck& check);
 
 }  // namespace millrace

@@ -26,7 +26,8 @@ class SourceDesk {
 
   virtual ~SourceDesk() = default;
 
-  /// Creates a source, or changes its settings (parse_source): {"name","created","continues"}.
+  /// Creates a source, or changes its settings (parse_source): {"name","created","continues",
+  /// "warnings"?: type_warnings()}.
   /// Waits for the broker unless the source continues, and for a jq worker if the settings have a
   /// mapping. Errors: those of parse_source() and check_mapping_programs();
   /// `namespace.not_found`, `source.too_many`, `source.no_stream`, `source.own_stream`,

@@ -23,6 +23,7 @@
 #include "model/cursor.h"
 #include "orchestrator/batch/command.h"
 #include "orchestrator/definition/source_settings.h"
+#include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/evaluator.h"
 #include "orchestrator/ports/origin_streams.h"
@@ -55,9 +56,10 @@ struct SourceParts {
   std::function<Status(std::string_view ns, size_t count)> admit;
   /// Passes a command to the engine.
   std::function<void(Command command, std::function<void(Result<Json>)> done)> command;
-  Evaluator evaluate = nullptr;         ///< of mappings; null: there are no jq workers
-  TimedCheck check_programs = nullptr;  ///< of mappings; null: their jq programs are not checked
-  Duration patience{200};               ///< how long one turn waits for messages, or for jq workers
+  Evaluator evaluate = nullptr;            ///< of mappings; null: there are no jq workers
+  TimedCheck check_programs = nullptr;     ///< of mappings; null: their jq programs are not checked
+  DefinitionCache* definitions = nullptr;  ///< null: it is not known for which types one listens
+  Duration patience{200};  ///< how long one turn waits for messages, or for jq workers
 };
 
 /// Ok if a source may read the stream: its messages stay when its consumers have acknowledged them.

@@ -17,7 +17,9 @@
 #include "orchestrator/definition/source_settings.h"
 #include "orchestrator/service/mapping_programs.h"
 #include "orchestrator/service/namespace_record.h"
+#include "orchestrator/service/namespace_types.h"
 #include "orchestrator/service/source_mapping.h"
+#include "orchestrator/service/type_warnings.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/why/verdict.h"
 #include "os/thread.h"
@@ -245,9 +247,11 @@ void Sources::command(Command command, const Done& done) {
 
 void Sources::apply(std::string_view ns, const std::string& name, const Json& settings,
                     const Done& done) {
+  Json warnings = Json::array();
   auto asked = [&]() -> Result<ApplySource> {
     const SourceSettings parsed = TRY(parse_source(settings));
     TRY(check_programs(parsed));
+    warnings = warnings_about(ns, parsed);
     const Snapshot view = TRY(Snapshot::take(parts_.environment));
     const NamespaceRecord record = TRY(namespace_record(view, ns));
     ApplySource command{.ns = std::string(ns), .name = name, .record = {}, .paused = parsed.paused};
@@ -267,7 +271,9 @@ void Sources::apply(std::string_view ns, const std::string& name, const Json& se
     return command;
   }();
   if (!asked) return done(tl::unexpected(std::move(asked).error()));
-  command(*std::move(asked), done);
+  command(*std::move(asked), [done, warnings = std::move(warnings)](Result<Json> answer) {
+    done(add_warnings(std::move(answer), warnings));
+  });
 }
 
 Result<Json> Sources::list(std::string_view ns) {
@@ -347,6 +353,17 @@ Status Sources::check_programs(const SourceSettings& settings) const {
   if (!settings.mapping) return {};
   const std::array all = {PlacedMapping{.where = "mapping", .mapping = *settings.mapping}};
   return check_mapping_programs(all, parts_.check_programs);
+}
+
+/// See type_warnings(); none if the types of the namespace are not known.
+Json Sources::warnings_about(std::string_view ns, const SourceSettings& settings) const {
+  if (!settings.mapping || parts_.definitions == nullptr) return Json::array();
+  const Result<Snapshot> view = Snapshot::take(parts_.environment);
+  if (!view) return Json::array();
+  const auto types = namespace_types(*view, ns, *parts_.definitions, false);
+  if (!types || !*types) return Json::array();
+  const std::array all = {PlacedMapping{.where = "mapping", .mapping = *settings.mapping}};
+  return type_warnings(all, **types);
 }
 
 /// The events that the messages would become, in their order.

@@ -79,6 +79,7 @@ class Sources final : public SourceDesk {
                                      const std::optional<Json>& settings) const;
   Result<std::deque<OriginMessage>> newest_messages(const SourceSettings& settings) const;
   Status check_programs(const SourceSettings& settings) const;
+  Json warnings_about(std::string_view ns, const SourceSettings& settings) const;
   std::vector<std::future<Result<Event>>> events_of(
       std::string_view ns, const std::string& name, const SourceSettings& settings,
       const std::deque<OriginMessage>& messages) const;

@@ -63,10 +63,36 @@ TEST(LintEvents, GivesThePlaceOfAStartWhoseGroupsStayWithoutLimit) {
       "states: [{id: a, type: noop}]",
       findings);
   ASSERT_TRUE(document);
-  lint_events(*document, findings);
+  lint_events(*document, nullptr, findings);
   const std::vector<Finding> sorted = findings.sorted();
   ASSERT_EQ(sorted.size(), 1U);
   EXPECT_EQ(described(sorted.front()), "3:9 lint.group_unbounded");
+}
+
+TEST(LintEvents, NotesATypeOfWhichNothingMakesEvents) {
+  constexpr const char* kListens = R"(
+id: a
+start: {type: event, event: {type: order.placed}}
+states:
+- {id: one, type: generateEvent, event: {type: order.sent, source: a}, transition: two}
+- {id: two, type: consumeEvent, event: {type: order.sent}, transition: three}
+- {id: three, type: consumeEvent, event: {type: order.payd}, transition: four}
+- {id: four, type: consumeEvent, event: {type: order.payd}}
+)";
+  const auto notes = [&](const MakesType& makes_type) {
+    Findings findings;
+    lint(parse_document(kListens, findings).value(), findings, {.makes_type = makes_type});
+    std::vector<std::string> found;
+    for (const Finding& one : findings.sorted()) {
+      if (one.code == "lint.event_unknown") found.push_back(one.path + ": " + one.message);
+    }
+    return found;
+  };
+  EXPECT_THAT(notes([](std::string_view type) { return type == "order.placed"; }),
+              ElementsAre("states[2].event.type: no source, inbound webhook or workflow of the "
+                          "namespace makes events of the type \"order.payd\"; correct the type, "
+                          "unless other programs publish these events"));
+  EXPECT_THAT(notes(nullptr), IsEmpty()) << "nothing is known of the namespace";
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+#include "orchestrator/service/type_warnings.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/excerpt.h"
+
+namespace millrace {
+namespace {
+
+/// The type as the settings have it, for messages.
+std::string shown_type(const Template& type) {
+  if (!type.is_constant()) return "the types that this jq query makes";
+  return fmt::format("the type \"{}\"", excerpt(type.assemble({}).string()));
+}
+
+bool is_awaited(const Template& type, const NamespaceTypes& types) {
+  MadeTypes made;
+  made.add(type);
+  return std::any_of(types.awaited.begin(), types.awaited.end(),
+                     [&](const std::string& awaited) { return made.may_make(awaited); });
+}
+
+}  // namespace
+
+Json type_warnings(std::span<const PlacedMapping> mappings, const NamespaceTypes& types) {
+  Json warnings = Json::array();
+  for (const PlacedMapping& one : mappings) {
+    if (is_awaited(one.mapping.type, types)) continue;
+    warnings.push_back(
+        {{"path", one.where + ".type"},
+         {"message", fmt::format("no workflow of the namespace starts on {}, or waits for such "
+                                 "events; correct the type, or apply the workflow",
+                                 shown_type(one.mapping.type))}});
+  }
+  return warnings;
+}
+
+Result<Json> add_warnings(Result<Json> answer, const Json& warnings) {
+  if (!answer || warnings.empty()) return answer;
+  Json& all = (*answer)["warnings"];
+  for (const Json& one : warnings) all.push_back(one);
+  return answer;
+}
+
+std::function<void(Result<Json>)> with_type_warnings(const Command& command,
+                                                     Environment& environment,
+                                                     DefinitionCache& definitions,
+                                                     std::function<void(Result<Json>)> done) {
+  const InboundWebhooks webhooks = inbound_webhooks_of(command);
+  if (webhooks.empty()) return done;
+  const Result<Snapshot> view = Snapshot::take(environment);
+  if (!view) return done;
+  const auto types = namespace_types(*view, namespace_of_command(command), definitions, false);
+  if (!types || !*types) return done;
+  Json warnings = type_warnings(mappings_of(webhooks), **types);
+  if (warnings.empty()) return done;
+  return [done = std::move(done), warnings = std::move(warnings)](Result<Json> answer) {
+    done(add_warnings(std::move(answer), warnings));
+  };
+}
+
+}  // namespace millrace
