@@ -16,6 +16,8 @@ SUITES = {
     "model": ["model_test", "states_test", "tables_test", "engine_test"],
     "states": ["states_test", "tables_test", "loader_test", "engine_test"],
     "orchestrator/definition": ["loader_test"],
+    "orchestrator/mapping": ["mapping_test"],
+    "orchestrator/signatures": ["signatures_test"],
     "orchestrator/made_scenario": ["made_scenario_test", "service_test:InstanceScenarios*"],
     "orchestrator/engine": ["engine_test", "states_test", "tables_test", "core_test"],
     "orchestrator/timers": ["timers_test"],
