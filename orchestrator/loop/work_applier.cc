@@ -379,8 +379,7 @@ Status WorkApplier::apply_event(const EventInput& event, const TurnState& turn) 
         now, UnreadableInput{.sequence = event.sequence,
                              .stamped = event.stamped,
                              .reason = {std::string(kPoison),
-                                        "the server process died repeatedly while it applied this "
-                                        "event"},
+                                        "the process died repeatedly while it applied this event"},
                              .message = event_message(event.ns, event.event.event()),
                              .origin = event.origin});
   }

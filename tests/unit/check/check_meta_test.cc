@@ -5,7 +5,6 @@
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
-#include "orchestrator/store/rows/source_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 #include "tests/unit/check/check_fixture.h"
@@ -206,33 +205,6 @@ TEST_F(CheckMetaTest, ChecksReplays) {
       [&](Transaction& in) {
         replay(ns)(in);
         in.put(Table::kMeta, "minor", rows::key_of(uint64_t{2}));
-      });
-}
-
-TEST_F(CheckMetaTest, ChecksSources) {
-  run_instance();
-  const SourceRecord record{
-      .origin = {.source = {1}, .created = 7}, .created_at = now, .applied_at = now, .stream = "S"};
-  const auto source = [&](NamespaceNumber of, bool has_origin) {
-    return [=](Transaction& in) {
-      write_source(in, {.ns = of, .name = "orders"}, record);
-      if (has_origin) write_origin(in, record.origin, {.ns = of});
-    };
-  };
-  EXPECT_THAT(found_after(source(ns, true)), IsEmpty());
-  expect_only("meta.missing meta/source/", source(ns, false));
-  expect_among("counter.behind meta/source/", source(NamespaceNumber(9), true));
-  expect_among("counter.behind meta/origin/", source(NamespaceNumber(9), true));
-  expect_only("row.key meta/source/", put("source/x", encode(record)));
-  expect_only("row.record meta/source/", put(std::string("source/\0\0\0\1orders", 17), "rubbish"));
-  expect_only("row.key meta/origin/", put("origin/x", encode(OriginRecord{.ns = ns})));
-  expect_only("row.record meta/origin/",
-              put("origin/" + std::string(16 + 8 + 4, 'i'), encode(OriginRecord{})));
-  expect_among(
-      "the minor number is 4, but the store has rows `source/` of meta, expected at least 5",
-      [&](Transaction& in) {
-        source(ns, true)(in);
-        in.put(Table::kMeta, "minor", rows::key_of(uint64_t{4}));
       });
 }
 
