@@ -123,8 +123,8 @@ void add_run_verb(CommandLine& commands) {
   run.option("--execution-timeout", options.execution_timeout,
              "Timeout of the execution: all runs together", "TIME");
   run.option("--run-timeout", options.run_timeout, "Timeout of each run", "TIME");
-  run.option("--task-timeout", options.task_timeout, "Timeout of the evaluation of one state",
-             "TIME");
+  run.option("--task-timeout", options.task_timeout,
+             "Timeout of the evaluation of one state, in processor time", "TIME");
   run.option("--input", options.input, "The input (default: {})", "JSON|@FILE|-");
   options.wait_option = run.option("--wait", options.wait_for,
                                    "Wait for the end, at most this long; exit 9 if the instance "
