@@ -104,8 +104,8 @@ class Metrics {
   void count_deleted_letters(const std::string& ns, uint64_t number);
   /// Counts a failure of the retention of dead letters.
   void count_letter_retention_failure();
-  /// Counts something that a quota refused before it reached the engine.
-  void count_over_quota(Quota quota);
+  /// Counts what a quota of the namespace refused; kOtherNamespaces if it is deleted.
+  void count_over_quota(const std::string& ns, Quota quota, uint64_t number);
   /// Counts an HTTP request that was refused because its token is missing or wrong.
   void count_refused_token(bool is_missing);
   /// Reports how long a turn of the engine thread took, and its longest units of work.

@@ -190,7 +190,7 @@ Status LocalService::admit_events(std::string_view ns, size_t count) {
   const auto record = TRY(read_namespace(view, ns));
   if (!record) return {};  // deleted meanwhile: the engine makes the events dead letters
   const Status admitted = admission_.take(*record, count);
-  if (!admitted) parts_.metrics.count_over_quota(Quota::kEventsPerSecond);
+  if (!admitted) parts_.metrics.count_over_quota(std::string(ns), Quota::kEventsPerSecond, 1);
   return admitted;
 }
 
