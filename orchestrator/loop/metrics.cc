@@ -15,6 +15,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "model/instance.h"
+#include "orchestrator/loop/evaluation_metrics.h"
 #include "orchestrator/loop/namespace_gauge.h"
 #include "orchestrator/loop/refusal_metrics.h"
 #include "orchestrator/loop/retention_metrics.h"
@@ -277,6 +278,7 @@ struct Metrics::Series {
                                      "Changed instances that live messages only count.")};
 
   StoreMetrics store{registry};
+  EvaluationMetrics ns_evaluations{registry};  // guarded by parts_lock
   RefusalMetrics ns_over_quota{registry};
 };
 
@@ -413,6 +415,11 @@ void Metrics::set(const PartLevels& levels) {
   series_->evaluations_overran.set(levels.evaluations_overran);
   series_->evaluations_timed_out.set(levels.evaluations_timed_out);
   series_->live_changes_lost.set(levels.live_changes_lost);
+}
+
+void Metrics::set_evaluations(const std::map<std::string, EvaluationLevels>& namespaces) {
+  const std::lock_guard lock(series_->parts_lock);
+  series_->ns_evaluations.set(namespaces);
 }
 
 void Metrics::set_store(const StoreFigures& figures) { series_->store.set(figures); }

@@ -19,6 +19,7 @@
 #include "orchestrator/service/found_items.h"
 #include "orchestrator/service/index_questions.h"
 #include "orchestrator/service/input_schema.h"
+#include "orchestrator/service/named_evaluations.h"
 #include "orchestrator/service/soonest_firings.h"
 #include "orchestrator/service/store_check_options.h"
 #include "orchestrator/size/store_figures.h"
@@ -256,6 +257,8 @@ std::string LocalService::metrics() {
   levels.live_changes_lost = parts_.watch.lost();
   parts_.metrics.set(levels);
   // If the figures cannot be read, the gauges keep their values.
+  const auto named = evaluations_by_name(parts_.environment, levels.namespace_evaluations);
+  if (named) parts_.metrics.set_evaluations(*named);
   if (const auto figures = read_figures(parts_.environment)) parts_.metrics.set_store(*figures);
   return parts_.metrics.text();
 }
@@ -286,7 +289,8 @@ Result<Json> LocalService::namespaces(const PageRequest& page) {
 }
 
 Result<Json> LocalService::one_namespace(std::string_view ns) {
-  return read([&](const View& view) { return parts_.queries.one_namespace(view, ns); });
+  Json shown = TRY(read([&](const View& view) { return parts_.queries.one_namespace(view, ns); }));
+  return with_evaluations(parts_.environment, ns, parts_.levels().namespace_evaluations, shown);
 }
 
 Result<Json> LocalService::workflows(std::string_view ns, const PageRequest& page) {

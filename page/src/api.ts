@@ -948,6 +948,20 @@ export type Mistake = {
 
 export type Namespace = {
   createdAt: string
+  evaluations?: {
+    fast: {
+      /** Evaluations that a jq worker has. */
+      running: number
+      /** Evaluations that no jq worker has. */
+      waiting: number
+    }
+    slow: {
+      /** Evaluations that a jq worker has. */
+      running: number
+      /** Evaluations that no jq worker has. */
+      waiting: number
+    }
+  }
   name: string
   /** The quotas by name. */
   quotas: Record<string, {

@@ -1,10 +1,12 @@
 // Metrics by namespace whose number of label values has a bound.
+#include <map>
 #include <string>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/loop/evaluation_levels.h"
 #include "orchestrator/loop/metrics.h"
 #include "orchestrator/loop/namespace_labels.h"
 
@@ -13,6 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+using testing::SizeIs;
 
 std::string numbered_namespace(size_t number) { return fmt::format("n{:03}", number); }
 
@@ -48,6 +51,40 @@ TEST(NamespaceMetrics, CountTheRefusalsOfFurtherNamespacesTogether) {
   EXPECT_THAT(text, HasSubstr("{namespace=\"n099\",quota=\"calls\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("{namespace=\"(other)\",quota=\"calls\"} 3\n"));
   EXPECT_THAT(text, Not(HasSubstr("n100")));
+}
+
+TEST(NamespaceMetrics, ShowWhoseEvaluationsOccupyTheJqWorkers) {
+  Metrics metrics;
+  metrics.set_evaluations(
+      {{"shop", {.fast_waiting = 1, .fast_running = 2, .slow_waiting = 3, .slow_running = 4}}});
+  const std::string text = metrics.text();
+  for (const char* const line :
+       {"millrace_namespace_evaluations_waiting{namespace=\"shop\",worker=\"fast\"} 1\n",
+        "millrace_namespace_evaluations_running{namespace=\"shop\",worker=\"fast\"} 2\n",
+        "millrace_namespace_evaluations_waiting{namespace=\"shop\",worker=\"slow\"} 3\n",
+        "millrace_namespace_evaluations_running{namespace=\"shop\",worker=\"slow\"} 4\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  metrics.set_evaluations({});
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("shop"))) << "it has no evaluations any more";
+}
+
+TEST(NamespaceMetrics, ShowTheBusiestNamespacesAndTheSumOfTheOthers) {
+  std::map<std::string, EvaluationLevels> all;
+  for (size_t i = 0; i < kMostNamespaceLabels + 2; ++i) {
+    all[numbered_namespace(i)] = {.fast_waiting = 2};
+  }
+  EXPECT_THAT(busiest({{"shop", {.fast_waiting = 1}}}), SizeIs(1));
+  all["quiet"] = {.fast_running = 1};
+  all["slow"] = {.slow_running = 1};
+  const auto shown = busiest(all);
+  EXPECT_THAT(shown, SizeIs(kMostNamespaceLabels + 1));
+  EXPECT_EQ(shown.at("slow").slow_running, 1U) << "a slow jq worker counts more than all others";
+  EXPECT_TRUE(shown.contains("n098"));
+  EXPECT_FALSE(shown.contains("n099")) << "of equally busy ones, those with the lower names";
+  EXPECT_EQ(shown.at(kOtherNamespaces), (EvaluationLevels{.fast_waiting = 6, .fast_running = 1}));
+  all[kOtherNamespaces] = {.slow_running = 5};
+  EXPECT_EQ(busiest(all).at(kOtherNamespaces).slow_running, 5U) << "what is of no namespace";
 }
 
 }  // namespace
