@@ -174,7 +174,10 @@ std::optional<std::string_view> Transaction::get(Table table, std::string_view k
     const auto written = writes_.find(absolute.view());
     if (written != writes_.end()) return written->second;
   }
-  if (const auto* const known = hot_.find(table, absolute.view())) return *known;
+  if (const auto* const known = hot_.find(table, absolute.view())) {
+    if (committed_.is_made_to_fail(table, key)) return std::nullopt;
+    return *known;
+  }
   const std::optional<std::string_view> value = committed_.get(table, key);
   if (committed_.status()) hot_.note(table, absolute.view(), value);
   return value;
