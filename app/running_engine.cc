@@ -404,6 +404,13 @@ PartLevels RunningEngine::levels() const {
                        .jq_worker_start_failures = jq.start_failures,
                        .evaluations_overran = jq.overran,
                        .evaluations_timed_out = jq.timed_out};
+  for (const auto& [ns, load] : jq.spaces) {
+    levels.namespace_evaluations[static_cast<NamespaceNumber>(ns)] +=
+        {.fast_waiting = load.fast_waiting,
+         .fast_running = load.fast_running,
+         .slow_waiting = load.slow_waiting,
+         .slow_running = load.slow_running};
+  }
   for (const auto& [ns, requests] : http.namespaces) {
     levels.namespace_http_running[ns] = requests.running;
     levels.namespace_http_waiting[ns] = requests.waiting;

@@ -6,13 +6,24 @@
 
 #include "base/quantity.h"
 #include "base/whole_number.h"
-#include "policies/duration.h"
+#include "policies/unit_advice.h"
 
 namespace millrace {
 
+Fallible<Span> read_span(const std::string& flag, const std::string& text) {
+  Result<Span> span = Span::parse(text);
+  if (!span) return wrong_usage("--" + flag + ": " + span.error().message);
+  if (advice_on_unit(text)) {
+    return wrong_usage("--" + flag + ": \"" + text +
+                       "\" ends in a number without a unit; expected a duration such as 60s or "
+                       "PT1M");
+  }
+  return *std::move(span);
+}
+
 Fallible<Duration> read_duration(const std::string& flag, const std::string& text) {
   const Result<Span> span = Span::parse(text);
-  if (span && !span->is_zero() && span->months == 0) return span->fixed;
+  if (span && !span->is_zero() && span->months == 0) return TRY(read_span(flag, text)).fixed;
   return wrong_usage("--" + flag + ": \"" + text +
                      "\" is not a duration above zero without months; write one like 10s");
 }

@@ -7,10 +7,16 @@
 
 #include "base/time.h"
 #include "cli/console.h"
+#include "policies/duration.h"
 
 namespace millrace {
 
-/// Parses a duration above zero, without months. Exit kUsage names the flag; `flag` has no dashes.
+/// Parses a duration, also of zero or with months, whose numbers all have a unit: `500` is
+/// milliseconds in a definition, but seconds to most readers of a command line. Exit kUsage names
+/// the flag; `flag` has no dashes.
+Fallible<Span> read_span(const std::string& flag, const std::string& text);
+
+/// As read_span(), but above zero and without months.
 Fallible<Duration> read_duration(const std::string& flag, const std::string& text);
 
 /// Parses a whole number of at least 1, with or without the unit KiB, MiB, GiB or TiB. Exit kUsage

@@ -3,10 +3,12 @@
 // connection has to last longer.
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
+#include "cli/quantity.h"
 #include "cli/source.h"
 #include "policies/duration.h"
 
@@ -34,11 +36,10 @@ constexpr Duration kPatience = std::chrono::seconds(30);
 /// The limit of --wait; nullopt: no limit.
 Fallible<std::optional<Duration>> longest_wait(const RunOptions& options) {
   if (options.wait_for.empty()) return std::nullopt;
-  const Result<Span> span = Span::parse(options.wait_for);
-  if (!span) return wrong_usage("--wait: " + span.error().message);
-  if (span->months != 0)
+  const Span span = TRY(read_span("wait", options.wait_for));
+  if (span.months != 0)
     return wrong_usage("--wait: months are not supported; use days or shorter units");
-  return span->fixed;
+  return span.fixed;
 }
 
 Ended show_end(Session& session, const Json& instance) {
@@ -60,7 +61,8 @@ Ended show_end(Session& session, const Json& instance) {
                  fmt::format("instance {} ended {}{}", instance.value("id", ""), status, why));
 }
 
-/// Separates the workflow from the value of --wait. Exit kUsage: the workflow is missing.
+/// Separates the workflow from the value of --wait. Exit kUsage: the workflow is missing, or a
+/// timeout is not a duration.
 Fallible<RunOptions> understood(RunOptions options) {
   options.wait = options.wait_option->is_given();
   if (options.wait_for == "true") options.wait_for = "";  // set by CLI11 if there is no value
@@ -70,6 +72,13 @@ Fallible<RunOptions> understood(RunOptions options) {
   }
   if (options.workflow.empty())
     return wrong_usage("WORKFLOW is missing; give the id of a workflow");
+  const std::pair<const char*, const std::string*> timeouts[] = {
+      {"execution-timeout", &options.execution_timeout},
+      {"run-timeout", &options.run_timeout},
+      {"task-timeout", &options.task_timeout}};
+  for (const auto& [flag, text] : timeouts) {
+    if (!text->empty()) TRY(read_span(flag, *text));
+  }
   return options;
 }
 
@@ -123,8 +132,8 @@ void add_run_verb(CommandLine& commands) {
   run.option("--execution-timeout", options.execution_timeout,
              "Timeout of the execution: all runs together", "TIME");
   run.option("--run-timeout", options.run_timeout, "Timeout of each run", "TIME");
-  run.option("--task-timeout", options.task_timeout, "Timeout of the evaluation of one state",
-             "TIME");
+  run.option("--task-timeout", options.task_timeout,
+             "Timeout of the evaluation of one state, in processor time", "TIME");
   run.option("--input", options.input, "The input (default: {})", "JSON|@FILE|-");
   options.wait_option = run.option("--wait", options.wait_for,
                                    "Wait for the end, at most this long; exit 9 if the instance "

@@ -247,8 +247,8 @@ void add_places(Verb& serve, ServeFlags& to, Shell& shell) {
 void add_bounds(Verb& serve, ServeFlags& to) {
   const ServerBounds otherwise;
   serve.option("--task-timeout", to.task_timeout,
-               fmt::format("Timeout of the evaluation of one state (MILLRACE_TASK_TIMEOUT; "
-                           "default: {})",
+               fmt::format("Timeout of the evaluation of one state, in processor time, and ten "
+                           "times as long by the clock (MILLRACE_TASK_TIMEOUT; default: {})",
                            duration_text(otherwise.task_timeout)),
                "DURATION");
   serve.option("--call-timeout", to.call_timeout,

@@ -4,14 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "cli/quantity.h"
 #include "policies/duration.h"
 
 namespace millrace {
 namespace {
 
-/// A duration without months; nullopt: the text is none.
+/// A duration without months; nullopt: the text is none, or a number of it has no unit.
 std::optional<Duration> fixed_duration(const std::string& text) {
-  const Result<Span> span = Span::parse(text);
+  const Fallible<Span> span = read_span("", text);
   if (!span || span->months != 0) return std::nullopt;
   return span->fixed;
 }

@@ -53,8 +53,13 @@ void add_namespace_schemas(ApiSchemas& all) {
       {"overHttp?", whole("The limit over HTTP, if it is another one.")},
       {"used?", whole("How much is used; missing: it is not counted.")},
   });
-  all["Namespace"].schema =
-      extended(namespace_head(), {{"quotas", map(quota, "The quotas by name.")}});
+  const Json evaluations = object({
+      {"waiting", whole("Evaluations that no jq worker has.")},
+      {"running", whole("Evaluations that a jq worker has.")},
+  });
+  all["Namespace"].schema = extended(
+      namespace_head(), {{"quotas", map(quota, "The quotas by name.")},
+                         {"evaluations?", object({{"fast", evaluations}, {"slow", evaluations}})}});
   all["NamespaceCreated"].schema = object({
       {"name", text()},
       {"created", flag("false: the namespace existed before.")},

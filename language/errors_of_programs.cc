@@ -204,8 +204,8 @@ constexpr ErrorEntry kProgramErrors[] = {
     {"store.key", 0, "The key of the store is missing or another one.",
      "Restore the key, or name its file with `--secret-key-file`."},
     {"store.link", 0,
-     "A file or folder that millrace makes for its data is a symbolic link, or a pipe, a socket or "
-     "a device is in place of a file.",
+     "A file or folder that millrace makes for its data is a symbolic link, or a pipe, a socket, a "
+     "device or a hard link to another file is in place of a file.",
      "Put the file or folder in its place, or restore a backup."},
     {"store.locked", 0, "Another process uses the data folder.",
      "Stop that process, or name another folder."},

@@ -60,4 +60,17 @@ Status refuse_special_file(const std::filesystem::path& path) {
                                         path.string()));
 }
 
+Status refuse_hard_link(const std::filesystem::path& path) {
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_nlink <= 1) {
+    return {};
+  }
+  return fail("store.link",
+              fmt::format("{0} is a hard link: the file has {1} names; expected a file with one "
+                          "name, which millrace has made. If you have made the link, put a copy in "
+                          "its place (`cp -p {0} {0}.copy && mv {0}.copy {0}`); otherwise restore "
+                          "a backup, because another user could write to the folder",
+                          path.string(), found.st_nlink));
+}
+
 }  // namespace millrace

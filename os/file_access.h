@@ -35,4 +35,8 @@ Status refuse_link(const std::filesystem::path& path, std::string_view remedy);
 /// of its own. To open a pipe would block until another program opens it, too.
 Status refuse_special_file(const std::filesystem::path& path);
 
+/// Error `store.link`: the path is a file that has another name, too (a hard link), where millrace
+/// makes a file of its own: what millrace writes would change the file of the other name.
+Status refuse_hard_link(const std::filesystem::path& path);
+
 }  // namespace millrace

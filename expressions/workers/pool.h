@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +23,7 @@
 
 #include "base/result.h"
 #include "expressions/evaluation.h"
+#include "expressions/workers/evaluation_loads.h"
 #include "expressions/workers/launcher.h"
 
 namespace millrace {
@@ -66,6 +68,8 @@ class JqPool {
     /// job.
     uint64_t start_failures = 0;
     std::string last_problem;  ///< the message of the latest start failure or crash
+    /// The evaluations by Evaluation::space, without the checks; only namespaces that have some.
+    std::map<uint64_t, PoolLoad> spaces;
   };
 
   using Done = std::function<void(uint64_t ticket, std::vector<QueryResult>)>;

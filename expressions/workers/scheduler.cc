@@ -66,6 +66,7 @@ JqPool::Scheduler::~Scheduler() {
 }
 
 void JqPool::Scheduler::submit(Job job) {
+  if (job.kind == Job::Kind::kEvaluation) job.counted = {loads_, job.space};
   if (job.evaluation.stop.stop_possible()) {
     job.on_stop = std::make_unique<Job::OnStop>(
         job.evaluation.stop, [has_stopped = &has_stopped_, submitted = submitted_.get()] {
@@ -80,6 +81,7 @@ JqPool::Stats JqPool::Scheduler::stats() const {
   const std::lock_guard lock(mutex_);
   Stats stats = stats_;
   stats.waiting += submitted_->size();
+  stats.spaces = loads_.now();
   return stats;
 }
 
@@ -140,6 +142,7 @@ bool JqPool::Scheduler::is_slow(uint64_t lane) {
 }
 
 void JqPool::Scheduler::enqueue_slow(Job job) {
+  job.counted.move_to(EvaluationLoads::Place::kSlowWaiting);
   Lane& lane = lanes_[job.lane];
   lane.space = job.space;
   if (!lane.running && lane.queue.empty()) turns_.push(lane.space, job.lane, job.lane);
@@ -174,6 +177,7 @@ void JqPool::Scheduler::fill_slots() {
     if (!next) return;
     Lane& lane = lanes_[*next];
     slot->jobs.push_back(std::move(lane.queue.front()));
+    slot->jobs.back().counted.move_to(EvaluationLoads::Place::kSlowRunning);
     lane.queue.pop_front();
     lane.running = true;
     if (slot->ready) begin(*slot);
@@ -241,7 +245,11 @@ JqPool::Scheduler::Slot* JqPool::Scheduler::slot_for_slow_work() {
 void JqPool::Scheduler::begin(Slot& slot) {
   slot.outgoing.clear();
   slot.sent = 0;
-  for (const Job& job : slot.jobs) append_request(job, slot.outgoing);
+  for (Job& job : slot.jobs) {
+    using enum EvaluationLoads::Place;
+    job.counted.move_to(slot.slow ? kSlowRunning : kFastRunning);
+    append_request(job, slot.outgoing);
+  }
   slot.stage = Stage::kStarted;
   allow(slot, time_to_run(slot));
   send(slot);
@@ -442,6 +450,7 @@ void JqPool::Scheduler::overran(Slot& slot) {
 void JqPool::Scheduler::finish(Slot& slot, Job::End end, const std::string& problem) {
   Job job = std::move(slot.jobs.front());
   slot.jobs.pop_front();
+  job.counted.end();
   slot.stage = slot.jobs.empty() ? Stage::kNone : Stage::kStarted;
   slot.idle_since = Clock::now();
   note_speed(job, end);

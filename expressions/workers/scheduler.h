@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "expressions/evaluation.h"
+#include "expressions/workers/evaluation_loads.h"
 #include "expressions/workers/launcher.h"
 #include "expressions/workers/pool.h"
 #include "expressions/workers/turn_queue.h"
@@ -79,6 +80,7 @@ struct Job {
   bool overran = false;  ///< the job exceeded its slice
   int timeouts = 0;
   int deaths = 0;
+  EvaluationLoads::Counted counted;  ///< counts nothing for a check
 };
 
 /// The problem of a job that ends as kStopped.
@@ -179,6 +181,7 @@ class JqPool::Scheduler {
   const Settings settings_;
   /// Whether a job may have been stopped since end_stopped() looked for such jobs. Any thread.
   std::atomic<bool> has_stopped_ = false;
+  EvaluationLoads loads_;  ///< any thread; before all members that have jobs
   const std::unique_ptr<PolledMailbox<Job>> submitted_;
 
   // used by the jq-pool thread only The launcher; nullopt: it has ended and has to be started

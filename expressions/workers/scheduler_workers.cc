@@ -144,6 +144,7 @@ void JqPool::Scheduler::ask_each_alone(Slot& slot) {
   has_stopped_ = true;  // end_stopped() has ignored those of the slot
   for (; !slot.jobs.empty(); slot.jobs.pop_back()) {
     quick_.erase(slot.jobs.back().lane);
+    slot.jobs.back().counted.move_to(EvaluationLoads::Place::kFastWaiting);
     queue_.push_front(std::move(slot.jobs.back()));
   }
 }

@@ -66,7 +66,8 @@ struct BatchCounts {
   /// The namespaces whose page of the archive has ended: why it could not be written, or nullopt.
   std::map<NamespaceNumber, std::optional<ArchiveFailure>> archives = {};
   std::map<NamespaceNumber, RetentionCounts> retention = {};
-  std::array<uint64_t, kQuotas> over_quota{};  ///< what quotas refused, by Quota
+  /// What quotas refused, by Quota.
+  std::map<NamespaceNumber, std::array<uint64_t, kQuotas>> over_quota = {};
   uint64_t detached_refused = 0;               ///< detached calls that a quota refused
   std::vector<Duration> started_after;  ///< of each started task: the time from hand-out to start
 };

@@ -97,7 +97,7 @@ Result<uint64_t> Quotas::bytes_of(NamespaceNumber ns) {
 }
 
 Error refuse_over_quota(BatchState& batch, NamespaceNumber ns, Quota quota) {
-  ++batch.outcome.counts.over_quota[static_cast<size_t>(quota)];
+  ++batch.outcome.counts.over_quota[ns][static_cast<size_t>(quota)];
   return over_quota(quota, batch.catalog.settings(ns).quotas.of(quota));
 }
 

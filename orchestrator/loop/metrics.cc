@@ -15,7 +15,9 @@
 #include <prometheus/text_serializer.h>
 
 #include "model/instance.h"
+#include "orchestrator/loop/evaluation_metrics.h"
 #include "orchestrator/loop/namespace_gauge.h"
+#include "orchestrator/loop/refusal_metrics.h"
 #include "orchestrator/loop/retention_metrics.h"
 #include "orchestrator/loop/store_metrics.h"
 #include "orchestrator/loop/unit_metrics.h"
@@ -298,6 +300,8 @@ struct Metrics::Series {
                                      "Changed instances that live messages only count.")};
 
   StoreMetrics store{registry};
+  EvaluationMetrics ns_evaluations{registry};  // guarded by parts_lock
+  RefusalMetrics ns_over_quota{registry};
 };
 
 std::string_view to_string(BrokerLoss::Kind kind) {
@@ -348,14 +352,14 @@ void Metrics::count(const BatchCounts& counts) {
   }
   for (size_t i = 0; i < counts.deleted.size(); ++i) add(*series_->deleted[i], counts.deleted[i]);
   add(series_->archived, counts.instances_archived);
-  for (size_t i = 0; i < kQuotas; ++i) add(*series_->over_quota[i], counts.over_quota[i]);
   for (const Duration after : counts.started_after) {
     series_->schedule_to_start.Observe(std::chrono::duration<double>(after).count());
   }
 }
 
-void Metrics::count_over_quota(Quota quota) {
-  series_->over_quota[static_cast<size_t>(quota)]->Increment();
+void Metrics::count_over_quota(const std::string& ns, Quota quota, uint64_t number) {
+  series_->over_quota[static_cast<size_t>(quota)]->Increment(static_cast<double>(number));
+  series_->ns_over_quota.count(ns, quota, number);
 }
 
 void Metrics::count_stray_answer() { series_->answers_stray.Increment(); }
@@ -443,6 +447,11 @@ void Metrics::set(const PartLevels& levels) {
   series_->evaluations_overran.set(levels.evaluations_overran);
   series_->evaluations_timed_out.set(levels.evaluations_timed_out);
   series_->live_changes_lost.set(levels.live_changes_lost);
+}
+
+void Metrics::set_evaluations(const std::map<std::string, EvaluationLevels>& namespaces) {
+  const std::lock_guard lock(series_->parts_lock);
+  series_->ns_evaluations.set(namespaces);
 }
 
 void Metrics::set_store(const StoreFigures& figures) { series_->store.set(figures); }

@@ -12,6 +12,7 @@
 
 #include "model/quota.h"
 #include "orchestrator/batch/batch_counts.h"
+#include "orchestrator/loop/evaluation_levels.h"
 #include "orchestrator/loop/longest_units.h"
 #include "orchestrator/loop/retention_figures.h"
 #include "orchestrator/loop/turn_times.h"
@@ -74,6 +75,9 @@ struct PartLevels {
   size_t lookbacks_waiting = 0;    ///< searches for early events that are not answered
   size_t evaluations_waiting = 0;  ///< evaluations that wait for a jq worker
   size_t evaluations_running = 0;
+  /// The same by namespace, without the checks of definitions; only namespaces with evaluations.
+  /// Evaluations that are tried out are of a number that no namespace has.
+  std::map<NamespaceNumber, EvaluationLevels> namespace_evaluations;
   size_t jq_workers = 0;  ///< jq workers that are ready
   uint64_t jq_workers_started = 0;
   uint64_t jq_workers_crashed = 0;
@@ -108,8 +112,8 @@ class Metrics {
   void count_deleted_letters(const std::string& ns, uint64_t number);
   /// Counts a failure of the retention of dead letters.
   void count_letter_retention_failure();
-  /// Counts something that a quota refused before it reached the engine.
-  void count_over_quota(Quota quota);
+  /// Counts what a quota of the namespace refused; kOtherNamespaces if it is deleted.
+  void count_over_quota(const std::string& ns, Quota quota, uint64_t number);
   /// Counts an HTTP request that was refused because its token is missing or wrong.
   void count_refused_token(bool is_missing);
   /// Counts an HTTP request for an inbound webhook, whose signature is valid or not.
@@ -124,6 +128,8 @@ class Metrics {
   /// Sets by namespace the time before which no instance is due (RetentionPassEnd::next_due). A
   /// namespace that `next_due` lacks has no such time any more.
   void set_next_due(const std::map<std::string, TimePoint>& next_due);
+  /// Sets the gauges of evaluations by the name of the namespace (EvaluationMetrics).
+  void set_evaluations(const std::map<std::string, EvaluationLevels>& namespaces);
   /// Sets the gauges of the store. A namespace that the figures do not have loses its gauges.
   void set_store(const StoreFigures& figures);
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
@@ -12,9 +13,11 @@ namespace millrace {
 
 class NamespaceGauge {
  public:
-  /// The registry outlives the object.
-  NamespaceGauge(prometheus::Registry& registry, const char* name, const char* help)
-      : family_(prometheus::BuildGauge().Name(name).Help(help).Register(registry)) {}
+  /// The registry outlives the object. Each value has the further labels, too.
+  NamespaceGauge(prometheus::Registry& registry, const char* name, const char* help,
+                 prometheus::Labels further = {})
+      : family_(prometheus::BuildGauge().Name(name).Help(help).Register(registry)),
+        further_(std::move(further)) {}
 
   /// Sets the values; a namespace that `values` lacks loses its value. T is a type of numbers.
   template <class T>
@@ -26,13 +29,18 @@ class NamespaceGauge {
     });
     for (const auto& [ns, value] : values) {
       prometheus::Gauge*& gauge = gauges_[ns];
-      if (gauge == nullptr) gauge = &family_.Add(prometheus::Labels{{"namespace", ns}});
+      if (gauge == nullptr) {
+        prometheus::Labels labels = further_;
+        labels["namespace"] = ns;
+        gauge = &family_.Add(labels);
+      }
       gauge->Set(static_cast<double>(value));
     }
   }
 
  private:
   prometheus::Family<prometheus::Gauge>& family_;
+  prometheus::Labels further_;
   std::map<std::string, prometheus::Gauge*> gauges_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "orchestrator/batch/crash_note_file.h"
 #include "orchestrator/loop/lost_batch.h"
+#include "orchestrator/loop/namespace_labels.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "os/crash_point.h"
 #include "os/thread.h"
@@ -242,6 +243,17 @@ void Processor::report_turn(WorkTime began) {
   parts_.metrics.add_turn(times);
 }
 
+/// Counts what the quotas of each namespace refused in the batch.
+void Processor::show_refusals(const BatchCounts& counts) {
+  const Catalog& catalog = engine_.catalog;
+  for (const auto& [ns, refused] : counts.over_quota) {
+    const std::string name = catalog.has_namespace(ns) ? catalog.name_of(ns) : kOtherNamespaces;
+    for (size_t i = 0; i < kQuotas; ++i) {
+      parts_.metrics.count_over_quota(name, static_cast<Quota>(i), refused[i]);
+    }
+  }
+}
+
 /// Shows in the metrics what the batch has changed of the retention. Most batches change nothing.
 void Processor::show_retention(const BatchOutcome& outcome) {
   const Catalog& catalog = engine_.catalog;
@@ -339,6 +351,7 @@ void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome ou
   move_all(next.commands, left_.commands);
   set_gauges();
   parts_.metrics.count(outcome.counts);
+  show_refusals(outcome.counts);
   show_retention(outcome);
 }
 

@@ -49,17 +49,24 @@ std::string common_of(const JudgedListener& one) {
 }
 
 /// A listener that may not take the event comes after all others.
-bool sort_nearest(const JudgedListener& a, const JudgedListener& b) {
-  if (a.is_addressed != b.is_addressed) return a.is_addressed;
-  return is_nearer(a.verdict, a.result, b.verdict, b.result);
+bool sort_nearest(const JudgedListener* a, const JudgedListener* b) {
+  if (a->is_addressed != b->is_addressed) return a->is_addressed;
+  return is_nearer(a->verdict, a->result, b->verdict, b->result);
 }
 
 }  // namespace
 
-/// The definition of a revision; null: its row is damaged.
-Result<std::shared_ptr<const Workflow>> ListenerJudging::definition_of(Revision revision) const {
+/// The definition of a revision; null: its row is damaged. Most listeners of one answer have the
+/// revision of the one before, so they do not take the lock of the cache, which the engine thread
+/// takes too.
+Result<std::shared_ptr<const Workflow>> ListenerJudging::definition_of(Revision revision) {
+  if (newest_definition_ != nullptr && newest_revision_ == revision) return newest_definition_;
   auto workflow = place_.definitions.find_or_load(place_.view, revision);
   if (!workflow && is_damaged_row(workflow.error())) return std::shared_ptr<const Workflow>();
+  if (workflow) {
+    newest_definition_ = *workflow;
+    newest_revision_ = revision;
+  }
   return workflow;
 }
 
@@ -357,19 +364,22 @@ Status ListenerJudging::judge_others(const std::optional<size_t>& of) {
 }
 
 ListenerJudging::Nearest ListenerJudging::nearest(size_t limit) {
-  std::stable_sort(judged_.begin(), judged_.end(), sort_nearest);
-  const auto hinted =
-      judged_.begin() + static_cast<ptrdiff_t>(std::min(kMostHinted, judged_.size()));
-  for (auto one = judged_.begin(); one != hinted; ++one) {
-    add_hints(one->result, event_, patterns_);
+  // Pointers are sorted, because a JudgedListener is large.
+  std::vector<JudgedListener*> order;
+  order.reserve(judged_.size());
+  for (JudgedListener& one : judged_) order.push_back(&one);
+  std::stable_sort(order.begin(), order.end(), sort_nearest);
+  const auto hinted = order.begin() + static_cast<ptrdiff_t>(std::min(kMostHinted, order.size()));
+  for (auto one = order.begin(); one != hinted; ++one) {
+    add_hints((*one)->result, event_, patterns_);
   }
-  std::stable_sort(judged_.begin(), hinted, sort_nearest);
+  std::stable_sort(order.begin(), hinted, sort_nearest);
   Nearest nearest;
-  for (JudgedListener& one : judged_) {
+  for (JudgedListener* const one : order) {
     if (nearest.listeners.size() < limit) {
-      nearest.listeners.push_back(std::move(one));
+      nearest.listeners.push_back(std::move(*one));
     } else {
-      ++nearest.others[common_of(one)];
+      ++nearest.others[common_of(*one)];
     }
   }
   judged_.clear();

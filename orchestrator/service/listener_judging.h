@@ -90,7 +90,7 @@ class ListenerJudging {
     bool is_closed = false;  ///< of kLifespan: the group was closed before a lifespan ended
   };
 
-  Result<std::shared_ptr<const Workflow>> definition_of(Revision revision) const;
+  Result<std::shared_ptr<const Workflow>> definition_of(Revision revision);
   Status note_effects();
   Circumstances circumstances() const;
   Result<std::string> addressee();
@@ -117,6 +117,8 @@ class ListenerJudging {
   const JudgingBounds bounds_;
 
   JudgedPatterns patterns_;
+  std::shared_ptr<const Workflow> newest_definition_;  ///< that was looked up; null: none was
+  Revision newest_revision_;                           ///< of that definition
   std::vector<JudgedListener> judged_;
   std::set<InstanceId> seen_;                          ///< instances that were judged
   std::set<InstanceId> woken_;                         ///< by the event

@@ -18,6 +18,7 @@
 #include "orchestrator/service/input_schema.h"
 #include "orchestrator/service/lint_context.h"
 #include "orchestrator/service/mapping_programs.h"
+#include "orchestrator/service/named_evaluations.h"
 #include "orchestrator/service/soonest_firings.h"
 #include "orchestrator/service/store_check_options.h"
 #include "orchestrator/service/type_warnings.h"
@@ -167,7 +168,7 @@ Status LocalService::admit_events(std::string_view ns, size_t count) {
   const auto record = TRY(read_namespace(view, ns));
   if (!record) return {};  // deleted meanwhile: the engine makes the events dead letters
   const Status admitted = admission_.take(*record, count);
-  if (!admitted) parts_.metrics.count_over_quota(Quota::kEventsPerSecond);
+  if (!admitted) parts_.metrics.count_over_quota(std::string(ns), Quota::kEventsPerSecond, 1);
   return admitted;
 }
 
@@ -234,6 +235,8 @@ std::string LocalService::metrics() {
   sources_.add_to(levels);
   parts_.metrics.set(levels);
   // If the figures cannot be read, the gauges keep their values.
+  const auto named = evaluations_by_name(parts_.environment, levels.namespace_evaluations);
+  if (named) parts_.metrics.set_evaluations(*named);
   if (const auto figures = read_figures(parts_.environment)) parts_.metrics.set_store(*figures);
   return parts_.metrics.text();
 }
@@ -264,7 +267,8 @@ Result<Json> LocalService::namespaces(const PageRequest& page) {
 }
 
 Result<Json> LocalService::one_namespace(std::string_view ns) {
-  return read([&](const View& view) { return parts_.queries.one_namespace(view, ns); });
+  Json shown = TRY(read([&](const View& view) { return parts_.queries.one_namespace(view, ns); }));
+  return with_evaluations(parts_.environment, ns, parts_.levels().namespace_evaluations, shown);
 }
 
 Result<Json> LocalService::workflows(std::string_view ns, const PageRequest& page) {

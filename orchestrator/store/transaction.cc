@@ -169,11 +169,18 @@ Transaction::Transaction(Environment& environment)
 Transaction::~Transaction() { environment_.has_writer_ = false; }
 
 std::optional<std::string_view> Transaction::get(Table table, std::string_view key) const {
+  const AbsoluteKey absolute(table, key);
   if (!writes_.empty()) {
-    const auto written = writes_.find(AbsoluteKey(table, key).view());
+    const auto written = writes_.find(absolute.view());
     if (written != writes_.end()) return written->second;
   }
-  return committed_.get(table, key);
+  if (const auto* const known = hot_.find(table, absolute.view())) {
+    if (committed_.is_made_to_fail(table, key)) return std::nullopt;
+    return *known;
+  }
+  const std::optional<std::string_view> value = committed_.get(table, key);
+  if (committed_.status()) hot_.note(table, absolute.view(), value);
+  return value;
 }
 
 void Transaction::scan(Table table, std::string_view prefix, std::string_view from,
@@ -264,12 +271,16 @@ WriteSet::iterator Transaction::place_of(std::string_view absolute_key, WriteSet
 
 Status Transaction::commit(Limit limit) {
   Status done = committed_.status();
-  if (done && !writes_.empty()) done = write_to_disk(writes_, limit);
+  if (done && !writes_.empty()) {
+    done = write_to_disk(writes_, limit);
+    if (done) hot_.committed(writes_);
+  }
   drop();
   return done;
 }
 
 Status Transaction::commit_apart(const WriteSet& writes) {
+  hot_.forget(writes);
   return write_to_disk(writes, Limit::kPassed);
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "orchestrator/store/disk/environment.h"
+#include "orchestrator/store/hot_rows.h"
 
 namespace millrace {
 
@@ -156,6 +157,7 @@ class Transaction final : public View {
   Environment& environment_;
   Snapshot committed_;
   WriteSet writes_;
+  mutable HotRows hot_;  ///< as they are committed
   /// By the byte of each table, its entry that was written last; the end: there is none. The keys
   /// that a batch writes into a table usually ascend.
   std::array<WriteSet::iterator, 256> last_;

@@ -1,6 +1,7 @@
 #include "orchestrator/why/hints.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,6 +11,9 @@
 
 namespace millrace {
 namespace {
+
+constexpr std::array<std::string_view, 7> kHintNames = {"case",     "space",     "zeros", "data",
+                                                        "anchored", "attribute", "typo"};
 
 /// The longest value, in bytes, for which a hint is searched: variants of a value are copies of it.
 constexpr size_t kMostOfAValue = 4'096;
@@ -94,25 +98,9 @@ bool ends_with_anchor(std::string_view pattern) {
 
 }  // namespace
 
-std::string_view to_string(Hint::Kind kind) {
-  switch (kind) {
-    case Hint::Kind::kCase:
-      return "case";
-    case Hint::Kind::kSpace:
-      return "space";
-    case Hint::Kind::kZeros:
-      return "zeros";
-    case Hint::Kind::kInData:
-      return "data";
-    case Hint::Kind::kAnchored:
-      return "anchored";
-    case Hint::Kind::kAttribute:
-      return "attribute";
-    case Hint::Kind::kTypo:
-      return "typo";
-  }
-  return "unknown";
-}
+std::string_view to_string(Hint::Kind kind) { return kHintNames.at(static_cast<size_t>(kind)); }
+
+std::span<const std::string_view> hint_names() { return kHintNames; }
 
 std::string sentence_of(const Hint& hint, std::string_view attribute, std::string_view value) {
   switch (hint.kind) {

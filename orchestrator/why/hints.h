@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,9 @@ struct Hint {
 /// The name of the kind in the API: "case", "space", "zeros", "data", "anchored", "attribute",
 /// "typo".
 std::string_view to_string(Hint::Kind kind);
+
+/// The names of all kinds, in the order of the enumeration.
+std::span<const std::string_view> hint_names();
 
 /// The hint as a sentence without a full stop. `attribute`: that of the predicate. `value`: of
 /// kInData, the value of the member as it may be shown; empty: it is not shown.

@@ -27,6 +27,8 @@ std::string_view to_string(Verdict verdict) {
   return kVerdictNames.at(static_cast<size_t>(verdict));
 }
 
+std::span<const std::string_view> verdict_names() { return kVerdictNames; }
+
 bool is_effect(Verdict verdict) {
   return verdict <= Verdict::kGrouped || verdict == Verdict::kPaused;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "model/cursor.h"
@@ -32,6 +33,9 @@ enum class Verdict : uint8_t {
 
 /// The name of the verdict in the API: "woke", "started", …
 std::string_view to_string(Verdict verdict);
+
+/// The names of all verdicts, in the order of the enumeration.
+std::span<const std::string_view> verdict_names();
 
 /// Whether the verdict says that the event had an effect on the listener, or would have one.
 bool is_effect(Verdict verdict);

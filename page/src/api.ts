@@ -711,6 +711,14 @@ export type InstanceWhy = {
     /** The instance has ended, and can take no event. */
     ended?: true
     id?: string
+    leftPartner?: {
+      /** The sequence of the event. */
+      sequence: number
+      /** About when its lifespan ended. */
+      time: string
+      /** The type of the event. */
+      type: string
+    }
     /** From when on the state takes events that came before its wait. */
     lookbackFrom?: string
     moreGroups?: {
@@ -813,6 +821,14 @@ export type JudgedListener = {
   ended?: true
   instance?: string
   kind: "start" | "instance"
+  leftPartner?: {
+    /** The sequence of the event. */
+    sequence: number
+    /** About when its lifespan ended. */
+    time: string
+    /** The type of the event. */
+    type: string
+  }
   /** From when on the state takes events that came before its wait. */
   lookbackFrom?: string
   moreGroups?: {
@@ -932,6 +948,20 @@ export type Mistake = {
 
 export type Namespace = {
   createdAt: string
+  evaluations?: {
+    fast: {
+      /** Evaluations that a jq worker has. */
+      running: number
+      /** Evaluations that no jq worker has. */
+      waiting: number
+    }
+    slow: {
+      /** Evaluations that a jq worker has. */
+      running: number
+      /** Evaluations that no jq worker has. */
+      waiting: number
+    }
+  }
   name: string
   /** The quotas by name. */
   quotas: Record<string, {

@@ -84,6 +84,7 @@ test('18 sign-in: eleven wrong tokens take more than a second', async () => {
     const answer = await fetch(`${server.url}/v1/session`, { method: 'POST', headers: { authorization: `Bearer wrong-${index}`, 'millrace-page': '1' } })
     assert.ok([401, 429, 503].includes(answer.status), String(answer.status))
   }
+  // A least time, not a most: a slow machine changes nothing.
   const took = performance.now() - began
   assert.ok(took > 1000, `${took} ms`)
 })

@@ -63,7 +63,7 @@ export class Server {
   }
 
   async stop() {
-    if (this.process.exitCode === null && this.process.signalCode === null) await this.end()
+    if (this.process?.exitCode === null && this.process.signalCode === null) await this.end()
     rmSync(this.folder, { recursive: true, force: true })
   }
 
@@ -93,11 +93,11 @@ export class Server {
     return until(async () => (await this.get(`/events?id=${whole.id}`)).items.find((item) => item.applied))
   }
 
-  /** Publishes a text on a subject of NATS. */
-  async publish(subject, text) {
+  /** Publishes a text, or several, on a subject of NATS. */
+  async publish(subject, texts) {
     const socket = connect(this.natsPort, '127.0.0.1')
-    const bytes = Buffer.byteLength(text)
-    socket.write(`CONNECT {"verbose":false}\r\nPUB ${subject} ${bytes}\r\n${text}\r\nPING\r\n`)
+    const messages = [texts].flat().map((text) => `PUB ${subject} ${Buffer.byteLength(text)}\r\n${text}\r\n`)
+    socket.write(`CONNECT {"verbose":false}\r\n${messages.join('')}PING\r\n`)
     await new Promise((done) => {
       let answer = ''
       socket.on('data', (chunk) => { answer += chunk; if (answer.includes('PONG')) done() })
@@ -165,13 +165,16 @@ export async function freePort() {
   return port
 }
 
-/** Asks again until `ask` answers something; fails after a minute. */
+/** How long a test waits at most for what must come, in ms: long, because other parts of ./dev check run beside. */
+const kMostWait = 180_000
+
+/** Asks again until `ask` answers something; fails after three minutes. */
 export async function until(ask, what = 'what is waited for') {
-  const end = Date.now() + 60_000
+  const end = Date.now() + kMostWait
   for (;;) {
     const answer = await ask()
     if (answer) return answer
-    if (Date.now() > end) throw new Error(`not seen within a minute: ${what}`)
+    if (Date.now() > end) throw new Error(`not seen within three minutes: ${what}`)
     await new Promise((done) => setTimeout(done, 50))
   }
 }
@@ -190,12 +193,20 @@ export class Console {
 
   async start() {
     await this.server.start()
+    await this.checkPage()
     this.base = await this.address()
     this.browser = await chromium.launch({ executablePath: kBrowser, args: ['--no-sandbox'] })
     this.document = await (await fetch(`${this.server.url}/v1/openapi.json`)).json()
     this.schemas = new Ajv({ strict: false, validateFormats: false })
     this.schemas.addSchema(this.document, 'openapi')
     this.checks = new Map()
+  }
+
+  /** Fails at once if the program was built without the page: no test would see anything. */
+  async checkPage() {
+    if (process.env.PAGE_DIST) return
+    const answer = await fetch(`${this.server.url}/`)
+    if (!answer.ok) throw new Error(`${kProgram} answers GET / with ${answer.status}: ${await answer.text()}`)
   }
 
   /** The address of the page: the server's own, or that of a proxy if there is a prefix or a folder to serve. */
@@ -220,7 +231,7 @@ export class Console {
   async open(address, { width = 1280, height = 900, scheme = 'light', context } = {}) {
     const holder = context ?? (await this.browser.newContext({ viewport: { width, height }, colorScheme: scheme, acceptDownloads: true }))
     const page = await holder.newPage()
-    page.setDefaultTimeout(60_000)
+    page.setDefaultTimeout(kMostWait)
     await page.addInitScript(() => {
       document.addEventListener('securitypolicyviolation', (event) => console.error(`VIOLATION ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`))
     })
@@ -234,6 +245,17 @@ export class Console {
     page.on('response', (response) => void this.checkAnswer(response))
     await page.goto(`${this.base}${address}`)
     return page
+  }
+
+  /** Opens a route in a page that is open, and waits until it has read what it shows. */
+  async show(page, route) {
+    // After the second frame the page of the route before it is gone.
+    await page.evaluate(async (hash) => {
+      location.hash = hash
+      for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame)
+    }, `#/${route}`)
+    await page.locator('h1').waitFor()
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' })
   }
 
   /** Holds an answer against its schema. */

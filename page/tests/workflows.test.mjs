@@ -97,6 +97,24 @@ test('15 graph: the current state is marked, and the keyboard alone reaches each
   await page.waitForURL(/instances\?workflow=booking&state=give-up/)
 })
 
+test('15 graph: in a narrow window the graph fits its panel, and names break between their words', async () => {
+  const id = await server.run('booking', { customerId: 'c-151' })
+  const page = await console_.open(`#/default/instances/${id}/story`, { width: 320 })
+  await page.locator('svg [data-state]').first().waitFor()
+  const graph = await page.locator('.graph').evaluate((panel) => ({ needs: panel.scrollWidth, has: panel.clientWidth }))
+  assert.ok(graph.needs <= graph.has, JSON.stringify(graph))
+  const names = await page.locator('svg [data-state]').evaluateAll((nodes) => nodes.map((node) => {
+    const box = node.querySelector('rect').getBoundingClientRect()
+    const lines = [...node.querySelectorAll('tspan')].map((line) => ({ text: line.textContent, at: line.getBoundingClientRect() }))
+    return { lines: lines.map((line) => line.text), isInside: lines.every(({ at }) => at.left >= box.left && at.right <= box.right && at.top >= box.top && at.bottom <= box.bottom) }
+  }))
+  assert.deepEqual(names.map((name) => name.lines), [['wait-for-', 'booking'], ['done'], ['give-up']])
+  assert.ok(names.every((name) => name.isInside), JSON.stringify(names))
+  await page.getByRole('button', { name: '100 %' }).click()
+  assert.equal(await page.getByRole('button', { name: 'Fit' }).getAttribute('aria-pressed'), 'false')
+  await page.context().close()
+})
+
 test('the layout of a large graph runs in a worker', async () => {
   const states = Array.from({ length: 80 }, (_, index) => `  - {id: s${index}, type: noop${index < 79 ? `, transition: s${index + 1}` : ''}}`)
   await server.call('PUT', '/v1/ns/default/workflows/large', `id: large\nstates:\n${states.join('\n')}\n`, { 'content-type': 'application/yaml' })

@@ -62,6 +62,9 @@ TEST_F(QuotaWorld, RefusesACallWhileItHasItsMostLiveInstances) {
   EXPECT_EQ(error.code, "millrace.quota.instances");
   EXPECT_THAT(error.message, AllOf(HasSubstr("2 live instances"), HasSubstr("quotas.instances")));
   EXPECT_EQ(refusals("instances"), 1);
+  EXPECT_EQ(world.metric("millrace_namespace_quota_refusals_total{namespace=\"default\","
+                         "quota=\"instances\"}"),
+            1);
   EXPECT_FALSE(world.start("waits", Json::object(), "key")["created"])
       << "a repeated request gets the instance that exists";
   world.restart();

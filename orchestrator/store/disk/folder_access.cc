@@ -26,6 +26,7 @@ Status refuse_links(const std::filesystem::path& folder) {
                     "If you have made the link, put the file in its place or name the folder of "
                     "the file with --data; otherwise restore a backup"));
     TRY(refuse_special_file(folder / name));
+    TRY(refuse_hard_link(folder / name));
   }
   return refuse_link(folder / kFolderOfTasks,
                      "If you have made the link, remove it and name the other folder with "

@@ -11,8 +11,8 @@
 namespace millrace {
 
 /// Error `store.link`: one of the files that millrace makes in a data folder is a symbolic link, a
-/// named pipe, a socket or a device, or its folder `tasks` is a link. millrace makes none of them.
-/// A folder that does not exist has none.
+/// named pipe, a socket or a device, or has a second name (a hard link), or its folder `tasks` is a
+/// link. millrace makes none of them. A folder that does not exist has none.
 Status refuse_links(const std::filesystem::path& folder);
 
 /// Error `store.exposed`: every user of the machine may change the folder.

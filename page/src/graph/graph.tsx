@@ -1,14 +1,21 @@
 // The states of a workflow and the ways between them: an SVG of buttons, and always also a list.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { WorkflowGraph } from '../api'
 import { Problem } from '../ui/basics'
 import type { BoxSize, Drawing, WayEnds } from './layout'
+import { linesOf } from './lines'
 import { place } from './place'
 
 type State = WorkflowGraph['states'][number]
 type Way = WorkflowGraph['ways'][number]
 
 const kMostStates = 1000
+/** In a narrower panel, in px, names stand in several lines and labels are shorter. */
+const kNarrow = 480
+/** A graph is made as small as this to fit its panel; below, the panel scrolls. */
+const kLeastFit = 0.65
+/** The width of a scroll bar, which a high graph has. */
+const kScrollBar = 16
 /** The ids of the boxes that are no states; a state's id has no such character. */
 const kStart = '(start)'
 const kEnd = '(end)'
@@ -32,22 +39,29 @@ export function Graph(props: GraphProps) {
   const { graph } = props
   const [drawing, setDrawing] = useState<Drawing | null>(null)
   const [error, setError] = useState<Error | null>(null)
-  const [zoom, setZoom] = useState(1)
+  /** null: as large as fits. */
+  const [chosen, setZoom] = useState<number | null>(null)
+  const panel = useRef<HTMLDivElement>(null)
+  const width = useWidth(panel)
   const hasNotes = props.notes !== undefined
-  const model = useMemo(() => modelOf(graph, hasNotes), [graph, hasNotes])
+  const isNarrow = width !== null && width < kNarrow
+  const model = useMemo(() => modelOf(graph, hasNotes, isNarrow), [graph, hasNotes, isNarrow])
   const isTooLarge = graph.states.length > kMostStates
   useEffect(() => {
-    if (isTooLarge) return undefined
+    if (isTooLarge || width === null) return undefined
     let isGone = false
     place(model.boxes, model.ends).then((result) => { if (!isGone) setDrawing(result) }, (failure: Error) => setError(failure))
     return () => { isGone = true }
-  }, [model, isTooLarge])
+  }, [model, isTooLarge, width === null])
+  const fit = drawing && width ? Math.min(1, Math.max(kLeastFit, (width - kScrollBar) / drawing.width)) : 1
+  const zoom = chosen ?? fit
   return (
-    <div>
+    <div ref={panel}>
       <div class="chips">
         <button type="button" class="small" aria-label="Larger" onClick={() => setZoom(Math.min(2.5, zoom * 1.25))}>+</button>
         <button type="button" class="small" aria-label="Smaller" onClick={() => setZoom(Math.max(0.4, zoom / 1.25))}>−</button>
-        <button type="button" class="small" onClick={() => setZoom(1)}>100 %</button>
+        <button type="button" class="small" aria-pressed={chosen === 1} onClick={() => setZoom(1)}>100 %</button>
+        <button type="button" class="small" aria-pressed={chosen === null} onClick={() => setZoom(null)}>Fit</button>
       </div>
       {error && <Problem error={error} />}
       {isTooLarge && <p class="notes">The workflow has {graph.states.length} states; above {kMostStates} only the list is shown.</p>}
@@ -57,21 +71,41 @@ export function Graph(props: GraphProps) {
   )
 }
 
+/** The width of an element in px, also when it changes; null before it is in the document. */
+function useWidth(element: { current: HTMLElement | null }): number | null {
+  const [width, setWidth] = useState<number | null>(null)
+  useLayoutEffect(() => {
+    const shown = element.current
+    if (!shown) return undefined
+    const observer = new ResizeObserver(() => setWidth(shown.clientWidth))
+    setWidth(shown.clientWidth)
+    observer.observe(shown)
+    return () => observer.disconnect()
+  }, [])
+  return width
+}
+
 interface Model {
-  boxes: BoxSize[]
+  boxes: Array<BoxSize & { lines: string[] }>
   ends: WayEnds[]
   ways: Array<Way & { source: string; target: string; text: string }>
 }
 
 /** The boxes do not depend on the notes, so that a change of numbers moves nothing. */
-function modelOf(graph: WorkflowGraph, hasNotes: boolean): Model {
-  const width = (text: string): number => Math.max(90, text.length * 7.3 + 22)
-  const ways = graph.ways.map((way) => ({ ...way, source: way.from ?? kAny, target: way.to ?? kEnd, text: way.label.length > 28 ? `${way.label.slice(0, 27)}…` : way.label }))
-  const boxes = graph.states.map((state) => ({ id: state.id, width: Math.max(width(state.id), width(state.type), hasNotes ? 130 : 90), height: hasNotes ? 56 : 42 }))
-  const start = graph.start.label || 'start'
-  boxes.push({ id: kStart, width: width(start), height: 28 })
-  if (ways.some((way) => way.target === kEnd)) boxes.push({ id: kEnd, width: 60, height: 28 })
-  if (ways.some((way) => way.source === kAny)) boxes.push({ id: kAny, width: 90, height: 28 })
+function modelOf(graph: WorkflowGraph, hasNotes: boolean, isNarrow: boolean): Model {
+  const least = isNarrow ? 70 : 90
+  const longest = isNarrow ? 16 : 28
+  const width = (text: string): number => Math.max(least, text.length * 7.3 + (isNarrow ? 14 : 22))
+  const ways = graph.ways.map((way) => ({ ...way, source: way.from ?? kAny, target: way.to ?? kEnd, text: way.label.length > longest ? `${way.label.slice(0, longest - 1)}…` : way.label }))
+  const boxes = graph.states.map((state) => {
+    const lines = isNarrow ? linesOf(state.id, 14) : [state.id]
+    return { id: state.id, lines, width: Math.max(...lines.map(width), width(state.type), hasNotes ? 130 : least), height: (hasNotes ? 56 : 42) + kLine * (lines.length - 1) }
+  })
+  const start = terminalText(kStart, graph.start.label)
+  const startLines = isNarrow ? linesOf(start, 22) : [start]
+  boxes.push({ id: kStart, lines: startLines, width: Math.max(...startLines.map(width)), height: 28 + kLine * (startLines.length - 1) })
+  if (ways.some((way) => way.target === kEnd)) boxes.push({ id: kEnd, lines: [terminalText(kEnd, '')], width: 60, height: 28 })
+  if (ways.some((way) => way.source === kAny)) boxes.push({ id: kAny, lines: [terminalText(kAny, '')], width: 90, height: 28 })
   const ends = ways.map((way) => ({ from: way.source, to: way.target, label: way.text }))
   if (graph.start.state !== null) ends.push({ from: kStart, to: graph.start.state, label: '' })
   const first: Model['ways'] = graph.start.state === null ? [] : [{ from: null, to: graph.start.state, kind: 'transition', label: '', line: 0, source: kStart, target: graph.start.state, text: '' }]
@@ -86,6 +120,12 @@ function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: num
   const { graph, model, drawing, zoom, current, isBad, visited = [], notes, open } = props
   const svg = useRef<SVGSVGElement>(null)
   const [focused, setFocused] = useState<string | null>(null)
+  const middle = drawing.boxes[current ?? kStart] ?? drawing.boxes[kStart]
+  useEffect(() => {
+    const frame = svg.current?.parentElement
+    if (!frame || !middle) return
+    frame.scrollTo(middle.x * zoom - frame.clientWidth / 2, middle.y * zoom - frame.clientHeight / 2)
+  }, [drawing, zoom])
   const taken = takenWays(visited)
   const states = new Map(graph.states.map((state) => [state.id, state]))
   const tabStop = focused ?? (current && states.has(current) ? current : graph.start.state) ?? graph.states[0]?.id
@@ -111,7 +151,8 @@ function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: num
         {model.boxes.map((box) => {
           const at = drawing.boxes[box.id] ?? { x: 0, y: 0 }
           const state = states.get(box.id)
-          if (!state) return <Terminal key={box.id} id={box.id} label={graph.start.label} x={at.x} y={at.y} width={box.width} height={box.height} />
+          const top = kLine * (box.lines.length - 1) / 2
+          if (!state) return <g key={box.id} class="node terminal"><rect x={at.x - box.width / 2} y={at.y - box.height / 2} width={box.width} height={box.height} rx="14" /><Lines x={at.x} y={at.y + 4 - top} lines={box.lines} /></g>
           const isNow = box.id === current
           return (
             <g key={box.id} class={`node${visited.includes(box.id) ? ' is-taken' : ''}${isNow ? (isBad ? ' is-bad' : ' is-now') : ''}`} data-state={box.id}
@@ -119,9 +160,9 @@ function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: num
               onClick={() => open(box.id)} onKeyDown={(event) => move(event, box.id)} onFocus={() => setFocused(box.id)}>
               <rect class="outer" x={at.x - box.width / 2} y={at.y - box.height / 2} width={box.width} height={box.height} rx="5" />
               {isNow && <rect x={at.x - box.width / 2 + 4} y={at.y - box.height / 2 + 4} width={box.width - 8} height={box.height - 8} rx="3" />}
-              <text x={at.x} y={at.y - (notes ? 10 : 3)} text-anchor="middle">{box.id}</text>{' '}
-              <text class="kind" x={at.x} y={at.y + (notes ? 5 : 12)} text-anchor="middle">{state.type}</text>{' '}
-              {notes?.get(box.id) && <text class="note" x={at.x} y={at.y + 20} text-anchor="middle">{notes.get(box.id)}</text>}
+              <Lines x={at.x} y={at.y - (notes ? 10 : 3) - top} lines={box.lines} />{' '}
+              <text class="kind" x={at.x} y={at.y + (notes ? 5 : 12) + top} text-anchor="middle">{state.type}</text>{' '}
+              {notes?.get(box.id) && <text class="note" x={at.x} y={at.y + 20 + top} text-anchor="middle">{notes.get(box.id)}</text>}
             </g>
           )
         })}
@@ -130,9 +171,16 @@ function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: num
   )
 }
 
-function Terminal({ id, label, x, y, width, height }: { id: string; label: string; x: number; y: number; width: number; height: number }) {
-  const text = id === kStart ? label || 'start' : id === kEnd ? 'end' : 'any state'
-  return <g class="node terminal"><rect x={x - width / 2} y={y - height / 2} width={width} height={height} rx="14" /><text x={x} y={y + 4} text-anchor="middle">{text}</text></g>
+/** The height of a line of a name. */
+const kLine = 14
+
+function Lines({ x, y, lines }: { x: number; y: number; lines: string[] }) {
+  return <text text-anchor="middle">{lines.map((line, index) => <tspan x={x} y={y + index * kLine}>{line}</tspan>)}</text>
+}
+
+/** What stands in a box that is no state. */
+function terminalText(id: string, label: string): string {
+  return id === kStart ? label || 'start' : id === kEnd ? 'end' : 'any state'
 }
 
 /** The state to which an arrow key goes: along a way, back, or to the next one beside it. */

@@ -39,7 +39,7 @@ export function shortId(id: string): string {
 }
 
 export function InstanceLink({ ns, id, isWhole = false }: { ns: string; id: string; isWhole?: boolean }) {
-  return <a class="mono" href={href(ns, ['instances', id, 'story'])} title={id}>{isWhole ? id : shortId(id)}</a>
+  return <a class={isWhole ? 'mono' : 'mono nowrap'} href={href(ns, ['instances', id, 'story'])} title={id}>{isWhole ? id : shortId(id)}</a>
 }
 
 export function WorkflowLink({ ns, id, revision }: { ns: string; id: string; revision?: number }) {

@@ -1,7 +1,7 @@
 // Why an event did, or did not, have an effect: verdicts with their predicates, as cards.
 import type { ComponentChildren } from 'preact'
 import type { EventEffect, JudgedListener, JudgedPredicate } from '../api'
-import { href } from '../core/route'
+import { href, route } from '../core/route'
 import { Clock, EventLink, InstanceLink, Says, shortId, WorkflowLink } from './basics'
 import { Icon } from './icons'
 
@@ -42,7 +42,7 @@ export function correctionsOf(predicates: JudgedPredicate[]): Corrections | null
   return Object.fromEntries(wrong.map((predicate) => [predicate.attribute, predicate.fits ?? '']))
 }
 
-type Judged = Pick<JudgedListener, 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom'>
+type Judged = Pick<JudgedListener, 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom' | 'leftPartner'>
 
 /** One verdict: whose it is (`title`), what it says, its predicates, near groups, and what can be done. */
 export function JudgedCard({ title, judged, fix, children }: { title: ComponentChildren; judged: Judged; fix?: (corrections: Corrections) => void; children?: ComponentChildren }) {
@@ -54,6 +54,7 @@ export function JudgedCard({ title, judged, fix, children }: { title: ComponentC
       <p><Says text={judged.says} /></p>
       <Predicates predicates={judged.predicates} />
       {judged.waitsFor && judged.waitsFor.length > 0 && <p>Still waits for: {judged.waitsFor.join(', ')}</p>}
+      {judged.leftPartner && <p><EventLink ns={route.value.ns} sequence={judged.leftPartner.sequence} /> {judged.leftPartner.type} would have completed the group; it left at about <Clock at={judged.leftPartner.time} />.</p>}
       {judged.lookbackFrom && <p class="quiet">The state looks back to <Clock at={judged.lookbackFrom} />.</p>}
       {judged.nearGroups && judged.nearGroups.length > 0 && (
         <ul>{judged.nearGroups.map((group) => (

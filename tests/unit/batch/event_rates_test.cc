@@ -36,7 +36,7 @@ class EventRatesTest : public BatchPartTest {
 
 TEST_F(EventRatesTest, PermitTheEventsOfTwoSecondsAtOnceAndThenTheRate) {
   EXPECT_EQ(permitted(10, now), 4);
-  EXPECT_EQ(batch.outcome.counts.over_quota[static_cast<size_t>(Quota::kEventsPerSecond)], 6U);
+  EXPECT_EQ(batch.outcome.counts.over_quota[ns][static_cast<size_t>(Quota::kEventsPerSecond)], 6U);
   EXPECT_EQ(permitted(10, now + Duration(500)), 1);
   EXPECT_EQ(permitted(10, now + std::chrono::hours(1)), 4);
 }

@@ -20,7 +20,9 @@ class QuotasTest : public BatchPartTest {
     return refused && *refused ? (*refused)->code : "";
   }
   uint64_t refusals(Quota quota) const {
-    return batch.outcome.counts.over_quota[static_cast<size_t>(quota)];
+    const auto refused = batch.outcome.counts.over_quota.find(ns);
+    if (refused == batch.outcome.counts.over_quota.end()) return 0;
+    return refused->second[static_cast<size_t>(quota)];
   }
   /// Adds an instance of that size to the index.
   void add_bytes(uint8_t number, uint64_t bytes) {

@@ -116,6 +116,17 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
   EXPECT_EQ(run({"--version"}).out, "millrace 0.1.0\n");
 }
 
+TEST_F(CommandLineTest, SaysThatTheTimeoutOfAnEvaluationIsProcessorTime) {
+  for (const char* const verb : {"serve", "run"}) {
+    std::istringstream words(run({verb, "--help"}).out);
+    std::string help;  // on one line
+    for (std::string word; words >> word;) help += word + " ";
+    EXPECT_NE(help.find("Timeout of the evaluation of one state, in processor time"),
+              std::string::npos)
+        << help;
+  }
+}
+
 TEST_F(CommandLineTest, NamesAnUnknownCommand) {
   struct Row {
     std::vector<std::string> arguments;

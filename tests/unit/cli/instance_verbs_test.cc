@@ -20,6 +20,7 @@ TEST_F(InstanceVerbs, PassesTheFilterToTheServer) {
   EXPECT_EQ(service_.last_filter().limit, 7);
   EXPECT_EQ(service_.last_filter().cursor, "a+b");
   EXPECT_EQ(run({"instance", "list", "--since", "yesterday"}).code, 2);
+  EXPECT_EQ(run({"instance", "list", "--since", "60"}).code, 2) << "a number without a unit";
 }
 
 TEST_F(InstanceVerbs, CancelsAllInstancesAndPrintsTheCounts) {

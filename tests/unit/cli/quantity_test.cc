@@ -28,6 +28,24 @@ TEST(Quantity, IsRefusedWithTheNameOfItsFlag) {
   }
 }
 
+TEST(Quantity, OfADurationHasAUnit) {
+  for (const char* text : {"60", " 60 ", "1h30", "1h 30"}) {
+    const auto duration = read_duration("for", text);
+    const auto span = read_span("for", text);
+    ASSERT_FALSE(duration) << text;
+    ASSERT_FALSE(span) << text;
+    EXPECT_EQ(span.error().code, ExitCode::kUsage);
+    EXPECT_EQ(span.error().error.message,
+              "--for: \"" + std::string(text) +
+                  "\" ends in a number without a unit; expected a duration such as 60s or PT1M");
+    EXPECT_EQ(duration.error().error.message, span.error().error.message);
+  }
+  EXPECT_EQ(read_span("for", "0s")->fixed, Duration(0));
+  EXPECT_EQ(read_span("for", "P1M")->months, 1);
+  EXPECT_EQ(read_span("for", "1h 30m")->fixed, std::chrono::minutes(90));
+  EXPECT_TRUE(read_span("for", "soon").error().error.message.starts_with("--for: "));
+}
+
 TEST(Quantity, OfACountHasNoUnit) {
   EXPECT_EQ(read_count("rate", "1"), 1U);
   EXPECT_EQ(read_count("rate", "250"), 250U);

@@ -57,5 +57,25 @@ TEST_F(RunVerb, WaitsForTheEndOfTheInstance) {
   EXPECT_NE(late.err.find(kId), std::string::npos) << late.err;
 }
 
+TEST_F(RunVerb, RefusesADurationWithoutAUnit) {
+  apply_order();
+  const std::vector<std::string> flags = {"--wait", "--execution-timeout", "--run-timeout",
+                                          "--task-timeout"};
+  for (const std::string& flag : flags) {
+    const CommandOutput refused = run({"run", "order", flag + "=60"});
+    EXPECT_EQ(refused.code, 2) << flag;
+    EXPECT_NE(refused.err.find(flag + ": \"60\" ends in a number without a unit; expected a "
+                                      "duration such as 60s or PT1M"),
+              std::string::npos)
+        << refused.err;
+  }
+  EXPECT_TRUE(service_.starts().empty());
+  service_.end_at_once("complete");
+  for (const std::string& flag : flags) {
+    EXPECT_EQ(run({"run", "order", flag + "=60s"}).code, 0) << flag;
+    EXPECT_EQ(run({"run", "order", flag + "=PT1M"}).code, 0) << flag;
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -283,6 +283,7 @@ TEST_F(ServeVerbs, RefusesSettingsOfANodeThatAreNotPossible) {
       {"--takeover-after", "499ms"},
       {"--takeover-after", "61s"},
       {"--takeover-after", "soon"},
+      {"--takeover-after", "2000"},
       {"--max-clock-offset", "0s"},
       {"--snapshot-after", "0"},
       {"--broker-sync-interval", "often"},

@@ -257,6 +257,9 @@ TEST_F(JqSchedulerTest, LeavesSlowWorkersFreeForOtherNamespaces) {
   EXPECT_EQ(pool().stats().overran, 7) << "the evaluation used a slow worker";
   EXPECT_EQ(pool().stats().running, 1) << "a quarter of the slow workers";
   EXPECT_EQ(pool().stats().waiting, 5);
+  EXPECT_EQ(pool().stats().spaces,
+            (std::map<uint64_t, PoolLoad>{{1, {.slow_waiting = 5, .slow_running = 1}}}))
+      << "the namespace that occupies the slow workers";
   for (const Answers& one : endless) EXPECT_TRUE(is_pending(one));
 }
 

@@ -30,11 +30,14 @@ Result<Json> FakeService::namespaces(const PageRequest& page) {
 Result<Json> FakeService::one_namespace(std::string_view ns) {
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
-  return Json{{"name", ns},
-              {"createdAt", kMoment},
-              {"quotas",
-               {{"instances", {{"limit", 10}, {"used", 3}}},
-                {"eventsPerSecond", {{"limit", "unlimited"}, {"overHttp", 20'000}}}}}};
+  return Json{
+      {"name", ns},
+      {"createdAt", kMoment},
+      {"quotas",
+       {{"instances", {{"limit", 10}, {"used", 3}}},
+        {"eventsPerSecond", {{"limit", "unlimited"}, {"overHttp", 20'000}}}}},
+      {"evaluations",
+       {{"fast", {{"waiting", 0}, {"running", 1}}}, {"slow", {{"waiting", 5}, {"running", 4}}}}}};
 }
 
 Result<Json> FakeService::workflows(std::string_view ns, const PageRequest&) {

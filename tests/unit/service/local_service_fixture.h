@@ -86,7 +86,7 @@ states:
             .sends_events = state("sender"),
             .runs_tasks = state("tasks"),
             .evaluates = state("workers"),
-            .levels = [] { return PartLevels{.consumers = 7, .jq_workers = 3}; },
+            .levels = [this] { return levels; },
             .evaluate =
                 [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
                   evaluations.push_back(std::move(evaluation));
@@ -162,6 +162,7 @@ states:
   Metrics metrics;
   BrokerLosses losses{world.clock, metrics};
   std::string_view failing;  ///< the part that reports an error
+  PartLevels levels{.consumers = 7, .jq_workers = 3};
   std::vector<std::string> checked;
   WatchRing ring;
   // The evaluations that the service has asked for, and their callbacks.

@@ -242,6 +242,7 @@ TEST_F(LocalServiceTest, PublishesNoEventOfARequestThatExceedsTheQuotaOfTheNames
   EXPECT_EQ(code_of(published[0]), "millrace.quota.eventsPerSecond");
   EXPECT_THAT(metrics.text(),
               HasSubstr("millrace_quota_refusals_total{quota=\"eventsPerSecond\"} 1\n"));
+  EXPECT_THAT(metrics.text(), HasSubstr("{namespace=\"default\",quota=\"eventsPerSecond\"} 1\n"));
   publish(2);
   EXPECT_THAT(publisher.messages, SizeIs(2));
 }

@@ -47,7 +47,11 @@ TEST_F(ViewReadsTest, AnswerAsTheServiceDoes) {
   using Read = std::function<Result<Json>(StoreReads&)>;
   const std::vector<Read> all = {
       [](StoreReads& store) { return store.namespaces({}); },
-      [](StoreReads& store) { return store.one_namespace("default"); },
+      [](StoreReads& store) -> Result<Json> {
+        Json shown = TRY(store.one_namespace("default"));
+        shown.erase("evaluations");  // a snapshot has no jq workers
+        return shown;
+      },
       [](StoreReads& store) { return store.workflows("default", {}); },
       [](StoreReads& store) { return store.workflow("default", "waits"); },
       [](StoreReads& store) { return store.revisions("default", "waits", {}); },
@@ -80,6 +84,7 @@ TEST_F(ViewReadsTest, AnswerAsTheServiceDoes) {
       EXPECT_EQ(found.error().code, expected.error().code) << i;
     }
   }
+  EXPECT_FALSE(copy.one_namespace("default").value().contains("evaluations"));
   EXPECT_EQ(copy.variable({.ns = "default"}, "limit").value().bytes, "7");
   const Json next = copy.next_firings("default", {}).value();
   EXPECT_THAT(next.at("items"), testing::Not(testing::IsEmpty())) << "the schedule has a tick";

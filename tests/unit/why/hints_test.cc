@@ -162,6 +162,7 @@ TEST(Hints, HaveNames) {
   EXPECT_EQ(to_string(Hint::Kind::kAnchored), "anchored");
   EXPECT_EQ(to_string(Hint::Kind::kAttribute), "attribute");
   EXPECT_EQ(to_string(Hint::Kind::kTypo), "typo");
+  EXPECT_EQ(hint_names().size(), static_cast<size_t>(Hint::Kind::kTypo) + 1);
 }
 
 }  // namespace

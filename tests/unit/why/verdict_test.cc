@@ -255,12 +255,12 @@ TEST(Verdict, OrdersTheNearestFirst) {
 
 TEST(Verdict, HasANameForEach) {
   std::string names;
-  for (uint8_t i = 0; i <= static_cast<uint8_t>(Verdict::kDead); ++i) {
-    names += std::string(to_string(static_cast<Verdict>(i))) + " ";
-  }
+  for (const std::string_view name : verdict_names()) names += std::string(name) + " ";
   EXPECT_EQ(names,
             "woke started filled grouped predicate before after unread duplicate paused skipped "
             "correlation lifespan limit dead ");
+  EXPECT_EQ(verdict_names().size(), static_cast<size_t>(Verdict::kDead) + 1);
+  EXPECT_EQ(to_string(Verdict::kDead), "dead");
 }
 
 TEST(Verdict, KnowsWhichAreEffects) {

@@ -71,6 +71,27 @@ TEST_F(FolderAccessTest, RefusesAPipeInPlaceOfEachFile) {
   EXPECT_EQ(code_of(Environment::open(data())), "");
 }
 
+/// millrace would write to the file of the other name.
+TEST_F(FolderAccessTest, RefusesAHardLinkInPlaceOfEachFile) {
+  for (const char* const name : {"data.mdb", "lock.mdb", "journal-0", "journal-1", "lock",
+                                 "in-hand", "secret-key", "clearing", "node"}) {
+    const bool was_there = fs::exists(data() / name);
+    if (!was_there) std::ofstream(data() / name) << "the file of another program";
+    fs::create_hard_link(data() / name, other());
+    const std::string bytes = file_bytes(other());
+    for (const bool read_only : {false, true}) {
+      const auto opened = Environment::open(data(), {.read_only = read_only});
+      EXPECT_EQ(code_of(opened), "store.link") << name;
+      EXPECT_THAT(opened.error().message,
+                  HasSubstr((data() / name).string() + " is a hard link: the file has 2 names"));
+    }
+    EXPECT_EQ(file_bytes(other()), bytes) << name;
+    fs::remove(other());
+    if (!was_there) fs::remove(data() / name);
+  }
+  EXPECT_EQ(code_of(Environment::open(data())), "");
+}
+
 TEST_F(FolderAccessTest, TakesALinkToAFolder) {
   fs::create_directory_symlink(data(), other());
   EXPECT_EQ(code_of(Environment::open(other())), "");

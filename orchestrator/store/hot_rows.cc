@@ -1,0 +1,55 @@
+#include "orchestrator/store/hot_rows.h"
+
+#include <array>
+#include <utility>
+
+#include "orchestrator/store/disk/log_row.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::array kHotTables{Table::kCounts, Table::kMeta, Table::kUsage};
+
+/// At that many rows no further ones are noted, and the next commit forgets all of them: then the
+/// batches use rows of many workflows, and the rows of some of them may not be used again.
+constexpr size_t kMostRows = 256;
+/// Longer values are not kept.
+constexpr size_t kMostBytes = 256;
+
+bool is_hot(Table table) {
+  return table == Table::kMeta || table == Table::kUsage || table == Table::kCounts;
+}
+
+}  // namespace
+
+const std::optional<std::string>* HotRows::find(Table table, std::string_view absolute_key) const {
+  if (!is_hot(table)) return nullptr;
+  const auto found = rows_.find(absolute_key);
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
+void HotRows::note(Table table, std::string_view absolute_key,
+                   std::optional<std::string_view> value) {
+  if (!is_hot(table) || is_row_of_folder(absolute_key)) return;
+  if (rows_.size() >= kMostRows || (value && value->size() > kMostBytes)) return;
+  rows_.insert_or_assign(std::string(absolute_key),
+                         value ? std::optional<std::string>(*value) : std::nullopt);
+}
+
+void HotRows::committed(WriteSet& writes) {
+  for (const Table table : kHotTables) {
+    const char byte = static_cast<char>(table);
+    const auto begin = writes.lower_bound(std::string_view(&byte, 1));
+    for (auto next = begin; next != writes.end() && next->first.front() == byte; ++next) {
+      const auto known = rows_.find(next->first);
+      if (known != rows_.end()) known->second = std::move(next->second);
+    }
+  }
+  if (rows_.size() >= kMostRows) rows_.clear();
+}
+
+void HotRows::forget(const WriteSet& writes) {
+  for (const auto& [key, value] : writes) rows_.erase(key);
+}
+
+}  // namespace millrace

@@ -1,0 +1,18 @@
+// Every route of the page, on a server with something to show on each.
+import { until } from './harness.mjs'
+
+/** Makes what the routes show, and returns their addresses behind `#/`. */
+export async function routesOf(server) {
+  const id = await server.run('booking', { customerId: 'axe' })
+  const failed = await server.run('fails')
+  const event = await server.send({ type: 'guestbooking', customerid: 'AXE' })
+  await server.publish('millrace.events.default.order.placed', '{"specversion":"1.0","id":"x","type":"order.placed"}')
+  const [letter] = await until(async () => { const { items } = await server.get('/dlq'); return items.length > 0 && items })
+  await server.send({ type: 'pair.first', orderid: 'o-9' })
+  return [
+    'default', 'default/instances', 'default/instances?status=failed', `default/instances/${id}/story?at=2`, `default/instances/${id}/data`, `default/instances/${id}/why`,
+    `default/instances/${failed}/calls`, `default/instances/${failed}/children`, `default/instances/${failed}/variables`, 'default/waiting', 'default/events', `default/events/${event.sequence}`,
+    'default/events/try', 'default/events/replays', 'default/dead', `default/dead/${letter.id}`, 'default/workflows', 'default/workflows/booking/graph', 'default/workflows/booking/text', 'default/workflows/booking/revisions',
+    'default/workflows/typed/run', 'default/groups', 'default/next', 'default/functions', 'default/values', 'server?namespace=default', 'default/nonsense',
+  ]
+}
