@@ -125,7 +125,7 @@ TEST_F(DefinitionLane, HoldsUpNoOtherRequest) {
   EXPECT_EQ(call("GET", "/readyz").status, 200);
   EXPECT_EQ(call("GET", "/metrics").status, 200);
   EXPECT_EQ(call("GET", "/v1/ns").status, 200);
-  EXPECT_EQ(call("PUT", "/v1/ns/shop").status, 201);
+  EXPECT_EQ(call("PUT", "/v1/ns/default/secrets/key", {}, "s3cr3t").status, 201);
   EXPECT_EQ(call("POST", "/v1/ns/default/events", {{"Content-Type", kStructured}}, kEvent).status,
             202);
   service_.release_checks();
