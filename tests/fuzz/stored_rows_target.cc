@@ -10,7 +10,7 @@
 // Covers: orchestrator/store/rows/variable_rows.cc orchestrator/store/rows/idempotency_rows.cc
 // Covers: orchestrator/store/rows/archive_rows.cc orchestrator/store/rows/rate_rows.cc
 // Covers: orchestrator/store/rows/stream_rows.cc orchestrator/store/rows/replay_rows.cc
-// orchestrator/store/rows/source_rows.cc Covers: base/codec.cc
+// Covers: orchestrator/store/rows/source_rows.cc base/codec.cc
 #include <cstdint>
 
 #include "tests/fuzz/row_codecs.h"
