@@ -68,7 +68,7 @@ struct BatchCounts {
   std::map<NamespaceNumber, RetentionCounts> retention = {};
   /// What quotas refused, by Quota.
   std::map<NamespaceNumber, std::array<uint64_t, kQuotas>> over_quota = {};
-  uint64_t detached_refused = 0;               ///< detached calls that a quota refused
+  uint64_t detached_refused = 0;        ///< detached calls that a quota refused
   std::vector<Duration> started_after;  ///< of each started task: the time from hand-out to start
 };
 
