@@ -138,11 +138,8 @@ void SourceRun::log_change(const Status& status) {
 }
 
 Result<Duration> SourceRun::advance() {
-  const std::optional<Rows> rows = TRY(read_rows());
-  if (!rows || rows->source.is_paused) {
-    close();
-    return kAfterSourceError;
-  }
+  std::optional<Rows> rows = TRY(rows_to_read());
+  if (!rows) return kAfterSourceError;
   TRY(take_settings(*rows));
   if (reader_ == nullptr && !TRY(open(*rows))) return Duration(0);
   if (!TRY(forget_applied(*rows))) return Duration(0);
@@ -155,10 +152,21 @@ Result<Duration> SourceRun::advance() {
     if (most == 0) return kWhileFull;
     TRY(read_page(most));
     due_ = now + Duration(prepared_.size() * 1'000 / settings_.rate);
+    // The pause may have been answered while the page was read: then no message of it is published.
+    rows = TRY(rows_to_read());
+    if (!rows) return kAfterSourceError;
   }
   map_prepared();
   if (!prepared_.empty() && !prepared_.front().event.valid()) return kWhileMapping;
   return TRY(publish(*rows, ready())) ? Duration(0) : kAfterSourceError;
+}
+
+/// nullopt: the source was deleted or is paused, so its reader is closed.
+Result<std::optional<SourceRun::Rows>> SourceRun::rows_to_read() {
+  std::optional<Rows> rows = TRY(read_rows());
+  if (rows && !rows->source.is_paused) return rows;
+  close();
+  return std::optional<Rows>();
 }
 
 /// nullopt: the source was deleted.

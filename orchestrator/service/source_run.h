@@ -117,6 +117,7 @@ class SourceRun {
   };
 
   Result<Duration> advance();
+  Result<std::optional<Rows>> rows_to_read();
   Result<std::optional<Rows>> read_rows() const;
   Status take_settings(const Rows& rows);
   Result<bool> open(const Rows& rows);

@@ -279,6 +279,21 @@ TEST_F(SourcesSimulation, PublishNothingWhileTheyArePaused) {
   EXPECT_THAT(world.instances(), SizeIs(2));
 }
 
+TEST_F(SourcesSimulation, PublishNoMessageThatIsReadWhileAPauseIsAnswered) {
+  add_orders(1);
+  apply();
+  settle();
+  add_orders(1);
+  origins.while_reading = [&] { world.must(PauseSource{.ns = "default", .name = "orders"}); };
+  turn_later();
+  EXPECT_FALSE(origins.while_reading) << "the message was read";
+  EXPECT_THAT(world.broker.events(), SizeIs(1));
+  EXPECT_EQ(run->figures().lag, std::nullopt) << "nothing is read now";
+  world.must(PauseSource{.ns = "default", .name = "orders", .paused = false});
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(2));
+}
+
 TEST_F(SourcesSimulation, HaveABoundOfEventsThatAreNotApplied) {
   add_orders(static_cast<int>(kMostUnapplied) + 50);
   apply();

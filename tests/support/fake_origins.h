@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -84,7 +85,8 @@ class FakeOrigins final : public OriginStreams {
 
   std::map<std::string, Stream> streams;
   std::vector<OriginWish> opened;
-  std::optional<Error> failure;  ///< of find()
+  std::optional<Error> failure;         ///< of find()
+  std::function<void()> while_reading;  ///< called once, by the next read
 
  private:
   class Reader final : public OriginReader {
@@ -104,6 +106,7 @@ class FakeOrigins final : public OriginStreams {
         if (!selects(one->second.message.subject)) continue;
         messages.push_back(one->second);
       }
+      if (const auto act = std::exchange(origins_.while_reading, nullptr)) act();
       return messages;
     }
 
