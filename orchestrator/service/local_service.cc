@@ -19,6 +19,7 @@
 #include "orchestrator/service/lint_context.h"
 #include "orchestrator/service/mapping_programs.h"
 #include "orchestrator/service/named_evaluations.h"
+#include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/soonest_firings.h"
 #include "orchestrator/service/store_check_options.h"
 #include "orchestrator/service/type_warnings.h"
@@ -267,8 +268,12 @@ Result<Json> LocalService::namespaces(const PageRequest& page) {
 }
 
 Result<Json> LocalService::one_namespace(std::string_view ns) {
-  Json shown = TRY(read([&](const View& view) { return parts_.queries.one_namespace(view, ns); }));
-  return with_evaluations(parts_.environment, ns, parts_.levels().namespace_evaluations, shown);
+  return read([&](const View& view) -> Result<Json> {
+    Json shown = TRY(parts_.queries.one_namespace(view, ns));
+    const NamespaceNumber number = TRY(namespace_record(view, ns)).number;
+    shown["evaluations"] = evaluations_json(number, parts_.levels().namespace_evaluations);
+    return shown;
+  });
 }
 
 Result<Json> LocalService::workflows(std::string_view ns, const PageRequest& page) {

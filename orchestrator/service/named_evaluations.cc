@@ -21,15 +21,12 @@ Result<std::map<std::string, EvaluationLevels>> evaluations_by_name(
   return named;
 }
 
-Result<Json> with_evaluations(const Environment& environment, std::string_view ns,
-                              const std::map<NamespaceNumber, EvaluationLevels>& levels,
-                              Json shown) {
-  const auto named = TRY(evaluations_by_name(environment, levels));
-  const auto found = named.find(std::string(ns));
-  const EvaluationLevels of = found == named.end() ? EvaluationLevels() : found->second;
-  shown["evaluations"] = {{"fast", {{"waiting", of.fast_waiting}, {"running", of.fast_running}}},
-                          {"slow", {{"waiting", of.slow_waiting}, {"running", of.slow_running}}}};
-  return shown;
+Json evaluations_json(NamespaceNumber ns,
+                      const std::map<NamespaceNumber, EvaluationLevels>& levels) {
+  const auto found = levels.find(ns);
+  const EvaluationLevels of = found == levels.end() ? EvaluationLevels() : found->second;
+  return {{"fast", {{"waiting", of.fast_waiting}, {"running", of.fast_running}}},
+          {"slow", {{"waiting", of.slow_waiting}, {"running", of.slow_running}}}};
 }
 
 }  // namespace millrace

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -19,10 +18,8 @@ namespace millrace {
 Result<std::map<std::string, EvaluationLevels>> evaluations_by_name(
     const Environment& environment, const std::map<NamespaceNumber, EvaluationLevels>& levels);
 
-/// What the namespace has (Queries::one_namespace), with its `evaluations`: {"fast":{"waiting",
-/// "running"},"slow":{"waiting","running"}}. Errors: those of the store.
-Result<Json> with_evaluations(const Environment& environment, std::string_view ns,
-                              const std::map<NamespaceNumber, EvaluationLevels>& levels,
-                              Json shown);
+/// The levels of one namespace: {"fast":{"waiting","running"},"slow":{"waiting","running"}}.
+Json evaluations_json(NamespaceNumber ns,
+                      const std::map<NamespaceNumber, EvaluationLevels>& levels);
 
 }  // namespace millrace
