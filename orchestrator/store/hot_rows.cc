@@ -1,5 +1,6 @@
 #include "orchestrator/store/hot_rows.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -17,7 +18,7 @@ constexpr size_t kMostRows = 256;
 constexpr size_t kMostBytes = 256;
 
 bool is_hot(Table table) {
-  return table == Table::kMeta || table == Table::kUsage || table == Table::kCounts;
+  return std::find(kHotTables.begin(), kHotTables.end(), table) != kHotTables.end();
 }
 
 }  // namespace
