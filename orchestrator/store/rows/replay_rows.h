@@ -58,7 +58,7 @@ struct ReplayPlace {
 
   auto operator<=>(const ReplayPlace&) const = default;
 };
-/// The place in the key of a row; nullopt: it is no such key.
+/// The place in the key of a row; nullopt: the key of a replay has another form.
 std::optional<ReplayPlace> replay_place(std::string_view key);
 
 Result<std::optional<ReplayRecord>> read_replay(const View& view, const ReplayPlace& place);

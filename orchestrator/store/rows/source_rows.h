@@ -44,7 +44,7 @@ struct SourcePlace {
 
   auto operator<=>(const SourcePlace&) const = default;
 };
-/// The place in the key of a row; nullopt: it is no such key.
+/// The place in the key of a row; nullopt: the key of a source has another form.
 std::optional<SourcePlace> source_place(std::string_view key);
 
 Result<std::optional<SourceRecord>> read_source(const View& view, const SourcePlace& place);
@@ -77,7 +77,7 @@ std::string encode(const OriginRecord& record);
 /// Decoding fails with `store.corrupt`.
 Result<OriginRecord> decode_origin(std::string_view bytes);
 
-/// The origin stream in the key of a row; nullopt: it is no such key.
+/// The origin stream in the key of a row; nullopt: the key of an origin has another form.
 std::optional<OriginStream> origin_place(std::string_view key);
 
 Result<std::optional<OriginRecord>> read_origin(const View& view, const OriginStream& origin);
