@@ -448,6 +448,11 @@ export type HistoryRecord = {
   time: string
 }
 
+export type InboundAccepted = {
+  /** The id of the event. */
+  id: string
+}
+
 export type InputChecked = {
   /** Empty. */
   errors: Array<Mistake>
@@ -1404,6 +1409,157 @@ export type Session = {
   scopes: Array<string>
   /** When the session ends unless it is renewed. Missing: the caller has the token. */
   until?: string
+}
+
+export type Source = {
+  /** When the settings were applied last. */
+  appliedAt: string
+  /** Where reading begins; missing: "new". */
+  begin: "new" | "all" | {
+    sequence: number
+  } | {
+    time: string
+  }
+  /** How many consumers this process has created. */
+  consumers?: number
+  createdAt: string
+  /** How many messages were applied as events. */
+  events: number
+  /** How many sequences the stream removed before they were read. */
+  gone?: number
+  /** The highest sequence that is applied. */
+  highest: number
+  /** How many messages are not applied yet, as far as is known. */
+  lag?: number
+  lastRefusal?: {
+    at: string
+    /** An error code. */
+    code: string
+    /** Why the message became a dead letter. */
+    msg: string
+    /** Of the message in its stream. */
+    sequence: number
+  }
+  /** How often the event stream had lost events of the source. */
+  lostEvents?: number
+  name: string
+  notice?: {
+    /** An error code. */
+    code: string
+    /** What happened last to one of the streams. */
+    msg: string
+  }
+  paused: boolean
+  /** All messages of the stream up to this sequence are applied. */
+  position: number
+  /** How many messages are read in a second, at most. */
+  rate: number
+  /** The sequence that was read last. */
+  read?: number
+  /** Whether the stream is read now. */
+  reading: boolean
+  /** How often the stream had been created again. */
+  recreated?: number
+  /** How many messages became dead letters. */
+  refused: number
+  /** How many repetitions of events were dropped. */
+  repeated: number
+  /** How often the stream had lost messages that were applied. */
+  rolledBack?: number
+  settings?: Record<string, unknown>
+  /** The name of the stream that is read. */
+  stream: string
+  /** Only messages of these subjects; empty: all. */
+  subjects: Array<string>
+  waits?: {
+    /** An error code. */
+    code: string
+    /** Why nothing is read now. */
+    msg: string
+  }
+}
+
+export type SourceApplied = {
+  /** Whether reading continues where it was. */
+  continues: boolean
+  /** Whether the source is new. */
+  created: boolean
+  name: string
+  warnings?: Array<{
+    /** What is doubtful, and how to correct it. */
+    message: string
+    /** The place in the settings. */
+    path: string
+  }>
+}
+
+export type SourceDeleted = {
+  deleted: true
+  name: string
+}
+
+export type SourcePaused = {
+  name: string
+  paused: boolean
+}
+
+export type SourceSettings = {
+  /** Where reading begins; missing: "new". */
+  begin?: "new" | "all" | {
+    sequence: number
+  } | {
+    time: string
+  }
+  /** Streams are read without acknowledgements only. */
+  consume?: false
+  mapping?: {
+    /** The type of the events. */
+    type: string
+  }
+  /** Missing: as it is. */
+  paused?: boolean
+  /** How many messages are read in a second, at most 100000. */
+  rate?: number
+  /** The name of the stream that is read. */
+  stream: string
+  /** Only messages of these subjects, with wildcards. */
+  subjects?: Array<string>
+}
+
+export type SourceTried = {
+  /** The newest first. */
+  items: Array<{
+    /** The data of a large event is left out. */
+    cut?: true
+    /** The source and id are known. */
+    duplicate?: true
+    error?: {
+      /** An error code. */
+      code: string
+      /** Why the message would become a dead letter. */
+      msg: string
+    }
+    event?: Record<string, unknown>
+    /** Of the message in its stream. */
+    sequence: number
+    /** Types for which a workflow listens; it does not for the type of the event. */
+    similarTypes?: Array<string>
+    subject: string
+    /** When the broker stored the message. */
+    time: string
+    /** What the event would start or wake. */
+    would?: Array<{
+      instance?: string
+      verdict: "woke" | "started" | "filled" | "grouped" | "paused"
+      workflow: string
+    }>
+  }>
+  stream: string
+}
+
+export type Sources = {
+  items: Array<Source>
+  next: string | null
 }
 
 export type StartedOrEnded = InstanceStarted | Instance
