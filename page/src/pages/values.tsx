@@ -49,7 +49,7 @@ export function ValuesPage({ ns }: PageProps) {
         <Loaded resource={secrets} ns={ns}>{(data) => (data.items.length === 0
           ? <Empty command={`${commandLine(ns, 'secret', 'set', 'NAME')} < secret.txt`}><p>No secrets. States read a secret by its name; its value is never shown.</p></Empty>
           : <>
-            <Table caption="Secrets" items={data.items} keyOf={(item) => item.name} columns={[
+            <Table caption="Names of secrets" items={data.items} keyOf={(item) => item.name} columns={[
               { name: 'Name', isHeader: true, cell: (item) => item.name },
               { name: 'Action', cell: (item) => <><button type="button" class="small" onClick={() => setAction({ kind: 'set', what: 'secret', name: item.name })}>Set…</button> <button type="button" class="small" onClick={() => setAction({ kind: 'delete', what: 'secret', name: item.name })}>Delete…</button></> },
             ]} />
