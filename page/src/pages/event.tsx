@@ -8,6 +8,7 @@ import { useGet } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { bytes, Clock, CopyButton, Loaded, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
+import { EventSource, messageOf } from '../ui/event_source'
 import { Icon } from '../ui/icons'
 import { Effects, NearListeners, type Corrections } from '../ui/judged'
 import { ReplayDialog } from '../ui/replay'
@@ -54,12 +55,14 @@ export function EventPage({ ns, parts }: PageProps) {
 }
 
 function About({ ns, event }: { ns: string; event: StoredEvent }) {
+  const message = messageOf(ns, event.source, event.id)
   const text = event.event ? prettyJson(event.event) : shownData(event)
   return (
     <div class="panel">
       <dl class="facts">
         <dt>Id</dt><dd class="mono">{event.id ?? 'none: it is not an event'}</dd>
-        <dt>Source</dt><dd>{event.source}</dd>
+        <dt>Source</dt><dd><EventSource ns={ns} source={event.source} /></dd>
+        {message && <><dt>Message, by the id</dt><dd>{message.sequence} of the stream {message.stream}</dd></>}
         <dt>Time</dt><dd><Clock at={event.time} exact /></dd>
         <dt>Size</dt><dd>{bytes(event.size)}</dd>
         {Object.entries(event.attributes ?? {}).map(([name, value]) => <><dt>{name}</dt><dd class="mono">{String(value)}</dd></>)}

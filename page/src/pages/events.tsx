@@ -9,6 +9,7 @@ import { href, route, setQuery } from '../core/route'
 import { now } from '../core/time'
 import { Clock, Empty, EventLink, Loaded, More, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
+import { EventSource } from '../ui/event_source'
 import { Effects } from '../ui/judged'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
@@ -54,7 +55,7 @@ export function EventsPage({ ns }: PageProps) {
               { name: '#', isHeader: true, cell: (item) => <EventLink ns={ns} sequence={item.sequence} /> },
               { name: 'Time', cell: (item) => <Clock at={item.time} exact /> },
               { name: 'Type', cell: (item) => item.type ?? <span class="no">not an event: {item.error?.code}</span> },
-              { name: 'Source', cell: (item) => item.source },
+              { name: 'Source', cell: (item) => <EventSource ns={ns} source={item.source} /> },
               { name: 'Attributes', cell: (item) => <Attributes item={item} /> },
               { name: 'What came of it', isWide: true, cell: (item) => (item.applied ? <Effects ns={ns} effects={item.effects} total={item.effectCount} /> : 'not applied yet') },
             ]} />
@@ -108,7 +109,7 @@ function NoEvents({ ns }: { ns: string }) {
   if (active.length > 0) return <Empty><p>No stored event fits all filters: {active.map((name) => <><button type="button" class="small" onClick={() => setQuery({ [name]: null })}>Drop {name} {route.value.query.get(name)}</button> </>)}</p></Empty>
   return (
     <Empty command={commandLine(ns, 'event', 'send', '--type', 'TYPE', '--source', 'SOURCE', '--data', '{}')}>
-      <p>No stored events. Each event that a client publishes on NATS or by HTTP, or that a workflow generates, is here as long as the stream keeps it.</p>
+      <p>No stored events. Each event that a client publishes on NATS or by HTTP, that a <a href={href(ns, ['sources'])}>source or inbound webhook</a> makes, or that a workflow generates, is here as long as the stream keeps it.</p>
       <p><a href={href(ns, ['events', 'try'])}>Try one</a> without sending it, or send one:</p>
     </Empty>
   )

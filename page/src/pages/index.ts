@@ -20,10 +20,13 @@ const FunctionsPage = lazy(async () => (await import('./functions')).FunctionsPa
 const GroupsPage = lazy(async () => (await import('./groups')).GroupsPage)
 const ReplaysPage = lazy(async () => (await import('./replays')).ReplaysPage)
 const ServerPage = lazy(async () => (await import('./server')).ServerPage)
+const SourcePage = lazy(async () => (await import('./source')).SourcePage)
+const SourcesPage = lazy(async () => (await import('./sources')).SourcesPage)
 const TryEventPage = lazy(async () => (await import('./try_event')).TryEventPage)
 const ValuesPage = lazy(async () => (await import('./values')).ValuesPage)
 const WaitingPage = lazy(async () => (await import('./waiting')).WaitingPage)
 const NextPage = lazy(async () => (await import('./next')).NextPage)
+const WebhookPage = lazy(async () => (await import('./webhook')).WebhookPage)
 const WorkflowPage = lazy(async () => (await import('./workflow')).WorkflowPage)
 const EventPage = lazy(async () => (await import('./event')).EventPage)
 
@@ -33,6 +36,7 @@ export const kPages = [
   { path: 'instances', name: 'Instances' },
   { path: 'waiting', name: 'Waiting' },
   { path: 'events', name: 'Events' },
+  { path: 'sources', name: 'Sources' },
   { path: 'dead', name: 'Dead letters' },
   { path: 'workflows', name: 'Workflows' },
   { path: 'groups', name: 'Groups' },
@@ -43,10 +47,17 @@ export const kPages = [
 ]
 
 const kLists: Record<string, ComponentType<PageProps>> = {
-  instances: InstancesPage, waiting: WaitingPage, events: EventsPage, dead: DeadLettersPage, workflows: WorkflowsPage,
-  groups: GroupsPage, next: NextPage, functions: FunctionsPage, values: ValuesPage, server: ServerPage,
+  instances: InstancesPage, waiting: WaitingPage, events: EventsPage, sources: SourcesPage, webhooks: SourcesPage, dead: DeadLettersPage,
+  workflows: WorkflowsPage, groups: GroupsPage, next: NextPage, functions: FunctionsPage, values: ValuesPage, server: ServerPage,
 }
-const kDetails: Record<string, ComponentType<PageProps>> = { instances: InstancePage, events: EventPage, dead: DeadLetterPage, workflows: WorkflowPage }
+const kDetails: Record<string, ComponentType<PageProps>> = {
+  instances: InstancePage, events: EventPage, sources: SourcePage, webhooks: WebhookPage, dead: DeadLetterPage, workflows: WorkflowPage,
+}
+
+/** The page of the bar to which an address belongs, by its first part. */
+export function barPageOf(name: string | undefined): string {
+  return name === 'webhooks' ? 'sources' : name ?? ''
+}
 
 /** The page for the parts of an address; addresses with the same key are one page with another state. */
 export function pageOf(parts: string[]): { key: string; Component: ComponentType<PageProps> } {

@@ -8,7 +8,7 @@ import { useGet } from '../core/resource'
 import { href, lastNamespace, navigate, route } from '../core/route'
 import { isLive, isUtc, nextTheme, theme } from '../core/settings'
 import { clock, clockOffset, duration, now } from '../core/time'
-import { pageOf, kPages } from '../pages'
+import { barPageOf, kPages, pageOf } from '../pages'
 import { Boundary, count } from './basics'
 import { announcement } from './dialog'
 import { GoTo } from './go_to'
@@ -52,7 +52,7 @@ function Current() {
 
 function Bar({ ns, openGoTo, openHelp }: { ns: string; openGoTo: () => void; openHelp: () => void }) {
   const [dead, setDead] = useState(0)
-  const page = route.value.ns === '' ? 'server' : route.value.parts[0] ?? ''
+  const page = route.value.ns === '' ? 'server' : barPageOf(route.value.parts[0])
   useLive({ ns, topics: ['dead'] }, { dead: (message) => setDead(message.count) })
   useEffect(() => setDead(0), [ns])
   return (

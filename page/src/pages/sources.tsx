@@ -1,0 +1,95 @@
+// Sources and inbound webhooks: where events of other programs come from, and how far they are read.
+import { useState } from 'preact/hooks'
+import type { Namespace, Source, Sources } from '../api'
+import { inNamespace } from '../core/client'
+import { commandLine, httpCall } from '../core/commands'
+import { useGet, useInterval } from '../core/resource'
+import { href } from '../core/route'
+import { count, Empty, Loaded, Page } from '../ui/basics'
+import { CopyAsCommand } from '../ui/dialog'
+import { Table } from '../ui/table'
+import { Lag, Refusal, SourceActionDialog, SourceState, type SourceAction } from '../sources/parts'
+import { inboundWebhooksOf, sourceOfEvents, type InboundWebhook } from '../sources/webhooks'
+import type { PageProps } from '.'
+
+const kExample = '{"stream": "ORDERS", "subjects": ["shop.orders.*"], "mapping": {"type": "order.placed"}}'
+
+export function SourcesPage({ ns }: PageProps) {
+  const path = inNamespace(ns, 'sources')
+  const sources = useGet<Sources>(path)
+  const namespace = useGet<Namespace>(inNamespace(ns))
+  const [action, setAction] = useState<{ source: Source; action: SourceAction } | null>(null)
+  // Messages come and are read without anything that the stream of the page names.
+  useInterval(sources.reload, 2000, (sources.data?.items.length ?? 0) > 0)
+  return (
+    <Page title="Sources" actions={<CopyAsCommand command={{ line: commandLine(ns, 'source', 'list'), http: httpCall('GET', path) }} />}>
+      <section aria-labelledby="sources-title">
+        <h2 id="sources-title">Streams of other programs</h2>
+        <Loaded resource={sources} ns={ns}>{(data) => (data.items.length === 0
+          ? (
+            <Empty command={commandLine(ns, 'source', 'apply', 'orders', '--settings', kExample)}>
+              <p>No sources. A source reads the messages of a stream that other programs fill, and publishes each of them as an event. It is here when it is applied, for example by:</p>
+            </Empty>
+          )
+          : <SourceTable ns={ns} items={data.items} act={setAction} />)}
+        </Loaded>
+      </section>
+      <section aria-labelledby="webhooks-title">
+        <h2 id="webhooks-title">Inbound webhooks</h2>
+        <Loaded resource={namespace} ns={ns}>{(data) => {
+          const webhooks = inboundWebhooksOf(data.settings)
+          return (
+            <>
+              {data.settingsError && <p class="notes">The settings of the namespace do not apply: {data.settingsError}</p>}
+              {webhooks.length === 0
+                ? (
+                  <Empty command={commandLine('', 'namespace', 'create', ns, '--settings', '@settings.json')}>
+                    <p>No inbound webhooks. Another service posts its own messages to an inbound webhook under a signature, and each becomes an event. It is here when the settings of the namespace have it under <code>hooks</code>; new settings replace the old ones:</p>
+                  </Empty>
+                )
+                : <WebhookTable ns={ns} items={webhooks} />}
+            </>
+          )
+        }}</Loaded>
+      </section>
+      {action && <SourceActionDialog ns={ns} source={action.source} action={action.action} close={() => setAction(null)} done={sources.reload} />}
+    </Page>
+  )
+}
+
+function SourceTable({ ns, items, act }: { ns: string; items: Source[]; act: (action: { source: Source; action: SourceAction }) => void }) {
+  return (
+    <Table caption="Sources" items={items} keyOf={(item) => item.name} columns={[
+      { name: 'Source', isHeader: true, cell: (item) => <a href={href(ns, ['sources', item.name])}>{item.name}</a> },
+      { name: 'Stream', cell: (item) => <>{item.stream} <span class="mono quiet">{item.subjects.join(' ')}</span></> },
+      { name: 'Is', cell: (item) => <SourceState source={item} /> },
+      { name: 'Lag', isNumber: true, cell: (item) => <Lag source={item} /> },
+      { name: 'Position', isNumber: true, cell: (item) => count(item.position) },
+      { name: 'Events', isNumber: true, cell: (item) => count(item.events) },
+      { name: 'Dead letters', isNumber: true, cell: (item) => <span class={item.refused > 0 ? 'no' : ''}>{count(item.refused)}</span> },
+      { name: 'Latest error', isWide: true, cell: (item) => item.lastRefusal && <Refusal ns={ns} refusal={item.lastRefusal} /> },
+      {
+        name: 'Action',
+        cell: (item) => (
+          <>
+            <button type="button" class="small" onClick={() => act({ source: item, action: item.paused ? 'resume' : 'pause' })}>{item.paused ? 'Resume…' : 'Pause…'}</button>
+            {' '}<a class="button" href={href(ns, ['sources', item.name, 'try'])}>Try</a>
+          </>
+        ),
+      },
+    ]} />
+  )
+}
+
+function WebhookTable({ ns, items }: { ns: string; items: InboundWebhook[] }) {
+  return (
+    <Table caption="The inbound webhooks" items={items} keyOf={(item) => item.name} columns={[
+      { name: 'Inbound webhook', isHeader: true, cell: (item) => <a href={href(ns, ['webhooks', item.name])}>{item.name}</a> },
+      { name: 'Path', cell: (item) => <span class="mono">{inNamespace(ns, 'hooks', item.name)}</span> },
+      { name: 'Form', cell: (item) => item.form },
+      { name: 'Secrets', cell: (item) => item.secrets.join(', ') },
+      { name: 'Type', cell: (item) => <span class="mono">{String(item.mapping.type)}</span> },
+      { name: 'Events', cell: (item) => { const source = sourceOfEvents(ns, 'webhook', item.name, item.mapping); return source !== null && <a href={href(ns, ['events'], { source })}>its events</a> } },
+    ]} />
+  )
+}
