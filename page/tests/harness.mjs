@@ -105,6 +105,45 @@ export class Server {
     socket.destroy()
   }
 
+  /** Sends a request with a JSON value on NATS, and returns the JSON value of the answer. */
+  async request(subject, value) {
+    const socket = connect(this.natsPort, '127.0.0.1')
+    const text = JSON.stringify(value)
+    const inbox = `_INBOX.page.${Math.random().toString(36).slice(2)}`
+    socket.write(`CONNECT {"verbose":false}\r\nSUB ${inbox} 1\r\nPUB ${subject} ${inbox} ${Buffer.byteLength(text)}\r\n${text}\r\n`)
+    const answer = await new Promise((done, fail) => {
+      let bytes = Buffer.alloc(0)
+      socket.on('error', fail)
+      socket.on('data', (chunk) => {
+        bytes = Buffer.concat([bytes, chunk])
+        const head = /MSG _INBOX\S+ 1 (\d+)\r\n/.exec(bytes.toString('latin1'))
+        if (!head) return
+        const begin = head.index + head[0].length
+        const end = begin + Number(head[1])
+        if (bytes.length >= end) done(bytes.subarray(begin, end).toString())
+      })
+    })
+    socket.destroy()
+    return JSON.parse(answer)
+  }
+
+  /** Makes a stream of another program, unless there is one. */
+  async makeStream(name, subjects) {
+    const answer = await this.request(`$JS.API.STREAM.CREATE.${name}`, { name, subjects, retention: 'limits', storage: 'memory', num_replicas: 1 })
+    if (answer.error) throw new Error(`stream ${name}: ${JSON.stringify(answer.error)}`)
+  }
+
+  /** Applies a source of the namespace `default`. */
+  applySource(name, settings) {
+    return this.call('PUT', `/v1/ns/default/sources/${name}`, settings)
+  }
+
+  /** Gives the namespace `default` one inbound webhook, `git`, whose requests are signed with `key` in the form of GitHub. */
+  async setWebhook(key) {
+    await this.call('PUT', '/v1/ns/default/secrets/git-key', key, { 'content-type': 'application/octet-stream' })
+    await this.call('PUT', '/v1/ns/default', { hooks: { git: { verify: { form: 'github', secrets: ['git-key'] }, mapping: { type: 'order.placed', subject: 'jq(.data.repository)' } } } })
+  }
+
   instance(id) {
     return this.get(`/instances/${id}`)
   }

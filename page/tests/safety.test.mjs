@@ -57,7 +57,7 @@ for (const [scheme, width] of [['light', 1280], ['dark', 1280], ['light', 320], 
       await page.getByRole('dialog').waitFor({ state: 'detached' })
     }
     const story = routes.find((route) => route.includes('/story'))
-    for (const [route, name] of [[story, 'Cancel…'], [story, 'Pause…'], ['default/workflows/booking/graph', 'Pause…'], ['default/values', 'Set a variable…'], ['default/values', 'Set a secret…']]) {
+    for (const [route, name] of [[story, 'Cancel…'], [story, 'Pause…'], ['default/workflows/booking/graph', 'Pause…'], ['default/values', 'Set a variable…'], ['default/values', 'Set a secret…'], ['default/sources', 'Pause…']]) {
       await page.goto(`${open.base}#/${route}`)
       await page.getByRole('button', { name, exact: true }).first().click()
       await page.getByRole('dialog').waitFor()
