@@ -143,7 +143,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       early_events_(stored_events_, process_.clock, &early_event_feed_),
       processor_(processor_parts(), processor_options()),
       stored_letters_(*process_.reading, *process_.working, process_.settings.streams),
-      origins_(*process_.reading, process_.settings.streams),
+      origins_(*process_.reading, process_.settings.streams, process_.settings.nats.inbox_prefix),
       service_(service_parts()),
       workers_(std::make_unique<TaskQueue>(*process_.working, intake_, task_settings())),
       services_(process_.http, intake_, process_.settings.bounds.call_timeout),

@@ -10,6 +10,7 @@
 #include "broker/json_fields.h"
 #include "broker/nats_status.h"
 #include "broker/pull_consumer.h"
+#include "broker/source_streams.h"
 #include "broker/stored_message.h"
 #include "broker/streams.h"
 
@@ -190,7 +191,7 @@ bool is_own_stream(std::string_view prefix, std::string_view stream) {
 }
 
 Result<OriginState> JetStreamOrigins::find(const std::string& stream) {
-  if (is_own_stream(prefix_, stream)) {
+  if (is_own_stream(options_.prefix, stream)) {
     return fail("source.own_stream",
                 fmt::format("stream \"{}\" has a name of millrace's own streams; its events need "
                             "no source",
@@ -225,6 +226,33 @@ Result<std::unique_ptr<OriginReader>> JetStreamOrigins::open(const OriginWish& w
   const Status opened = reader->open();
   if (!opened) return tl::unexpected(of_stream(wish.stream, opened.error()));
   return std::unique_ptr<OriginReader>(std::move(reader));
+}
+
+std::string JetStreamOrigins::source_stream_name(std::string_view ns,
+                                                 std::string_view source) const {
+  return millrace::source_stream_name(options_.prefix, ns, source);
+}
+
+Result<OriginState> JetStreamOrigins::find_source_stream(std::string_view ns,
+                                                         std::string_view source) {
+  const auto found = millrace::find_source_stream(connection_, options_.prefix, ns, source);
+  if (!found && found.error().code == "broker.not_found") {
+    return fail("source.no_stream",
+                fmt::format("millrace has not made the stream {} yet; it does so when the source "
+                            "is applied",
+                            source_stream_name(ns, source)));
+  }
+  if (!found) return tl::unexpected(found.error());
+  return read_origin_state(*found);
+}
+
+Result<OriginState> JetStreamOrigins::ensure_source_stream(const SourceStream& wanted) {
+  TRY(check_source_stream(options_, inbox_prefix_, wanted));
+  return read_origin_state(TRY(millrace::ensure_source_stream(connection_, options_, wanted)));
+}
+
+Status JetStreamOrigins::remove_source_stream(std::string_view ns, std::string_view source) {
+  return millrace::remove_source_stream(connection_, options_.prefix, ns, source);
 }
 
 }  // namespace millrace

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "broker/connection.h"
 #include "broker/stream_options.h"
@@ -21,17 +23,23 @@ bool is_own_stream(std::string_view prefix, std::string_view stream);
 class JetStreamOrigins final : public OriginStreams {
  public:
   /// `connection` must outlive this object.
-  JetStreamOrigins(Connection& connection, const StreamOptions& streams)
-      : connection_(connection), prefix_(streams.prefix) {}
+  /// `inbox_prefix`: of the inboxes of this server.
+  JetStreamOrigins(Connection& connection, const StreamOptions& streams, std::string inbox_prefix)
+      : connection_(connection), options_(streams), inbox_prefix_(std::move(inbox_prefix)) {}
 
   Result<OriginState> find(const std::string& stream) override;
   Result<std::optional<TimePoint>> stamp_of(const std::string& stream, uint64_t sequence) override;
   Result<uint64_t> sequence_before(const std::string& stream, TimePoint time) override;
   Result<std::unique_ptr<OriginReader>> open(const OriginWish& wish) override;
+  std::string source_stream_name(std::string_view ns, std::string_view source) const override;
+  Result<OriginState> find_source_stream(std::string_view ns, std::string_view source) override;
+  Result<OriginState> ensure_source_stream(const SourceStream& wanted) override;
+  Status remove_source_stream(std::string_view ns, std::string_view source) override;
 
  private:
   Connection& connection_;
-  const std::string prefix_;  ///< of the names of millrace's own streams
+  const StreamOptions options_;  ///< of millrace's own streams
+  const std::string inbox_prefix_;
 };
 
 }  // namespace millrace

@@ -131,7 +131,7 @@ void add_source_verbs(CommandLine& commands) {
                "JSON|@FILE|-");
   add_pausing(source, "source", "a source", "orders", "Name of the source", control_source);
   auto [remove, removed] =
-      source.asking<std::string>("delete", "Deletes a source; its stream stays as it is",
+      source.asking<std::string>("delete", "Deletes a source, and its stream if millrace made it",
                                  "millrace source delete orders", delete_source);
   remove.option("id", removed, "Name of the source", "ID").required();
 }

@@ -80,6 +80,16 @@ bool subject_covers(std::string_view outer, std::string_view inner) {
   return outer.empty() && inner.empty();
 }
 
+bool subjects_overlap(std::string_view first, std::string_view second) {
+  while (!first.empty() && !second.empty()) {
+    const std::string_view one = take_subject_token(first);
+    const std::string_view other = take_subject_token(second);
+    if (one == ">" || other == ">") return true;
+    if (one != other && one != "*" && other != "*") return false;
+  }
+  return first.empty() && second.empty();
+}
+
 std::optional<std::string> subject_namespace(std::string_view subject, std::string_view prefix) {
   if (!subject.starts_with(prefix)) return std::nullopt;
   subject.remove_prefix(prefix.size());

@@ -37,6 +37,9 @@ bool is_subject_pattern(std::string_view pattern);
 /// Whether `outer` matches all subjects that `inner` matches (`*` and `>` in both).
 bool subject_covers(std::string_view outer, std::string_view inner);
 
+/// Whether a subject exists that both patterns match.
+bool subjects_overlap(std::string_view first, std::string_view second);
+
 /// The decoded namespace in the subject of an event; nullopt if `subject` is not the subject of an
 /// event. `prefix` is the prefix of these subjects on the broker.
 std::optional<std::string> subject_namespace(std::string_view subject,

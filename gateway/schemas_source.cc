@@ -24,12 +24,15 @@ Json code_and_text(std::string_view description) {
 void add_source_schemas(ApiSchemas& all) {
   using namespace schema;
   all["SourceSettings"].schema = object({
-      {"stream", text("The name of the stream that is read.")},
+      {"stream?", text("The name of the stream that is read; missing: millrace makes one.")},
       {"subjects?", list(text(), "Only messages of these subjects, with wildcards.")},
       {"begin?", begin_schema()},
       {"rate?", whole("How many messages are read in a second, at most 100000.", 1)},
       {"paused?", flag("Missing: as it is.")},
       {"mapping?", open_object({{"type", text("The type of the events.")}})},
+      {"maxBytes?",
+       either({whole("", 1), text()}, "Of the stream that millrace makes, such as \"256MiB\".")},
+      {"maxAge?", text("Of the stream that millrace makes, such as \"7d\".")},
       {"consume?", exactly(false, "Streams are read without acknowledgements only.")},
   });
   all["SourceApplied"].schema =
@@ -42,6 +45,7 @@ void add_source_schemas(ApiSchemas& all) {
   all["Source"].schema = object({
       {"name", text()},
       {"stream", text("The name of the stream that is read.")},
+      {"ownStream", flag("Whether millrace made the stream for this source.")},
       {"subjects", list(text(), "Only messages of these subjects; empty: all.")},
       {"rate", whole("How many messages are read in a second, at most.", 1)},
       {"paused", flag()},

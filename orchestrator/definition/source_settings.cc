@@ -7,14 +7,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/defaults.h"
 #include "base/excerpt.h"
+#include "base/quantity.h"
 #include "cloudevents/subject.h"
+#include "language/policy_fields.h"
 #include "orchestrator/definition/invalid_setting.h"
+#include "orchestrator/definition/span_bounds.h"
+#include "policies/duration.h"
 
 namespace millrace {
 namespace {
 
-constexpr std::array kSourceKeys = {"stream", "subjects", "begin", "rate", "paused", "mapping"};
+constexpr std::array kSourceKeys = {"stream", "subjects", "begin",    "rate",
+                                    "paused", "mapping",  "maxBytes", "maxAge"};
 
 /// The longest name of a stream that nats-server accepts, in bytes.
 constexpr size_t kMaxStreamName = 255;
@@ -49,7 +55,7 @@ Result<std::vector<std::string>> parse_subjects(const Json& value) {
     }
     std::string subject = value[i].get<std::string>();
     for (const std::string& other : subjects) {
-      if (!subject_covers(other, subject) && !subject_covers(subject, other)) continue;
+      if (!subjects_overlap(other, subject)) continue;
       return invalid_setting(where, fmt::format("\"{}\" and \"{}\" match the same subjects; leave "
                                                 "one of them out",
                                                 excerpt(subject), excerpt(other)));
@@ -100,6 +106,62 @@ Result<bool> parse_source_flag(std::string_view where, const Json& value) {
   return invalid_setting(where, "write true or false");
 }
 
+/// A number of bytes, or a text such as "1GiB".
+Result<uint64_t> parse_stream_bytes(const Json& value) {
+  std::optional<uint64_t> bytes;
+  if (value.is_string()) bytes = parse_quantity(value.get_ref<const std::string&>());
+  if (value.is_number_unsigned()) bytes = value.get<uint64_t>();
+  if (bytes && *bytes >= kLeastSourceStreamBytes && *bytes <= kMostSourceStreamBytes) return *bytes;
+  return invalid_setting("maxBytes", R"(write a number of bytes, such as "256MiB", from "1MiB" to )"
+                                     R"("1TiB")");
+}
+
+Result<Duration> parse_stream_age(const Json& value) {
+  constexpr std::string_view kWanted = R"(write a duration from "1m" to "366d", such as "7d")";
+  if (!value.is_string()) return invalid_setting("maxAge", kWanted);
+  const Result<Span> age = read_timeout(value.get_ref<const std::string&>());
+  if (!age) return invalid_setting("maxAge", age.error().message);
+  if (at_least(*age) < kLeastSourceStreamAge || at_most(*age) > kMostSourceStreamAge) {
+    return invalid_setting("maxAge", kWanted);
+  }
+  return at_most(*age);
+}
+
+/// Whether the subject is one of NATS itself, or an inbox; a wildcard in its first token matches
+/// these, too.
+bool is_system_subject(std::string_view subject) {
+  return subject.starts_with('$') || subject.starts_with('*') || subject.starts_with('>') ||
+         subject.starts_with(defaults::kInboxPrefix);
+}
+
+/// Checks what a source without a stream, and one with a stream, must have.
+Status check_stream_settings(const Json& settings, const SourceSettings& parsed) {
+  if (!parsed.has_source_stream()) {
+    for (const char* const key : {"maxBytes", "maxAge"}) {
+      if (!settings.contains(key)) continue;
+      return invalid_setting(key,
+                             "this limit is for the stream that millrace makes for a source "
+                             "without `stream`; leave it out, or leave `stream` out");
+    }
+    return {};
+  }
+  if (parsed.subjects.empty()) {
+    return invalid_setting("stream",
+                           "write the name of a stream of NATS, or leave it out and write in "
+                           "`subjects` what millrace makes a stream for");
+  }
+  for (size_t i = 0; i < parsed.subjects.size(); ++i) {
+    if (!is_system_subject(parsed.subjects[i])) continue;
+    return invalid_setting(
+        fmt::format("subjects[{}]", i),
+        fmt::format("without a stream, a source cannot have \"{}\", because it "
+                    "matches subjects of NATS itself (`$…`, `_INBOX…`); begin it "
+                    "with a token without wildcards",
+                    excerpt(parsed.subjects[i])));
+  }
+  return {};
+}
+
 tl::unexpected<Error> unsupported(std::string_view key, std::string_view what) {
   return fail("source.unsupported", fmt::format("{}: {}", key, what));
 }
@@ -136,11 +198,15 @@ Result<SourceSettings> parse_source(const Json& settings) {
       parsed.paused = TRY(parse_source_flag(key, value));
     } else if (key == "mapping") {
       parsed.mapping = TRY(parse_mapping(key, value));
+    } else if (key == "maxBytes") {
+      parsed.max_bytes = TRY(parse_stream_bytes(value));
+    } else if (key == "maxAge") {
+      parsed.max_age = TRY(parse_stream_age(value));
     } else {
       TRY(refuse_unsupported(key, value));
     }
   }
-  if (parsed.stream.empty()) TRY(parse_stream(Json()));
+  TRY(check_stream_settings(settings, parsed));
   return parsed;
 }
 

@@ -2,6 +2,7 @@
 // reads, from where on, and how fast. Pure values.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,6 +23,15 @@ inline constexpr uint32_t kMostSourceRate = 100'000;
 /// How many subject filters a source may have.
 inline constexpr size_t kMostSourceSubjects = 16;
 
+/// The limits of the stream that millrace makes for a source without `stream`: the defaults, and
+/// the lowest and highest ones. A NATS server reserves the bytes.
+inline constexpr uint64_t kSourceStreamBytes = uint64_t{256} << 20;
+inline constexpr uint64_t kLeastSourceStreamBytes = uint64_t{1} << 20;
+inline constexpr uint64_t kMostSourceStreamBytes = uint64_t{1} << 40;
+inline constexpr Duration kSourceStreamAge = std::chrono::days(7);
+inline constexpr Duration kLeastSourceStreamAge = std::chrono::minutes(1);
+inline constexpr Duration kMostSourceStreamAge = std::chrono::days(366);
+
 /// Where a new source begins to read.
 struct SourceBegin {
   enum class Kind : uint8_t {
@@ -38,21 +48,29 @@ struct SourceBegin {
 };
 
 struct SourceSettings {
-  std::string stream;                 ///< the name of the origin stream
-  std::vector<std::string> subjects;  ///< filters; empty: all subjects of the stream
+  /// The name of the origin stream; empty: millrace makes one for the subjects of the source.
+  std::string stream;
+  /// Filters; empty: all subjects of the stream, which then has a name.
+  std::vector<std::string> subjects;
   SourceBegin begin;
   uint32_t rate = kSourceRate;  ///< messages a second, at least 1
   std::optional<bool> paused;   ///< nullopt: as it is, and not paused if the source is new
   /// What messages that are no CloudEvents become; nullopt: dead letters.
   std::optional<EventMapping> mapping;
+  // Of the stream that millrace makes.
+  uint64_t max_bytes = kSourceStreamBytes;
+  Duration max_age = kSourceStreamAge;
 
+  /// Whether millrace makes the stream of the source.
+  bool has_source_stream() const { return stream.empty(); }
   bool operator==(const SourceSettings&) const = default;
 };
 
 /// Parses `{"stream": NAME, "subjects"?: [FILTER], "begin"?: "new", "all", {"sequence": N} or
 /// {"time": RFC 3339}, "rate"?: messages a second, "paused"?: true, "mapping"?: see
-/// parse_mapping()}`. Errors: `settings.invalid` has the place in the settings, and what to write
-/// there; `source.unsupported`: this release does not have the setting.
+/// parse_mapping()}`, or the same with subjects, without a stream, and with "maxBytes"?: a number
+/// or a text such as "1GiB", "maxAge"?: a duration. Errors: `settings.invalid` has the place in the
+/// settings, and what to write there; `source.unsupported`: this release does not have the setting.
 Result<SourceSettings> parse_source(const Json& settings);
 
 /// Parses settings from their stored text. Errors: those of parse_source() and parse_own_json().

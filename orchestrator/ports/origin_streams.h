@@ -1,5 +1,5 @@
 // OriginStreams: the port that reads streams which other programs fill. It changes nothing in these
-// streams, and acknowledges nothing.
+// streams, and acknowledges nothing. It also makes the streams of sources that name only subjects.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -22,6 +23,17 @@ struct OriginState {
   uint64_t last = 0;     ///< the newest message that the stream ever had
   /// Whether messages stay in the stream when its consumers have acknowledged them.
   bool keeps_messages = true;
+};
+
+/// The stream that millrace makes for a source which names subjects without a stream. It stores
+/// what is published on these subjects and acknowledges nothing: an acknowledgement would answer
+/// the requests of other programs. When it is full, its oldest messages go.
+struct SourceStream {
+  std::string ns;      ///< the namespace of the source
+  std::string source;  ///< the name of the source
+  std::vector<std::string> subjects;
+  uint64_t max_bytes = 0;
+  Duration max_age{0};
 };
 
 struct OriginMessage {
@@ -64,6 +76,20 @@ class OriginStreams {
   virtual Result<uint64_t> sequence_before(const std::string& stream, TimePoint time) = 0;
   /// Further error: `source.filters` (the NATS server knows one filter only).
   virtual Result<std::unique_ptr<OriginReader>> open(const OriginWish& wish) = 0;
+
+  /// The name of the stream that millrace makes for that source; no other source has the same. Asks
+  /// no broker.
+  virtual std::string source_stream_name(std::string_view ns, std::string_view source) const = 0;
+  /// The stream of that source. Further error: `source.stream_taken` (millrace did not make the
+  /// stream of that name).
+  virtual Result<OriginState> find_source_stream(std::string_view ns, std::string_view source) = 0;
+  /// Makes the stream, or changes what it has of these settings. Further errors:
+  /// `source.stream_taken`, `source.overlap` (names the streams that have such subjects already),
+  /// `source.own_subjects` (a subject is millrace's), `settings.invalid` (the name is too long).
+  virtual Result<OriginState> ensure_source_stream(const SourceStream& wanted) = 0;
+  /// Deletes the stream of that source with its messages; a stream of that name that millrace did
+  /// not make stays.
+  virtual Status remove_source_stream(std::string_view ns, std::string_view source) = 0;
 };
 
 }  // namespace millrace

@@ -13,6 +13,7 @@
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/awaited_publish.h"
 #include "orchestrator/service/event_admission.h"
+#include "orchestrator/service/source_origin.h"
 #include "orchestrator/store/rows/meta_rows.h"
 
 namespace millrace {
@@ -49,16 +50,6 @@ std::string consumer_name(std::string_view ns, const SourcePlace& place, const S
 }
 
 }  // namespace
-
-Status check_retention(const std::string& stream, const OriginState& state) {
-  if (state.keeps_messages) return {};
-  return fail("source.retention",
-              fmt::format("stream {} removes messages when its consumers acknowledge them "
-                          "(retention \"workqueue\" or \"interest\"), so a further reader would "
-                          "take them from these consumers; read a stream with the retention "
-                          "\"limits\", for example a mirror of {}",
-                          stream, stream));
-}
 
 Result<Json> await_command(const SourceParts& parts, Command command) {
   const auto answered = std::make_shared<std::promise<Result<Json>>>();
@@ -190,8 +181,9 @@ Status SourceRun::take_settings(const Rows& rows) {
   close();
   settings_ = TRY(read_source_settings(rows.source.settings));
   settings_text_ = rows.source.settings;
+  stream_ = origin_name(parts_.origins, ns_, place_.name, settings_);
   mapping_ = {.mapping = settings_.mapping,
-              .stream = settings_.stream,
+              .stream = stream_,
               .source = source_attribute(ns_, place_.name),
               .lane = lane_of_source(rows.source.origin.source),
               .space = static_cast<uint64_t>(place_.ns)};
@@ -200,26 +192,39 @@ Status SourceRun::take_settings(const Rows& rows) {
   return {};
 }
 
+/// The origin stream; nullopt: the source has no stream of millrace any more. A stream of millrace
+/// that is missing is made again, because every message on its subjects is lost until then.
+Result<std::optional<OriginState>> SourceRun::origin_state() {
+  const OriginState state = TRY(ensure_origin(parts_.origins, ns_, place_.name, settings_));
+  if (!settings_.has_source_stream()) return std::optional(state);
+  // The source may have been deleted since its rows were read; then its stream was deleted, too.
+  const std::optional<Rows> now = TRY(read_rows());
+  if (now && now->source.stream.empty()) return std::optional(state);
+  TRY(parts_.origins.remove_source_stream(ns_, place_.name));
+  return std::optional<OriginState>();
+}
+
 /// Opens the reader behind the stored position. Returns false if the source reads from another
 /// place now, so that its rows must be read again.
 Result<bool> SourceRun::open(const Rows& rows) {
-  const OriginState state = TRY(parts_.origins.find(settings_.stream));
+  const std::optional<OriginState> found = TRY(origin_state());
+  if (!found) return false;
+  const OriginState& state = *found;
   if (state.created != origin_.created) {
     TRY(move(rows, state.created, 0,
              {"source.recreated",
               fmt::format("stream {} was deleted and created again; it is read from its first "
                           "message",
-                          settings_.stream)}));
+                          stream_)}));
     note([](SourceFigures& figures) { ++figures.recreated; });
     return false;
   }
-  TRY(check_retention(settings_.stream, state));
   if (const auto floor = TRY(rolled_back_to(rows, state))) {
     TRY(move(rows, state.created, *floor,
              {"source.rolled_back",
               fmt::format("stream {} has lost messages up to {} that were applied; the messages "
                           "after {} are read",
-                          settings_.stream, rows.origin.applied.highest(), *floor)}));
+                          stream_, rows.origin.applied.highest(), *floor)}));
     note([](SourceFigures& figures) { ++figures.rolled_back; });
     return false;
   }
@@ -230,10 +235,10 @@ Result<bool> SourceRun::open(const Rows& rows) {
     gone_to_ = state.first;
     note([&](SourceFigures& figures) { figures.gone += state.first - known; });
     notice({"source.gone", fmt::format("stream {} does not have the messages {} to {} any more",
-                                       settings_.stream, known, state.first - 1)});
+                                       stream_, known, state.first - 1)});
   }
-  reader_ = TRY(parts_.origins.open({.stream = settings_.stream,
-                                     .subjects = settings_.subjects,
+  reader_ = TRY(parts_.origins.open({.stream = stream_,
+                                     .subjects = origin_filters(settings_),
                                      .consumer = consumer_name(ns_, place_, origin_.source),
                                      .after = floor}));
   position_ = floor;
@@ -255,12 +260,11 @@ Result<std::optional<uint64_t>> SourceRun::rolled_back_to(const Rows& rows,
     return state.last < highest ? std::optional(state.last) : std::nullopt;
   }
   if (state.last >= highest) {
-    const auto present = TRY(parts_.origins.stamp_of(settings_.stream, highest));
+    const auto present = TRY(parts_.origins.stamp_of(stream_, highest));
     if (!present || *present == stamped) return std::optional<uint64_t>();
   }
   // Messages of the same millisecond as the newest applied one count as applied.
-  return std::optional(
-      TRY(parts_.origins.sequence_before(settings_.stream, stamped + Duration(1))));
+  return std::optional(TRY(parts_.origins.sequence_before(stream_, stamped + Duration(1))));
 }
 
 Status SourceRun::move(const Rows& rows, uint64_t created, uint64_t floor, const Error& what) {

@@ -62,10 +62,6 @@ struct SourceParts {
   Duration patience{200};  ///< how long one turn waits for messages, or for jq workers
 };
 
-/// Ok if a source may read the stream: its messages stay when its consumers have acknowledged them.
-/// Error `source.retention`.
-Status check_retention(const std::string& stream, const OriginState& state);
-
 /// Passes a command to the engine and waits for its answer.
 Result<Json> await_command(const SourceParts& parts, Command command);
 
@@ -121,6 +117,7 @@ class SourceRun {
   Result<std::optional<Rows>> read_rows() const;
   Status take_settings(const Rows& rows);
   Result<bool> open(const Rows& rows);
+  Result<std::optional<OriginState>> origin_state();
   Result<std::optional<uint64_t>> rolled_back_to(const Rows& rows, const OriginState& state);
   Status move(const Rows& rows, uint64_t created, uint64_t floor, const Error& notice);
   Result<bool> forget_applied(const Rows& rows);
@@ -146,6 +143,7 @@ class SourceRun {
   std::string settings_text_;
   SourceSettings settings_;
   SourceMapping mapping_;
+  std::string stream_;   ///< the name of the origin stream
   OriginStream origin_;  ///< what reader_ reads
   std::unique_ptr<OriginReader> reader_;
   uint64_t position_ = 0;          ///< the sequence that was read last

@@ -19,6 +19,7 @@
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/namespace_types.h"
 #include "orchestrator/service/source_mapping.h"
+#include "orchestrator/service/source_origin.h"
 #include "orchestrator/service/type_warnings.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/why/verdict.h"
@@ -64,8 +65,8 @@ Result<Event> too_slow() {
 }
 
 /// The sequence behind which a new source begins.
-Result<uint64_t> floor_of(OriginStreams& origins, const SourceSettings& settings,
-                          const OriginState& state) {
+Result<uint64_t> floor_of(OriginStreams& origins, const std::string& stream,
+                          const SourceSettings& settings, const OriginState& state) {
   const SourceBegin& begin = settings.begin;
   switch (begin.kind) {
     case SourceBegin::Kind::kNew:
@@ -75,19 +76,26 @@ Result<uint64_t> floor_of(OriginStreams& origins, const SourceSettings& settings
     case SourceBegin::Kind::kSequence:
       return std::min(begin.sequence - 1, state.last);
     case SourceBegin::Kind::kTime: {
-      const uint64_t before = TRY(origins.sequence_before(settings.stream, begin.time));
+      const uint64_t before = TRY(origins.sequence_before(stream, begin.time));
       return std::min(before, state.last);
     }
   }
   return state.last;
 }
 
+/// The name of the origin stream of a stored source.
+std::string stream_of(const OriginStreams& origins, std::string_view ns, std::string_view name,
+                      const SourceRecord& source) {
+  return source.stream.empty() ? origins.source_stream_name(ns, name) : source.stream;
+}
+
 }  // namespace
 
-Json source_json(const std::string& name, const SourceRecord& source, const OriginRecord& origin,
-                 const std::optional<SourceFigures>& figures) {
+Json source_json(const std::string& name, const std::string& stream, const SourceRecord& source,
+                 const OriginRecord& origin, const std::optional<SourceFigures>& figures) {
   Json json = {{"name", name},
-               {"stream", source.stream},
+               {"stream", stream},
+               {"ownStream", source.stream.empty()},
                {"paused", source.is_paused},
                {"begin", parse_own_json(source.begin).value_or(Json())},
                {"createdAt", format_rfc3339(source.created_at)},
@@ -139,12 +147,14 @@ void Sources::run() {
     has_changed_ = false;
     lock.unlock();
     adjust();
+    remove_left_streams();
     lock.lock();
     changed_.wait_for(lock, kLook, [this] { return stopping_ || has_changed_; });
   }
   Readings all = std::exchange(readings_, {});
   lock.unlock();
   end(std::move(all));
+  remove_left_streams();
 }
 
 /// The thread of one source.
@@ -245,9 +255,42 @@ void Sources::command(Command command, const Done& done) {
   });
 }
 
+/// Whether the source exists, and millrace makes its stream.
+Result<bool> Sources::has_source_stream(std::string_view ns, const std::string& name) const {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const auto record = namespace_record(view, ns);
+  if (!record) return false;
+  const auto source = TRY(read_source(view, {.ns = record->number, .name = name}));
+  return source && source->stream.empty();
+}
+
+/// Has the stream that millrace made for the source deleted, unless a source has it then.
+void Sources::leave_stream(std::string_view ns, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  left_streams_.emplace(ns, name);
+}
+
+/// Deletes the streams of leave_stream(); those that cannot be deleted now are tried again.
+void Sources::remove_left_streams() {
+  std::set<std::pair<std::string, std::string>> left;
+  {
+    const std::lock_guard lock(mutex_);
+    left.swap(left_streams_);
+  }
+  for (const auto& [ns, name] : left) {
+    const auto is_needed = has_source_stream(ns, name);
+    if (is_needed && *is_needed) continue;
+    const Status removed = is_needed ? parts_.origins.remove_source_stream(ns, name)
+                                     : Status(tl::unexpected(is_needed.error()));
+    if (!removed) leave_stream(ns, name);
+  }
+}
+
 void Sources::apply(std::string_view ns, const std::string& name, const Json& settings,
                     const Done& done) {
   Json warnings = Json::array();
+  bool had_stream = false;  // of millrace
+  bool has_stream = false;
   auto asked = [&]() -> Result<ApplySource> {
     const SourceSettings parsed = TRY(parse_source(settings));
     TRY(check_programs(parsed));
@@ -259,19 +302,27 @@ void Sources::apply(std::string_view ns, const std::string& name, const Json& se
     command.record.begin = begin_text(settings);
     command.record.settings = dump_json(settings);
     const auto before = TRY(read_source(view, {.ns = record.number, .name = name}));
+    had_stream = before && before->stream.empty();
+    has_stream = parsed.has_source_stream();
     if (before && before->stream == parsed.stream && before->begin == command.record.begin) {
       command.record.origin = before->origin;
+      if (has_stream) TRY(ensure_origin(parts_.origins, ns, name, parsed));
       return command;
     }
-    const OriginState state = TRY(parts_.origins.find(parsed.stream));
-    TRY(check_retention(parsed.stream, state));
+    const OriginState state = TRY(ensure_origin(parts_.origins, ns, name, parsed));
+    // Before the commit: a stream that is missing is made again, but nothing would delete it.
+    if (had_stream && !has_stream) TRY(parts_.origins.remove_source_stream(ns, name));
     randombytes_buf(command.record.origin.source.data(), command.record.origin.source.size());
     command.record.origin.created = state.created;
-    command.floor = TRY(floor_of(parts_.origins, parsed, state));
+    command.floor =
+        TRY(floor_of(parts_.origins, origin_name(parts_.origins, ns, name, parsed), parsed, state));
     return command;
   }();
   if (!asked) return done(tl::unexpected(std::move(asked).error()));
-  command(*std::move(asked), [done, warnings = std::move(warnings)](Result<Json> answer) {
+  command(*std::move(asked), [this, done, ns = std::string(ns), name, had_stream, has_stream,
+                              warnings = std::move(warnings)](Result<Json> answer) {
+    const bool is_left = answer ? had_stream && !has_stream : has_stream && !had_stream;
+    if (is_left) leave_stream(ns, name);
     done(add_warnings(std::move(answer), warnings));
   });
 }
@@ -286,8 +337,8 @@ Result<Json> Sources::list(std::string_view ns) {
   Json items = Json::array();
   for (const auto& [place, one] : found) {
     const auto origin = TRY(read_origin(view, one.origin));
-    items.push_back(
-        source_json(place.name, one, origin.value_or(OriginRecord()), figures_of(place)));
+    items.push_back(source_json(place.name, stream_of(parts_.origins, ns, place.name, one), one,
+                                origin.value_or(OriginRecord()), figures_of(place)));
   }
   return Json{{"items", std::move(items)}, {"next", nullptr}};
 }
@@ -299,7 +350,8 @@ Result<Json> Sources::get(std::string_view ns, const std::string& name) {
   const auto found = TRY(read_source(view, place));
   if (!found) return no_such_source(ns, name);
   const auto origin = TRY(read_origin(view, found->origin));
-  Json json = source_json(name, *found, origin.value_or(OriginRecord()), figures_of(place));
+  Json json = source_json(name, stream_of(parts_.origins, ns, name, *found), *found,
+                          origin.value_or(OriginRecord()), figures_of(place));
   json["settings"] = parse_own_json(found->settings).value_or(Json());
   return json;
 }
@@ -325,14 +377,15 @@ Result<SourceSettings> Sources::settings_of(std::string_view ns, const std::stri
 }
 
 /// The newest messages that the source would read, the oldest first.
-Result<std::deque<OriginMessage>> Sources::newest_messages(const SourceSettings& settings) const {
-  const OriginState state = TRY(parts_.origins.find(settings.stream));
-  TRY(check_retention(settings.stream, state));
+Result<std::deque<OriginMessage>> Sources::newest_messages(std::string_view ns,
+                                                           const std::string& name,
+                                                           const SourceSettings& settings) const {
+  const OriginState state = TRY(find_origin(parts_.origins, ns, name, settings));
   std::array<uint8_t, 8> random{};
   randombytes_buf(random.data(), random.size());
   const auto reader =
-      TRY(parts_.origins.open({.stream = settings.stream,
-                               .subjects = settings.subjects,
+      TRY(parts_.origins.open({.stream = origin_name(parts_.origins, ns, name, settings),
+                               .subjects = origin_filters(settings),
                                .consumer = "millrace-try-" + to_hex(random),
                                .after = state.last - std::min(state.last, kTriedRange)}));
   std::deque<OriginMessage> newest;
@@ -371,7 +424,7 @@ std::vector<std::future<Result<Event>>> Sources::events_of(
     std::string_view ns, const std::string& name, const SourceSettings& settings,
     const std::deque<OriginMessage>& messages) const {
   const SourceMapping how{.mapping = settings.mapping,
-                          .stream = settings.stream,
+                          .stream = origin_name(parts_.origins, ns, name, settings),
                           .source = source_attribute(ns, name),
                           .lane = kTriedMappings,
                           .space = kTriedMappings};
@@ -415,7 +468,7 @@ Result<Json> Sources::tried(std::string_view ns, const OriginMessage& message,
 Result<Json> Sources::try_messages(std::string_view ns, const std::string& name,
                                    const std::optional<Json>& settings) {
   const SourceSettings wanted = TRY(settings_of(ns, name, settings));
-  const std::deque<OriginMessage> newest = TRY(newest_messages(wanted));
+  const std::deque<OriginMessage> newest = TRY(newest_messages(ns, name, wanted));
   std::vector<std::future<Result<Event>>> events = events_of(ns, name, wanted, newest);
   const auto until = std::chrono::steady_clock::now() + kTryTime;
   Json items = Json::array();
@@ -423,11 +476,23 @@ Result<Json> Sources::try_messages(std::string_view ns, const std::string& name,
     const bool is_made = events[i].wait_until(until) == std::future_status::ready;
     items.push_back(TRY(tried(ns, newest[i], is_made ? events[i].get() : too_slow())));
   }
-  return Json{{"stream", wanted.stream}, {"items", std::move(items)}};
+  return Json{{"stream", origin_name(parts_.origins, ns, name, wanted)},
+              {"items", std::move(items)}};
 }
 
 void Sources::remove(std::string_view ns, const std::string& name, const Done& done) {
-  command(DeleteSource{.ns = std::string(ns), .name = name}, done);
+  DeleteSource asked{.ns = std::string(ns), .name = name};
+  const auto has_stream = has_source_stream(ns, name);
+  if (!has_stream) return done(tl::unexpected(has_stream.error()));
+  if (!*has_stream) return command(std::move(asked), done);
+  // Before the commit, because nothing would delete the stream of a source that does not exist; and
+  // behind it, because the thread of the source may have made the stream again meanwhile.
+  const Status removed = parts_.origins.remove_source_stream(ns, name);
+  if (!removed) return done(tl::unexpected(removed.error()));
+  command(asked, [this, asked, done](Result<Json> answer) {
+    if (answer) leave_stream(asked.ns, asked.name);
+    done(std::move(answer));
+  });
 }
 
 }  // namespace millrace

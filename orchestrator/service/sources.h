@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -77,7 +78,11 @@ class Sources final : public SourceDesk {
   void command(Command command, const Done& done);
   Result<SourceSettings> settings_of(std::string_view ns, const std::string& name,
                                      const std::optional<Json>& settings) const;
-  Result<std::deque<OriginMessage>> newest_messages(const SourceSettings& settings) const;
+  Result<std::deque<OriginMessage>> newest_messages(std::string_view ns, const std::string& name,
+                                                    const SourceSettings& settings) const;
+  Result<bool> has_source_stream(std::string_view ns, const std::string& name) const;
+  void leave_stream(std::string_view ns, const std::string& name);
+  void remove_left_streams();
   Status check_programs(const SourceSettings& settings) const;
   Json warnings_about(std::string_view ns, const SourceSettings& settings) const;
   std::vector<std::future<Result<Event>>> events_of(
@@ -92,15 +97,19 @@ class Sources final : public SourceDesk {
   Readings readings_;
   bool stopping_ = false;
   bool has_changed_ = false;
+  /// The namespaces and names of sources whose streams of millrace are to be deleted.
+  std::set<std::pair<std::string, std::string>> left_streams_;
   std::thread thread_;
 };
 
-/// A source as it is shown: {"name","stream","subjects","rate","paused","begin","createdAt",
+/// A source as it is shown:
+/// {"name","stream","ownStream","subjects","rate","paused","begin","createdAt",
 /// "appliedAt","position","highest","events","repeated","refused","lastRefusal"?:{"sequence","at",
 /// "code","msg"},"reading","read"?,"lag"?,"consumers"?,"recreated"?,"rolledBack"?,"gone"?,
 /// "lostEvents"?,"waits"?:{"code","msg"},"notice"?:{"code","msg"}}. `position`: all messages up to
-/// it are applied; `highest`: the highest one that is. `figures`: nullopt if it is not read now.
-Json source_json(const std::string& name, const SourceRecord& source, const OriginRecord& origin,
-                 const std::optional<SourceFigures>& figures);
+/// it are applied; `highest`: the highest one that is. `stream`: its name, and with "ownStream"
+/// that of the stream that millrace makes for the source. `figures`: nullopt if it is not read now.
+Json source_json(const std::string& name, const std::string& stream, const SourceRecord& source,
+                 const OriginRecord& origin, const std::optional<SourceFigures>& figures);
 
 }  // namespace millrace

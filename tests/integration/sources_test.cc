@@ -150,6 +150,36 @@ TEST_F(SourcesProgram, AreRefusedForStreamsThatTheyMustNotRead) {
   }
 }
 
+TEST_F(SourcesProgram, ReadSubjectsThatNoStreamHasAndLeaveTheRepliesToOthers) {
+  apply(R"j({"subjects": ["core.orders.*"], "mapping": {"type": "order.placed"}})j");
+  const std::string stream = "MILLRACE_SOURCE_default+orders";
+  EXPECT_EQ(source()["stream"], stream);
+  EXPECT_EQ(config_of(stream)["no_ack"], true);
+  const auto reply = connection_->request("core.orders.eu", R"({"n": 1})", Duration(300));
+  ASSERT_FALSE(reply) << "the stream answered a request of another program: " << reply->data;
+  client_->publish("core.orders.us", R"({"n": 2})");
+  client_->flush();
+  ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 2));
+
+  EXPECT_EQ(millrace_.ask("PUT", "sources/more", R"({"subjects": ["core.>"]})").code(),
+            "source.overlap");
+  EXPECT_EQ(millrace_.ask("PUT", "sources/more", R"({"subjects": ["shop.>"]})").code(),
+            "source.overlap");
+  EXPECT_EQ(millrace_.ask("PUT", "sources/more", R"({"subjects": ["millrace.x.>"]})").code(),
+            "source.own_subjects");
+  EXPECT_EQ(millrace_.ask("PUT", "sources/more", R"({"stream": ")" + stream + "\"}").code(),
+            "source.own_stream");
+
+  ASSERT_TRUE(connection_->api("STREAM.DELETE." + stream, Json::object()));
+  ASSERT_TRUE(eventually([&] { return source()["recreated"] == 1; }));
+  client_->publish("core.orders.us", R"({"n": 3})");
+  client_->flush();
+  ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 3));
+  EXPECT_EQ(millrace_.cli({"source", "delete", "orders"}).code, 0);
+  EXPECT_EQ(connection_->api("STREAM.INFO." + stream, Json::object()).error().code,
+            "broker.not_found");
+}
+
 TEST_F(SourcesProgram, ComeBackWhenTheirConsumerOrTheirStreamWasDeleted) {
   apply(R"({"stream": "ORDERS", "begin": "all"})");
   place(1);

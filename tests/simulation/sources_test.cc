@@ -211,6 +211,50 @@ TEST_F(SourcesSimulation, ReadAnOriginStreamThatWasCreatedAgainFromItsBegin) {
   EXPECT_EQ(source().origin.created, origins.streams["ORDERS"].created);
 }
 
+/// The command that applies the source `orders` without a stream.
+ApplySource own_stream_source() {
+  ApplySource command{.ns = "default", .name = "orders"};
+  command.record.origin = {.source = {7}, .created = 5'001};
+  command.record.begin = R"("new")";
+  command.record.settings = R"({"subjects":["shop.>"]})";
+  return command;
+}
+
+TEST_F(SourcesSimulation, MakeTheirStreamAgainIfMillraceMadeItAndItIsMissing) {
+  const std::string stream = origins.source_stream_name("default", "orders");
+  world.must(own_stream_source());
+  begin();
+  run->turn();
+  ASSERT_TRUE(origins.streams.contains(stream));
+  EXPECT_TRUE(origins.opened.at(0).subjects.empty()) << "the stream has no other subjects";
+  origins.add_event(stream, "shop.a", "order", "1");
+  world.run_for(Duration(20));
+  run->turn();
+  world.run_until_idle();
+  EXPECT_THAT(world.instances(), SizeIs(1));
+
+  origins.streams.erase(stream);
+  origins.delete_consumers();
+  run->turn();
+  run->turn();
+  ASSERT_TRUE(origins.streams.contains(stream));
+  EXPECT_EQ(run->figures().notice.value_or(Error()).code, "source.recreated");
+  origins.add_event(stream, "shop.a", "order", "2");
+  world.run_for(Duration(20));
+  for (int i = 0; i < 3; ++i) run->turn();
+  world.run_until_idle();
+  EXPECT_THAT(world.instances(), SizeIs(2));
+}
+
+TEST_F(SourcesSimulation, LeaveNoStreamIfTheyAreDeletedWhileItIsMade) {
+  world.must(own_stream_source());
+  begin();
+  origins.on_ensure = [this] { world.must(DeleteSource{.ns = "default", .name = "orders"}); };
+  run->turn();
+  EXPECT_TRUE(origins.streams.empty());
+  EXPECT_TRUE(origins.opened.empty());
+}
+
 TEST_F(SourcesSimulation, ReadTheNewMessagesOfAnOriginStreamThatWasRolledBack) {
   add_orders(5);
   apply();

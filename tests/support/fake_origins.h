@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -83,7 +84,29 @@ class FakeOrigins final : public OriginStreams {
     return std::unique_ptr<OriginReader>(std::make_unique<Reader>(*this, wish));
   }
 
+  std::string source_stream_name(std::string_view ns, std::string_view source) const override {
+    return "MILLRACE_SOURCE_" + std::string(ns) + "+" + std::string(source);
+  }
+  Result<OriginState> find_source_stream(std::string_view ns, std::string_view source) override {
+    return find(source_stream_name(ns, source));
+  }
+  Result<OriginState> ensure_source_stream(const SourceStream& wanted) override {
+    if (failure) return tl::unexpected(*failure);
+    const std::string name = source_stream_name(wanted.ns, wanted.source);
+    if (!streams.contains(name)) streams[name].created = ++made_;
+    wishes.insert_or_assign(name, wanted);
+    if (on_ensure) on_ensure();
+    return find(name);
+  }
+  Status remove_source_stream(std::string_view ns, std::string_view source) override {
+    if (failure) return tl::unexpected(*failure);
+    streams.erase(source_stream_name(ns, source));
+    return {};
+  }
+
   std::map<std::string, Stream> streams;
+  std::map<std::string, SourceStream> wishes;  ///< what streams of sources were made with, by name
+  std::function<void()> on_ensure;             ///< called when such a stream was made or looked at
   std::vector<OriginWish> opened;
   std::optional<Error> failure;         ///< of find()
   std::function<void()> while_reading;  ///< called once, by the next read
@@ -125,6 +148,7 @@ class FakeOrigins final : public OriginStreams {
 
   TimePoint time_ = from_millis(1'700'000'000'000);
   uint64_t deletions_ = 0;
+  uint64_t made_ = 5'000;  ///< the newest creation time of a stream of a source
 };
 
 }  // namespace millrace

@@ -215,6 +215,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteN
   if (command.name == kDefaultNamespace) {
     return fail("namespace.not_empty", "the namespace \"default\" cannot be deleted");
   }
+  TRY(refuse_source_streams(context, ns, command.name));
   if (!command.cancel) {
     TRY(refuse_live(
         count_live(context, ns, std::nullopt),

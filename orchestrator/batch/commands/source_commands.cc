@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace millrace {
 namespace {
@@ -149,6 +150,23 @@ Result<Json> run_command(const CommandContext& context, const RefuseMessages& co
   context.batch.origins.write();
   context.batch.outcome.counts.source_refused += refused;
   return Json{{"name", command.name}, {"refused", refused}};
+}
+
+Status refuse_source_streams(const CommandContext& context, NamespaceNumber ns,
+                             const std::string& name) {
+  std::vector<std::string> found;
+  TRY(each_source_of(
+      context.batch.tx, ns,
+      [&](const SourcePlace& place, const SourceRecord& record) {
+        if (record.stream.empty()) found.push_back(place.name);
+      },
+      context.batch.damages.noting()));
+  if (found.empty()) return {};
+  return fail(
+      "namespace.not_empty",
+      fmt::format("namespace \"{}\" has sources with streams that millrace made ({}), which "
+                  "are deleted with their sources; delete these sources first",
+                  name, fmt::join(found, ", ")));
 }
 
 Status erase_sources(const CommandContext& context, NamespaceNumber ns) {

@@ -19,6 +19,11 @@ Result<Json> run_command(const CommandContext& context, const MoveSource& comman
 /// were applied before, or became dead letters, are left out.
 Result<Json> run_command(const CommandContext& context, const RefuseMessages& command);
 
+/// Refuses to delete the namespace while sources of it have streams that millrace made: the engine
+/// cannot delete these. Error `namespace.not_empty`.
+Status refuse_source_streams(const CommandContext& context, NamespaceNumber ns,
+                             const std::string& name);
+
 /// Erases the rows of all sources of a deleted namespace.
 Status erase_sources(const CommandContext& context, NamespaceNumber ns);
 

@@ -87,6 +87,23 @@ TEST(SubjectPattern, CoversTheSubjectsThatItsWildcardsStandFor) {
   }
 }
 
+TEST(SubjectPattern, OverlapsAnotherIfASubjectMatchesBoth) {
+  const struct {
+    const char* first;
+    const char* second;
+    bool overlap;
+  } rows[] = {
+      {"a.>", "a.b.c", true}, {">", "a", true},          {"a.*.c", "a.b.*", true},
+      {"a.b", "a.b", true},   {"*.>", "a.b", true},      {"a.>", "*.b", true},
+      {"a.>", "a", false},    {"a.*", "a", false},       {"*.>", "a", false},
+      {"a.b", "a.c", false},  {"a.*.c", "a.*.d", false},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(subjects_overlap(row.first, row.second), row.overlap) << row.first << row.second;
+    EXPECT_EQ(subjects_overlap(row.second, row.first), row.overlap) << row.first << row.second;
+  }
+}
+
 TEST(SubjectPattern, HasTokensOfWhichEachMayBeAStarAndTheLastMayBeAGreaterThanSign) {
   for (const char* const pattern : {"a", "a.b", "*", "*.b", "a.*.c", ">", "a.>", "*.>"}) {
     EXPECT_TRUE(is_subject_pattern(pattern)) << pattern;

@@ -47,6 +47,19 @@ TEST(SourceSettings, AreReadWithAllMembers) {
   EXPECT_EQ(settings.paused, true);
 }
 
+TEST(SourceSettings, NeedSubjectsOnlyIfMillraceMakesTheStream) {
+  const SourceSettings settings = parsed_source(R"({"subjects": ["shop.>"]})");
+  EXPECT_TRUE(settings.has_source_stream());
+  EXPECT_EQ(settings.max_bytes, kSourceStreamBytes);
+  EXPECT_EQ(settings.max_age, kSourceStreamAge);
+  const SourceSettings limited =
+      parsed_source(R"({"subjects": ["shop.>"], "maxBytes": "1GiB", "maxAge": "1h"})");
+  EXPECT_EQ(limited.max_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(limited.max_age, std::chrono::hours(1));
+  EXPECT_EQ(parsed_source(R"({"subjects": ["a"], "maxBytes": 1048576})").max_bytes, 1'048'576U);
+  EXPECT_FALSE(parsed_source(R"({"stream": "ORDERS"})").has_source_stream());
+}
+
 TEST(SourceSettings, BeginInFourWays) {
   EXPECT_EQ(parsed_source(R"({"stream": "S", "begin": "new"})").begin.kind,
             SourceBegin::Kind::kNew);
@@ -79,6 +92,20 @@ TEST(SourceSettings, NameTheWrongSettingInTheError) {
       {R"({"stream": "S", "subjects": "a"})", "settings.invalid", "subjects: "},
       {R"({"stream": "S", "subjects": ["a..b"]})", "settings.invalid", "subjects[0]: "},
       {R"({"stream": "S", "subjects": ["a.b", "a.*"]})", "settings.invalid", "subjects[1]: "},
+      {R"({"stream": "S", "subjects": ["a.*.c", "a.b.*"]})", "settings.invalid", "subjects[1]: "},
+      {R"({"stream": "S", "maxBytes": "1GiB"})", "settings.invalid", "maxBytes: this limit"},
+      {R"({"stream": "S", "maxAge": "1h"})", "settings.invalid", "maxAge: this limit"},
+      {R"({"subjects": []})", "settings.invalid", "stream: "},
+      {R"({"subjects": ["a"], "maxBytes": 1048575})", "settings.invalid", "maxBytes: "},
+      {R"({"subjects": ["a"], "maxBytes": -1})", "settings.invalid", "maxBytes: "},
+      {R"({"subjects": ["a"], "maxBytes": "2TiB"})", "settings.invalid", "maxBytes: "},
+      {R"({"subjects": ["a"], "maxAge": "59s"})", "settings.invalid", "maxAge: "},
+      {R"({"subjects": ["a"], "maxAge": "367d"})", "settings.invalid", "maxAge: "},
+      {R"({"subjects": ["a"], "maxAge": 60})", "settings.invalid", "maxAge: "},
+      {R"({"subjects": [">"]})", "settings.invalid", "subjects[0]: "},
+      {R"({"subjects": ["a", "*.b"]})", "settings.invalid", "subjects[1]: "},
+      {R"({"subjects": ["$SYS.>"]})", "settings.invalid", "subjects[0]: "},
+      {R"({"subjects": ["_INBOX.x"]})", "settings.invalid", "subjects[0]: "},
       {R"({"stream": "S", "begin": "old"})", "settings.invalid", "begin: "},
       {R"({"stream": "S", "begin": {"sequence": 0}})", "settings.invalid", "begin.sequence: "},
       {R"({"stream": "S", "begin": {"sequence": -1}})", "settings.invalid", "begin.sequence: "},

@@ -26,7 +26,7 @@ Result<Json> FakeSourceDesk::shown(const std::string& name) const {
   SourceRecord record{.created_at = from_millis(1'630'497'600'000),
                       .applied_at = from_millis(1'630'497'600'000),
                       .is_paused = found->second.value("paused", false),
-                      .stream = found->second["stream"],
+                      .stream = found->second.value("stream", ""),
                       .begin = begin_text(found->second),
                       .settings = dump_json(found->second)};
   OriginRecord origin{.applied = AppliedSequences(40),
@@ -36,7 +36,7 @@ Result<Json> FakeSourceDesk::shown(const std::string& name) const {
                       .refused_at = from_millis(1'630'497'600'000),
                       .refusal = {"event.id", "the event has no id"}};
   const SourceFigures figures{.position = 42, .lag = 2, .consumers = 1};
-  return source_json(name, record, origin,
+  return source_json(name, record.stream, record, origin,
                      record.is_paused ? std::nullopt : std::optional(figures));
 }
 

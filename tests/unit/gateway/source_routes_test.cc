@@ -29,6 +29,9 @@ TEST_F(SourceRoutesTest, ApplyShowPauseAndDelete) {
   EXPECT_EQ(call("POST", orders + "/resume").json()["paused"], false);
   EXPECT_EQ(call("POST", orders + "/try").json()["items"][0]["sequence"], 42);
   EXPECT_EQ(call("POST", orders + "/try", {}, R"({"stream": "MORE"})").json()["stream"], "MORE");
+  const std::string own = kSources + "/own";
+  EXPECT_EQ(call("PUT", own, {}, R"({"subjects": ["shop.>"], "maxBytes": "1GiB"})").status, 201);
+  EXPECT_EQ(call("GET", own).json()["ownStream"], true);
   EXPECT_EQ(call("DELETE", orders).json(), (Json{{"name", "orders"}, {"deleted", true}}));
   EXPECT_EQ(call("GET", orders).status, 404);
 }

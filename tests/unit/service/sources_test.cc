@@ -135,6 +135,82 @@ TEST_F(SourcesTest, ArePausedAndDeleted) {
   EXPECT_EQ(code_of(service->source_desk().get("default", "orders")), "source.not_found");
 }
 
+TEST_F(SourcesTest, HaveAStreamOfMillraceIfTheyNameNone) {
+  const std::string stream = "MILLRACE_SOURCE_default+orders";
+  EXPECT_EQ(code_of(service->source_desk().try_messages(
+                "default", "orders", Json{{"subjects", Json::array({"shop.>"})}})),
+            "source.no_stream")
+      << "a trial makes no stream";
+  ASSERT_TRUE(apply(R"({"subjects":["shop.>"],"maxBytes":"2MiB","maxAge":"1h"})"));
+  ASSERT_TRUE(origins.streams.contains(stream));
+  EXPECT_EQ(origins.wishes.at(stream).subjects, std::vector<std::string>{"shop.>"});
+  EXPECT_EQ(origins.wishes.at(stream).max_bytes, uint64_t{2} << 20);
+  EXPECT_EQ(origins.wishes.at(stream).max_age, std::chrono::hours(1));
+  EXPECT_EQ(shown()["stream"], stream);
+  EXPECT_EQ(shown()["ownStream"], true);
+  origins.add_event(stream, "shop.a", "order", "1");
+  Sources trying(source_parts(), [](std::string_view, const Event&) -> Result<Json> {
+    return Json::object();
+  });
+  const auto tried = trying.try_messages("default", "orders", std::nullopt);
+  ASSERT_TRUE(tried) << tried.error().message;
+  EXPECT_EQ((*tried)["stream"], stream);
+  EXPECT_EQ((*tried)["items"].size(), 1U);
+
+  const auto again = apply(R"({"subjects":["shop.a","shop.b"]})");
+  ASSERT_TRUE(again);
+  EXPECT_EQ((*again)["continues"], true);
+  EXPECT_EQ(origins.wishes.at(stream).subjects, (std::vector<std::string>{"shop.a", "shop.b"}));
+  origins.failure = Error{"broker.unreachable", "no connection"};
+  EXPECT_EQ(code_of(apply(R"({"subjects":["shop.c"]})")), "broker.unreachable");
+  EXPECT_EQ(shown()["subjects"], (Json::array({"shop.a", "shop.b"})));
+}
+
+TEST_F(SourcesTest, LoseTheirStreamOfMillraceWhenTheyAreDeletedOrReadAnother) {
+  const std::string stream = "MILLRACE_SOURCE_default+orders";
+  const auto remove = [&] {
+    return answer([&](const SourceDesk::Done& done) {
+      service->source_desk().remove("default", "orders", done);
+    });
+  };
+  ASSERT_TRUE(apply(R"({"subjects":["shop.>"]})"));
+  origins.failure = Error{"broker.unreachable", "no connection"};
+  EXPECT_EQ(code_of(remove()), "broker.unreachable");
+  EXPECT_EQ(shown()["stream"], stream) << "it stays until its stream is deleted";
+  origins.failure.reset();
+  ASSERT_TRUE(apply(R"({"stream":"ORDERS"})"));
+  EXPECT_FALSE(origins.streams.contains(stream));
+  EXPECT_EQ(shown()["ownStream"], false);
+  ASSERT_TRUE(apply(R"({"subjects":["shop.>"]})"));
+  ASSERT_TRUE(origins.streams.contains(stream));
+  ASSERT_TRUE(remove());
+  EXPECT_FALSE(origins.streams.contains(stream));
+  EXPECT_TRUE(origins.streams.contains("ORDERS"));
+  EXPECT_EQ(code_of(remove()), "source.not_found");
+}
+
+TEST_F(SourcesTest, LeaveNoStreamOfASourceThatIsRefused) {
+  for (size_t i = 0; i < kMostSourcesOfNamespace; ++i) {
+    ASSERT_TRUE(apply(R"({"stream":"ORDERS","paused":true})", "s" + std::to_string(i)));
+  }
+  SourceParts parts = source_parts();
+  parts.command = [&](Command command, const std::function<void(Result<Json>)>& done) {
+    const Answered answered = world.command(std::move(command));
+    world.run_until_idle();
+    done(answered->value_or(fail("none", "no answer")));
+  };
+  Sources sources(std::move(parts), nullptr);
+  std::optional<Result<Json>> refused;
+  sources.apply("default", "more", Json{{"subjects", Json::array({"shop.>"})}},
+                [&](const Result<Json>& answered) { refused = answered; });
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(code_of(*refused), "source.too_many");
+  EXPECT_TRUE(origins.streams.contains("MILLRACE_SOURCE_default+more"));
+  sources.start_threads();
+  sources.stop_threads();
+  EXPECT_FALSE(origins.streams.contains("MILLRACE_SOURCE_default+more"));
+}
+
 TEST_F(SourcesTest, SayWhatTheNewestMessagesWouldDo) {
   std::vector<std::string> judged;
   Sources sources(source_parts(), [&](std::string_view ns, const Event& event) -> Result<Json> {

@@ -155,6 +155,20 @@ TEST(SourceCommands, DeleteTheSourcesOfADeletedNamespace) {
   EXPECT_EQ(*read_origin(rig.batch().tx, command.record.origin), std::nullopt);
 }
 
+TEST(SourceCommands, KeepTheNamespaceOfASourceWhoseStreamMillraceMade) {
+  CommandRig rig;
+  rig.must(CreateNamespace{.name = "shop"});
+  ApplySource own = apply_orders();
+  own.ns = "shop";
+  own.record.stream = "";
+  rig.must(own);
+  const Error error = rig.refusal(DeleteNamespace{.name = "shop", .cancel = true});
+  EXPECT_EQ(error.code, "namespace.not_empty");
+  EXPECT_THAT(error.message, HasSubstr("(orders)"));
+  rig.must(DeleteSource{.ns = "shop", .name = "orders"});
+  rig.must(DeleteNamespace{.name = "shop", .cancel = true});
+}
+
 TEST(SourceCommands, RefuseTooManySources) {
   CommandRig rig;
   for (size_t i = 0; i < kMostSourcesOfNamespace; ++i) {
