@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -42,14 +43,19 @@ class JetStreamOriginReader final : public OriginReader {
       : connection_(connection), wish_(std::move(wish)), position_(wish_.after) {}
 
   Status open() {
-    consumer_ = TRY(PullConsumer::open_source(
-        connection_, {.stream = wish_.stream, .subjects = wish_.subjects, .name = wish_.consumer},
-        wish_.after + 1, pull_));
+    consumer_ =
+        TRY(PullConsumer::open_source(connection_,
+                                      {.stream = wish_.stream,
+                                       .subjects = wish_.subjects,
+                                       .name = wish_.consumer,
+                                       .unacknowledged = wish_.consumes ? kMostUnacknowledged : 0},
+                                      wish_.after + 1, pull_));
     heard_ = steady_clock::now();
     return {};
   }
 
   Result<std::vector<OriginMessage>> read(size_t most, Duration at_most) override;
+  void acknowledge(const std::vector<std::string>& replies) override;
 
  private:
   Result<bool> next(Duration at_most, OriginMessage& message);
@@ -91,6 +97,14 @@ Result<std::vector<OriginMessage>> JetStreamOriginReader::read(size_t most, Dura
     }
   }
   return messages;
+}
+
+void JetStreamOriginReader::acknowledge(const std::vector<std::string>& replies) {
+  const auto handle = connection_.handle();
+  for (const std::string& reply : replies) {
+    // If it is lost, the message is delivered again, and the store knows that it is applied.
+    std::ignore = natsConnection_PublishString(handle.get(), reply.c_str(), "+ACK");
+  }
 }
 
 /// Returns whether there is a message. Errors: the consumer has ended.
@@ -142,6 +156,8 @@ Result<bool> JetStreamOriginReader::take(NatsMsgHandle handle, const DeliveryNum
              .stamped = broker_time(numbers.stamped),
              .pending = numbers.pending,
              .message = {}};
+  const char* const reply = wish_.consumes ? natsMsg_GetReply(handle.get()) : nullptr;
+  if (reply != nullptr) message.reply = reply;
   // nats.c loses bytes of some headers; then the message is fetched as the broker stored it.
   if (!read_message(handle.get(), message.message)) {
     Result<StoredMessage> stored =
@@ -182,6 +198,7 @@ Result<OriginState> read_origin_state(const Json& answer) {
   read.first =
       count_field(state, "messages") == 0 ? read.last + 1 : count_field(state, "first_seq");
   const std::string retention = text_field(field(answer, "config"), "retention");
+  read.is_work_queue = retention == "workqueue";
   read.keeps_messages = retention != "workqueue" && retention != "interest";
   return read;
 }

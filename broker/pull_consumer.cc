@@ -25,6 +25,10 @@ constexpr size_t kRequestBytes = size_t{8} << 20;
 /// How many heartbeats and ends of requests may arrive in addition to the requested messages.
 constexpr size_t kMostStatuses = 1'024;
 
+/// JetStream's codes if a work queue has a consumer whose subjects overlap those of the new one.
+constexpr int64_t kSeveralConsumersOfQueue = 10099;
+constexpr int64_t kSubjectsOfQueueTaken = 10100;
+
 int64_t nanoseconds(Duration duration) { return std::chrono::nanoseconds(duration).count(); }
 
 StreamState state_of(const StreamInfo& stream) {
@@ -214,17 +218,49 @@ Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
   return {};
 }
 
+/// The settings of the consumer of a work queue that is not millrace's. nats-server accepts only
+/// one that begins with the oldest message.
+Json PullConsumer::config_of_queue(const ForeignConsumer& wanted) const {
+  return {{"durable_name", wanted.name},
+          {"deliver_policy", "all"},
+          {"ack_policy", "explicit"},
+          // Long: no redelivery is needed while this consumer exists.
+          {"ack_wait", nanoseconds(std::chrono::days(1))},
+          {"max_ack_pending", wanted.unacknowledged},
+          {"max_waiting", 64},
+          {"replay_policy", "instant"},
+          {"inactive_threshold", nanoseconds(settings_.inactive_threshold)}};
+}
+
+/// Creates the consumer of a stream that is not millrace's.
+Result<Json> PullConsumer::create_source(const ForeignConsumer& wanted, const Json& config) {
+  const std::string subject =
+      connection_.api_subject(fmt::format("CONSUMER.CREATE.{}.{}", stream_name_, wanted.name));
+  const NatsMessage reply = TRY(
+      connection_.request(subject, dump_json({{"stream_name", stream_name_}, {"config", config}})));
+  Json answer = parse_json(reply.data).value_or(Json());
+  const int64_t reason = integer_field(field(answer, "error"), "err_code");
+  if (reason == kSeveralConsumersOfQueue || reason == kSubjectsOfQueueTaken) {
+    return fail("source.other_consumer",
+                fmt::format("the work queue {} gives each message to one consumer, and another "
+                            "consumer takes messages of the source; delete that consumer, or name "
+                            "subjects that it does not take",
+                            stream_name_));
+  }
+  TRY(check_api_answer(subject, answer));
+  return answer;
+}
+
 Status PullConsumer::make_source(const ForeignConsumer& wanted, uint64_t first) {
   const std::string path = fmt::format("{}.{}", stream_name_, wanted.name);
   const Result<Json> gone = connection_.api("CONSUMER.DELETE." + path, Json::object());
   if (!gone && gone.error().code != "broker.not_found") return tl::unexpected(gone.error());
-  Json config = config_of(first);
+  Json config = wanted.unacknowledged > 0 ? config_of_queue(wanted) : config_of(first);
   config["name"] = wanted.name;
   const bool has_one = wanted.subjects.size() == 1;
   if (has_one) config["filter_subject"] = wanted.subjects.front();
   if (wanted.subjects.size() > 1) config["filter_subjects"] = wanted.subjects;
-  const Json made = TRY(connection_.api("CONSUMER.CREATE." + path,
-                                        {{"stream_name", stream_name_}, {"config", config}}));
+  const Json made = TRY(create_source(wanted, config));
   note_name(text_field(made, "name"));
   if (name_.empty())
     return fail("broker.protocol", "the broker returned a consumer without a name");

@@ -28,6 +28,9 @@ struct ForeignConsumer {
   std::string stream;
   std::vector<std::string> subjects;  ///< filters; empty: all messages
   std::string name;
+  /// 0: the consumer needs no acknowledgements. Otherwise it is the durable consumer of a work
+  /// queue, with at most so many messages delivered without an acknowledgement.
+  size_t unacknowledged = 0;
 };
 
 class PullConsumer {
@@ -57,9 +60,11 @@ class PullConsumer {
                                                           const PullSettings& settings);
 
   /// Creates a consumer of a stream that is not millrace's, for the messages from sequence `first`
-  /// on. A consumer that already has that name is deleted first. The consumer needs no
-  /// acknowledgements, so it changes nothing in the stream. Errors: those of Connection::api, and
-  /// `source.filters`: the NATS server does not know several filters.
+  /// on, or for all messages of a work queue. A consumer that already has that name is deleted
+  /// first, so its unacknowledged messages are delivered again, in their order. A consumer that
+  /// needs no acknowledgements changes nothing in the stream. Errors: those of Connection::api,
+  /// `source.filters`: the NATS server does not know several filters, and `source.other_consumer`:
+  /// another consumer takes messages of the work queue.
   static Result<std::unique_ptr<PullConsumer>> open_source(Connection& connection,
                                                            const ForeignConsumer& wanted,
                                                            uint64_t first,
@@ -128,6 +133,8 @@ class PullConsumer {
   Status make_queue(std::string_view name, size_t unacknowledged);
   Status make_source(const ForeignConsumer& wanted, uint64_t first);
   Json config_of(uint64_t first) const;
+  Json config_of_queue(const ForeignConsumer& wanted) const;
+  Result<Json> create_source(const ForeignConsumer& wanted, const Json& config);
   Result<ResumePoint> choose_start(const StreamInfo& stream, const Cursor& cursor);
   Result<std::optional<TimePoint>> stamp_of(uint64_t sequence);
   Got note_status(natsMsg* message);

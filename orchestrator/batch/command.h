@@ -190,14 +190,17 @@ inline constexpr size_t kMostSources = 64;
 inline constexpr size_t kOriginsKept = 4;
 
 /// Creates a source, or changes its settings. If `stream` and `begin` of the record are those of
-/// the stored one, the source continues where it is. Otherwise it reads the stream from the given
-/// place on.
+/// the stored one, the source continues where it is, unless it `restarts`. Otherwise it reads the
+/// stream from the given place on.
 struct ApplySource {
   std::string ns;
   std::string name;     ///< a text that is_identifier accepts
   SourceRecord record;  ///< its `origin` has the id for a new source, and the creation time
   std::optional<bool> paused = std::nullopt;  ///< nullopt: as it is
   uint64_t floor = 0;                         ///< the sequence behind which reading begins
+  /// Whether it reads from the given place on in any case: messages below its position may be
+  /// messages that it did not want.
+  bool restarts = false;
 };
 /// Pauses or resumes a source. A paused source publishes nothing more; what it has published is
 /// applied.

@@ -19,8 +19,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::array kSourceKeys = {"stream", "subjects", "begin",    "rate",
-                                    "paused", "mapping",  "maxBytes", "maxAge"};
+constexpr std::array kSourceKeys = {"stream",  "subjects", "begin",  "rate",   "paused",
+                                    "mapping", "maxBytes", "maxAge", "consume"};
 
 /// The longest name of a stream that nats-server accepts, in bytes.
 constexpr size_t kMaxStreamName = 255;
@@ -162,20 +162,18 @@ Status check_stream_settings(const Json& settings, const SourceSettings& parsed)
   return {};
 }
 
-tl::unexpected<Error> unsupported(std::string_view key, std::string_view what) {
-  return fail("source.unsupported", fmt::format("{}: {}", key, what));
-}
-
-/// A setting that other releases have: refused by name, so that it is not passed over.
-Status refuse_unsupported(std::string_view key, const Json& value) {
-  if (key == "consume") {
-    if (!TRY(parse_source_flag(key, value))) return {};
-    return unsupported(key,
-                       "this release does not acknowledge messages of other streams; leave it out, "
-                       "and read a stream with the retention \"limits\"");
+/// Checks what a source with `consume` must have.
+Status check_consume(const SourceSettings& parsed) {
+  if (!parsed.consume) return {};
+  if (parsed.has_source_stream()) {
+    return invalid_setting("consume",
+                           "millrace makes the stream of this source, and it is no work queue; "
+                           "leave it out, or name a stream");
   }
-  return invalid_setting(key,
-                         fmt::format("unknown setting; valid: {}", fmt::join(kSourceKeys, ", ")));
+  if (parsed.begin.kind == SourceBegin::Kind::kAll) return {};
+  return invalid_setting("begin",
+                         "with `consume`, write \"all\": a work queue gives its consumer each "
+                         "message that is not acknowledged");
 }
 
 }  // namespace
@@ -198,15 +196,19 @@ Result<SourceSettings> parse_source(const Json& settings) {
       parsed.paused = TRY(parse_source_flag(key, value));
     } else if (key == "mapping") {
       parsed.mapping = TRY(parse_mapping(key, value));
+    } else if (key == "consume") {
+      parsed.consume = TRY(parse_source_flag(key, value));
     } else if (key == "maxBytes") {
       parsed.max_bytes = TRY(parse_stream_bytes(value));
     } else if (key == "maxAge") {
       parsed.max_age = TRY(parse_stream_age(value));
     } else {
-      TRY(refuse_unsupported(key, value));
+      return invalid_setting(
+          key, fmt::format("unknown setting; valid: {}", fmt::join(kSourceKeys, ", ")));
     }
   }
   TRY(check_stream_settings(settings, parsed));
+  TRY(check_consume(parsed));
   return parsed;
 }
 

@@ -57,6 +57,9 @@ struct SourceSettings {
   std::optional<bool> paused;   ///< nullopt: as it is, and not paused if the source is new
   /// What messages that are no CloudEvents become; nullopt: dead letters.
   std::optional<EventMapping> mapping;
+  /// Whether millrace is the consumer of the stream, a work queue: it acknowledges each message
+  /// when its event is applied.
+  bool consume = false;
   // Of the stream that millrace makes.
   uint64_t max_bytes = kSourceStreamBytes;
   Duration max_age = kSourceStreamAge;
@@ -68,9 +71,9 @@ struct SourceSettings {
 
 /// Parses `{"stream": NAME, "subjects"?: [FILTER], "begin"?: "new", "all", {"sequence": N} or
 /// {"time": RFC 3339}, "rate"?: messages a second, "paused"?: true, "mapping"?: see
-/// parse_mapping()}`, or the same with subjects, without a stream, and with "maxBytes"?: a number
-/// or a text such as "1GiB", "maxAge"?: a duration. Errors: `settings.invalid` has the place in the
-/// settings, and what to write there; `source.unsupported`: this release does not have the setting.
+/// parse_mapping(), "consume"?: true}`, or without a stream and with subjects, "maxBytes"?: a
+/// number or a text such as "1GiB", and "maxAge"?: a duration. Error: `settings.invalid` has the
+/// place in the settings, and what to write there.
 Result<SourceSettings> parse_source(const Json& settings);
 
 /// Parses settings from their stored text. Errors: those of parse_source() and parse_own_json().

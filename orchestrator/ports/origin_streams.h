@@ -1,5 +1,6 @@
 // OriginStreams: the port that reads streams which other programs fill. It changes nothing in these
-// streams, and acknowledges nothing. It also makes the streams of sources that name only subjects.
+// streams, and acknowledges only the messages of work queues whose consumer it is. It also makes
+// the streams of sources that name only subjects.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,9 @@ struct OriginState {
   uint64_t last = 0;     ///< the newest message that the stream ever had
   /// Whether messages stay in the stream when its consumers have acknowledged them.
   bool keeps_messages = true;
+  /// Whether the stream is a work queue: each message leaves it when one consumer has acknowledged
+  /// it. Such a stream does not keep messages.
+  bool is_work_queue = false;
 };
 
 /// The stream that millrace makes for a source which names subjects without a stream. It stores
@@ -41,6 +45,8 @@ struct OriginMessage {
   TimePoint stamped;     ///< when the broker stored it
   uint64_t pending = 0;  ///< how many messages of the same reader follow, as far as is known
   NatsMessage message;
+  /// By what the reader acknowledges the message; empty: it needs no acknowledgement.
+  std::string reply = {};
 };
 
 /// What a reader reads.
@@ -48,8 +54,15 @@ struct OriginWish {
   std::string stream;
   std::vector<std::string> subjects;  ///< filters; empty: all
   std::string consumer;  ///< the name of the consumer; one that has the name is deleted first
-  uint64_t after = 0;    ///< only messages with a higher sequence
+  uint64_t after = 0;    ///< only messages with a higher sequence; not used with `consumes`
+  /// Whether the reader is the consumer of a work queue: it reads all messages that are not
+  /// acknowledged, and has at most kMostUnacknowledged of them.
+  bool consumes = false;
 };
+
+/// How many messages of a work queue may be delivered and not acknowledged: more than may be read,
+/// published and not applied.
+inline constexpr size_t kMostUnacknowledged = 2'048;
 
 /// Reads one stream in its order. For one thread.
 class OriginReader {
@@ -59,6 +72,9 @@ class OriginReader {
   /// reader returns no more messages. Errors: `source.interrupted` (messages between the broker and
   /// this process were lost, or the consumer is gone), and those of OriginStreams.
   virtual Result<std::vector<OriginMessage>> read(size_t most, Duration at_most) = 0;
+  /// Acknowledges messages by their replies, without waiting for the broker. A message whose
+  /// acknowledgement is lost is read again by a later reader.
+  virtual void acknowledge(const std::vector<std::string>& replies) = 0;
 };
 
 /// Any thread, several at a time. Each call waits for the broker for some seconds at most. Errors:
@@ -74,7 +90,8 @@ class OriginStreams {
                                                     uint64_t sequence) = 0;
   /// The sequence before the first message that was stored at that time or later.
   virtual Result<uint64_t> sequence_before(const std::string& stream, TimePoint time) = 0;
-  /// Further error: `source.filters` (the NATS server knows one filter only).
+  /// Further errors: `source.filters` (the NATS server knows one filter only),
+  /// `source.other_consumer` (another consumer takes messages of the work queue).
   virtual Result<std::unique_ptr<OriginReader>> open(const OriginWish& wish) = 0;
 
   /// The name of the stream that millrace makes for that source; no other source has the same. Asks

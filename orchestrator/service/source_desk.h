@@ -34,8 +34,8 @@ class SourceDesk {
   /// `source.retention`, `broker.*`, and those of the quota `storeBytes`.
   virtual void apply(std::string_view ns, const std::string& name, const Json& settings,
                      const Done& done) = 0;
-  /// {"items":[…],"next":null}, by name; the items are those of source_json() (sources.h). Error
-  /// `namespace.not_found`.
+  /// {"items":[…],"next":null}, by name; the items are those of source_json() (source_json.h).
+  /// Error `namespace.not_found`.
   virtual Result<Json> list(std::string_view ns) = 0;
   /// One of these, with {"settings"}. Errors `namespace.not_found`, `source.not_found`.
   virtual Result<Json> get(std::string_view ns, const std::string& name) = 0;

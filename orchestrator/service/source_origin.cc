@@ -4,13 +4,24 @@
 
 namespace millrace {
 
-Status check_retention(const std::string& stream, const OriginState& state) {
+Status check_retention(const std::string& stream, const OriginState& state, bool consumes) {
+  if (consumes && state.is_work_queue) return {};
+  if (consumes) {
+    return fail(
+        "source.retention",
+        fmt::format("with `consume`, a source reads work queues only, and stream {} has "
+                    "another retention; {}",
+                    stream,
+                    state.keeps_messages ? "leave `consume` out"
+                                         : "read a mirror of it with the retention \"limits\""));
+  }
   if (state.keeps_messages) return {};
   return fail("source.retention",
               fmt::format("stream {} removes messages when its consumers acknowledge them "
                           "(retention \"workqueue\" or \"interest\"), so a further reader would "
                           "take them from these consumers; read a stream with the retention "
-                          "\"limits\", for example a mirror of {}",
+                          "\"limits\", for example a mirror of {}, or let millrace be the "
+                          "consumer of a work queue by `consume`",
                           stream, stream));
 }
 
@@ -27,7 +38,7 @@ Result<OriginState> find_origin(OriginStreams& origins, std::string_view ns, std
                                 const SourceSettings& settings) {
   if (settings.has_source_stream()) return origins.find_source_stream(ns, name);
   const OriginState state = TRY(origins.find(settings.stream));
-  TRY(check_retention(settings.stream, state));
+  TRY(check_retention(settings.stream, state, settings.consume));
   return state;
 }
 

@@ -12,9 +12,9 @@
 
 namespace millrace {
 
-/// Ok if a source may read the stream: its messages stay when its consumers have acknowledged them.
-/// Error `source.retention`.
-Status check_retention(const std::string& stream, const OriginState& state);
+/// Ok if a source may read the stream: its messages stay when its consumers have acknowledged them,
+/// or it is a work queue and the source `consumes` it. Error `source.retention`.
+Status check_retention(const std::string& stream, const OriginState& state, bool consumes);
 
 /// The name of the origin stream of the source `name`.
 std::string origin_name(const OriginStreams& origins, std::string_view ns, std::string_view name,

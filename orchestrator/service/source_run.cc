@@ -99,6 +99,7 @@ void SourceRun::close() {
   prepared_.clear();
   published_.clear();
   published_bytes_ = 0;
+  unacknowledged_.clear();
 }
 
 Duration SourceRun::turn() {
@@ -133,6 +134,7 @@ Result<Duration> SourceRun::advance() {
   if (!rows) return kAfterSourceError;
   TRY(take_settings(*rows));
   if (reader_ == nullptr && !TRY(open(*rows))) return Duration(0);
+  acknowledge_applied(*rows);
   if (!TRY(forget_applied(*rows))) return Duration(0);
   if (prepared_.empty()) {
     const TimePoint now = parts_.clock.now();
@@ -141,7 +143,7 @@ Result<Duration> SourceRun::advance() {
     const size_t most = std::min(
         room(), std::clamp<size_t>(settings_.rate / kSourcePagesInSecond, 1, kMostInSourcePage));
     if (most == 0) return kWhileFull;
-    TRY(read_page(most));
+    TRY(read_page(*rows, most));
     due_ = now + Duration(prepared_.size() * 1'000 / settings_.rate);
     // The pause may have been answered while the page was read: then no message of it is published.
     rows = TRY(rows_to_read());
@@ -204,6 +206,21 @@ Result<std::optional<OriginState>> SourceRun::origin_state() {
   return std::optional<OriginState>();
 }
 
+/// Counts the messages that the origin stream has removed before they were read. Of a work queue
+/// with other subjects, these may be messages that the source does not want.
+void SourceRun::count_gone(const Rows& rows, const OriginState& state) {
+  if (settings_.consume && !settings_.subjects.empty()) return;
+  const uint64_t floor = rows.origin.applied.floor();
+  // The floor does not move before a message is applied: what is gone is counted once.
+  const uint64_t known = std::max(floor + 1, gone_to_);
+  if (state.first > known && floor > 0) {
+    gone_to_ = state.first;
+    note([&](SourceFigures& figures) { figures.gone += state.first - known; });
+    notice({"source.gone", fmt::format("stream {} does not have the messages {} to {} any more",
+                                       stream_, known, state.first - 1)});
+  }
+}
+
 /// Opens the reader behind the stored position. Returns false if the source reads from another
 /// place now, so that its rows must be read again.
 Result<bool> SourceRun::open(const Rows& rows) {
@@ -229,18 +246,12 @@ Result<bool> SourceRun::open(const Rows& rows) {
     return false;
   }
   const uint64_t floor = rows.origin.applied.floor();
-  // The floor does not move before a message is applied: what is gone is counted once.
-  const uint64_t known = std::max(floor + 1, gone_to_);
-  if (state.first > known && floor > 0) {
-    gone_to_ = state.first;
-    note([&](SourceFigures& figures) { figures.gone += state.first - known; });
-    notice({"source.gone", fmt::format("stream {} does not have the messages {} to {} any more",
-                                       stream_, known, state.first - 1)});
-  }
+  count_gone(rows, state);
   reader_ = TRY(parts_.origins.open({.stream = stream_,
                                      .subjects = origin_filters(settings_),
                                      .consumer = consumer_name(ns_, place_, origin_.source),
-                                     .after = floor}));
+                                     .after = floor,
+                                     .consumes = settings_.consume}));
   position_ = floor;
   pending_ = 0;
   event_stream_ = rows.cursor.stream_created;
@@ -255,6 +266,9 @@ Result<std::optional<uint64_t>> SourceRun::rolled_back_to(const Rows& rows,
   const uint64_t highest = rows.origin.applied.highest();
   const TimePoint stamped = rows.origin.stamped;
   if (highest == 0) return std::optional<uint64_t>();
+  // A work queue has lost the messages that are acknowledged, also the highest one. All that it has
+  // are read; those that were applied before have the ids of then.
+  if (settings_.consume) return state.last < highest ? std::optional<uint64_t>(0) : std::nullopt;
   // Nothing was read yet: which of the present messages came later is not known.
   if (stamped == TimePoint()) {
     return state.last < highest ? std::optional(state.last) : std::nullopt;
@@ -316,10 +330,59 @@ size_t SourceRun::room() const {
   return kMostUnapplied - std::min(kMostUnapplied, published_.size());
 }
 
-Status SourceRun::read_page(size_t most) {
+Status SourceRun::read_page(const Rows& rows, size_t most) {
   std::vector<OriginMessage> messages = TRY(reader_->read(most, parts_.patience));
-  for (OriginMessage& message : messages) prepared_.push_back(prepared(std::move(message)));
+  for (OriginMessage& message : messages) {
+    if (is_of_rolled_back_queue(rows, message)) return move_to_all(rows);
+    if (must_prepare(rows, message)) prepared_.push_back(prepared(std::move(message)));
+  }
   return {};
+}
+
+/// Whether the message has the sequence of one that was applied, but was stored later than all that
+/// were: then the work queue was rolled back and has grown since.
+bool SourceRun::is_of_rolled_back_queue(const Rows& rows, const OriginMessage& message) const {
+  return settings_.consume && rows.origin.applied.has(message.sequence) &&
+         message.stamped > rows.origin.stamped;
+}
+
+/// Has all messages of a work queue that was rolled back read. Those that were applied before have
+/// the ids of then.
+Status SourceRun::move_to_all(const Rows& rows) {
+  TRY(move(
+      rows, origin_.created, 0,
+      {"source.rolled_back",
+       fmt::format("work queue {} was rolled back, and has messages with the sequences of other "
+                   "ones that were applied; all that it has are read",
+                   stream_)}));
+  note([](SourceFigures& figures) { ++figures.rolled_back; });
+  close();
+  return {};
+}
+
+/// Notes that the message must be acknowledged, if that is so. Returns whether it has to be
+/// published: a message of a work queue is read again if it was applied and the acknowledgement was
+/// lost, or after the broker has waited too long for that.
+bool SourceRun::must_prepare(const Rows& rows, const OriginMessage& message) {
+  if (!settings_.consume) return true;
+  if (!message.reply.empty() && unacknowledged_.size() < kMostUnacknowledged) {
+    unacknowledged_.push_back({.sequence = message.sequence, .reply = message.reply});
+  }
+  if (message.sequence <= position_) return false;
+  if (!rows.origin.applied.has(message.sequence)) return true;
+  position_ = message.sequence;
+  return false;
+}
+
+/// Acknowledges the messages of a work queue that are applied as of the commit of `rows`.
+void SourceRun::acknowledge_applied(const Rows& rows) {
+  std::vector<std::string> replies;
+  std::erase_if(unacknowledged_, [&](Unacknowledged& one) {
+    if (!rows.origin.applied.has(one.sequence)) return false;
+    replies.push_back(std::move(one.reply));
+    return true;
+  });
+  if (!replies.empty()) reader_->acknowledge(replies);
 }
 
 SourceRun::Prepared SourceRun::prepared(OriginMessage message) {

@@ -96,6 +96,11 @@ class SourceRun {
     uint64_t event = 0;     ///< of the event in the event stream
     size_t bytes = 0;
   };
+  /// A message of a work queue that is not acknowledged.
+  struct Unacknowledged {
+    uint64_t sequence = 0;
+    std::string reply;
+  };
   /// A message that was read, and what it becomes.
   struct Prepared {
     uint64_t previous = 0;
@@ -123,7 +128,12 @@ class SourceRun {
   Result<bool> forget_applied(const Rows& rows);
   Result<bool> is_lost(const Rows& rows);
   size_t room() const;
-  Status read_page(size_t most);
+  Status read_page(const Rows& rows, size_t most);
+  bool is_of_rolled_back_queue(const Rows& rows, const OriginMessage& message) const;
+  Status move_to_all(const Rows& rows);
+  bool must_prepare(const Rows& rows, const OriginMessage& message);
+  void acknowledge_applied(const Rows& rows);
+  void count_gone(const Rows& rows, const OriginState& state);
   Prepared prepared(OriginMessage message);
   Evaluator counted() const;
   void map_prepared();
@@ -152,6 +162,7 @@ class SourceRun {
   std::deque<Prepared> prepared_;  ///< read, and not yet published; in their order
   std::deque<Published> published_;
   size_t published_bytes_ = 0;
+  std::deque<Unacknowledged> unacknowledged_;  ///< at most kMostUnacknowledged
   /// The bytes that wait for jq workers, also of what is not prepared any more; results may come
   /// later than the object lives.
   const std::shared_ptr<std::atomic<size_t>> mapped_bytes_ =

@@ -18,6 +18,7 @@
 #include "orchestrator/service/mapping_programs.h"
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/namespace_types.h"
+#include "orchestrator/service/source_json.h"
 #include "orchestrator/service/source_mapping.h"
 #include "orchestrator/service/source_origin.h"
 #include "orchestrator/service/type_warnings.h"
@@ -83,6 +84,15 @@ Result<uint64_t> floor_of(OriginStreams& origins, const std::string& stream,
   return state.last;
 }
 
+/// Whether a source of a work queue wants other messages of it than before. The position says
+/// nothing about these: they are in the queue until they are acknowledged.
+bool wants_other_messages(const SourceRecord& before, const SourceSettings& settings) {
+  const auto stored = read_source_settings(before.settings);
+  if (!stored) return false;
+  return (stored->consume || settings.consume) &&
+         (stored->consume != settings.consume || stored->subjects != settings.subjects);
+}
+
 /// The name of the origin stream of a stored source.
 std::string stream_of(const OriginStreams& origins, std::string_view ns, std::string_view name,
                       const SourceRecord& source) {
@@ -90,42 +100,6 @@ std::string stream_of(const OriginStreams& origins, std::string_view ns, std::st
 }
 
 }  // namespace
-
-Json source_json(const std::string& name, const std::string& stream, const SourceRecord& source,
-                 const OriginRecord& origin, const std::optional<SourceFigures>& figures) {
-  Json json = {{"name", name},
-               {"stream", stream},
-               {"ownStream", source.stream.empty()},
-               {"paused", source.is_paused},
-               {"begin", parse_own_json(source.begin).value_or(Json())},
-               {"createdAt", format_rfc3339(source.created_at)},
-               {"appliedAt", format_rfc3339(source.applied_at)},
-               {"position", origin.applied.floor()},
-               {"highest", origin.applied.highest()},
-               {"events", origin.events},
-               {"repeated", origin.repeated},
-               {"refused", origin.refused},
-               {"reading", figures && figures->lag.has_value()}};
-  const auto settings = read_source_settings(source.settings);
-  json["subjects"] = settings ? settings->subjects : std::vector<std::string>();
-  json["rate"] = settings ? settings->rate : kSourceRate;
-  if (!origin.refusal.code.empty()) {
-    json["lastRefusal"] = error_json(origin.refusal);
-    json["lastRefusal"]["sequence"] = origin.refused_sequence;
-    json["lastRefusal"]["at"] = format_rfc3339(origin.refused_at);
-  }
-  if (!figures) return json;
-  json["read"] = figures->position;
-  if (figures->lag) json["lag"] = *figures->lag;
-  json["consumers"] = figures->consumers;
-  json["recreated"] = figures->recreated;
-  json["rolledBack"] = figures->rolled_back;
-  json["gone"] = figures->gone;
-  json["lostEvents"] = figures->lost_events;
-  if (figures->waits) json["waits"] = error_json(*figures->waits);
-  if (figures->notice) json["notice"] = error_json(*figures->notice);
-  return json;
-}
 
 void Sources::start_threads() {
   thread_ = std::thread([this] { run(); });
@@ -304,7 +278,9 @@ void Sources::apply(std::string_view ns, const std::string& name, const Json& se
     const auto before = TRY(read_source(view, {.ns = record.number, .name = name}));
     had_stream = before && before->stream.empty();
     has_stream = parsed.has_source_stream();
-    if (before && before->stream == parsed.stream && before->begin == command.record.begin) {
+    command.restarts = before && wants_other_messages(*before, parsed);
+    if (before && !command.restarts && before->stream == parsed.stream &&
+        before->begin == command.record.begin) {
       command.record.origin = before->origin;
       if (has_stream) TRY(ensure_origin(parts_.origins, ns, name, parsed));
       return command;
@@ -380,6 +356,12 @@ Result<SourceSettings> Sources::settings_of(std::string_view ns, const std::stri
 Result<std::deque<OriginMessage>> Sources::newest_messages(std::string_view ns,
                                                            const std::string& name,
                                                            const SourceSettings& settings) const {
+  if (settings.consume) {
+    return fail(
+        "source.unsupported",
+        "consume: the messages of a work queue cannot be looked at, because the broker gives "
+        "each of them to one consumer; try the mapping with a stream that keeps its messages");
+  }
   const OriginState state = TRY(find_origin(parts_.origins, ns, name, settings));
   std::array<uint8_t, 8> random{};
   randombytes_buf(random.data(), random.size());

@@ -180,6 +180,49 @@ TEST_F(SourcesProgram, ReadSubjectsThatNoStreamHasAndLeaveTheRepliesToOthers) {
             "broker.not_found");
 }
 
+TEST_F(SourcesProgram, ConsumeAWorkQueueAcrossKills) {
+  make_stream("WORK", "work.*", "workqueue");
+  const auto publish = [&](int number) {
+    client_->publish("work.a", fmt::format(R"({{"specversion":"1.0","id":"w-{}","source":"/w",)"
+                                           R"("type":"order.placed"}})",
+                                           number));
+  };
+  EXPECT_EQ(
+      millrace_
+          .ask("PUT", "sources/orders", R"({"stream": "ORDERS", "begin": "all", "consume": true})")
+          .code(),
+      "source.retention");
+  apply(R"({"stream": "WORK", "begin": "all", "consume": true})");
+  int published = 0;
+  for (int kill = 0; kill < 3; ++kill) {
+    for (int i = 0; i < 200; ++i) publish(++published);
+    client_->flush();
+    ASSERT_TRUE(eventually([&] { return source()["events"] > 0; }));
+    millrace_.kill();
+    millrace_.start_ready();
+  }
+  ASSERT_TRUE(eventually([&] { return source()["position"] == published; }));
+  EXPECT_EQ(source()["events"], published);
+  EXPECT_TRUE(millrace_.has_usage(0, published));
+  const auto left = [&] {
+    return connection_->api("STREAM.INFO.WORK", Json::object()).value()["state"]["messages"];
+  };
+  EXPECT_TRUE(eventually([&] { return left() == 0; })) << "all are acknowledged";
+
+  // Another consumer of the same messages is named.
+  millrace_.cli({"source", "pause", "orders"});
+  ASSERT_TRUE(eventually([&] { return consumers_of("WORK").empty(); }));
+  ASSERT_TRUE(connection_->api(
+      "CONSUMER.CREATE.WORK.other",
+      {{"stream_name", "WORK"},
+       {"config", {{"name", "other"}, {"durable_name", "other"}, {"ack_policy", "explicit"}}}}));
+  millrace_.cli({"source", "resume", "orders"});
+  EXPECT_TRUE(eventually([&] {
+    const Json shown = source();
+    return shown.contains("waits") && shown["waits"]["code"] == "source.other_consumer";
+  }));
+}
+
 TEST_F(SourcesProgram, ComeBackWhenTheirConsumerOrTheirStreamWasDeleted) {
   apply(R"({"stream": "ORDERS", "begin": "all"})");
   place(1);

@@ -23,6 +23,7 @@ class FakeOrigins final : public OriginStreams {
     uint64_t created = 1'000;
     uint64_t last = 0;
     bool keeps_messages = true;
+    bool is_work_queue = false;
     std::map<uint64_t, OriginMessage> messages;  ///< by sequence
   };
 
@@ -65,7 +66,8 @@ class FakeOrigins final : public OriginStreams {
     return OriginState{.created = one.created,
                        .first = one.messages.empty() ? one.last + 1 : one.messages.begin()->first,
                        .last = one.last,
-                       .keeps_messages = one.keeps_messages};
+                       .keeps_messages = one.keeps_messages,
+                       .is_work_queue = one.is_work_queue};
   }
   Result<std::optional<TimePoint>> stamp_of(const std::string& stream, uint64_t sequence) override {
     const auto& messages = streams[stream].messages;
@@ -106,7 +108,8 @@ class FakeOrigins final : public OriginStreams {
 
   std::map<std::string, Stream> streams;
   std::map<std::string, SourceStream> wishes;  ///< what streams of sources were made with, by name
-  std::function<void()> on_ensure;             ///< called when such a stream was made or looked at
+  bool loses_acknowledgements = false;
+  std::function<void()> on_ensure;  ///< called when such a stream was made or looked at
   std::vector<OriginWish> opened;
   std::optional<Error> failure;         ///< of find()
   std::function<void()> while_reading;  ///< called once, by the next read
@@ -115,7 +118,9 @@ class FakeOrigins final : public OriginStreams {
   class Reader final : public OriginReader {
    public:
     Reader(FakeOrigins& origins, OriginWish wish)
-        : origins_(origins), wish_(std::move(wish)), deletions_(origins.deletions_) {}
+        : origins_(origins), wish_(std::move(wish)), deletions_(origins.deletions_) {
+      if (wish_.consumes) wish_.after = 0;  // all that is not acknowledged
+    }
 
     Result<std::vector<OriginMessage>> read(size_t most, Duration) override {
       if (deletions_ != origins_.deletions_) {
@@ -128,9 +133,16 @@ class FakeOrigins final : public OriginStreams {
         wish_.after = one->first;
         if (!selects(one->second.message.subject)) continue;
         messages.push_back(one->second);
+        if (wish_.consumes) messages.back().reply = std::to_string(one->first);
       }
       if (const auto act = std::exchange(origins_.while_reading, nullptr)) act();
       return messages;
+    }
+    void acknowledge(const std::vector<std::string>& replies) override {
+      if (origins_.loses_acknowledgements) return;
+      for (const std::string& reply : replies) {
+        origins_.streams[wish_.stream].messages.erase(std::stoull(reply));
+      }
     }
 
    private:

@@ -74,7 +74,8 @@ Result<Json> run_command(const CommandContext& context, const ApplySource& comma
   const auto before = TRY(context.batch.damages.pass_over(read_source(context.batch.tx, place)));
   SourceRecord record = command.record;
   record.created_at = record.applied_at = context.now;
-  const bool continues = before && before->stream == record.stream && before->begin == record.begin;
+  const bool continues = before && !command.restarts && before->stream == record.stream &&
+                         before->begin == record.begin;
   if (before) {
     record.created_at = before->created_at;
     record.is_paused = before->is_paused;

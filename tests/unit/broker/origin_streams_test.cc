@@ -33,6 +33,7 @@ TEST(OriginStreams, RemoveMessagesWithTheRetentionOfQueuesAndOfInterest) {
     const auto state = read_origin_state(answer_with({{"retention", retention}}, Json::object()));
     ASSERT_TRUE(state);
     EXPECT_FALSE(state->keeps_messages) << retention;
+    EXPECT_EQ(state->is_work_queue, std::string(retention) == "workqueue");
   }
 }
 

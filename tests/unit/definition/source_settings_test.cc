@@ -45,6 +45,8 @@ TEST(SourceSettings, AreReadWithAllMembers) {
   EXPECT_EQ(settings.begin.sequence, 7U);
   EXPECT_EQ(settings.rate, 20U);
   EXPECT_EQ(settings.paused, true);
+  EXPECT_FALSE(settings.consume);
+  EXPECT_TRUE(parsed_source(R"({"stream": "W", "begin": "all", "consume": true})").consume);
 }
 
 TEST(SourceSettings, NeedSubjectsOnlyIfMillraceMakesTheStream) {
@@ -116,7 +118,10 @@ TEST(SourceSettings, NameTheWrongSettingInTheError) {
       {R"({"stream": "S", "rate": 100001})", "settings.invalid", "rate: "},
       {R"({"stream": "S", "paused": "yes"})", "settings.invalid", "paused: "},
       {R"({"stream": "S", "consume": 1})", "settings.invalid", "consume: "},
-      {R"({"stream": "S", "consume": true})", "source.unsupported", "consume: "},
+      {R"({"stream": "S", "consume": true})", "settings.invalid", "begin: with `consume`"},
+      {R"({"stream": "S", "consume": true, "begin": {"sequence": 1}})", "settings.invalid",
+       "begin: "},
+      {R"({"subjects": ["a"], "consume": true, "begin": "all"})", "settings.invalid", "consume: "},
       {R"({"stream": "S", "mapping": null})", "settings.invalid", "mapping: write an object"},
       {R"({"stream": "S", "mapping": {}})", "settings.invalid", "mapping.type: "},
       {R"({"stream": "S", "mapping": {"type": "a", "id": "1"}})", "settings.invalid",

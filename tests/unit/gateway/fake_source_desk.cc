@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "orchestrator/definition/source_settings.h"
-#include "orchestrator/service/sources.h"
+#include "orchestrator/service/source_json.h"
 
 namespace millrace {
 namespace {

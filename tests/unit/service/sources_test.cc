@@ -94,7 +94,9 @@ TEST_F(SourcesTest, ContinueWithoutTheBrokerIfTheirStreamAndBeginAreTheSame) {
 TEST_F(SourcesTest, AreRefusedWithANamedError) {
   EXPECT_EQ(code_of(apply(R"({"stream":"NONE"})")), "source.no_stream");
   EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS","rate":0})")), "settings.invalid");
-  EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS","consume":true})")), "source.unsupported");
+  EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS","consume":true})")), "settings.invalid");
+  EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS","consume":true,"begin":"all"})")),
+            "source.retention");
   EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS"})", "orders", "nowhere")), "namespace.not_found");
   wrong = Error{"jq.syntax", "it is wrong"};
   const auto refused = apply(R"j({"stream":"ORDERS","mapping":{"type":"jq(.a | nothing)"}})j");
@@ -107,6 +109,24 @@ TEST_F(SourcesTest, AreRefusedWithANamedError) {
   origins.streams["ORDERS"].keeps_messages = false;
   EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS"})")), "source.retention");
   EXPECT_EQ(code_of(service->source_desk().get("default", "orders")), "source.not_found");
+}
+
+TEST_F(SourcesTest, ConsumeWorkQueuesOnly) {
+  origins.streams["ORDERS"].keeps_messages = false;
+  EXPECT_EQ(code_of(apply(R"({"stream":"ORDERS","consume":true,"begin":"all"})")),
+            "source.retention")
+      << "the retention is interest";
+  origins.streams["ORDERS"].is_work_queue = true;
+  ASSERT_TRUE(apply(R"({"stream":"ORDERS","consume":true,"begin":"all"})"));
+  EXPECT_EQ(code_of(service->source_desk().try_messages("default", "orders", std::nullopt)),
+            "source.unsupported");
+  const auto faster = apply(R"({"stream":"ORDERS","consume":true,"begin":"all","rate":7})");
+  ASSERT_TRUE(faster);
+  EXPECT_EQ((*faster)["continues"], true);
+  const auto other =
+      apply(R"({"stream":"ORDERS","consume":true,"begin":"all","subjects":["shop.b"]})");
+  ASSERT_TRUE(other);
+  EXPECT_EQ((*other)["continues"], false) << "the queue may have older messages of this subject";
 }
 
 TEST_F(SourcesTest, AreListedByName) {
@@ -149,9 +169,8 @@ TEST_F(SourcesTest, HaveAStreamOfMillraceIfTheyNameNone) {
   EXPECT_EQ(shown()["stream"], stream);
   EXPECT_EQ(shown()["ownStream"], true);
   origins.add_event(stream, "shop.a", "order", "1");
-  Sources trying(source_parts(), [](std::string_view, const Event&) -> Result<Json> {
-    return Json::object();
-  });
+  Sources trying(source_parts(),
+                 [](std::string_view, const Event&) -> Result<Json> { return Json::object(); });
   const auto tried = trying.try_messages("default", "orders", std::nullopt);
   ASSERT_TRUE(tried) << tried.error().message;
   EXPECT_EQ((*tried)["stream"], stream);

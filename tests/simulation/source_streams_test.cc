@@ -1,0 +1,156 @@
+// Sources that own something at the broker: work queues whose consumer is millrace, and streams
+// that millrace makes.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/sources_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::SizeIs;
+
+class WorkQueueSimulation : public SourcesSimulation {
+ protected:
+  WorkQueueSimulation() {
+    origins.streams["ORDERS"].keeps_messages = false;
+    origins.streams["ORDERS"].is_work_queue = true;
+  }
+  static constexpr const char* kConsumes = R"({"begin":"all","stream":"ORDERS","consume":true})";
+  size_t waiting() { return origins.streams["ORDERS"].messages.size(); }
+};
+
+TEST_F(WorkQueueSimulation, AcknowledgeAMessageBehindTheCommitOfItsEvent) {
+  add_orders(3);
+  apply(kConsumes);
+  run->turn();
+  run->turn();
+  EXPECT_EQ(world.broker.events().size(), 3U);
+  EXPECT_EQ(waiting(), 3U) << "published, and not applied";
+  world.run_until_idle();
+  run->turn();
+  EXPECT_EQ(waiting(), 0U);
+  EXPECT_THAT(world.instances(), SizeIs(3));
+}
+
+TEST_F(WorkQueueSimulation, AcknowledgeAMessageBehindTheCommitOfItsDeadLetter) {
+  add_plain("no event");
+  apply(kConsumes);
+  run->turn();
+  EXPECT_EQ(origin().refused, 1U);
+  EXPECT_EQ(waiting(), 1U);
+  run->turn();
+  EXPECT_EQ(waiting(), 0U);
+}
+
+TEST_F(WorkQueueSimulation, DropMessagesWhoseAcknowledgementsWereLost) {
+  add_orders(3);
+  apply(kConsumes);
+  origins.loses_acknowledgements = true;
+  settle();
+  run->turn();
+  EXPECT_EQ(waiting(), 3U);
+  const size_t published = world.broker.events().size();
+  begin();  // another process
+  origins.loses_acknowledgements = false;
+  add_orders(1);
+  settle();
+  run->turn();
+  EXPECT_EQ(waiting(), 0U);
+  EXPECT_THAT(world.instances(), SizeIs(4));
+  EXPECT_EQ(world.broker.events().size(), published + 1);
+  EXPECT_EQ(origin().repeated, 0U);
+}
+
+TEST_F(WorkQueueSimulation, ComeBackWithoutALossWhenTheirConsumerWasDeleted) {
+  add_orders(300);
+  apply(kConsumes);
+  run->turn();  // reads and publishes some
+  origins.delete_consumers();
+  add_orders(2);
+  run->turn();
+  settle();
+  run->turn();
+  EXPECT_THAT(world.instances(), SizeIs(302));
+  EXPECT_EQ(waiting(), 0U);
+  EXPECT_EQ(run->figures().gone, 0U);
+}
+
+TEST_F(WorkQueueSimulation, ReadAllThatAQueueHasWhichWasRolledBack) {
+  add_orders(5);
+  apply(kConsumes);
+  settle();
+  run->turn();
+  origins.roll_back("ORDERS", 2);
+  origins.delete_consumers();
+  add_orders(1);  // gets the sequence 3 again
+  run->turn();
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(6));
+  EXPECT_EQ(run->figures().rolled_back, 1U);
+}
+
+TEST_F(WorkQueueSimulation, SeeARollBackAlsoIfTheQueueHasGrownSince) {
+  add_orders(5);
+  apply(kConsumes);
+  settle();
+  run->turn();
+  origins.roll_back("ORDERS", 2);
+  origins.delete_consumers();
+  add_orders(4);  // the queue ends with 6
+  run->turn();
+  settle();
+  run->turn();
+  EXPECT_THAT(world.instances(), SizeIs(9));
+  EXPECT_EQ(waiting(), 0U);
+  EXPECT_EQ(run->figures().rolled_back, 1U);
+}
+
+/// The command that applies the source `orders` without a stream.
+ApplySource own_stream_source() {
+  ApplySource command{.ns = "default", .name = "orders"};
+  command.record.origin = {.source = {7}, .created = 5'001};
+  command.record.begin = R"("new")";
+  command.record.settings = R"({"subjects":["shop.>"]})";
+  return command;
+}
+
+TEST_F(SourcesSimulation, MakeTheirStreamAgainIfMillraceMadeItAndItIsMissing) {
+  const std::string stream = origins.source_stream_name("default", "orders");
+  world.must(own_stream_source());
+  begin();
+  run->turn();
+  ASSERT_TRUE(origins.streams.contains(stream));
+  EXPECT_TRUE(origins.opened.at(0).subjects.empty()) << "the stream has no other subjects";
+  origins.add_event(stream, "shop.a", "order", "1");
+  world.run_for(Duration(20));
+  run->turn();
+  world.run_until_idle();
+  EXPECT_THAT(world.instances(), SizeIs(1));
+
+  origins.streams.erase(stream);
+  origins.delete_consumers();
+  run->turn();
+  run->turn();
+  ASSERT_TRUE(origins.streams.contains(stream));
+  EXPECT_EQ(run->figures().notice.value_or(Error()).code, "source.recreated");
+  origins.add_event(stream, "shop.a", "order", "2");
+  world.run_for(Duration(20));
+  for (int i = 0; i < 3; ++i) run->turn();
+  world.run_until_idle();
+  EXPECT_THAT(world.instances(), SizeIs(2));
+}
+
+TEST_F(SourcesSimulation, LeaveNoStreamIfTheyAreDeletedWhileItIsMade) {
+  world.must(own_stream_source());
+  begin();
+  origins.on_ensure = [this] { world.must(DeleteSource{.ns = "default", .name = "orders"}); };
+  run->turn();
+  EXPECT_TRUE(origins.streams.empty());
+  EXPECT_TRUE(origins.opened.empty());
+}
+
+}  // namespace
+}  // namespace millrace
