@@ -11,6 +11,7 @@
 #include "language/findings.h"
 #include "language/graph.h"
 #include "language/scenario_names.h"
+#include "orchestrator/definition/inbound_file.h"
 #include "orchestrator/definition/loader.h"
 
 namespace millrace {
@@ -30,8 +31,8 @@ Ended lint_files(Shell& shell, LoadDefinition load, const LintOptions& options) 
   const bool as_json = format == "json";
   Json all = Json::array();
   bool refused = false;
-  for (const auto& [file, text] : TRY(read_definitions(console, options.files))) {
-    const Findings findings = load(text).findings;
+  for (const auto& [file, text, is_inbound] : TRY(read_definitions(console, options.files))) {
+    const Findings findings = is_inbound ? parse_inbound_file(text).findings : load(text).findings;
     refused = refused || findings.has_errors() || (options.strict && findings.has_warnings());
     if (as_json) {
       Json report = to_json(findings);
@@ -71,7 +72,9 @@ void add_lint(CommandLine& commands, LoadDefinition load) {
       "millrace lint order.yaml payment.yaml\n  millrace lint workflows/",
       [load](Shell& shell, const LintOptions& given) { return lint_files(shell, load, given); });
   lint.option("file", options.files,
-              "Definitions in YAML or JSON, or folders of them; - is standard input", "FILE|DIR")
+              "Definitions or inbound files (docs/sources.md) in YAML or JSON, or folders of them; "
+              "- is standard input",
+              "FILE|DIR")
       .required();
   lint.flag("--strict", options.strict, "Treat warnings as errors: exit 7");
 }

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "cli/definition_files.h"
 #include "language/scenario_names.h"
+#include "orchestrator/definition/inbound_file.h"
 #include "os/read_file.h"
 
 namespace millrace {
@@ -56,20 +57,24 @@ Fallible<std::vector<DefinitionFile>> read_definitions(Console& console,
       console.err << name << ": skipped: it holds scenarios, which `millrace test` runs\n";
     } else if (!std::filesystem::is_directory(name, unknown)) {
       std::string text = TRY(read_file(console, name));  // g++ leaks a temporary made before a TRY
-      definitions.push_back({name, std::move(text)});
+      const std::string file = std::filesystem::path(name).filename().string();
+      definitions.push_back({name, std::move(text), is_inbound_file(file)});
     } else {
       const auto files = definition_files_below(name);
       if (!files) return give_up(ExitCode::kUsage, files.error().code, files.error().message);
       for (const std::filesystem::path& file : *files) {
         std::string text = TRY(read_file(console, file.string()));
-        if (looks_like_definition(file, text)) {
-          definitions.push_back({file.string(), std::move(text)});
+        const bool is_inbound = is_inbound_file(file.filename().string());
+        if (is_inbound || looks_like_definition(file, text)) {
+          definitions.push_back({file.string(), std::move(text), is_inbound});
         } else {
           console.err << passed_over(file) << "\n";
         }
       }
     }
   }
+  std::stable_partition(definitions.begin(), definitions.end(),
+                        [](const DefinitionFile& one) { return !one.is_inbound; });
   if (!definitions.empty()) return definitions;
   return give_up(ExitCode::kUsage, "cli.no_definition",
                  fmt::format("no definition was found in {}; a definition is a .yaml, .yml or "

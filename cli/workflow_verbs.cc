@@ -1,4 +1,5 @@
 // `millrace workflow`: applies, shows, pauses and deletes the workflows of the server.
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "cli/command_line.h"
 #include "cli/deletion.h"
+#include "cli/inbound_verbs.h"
 #include "cli/pages.h"
 #include "cli/pausing.h"
 #include "cli/source.h"
@@ -18,7 +20,7 @@ namespace millrace {
 namespace {
 
 struct ApplyOptions {
-  std::vector<std::string> files;  ///< files or folders; `-`: standard input
+  std::vector<std::string> files;  ///< files or folders; `-`: a definition on standard input
   bool dry_run = false;
 };
 
@@ -53,10 +55,33 @@ Fallible<Reply> apply_file(Session& session, const std::string& text, bool dry_r
                               .body = text});
 }
 
+/// Prints what was applied. A column has the kinds only if there are others than workflows.
+void show_applied(Session& session, const Json& applied, bool is_dry_run) {
+  const Column outcome = {"OUTCOME", [=](const Json& item) -> std::string {
+                            const bool changed = item.value("changed", false);
+                            if (is_dry_run) return changed ? "would change" : "unchanged";
+                            if (!changed) return "unchanged";
+                            const bool created =
+                                item.value("created", item.value("revision", 0) == 1);
+                            return created ? "created" : "changed";
+                          }};
+  std::vector<Column> columns = {field("WORKFLOW", "id"), field("REVISION", "revision"), outcome};
+  const bool has_kinds = std::any_of(applied.begin(), applied.end(),
+                                     [](const Json& item) { return item.contains("kind"); });
+  if (has_kinds) {
+    columns.front().title = "NAME";
+    columns.insert(columns.begin(),
+                   {"KIND", [](const Json& item) { return item.value("kind", "workflow"); }});
+  }
+  session.output.list({{"items", applied}}, columns, "id");
+}
+
 Ended apply_workflows(Session& session, const ApplyOptions& options) {
   Json applied = Json::array();
   ExitCode code = ExitCode::kOk;
-  for (const auto& [file, text] : TRY(read_definitions(session.console, options.files))) {
+  const std::vector<DefinitionFile> files = TRY(read_definitions(session.console, options.files));
+  for (const auto& [file, text, is_inbound] : files) {
+    if (is_inbound) continue;
     Fallible<Reply> reply = apply_file(session, text, options.dry_run);
     if (reply) {
       if (const auto warnings = reply->body.find("warnings"); warnings != reply->body.end()) {
@@ -71,16 +96,10 @@ Ended apply_workflows(Session& session, const ApplyOptions& options) {
       return tl::unexpected(std::move(reply.error()));
     }
   }
-  const Column outcome = {"OUTCOME", [&](const Json& item) -> std::string {
-                            const bool changed = item.value("changed", false);
-                            if (options.dry_run) return changed ? "would change" : "unchanged";
-                            if (!changed) return "unchanged";
-                            return item.value("revision", 0) == 1 ? "created" : "changed";
-                          }};
-  if (!applied.empty()) {
-    session.output.list({{"items", applied}},
-                        {field("WORKFLOW", "id"), field("REVISION", "revision"), outcome}, "id");
-  }
+  const AppliedInboundFiles inbound = TRY(apply_inbound_files(session, files, options.dry_run));
+  if (inbound.has_errors) code = ExitCode::kFindings;
+  applied.insert(applied.end(), inbound.items.begin(), inbound.items.end());
+  if (!applied.empty()) show_applied(session, applied, options.dry_run);
   return code;
 }
 
@@ -148,16 +167,16 @@ Ended control_workflow(Session& session, const std::string& verb, const std::str
 void add_workflow_verbs(CommandLine& commands) {
   CommandLine workflow = commands.noun("workflow", "Workflows of the server");
   auto [apply, applied] = workflow.asking<ApplyOptions>(
-      "apply", "Stores definitions; a changed one becomes a new revision",
+      "apply", "Stores definitions and inbound files; a changed definition becomes a new revision",
       "millrace workflow apply order.yaml\n  millrace workflow apply workflows/", apply_workflows);
   apply
       .option("file", applied.files,
-              "Definitions in YAML or JSON, or folders of them; - is standard input. If a "
-              "definition has errors, it is reported and not stored, the other definitions are "
-              "stored, and the exit code is 7",
+              "Definitions or inbound files (docs/sources.md) in YAML or JSON, or folders of them; "
+              "- is standard input, a definition. If a file has errors, it is reported and not "
+              "stored, the other files are stored, and the exit code is 7",
               "FILE|DIR")
       .required();
-  apply.flag("--dry-run", applied.dry_run, "Check the definitions, but do not store them");
+  apply.flag("--dry-run", applied.dry_run, "Check the files, but do not store them");
   auto [list, page] = workflow.asking<PageOptions>(
       "list", "Lists the workflows", "millrace workflow list -o name", list_workflows);
   add_page(list, page, "1000");

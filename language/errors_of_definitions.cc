@@ -181,6 +181,8 @@ constexpr ErrorEntry kDefinitionErrors[] = {
     {"schema.unknown_key", 0, "A keyword of a schema does not exist.", "Correct the keyword."},
     {"schema.value", 0, "A keyword of a schema has a value that is not possible.",
      "Correct the value."},
+    {"settings.doubtful", 0, "A setting probably does not do what was intended.",
+     "Correct the place that the message names."},
     {"zone.unknown", 0, "There is no time zone of this name.",
      "Write a name such as `Europe/Vienna`."},
 };

@@ -305,6 +305,12 @@ Result<Json> FakeService::take(DeleteInstances& remove) {
 }
 
 Result<Json> FakeService::take(CreateNamespace& create) {
+  const Json webhooks = create.settings ? create.settings->value("hooks", Json()) : Json();
+  for (const auto& [name, webhook] : webhooks.items()) {
+    if (dump_json(webhook).find(R"(["none"])") == std::string::npos) continue;
+    return fail("settings.invalid", "hooks." + name + ".verify.secrets[0]: no such secret");
+  }
+  if (create.settings) settings_[create.name] = *create.settings;
   Json answer{{"name", create.name}, {"created", spaces_.insert(create.name).second}};
   if (create.settings && create.settings->contains("services")) {
     answer["warnings"] = {{{"path", "services.a.maxRuntime"}, {"message", "write 30s"}}};

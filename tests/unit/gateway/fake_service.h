@@ -277,6 +277,7 @@ class FakeService : public Service {
   size_t limit_ = 0;
   PageRequest page_;
   std::set<std::string, std::less<>> spaces_ = {"default"};
+  std::map<std::string, Json, std::less<>> settings_;  ///< by namespace
   std::map<std::string, std::vector<std::string>, std::less<>> workflows_;
   std::set<std::string, std::less<>> paused_;
   std::map<std::string, LazyJson> keys_;

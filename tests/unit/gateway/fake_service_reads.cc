@@ -30,7 +30,7 @@ Result<Json> FakeService::namespaces(const PageRequest& page) {
 Result<Json> FakeService::one_namespace(std::string_view ns) {
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
-  return Json{
+  Json shown{
       {"name", ns},
       {"createdAt", kMoment},
       {"quotas",
@@ -38,6 +38,8 @@ Result<Json> FakeService::one_namespace(std::string_view ns) {
         {"eventsPerSecond", {{"limit", "unlimited"}, {"overHttp", 20'000}}}}},
       {"evaluations",
        {{"fast", {{"waiting", 0}, {"running", 1}}}, {"slow", {{"waiting", 5}, {"running", 4}}}}}};
+  if (const auto set = settings_.find(ns); set != settings_.end()) shown["settings"] = set->second;
+  return shown;
 }
 
 Result<Json> FakeService::workflows(std::string_view ns, const PageRequest&) {

@@ -1,0 +1,112 @@
+// Inbound files as arguments of `workflow apply` and `lint`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/cli_fixture.h"
+#include "tests/unit/gateway/fake_service.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kOrders = "sources:\n  orders:\n    stream: ORDERS\n";
+constexpr const char* kOrdersAndPay =
+    "sources:\n  orders:\n    stream: ORDERS\n    rate: 10\nhooks:\n  pay:\n"
+    "    verify: {form: stripe, secrets: [stripe]}\n    mapping: {type: payment.made}\n";
+
+class InboundFiles : public CliTest {
+ protected:
+  std::string folder() const { return folder_.string(); }
+};
+
+TEST_F(InboundFiles, AreAppliedBehindTheWorkflowsOfTheirFolder) {
+  file("inbound.yaml", kOrders);
+  file("order.yaml", "id: order\nstates: []\n");
+  const CommandOutput first = run({"workflow", "apply", folder()});
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.err, "");
+  EXPECT_EQ(first.out,
+            "KIND      NAME    REVISION  OUTCOME\n"
+            "workflow  order   1         created\n"
+            "source    orders  -         created\n");
+  file("inbound.yaml", kOrdersAndPay);
+  const CommandOutput second = run({"workflow", "apply", folder()});
+  EXPECT_EQ(second.out,
+            "KIND      NAME    REVISION  OUTCOME\n"
+            "workflow  order   1         unchanged\n"
+            "source    orders  -         changed\n"
+            "webhook   pay     -         created\n")
+      << second.err;
+  EXPECT_EQ(run({"workflow", "apply", folder(), "-o", "name"}).out, "order\norders\npay\n");
+  EXPECT_THAT(run({"workflow", "apply", folder()}).out, HasSubstr("pay     -         unchanged"));
+}
+
+TEST_F(InboundFiles, AddTheirInboundWebhooksToTheOtherSettings) {
+  ASSERT_EQ(run({"namespace", "create", "default", "--settings",
+                 R"({"lifecycle": true, "hooks": {"git": {"verify": {"form": "github",
+                     "secrets": ["git"]}, "mapping": {"type": "push"}}}})"})
+                .code,
+            0);
+  const CommandOutput applied = run({"workflow", "apply", file("inbound.yaml", kOrdersAndPay)});
+  EXPECT_EQ(applied.code, 0) << applied.err;
+  const Json settings =
+      Json::parse(run({"namespace", "get", "default", "-o", "json"}).out)["settings"];
+  EXPECT_EQ(settings["lifecycle"], true);
+  EXPECT_TRUE(settings["hooks"].contains("git"));
+  EXPECT_EQ(settings["hooks"]["pay"]["verify"]["form"], "stripe");
+}
+
+TEST_F(InboundFiles, ReportWhatIsNotInThemAndKeepIt) {
+  const std::string path = file("inbound.yaml", kOrdersAndPay);
+  ASSERT_EQ(run({"workflow", "apply", path}).code, 0);
+  file("inbound.yaml", "sources:\n  others:\n    stream: OTHERS\n");
+  const CommandOutput applied = run({"workflow", "apply", path});
+  EXPECT_EQ(applied.code, 0);
+  EXPECT_EQ(applied.err,
+            "source \"orders\" is in none of the files, and stays; `millrace source delete orders` "
+            "deletes it\n"
+            "inbound webhook \"pay\" is in none of the files, and stays; to delete it, set the "
+            "settings of the namespace without it\n");
+  EXPECT_EQ(run({"source", "list", "-o", "name"}).out, "orders\nothers\n");
+}
+
+TEST_F(InboundFiles, ChangeNothingInADryRun) {
+  const std::string path = file("inbound.yaml", kOrdersAndPay);
+  const CommandOutput dry = run({"workflow", "apply", path, "--dry-run"});
+  EXPECT_THAT(dry.out, HasSubstr("source   orders  -         would change")) << dry.err;
+  EXPECT_EQ(run({"source", "list", "-o", "name"}).out, "");
+}
+
+TEST_F(InboundFiles, NameThePositionOfTheirMistakesAndOfThoseThatTheServerFinds) {
+  const std::string wrong = file("wrong.inbound.yaml", "sources:\n  orders:\n    strem: ORDERS\n");
+  const std::string none = file("none.inbound.yaml",
+                                "sources:\n  more: {stream: MORE}\n  none: {stream: NONE}\nhooks:\n"
+                                "  pay:\n    verify: {form: stripe, secrets: [none]}\n"
+                                "    mapping: {type: payment.made}\n");
+  const CommandOutput applied = run({"workflow", "apply", folder(), "-o", "name"});
+  EXPECT_EQ(applied.code, 7);
+  EXPECT_EQ(applied.out, "more\n") << "the other entries are applied";
+  EXPECT_THAT(applied.err,
+              HasSubstr(wrong + ":3:12: error: sources.orders.strem: unknown setting"));
+  EXPECT_THAT(applied.err, HasSubstr(none + ":3:18: error: sources.none.stream: the broker has no "
+                                            "such stream [source.no_stream]\n"));
+  EXPECT_THAT(applied.err, HasSubstr(none + ":6:38: error: hooks.pay.verify.secrets[0]: no such "
+                                            "secret [settings.invalid]\n"));
+
+  const CommandOutput lint = run({"lint", folder()});
+  EXPECT_EQ(lint.code, 7);
+  EXPECT_THAT(lint.out, HasSubstr(wrong + ":3:12: error: "));
+  EXPECT_EQ(lint.out.find(none), std::string::npos) << "lint asks no server";
+  EXPECT_EQ(run({"lint", none}).code, 0);
+}
+
+TEST_F(InboundFiles, AreNotAppliedToANamespaceThatDoesNotExist) {
+  const CommandOutput applied =
+      run({"-n", "nowhere", "workflow", "apply", file("inbound.yaml", kOrders)});
+  EXPECT_EQ(applied.code, 3);
+  EXPECT_THAT(applied.err, HasSubstr("namespace.not_found"));
+}
+
+}  // namespace
+}  // namespace millrace
