@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstring>
 #include <future>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -13,6 +15,7 @@
 
 #include "cli/definition_files.h"
 #include "language/document.h"
+#include "orchestrator/definition/inbound_file.h"
 #include "os/descriptor.h"
 #include "os/read_file.h"
 
@@ -20,6 +23,9 @@ namespace millrace {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// How long an entry of an inbound file that the server has refused waits until it is tried again.
+constexpr int kTryAgainMillis = 1000;
 
 void watch_folders(int inotify, const fs::path& folder) {
   constexpr uint32_t kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE;
@@ -57,7 +63,11 @@ void WorkflowFolder::apply(const fs::path& file, const std::string& text) {
 void WorkflowFolder::apply_changes() {
   const Result<std::vector<fs::path>> files = definition_files_below(folder_);
   if (!files) return report_(files.error().message);
+  std::vector<std::pair<fs::path, std::string>> inbound;
+  std::set<fs::path> inbound_files;
   for (const fs::path& file : *files) {
+    const bool is_inbound = is_inbound_file(file.filename().string());
+    if (is_inbound) inbound_files.insert(file);
     const Result<std::string> text = read_file(file, kMaxDocumentSize);
     const auto [seen, is_new] = seen_.try_emplace(file);
     const std::string& now = text ? *text : text.error().message;
@@ -65,12 +75,21 @@ void WorkflowFolder::apply_changes() {
     seen->second = now;
     if (!text) {
       report_(text.error().message);
+    } else if (is_inbound) {
+      if (!text->empty()) inbound.emplace_back(file, *text);
     } else if (looks_like_definition(file, *text)) {
       apply(file, *text);
     } else if (!text->empty()) {  // a file is empty while an editor is about to write it
       report_(passed_over(file));
     }
   }
+  inbound_.note_present(inbound_files);
+  // A file that comes back is applied, also with the text of before.
+  std::erase_if(seen_, [&](const auto& one) {
+    return is_inbound_file(one.first.filename().string()) && !inbound_files.contains(one.first);
+  });
+  // The workflows are known now that the events of these files start.
+  for (const auto& [file, text] : inbound) inbound_.apply(file, text);
 }
 
 Status WorkflowFolder::watch(const sigset_t& signals) {
@@ -83,10 +102,15 @@ Status WorkflowFolder::watch(const sigset_t& signals) {
   std::array<pollfd, 2> waiting{
       {{.fd = ends.fd(), .events = POLLIN}, {.fd = inotify.fd(), .events = POLLIN}}};
   while (true) {
-    if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) {
+    const int ready = poll(waiting.data(), waiting.size(), inbound_.waits() ? kTryAgainMillis : -1);
+    if (ready < 0 && errno != EINTR) {
       return fail("dev.watch", fmt::format("cannot wait for changes: {}", std::strerror(errno)));
     }
-    if (waiting[0].revents != 0) return {};
+    if (ready > 0 && waiting[0].revents != 0) return {};
+    if (ready == 0) {
+      inbound_.try_again();
+      continue;
+    }
     std::array<char, 16384> changes;
     while (read(inotify.fd(), changes.data(), changes.size()) > 0) {
     }

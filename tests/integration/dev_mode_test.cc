@@ -102,6 +102,41 @@ TEST_F(DevMode, ReportsTheFilesThatItDoesNotLoadExceptPipes) {
   EXPECT_EQ(dev_->errors().find("pipe.yaml"), std::string::npos);
 }
 
+TEST_F(DevMode, AppliesInboundFilesAndTriesAgainWhatItsServerRefuses) {
+  write("inbound.yaml",
+        "sources:\n  orders: {stream: ORDERS, mapping: {type: order.placed}}\nhooks:\n  pay:\n"
+        "    verify: {form: stripe, secrets: [stripe]}\n    mapping: {type: order.placed}\n");
+  write("order.yaml",
+        "id: order\nstart:\n  type: event\n  event:\n    type: order.placed\nstates:\n  - id: a\n"
+        "    type: noop\n");
+  start();
+  EXPECT_TRUE(dev_->error_line("inbound.yaml:2:20: error: sources.orders.stream: "));
+  EXPECT_TRUE(dev_->error_line("inbound.yaml:5:38: error: hooks.pay.verify.secrets[0]: "));
+  EXPECT_EQ(dev_->errors().find("warning: sources.orders"), std::string::npos)
+      << "the workflow is applied first";
+  const auto made = connect_to(printed("NATS at "))
+                        ->api("STREAM.CREATE.ORDERS",
+                              {{"name", "ORDERS"}, {"subjects", Json::array({"shop.orders.*"})}});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_TRUE(dev_->error_line("source \"orders\" is created"));
+  const std::string url = printed("MILLRACE_URL=");
+  ASSERT_EQ(run_process({.command = {millrace_program(), "secret", "set", "stripe"},
+                         .environment = {{"MILLRACE_URL", url}},
+                         .input = "whsec_test"})
+                .code,
+            0);
+  EXPECT_TRUE(dev_->error_line("inbound webhook \"pay\" is created"));
+
+  write("inbound.yaml", "sources:\n  orders: {strem: ORDERS}\n");
+  EXPECT_TRUE(dev_->error_line("inbound.yaml:2:19: error: sources.orders.strem: unknown setting"));
+  write("inbound.yaml", "sources:\n  orders: {stream: ORDERS, rate: 10}\n");
+  EXPECT_TRUE(dev_->error_line("inbound webhook \"pay\" is no longer in "));
+  EXPECT_TRUE(dev_->error_line("source \"orders\" is changed"));
+  fs::remove(workflows_ / "inbound.yaml");
+  EXPECT_TRUE(dev_->error_line("source \"orders\" is no longer in "));
+  EXPECT_EQ(cli({"source", "list", "-o", "name"}).output, "orders\n") << "it stays";
+}
+
 TEST_F(DevMode, ChecksItsFoldersAndItsAddressBeforeItStartsAnything) {
   const TcpProxy taken(1);  // listens on a port
   const std::string address = fmt::format("127.0.0.1:{}", taken.port());

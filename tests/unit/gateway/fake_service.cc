@@ -305,7 +305,8 @@ Result<Json> FakeService::take(DeleteInstances& remove) {
 }
 
 Result<Json> FakeService::take(CreateNamespace& create) {
-  const Json webhooks = create.settings ? create.settings->value("hooks", Json()) : Json();
+  const bool has_settings = create.settings && create.settings->is_object();
+  const Json webhooks = has_settings ? create.settings->value("hooks", Json()) : Json();
   for (const auto& [name, webhook] : webhooks.items()) {
     if (dump_json(webhook).find(R"(["none"])") == std::string::npos) continue;
     return fail("settings.invalid", "hooks." + name + ".verify.secrets[0]: no such secret");
