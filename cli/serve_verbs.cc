@@ -374,7 +374,8 @@ void add_dev(CommandLine& commands, decltype(ProgramVerbs::dev) run) {
         return static_cast<ExitCode>(run(options));
       });
   dev.option("dir", flags.options.folder,
-             "Folder of workflows, which are reloaded when they change", "DIR");
+             "Folder of workflows and inbound files, which are applied again when they change",
+             "DIR");
   dev.option("--keep", flags.options.keep,
              "Keep the data in this folder after the server has stopped", "DATA");
   dev.option("--listen", flags.options.listen,
