@@ -11,9 +11,9 @@
 
 namespace millrace {
 
-/// Returns the files below a folder whose names end in `.yaml`, `.yml` or `.json`, sorted. Leaves
-/// out scenario files, hidden files and folders, pipes and devices. Error `file.unreadable`: a
-/// folder cannot be read.
+/// Returns the files below a folder whose names end in `.yaml`, `.yml` or `.json`, sorted, inbound
+/// files (is_inbound_file) among them. Leaves out scenario files, hidden files and folders, pipes
+/// and devices. Error `file.unreadable`: a folder cannot be read.
 Result<std::vector<std::filesystem::path>> definition_files_below(
     const std::filesystem::path& folder);
 
