@@ -57,10 +57,14 @@ bool names_a_place(std::string_view code) {
   return code == "settings.invalid" || code == "settings.doubtful" || code == "source.unsupported";
 }
 
-/// Whether an error of that code is about the origin stream.
-bool is_about_stream(std::string_view code) {
-  constexpr std::array kCodes = {"source.no_stream", "source.own_stream", "source.retention"};
-  return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
+/// The member of a source's settings that an error of that code is about; empty: none of them.
+std::string_view member_of(std::string_view code) {
+  constexpr std::array kStreamCodes = {"source.no_stream", "source.own_stream", "source.retention"};
+  constexpr std::array kSubjectsCodes = {"source.overlap", "source.own_subjects"};
+  const auto is_code = [&](std::string_view one) { return one == code; };
+  if (std::any_of(kStreamCodes.begin(), kStreamCodes.end(), is_code)) return "stream";
+  if (std::any_of(kSubjectsCodes.begin(), kSubjectsCodes.end(), is_code)) return "subjects";
+  return {};
 }
 
 /// The mistake in the settings of the entry, if it has one that is known without a server.
@@ -162,10 +166,9 @@ void add_answer(Findings& findings, const InboundEntry& entry, Severity severity
     const std::string place = error.message.substr(0, end);
     finding.path = is_source ? fmt::format("{}.{}", own, place) : place;
     finding.message = error.message.substr(end + 2);
-  } else if (const Member* stream = entry.node.find("stream");
-             stream != nullptr && is_about_stream(error.code)) {
-    finding.at = stream->value.at;
-    finding.path = path_of(own, stream->key);
+  } else if (const Member* member = entry.node.find(member_of(error.code)); member != nullptr) {
+    finding.at = member->value.at;
+    finding.path = path_of(own, member->key);
   }
   findings.add(std::move(finding));
 }

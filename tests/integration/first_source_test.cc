@@ -184,7 +184,7 @@ TEST_F(FirstSourceInDev, GoesFromOrdersToACallOfAService) {
   instance_once("on-push", "complete");
 }
 
-TEST_F(FirstSource, ReadsMessagesOfCoreNatsFromAStreamWithoutAcknowledgements) {
+TEST_F(FirstSource, ReadsMessagesOfCoreNatsFromAStreamThatMillraceMakes) {
   const NatsServer nats;
   expect_an_order("Core NATS without a stream", nats.url(), {});
 }

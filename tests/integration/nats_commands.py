@@ -37,8 +37,6 @@ def add_stream(name, options):
         option = options.pop(0)
         if option == "--subjects":
             config["subjects"] = options.pop(0).split(",")
-        elif option == "--no-ack":
-            config["no_ack"] = True
         elif option == "--config":
             with open(options.pop(0), encoding="utf-8") as file:
                 config = json.load(file)

@@ -103,6 +103,10 @@ TEST(InboundFiles, NameThePositionOfWhatTheServerReports) {
        "f:3:13: error: sources.orders.stream: the broker has no stream \"ORDERS\": create it "
        "[source.no_stream]\n"},
       {orders,
+       {"source.overlap", "the stream TAKEN has the subject shop.orders.*"},
+       "f:4:15: error: sources.orders.subjects: the stream TAKEN has the subject shop.orders.* "
+       "[source.overlap]\n"},
+      {orders,
        {"busy", "too much: try again"},
        "f:2:3: error: sources.orders: too much: try again [busy]\n"},
       {pay,
