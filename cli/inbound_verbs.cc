@@ -69,9 +69,8 @@ void show_others(Session& session, ServerTarget& target, const EntryNames& named
     show(Kind::kSource, name, fmt::format("`millrace source delete {}` deletes it", name));
   }
   const Json shown = target.read_namespace().value_or(Json::object());
-  const Json settings = shown.value("settings", Json::object());
-  if (!settings.is_object()) return;
-  for (const auto& [name, webhook] : settings.value("hooks", Json::object()).items()) {
+  const Json webhooks = shown.value(Json::json_pointer("/settings/hooks"), Json::object());
+  for (const auto& [name, webhook] : webhooks.items()) {
     show(Kind::kWebhook, name, "to delete it, set the settings of the namespace without it");
   }
 }

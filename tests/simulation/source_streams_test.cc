@@ -86,7 +86,7 @@ TEST_F(WorkQueueSimulation, ReadAllThatAQueueHasWhichWasRolledBack) {
   origins.roll_back("ORDERS", 2);
   origins.delete_consumers();
   add_orders(1);  // gets the sequence 3 again
-  run->turn();
+  turn_later();
   settle();
   EXPECT_THAT(world.instances(), SizeIs(6));
   EXPECT_EQ(run->figures().rolled_back, 1U);

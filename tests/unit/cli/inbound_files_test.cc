@@ -105,7 +105,7 @@ TEST_F(InboundFiles, AreNotAppliedToANamespaceThatDoesNotExist) {
   const CommandOutput applied =
       run({"-n", "nowhere", "workflow", "apply", file("inbound.yaml", kOrders)});
   EXPECT_EQ(applied.code, 3);
-  EXPECT_THAT(applied.err, HasSubstr("namespace.not_found"));
+  EXPECT_THAT(applied.err, HasSubstr("there is no namespace \"nowhere\""));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(InboundFiles, NameThePositionOfAMistake) {
       {"sources:\n  orders: {stream: A, mapping: {type: x, id: one}}\n",
        "f:2:46: error: sources.orders.mapping.id: "},
       {"sources:\n  orders: {stream: A, consume: true}\n",
-       "f:2:32: error: sources.orders.consume: this release does not acknowledge"},
+       "f:2:3: error: sources.orders.begin: with `consume`, write \"all\""},
       {"sources:\n  orders: ORDERS\n", "f:2:3: error: sources.orders: write a mapping with \"str"},
       {"sources: []\n", "f:1:1: error: sources: write a mapping of names"},
       {"sources:\n  a b: {stream: A}\n", "f:2:3: error: sources[\"a b\"]: the name has 1 to 128"},
@@ -75,7 +75,7 @@ TEST(InboundFiles, NameThePositionOfAMistake) {
        "f:4:13: error: hooks.git.verify.form: "},
       {"id: inbound\nstates: []\n", "f:1:1: error: id: unknown key; valid: sources, hooks. A file"},
       {"- sources\n", "f:1:1: error: write a mapping with \"sources\""},
-      {"sources: [\n", "f:1:"},
+      {"sources: [\n", "f:2:1: error: expected a value"},
       {"sources:\n  a: {stream: A}\n  a: {stream: B}\n", "f:3:3: error: "},
   };
   for (const auto& row : rows) {

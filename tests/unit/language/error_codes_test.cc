@@ -17,13 +17,11 @@ namespace fs = std::filesystem;
 /// Whether the text begins like an error code but is something else, which no instance raises: the
 /// reason of a dead letter, the type of a lifecycle event, a label, a subject or a prefix.
 bool is_something_else(const std::string& text) {
-  static const std::set<std::string> others = {"millrace.limits.hops",
-                                               "millrace.match.budget",
-                                               "millrace.quota",
-                                               "millrace.quota.eventsPerSecond",
-                                               "millrace.quota.workflows",
-                                               "millrace.data",
-                                               "millrace.task"};
+  static const std::set<std::string> others = {
+      "millrace.limits.hops",     "millrace.match.budget",
+      "millrace.quota",           "millrace.quota.eventsPerSecond",
+      "millrace.quota.workflows", "millrace.data",
+      "millrace.source",          "millrace.task"};
   for (const char* prefix : {"millrace.instance.", "millrace.step.", "millrace.retry."}) {
     if (text.starts_with(prefix)) return true;
   }

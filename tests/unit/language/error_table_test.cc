@@ -86,8 +86,9 @@ std::string errors_page() {
 /// label, the name of a file, a prefix, or a place in a definition.
 bool is_no_error(const std::string& text) {
   static const std::set<std::string> others = {
-      "backup.json", "input.json",      "millrace.data", "millrace.quota", "millrace.task",
-      "start.cron",  "start.correlate", "start.events",  "start.lifespan", "start.type",
+      "backup.json",     "input.json",     "millrace.data", "millrace.quota",
+      "millrace.source", "millrace.task",  "start.cron",    "start.correlate",
+      "start.events",    "start.lifespan", "start.type",
   };
   for (const char* const prefix : {"millrace.instance.", "millrace.step.", "millrace.retry."}) {
     if (text.starts_with(prefix)) return true;

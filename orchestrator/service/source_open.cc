@@ -1,0 +1,138 @@
+// Where a source begins to read its origin stream: behind the stored position, or, if the stream
+// was created again or was rolled back, at the place that the engine is asked to store.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "cloudevents/subject.h"
+#include "orchestrator/service/source_origin.h"
+#include "orchestrator/service/source_run.h"
+
+namespace millrace {
+namespace {
+
+/// The name of the consumer of a source. The beginning of the source's id makes it unique: both
+/// names may contain `-`.
+std::string consumer_name(std::string_view ns, const SourcePlace& place, const SourceId& source) {
+  return fmt::format("millrace-{}-{}-{}", subject_token(ns), subject_token(place.name),
+                     to_hex(source).substr(0, 8));
+}
+
+}  // namespace
+
+/// The origin stream; nullopt: the source has no stream of millrace any more. A stream of millrace
+/// that is missing is made again, because every message on its subjects is lost until then.
+Result<std::optional<OriginState>> SourceRun::origin_state() {
+  const OriginState state = TRY(ensure_origin(parts_.origins, ns_, place_.name, settings_));
+  if (!settings_.has_source_stream()) return std::optional(state);
+  // The source may have been deleted since its rows were read; then its stream was deleted, too.
+  const std::optional<Rows> now = TRY(read_rows());
+  if (now && now->source.stream.empty()) return std::optional(state);
+  TRY(parts_.origins.remove_source_stream(ns_, place_.name));
+  return std::optional<OriginState>();
+}
+
+/// Counts the messages that the origin stream has removed before they were read. Of a work queue
+/// with other subjects, these may be messages that the source does not want.
+void SourceRun::count_gone(const Rows& rows, const OriginState& state) {
+  if (settings_.consume && !settings_.subjects.empty()) return;
+  const uint64_t floor = rows.origin.applied.floor();
+  // The floor does not move before a message is applied: what is gone is counted once.
+  const uint64_t known = std::max(floor + 1, gone_to_);
+  if (state.first > known && floor > 0) {
+    gone_to_ = state.first;
+    note([&](SourceFigures& figures) { figures.gone += state.first - known; });
+    notice({"source.gone", fmt::format("stream {} does not have the messages {} to {} any more",
+                                       stream_, known, state.first - 1)});
+  }
+}
+
+/// Opens the reader behind the stored position. Returns false if the source reads from another
+/// place now, so that its rows must be read again.
+Result<bool> SourceRun::open(const Rows& rows) {
+  const std::optional<OriginState> found = TRY(origin_state());
+  if (!found) return false;
+  const OriginState& state = *found;
+  if (state.created != origin_.created) {
+    TRY(move(rows, state.created, 0,
+             {"source.recreated",
+              fmt::format("stream {} was deleted and created again; it is read from its first "
+                          "message",
+                          stream_)}));
+    note([](SourceFigures& figures) { ++figures.recreated; });
+    return false;
+  }
+  if (const auto floor = TRY(rolled_back_to(rows, state))) {
+    TRY(move(rows, state.created, *floor,
+             {"source.rolled_back",
+              fmt::format("stream {} has lost messages up to {} that were applied; the messages "
+                          "after {} are read",
+                          stream_, rows.origin.applied.highest(), *floor)}));
+    note([](SourceFigures& figures) { ++figures.rolled_back; });
+    return false;
+  }
+  const uint64_t floor = rows.origin.applied.floor();
+  count_gone(rows, state);
+  reader_ = TRY(parts_.origins.open({.stream = stream_,
+                                     .subjects = origin_filters(settings_),
+                                     .consumer = consumer_name(ns_, place_, origin_.source),
+                                     .after = floor,
+                                     .consumes = settings_.consume}));
+  position_ = floor;
+  pending_ = 0;
+  event_stream_ = rows.cursor.stream_created;
+  note([](SourceFigures& figures) { ++figures.consumers; });
+  return true;
+}
+
+/// The sequence behind which an origin stream that has lost its newest messages is read; nullopt:
+/// it has lost none that were applied.
+Result<std::optional<uint64_t>> SourceRun::rolled_back_to(const Rows& rows,
+                                                          const OriginState& state) {
+  const uint64_t highest = rows.origin.applied.highest();
+  const TimePoint stamped = rows.origin.stamped;
+  if (highest == 0) return std::optional<uint64_t>();
+  // A work queue has lost the messages that are acknowledged, also the highest one. All that it has
+  // are read; those that were applied before have the ids of then.
+  if (settings_.consume) return state.last < highest ? std::optional<uint64_t>(0) : std::nullopt;
+  // Nothing was read yet: which of the present messages came later is not known.
+  if (stamped == TimePoint()) {
+    return state.last < highest ? std::optional(state.last) : std::nullopt;
+  }
+  if (state.last >= highest) {
+    const auto present = TRY(parts_.origins.stamp_of(stream_, highest));
+    if (!present || *present == stamped) return std::optional<uint64_t>();
+  }
+  // Messages of the same millisecond as the newest applied one count as applied.
+  return std::optional(TRY(parts_.origins.sequence_before(stream_, stamped + Duration(1))));
+}
+
+Status SourceRun::move(const Rows& rows, uint64_t created, uint64_t floor, const Error& what) {
+  notice(what);
+  TRY(await_command(parts_, MoveSource{.ns = ns_,
+                                       .name = place_.name,
+                                       .from = rows.source.origin,
+                                       .created = created,
+                                       .floor = floor}));
+  return {};
+}
+
+/// Has all messages of a work queue that was rolled back read. Those that were applied before have
+/// the ids of then.
+Status SourceRun::move_to_all(const Rows& rows) {
+  TRY(move(
+      rows, origin_.created, 0,
+      {"source.rolled_back",
+       fmt::format("work queue {} was rolled back, and has messages with the sequences of other "
+                   "ones that were applied; all that it has are read",
+                   stream_)}));
+  note([](SourceFigures& figures) { ++figures.rolled_back; });
+  close();
+  return {};
+}
+
+}  // namespace millrace
