@@ -53,6 +53,8 @@ constexpr Mode kModes[] = {
      millrace::watching},
     {"lookback", "[ENTRIES] [--rate EVENTS] [--history EVENTS] [--lead SECONDS]",
      millrace::lookback},
+    {"sources", "[WAITING] [--seconds SECONDS] [--pairs PAIRS] [--messages MESSAGES]",
+     millrace::sources},
     {kCluster, "[SECONDS] [--rounds ROUNDS] [--waiting INSTANCES] [--lifecycles LIFECYCLES]",
      millrace::cluster},
 };

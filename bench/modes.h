@@ -42,6 +42,11 @@ Result<int> watching(const ModeArguments& arguments);
 /// Instances that take events which came before them. Checks that each finds its event.
 Result<int> lookback(const ModeArguments& arguments);
 
+/// Plain messages through a source beside native events, in turns; and the lifecycles of another
+/// namespace alone and beside a source that reads a backlog. Checks that the lag of the source
+/// falls steadily, and that each message counts once.
+Result<int> sources(const ModeArguments& arguments);
+
 /// The lifecycles with the log of a cluster on three nats-servers and without it, in turns; a
 /// standby with an empty folder; takeovers. Checks nothing: the exit code is 1 if there is no
 /// nats-server of version 2.10 or newer.
