@@ -25,7 +25,7 @@ Json source_json(const std::string& name, const std::string& stream, const Sourc
                {"events", origin.events},
                {"repeated", origin.repeated},
                {"refused", origin.refused},
-               {"reading", figures && figures->lag.has_value()}};
+               {"reading", figures && figures->is_read}};
   const auto settings = read_source_settings(source.settings);
   json["subjects"] = settings ? settings->subjects : std::vector<std::string>();
   json["rate"] = settings ? settings->rate : kSourceRate;

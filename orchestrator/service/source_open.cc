@@ -83,7 +83,7 @@ Result<bool> SourceRun::open(const Rows& rows) {
                                      .after = floor,
                                      .consumes = settings_.consume}));
   position_ = floor;
-  pending_ = 0;
+  pending_.reset();
   event_stream_ = rows.cursor.stream_created;
   note([](SourceFigures& figures) { ++figures.consumers; });
   return true;

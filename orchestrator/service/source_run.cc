@@ -99,10 +99,11 @@ Duration SourceRun::turn() {
   Result<Duration> wait = advance();
   note([&](SourceFigures& figures) {
     figures.waits = wait ? held_ : std::optional(wait.error());
+    figures.is_read = reader_ != nullptr;
     figures.position = position_;
-    figures.lag = reader_ == nullptr
+    figures.lag = reader_ == nullptr || !pending_
                       ? std::nullopt
-                      : std::optional(pending_ + prepared_.size() + published_.size());
+                      : std::optional(*pending_ + prepared_.size() + published_.size());
   });
   log_change(wait ? Status() : Status(tl::unexpected(wait.error())));
   if (wait) return *wait;
@@ -228,6 +229,7 @@ size_t SourceRun::room() const {
 
 Status SourceRun::read_page(const Rows& rows, size_t most) {
   std::vector<OriginMessage> messages = TRY(reader_->read(most, parts_.patience));
+  if (messages.empty()) pending_ = 0;
   for (OriginMessage& message : messages) {
     if (is_of_rolled_back_queue(rows, message)) return move_to_all(rows);
     if (must_prepare(rows, message)) prepared_.push_back(prepared(std::move(message)));

@@ -67,6 +67,7 @@ Result<Json> await_command(const SourceParts& parts, Command command);
 
 /// What happened to a source in this process.
 struct SourceFigures {
+  bool is_read = false;         ///< whether the origin stream is read now
   uint64_t position = 0;        ///< the sequence that was read last
   std::optional<uint64_t> lag;  ///< messages that are not applied yet; nullopt: it is not known
   uint64_t consumers = 0;       ///< consumers that were created
@@ -157,7 +158,8 @@ class SourceRun {
   OriginStream origin_;  ///< what reader_ reads
   std::unique_ptr<OriginReader> reader_;
   uint64_t position_ = 0;          ///< the sequence that was read last
-  uint64_t pending_ = 0;           ///< messages of the origin stream behind position_
+  /// Messages of the origin stream behind position_; nullopt: none was looked for yet.
+  std::optional<uint64_t> pending_;
   uint64_t gone_to_ = 0;           ///< the messages before this sequence are known to be gone
   std::deque<Prepared> prepared_;  ///< read, and not yet published; in their order
   std::deque<Published> published_;

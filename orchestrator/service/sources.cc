@@ -212,7 +212,7 @@ void Sources::add_to(PartLevels& levels) const {
   const std::lock_guard lock(mutex_);
   for (const auto& [place, reading] : readings_) {
     const SourceFigures figures = reading->run.figures();
-    ++(figures.waits || !figures.lag ? levels.sources_waiting : levels.sources_reading);
+    ++(figures.waits || !figures.is_read ? levels.sources_waiting : levels.sources_reading);
     levels.namespace_source_lag[reading->ns] += figures.lag.value_or(0);
   }
 }

@@ -189,6 +189,17 @@ TEST_F(SourcesSimulation, HaveABoundOfEventsThatAreNotApplied) {
   EXPECT_THAT(world.broker.events(), SizeIs(kMostUnapplied + 50));
 }
 
+TEST_F(SourcesSimulation, ShowNoLagBeforeTheirFirstPage) {
+  add_orders(300);
+  apply(R"({"begin":"all","stream":"ORDERS","rate":400})");
+  run->turn();
+  EXPECT_TRUE(run->figures().lag);
+  change(R"({"begin":"all","stream":"ORDERS","rate":399})");
+  run->turn();  // opens a reader, and waits for the rate
+  EXPECT_TRUE(run->figures().is_read);
+  EXPECT_EQ(run->figures().lag, std::nullopt);
+}
+
 TEST_F(SourcesSimulation, PublishNoFasterThanTheirRate) {
   add_orders(50);
   apply(R"({"begin":"all","rate":10,"stream":"ORDERS"})");

@@ -35,7 +35,7 @@ Result<Json> FakeSourceDesk::shown(const std::string& name) const {
                       .refused_sequence = 7,
                       .refused_at = from_millis(1'630'497'600'000),
                       .refusal = {"event.id", "the event has no id"}};
-  const SourceFigures figures{.position = 42, .lag = 2, .consumers = 1};
+  const SourceFigures figures{.is_read = true, .position = 42, .lag = 2, .consumers = 1};
   return source_json(name, record.stream, record, origin,
                      record.is_paused ? std::nullopt : std::optional(figures));
 }
