@@ -25,9 +25,10 @@ constexpr Duration kAfterSourceError{1'000};
 constexpr Duration kWhileFull{2};
 /// How long it waits while too many bytes of it are with the jq workers.
 constexpr Duration kWhileMapping{20};
-/// How many messages one page has at most: at most a quarter of a second of the rate.
+/// How many messages one page has at most: at most a hundredth of a second of the rate, because the
+/// events of others wait for a whole page.
 constexpr size_t kMostInSourcePage = 250;
-constexpr uint32_t kSourcePagesInSecond = 4;
+constexpr uint32_t kSourcePagesInSecond = 100;
 /// If no published event is applied for so long, the event stream is asked whether it has them.
 constexpr Duration kStalled{2'000};
 /// How many dead letters, and bytes of them, one command makes.
