@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Console, Server, until } from './tests/harness.mjs'
+import { Console, Server, settled, until } from './tests/harness.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const words = process.argv.slice(2)
@@ -41,17 +41,11 @@ async function fill() {
   return { failed, purchase, near, letter }
 }
 
-/** Waits until a page has read what it shows. */
-async function settled(page) {
-  await page.locator('h1').waitFor()
-  await page.locator('.skeleton').first().waitFor({ state: 'detached' })
-  await page.evaluate(() => document.fonts.ready)
-}
-
 async function shoot(name, address, { scheme = 'light', width = 1280, height = 800, ready, act } = {}) {
   if (names.length > 0 && !names.includes(name)) return
   const page = await console_.open(`#/${address}`, { width, height, scheme })
   await settled(page)
+  await page.evaluate(() => document.fonts.ready)
   if (ready) await page.locator(ready).first().waitFor()
   if (act) await act(page)
   await page.evaluate(() => document.activeElement?.blur())

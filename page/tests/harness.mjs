@@ -286,15 +286,16 @@ export class Console {
     return page
   }
 
-  /** Opens a route in a page that is open, and waits until it has read what it shows. */
+  /** Opens a route in a page that is open, and waits until it has got what it shows. */
   async show(page, route) {
-    // After the second frame the page of the route before it is gone.
+    // The page listens before the test does, and draws the route before the next task of the browser.
     await page.evaluate(async (hash) => {
+      if (location.hash === hash) return
+      const isChanged = new Promise((done) => addEventListener('hashchange', done, { once: true }))
       location.hash = hash
-      for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame)
+      await isChanged
     }, `#/${route}`)
-    await page.locator('h1').waitFor()
-    await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+    await settled(page)
   }
 
   /** Holds an answer against its schema. */
@@ -348,6 +349,12 @@ function templateOf(document, path, method) {
 /** Prints a time in milliseconds; no test fails because of it. */
 export function printTime(name, milliseconds) {
   console.log(`time ${name} ${milliseconds.toFixed(0)}`)
+}
+
+/** Waits until a page has got what its route shows: code that is loaded when it is needed, data, drawings. */
+export async function settled(page) {
+  await page.locator('h1').waitFor()
+  await page.locator('main[aria-busy="true"], main [aria-busy="true"]').first().waitFor({ state: 'detached' })
 }
 
 /** Waits until a text is seen in a part of a page. */

@@ -2,7 +2,7 @@
 // and the focus is never lost.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Console, until } from './harness.mjs'
+import { Console, settled, until } from './harness.mjs'
 import { routesOf } from './routes.mjs'
 
 const console_ = new Console()
@@ -87,3 +87,27 @@ test('21 keyboard: Tab goes through the list in order, and the focus of a new pa
   assert.match(await page.title(), /^Instance /)
 })
 
+
+test('21 keyboard: the page is busy until the editor is loaded, and the editor leaves the focus where it is', async () => {
+  const page = await console_.open('#/default/workflows/booking/graph')
+  await settled(page)
+  const asked = new Promise((done) => void page.route(/\/editor-[^/]*\.js$/, done))
+  await page.getByRole('link', { name: 'Text', exact: true }).click()
+  const held = await asked
+  await page.locator('main[aria-busy="true"]').waitFor()
+  assert.equal(await page.locator('.cm-content').count(), 0)
+  await page.getByLabel('jq program').focus()
+  await held.continue()
+  await settled(page)
+  assert.equal(await page.locator('.cm-content').count(), 1)
+  assert.equal(await page.evaluate(() => document.activeElement.closest('label')?.textContent), 'jq program')
+  await page.context().close()
+})
+
+test('21 keyboard: a page whose editor cannot be loaded has a plain field, and is not busy', async () => {
+  const page = await console_.open('#/default/workflows')
+  await page.route(/\/editor-[^/]*\.js$/, (route) => route.abort())
+  await console_.show(page, 'default/workflows/booking/text')
+  assert.match(await page.getByLabel('Definition').inputValue(), /id: booking/)
+  await page.context().close()
+})

@@ -1,6 +1,7 @@
 // The last hour of the server: a chart that loads when it is shown, and its numbers as a table.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Series } from '../api'
+import { useBusy } from '../core/busy'
 import { useGet, useInterval } from '../core/resource'
 import { theme } from '../core/settings'
 import { count, Loaded } from '../ui/basics'
@@ -24,14 +25,16 @@ export function Rates() {
 function Chart({ data }: { data: Series }) {
   const host = useRef<HTMLDivElement>(null)
   const plot = useRef<Plot | null>(null)
+  const [isLoading, setLoading] = useState(true)
   const [hasFailed, setFailed] = useState(false)
+  useBusy(isLoading)
   const shownTheme = theme.value
   useEffect(() => {
     let isGone = false
     import('./plot').then(({ makePlot }) => {
       if (isGone || !host.current) return
       plot.current = makePlot(host.current, data, kNames)
-    }).catch(() => setFailed(true))
+    }).catch(() => setFailed(true)).finally(() => setLoading(false))
     return () => { isGone = true; plot.current?.destroy(); plot.current = null }
   }, [shownTheme])
   useEffect(() => plot.current?.show(data), [data])

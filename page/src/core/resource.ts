@@ -1,5 +1,6 @@
 // What a part of the page reads: the value, the error, and whether it is being read.
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useBusy } from './busy'
 import { isLive } from './settings'
 import { ApiError, call, generation, pathWithQuery, type Query } from './client'
 
@@ -19,17 +20,18 @@ export function useGet<T>(path: string | null, query: Query = {}): Resource<T> {
   const key = path === null ? null : pathWithQuery(path, query)
   const round = generation.value
   const [attempt, setAttempt] = useState(0)
-  const [state, setState] = useState<{ data?: T; error?: Error; isLoading: boolean; readAt: number }>({ isLoading: key !== null, readAt: 0 })
+  const [state, setState] = useState<{ data?: T; error?: Error; isLoading: boolean; readAt: number; key: string | null }>({ isLoading: false, readAt: 0, key: null })
   const pending = useRef(false)
+  useBusy(key !== null && state.data === undefined && state.error === undefined)
   useEffect(() => {
     if (key === null) return undefined
     const control = new AbortController()
     setState((before) => ({ ...before, isLoading: true }))
     pending.current = true
     call<T>('GET', key, { abort: control.signal }).then(
-      (data) => setState({ data, isLoading: false, readAt: Date.now() }),
+      (data) => setState({ data, isLoading: false, readAt: Date.now(), key }),
       (error: Error) => {
-        if (error.name !== 'AbortError') setState((before) => ({ ...before, error, isLoading: false }))
+        if (error.name !== 'AbortError') setState((before) => ({ ...before, error, isLoading: false, key }))
       },
     ).finally(() => {
       pending.current = false
@@ -39,7 +41,8 @@ export function useGet<T>(path: string | null, query: Query = {}): Resource<T> {
   return {
     data: state.data,
     error: state.error,
-    isLoading: state.isLoading,
+    // What is shown for another path is old from the first moment on.
+    isLoading: key !== null && (state.isLoading || state.key !== key),
     readAt: state.readAt,
     reload: () => {
       if (!pending.current) setAttempt((count) => count + 1)

@@ -1,6 +1,7 @@
 // The states of a workflow and the ways between them: an SVG of buttons, and always also a list.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { WorkflowGraph } from '../api'
+import { useBusy } from '../core/busy'
 import { Problem } from '../ui/basics'
 import type { BoxSize, Drawing, WayEnds } from './layout'
 import { linesOf } from './lines'
@@ -53,6 +54,8 @@ export function Graph(props: GraphProps) {
     place(model.boxes, model.ends).then((result) => { if (!isGone) setDrawing(result) }, (failure: Error) => setError(failure))
     return () => { isGone = true }
   }, [model, isTooLarge, width === null])
+  const isDrawn = drawing !== null && drawing.ways.length === model.ways.length
+  useBusy(!isDrawn && !isTooLarge && error === null)
   const fit = drawing && width ? Math.min(1, Math.max(kLeastFit, (width - kScrollBar) / drawing.width)) : 1
   const zoom = chosen ?? fit
   return (
@@ -65,7 +68,7 @@ export function Graph(props: GraphProps) {
       </div>
       {error && <Problem error={error} />}
       {isTooLarge && <p class="notes">The workflow has {graph.states.length} states; above {kMostStates} only the list is shown.</p>}
-      {drawing && drawing.ways.length === model.ways.length && <Picture {...props} model={model} drawing={drawing} zoom={zoom} />}
+      {isDrawn && <Picture {...props} model={model} drawing={drawing} zoom={zoom} />}
       <details open={isTooLarge}><summary>As a list</summary><StateList {...props} /></details>
     </div>
   )

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { History, HistoryRecord, Instance } from '../api'
+import { useBusy } from '../core/busy'
 import { call, generation, inNamespace } from '../core/client'
 import { shortJson } from '../core/json'
 import { href, route, setQuery } from '../core/route'
@@ -55,6 +56,7 @@ export function useStory(ns: string, id: string): StoryState {
       return []
     }
   }
+  useBusy(!state.isReady)
   useEffect(() => {
     void show({}, (_before, page) => page).then((page) => setState((before) => (before.isReady ? before : { ...before, isReady: true, first: page.at(-1)?.number ?? 0 })))
   }, [path, round])

@@ -1,6 +1,7 @@
 // A test event: what it would do; nothing is sent until "Send".
 import { useEffect, useState } from 'preact/hooks'
 import type { EventTried, EventsAccepted, StoredEvent } from '../api'
+import { useBusy } from '../core/busy'
 import { ApiError, call, inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { parseJson, prettyJson } from '../core/json'
@@ -27,12 +28,14 @@ export function TryEventPage({ ns }: PageProps) {
   const [sent, setSent] = useState<EventsAccepted | null>(null)
   const [error, setError] = useState<Error | null>(null)
   const from = query.get('from')
+  const [isReading, setReading] = useState(from !== null)
+  useBusy(isReading)
   useEffect(() => {
     if (from === null) return
     call<StoredEvent>('GET', inNamespace(ns, 'events', from)).then(
       (stored) => setText(prettyJson({ ...(stored.event as object), id: freshId() })),
       (failure: Error) => setError(failure as ApiError),
-    )
+    ).finally(() => setReading(false))
   }, [from])
   const attempt = async (work: () => Promise<void>): Promise<void> => {
     setError(null)

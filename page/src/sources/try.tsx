@@ -17,7 +17,8 @@ export function Try({ ns, source, changed }: { ns: string; source: Source; chang
   const [edited, setEdited] = useState<string | null>(null)
   const [tried, setTried] = useState<SourceTried | null>(null)
   const [error, setError] = useState<Error | null>(null)
-  const [isAsking, setAsking] = useState(false)
+  // It asks as soon as it is shown.
+  const [isAsking, setAsking] = useState(true)
   const [isApplying, setApplying] = useState(false)
   const latest = useRef(0)
   const text = edited ?? stored

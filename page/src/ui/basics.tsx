@@ -1,9 +1,10 @@
 // Small parts that every page uses: statuses, times, errors, empty lists.
 import type { ComponentChildren } from 'preact'
 import { Component } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import type { InstanceHead } from '../api'
 import { ApiError } from '../core/client'
+import { useBusy } from '../core/busy'
 import { absolute, clock, now, relative } from '../core/time'
 import type { Resource } from '../core/resource'
 import { href } from '../core/route'
@@ -85,10 +86,11 @@ export function Page({ title, heading, actions, children, back }: {
   back?: { href: string; label: string }
   children: ComponentChildren
 }) {
-  useEffect(() => {
+  // Layout effects: the title is set before a screen reader speaks the heading, and the heading has the focus before any control can be used.
+  useLayoutEffect(() => {
     document.title = `${title} – millrace`
   }, [title])
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: false })
   }, [])
   return (
@@ -158,6 +160,7 @@ export function Loaded<T>({ resource, ns, children }: { resource: Resource<T>; n
 
 /** A still picture of what comes, after 200 ms. */
 export function Skeleton() {
+  useBusy(true)
   return <div class="skeleton" aria-busy="true" role="status"><span class="hidden">Loading</span><i /><i /><i /></div>
 }
 

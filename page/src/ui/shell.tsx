@@ -1,7 +1,9 @@
 // What every page has: the bar with the namespace and the pages, "Go to", the live switch, theme and
 // time zone, the notices, and the sign-in form over the same address.
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Namespaces } from '../api'
+import { isBusy } from '../core/busy'
 import { needsSignIn, readAgain } from '../core/client'
 import { connection, lostSince, useLive } from '../core/live'
 import { useGet } from '../core/resource'
@@ -29,7 +31,7 @@ export function Shell() {
         <>
           <Bar ns={ns} openGoTo={() => setOverlay('goto')} openHelp={() => setOverlay('help')} />
           <Notices />
-          <main id="main"><Current /></main>
+          <Main><Current /></Main>
         </>
       )}
       {overlay === 'help' && <Help close={() => setOverlay(null)} />}
@@ -40,6 +42,11 @@ export function Shell() {
       )}
     </div>
   )
+}
+
+/** The region of the page; `aria-busy` until it has got what the address shows first. */
+function Main({ children }: { children: ComponentChildren }) {
+  return <main id="main" aria-busy={isBusy.value}>{children}</main>
 }
 
 /** The page of the address; another address of the same page keeps its state. */

@@ -1,6 +1,7 @@
 // The definition in an editor, with findings at their places; it becomes a revision when it is applied.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { DefinitionSchema, ExpressionResult, Finding, Findings, Instance, Workflow, WorkflowApplied } from '../api'
+import { useBusy } from '../core/busy'
 import { ApiError, call, inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
 import { parseJson, prettyJson } from '../core/json'
@@ -69,10 +70,12 @@ function FindingList({ findings, go }: { findings: Finding[]; go: (finding: Find
   )
 }
 
-/** The editor, which loads when it is first needed; a plain field if it cannot be loaded. */
+/** The editor, which loads when it is first needed and takes no focus then; a plain field if it cannot be loaded. */
 function EditorHost({ text, changed, ready }: { text: string; changed: (text: string) => void; ready: (editor: Editor) => void }) {
   const host = useRef<HTMLDivElement>(null)
+  const [isLoading, setLoading] = useState(true)
   const [hasFailed, setFailed] = useState(false)
+  useBusy(isLoading)
   useEffect(() => {
     let editor: Editor | null = null
     let isGone = false
@@ -81,7 +84,7 @@ function EditorHost({ text, changed, ready }: { text: string; changed: (text: st
       if (isGone || !host.current) return
       editor = makeEditor(host.current, text, changed, schema)
       ready(editor)
-    }).catch(() => setFailed(true))
+    }).catch(() => setFailed(true)).finally(() => setLoading(false))
     return () => { isGone = true; editor?.destroy() }
   }, [text])
   if (hasFailed) return <label>Definition<textarea rows={24} defaultValue={text} spellcheck={false} onInput={(event) => changed(event.currentTarget.value)} /></label>
