@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Console, sees } from './harness.mjs'
+import { Console, sees, settled } from './harness.mjs'
 import { routesOf } from './routes.mjs'
 
 const kAxe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -30,6 +30,15 @@ async function violations(page, scheme) {
   }, scheme === 'dark')
 }
 
+/** Runs in the browser: the tables that are wider than their region and do not say so, or say so and are not. */
+async function falseHints() {
+  // The second frame has what was measured at the end of the first.
+  for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame)
+  return [...document.querySelectorAll('.scroll')]
+    .filter((region) => (region.scrollWidth > region.clientWidth + 1) !== (region.previousElementSibling?.className === 'sideways'))
+    .map((region) => region.getAttribute('aria-label'))
+}
+
 /** axe is put in by the browser's own protocol, which the policy does not bind. */
 async function addAxe(page) {
   await page.evaluate(kAxe)
@@ -46,6 +55,7 @@ for (const [scheme, width] of [['light', 1280], ['dark', 1280], ['light', 320], 
       for (const violation of await violations(page, scheme)) found.push(`${route}: ${violation}`)
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
       if (wide > 0) found.push(`${route}: ${wide} px too wide`)
+      for (const table of await page.evaluate(falseHints)) found.push(`${route}: the line about more columns of the table ${table}`)
     }
     await open.show(page, 'default/instances')
     for (const key of ['?', '/']) {
@@ -69,6 +79,19 @@ for (const [scheme, width] of [['light', 1280], ['dark', 1280], ['light', 320], 
     assert.deepEqual(found, [])
   })
 }
+
+test('21 narrow: a table that is wider than the window scrolls in its own region, and says so', async () => {
+  await open.server.run('booking', { customerId: 'narrow' })
+  const page = await open.open('#/default/instances', { width: 320 })
+  await settled(page)
+  const region = page.getByRole('region', { name: 'Instances' })
+  await sees(page, 'Scroll the table sideways for more columns')
+  assert.ok(await region.evaluate((element) => element.scrollWidth > element.clientWidth))
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320)
+  await page.setViewportSize({ width: 2000, height: 900 })
+  await page.locator('.sideways').waitFor({ state: 'detached' })
+  await page.context().close()
+})
 
 test('26 prefix: each route works under a path of a proxy, also live', async () => {
   const routes = await routesOf(prefixed.server)

@@ -1,5 +1,7 @@
-// Lists as real tables: a caption, headers with scope, and a region that scrolls where the page is narrow.
+// Lists as real tables: a caption, headers with scope, and a region that scrolls where the page is narrow. Rows stay rows there, so that
+// they can be compared; a line above the table says that there are more columns.
 import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 export interface Column<Item> {
   name: string
@@ -19,7 +21,7 @@ export function Table<Item>({ caption, columns, items, keyOf, rowClass }: {
   rowClass?: (item: Item) => string
 }) {
   return (
-    <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
+    <Frame label={caption}>
       <table>
         <caption class="hidden">{caption}</caption>
         <thead><tr>{columns.map((column) => <th scope="col" class={column.isNumber ? 'number' : ''}>{column.name || <span class="hidden">Select</span>}</th>)}</tr></thead>
@@ -33,6 +35,33 @@ export function Table<Item>({ caption, columns, items, keyOf, rowClass }: {
           ))}
         </tbody>
       </table>
-    </div>
+    </Frame>
   )
+}
+
+/** The region of a table. It scrolls sideways, and says so, while the table is wider; the page itself never does. */
+function Frame({ label, children }: { label: string; children: ComponentChildren }) {
+  const frame = useRef<HTMLDivElement>(null)
+  const isCut = useIsCut(frame)
+  return (
+    <>
+      {isCut && <p class="sideways">Scroll the table sideways for more columns <span aria-hidden="true">→</span></p>}
+      <div class="scroll" ref={frame} role="region" aria-label={label} tabIndex={0}>{children}</div>
+    </>
+  )
+}
+
+/** Whether the content of an element is wider than the element, also when one of them changes. */
+function useIsCut(frame: { current: HTMLElement | null }): boolean {
+  const [isCut, setCut] = useState(false)
+  useLayoutEffect(() => {
+    const shown = frame.current
+    if (!shown) return undefined
+    const measure = (): void => setCut(shown.scrollWidth > shown.clientWidth + 1)
+    const observer = new ResizeObserver(measure)
+    measure()
+    for (const element of [shown, ...shown.children]) observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  return isCut
 }
