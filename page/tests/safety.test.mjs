@@ -39,6 +39,38 @@ async function falseHints() {
     .map((region) => region.getAttribute('aria-label'))
 }
 
+/** Runs in the browser: in how many lines the text of an element stands. */
+function linesOf(element) {
+  const text = document.createRange()
+  text.selectNodeContents(element)
+  return new Set([...text.getClientRects()].map((line) => line.top)).size
+}
+
+/** Runs in the browser: the options of commands that are broken into two lines, in windows of many widths. */
+function brokenOptions() {
+  for (const part of document.querySelectorAll('details')) part.open = true
+  const broken = new Set()
+  let found = 0
+  for (const command of document.querySelectorAll('.commands pre, .as-command pre, .empty pre')) {
+    const texts = document.createTreeWalker(command, NodeFilter.SHOW_TEXT)
+    const options = []
+    for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+      for (const match of node.data.matchAll(/(?<!\S)--?[a-z][\w-]*/gi)) {
+        const range = document.createRange()
+        range.setStart(node, match.index)
+        range.setEnd(node, match.index + match[0].length)
+        options.push(range)
+      }
+    }
+    found += options.length
+    for (let width = 130; width <= 320; width += 5) {
+      command.style.width = `${width}px`
+      for (const option of options) if (new Set([...option.getClientRects()].map((line) => line.top)).size > 1) broken.add(String(option))
+    }
+  }
+  return { found, broken: [...broken] }
+}
+
 /** axe is put in by the browser's own protocol, which the policy does not bind. */
 async function addAxe(page) {
   await page.evaluate(kAxe)
@@ -90,6 +122,21 @@ test('21 narrow: a table that is wider than the window scrolls in its own region
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320)
   await page.setViewportSize({ width: 2000, height: 900 })
   await page.locator('.sideways').waitFor({ state: 'detached' })
+  await page.context().close()
+})
+
+test('21 narrow: commands break between words only, and the state of a service stands in one line', async () => {
+  await open.server.run('held')
+  await open.server.call('PUT', '/v1/ns/empty')
+  const page = await open.open('#/default', { width: 320 })
+  await open.show(page, 'default/functions')
+  assert.equal(await page.getByText('in service', { exact: true }).first().evaluate(linesOf), 1)
+  const found = []
+  for (const route of ['default/instances?status=failed', 'empty/events', 'empty/functions', 'empty/events/replays']) {
+    await open.show(page, route)
+    found.push({ route, ...(await page.evaluate(brokenOptions)) })
+  }
+  assert.deepEqual(found.filter((one) => one.broken.length > 0 || one.found === 0), [])
   await page.context().close()
 })
 

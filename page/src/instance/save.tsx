@@ -4,7 +4,7 @@ import type { History, HistoryRecord, Instance } from '../api'
 import { call, inNamespace } from '../core/client'
 import { commandLine } from '../core/commands'
 import { prettyJson } from '../core/json'
-import { Problem } from '../ui/basics'
+import { CommandText, Problem } from '../ui/basics'
 import { announce } from '../ui/dialog'
 
 const kMostRecords = 100_000
@@ -58,7 +58,7 @@ export function Save({ ns, instance }: { ns: string; instance: Instance }) {
       <ul class="plain">
         <li><button type="button" class="small" onClick={saveHistory}>History (JSON)</button> {state}</li>
         <li><button type="button" class="small" onClick={saveScenario}>Scenario (YAML)</button> for <code>millrace test</code></li>
-        <li><pre>{commandLine(ns, 'instance', 'scenario', instance.id)}</pre></li>
+        <li><pre><CommandText text={commandLine(ns, 'instance', 'scenario', instance.id)} /></pre></li>
       </ul>
       {error && <Problem error={error} />}
     </details>

@@ -7,7 +7,7 @@ import { parseJson, prettyJson } from '../core/json'
 import { useLive } from '../core/live'
 import { useGet, useList, useThrottle } from '../core/resource'
 import { href, navigate, route, setQuery } from '../core/route'
-import { bytes, Clock, count, Empty, EventLink, Loaded, More, Page, plural, Problem } from '../ui/basics'
+import { bytes, Clock, CommandText, count, Empty, EventLink, Loaded, More, Page, plural, Problem } from '../ui/basics'
 import { ActionDialog, announce, CopyAsCommand } from '../ui/dialog'
 import { NearListeners, type Corrections } from '../ui/judged'
 import { Table } from '../ui/table'
@@ -147,7 +147,7 @@ function Fix({ ns, letter, done }: { ns: string; letter: WholeDeadLetter; done: 
   const [error, setError] = useState<Error | null>(null)
   const [isSending, setSending] = useState(false)
   const path = inNamespace(ns, 'dlq', letter.id, 'replay')
-  if (letter.encoding === 'base64') return <p class="notes">The bytes are not text: {letter.data.slice(0, 400)}. A correct event is given with <code>{commandLine(ns, 'dlq', 'replay', letter.id, '-f', 'event.json')}</code>.</p>
+  if (letter.encoding === 'base64') return <p class="notes">The bytes are not text: {letter.data.slice(0, 400)}. A correct event is given with <code><CommandText text={commandLine(ns, 'dlq', 'replay', letter.id, '-f', 'event.json')} /></code>.</p>
   if (letter.truncated) return <p class="notes">The bytes were cut, so the event cannot be fixed here. Send it again from its source, then delete this dead letter.</p>
   const attempt = async (work: () => Promise<void>): Promise<void> => {
     setError(null)

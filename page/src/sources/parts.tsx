@@ -15,8 +15,8 @@ import { Table } from '../ui/table'
 export function SourceState({ source }: { source: Source }) {
   if (source.paused) return <Status status="paused" />
   if (source.waits) return <span class="warning"><Icon name="wait" /> waits: {source.waits.msg} <code>{source.waits.code}</code></span>
-  if (source.reading) return <span class="ok"><Icon name="check" /> reading</span>
-  return <span class="quiet">not reading yet</span>
+  if (source.reading) return <span class="ok nowrap"><Icon name="check" /> reading</span>
+  return <span class="quiet nowrap">not reading yet</span>
 }
 
 /** How many messages are not applied yet. */

@@ -107,7 +107,15 @@ export function Page({ title, heading, actions, children, back }: {
 
 /** A sentence of the API; what stands in backticks is code. */
 export function Says({ text }: { text: string }) {
-  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>
+  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code><CommandText text={part} /></code> : part))}</>
+}
+
+/** The name of an option, such as `--data-binary`; what is longer may come from outside, and must not make the page wide. */
+const kOption = /((?<![\w-])--?[A-Za-z][\w-]{0,23}(?![\w-]))/
+
+/** A command, whose lines break anywhere but in the name of an option: browsers break after each dash. */
+export function CommandText({ text }: { text: string }) {
+  return <>{text.split(kOption).map((part, index) => (index % 2 === 1 ? <span class="nowrap">{part}</span> : part))}</>
 }
 
 /** What an error says, in the words of the API, and what can be done. */
@@ -142,7 +150,7 @@ export function Empty({ children, command }: { children: ComponentChildren; comm
   return (
     <div class="empty">
       {children}
-      {command && <pre><code>{command}</code></pre>}
+      {command && <pre><code><CommandText text={command} /></code></pre>}
     </div>
   )
 }

@@ -5,7 +5,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../core/client'
 import type { Command } from '../core/commands'
-import { CopyButton, Problem } from './basics'
+import { CommandText, CopyButton, Problem } from './basics'
 
 /** What the last action did; shown and spoken. */
 export const announcement = signal('')
@@ -36,8 +36,8 @@ export function Dialog({ title, children, close, isWide = false }: { title: stri
 export function Commands({ command }: { command: Command }) {
   return (
     <div class="commands">
-      {command.line && <div><pre tabIndex={0} aria-label="Command line">{command.line}</pre><CopyButton text={command.line} label="Copy the command" /></div>}
-      <div><pre tabIndex={0} aria-label="HTTP call">{command.http}</pre><CopyButton text={command.http} label="Copy the HTTP call" /></div>
+      {command.line && <div><pre tabIndex={0} aria-label="Command line"><CommandText text={command.line} /></pre><CopyButton text={command.line} label="Copy the command" /></div>}
+      <div><pre tabIndex={0} aria-label="HTTP call"><CommandText text={command.http} /></pre><CopyButton text={command.http} label="Copy the HTTP call" /></div>
     </div>
   )
 }

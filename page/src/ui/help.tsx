@@ -1,6 +1,7 @@
 // The keys, and where to read more: the sources of help.
 import { hasKeys } from '../core/settings'
 import { serverVersion } from '../core/live'
+import { CommandText } from './basics'
 import { Dialog } from './dialog'
 import { kGoKeys } from './keys'
 
@@ -28,7 +29,7 @@ export function Help({ close }: { close: () => void }) {
         <section>
           <h3>Where to read more</h3>
           <ul>
-            <li><code>millrace COMMAND --help</code> describes each command, with an example.</li>
+            <li><code><CommandText text="millrace COMMAND --help" /></code> describes each command, with an example.</li>
             <li><code>millrace explain KEY</code> explains a key of the workflow language.</li>
             <li><code>millrace lint FILE</code> finds mistakes in a definition; <code>millrace test DIR</code> runs its scenarios.</li>
             <li><a href="v1/openapi.json" target="_blank" rel="noreferrer">/v1/openapi.json</a> describes each call; this page uses no other.</li>

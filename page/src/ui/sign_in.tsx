@@ -31,7 +31,7 @@ export function SignIn() {
     <main id="main" class="sign-in">
       <form class="panel form" onSubmit={(event) => void submit(event)}>
         <h1 tabIndex={-1}>Sign in to millrace</h1>
-        <p>The server was started with a token (<code>--token-file</code>). This browser keeps it nowhere.</p>
+        <p>The server was started with a token (<code class="nowrap">--token-file</code>). This browser keeps it nowhere.</p>
         <label>Token<input ref={field} type="password" autocomplete="current-password" required /></label>
         {error && <Problem error={error} />}
         <div class="buttons"><button type="submit" class="primary" disabled={isRunning}>{isRunning ? 'Signing in…' : 'Sign in'}</button></div>

@@ -4,7 +4,7 @@ import { inNamespace } from '../core/client'
 import { commandLine } from '../core/commands'
 import { useGet, useList } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { Clock, count, Loaded, More } from '../ui/basics'
+import { Clock, CommandText, count, Loaded, More } from '../ui/basics'
 import { Diff } from '../ui/diff'
 import { Table } from '../ui/table'
 
@@ -31,7 +31,7 @@ export function Revisions({ ns, id, newest }: { ns: string; id: string; newest: 
         <h2>Revision {shown}</h2>
         {shown > 1 && <label>Differences to revision<input size={6} inputMode="numeric" value={String(against)} onChange={(event) => setQuery({ against: event.currentTarget.value })} /></label>}
         <Texts ns={ns} id={id} shown={shown} against={against} />
-        <p class="quiet"><code>{commandLine(ns, 'workflow', 'revision', id, String(shown))}</code></p>
+        <p class="quiet"><code><CommandText text={commandLine(ns, 'workflow', 'revision', id, String(shown))} /></code></p>
       </section>
     </>
   )
