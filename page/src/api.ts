@@ -1449,6 +1449,8 @@ export type Source = {
     /** What happened last to one of the streams. */
     msg: string
   }
+  /** Whether millrace made the stream for this source. */
+  ownStream: boolean
   paused: boolean
   /** All messages of the stream up to this sequence are applied. */
   position: number
@@ -1510,18 +1512,22 @@ export type SourceSettings = {
   } | {
     time: string
   }
-  /** Streams are read without acknowledgements only. */
-  consume?: false
+  /** Whether millrace is the consumer of the stream, a work queue. */
+  consume?: boolean
   mapping?: {
     /** The type of the events. */
     type: string
   }
+  /** Of the stream that millrace makes, such as "7d". */
+  maxAge?: string
+  /** Of the stream that millrace makes, such as "256MiB". */
+  maxBytes?: number | string
   /** Missing: as it is. */
   paused?: boolean
   /** How many messages are read in a second, at most 100000. */
   rate?: number
-  /** The name of the stream that is read. */
-  stream: string
+  /** The name of the stream that is read; missing: millrace makes one. */
+  stream?: string
   /** Only messages of these subjects, with wildcards. */
   subjects?: Array<string>
 }
