@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "orchestrator/definition/inbound_webhooks.h"
+
 namespace millrace {
 namespace {
 
 using Outcome = AppliedEntry::Outcome;
-
-constexpr const char* kInboundSetting = "hooks";
 
 /// Adds the warnings of an answer, [{"path","message"}], as findings about the entry that they
 /// name. `entries`: those that the answer is about.
@@ -65,27 +65,40 @@ const InboundEntry& entry_of(const Error& error, const std::vector<const Inbound
   return found == entries.end() ? *entries.front() : **found;
 }
 
+/// The settings of an entry. An inbound webhook that is paused stays so, unless the entry has
+/// `paused`: as a source does.
+Json with_pause(const Json& settings, const Json& stored) {
+  Json all = settings;
+  if (!settings.contains(kPausedWebhook) && stored.is_object() && stored.contains(kPausedWebhook)) {
+    all[kPausedWebhook] = stored[kPausedWebhook];
+  }
+  return all;
+}
+
 Result<std::vector<AppliedEntry>> apply_webhooks(InboundTarget& target,
                                                  const std::vector<const InboundEntry*>& entries,
                                                  bool is_dry_run, Findings& findings) {
-  Json settings = TRY(settings_of(target));
-  Json& webhooks = settings[kInboundSetting];
+  Json all = TRY(settings_of(target));
+  Json& webhooks = all[kInboundSetting];
   if (webhooks.is_null()) webhooks = Json::object();
   std::vector<AppliedEntry> applied;
   bool has_changes = false;
   for (const InboundEntry* const entry : entries) {
     AppliedEntry one{.kind = entry->kind, .name = entry->name};
-    if (!webhooks.contains(entry->name)) {
+    const bool is_new = !webhooks.contains(entry->name);
+    Json& stored = webhooks[entry->name];
+    Json settings = with_pause(entry->settings, stored);
+    if (is_new) {
       one.outcome = Outcome::kCreated;
-    } else if (webhooks[entry->name] != entry->settings) {
+    } else if (stored != settings) {
       one.outcome = Outcome::kChanged;
     }
     has_changes = has_changes || one.outcome != Outcome::kUnchanged;
-    webhooks[entry->name] = entry->settings;
+    stored = std::move(settings);
     applied.push_back(std::move(one));
   }
   if (has_changes && !is_dry_run) {
-    const Json answer = TRY(target.replace_settings(settings));
+    const Json answer = TRY(target.replace_settings(all));
     add_warnings_of(answer, entries, findings);
   }
   return applied;

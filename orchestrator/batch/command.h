@@ -124,6 +124,18 @@ struct PauseService {
   /// The workflow behind which the search for a definition that names the service continues.
   WorkflowNumber searched{};
 };
+/// Pauses or resumes an inbound webhook: changes its setting, and no other setting of the
+/// namespace.
+struct PauseInboundWebhook {
+  std::string ns;
+  std::string name;
+  bool paused = true;
+};
+/// Removes an inbound webhook from the settings of the namespace; the other settings stay.
+struct DeleteInboundWebhook {
+  std::string ns;
+  std::string name;
+};
 /// Creates the namespace unless it exists, and stores its settings if any are given.
 struct CreateNamespace {
   std::string name;
@@ -255,10 +267,10 @@ struct RemoveNode {
 using Command =
     std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule, CancelInstance,
                  PauseInstance, ResumeInstance, RetryInstance, RestartInstance, RerunInstance,
-                 DeleteInstance, DeleteInstances, PauseWorkflow, PauseService, CreateNamespace,
-                 DeleteNamespace, PutVariable, DeleteVariable, PutSecret, DeleteSecret,
-                 ChangeReplay, ApplySource, PauseSource, DeleteSource, MoveSource, RefuseMessages,
-                 DropGroup, RegisterNode, RemoveNode>;
+                 DeleteInstance, DeleteInstances, PauseWorkflow, PauseService, PauseInboundWebhook,
+                 DeleteInboundWebhook, CreateNamespace, DeleteNamespace, PutVariable,
+                 DeleteVariable, PutSecret, DeleteSecret, ChangeReplay, ApplySource, PauseSource,
+                 DeleteSource, MoveSource, RefuseMessages, DropGroup, RegisterNode, RemoveNode>;
 
 /// The name of the namespace that the command is for; empty: it is for the cluster.
 inline const std::string& namespace_of_command(const Command& command) {

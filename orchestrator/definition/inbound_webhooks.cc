@@ -16,11 +16,15 @@ Result<InboundWebhook> parse_inbound_webhook(const std::string& where, const Jso
     return invalid_setting(where, R"(write an object with "verify" and "mapping")");
   }
   for (const auto& [key, one] : value.items()) {
-    if (key == "verify" || key == "mapping") continue;
+    if (key == "verify" || key == "mapping" || key == kPausedWebhook) continue;
     return invalid_setting(fmt::format("{}.{}", where, excerpt(key)),
-                           "unknown setting; valid: verify, mapping");
+                           "unknown setting; valid: verify, mapping, paused");
   }
-  InboundWebhook webhook;
+  const Json paused = value.value(kPausedWebhook, Json(false));
+  if (!paused.is_boolean()) {
+    return invalid_setting(fmt::format("{}.{}", where, kPausedWebhook), "write true or false");
+  }
+  InboundWebhook webhook{.is_paused = paused.get<bool>()};
   webhook.verify = TRY(parse_signature(where + ".verify", value.value("verify", Json())));
   webhook.mapping = TRY(parse_mapping(where + ".mapping", value.value("mapping", Json())));
   return webhook;

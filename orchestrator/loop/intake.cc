@@ -38,6 +38,8 @@ bool makes_room(const Command& command) {
          std::holds_alternative<DeleteSecret>(command) ||
          std::holds_alternative<DeleteNamespace>(command) ||
          std::holds_alternative<RemoveNode>(command) ||
+         std::holds_alternative<PauseInboundWebhook>(command) ||
+         std::holds_alternative<DeleteInboundWebhook>(command) ||
          std::holds_alternative<PauseSource>(command) ||
          std::holds_alternative<DeleteSource>(command) ||
          // A replay publishes nothing new under backpressure, but notes what it has published.

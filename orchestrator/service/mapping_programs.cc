@@ -15,9 +15,6 @@ namespace {
 
 constexpr std::chrono::seconds kMappingCheckTime(5);
 
-/// The setting of a namespace that has its inbound webhooks.
-constexpr const char* kInboundSetting = "hooks";
-
 }  // namespace
 
 Status check_mapping_programs(std::span<const PlacedMapping> mappings, const TimedCheck& check) {

@@ -86,7 +86,8 @@ class Service : public StoreReads {
   /// {"number","kept"} and {"number","erasing"}, CreateNamespace {"name","created","warnings"?},
   /// PutVariable {"key","size","contentType"}, DeleteVariable {"key","deleted"}, PutSecret
   /// {"name","created"}, DeleteSecret {"name","deleted"}, DropGroup {"id","dropped":n} (events;
-  /// `group.not_found`), RegisterNode and RemoveNode {"nodes":[{"node","address","firstSeen"}]}
+  /// `group.not_found`), PauseInboundWebhook {"name","paused","changed"} and DeleteInboundWebhook
+  /// {"name","deleted"} (`hooks.not_found`, `settings.invalid`), RegisterNode and RemoveNode {"nodes":[{"node","address","firstSeen"}]}
   /// (all registered nodes; `cluster.too_many_nodes`, `cluster.node_not_found`); ChangeReplay is a
   /// command of the event desk; ApplySource, PauseSource, DeleteSource, MoveSource and
   /// RefuseMessages are commands of the source desk.

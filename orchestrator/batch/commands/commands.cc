@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "orchestrator/batch/commands/group_commands.h"
+#include "orchestrator/batch/commands/inbound_commands.h"
 #include "orchestrator/batch/commands/instance_commands.h"
 #include "orchestrator/batch/commands/namespace_commands.h"
 #include "orchestrator/batch/commands/node_commands.h"

@@ -22,6 +22,14 @@ TEST(InboundWebhooks, AreSettingsOfANamespace) {
   const InboundWebhook& git = settings->inbound.at("git");
   EXPECT_EQ(git.verify.form, SignatureSetting::Form::kGithub);
   EXPECT_EQ(git.mapping.type.assemble({}).value(), "push");
+  EXPECT_FALSE(git.is_paused);
+}
+
+TEST(InboundWebhooks, MayBePaused) {
+  const auto settings = read_settings(R"({"hooks": {"git": {"paused": true,
+      "verify": {"form": "github", "secrets": ["a"]}, "mapping": {"type": "push"}}}})");
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_TRUE(settings->inbound.at("git").is_paused);
 }
 
 TEST(InboundWebhooks, NameThePlaceOfAWrongValueAndWhatToWrite) {
@@ -35,7 +43,8 @@ TEST(InboundWebhooks, NameThePlaceOfAWrongValueAndWhatToWrite) {
       {R"({"hooks": {"git": {"verify": {"form": "github", "secrets": ["a"]}, "mapping": {}}}})",
        "hooks.git.mapping.type: write the type"},
       {R"({"hooks": {"git": {"secret": "a"}}})",
-       "hooks.git.secret: unknown setting; valid: verify, mapping"},
+       "hooks.git.secret: unknown setting; valid: verify, mapping, paused"},
+      {R"({"hooks": {"git": {"paused": 1}}})", "hooks.git.paused: write true or false"},
   };
   for (const auto& [text, message] : wrong) {
     const auto settings = read_settings(text);

@@ -280,6 +280,29 @@ Result<Json> FakeService::take(PauseService& pause) {
   return Json{{"name", pause.name}, {"paused", pause.paused}, {"changed", true}};
 }
 
+Result<Json*> FakeService::find_webhook(const std::string& ns, std::string_view name) {
+  TRY(check(ns));
+  Json& webhooks = settings_[ns]["hooks"];
+  const auto found = webhooks.find(name);
+  if (found != webhooks.end()) return &*found;
+  return fail("hooks.not_found",
+              "the namespace has no inbound webhook \"" + std::string(name) + "\"");
+}
+
+Result<Json> FakeService::take(PauseInboundWebhook& pause) {
+  Json& webhook = *TRY(find_webhook(pause.ns, pause.name));
+  const bool was_paused = webhook.value("paused", false);
+  webhook["paused"] = pause.paused;
+  return Json{
+      {"name", pause.name}, {"paused", pause.paused}, {"changed", was_paused != pause.paused}};
+}
+
+Result<Json> FakeService::take(DeleteInboundWebhook& remove) {
+  TRY(find_webhook(remove.ns, remove.name));
+  settings_[remove.ns]["hooks"].erase(remove.name);
+  return Json{{"name", remove.name}, {"deleted", true}};
+}
+
 Result<Json> FakeService::take(DropGroup& drop) {
   if (const Status known = check(drop.ns); !known) return tl::unexpected(known.error());
   if (drop.id != kGroup) return fail("group.not_found", "no events wait in such a group");

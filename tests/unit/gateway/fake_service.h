@@ -223,6 +223,11 @@ class FakeService : public Service {
   Result<Json> take(RerunInstance& one);
   Result<Json> take(PauseWorkflow& pause);
   Result<Json> take(PauseService& pause);
+  /// The inbound webhooks are those of the settings.
+  Result<Json> take(PauseInboundWebhook& pause);
+  /// An inbound webhook in the settings of the namespace.
+  Result<Json*> find_webhook(const std::string& ns, std::string_view name);
+  Result<Json> take(DeleteInboundWebhook& remove);
   Result<Json> take(DeleteInstance& remove);
   Result<Json> take(DeleteInstances& remove);
   Result<Json> take(CreateNamespace& create);

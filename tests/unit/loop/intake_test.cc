@@ -271,6 +271,8 @@ TEST(Intake, RegardsDeletionsAndCancellationsAsCommandsThatFreeSpace) {
   EXPECT_TRUE(makes_room(ChangeReplay{.kind = ChangeReplay::Kind::kMove}));
   EXPECT_TRUE(makes_room(ChangeReplay{.kind = ChangeReplay::Kind::kStop}));
   EXPECT_FALSE(makes_room(ChangeReplay{.kind = ChangeReplay::Kind::kBegin}));
+  EXPECT_TRUE(makes_room(PauseInboundWebhook{}));
+  EXPECT_TRUE(makes_room(DeleteInboundWebhook{}));
   EXPECT_TRUE(makes_room(PauseSource{}));
   EXPECT_TRUE(makes_room(DeleteSource{}));
   EXPECT_FALSE(makes_room(RefuseMessages{}));

@@ -27,6 +27,8 @@ std::vector<Command> all_commands(const std::string& ns) {
           DeleteInstances{.ns = ns, .statuses = {InstanceStatus::kFailed}},
           PauseWorkflow{.ns = ns, .id = "none"},
           PauseService{.ns = ns, .name = "none"},
+          PauseInboundWebhook{.ns = ns, .name = "none"},
+          DeleteInboundWebhook{.ns = ns, .name = "none"},
           DeleteNamespace{.name = ns},
           PutVariable{.place = {.ns = ns}, .key = "k"},
           DeleteVariable{.place = {.ns = ns}, .key = "k"},
