@@ -17,6 +17,7 @@ void add_all_verbs(CommandLine& commands, const ProgramVerbs& program) {
   add_group_verbs(commands);
   add_dlq_verbs(commands);
   add_source_verbs(commands);
+  add_webhook_verbs(commands);
   add_variable_verbs(commands);
   add_secret_verbs(commands);
   add_namespace_verbs(commands);

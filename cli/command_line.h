@@ -98,6 +98,7 @@ void add_listener_verbs(CommandLine& commands);
 void add_group_verbs(CommandLine& commands);
 void add_dlq_verbs(CommandLine& commands);
 void add_source_verbs(CommandLine& commands);
+void add_webhook_verbs(CommandLine& commands);
 void add_variable_verbs(CommandLine& commands);
 void add_secret_verbs(CommandLine& commands);
 void add_namespace_verbs(CommandLine& commands);

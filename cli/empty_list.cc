@@ -29,6 +29,7 @@ constexpr std::array kFirstItems{
     FirstItem{"secrets", "`millrace secret set ID` sets one"},
     FirstItem{"variables", "`millrace variable set KEY VALUE` sets one"},
     FirstItem{"sources", "`millrace source apply ID --settings JSON` creates one"},
+    FirstItem{"inbound webhooks", "the settings of a namespace or an inbound file have them"},
     FirstItem{"services",
               "the settings of a namespace name them: "
               "`millrace namespace create NAME --settings @FILE`"},

@@ -71,7 +71,7 @@ void show_others(Session& session, ServerTarget& target, const EntryNames& named
   const Json shown = target.read_namespace().value_or(Json::object());
   const Json webhooks = shown.value(Json::json_pointer("/settings/hooks"), Json::object());
   for (const auto& [name, webhook] : webhooks.items()) {
-    show(Kind::kWebhook, name, "to delete it, set the settings of the namespace without it");
+    show(Kind::kWebhook, name, fmt::format("`millrace webhook delete {}` deletes it", name));
   }
 }
 

@@ -1,5 +1,7 @@
 // POST /v1/ns/{ns}/hooks/{webhook}: requests of other services, which prove by a signature where
-// they come from. The route needs no token.
+// they come from; this route needs no token. The others list, pause and delete inbound webhooks.
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "gateway/parameters.h"
@@ -10,10 +12,22 @@
 namespace millrace {
 namespace {
 
+/// After how many seconds a request for a paused inbound webhook should come again.
+constexpr const char* kSecondsUntilResumed = "60";
+
+Response problem_of_request(const Error& error) {
+  Response response = problem(error);
+  if (error.code != "hooks.paused") return response;
+  const auto header = std::find_if(response.headers.begin(), response.headers.end(),
+                                   [](const auto& one) { return one.first == "Retry-After"; });
+  if (header != response.headers.end()) header->second = kSecondsUntilResumed;
+  return response;
+}
+
 void answer_inbound(Exchange& exchange, const Result<InboundAnswer>& answer) {
   if (!answer) {
     if (answer.error().code == kRequestRefused) return exchange.refuse(answer.error());
-    return exchange.answer(problem(answer.error()));
+    return exchange.answer(problem_of_request(answer.error()));
   }
   if (answer->challenge.empty()) {
     return exchange.answer(json_response(202, {{"id", answer->id}}));
@@ -37,6 +51,70 @@ Status receive(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
+Service::Done answer_command(const std::shared_ptr<Exchange>& exchange) {
+  return exchange->back<Result<Json>>(
+      [exchange](const Result<Json>& answer) { exchange->reply(answer); });
+}
+
+Status pause_inbound(Service& service, const std::shared_ptr<Exchange>& exchange, bool paused) {
+  PauseInboundWebhook command{.ns = TRY(namespace_of(exchange->request())),
+                              .name = exchange->request().parts.at("webhook"),
+                              .paused = paused};
+  service.command(std::move(command), answer_command(exchange));
+  return {};
+}
+
+Status remove_inbound(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  DeleteInboundWebhook command{.ns = TRY(namespace_of(exchange->request())),
+                               .name = exchange->request().parts.at("webhook")};
+  service.command(std::move(command), answer_command(exchange));
+  return {};
+}
+
+/// The routes for operators, which need a token as others do.
+void add_inbound_management(Router& router, Service& service) {
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/hooks",
+              .operation = "listInboundWebhooks",
+              .summary = "Lists the inbound webhooks, and what became of their requests.",
+              .answer = "InboundWebhooks",
+              .errors = {"namespace.not_found"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                return service.inbound_webhooks(TRY(namespace_of(request)));
+              })});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}/hooks/{webhook}",
+              .operation = "getInboundWebhook",
+              .summary = "Shows an inbound webhook with its settings.",
+              .answer = "InboundWebhook",
+              .errors = {"namespace.not_found", "hooks.not_found"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                return service.inbound_webhook(ns, request.parts.at("webhook"));
+              })});
+  for (const bool paused : {true, false}) {
+    router.add({.method = "POST",
+                .path = paused ? "/v1/ns/{ns}/hooks/{webhook}/pause"
+                               : "/v1/ns/{ns}/hooks/{webhook}/resume",
+                .operation = paused ? "pauseInboundWebhook" : "resumeInboundWebhook",
+                .summary = paused ? "Pauses an inbound webhook: its requests are answered 503."
+                                  : "Resumes an inbound webhook.",
+                .answer = "InboundWebhookPaused",
+                .errors = {"namespace.not_found", "hooks.not_found", "settings.invalid"},
+                .handler = [&service, paused](const auto& exchange) {
+                  return pause_inbound(service, exchange, paused);
+                }});
+  }
+  router.add(
+      {.method = "DELETE",
+       .path = "/v1/ns/{ns}/hooks/{webhook}",
+       .operation = "deleteInboundWebhook",
+       .summary = "Removes an inbound webhook from the settings of the namespace.",
+       .answer = "InboundWebhookDeleted",
+       .errors = {"namespace.not_found", "hooks.not_found", "settings.invalid"},
+       .handler = [&service](const auto& exchange) { return remove_inbound(service, exchange); }});
+}
+
 }  // namespace
 
 void add_inbound_routes(Router& router, Service& service, const RequestLimits& limits) {
@@ -49,13 +127,14 @@ void add_inbound_routes(Router& router, Service& service, const RequestLimits& l
               .answer = "InboundAccepted",
               .answer_status = 202,
               .further_answers = {{200, "Challenge"}},
-              .errors = {"hooks.refused", "mapping.", "event.", "jq.unavailable", "broker.",
-                         "namespace.not_found", "millrace.quota.eventsPerSecond"},
+              .errors = {"hooks.refused", "hooks.paused", "mapping.", "event.", "jq.unavailable",
+                         "broker.", "namespace.not_found", "millrace.quota.eventsPerSecond"},
               .max_body = limits.events.event_bytes,
               .lane = Lane::kEvent,
               .open = true,
               .takes_any_query = true,
               .handler = [&service](const auto& exchange) { return receive(service, exchange); }});
+  add_inbound_management(router, service);
 }
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// Schemas of sources.
+// Schemas of sources and of inbound webhooks.
 #include <string_view>
 
 #include "gateway/api_schemas.h"
@@ -17,6 +17,39 @@ Json begin_schema() {
 Json code_and_text(std::string_view description) {
   using namespace schema;
   return object({{"code", text("An error code.")}, {"msg", text(description)}});
+}
+
+Json failed_request(std::string_view description) {
+  using namespace schema;
+  return object({{"code", text("An error code.")}, {"msg", text(description)}, {"at", instant()}});
+}
+
+void add_inbound_schemas(ApiSchemas& all) {
+  using namespace schema;
+  all["InboundWebhook"].schema = object({
+      {"name", text()},
+      {"path", text("The path of the URL to which the other service posts.")},
+      {"form", text("How the service writes its signature into its requests.")},
+      {"secrets", list(text(), "The names of the secrets, each of which is valid.")},
+      {"type", text("The type of the events, of the mapping.")},
+      {"paused", flag()},
+      {"countedSince", instant("Since when this process counts requests.")},
+      {"accepted", whole("How many requests became events.")},
+      {"repeated", whole("How many requests were duplicates.")},
+      {"refused", whole("How many requests had no valid signature.")},
+      {"unmapped", whole("How many requests with a valid signature became no event.")},
+      {"deferred", whole("How many of them were answered 429 or 503.")},
+      {"lastAcceptedAt?", instant("Of an event or a duplicate.")},
+      {"lastRefusal?", failed_request("Why the signature was refused.")},
+      {"lastError?", failed_request("Why a request with a valid signature was not accepted.")},
+      {"settings?", object({{"verify", open_object({{"form", text()}})},
+                            {"mapping", open_object({{"type", text()}})},
+                            {"paused?", flag()}})},
+  });
+  all["InboundWebhooks"].schema = page(ref("InboundWebhook"));
+  all["InboundWebhookPaused"].schema = object(
+      {{"name", text()}, {"paused", flag()}, {"changed", flag("Whether it was not so before.")}});
+  all["InboundWebhookDeleted"].schema = object({{"name", text()}, {"deleted", exactly(true)}});
 }
 
 }  // namespace
@@ -93,6 +126,7 @@ void add_source_schemas(ApiSchemas& all) {
                                             "the type of the event.")}}),
              "The newest first.")}});
   all["Sources"].schema = page(ref("Source"));
+  add_inbound_schemas(all);
   all["SourcePaused"].schema = object({{"name", text()}, {"paused", flag()}});
   all["SourceDeleted"].schema = object({{"name", text()}, {"deleted", exactly(true)}});
 }

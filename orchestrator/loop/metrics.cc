@@ -302,6 +302,7 @@ struct Metrics::Series {
   StoreMetrics store{registry};
   EvaluationMetrics ns_evaluations{registry};  // guarded by parts_lock
   RefusalMetrics ns_over_quota{registry};
+  InboundMetrics inbound_outcomes{registry};
 };
 
 std::string_view to_string(BrokerLoss::Kind kind) {
@@ -395,6 +396,11 @@ void Metrics::count_refused_token(bool is_missing) {
 
 void Metrics::count_inbound_request(bool is_accepted) {
   (is_accepted ? series_->inbound_accepted : series_->inbound_refused).Increment();
+}
+
+void Metrics::count_inbound_outcome(const std::string& ns, const std::string& webhook,
+                                    InboundOutcome outcome) {
+  series_->inbound_outcomes.count(ns, webhook, outcome);
 }
 
 void Metrics::add_turn(const TurnTimes& times) { series_->units.add(clock_.elapsed(), times); }

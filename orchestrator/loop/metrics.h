@@ -13,6 +13,7 @@
 #include "model/quota.h"
 #include "orchestrator/batch/batch_counts.h"
 #include "orchestrator/loop/evaluation_levels.h"
+#include "orchestrator/loop/inbound_metrics.h"
 #include "orchestrator/loop/longest_units.h"
 #include "orchestrator/loop/retention_figures.h"
 #include "orchestrator/loop/turn_times.h"
@@ -118,6 +119,9 @@ class Metrics {
   void count_refused_token(bool is_missing);
   /// Counts an HTTP request for an inbound webhook, whose signature is valid or not.
   void count_inbound_request(bool is_accepted);
+  /// Counts what became of a request for an inbound webhook that exists.
+  void count_inbound_outcome(const std::string& ns, const std::string& webhook,
+                             InboundOutcome outcome);
   /// Reports how long a turn of the engine thread took, and its longest units of work.
   void add_turn(const TurnTimes& times);
   /// The longest unit of work in the last minute, by processor time.

@@ -11,6 +11,7 @@
 #include "orchestrator/mapping/carried_event.h"
 #include "orchestrator/mapping/mapped_event.h"
 #include "orchestrator/mapping/mapping_input.h"
+#include "orchestrator/service/namespace_record.h"
 #include "orchestrator/signatures/delivery.h"
 #include "orchestrator/signatures/signature.h"
 #include "orchestrator/store/rows/secret_rows.h"
@@ -56,7 +57,7 @@ class InboundWebhookDesk::Gate {
     events.push_back(std::move(event));
     publish_(ns, std::move(events), [done, id = std::move(id)](const Result<Accepted>& accepted) {
       if (!accepted) return done(tl::unexpected(accepted.error()));
-      done(InboundAnswer{.id = id, .challenge = ""});
+      done(InboundAnswer{.id = id, .challenge = "", .is_repeated = accepted->duplicates > 0});
     });
   }
 
@@ -71,9 +72,14 @@ class InboundWebhookDesk::Gate {
 };
 
 InboundWebhookDesk::InboundWebhookDesk(Parts parts)
-    : parts_(std::move(parts)), gate_(std::make_shared<Gate>(parts_.publish)) {}
+    : parts_(std::move(parts)),
+      gate_(std::make_shared<Gate>(parts_.publish)),
+      counts_(std::make_shared<InboundCounts>(parts_.clock, parts_.metrics)) {}
 
-InboundWebhookDesk::~InboundWebhookDesk() { gate_->close(); }
+InboundWebhookDesk::~InboundWebhookDesk() {
+  gate_->close();
+  counts_->close();
+}
 
 /// The inbound webhooks in the settings; none if the settings cannot be read.
 std::shared_ptr<const InboundWebhooks> InboundWebhookDesk::webhooks_of(
@@ -86,6 +92,7 @@ std::shared_ptr<const InboundWebhooks> InboundWebhookDesk::webhooks_of(
     known.webhooks = std::make_shared<const InboundWebhooks>(settings ? std::move(settings->inbound)
                                                                       : InboundWebhooks());
     known.settings = record.settings;
+    counts_->keep_only(record.number, *known.webhooks);
   }
   return known.webhooks;
 }
@@ -124,9 +131,56 @@ void InboundWebhookDesk::receive(const InboundRequest& request, const Done& done
   if (!opened) return refuse(request, opened.error(), done);
   const Status signed_well = check_signature_of(opened->webhook.verify, opened->secrets,
                                                 request.headers, request.body, parts_.clock.now());
-  if (!signed_well) return refuse(request, signed_well.error(), done);
+  const WebhookPlace place{.ns = opened->ns, .ns_name = request.ns, .name = request.name};
+  if (!signed_well) {
+    if (signed_well.error().code == kRequestRefused) {
+      counts_->count_refused(place, signed_well.error());
+    }
+    return refuse(request, signed_well.error(), done);
+  }
   parts_.metrics.count_inbound_request(true);
-  accept(request, *opened, done);
+  const Done counted = [counts = counts_, place, done](const Result<InboundAnswer>& answer) {
+    counts->count_answer(place, answer);
+    done(answer);
+  };
+  // Not before the signature is checked: a request without one does not learn what exists.
+  if (opened->webhook.is_paused) {
+    return counted(
+        fail("hooks.paused", "the inbound webhook is paused; send the request again later"));
+  }
+  accept(request, *opened, counted);
+}
+
+Result<InboundWebhookDesk::Stored> InboundWebhookDesk::stored(std::string_view ns) {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  Stored all{.ns = record.number};
+  const auto known = webhooks_of(record);
+  if (known->empty()) return all;
+  const Json settings = TRY(parse_own_json(record.settings));
+  all.webhooks = settings.value(kInboundSetting, Json::object());
+  return all;
+}
+
+Result<Json> InboundWebhookDesk::list(std::string_view ns) {
+  const Stored all = TRY(stored(ns));
+  Json items = Json::array();
+  for (const auto& [name, settings] : all.webhooks.items()) {
+    items.push_back(inbound_json(ns, name, settings, counts_->figures(all.ns, name)));
+  }
+  return Json{{"items", std::move(items)}, {"next", nullptr}};
+}
+
+Result<Json> InboundWebhookDesk::get(std::string_view ns, std::string_view name) {
+  const Stored all = TRY(stored(ns));
+  const auto found = all.webhooks.find(name);
+  if (found == all.webhooks.end()) {
+    return fail("hooks.not_found",
+                fmt::format("namespace \"{}\" has no inbound webhook \"{}\"", ns, excerpt(name)));
+  }
+  Json one = inbound_json(ns, found.key(), *found, counts_->figures(all.ns, found.key()));
+  one["settings"] = *found;
+  return one;
 }
 
 /// Publishes the event of a request whose signature is valid, or answers its challenge.

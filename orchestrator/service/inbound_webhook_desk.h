@@ -20,6 +20,7 @@
 #include "orchestrator/loop/metrics.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/evaluator.h"
+#include "orchestrator/service/inbound_counts.h"
 #include "orchestrator/service/service.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/transaction.h"
@@ -60,6 +61,10 @@ class InboundWebhookDesk {
 
   /// See Service::receive().
   void receive(const InboundRequest& request, const Done& done);
+  /// See Service::inbound_webhooks().
+  Result<Json> list(std::string_view ns);
+  /// See Service::inbound_webhook().
+  Result<Json> get(std::string_view ns, std::string_view name);
 
  private:
   /// Publishes until the desk is destroyed; results of jq workers may come later.
@@ -76,13 +81,21 @@ class InboundWebhookDesk {
     std::shared_ptr<const InboundWebhooks> webhooks;
   };
 
+  /// The settings of the inbound webhooks of a namespace by name, as they are stored.
+  struct Stored {
+    NamespaceNumber ns{};
+    Json webhooks = Json::object();
+  };
+
   Result<Opened> open(const InboundRequest& request);
+  Result<Stored> stored(std::string_view ns);
   std::shared_ptr<const InboundWebhooks> webhooks_of(const NamespaceRecord& record);
   void refuse(const InboundRequest& request, const Error& why, const Done& done);
   void accept(const InboundRequest& request, const Opened& opened, const Done& done);
 
   const Parts parts_;
   const std::shared_ptr<Gate> gate_;
+  const std::shared_ptr<InboundCounts> counts_;
   std::mutex mutex_;  // guards the members below
   std::map<NamespaceNumber, Known> known_;
   InboundRefusals refusals_;

@@ -99,6 +99,10 @@ class LocalService final : public Service {
                std::function<void(Result<InboundAnswer>)> done) override {
     inbound_.receive(request, done);
   }
+  Result<Json> inbound_webhooks(std::string_view ns) override { return inbound_.list(ns); }
+  Result<Json> inbound_webhook(std::string_view ns, std::string_view name) override {
+    return inbound_.get(ns, name);
+  }
 
   Result<Json> namespaces(const PageRequest& page) override;
   Result<Json> one_namespace(std::string_view ns) override;

@@ -51,8 +51,9 @@ struct InboundRequest {
 
 /// What an accepted request is answered with.
 struct InboundAnswer {
-  std::string id;         ///< of the event
-  std::string challenge;  ///< if it is not empty: the body of the answer, and there is no event
+  std::string id;            ///< of the event
+  std::string challenge;     ///< if it is not empty: the body of the answer, and there is no event
+  bool is_repeated = false;  ///< the event is a duplicate
 };
 
 /// The content of a file, and a name for it.
@@ -87,10 +88,10 @@ class Service : public StoreReads {
   /// PutVariable {"key","size","contentType"}, DeleteVariable {"key","deleted"}, PutSecret
   /// {"name","created"}, DeleteSecret {"name","deleted"}, DropGroup {"id","dropped":n} (events;
   /// `group.not_found`), PauseInboundWebhook {"name","paused","changed"} and DeleteInboundWebhook
-  /// {"name","deleted"} (`hooks.not_found`, `settings.invalid`), RegisterNode and RemoveNode {"nodes":[{"node","address","firstSeen"}]}
-  /// (all registered nodes; `cluster.too_many_nodes`, `cluster.node_not_found`); ChangeReplay is a
-  /// command of the event desk; ApplySource, PauseSource, DeleteSource, MoveSource and
-  /// RefuseMessages are commands of the source desk.
+  /// {"name","deleted"} (`hooks.not_found`, `settings.invalid`), RegisterNode and RemoveNode
+  /// {"nodes":[{"node","address","firstSeen"}]} (all registered nodes; `cluster.too_many_nodes`,
+  /// `cluster.node_not_found`); ChangeReplay is a command of the event desk; ApplySource,
+  /// PauseSource, DeleteSource, MoveSource and RefuseMessages are commands of the source desk.
   virtual void command(Command command, Done done) = 0;
 
   /// `done` is called once on any thread: when the instance has ended or does not exist, or with
@@ -112,8 +113,8 @@ class Service : public StoreReads {
   /// Checks the signature of the request, maps it to an event and publishes that as
   /// publish_events() does; a CloudEvent stays what it is. `done` is called when the broker has
   /// acknowledged the event, also if it is a duplicate. Errors: `hooks.refused` (the message says
-  /// nothing about the reason), `mapping.failed`, `mapping.invalid`, `event.*`, `jq.unavailable`,
-  /// and those of publish_events().
+  /// nothing about the reason), `hooks.paused` (only if the signature is valid), `mapping.failed`,
+  /// `mapping.invalid`, `event.*`, `jq.unavailable`, and those of publish_events().
   virtual void receive(const InboundRequest& request,
                        std::function<void(Result<InboundAnswer>)> done) = 0;
 
@@ -168,6 +169,11 @@ class Service : public StoreReads {
   virtual Result<Json> functions(std::string_view ns) = 0;
   /// The stored events of the event stream.
   virtual EventDesk& event_desk() = 0;
+  /// The inbound webhooks of a namespace by name, and what became of their requests since this
+  /// process started: {"items":[inbound_json()],"next":null} (inbound_counts.h).
+  virtual Result<Json> inbound_webhooks(std::string_view ns) = 0;
+  /// One of these, with {"settings"}. Errors `namespace.not_found`, `hooks.not_found`.
+  virtual Result<Json> inbound_webhook(std::string_view ns, std::string_view name) = 0;
   /// The sources of the namespaces.
   virtual SourceDesk& source_desk() = 0;
   /// The dead letters in the dead-letter queue.

@@ -57,6 +57,30 @@ TEST_F(InboundFiles, AddTheirInboundWebhooksToTheOtherSettings) {
   EXPECT_EQ(settings["hooks"]["pay"]["verify"]["form"], "stripe");
 }
 
+TEST_F(InboundFiles, LeaveAnInboundWebhookPausedUnlessTheySayOtherwise) {
+  const std::string path = file("inbound.yaml", kOrdersAndPay);
+  const auto is_paused = [&] {
+    const Json shown = Json::parse(run({"namespace", "get", "default", "-o", "json"}).out);
+    return shown["settings"]["hooks"]["pay"].value("paused", false);
+  };
+  const struct {
+    const char* added;  ///< to the inbound webhook in the file
+    bool is_paused;     ///< afterwards; before, it is paused
+    const char* outcome;
+  } rows[] = {{"", true, "unchanged"},
+              {"    paused: true\n", true, "unchanged"},
+              {"    paused: false\n", false, "changed"}};
+  ASSERT_EQ(run({"workflow", "apply", path}).code, 0);
+  for (const auto& row : rows) {
+    ASSERT_EQ(run({"webhook", "pause", "pay"}).code, 0);
+    file("inbound.yaml", std::string(kOrdersAndPay) + row.added);
+    EXPECT_THAT(run({"workflow", "apply", path}).out,
+                HasSubstr(std::string("pay     -         ") + row.outcome))
+        << row.added;
+    EXPECT_EQ(is_paused(), row.is_paused) << row.added;
+  }
+}
+
 TEST_F(InboundFiles, ReportWhatIsNotInThemAndKeepIt) {
   const std::string path = file("inbound.yaml", kOrdersAndPay);
   ASSERT_EQ(run({"workflow", "apply", path}).code, 0);
@@ -66,8 +90,8 @@ TEST_F(InboundFiles, ReportWhatIsNotInThemAndKeepIt) {
   EXPECT_EQ(applied.err,
             "source \"orders\" is in none of the files, and stays; `millrace source delete orders` "
             "deletes it\n"
-            "inbound webhook \"pay\" is in none of the files, and stays; to delete it, set the "
-            "settings of the namespace without it\n");
+            "inbound webhook \"pay\" is in none of the files, and stays; `millrace webhook delete "
+            "pay` deletes it\n");
   EXPECT_EQ(run({"source", "list", "-o", "name"}).out, "orders\nothers\n");
 }
 

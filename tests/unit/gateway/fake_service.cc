@@ -282,9 +282,11 @@ Result<Json> FakeService::take(PauseService& pause) {
 
 Result<Json*> FakeService::find_webhook(const std::string& ns, std::string_view name) {
   TRY(check(ns));
-  Json& webhooks = settings_[ns]["hooks"];
-  const auto found = webhooks.find(name);
-  if (found != webhooks.end()) return &*found;
+  if (const auto settings = settings_.find(ns); settings != settings_.end()) {
+    Json& webhooks = settings->second["hooks"];
+    const auto found = webhooks.find(name);
+    if (found != webhooks.end()) return &*found;
+  }
   return fail("hooks.not_found",
               "the namespace has no inbound webhook \"" + std::string(name) + "\"");
 }

@@ -135,6 +135,9 @@ class FakeService : public Service {
   void receive(const InboundRequest& request,
                std::function<void(Result<InboundAnswer>)> done) override;
   std::vector<InboundRequest> received();
+  /// Those of the settings; each has accepted 2 requests and refused 1.
+  Result<Json> inbound_webhooks(std::string_view ns) override;
+  Result<Json> inbound_webhook(std::string_view ns, std::string_view name) override;
 
   Result<Json> namespaces(const PageRequest& page) override;
   Result<Json> one_namespace(std::string_view ns) override;

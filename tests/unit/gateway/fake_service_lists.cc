@@ -1,6 +1,7 @@
 // The lists and counts of FakeService that its other files do not have.
 #include <utility>
 
+#include "orchestrator/service/inbound_counts.h"
 #include "tests/unit/gateway/fake_service.h"
 
 namespace millrace {
@@ -8,7 +9,35 @@ namespace {
 
 constexpr const char* kCounted = "2021-09-01T12:00:00.000Z";
 
+InboundFigures counted_requests() {
+  const TimePoint at = from_millis(1'630'497'600'000);
+  InboundFigures figures{.since = at, .counts = {2, 0, 1, 0, 0}, .accepted_at = at};
+  figures.refusal = {.at = at, .error = {"hooks.refused", "no secret fits the signature"}};
+  return figures;
+}
+
 }  // namespace
+
+Result<Json> FakeService::inbound_webhooks(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  const auto settings = settings_.find(ns);
+  Json webhooks = Json::object();
+  if (settings != settings_.end()) webhooks = settings->second.value("hooks", Json::object());
+  Json items = Json::array();
+  for (const auto& [name, webhook] : webhooks.items()) {
+    items.push_back(inbound_json(ns, name, webhook, counted_requests()));
+  }
+  return Json{{"items", std::move(items)}, {"next", nullptr}};
+}
+
+Result<Json> FakeService::inbound_webhook(std::string_view ns, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const Json& webhook = *TRY(find_webhook(std::string(ns), name));
+  Json one = inbound_json(ns, std::string(name), webhook, counted_requests());
+  one["settings"] = webhook;
+  return one;
+}
 
 CountRequest FakeService::last_count_request() {
   const std::lock_guard lock(mutex_);

@@ -51,8 +51,49 @@ TEST_F(InboundRoutes, AnswerErrorsAsProblems) {
     EXPECT_EQ(reply.status, row.status) << row.code;
     EXPECT_EQ(reply.code(), row.code);
   }
-  EXPECT_EQ(call("GET", kGit).status, 405);
+  EXPECT_EQ(call("PUT", kGit).status, 405);
   EXPECT_EQ(call("POST", kGit, {}, std::string((size_t{1} << 20) + 1, 'a')).status, 413);
+}
+
+TEST_F(InboundRoutes, AskASenderToComeAgainLaterIfTheInboundWebhookIsPaused) {
+  service_.inbound_answer = fail("hooks.paused", "the inbound webhook is paused");
+  const HttpReply reply = call("POST", kGit, {}, "{}");
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(reply.code(), "hooks.paused");
+  EXPECT_EQ(reply.header("Retry-After"), "60");
+}
+
+TEST_F(InboundRoutes, ListShowPauseAndDelete) {
+  ASSERT_EQ(call("PUT", "/v1/ns/default", {}, R"({"lifecycle": true, "hooks": {"git": {
+                  "verify": {"form": "github", "secrets": ["key"]},
+                  "mapping": {"type": "push"}}}})")
+                .status,
+            200);
+  const Json item = call("GET", "/v1/ns/default/hooks").json()["items"][0];
+  EXPECT_EQ(item["name"], "git");
+  EXPECT_EQ(item["path"], kGit);
+  EXPECT_EQ(item["accepted"], 2);
+  EXPECT_EQ(item["lastRefusal"]["msg"], "no secret fits the signature");
+  EXPECT_EQ(call("GET", kGit).json()["settings"]["mapping"]["type"], "push");
+  const struct {
+    const char* verb;
+    bool paused;
+    bool changed;
+  } rows[] = {{"pause", true, true}, {"pause", true, false}, {"resume", false, true}};
+  for (const auto& row : rows) {
+    const Json answer = call("POST", std::string(kGit) + "/" + row.verb).json();
+    EXPECT_EQ(answer, (Json{{"name", "git"}, {"paused", row.paused}, {"changed", row.changed}}));
+    EXPECT_EQ(call("GET", kGit).json()["paused"], row.paused);
+  }
+  EXPECT_EQ(call("DELETE", kGit).json(), (Json{{"name", "git"}, {"deleted", true}}));
+  EXPECT_EQ(call("GET", "/v1/ns/default").json()["settings"]["lifecycle"], true);
+  for (const auto& [method, path] : {std::pair("GET", ""), std::pair("DELETE", ""),
+                                     std::pair("POST", "/pause"), std::pair("POST", "/resume")}) {
+    const HttpReply reply = call(method, std::string(kGit) + path);
+    EXPECT_EQ(reply.status, 404) << method << path;
+    EXPECT_EQ(reply.code(), "hooks.not_found") << method << path;
+  }
+  EXPECT_EQ(call("GET", "/v1/ns/nowhere/hooks").code(), "namespace.not_found");
 }
 
 TEST_F(InboundRoutes, RefuseWithoutAReasonAndEndTheConnection) {

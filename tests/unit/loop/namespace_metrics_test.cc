@@ -40,6 +40,27 @@ TEST(NamespaceMetrics, ShowWhatQuotasRefusedByNamespace) {
   }
 }
 
+TEST(NamespaceMetrics, CountTheRequestsOfFurtherInboundWebhooksTogether) {
+  Metrics metrics;
+  const auto line = [](const std::string& name, int number) {
+    return fmt::format(
+        "millrace_inbound_webhook_requests_total{{namespace=\"{0}\",outcome="
+        "\"accepted\",webhook=\"{0}\"}} {1}\n",
+        name, number);
+  };
+  EXPECT_THAT(metrics.text(), HasSubstr(line(kOtherNamespaces, 0)));
+  for (int round = 0; round < 2; ++round) {
+    for (size_t i = 0; i < kMostWebhookLabels + 3; ++i) {
+      const std::string name = numbered_namespace(i);
+      metrics.count_inbound_outcome(name, name, InboundOutcome::kAccepted);
+    }
+  }
+  const std::string text = metrics.text();
+  EXPECT_THAT(text, HasSubstr(line(numbered_namespace(kMostWebhookLabels - 1), 2)));
+  EXPECT_THAT(text, Not(HasSubstr(numbered_namespace(kMostWebhookLabels))));
+  EXPECT_THAT(text, HasSubstr(line(kOtherNamespaces, 6)));
+}
+
 TEST(NamespaceMetrics, CountTheRefusalsOfFurtherNamespacesTogether) {
   Metrics metrics;
   for (size_t i = 0; i < kMostNamespaceLabels + 3; ++i) {

@@ -161,6 +161,85 @@ TEST_F(InboundWebhooksTest, NeedSettingsWhoseJqProgramsAreValid) {
   EXPECT_EQ(code_of(answer_to(kNew)), "");
 }
 
+TEST_F(InboundWebhooksTest, CountWhatBecameOfTheRequestsOfEach) {
+  InboundRequest unmapped = push();
+  unmapped.query = {{"tenant", "a\nb"}};
+  InboundRequest changed = push();
+  changed.body += ' ';
+  InboundRequest unknown = push();
+  unknown.name = "gut";
+  const std::string at = format_rfc3339(world.clock.now());
+  send(push());
+  publisher.waiting[0](PublishAck{.sequence = 1});
+  send(push());
+  publisher.waiting[1](PublishAck{.sequence = 1, .duplicate = true});
+  send(push());
+  publisher.waiting[2](fail("broker.timeout", "no answer"));
+  send(unmapped);
+  send(changed);
+  send(unknown);
+  const Json git = service->inbound_webhook("default", "git").value();
+  const struct {
+    const char* outcome;
+    int number;
+  } rows[] = {{"accepted", 1}, {"repeated", 1}, {"refused", 1}, {"unmapped", 1}, {"deferred", 1}};
+  for (const auto& row : rows) {
+    EXPECT_EQ(git[row.outcome], row.number) << row.outcome;
+    EXPECT_THAT(metrics.text(),
+                HasSubstr(fmt::format("millrace_inbound_webhook_requests_total{{namespace="
+                                      "\"default\",outcome=\"{}\",webhook=\"git\"}} {}\n",
+                                      row.outcome, row.number)));
+  }
+  EXPECT_EQ(git["lastAcceptedAt"], at);
+  EXPECT_EQ(git["lastRefusal"]["code"], "hooks.refused");
+  EXPECT_NE(git["lastRefusal"]["msg"], "the request is not accepted") << "it has the reason";
+  EXPECT_EQ(git["lastError"]["code"], "mapping.invalid");
+  EXPECT_EQ(git["settings"]["verify"]["form"], "github");
+
+  const Json all = service->inbound_webhooks("default").value()["items"];
+  ASSERT_THAT(all, SizeIs(3));
+  EXPECT_EQ(all[0]["name"], "chat");
+  EXPECT_EQ(all[0]["refused"], 0);
+  EXPECT_FALSE(all[0].contains("lastRefusal"));
+  EXPECT_EQ(code_of(service->inbound_webhook("default", "gut")), "hooks.not_found");
+  EXPECT_EQ(code_of(service->inbound_webhooks("nowhere")), "namespace.not_found");
+}
+
+TEST_F(InboundWebhooksTest, AnswerARequestOfAPausedOneOnlyIfItsSignatureIsValid) {
+  const auto pause = [&](bool paused) {
+    service->command(PauseInboundWebhook{.ns = "default", .name = "git", .paused = paused},
+                     nothing());
+    world.run_until_idle();
+  };
+  InboundRequest changed = push();
+  changed.body += ' ';
+  pause(true);
+  send(push());
+  send(changed);
+  EXPECT_THAT(answers, ElementsAre("hooks.paused", "hooks.refused"));
+  EXPECT_THAT(publisher.messages, IsEmpty());
+  const Json git = service->inbound_webhook("default", "git").value();
+  EXPECT_EQ(git["paused"], true);
+  EXPECT_EQ(git["deferred"], 1);
+  pause(false);
+  send(push());
+  EXPECT_THAT(publisher.messages, SizeIs(1));
+}
+
+TEST_F(InboundWebhooksTest, ForgetTheCountsOfOneThatWasDeleted) {
+  InboundRequest changed = push();
+  changed.body += ' ';
+  send(changed);
+  EXPECT_EQ(service->inbound_webhook("default", "git").value()["refused"], 1);
+  const Json settings = service->one_namespace("default").value()["settings"];
+  service->command(DeleteInboundWebhook{.ns = "default", .name = "git"}, nothing());
+  world.run_until_idle();
+  EXPECT_EQ(code_of(service->inbound_webhook("default", "git")), "hooks.not_found");
+  service->command(CreateNamespace{.name = "default", .settings = settings}, nothing());
+  world.run_until_idle();
+  EXPECT_EQ(service->inbound_webhook("default", "git").value()["refused"], 0);
+}
+
 TEST_F(InboundWebhooksTest, PassAMappingToAJqWorkerWithoutTheSecret) {
   send({.ns = "default",
         .name = "slow",
