@@ -13,6 +13,7 @@ namespace {
 
 struct LetterListOptions {
   std::string reason;
+  std::string source;
   PageOptions page;
 };
 
@@ -30,7 +31,7 @@ struct LettersOptions {
 
 Ended list_dead_letters(Session& session, const LetterListOptions& options) {
   ApiCall call{.path = session.path({"dlq"})};
-  call.query = {{"reason", options.reason}};
+  call.query = {{"reason", options.reason}, {"source", options.source}};
   return show_pages(
       session, call, options.page,
       {field("ID", "id"), age("AGE", "time", session.console.now()), field("REASON", "reason"),
@@ -127,6 +128,7 @@ void add_dlq_verbs(CommandLine& commands) {
       "list", "Lists the dead letters with their reasons, newest first",
       "millrace dlq list --reason event.missing_attribute", list_dead_letters);
   list.option("--reason", listing.reason, "Only dead letters with this reason");
+  list.option("--source", listing.source, "Only messages that this source could not map", "ID");
   add_page(list, listing.page);
 
   auto [show, shown] =

@@ -116,6 +116,8 @@ std::vector<ApiParameter> make_parameters() {
        "listEvents"},
       {kQuery, "since", "Shows only steps that ended after this time.", instant(), "getSeries"},
       {kQuery, "source", "A glob for the source of the events.", text()},
+      {kQuery, "source", "Lists only dead letters of messages that this source read.", text(),
+       "listDeadLetters"},
       {kQuery, "stale",
        "In a cluster: a node that is not the active answers from its own folder, which may be "
        "behind.",

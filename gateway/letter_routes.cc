@@ -55,14 +55,15 @@ void add_letter_routes(Router& router, Service& service, const RequestLimits& li
               .path = "/v1/ns/{ns}/dlq",
               .operation = "listDeadLetters",
               .summary = "Lists the dead letters, newest first, and counts those of each reason.",
-              .query = {"limit", "cursor", "before", "reason"},
+              .query = {"limit", "cursor", "before", "reason", "source"},
               .answer = "DeadLetters",
               .errors = {"namespace.not_found", "broker."},
               .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 LetterFilter filter{.limit = TRY(limit_parameter(request)),
                                     .before = TRY(number_parameter(request, "before")).value_or(0),
-                                    .reason = text_parameter(request, "reason")};
+                                    .reason = text_parameter(request, "reason"),
+                                    .source = text_parameter(request, "source")};
                 const auto cursor = TRY(number_parameter(request, "cursor"));
                 if (cursor) filter.before = *cursor;
                 return service.letter_desk().list(name_in(request), filter);

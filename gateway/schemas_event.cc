@@ -133,6 +133,7 @@ Json dead_letter() {
       {"time", instant("When the broker stored the dead letter.")},
       {"subject", text("The subject of the message.")},
       {"size", whole("The bytes of the whole message.")},
+      {"source?", text("The name of the source that read the message.")},
       {"truncated?", exactly(true, "The queue has only the beginning of the data.")},
       {"data", text("The message; in a list its beginning.")},
       {"encoding", word({"utf-8", "base64"}, "The encoding of `data`.")},

@@ -23,11 +23,15 @@ struct DeadLetter {
   /// Number of the namespace that had the name `ns` when the message was addressed to it; nullopt:
   /// the message is for the namespace that has this name now.
   std::optional<NamespaceNumber> number = std::nullopt;
+  std::string source = {};  ///< the name of the source that read the message; empty: none
 };
 
 /// The header of a dead letter that holds the number of its namespace; the number is 0 if the
 /// namespace did not exist.
 inline constexpr std::string_view kDeadLetterNamespace = "Millrace-Namespace";
+
+/// The header of a dead letter that holds the name of the source that read the message.
+inline constexpr std::string_view kDeadLetterSource = "Millrace-Source";
 
 /// Distinguishes a namespace from an earlier one of the same name.
 struct NamespaceIdentity {

@@ -99,6 +99,9 @@ NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created
                                header_value(shorten(letter.reason.message, kMaxDetail)));
   message.headers.emplace_back("Millrace-Subject", header_value(letter.message.subject));
   message.headers.emplace_back("Millrace-Sequence", std::to_string(letter.sequence));
+  if (!letter.source.empty()) {
+    message.headers.emplace_back(kDeadLetterSource, header_value(letter.source));
+  }
   message.headers.emplace_back(
       kMessageId, fmt::format("dlq-{}-{}-{}", stream_created, letter.sequence,
                               to_hex(fingerprint({letter.reason.code, letter.reason.message,

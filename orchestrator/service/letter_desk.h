@@ -17,8 +17,9 @@ namespace millrace {
 /// Which dead letters a list shows, newest first.
 struct LetterFilter {
   size_t limit = 50;
-  uint64_t before = 0;  ///< only dead letters with lower ids; 0: all
-  std::string reason;   ///< empty: all
+  uint64_t before = 0;      ///< only dead letters with lower ids; 0: all
+  std::string reason;       ///< empty: all
+  std::string source = {};  ///< only of messages that this source read; empty: all
 };
 
 /// How many dead letters one request replays.
@@ -33,8 +34,8 @@ class LetterDesk {
 
   /// {"items":[…],"reasons":[{"reason","count"}],"complete","next"}, the items as letter_item()
   /// (letter_json.h). `reasons` counts all dead letters under the name of the namespace, also those
-  /// of an earlier namespace with that name. `complete` is true if the list ends because there is
-  /// no further dead letter; `next` becomes `before` of the next page.
+  /// of an earlier namespace with that name and of all sources. `complete` is true if the list ends
+  /// because there is no further dead letter; `next` becomes `before` of the next page.
   virtual Result<Json> list(std::string_view ns, const LetterFilter& filter) = 0;
 
   /// A dead letter as whole_letter().

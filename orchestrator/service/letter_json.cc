@@ -68,6 +68,10 @@ void add_data(Json& item, std::string_view text, std::string_view bytes) {
 
 }  // namespace
 
+std::string source_of_letter(const StoredEvent& letter) {
+  return shown_header(read_header_text(letter.message.headers, kDeadLetterSource));
+}
+
 Json letter_head(const StoredEvent& letter) {
   const Headers& headers = letter.message.headers;
   Json item = {{"id", std::to_string(letter.sequence)},
@@ -76,6 +80,9 @@ Json letter_head(const StoredEvent& letter) {
                {"time", format_rfc3339(letter.stamped)},
                {"subject", shown_header(read_header_text(headers, kSubject))},
                {"size", whole_size(letter)}};
+  if (std::string source = source_of_letter(letter); !source.empty()) {
+    item["source"] = std::move(source);
+  }
   if (is_truncated(letter)) item["truncated"] = true;
   return item;
 }

@@ -16,9 +16,10 @@ namespace millrace {
 /// How many bytes of the data of a dead letter a list shows.
 inline constexpr size_t kDeadLetterPreviewBytes = 4096;
 
-/// {"id","reason","detail","time","subject","size","data","encoding","truncated"?}. `id` is the
-/// sequence in the dead-letter queue. `subject` and `size` (bytes) are those of the message as
-/// received. `data` is the start of the message's data, as text ("encoding":"utf-8") or in Base64
+/// {"id","reason","detail","time","subject","size","data","encoding","source"?,"truncated"?}.
+/// `id` is the sequence in the dead-letter queue. `subject` and `size` (bytes) are those of the
+/// message as received. `data` is the start of the message's data, as text ("encoding":"utf-8") or
+/// in Base64
 /// ("base64"). `truncated` is true if the queue has only the start of the data.
 Json letter_item(const StoredEvent& letter);
 
@@ -28,6 +29,10 @@ Json letter_head(const StoredEvent& letter);
 /// letter_item() with all of the data that the queue has, and with "headers":[[name,value]…], those
 /// of the message as received, as far as they were kept.
 Json whole_letter(const StoredEvent& letter);
+
+/// The name of the source that read the message; empty: none, or millrace was of an earlier
+/// release.
+std::string source_of_letter(const StoredEvent& letter);
 
 /// What may name a dead letter beside its id.
 struct LetterNames {

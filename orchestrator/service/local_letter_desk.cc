@@ -75,7 +75,10 @@ Result<Json> LocalLetterDesk::list(std::string_view ns, const LetterFilter& filt
             {.ns = std::string(ns), .reason = filter.reason, .first = first, .last = last});
       },
       [&](StoredEvent& letter) {
-        if (!identity || is_letter_of(letter, *identity)) items.push_back(letter_item(letter));
+        const bool is_wanted = filter.source.empty() || source_of_letter(letter) == filter.source;
+        if (is_wanted && (!identity || is_letter_of(letter, *identity))) {
+          items.push_back(letter_item(letter));
+        }
         return items.size() < filter.limit;
       }));
   Json reasons = Json::array();

@@ -145,7 +145,8 @@ Result<Json> run_command(const CommandContext& context, const RefuseMessages& co
          .reason = {one.reason.code, fmt::format("message {} of source \"{}\": {}", one.sequence,
                                                  command.name, one.reason.message)},
          .message = one.message,
-         .number = ns}));
+         .number = ns,
+         .source = command.name}));
   }
   if (refused > 0) context.batch.origins.change(command.origin);
   context.batch.origins.write();

@@ -20,6 +20,8 @@ TEST_F(DlqVerbs, ListDeadLetters) {
   ASSERT_EQ(run({"dlq", "list", "--reason", "event.time", "--cursor", "40"}).code, 0);
   EXPECT_EQ(service_.dead_letters.last_filter().reason, "event.time");
   EXPECT_EQ(service_.dead_letters.last_filter().before, 40U);
+  ASSERT_EQ(run({"dlq", "list", "--source", "orders"}).code, 0);
+  EXPECT_EQ(service_.dead_letters.last_filter().source, "orders");
 }
 
 TEST_F(DlqVerbs, ShowADeadLetter) {

@@ -20,6 +20,9 @@ TEST_F(LetterRoutes, ListAndShowDeadLetters) {
   EXPECT_EQ(page["reasons"], (Json{{{"reason", "event.time"}, {"count", 2}}}));
   EXPECT_EQ(service_.dead_letters.last_filter().before, 40U);
   EXPECT_EQ(service_.dead_letters.last_filter().reason, "event.time");
+  EXPECT_EQ(service_.dead_letters.last_filter().source, "");
+  ASSERT_EQ(call("GET", dlq_ + "?source=orders").status, 200);
+  EXPECT_EQ(service_.dead_letters.last_filter().source, "orders");
   ASSERT_EQ(call("GET", dlq_ + "?cursor=12").status, 200);
   EXPECT_EQ(service_.dead_letters.last_filter().before, 12U);
 

@@ -82,6 +82,10 @@ TEST(Messages, PutTheReceivedBytesAndTheReasonIntoADeadLetter) {
   EXPECT_EQ(header(message, "Millrace-Subject"), "millrace.events.default.t");
   EXPECT_EQ(header(message, "Millrace-Sequence"), "7");
   EXPECT_EQ(header(message, "Millrace-Truncated"), "none");
+  EXPECT_EQ(header(message, "Millrace-Source"), "none");
+  DeadLetter of_a_source = letter();
+  of_a_source.source = "orders";
+  EXPECT_EQ(header(dead_letter_message(of_a_source, 1'000), "Millrace-Source"), "orders");
 }
 
 TEST(Messages, DeriveTheIdOfADeadLetterFromItsStreamItsSequenceItsReasonAndItsBytes) {

@@ -78,6 +78,19 @@ TEST_F(LocalLetterDeskTest, ListsDeadLettersNewestFirstWithTheNumberOfEachReason
   EXPECT_EQ(ids(desk().list("default", {.limit = 2, .before = 3})), Ids{"1"});
 }
 
+TEST_F(LocalLetterDeskTest, ListsTheDeadLettersOfOneSource) {
+  letters.add("default", kBad, "x", {{"Millrace-Source", "orders"}});
+  letters.add("default", kBad, "x", {{"Millrace-Source", "payments"}});
+  letters.add("default", kBad);
+  letters.add("default", kBad, "x", {{"Millrace-Source", "orders"}});
+  EXPECT_EQ(ids(desk().list("default", {})), (Ids{"4", "3", "2", "1"}));
+  const Result<Json> page = desk().list("default", {.source = "orders"});
+  EXPECT_EQ(ids(page), (Ids{"4", "1"}));
+  EXPECT_EQ((*page)["items"][0]["source"], "orders");
+  EXPECT_EQ(ids(desk().list("default", {.limit = 1, .before = 4, .source = "orders"})), Ids{"1"});
+  EXPECT_EQ(ids(desk().list("default", {.source = "none"})), Ids{});
+}
+
 TEST_F(LocalLetterDeskTest, LeavesOutTheDeadLettersOfAnEarlierNamespace) {
   const uint64_t old = letters.add("default", kBad, "x", {{"Millrace-Namespace", "99"}});
   letters.add("default", kBad, "x", {{"Millrace-Namespace", "0"}});
