@@ -453,6 +453,74 @@ export type InboundAccepted = {
   id: string
 }
 
+export type InboundWebhook = {
+  /** How many requests became events. */
+  accepted: number
+  /** Since when this process counts requests. */
+  countedSince: string
+  /** How many of them were answered 429 or 503. */
+  deferred: number
+  /** How the service writes its signature into its requests. */
+  form: string
+  /** Of an event or a duplicate. */
+  lastAcceptedAt?: string
+  lastError?: {
+    at: string
+    /** An error code. */
+    code: string
+    /** Why a request with a valid signature was not accepted. */
+    msg: string
+  }
+  lastRefusal?: {
+    at: string
+    /** An error code. */
+    code: string
+    /** Why the signature was refused. */
+    msg: string
+  }
+  name: string
+  /** The path of the URL to which the other service posts. */
+  path: string
+  paused: boolean
+  /** How many requests had no valid signature. */
+  refused: number
+  /** How many requests were duplicates. */
+  repeated: number
+  /** The names of the secrets, each of which is valid. */
+  secrets: Array<string>
+  settings?: {
+    mapping: {
+      type: string
+    }
+    paused?: boolean
+    verify: {
+      form: string
+    }
+  }
+  /** The type of the events, of the mapping. */
+  type: string
+  /** How many requests with a valid signature became no event. */
+  unmapped: number
+}
+
+export type InboundWebhookDeleted = {
+  deleted: true
+  name: string
+}
+
+export type InboundWebhookPaused = {
+  /** Whether it was not so before. */
+  changed: boolean
+  name: string
+  paused: boolean
+}
+
+export type InboundWebhooks = {
+  items: Array<InboundWebhook>
+  /** The cursor of the next page; null: this is the last. */
+  next: string | null
+}
+
 export type InputChecked = {
   /** Empty. */
   errors: Array<Mistake>

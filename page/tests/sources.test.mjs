@@ -182,6 +182,26 @@ test('inbound webhooks: the URL, the form and the secrets are shown, and what a 
   await page.waitForURL(/webhooks\/git$/)
 })
 
+test('inbound webhooks: counts, the latest refusal, pause and resume with their commands', async () => {
+  const page = await console_.open('#/default/sources')
+  const row = page.locator('tr[data-row="git"]')
+  const refused = (await server.get('/hooks/git')).refused
+  const forged = await fetch(`${console_.base}v1/ns/default/hooks/git`, { method: 'POST', headers: { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` }, body: '{}' })
+  assert.equal(forged.status, 401)
+  await until(async () => (await server.get('/hooks/git')).refused === refused + 1, 'the refused request is counted')
+  await row.getByText('hooks.refused').waitFor()
+  await row.getByRole('button', { name: 'Pause…' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Copy as command').click()
+  await sees(dialog, 'millrace webhook pause git')
+  await dialog.getByRole('button', { name: 'Pause', exact: true }).click()
+  await sees(row, 'paused')
+  assert.equal((await server.get('/hooks/git')).paused, true)
+  await row.getByRole('button', { name: 'Resume…' }).click()
+  await dialog.getByRole('button', { name: 'Resume', exact: true }).click()
+  await sees(row, 'takes requests')
+})
+
 test('messages from outside are text', async () => {
   const texts = ['<img src=x onerror="hit=1">', '"><script>hit=1</script>', '<a href="javascript:hit=1">a</a>', '</textarea><svg onload=hit=1>']
   await server.makeStream('ODD', ['odd.*'])

@@ -1,6 +1,6 @@
 // Sources and inbound webhooks: where events of other programs come from, and how far they are read.
 import { useState } from 'preact/hooks'
-import type { Namespace, Source, Sources } from '../api'
+import type { InboundWebhook as WebhookFigures, InboundWebhooks, Namespace, Source, Sources } from '../api'
 import { inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
 import { useGet, useInterval } from '../core/resource'
@@ -8,7 +8,7 @@ import { href } from '../core/route'
 import { count, Empty, Loaded, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { Table } from '../ui/table'
-import { Lag, Refusal, SourceActionDialog, SourceState, type SourceAction } from '../sources/parts'
+import { Lag, Refusal, RequestError, SourceActionDialog, SourceState, WebhookActionDialog, WebhookState, type SourceAction } from '../sources/parts'
 import { inboundWebhooksOf, sourceOfEvents, type InboundWebhook } from '../sources/webhooks'
 import type { PageProps } from '.'
 
@@ -18,9 +18,12 @@ export function SourcesPage({ ns }: PageProps) {
   const path = inNamespace(ns, 'sources')
   const sources = useGet<Sources>(path)
   const namespace = useGet<Namespace>(inNamespace(ns))
+  const figures = useGet<InboundWebhooks>(inNamespace(ns, 'hooks'))
+  const [webhook, setWebhook] = useState<WebhookFigures | null>(null)
   const [action, setAction] = useState<{ source: Source; action: SourceAction } | null>(null)
   // Messages come and are read without anything that the stream of the page names.
   useInterval(sources.reload, 2000, (sources.data?.items.length ?? 0) > 0)
+  useInterval(figures.reload, 2000, (figures.data?.items.length ?? 0) > 0)
   return (
     <Page title="Sources" actions={<CopyAsCommand command={{ line: commandLine(ns, 'source', 'list'), http: httpCall('GET', path) }} />}>
       <section aria-labelledby="sources-title">
@@ -47,12 +50,13 @@ export function SourcesPage({ ns }: PageProps) {
                     <p>No inbound webhooks. Another service posts its own messages to an inbound webhook under a signature, and each becomes an event. It is here when the settings of the namespace have it under <code>hooks</code>; new settings replace the old ones:</p>
                   </Empty>
                 )
-                : <WebhookTable ns={ns} items={webhooks} />}
+                : <WebhookTable ns={ns} items={webhooks} figures={figures.data?.items ?? []} act={setWebhook} />}
             </>
           )
         }}</Loaded>
       </section>
       {action && <SourceActionDialog ns={ns} source={action.source} action={action.action} close={() => setAction(null)} done={sources.reload} />}
+      {webhook && <WebhookActionDialog ns={ns} webhook={webhook} close={() => setWebhook(null)} done={figures.reload} />}
     </Page>
   )
 }
@@ -81,15 +85,29 @@ function SourceTable({ ns, items, act }: { ns: string; items: Source[]; act: (ac
   )
 }
 
-function WebhookTable({ ns, items }: { ns: string; items: InboundWebhook[] }) {
+/** The later one of the latest refusal and the latest error. */
+function latestError(one: WebhookFigures | undefined) {
+  if (!one?.lastRefusal || !one.lastError) return one?.lastRefusal ?? one?.lastError
+  return Date.parse(one.lastRefusal.at) > Date.parse(one.lastError.at) ? one.lastRefusal : one.lastError
+}
+
+function WebhookTable({ ns, items, figures, act }: { ns: string; items: InboundWebhook[]; figures: WebhookFigures[]; act: (webhook: WebhookFigures) => void }) {
+  const of = (item: InboundWebhook) => figures.find((one) => one.name === item.name)
   return (
     <Table caption="The inbound webhooks" items={items} keyOf={(item) => item.name} columns={[
       { name: 'Inbound webhook', isHeader: true, cell: (item) => <a href={href(ns, ['webhooks', item.name])}>{item.name}</a> },
       { name: 'Path', cell: (item) => <span class="mono">{inNamespace(ns, 'hooks', item.name)}</span> },
+      { name: 'Is', cell: (item) => { const one = of(item); return one && <WebhookState webhook={one} /> } },
+      { name: 'Accepted', isNumber: true, cell: (item) => { const one = of(item); return one && count(one.accepted) } },
+      { name: 'Repeated', isNumber: true, cell: (item) => { const one = of(item); return one && count(one.repeated) } },
+      { name: 'Refused', isNumber: true, cell: (item) => { const one = of(item); return one && <span class={one.refused > 0 ? 'no' : ''}>{count(one.refused)}</span> } },
+      { name: 'Not mapped', isNumber: true, cell: (item) => { const one = of(item); return one && <span class={one.unmapped > 0 ? 'no' : ''}>{count(one.unmapped)}</span> } },
+      { name: 'Latest error', isWide: true, cell: (item) => { const failure = latestError(of(item)); return failure && <RequestError failure={failure} /> } },
       { name: 'Form', cell: (item) => item.form },
       { name: 'Secrets', cell: (item) => item.secrets.join(', ') },
       { name: 'Type', cell: (item) => <span class="mono">{String(item.mapping.type)}</span> },
       { name: 'Events', cell: (item) => { const source = sourceOfEvents(ns, 'webhook', item.name, item.mapping); return source !== null && <a href={href(ns, ['events'], { source })}>its events</a> } },
+      { name: 'Action', cell: (item) => { const one = of(item); return one && <button type="button" class="small" onClick={() => act(one)}>{one.paused ? 'Resume…' : 'Pause…'}</button> } },
     ]} />
   )
 }

@@ -1,13 +1,14 @@
 // One inbound webhook: its URL, how its requests are signed, and what became of them.
-import type { Namespace } from '../api'
+import { useState } from 'preact/hooks'
+import type { InboundWebhook as WebhookFigures, Namespace } from '../api'
 import { inNamespace, urlOf } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
 import { prettyJson, shortJson } from '../core/json'
-import { useGet } from '../core/resource'
+import { useGet, useInterval } from '../core/resource'
 import { href } from '../core/route'
-import { CopyButton, Empty, Loaded, Page } from '../ui/basics'
+import { Clock, CopyButton, count, Empty, Loaded, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
-import { NewestEvents } from '../sources/parts'
+import { NewestEvents, RequestError, WebhookActionDialog, WebhookState } from '../sources/parts'
 import { inboundWebhooksOf, sourceOfEvents, type InboundWebhook } from '../sources/webhooks'
 import type { PageProps } from '.'
 
@@ -32,6 +33,27 @@ export function WebhookPage({ ns, parts }: PageProps) {
   )
 }
 
+/** What became of the requests, and whether it is paused. */
+function Figures({ ns, name }: { ns: string; name: string }) {
+  const figures = useGet<WebhookFigures>(inNamespace(ns, 'hooks', name))
+  const [isAsking, setAsking] = useState(false)
+  useInterval(figures.reload, 2000, figures.data !== undefined)
+  return (
+    <Loaded resource={figures} ns={ns}>{(one) => (
+      <div class="panel">
+        <dl class="facts">
+          <dt>Is</dt><dd><WebhookState webhook={one} /> <button type="button" class="small" onClick={() => setAsking(true)}>{one.paused ? 'Resume…' : 'Pause…'}</button></dd>
+          <dt>Requests</dt><dd>since <Clock at={one.countedSince} />: {count(one.accepted)} accepted, {count(one.repeated)} repeated, {count(one.refused)} refused, {count(one.unmapped)} not mapped, {count(one.deferred)} to be sent again</dd>
+          {one.lastAcceptedAt && <><dt>Latest accepted</dt><dd><Clock at={one.lastAcceptedAt} /></dd></>}
+          {one.lastRefusal && <><dt>Latest refused</dt><dd><RequestError failure={one.lastRefusal} /></dd></>}
+          {one.lastError && <><dt>Latest error</dt><dd><RequestError failure={one.lastError} /></dd></>}
+        </dl>
+        {isAsking && <WebhookActionDialog ns={ns} webhook={one} close={() => setAsking(false)} done={figures.reload} />}
+      </div>
+    )}</Loaded>
+  )
+}
+
 function About({ ns, webhook }: { ns: string; webhook: InboundWebhook }) {
   const url = urlOf(inNamespace(ns, 'hooks', webhook.name))
   const mapping = prettyJson(webhook.mapping)
@@ -47,8 +69,9 @@ function About({ ns, webhook }: { ns: string; webhook: InboundWebhook }) {
           <dt>Type</dt><dd class="mono">{String(webhook.mapping.type)}</dd>
         </dl>
         <details><summary>The mapping</summary><pre class="data" tabIndex={0} aria-label="The mapping">{mapping}</pre><CopyButton text={mapping} /></details>
-        <p class="quiet">The other service may need another host in the URL than this browser. Requests whose signature is not valid are in the log of the server, and the metric <code>millrace_inbound_webhooks_total</code> counts them for all inbound webhooks. An inbound webhook that is removed from the settings refuses all requests.</p>
+        <p class="quiet">The other service may need another host in the URL than this browser. An inbound webhook that is removed from the settings refuses all requests.</p>
       </div>
+      <Figures ns={ns} name={webhook.name} />
       {source === null
         ? <p class="quiet">The mapping sets the attribute <code>source</code> of each event, so the events of this inbound webhook cannot be listed by it. See <a href={href(ns, ['events'])}>all events</a>.</p>
         : (

@@ -1,5 +1,5 @@
 // What the lists and the pages of sources and inbound webhooks share: states, errors, actions, events.
-import type { Source, SourceDeleted, SourcePaused, StoredEventHead, StoredEvents } from '../api'
+import type { InboundWebhook, InboundWebhookPaused, Source, SourceDeleted, SourcePaused, StoredEventHead, StoredEvents } from '../api'
 import { call, inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
 import { useLive } from '../core/live'
@@ -49,6 +49,32 @@ export function SourceActionDialog({ ns, source, action, close, done }: { ns: st
       <p>{action === 'pause'
         ? `It reads no more messages; it continues where it was when it is resumed. Messages that the stream ${source.stream} removes in the meantime are not read. Events that it has published are applied.`
         : `It continues with the first message behind its position, ${count(source.position)}.`}</p>
+    </ActionDialog>
+  )
+}
+
+/** Whether an inbound webhook takes requests. */
+export function WebhookState({ webhook }: { webhook: InboundWebhook }) {
+  if (webhook.paused) return <Status status="paused" />
+  return <span class="ok"><Icon name="check" /> takes requests</span>
+}
+
+/** The newest request that was refused, or that became no event although its signature is valid. */
+export function RequestError({ failure }: { failure: NonNullable<InboundWebhook['lastError']> }) {
+  return <>{failure.msg} <code>{failure.code}</code> <Clock at={failure.at} /></>
+}
+
+export function WebhookActionDialog({ ns, webhook, close, done }: { ns: string; webhook: InboundWebhook; close: () => void; done: () => void }) {
+  const { name } = webhook
+  const action = webhook.paused ? 'resume' : 'pause'
+  const label = webhook.paused ? 'Resume' : 'Pause'
+  const path = inNamespace(ns, 'hooks', name, action)
+  return (
+    <ActionDialog title={`${label} the inbound webhook ${name}?`} label={label} close={close} command={{ line: commandLine(ns, 'webhook', action, name), http: httpCall('POST', path) }}
+      run={async () => { const answer = await call<InboundWebhookPaused>('POST', path); done(); return `The inbound webhook ${answer.name} ${answer.paused ? 'is paused' : 'takes requests'}` }}>
+      <p>{webhook.paused
+        ? 'Requests with a valid signature become events again.'
+        : 'Requests with a valid signature are answered 503 until it is resumed. Many services send them again later, but not all do.'}</p>
     </ActionDialog>
   )
 }
