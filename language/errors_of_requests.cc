@@ -144,7 +144,7 @@ constexpr ErrorEntry kRequestErrors[] = {
     {"hooks.paused", 503, "The inbound webhook is paused.",
      "Resume it; the other service sends the request again."},
     {"hooks.refused", 401, "The request of another service has no valid signature.",
-     "Look at the log of the server, which has the reason; check the secret and the settings."},
+     "Look at `millrace webhook describe`, which has the reason; check secret and settings."},
     {"id.malformed", 400, "A text is not the id of an instance.",
      "Use an id that millrace gave, a UUID."},
     {"index.incomplete", 503,

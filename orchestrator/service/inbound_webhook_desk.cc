@@ -143,7 +143,7 @@ void InboundWebhookDesk::receive(const InboundRequest& request, const Done& done
     counts->count_answer(place, answer);
     done(answer);
   };
-  // Not before the signature is checked: a request without one does not learn what exists.
+  // Behind the check of the signature, so that other requests do not show what exists.
   if (opened->webhook.is_paused) {
     return counted(
         fail("hooks.paused", "the inbound webhook is paused; send the request again later"));
