@@ -139,6 +139,8 @@ export type DeadLetter = {
   reason: string
   /** The bytes of the whole message. */
   size: number
+  /** The name of the source that read the message. */
+  source?: string
   /** The subject of the message. */
   subject: string
   /** When the broker stored the dead letter. */
@@ -517,7 +519,6 @@ export type InboundWebhookPaused = {
 
 export type InboundWebhooks = {
   items: Array<InboundWebhook>
-  /** The cursor of the next page; null: this is the last. */
   next: string | null
 }
 
@@ -1783,6 +1784,8 @@ export type WholeDeadLetter = {
   reason: string
   /** The bytes of the whole message. */
   size: number
+  /** The name of the source that read the message. */
+  source?: string
   /** The subject of the message. */
   subject: string
   /** When the broker stored the dead letter. */
