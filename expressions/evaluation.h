@@ -47,6 +47,14 @@ inline tl::unexpected<Error> result_too_large() {
               fmt::format("the result is larger than {} bytes of JSON", kMaxResultBytes));
 }
 
+/// The values besides its input that a jq program may name.
+struct Bindings {
+  TimePoint now;  ///< the result of `now`
+  /// The value of `$instance`; null: null. Set if the program names it (instance_name.h) and an
+  /// instance exists.
+  const LazyJson* instance = nullptr;
+};
+
 /// The one result of a jq program, or the error. A large result is text.
 using QueryResult = Result<LazyJson>;
 
@@ -68,6 +76,8 @@ struct Evaluation {
   std::vector<Query> queries;
   bool stop_at_true = false;  ///< end after the first result that is true, or the first error
   TimePoint now;              ///< the result of jq's `now`
+  /// The value of `$instance`, JSON text that is_json() accepts; null: null.
+  std::shared_ptr<const std::string> instance = nullptr;
   /// The limit on processor time, for all queries together and for each of two tries; time in a
   /// queue does not count. nullopt: the evaluator's default applies.
   std::optional<Duration> timeout = std::nullopt;

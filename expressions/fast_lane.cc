@@ -46,17 +46,23 @@ struct FastProgram::Bound {
   }
 };
 
-Result<const Json*> FastProgram::select(const Json& input, Json& made) const {
+Result<const Json*> FastProgram::select(const Json& input, Json& made,
+                                        const Bindings& bindings) const {
   Bound bound;
-  return select(input, made, bound);
+  return select(input, made, bindings, bound);
 }
 
-Result<const Json*> FastProgram::select(const Json& input, Json& made, Bound& bound) const {
+Result<const Json*> FastProgram::select(const Json& input, Json& made, const Bindings& bindings,
+                                        Bound& bound) const {
   const fast::Node& root = program_->root;
+  const bool has_instance = program_->names_instance && bindings.instance != nullptr;
+  const Json& instance = has_instance ? bindings.instance->value() : fast::null_json<Json>();
   bool needs_order = program_->shows_order;
   if (!needs_order) {
-    Run<Json> run(bound.most);
+    Run<Json> run(bound.most, instance, bindings.now);
     const Json* result = run.evaluate(root, input, made);
+    // The result of such a program may be a part of `$instance`, which the caller does not know.
+    if (result != nullptr && program_->names_instance) result = run.kept(result, made);
     bound.note(run);
     if (result != nullptr) {
       if (result != &made) return result;
@@ -72,8 +78,9 @@ Result<const Json*> FastProgram::select(const Json& input, Json& made, Bound& bo
   bound.exceeded = bound.spent > bound.most;
   if (bound.exceeded) return result_too_large();
   const OrderedJson ordered(input);
+  const OrderedJson ordered_instance(instance);
   OrderedJson scratch;
-  Run<OrderedJson> run(bound.most - bound.spent);
+  Run<OrderedJson> run(bound.most - bound.spent, ordered_instance, bindings.now);
   const OrderedJson* result = run.evaluate(root, ordered, scratch);
   bound.note(run);
   if (result == nullptr) return tl::unexpected(run.error());
@@ -82,16 +89,22 @@ Result<const Json*> FastProgram::select(const Json& input, Json& made, Bound& bo
   return checked(made);
 }
 
-Result<Json> FastProgram::run(const Json& input) const {
+Result<Json> FastProgram::run(const Json& input, const Bindings& bindings) const {
   Json made;
-  const auto result = select(input, made);
+  const auto result = select(input, made, bindings);
   if (!result) return tl::unexpected(result.error());
   if (*result == &made) return made;
   return **result;
 }
 
 std::optional<Result<LazyJson>> FastProgram::run_within(const LazyJson& input, size_t& left,
-                                                        bool counts_parts) const {
+                                                        bool counts_parts,
+                                                        const Bindings* bindings) const {
+  const bool needs_bindings = program_->names_instance || program_->names_now;
+  if (needs_bindings && bindings == nullptr) return std::nullopt;
+  const bool has_large_instance =
+      program_->names_instance && bindings->instance != nullptr && bindings->instance->is_large();
+  if (has_large_instance) return std::nullopt;
   if (input.is_large()) {
     const fast::Node& root = program_->root;
     const bool is_identity =
@@ -100,7 +113,7 @@ std::optional<Result<LazyJson>> FastProgram::run_within(const LazyJson& input, s
   }
   Json made;
   Bound bound{.most = left};
-  const auto result = select(input.value(), made, bound);
+  const auto result = select(input.value(), made, needs_bindings ? *bindings : Bindings(), bound);
   if (bound.exceeded) return std::nullopt;
   left -= bound.spent;
   if (!result) return Result<LazyJson>(tl::unexpected(result.error()));

@@ -21,6 +21,8 @@ struct Step {
 
 struct Node {
   enum class Kind {
+    kInstance,  ///< the value of `$instance`
+    kNow,       ///< the time, in seconds since 1970
     kConstant,  ///< a value that is not an array or object
     kPath,      ///< steps from the input, or from the only child
     kArray,     ///< an array of the children's results; a child without a result is left out
@@ -55,6 +57,9 @@ struct Program {
   /// Whether the jq program may write, as text, an object whose keys are not sorted. jq writes keys
   /// in the order in which they were set.
   bool shows_order = false;
+  /// Whether the jq program names `$instance`, so that its result may be a part of that value.
+  bool names_instance = false;
+  bool names_now = false;  ///< whether the jq program names `now`
 };
 
 /// Parses a jq program. Null if the fast lane cannot run it.

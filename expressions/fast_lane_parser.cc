@@ -7,6 +7,7 @@
 #include "base/characters.h"
 #include "expressions/fast_lane_node.h"
 #include "expressions/fast_lane_order.h"
+#include "expressions/instance_name.h"
 #include "expressions/jq_syntax.h"
 
 namespace millrace::fast {
@@ -51,6 +52,11 @@ class Parser {
     if (at_ != text_.size()) return std::nullopt;
     return node;
   }
+
+  /// Whether the jq program, after program() has read it, names `$instance`.
+  bool names_instance() const { return names_instance_; }
+  /// Whether the jq program, after program() has read it, names `now`.
+  bool names_now() const { return names_now_; }
 
  private:
   std::optional<Node> pipe() {
@@ -147,6 +153,9 @@ class Parser {
       node = text();
     } else if (c == '.') {
       node = path();
+    } else if (c == '$') {
+      node = instance();
+      if (node) node = suffixed(*std::move(node));
     } else if (c == '(' || c == '[' || c == '{') {
       ++at_;
       node = c == '(' ? group() : c == '[' ? array() : object();
@@ -163,7 +172,20 @@ class Parser {
     if (name == "false") return constant(false);
     if (name == "not") return Node{.kind = Node::Kind::kNot};
     if (name == "length") return Node{.kind = Node::Kind::kLength};
+    if (name == "now") {
+      names_now_ = true;
+      return Node{.kind = Node::Kind::kNow};
+    }
     return std::nullopt;
+  }
+
+  /// Reads `$instance`. The fast lane runs no program that binds a variable, so the name is that of
+  /// the value that millrace binds.
+  std::optional<Node> instance() {
+    ++at_;
+    if (take_name() != kInstanceVariable) return std::nullopt;
+    names_instance_ = true;
+    return Node{.kind = Node::Kind::kInstance};
   }
 
   std::optional<Node> group() {
@@ -204,6 +226,12 @@ class Parser {
       } else if (begins_name(peek())) {
         key = std::string(take_name());
         needs_value = is_keyword(*key);
+      } else if (peek() == '$') {
+        std::optional<Node> value = instance();  // `{$instance}`
+        if (!value) return std::nullopt;
+        node.keys.emplace_back(kInstanceVariable);
+        node.children.push_back(*std::move(value));
+        continue;
       }
       if (!key) return std::nullopt;
       if (take(':')) {
@@ -417,6 +445,8 @@ class Parser {
   /// The next byte; NUL at the end (no jq program contains NUL, see check_program_text).
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
+  bool names_instance_ = false;
+  bool names_now_ = false;
   std::string_view text_;
   size_t at_ = 0;
   int nesting_ = 0;
@@ -427,10 +457,12 @@ class Parser {
 
 std::unique_ptr<const Program> parse(std::string_view text) {
   if (!check_program_text(text) || !is_utf8(text)) return nullptr;
-  std::optional<Node> root = Parser(text).program();
+  Parser parser(text);
+  std::optional<Node> root = parser.program();
   if (!root || may_be_empty(*root)) return nullptr;
   const bool shows_order = may_show_order(*root);
-  return std::make_unique<const Program>(Program{*std::move(root), shows_order});
+  return std::make_unique<const Program>(
+      Program{*std::move(root), shows_order, parser.names_instance(), parser.names_now()});
 }
 
 }  // namespace millrace::fast

@@ -18,6 +18,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "expressions/evaluation.h"
 #include "expressions/fast_lane_node.h"
 #include "expressions/fast_lane_values.h"
@@ -38,12 +39,18 @@ template <class J>
 class Run {
  public:
   /// `most`: the bytes that the jq program may copy, compare and write.
-  explicit Run(size_t most) : most_(most) {}
+  /// `instance`: the value of `$instance`; `now`: the result of `now`.
+  Run(size_t most, const J& instance, TimePoint now)
+      : most_(most), instance_(instance), now_(now) {}
 
   /// The value of a node. The result points to `scratch` if the value had to be made, otherwise
-  /// into the input or the jq program. Null if there is no value: see error().
+  /// into the input, `$instance` or the jq program. Null if there is no value: see error().
   const J* evaluate(const Node& node, const J& input, J& scratch) {
     switch (node.kind) {
+      case Node::Kind::kInstance:
+        return &instance_;
+      case Node::Kind::kNow:
+        return number(static_cast<double>(to_millis(now_)) / kMillisInSecond, scratch);
       case Node::Kind::kConstant:
         return constant(node, scratch);
       case Node::Kind::kPath:
@@ -99,6 +106,10 @@ class Run {
     CHECK(false,
           "a node of a program has an unknown kind; expected a kind that the fast lane evaluates");
   }
+
+  /// A value of evaluate() in `scratch`: copied to it, unless it is there. Null if the jq program
+  /// then needs more bytes than it may.
+  const J* kept(const J* value, J& scratch) { return keep(value, scratch) ? &scratch : nullptr; }
 
   /// The reason why evaluate() has returned no value. The error's code is empty if the jq program
   /// has no result and no error.
@@ -374,7 +385,11 @@ class Run {
     return fmt::format("{} ({})", kind_name(value), excerpt);
   }
 
+  static constexpr double kMillisInSecond = 1000;
+
   const size_t most_;
+  const J& instance_;
+  const TimePoint now_;
   size_t spent_ = 0;
   bool exceeded_ = false;
   bool shows_order_ = false;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/characters.h"
+#include "expressions/instance_name.h"
 
 namespace millrace {
 namespace {
@@ -27,7 +28,7 @@ struct Scope {
 class Reader {
  public:
   Reader(std::string_view program, const JqFunctions& functions)
-      : rest_(program), functions_(functions) {}
+      : rest_(program), functions_(functions), names_instance_(names_instance(program)) {}
 
   bool read() {
     while (sure_ && !rest_.empty()) read_token();
@@ -119,6 +120,7 @@ class Reader {
   }
 
   void use_variable(std::string_view name) {
+    if (names_instance_ && name == kInstanceVariable) return;
     sure_ = sure_ && std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope& scope) {
               return std::find(scope.variables.begin(), scope.variables.end(), name) !=
                      scope.variables.end();
@@ -199,6 +201,7 @@ class Reader {
 
   std::string_view rest_;
   const JqFunctions& functions_;
+  const bool names_instance_;  ///< millrace binds `$instance`
   std::vector<Scope> scopes_ = {Scope{.opener = '\0'}};
   bool sure_ = true;
   bool begins_key_ = false;  ///< a name at this place is the key of an object

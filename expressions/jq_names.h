@@ -13,7 +13,8 @@ namespace millrace {
 using JqFunctions = std::set<std::string, std::less<>>;
 
 /// True if every function that the jq program calls is in `functions`, and every variable is bound
-/// by an `as $name |` before it, within the same brackets or outside of them. False means that the
+/// by an `as $name |` before it, within the same brackets or outside of them, or is the `$instance`
+/// that millrace binds (instance_name.h). False means that the
 /// names are not surely known to exist, which is the result for every jq program with functions of
 /// its own, destructuring, `reduce`, `foreach`, `label`, `catch`, comments or interpolated strings.
 /// Precondition: the jq program is valid by jq's grammar.

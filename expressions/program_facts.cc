@@ -20,6 +20,9 @@ bool is_identity(const Node& node) {
 /// too.
 bool is_constant(const Node& node, bool of_constant) {
   switch (node.kind) {
+    case Kind::kInstance:
+    case Kind::kNow:
+      return false;
     case Kind::kNot:
     case Kind::kLength:
       return of_constant;
@@ -59,6 +62,9 @@ std::string_view type_of(const Node& node) {
       return "object";
     case Kind::kText:
       return "string";
+    case Kind::kInstance:
+      return "object";
+    case Kind::kNow:
     case Kind::kNegate:
     case Kind::kLength:
       return "number";

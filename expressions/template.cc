@@ -1,5 +1,6 @@
 #include "expressions/template.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -8,6 +9,7 @@
 
 #include "base/characters.h"
 #include "base/check.h"
+#include "expressions/instance_name.h"
 #include "expressions/jq_syntax.h"
 
 namespace millrace {
@@ -104,7 +106,7 @@ Result<Program> make_program(std::string_view text) {
   if (const Status status = check_program_text(text); !status) {
     return tl::unexpected(status.error());
   }
-  return Program{std::string(text), compile_fast(text)};
+  return Program{std::string(text), compile_fast(text), names_instance(text)};
 }
 
 struct Template::Tree {
@@ -215,6 +217,11 @@ Result<Template> Template::query(const Json& value) {
 }
 
 std::span<const Program> Template::programs() const { return tree_->programs; }
+
+bool Template::names_instance() const {
+  return std::any_of(programs().begin(), programs().end(),
+                     [](const Program& program) { return program.names_instance; });
+}
 
 const Program* Template::whole() const {
   const auto* whole = std::get_if<Whole>(&tree_->root.value);

@@ -21,6 +21,7 @@ namespace millrace {
 struct Program {
   std::string text;
   std::shared_ptr<const FastProgram> fast;  ///< null: a jq worker has to run it
+  bool names_instance = false;              ///< see instance_name.h
 };
 
 /// Makes a jq program. Errors: those of check_program_text. Only a jq worker can check whether it
@@ -58,6 +59,9 @@ class Template {
   /// The jq programs, in the order in which they are evaluated; assemble() expects the results in
   /// this order.
   std::span<const Program> programs() const;
+
+  /// Whether a jq program of the template names `$instance`.
+  bool names_instance() const;
 
   bool is_constant() const { return programs().empty(); }
 

@@ -16,6 +16,7 @@ extern "C" {
 
 #include "base/big_integer.h"
 #include "base/bytes.h"
+#include "expressions/instance_name.h"
 #include "expressions/jq_complaints.h"
 #include "expressions/jq_names.h"
 #include "expressions/jq_syntax.h"
@@ -36,6 +37,9 @@ constexpr std::string_view kPrelude =
     "def halt_error(f): error(\"`halt_error` is not available\"); "
     "def get_search_list: []; def get_jq_origin: null; def get_prog_origin: null; "
     "def modulemeta: error(\"`modulemeta` is not available\"); ";
+
+/// The code before the prelude if the jq program names `$instance`; it runs on [now, input, value].
+constexpr std::string_view kBindInstance = ".[2] as $instance | ";
 
 constexpr size_t kMaxMessageBytes = 1000;
 
@@ -384,11 +388,15 @@ Result<JqProgram> JqProgram::compile(std::string_view program) {
   }
   // The line break ends a comment at the end of the jq program. jq counts lines from the first, so
   // the program begins on the first line.
-  auto compiled = compile_wrapped(fmt::format("{}({}\n)", kPrelude, program));
-  if (compiled) return *std::move(compiled);
+  const std::string prelude =
+      fmt::format("{}{}", names_instance(program) ? kBindInstance : "", kPrelude);
+  auto compiled = compile_wrapped(fmt::format("{}({}\n)", prelude, program));
+  if (compiled) {
+    compiled->names_instance_ = names_instance(program);
+    return *std::move(compiled);
+  }
   for (JqComplaint& one : compiled.error()) {
-    const size_t before = kPrelude.size() + 1;
-    one.at = std::min(one.at - std::min(one.at, before), program.size());
+    one.at = std::min(one.at - std::min(one.at, prelude.size() + 1), program.size());
   }
   return fail("jq.syntax",
               message_text(explain_complaints(compiled.error(), program, functions())));
@@ -432,7 +440,8 @@ Status JqProgram::check(std::span<const std::string> programs) {
   for (const std::string& program : programs) {
     if (all_are_jq && names_surely_exist(program, functions())) continue;
     all_names_exist = false;
-    fmt::format_to(std::back_inserter(text), ", ({}\n)", program);
+    fmt::format_to(std::back_inserter(text), ", ({}({}\n))",
+                   names_instance(program) ? "null as $instance | " : "", program);
   }
   if (all_names_exist) return {};
   if (compile_wrapped(text)) return {};
@@ -442,7 +451,8 @@ Status JqProgram::check(std::span<const std::string> programs) {
   // The compiled jq program is owned by the Result; clang-tidy does not recognise that.
 }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks)
 
-Result<std::string> JqProgram::run(const JqInput& input, TimePoint now, Query::Mode mode) {
+Result<std::string> JqProgram::run(const JqInput& input, TimePoint now, Query::Mode mode,
+                                   std::string_view instance) {
   const JqInput::Value& value = *input.value_;
   if (value.json.kind() == JV_KIND_INVALID) {
     return fail(std::string(kJqBadCommand), "jq does not accept the input");
@@ -455,7 +465,10 @@ Result<std::string> JqProgram::run(const JqInput& input, TimePoint now, Query::M
   } const reset{jq};
 
   const jv seconds = jv_number(static_cast<double>(to_millis(now)) / 1000);
-  jq_start(jq, JV_ARRAY(seconds, value.json.copy()), 0);
+  const bool has_value = names_instance_ && !instance.empty();
+  const jv own =
+      has_value ? jv_parse_sized(instance.data(), static_cast<int>(instance.size())) : jv_null();
+  jq_start(jq, JV_ARRAY(seconds, value.json.copy(), own), 0);
   const bool is_condition = mode == Query::Mode::kCondition;
   std::optional<Jv> result;
   for (;;) {

@@ -59,9 +59,11 @@ class JqProgram {
   JqProgram& operator=(JqProgram&&) noexcept;
 
   /// Runs the jq program. Returns the JSON text of the result, with sorted keys; in mode kCondition
-  /// `true` or `false`. `now` is the result of jq's `now`. Integers above 2^53 that passed through
+  /// `true` or `false`. `now` is the result of jq's `now`; `instance` is JSON text, the value of
+  /// `$instance`, or empty: then `$instance` is null. Integers above 2^53 that passed through
   /// unchanged keep the digits that they have in the input. Error: direktiv.jq.badCommand.
-  Result<std::string> run(const JqInput& input, TimePoint now, Query::Mode mode);
+  Result<std::string> run(const JqInput& input, TimePoint now, Query::Mode mode,
+                          std::string_view instance = {});
 
  private:
   struct State;
@@ -75,6 +77,7 @@ class JqProgram {
   static bool all_parse(std::span<const std::string> programs);
 
   std::unique_ptr<State> state_;
+  bool names_instance_ = false;
 };
 
 }  // namespace millrace

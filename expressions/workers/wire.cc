@@ -81,6 +81,7 @@ std::optional<Request> decode_evaluate(Decoder& in) {
   request.first = in.get<uint32_t>();
   request.stop_at_true = in.get_boolean();
   request.now = from_millis(in.get<int64_t>());
+  request.instance = in.get_text();
   std::vector<std::shared_ptr<const std::string>> inputs;
   for (auto count = in.get<uint32_t>(); in.good() && count > 0; --count) {
     inputs.push_back(std::make_shared<const std::string>(in.get_text()));
@@ -119,6 +120,7 @@ std::optional<Request> decode_check_schema(Decoder& in) {
 size_t size_of(const Evaluation& evaluation) {
   constexpr size_t kFields = 32;  // the fields of a message, and those of each query
   size_t bytes = kFields + input_bytes(evaluation);
+  if (evaluation.instance) bytes += evaluation.instance->size();
   for (const Query& query : evaluation.queries) bytes += kFields + query.program.size();
   return bytes;
 }
@@ -131,6 +133,7 @@ std::string encode(const Evaluation& evaluation) {
   out.put(uint32_t{0});  // the first query to evaluate; see begin_at
   out.put(static_cast<uint8_t>(evaluation.stop_at_true));
   out.put(to_millis(evaluation.now));
+  out.put_text(evaluation.instance ? std::string_view(*evaluation.instance) : "");
   // Most queries share one input: it is sent, and parsed, only once.
   std::vector<const std::string*> inputs;
   std::unordered_map<const std::string*, uint32_t> places;

@@ -24,6 +24,7 @@ struct EvaluateRequest {
   std::vector<Query> queries;
   bool stop_at_true = false;
   TimePoint now;
+  std::string instance;  ///< JSON text, the value of `$instance`; empty: null
 };
 /// Asks whether all jq programs compile. The jq programs are compiled together, so a failure does
 /// not show which one is invalid.

@@ -90,7 +90,7 @@ class Worker {
       if (query.mode == Query::Mode::kSchema) {
         reply = validate(query);
       } else {
-        reply = evaluate(query, request.now);
+        reply = evaluate(query, request);
       }
       const bool stops =
           request.stop_at_true && (reply.kind == wire::Reply::Kind::kError || reply.text == "true");
@@ -147,10 +147,10 @@ class Worker {
             "the subject does not match the schema: " + *violations};
   }
 
-  wire::Reply evaluate(const Query& query, TimePoint now) {
+  wire::Reply evaluate(const Query& query, const wire::EvaluateRequest& request) {
     Result<JqProgram>& program = programs_.get(query.program);
     if (!program) return {wire::Reply::Kind::kError, true, program.error().message};
-    auto result = program->run(parsed(*query.input), now, query.mode);
+    auto result = program->run(parsed(*query.input), request.now, query.mode, request.instance);
     if (!result) return {wire::Reply::Kind::kError, true, std::move(result.error().message)};
     return {wire::Reply::Kind::kValue, true, *std::move(result)};
   }

@@ -3,7 +3,8 @@
 // or the same error. A compile with libjq takes about 20 ms, so this target runs few inputs in a
 // second.
 // Covers: expressions/fast_lane.cc expressions/fast_lane_parser.cc expressions/fast_lane_values.cc
-// Covers: expressions/jq_text.cc expressions/large_integers.cc expressions/workers/jq_program.cc
+// Covers: expressions/fast_lane_order.cc expressions/instance_name.cc expressions/jq_text.cc
+// Covers: expressions/large_integers.cc expressions/workers/jq_program.cc
 #include <optional>
 #include <string>
 
@@ -25,25 +26,29 @@ std::string shown_result(const Result<Json>& result) {
 }
 
 /// The result of libjq.
-Result<Json> libjq_result(JqProgram& program, const Json& input) {
+Result<Json> libjq_result(JqProgram& program, const Json& input, const LazyJson& instance) {
   const std::string text = dump_json(input);  // keys are sorted, as in the data of instances
-  const Result<std::string> result = program.run(JqInput(text), TimePoint(), Query::Mode::kOne);
+  const Result<std::string> result =
+      program.run(JqInput(text), TimePoint(), Query::Mode::kOne, instance.text());
   if (!result) return tl::unexpected(result.error());
   return parse_json(*result);
 }
 
 void compare_lanes(std::string_view text, const FastProgram& fast, JqProgram& program,
                    const Json& input) {
+  const LazyJson instance(Json{{"attempt", 1}, {"event", {{"type", "t"}}}, {"id", "i"}});
+  const Bindings bindings{.now = TimePoint(), .instance = &instance};
   size_t left = kMostRunBytes;
-  const std::optional<Result<LazyJson>> within = fast.run_within(LazyJson(input), left, true);
+  const std::optional<Result<LazyJson>> within =
+      fast.run_within(LazyJson(input), left, true, &bindings);
   if (!within) return;
   CHECK(left <= kMostRunBytes, "a run took less than nothing");
-  const Result<Json> result = fast.run(input);
+  const Result<Json> result = fast.run(input, bindings);
   CHECK(within->has_value() == result.has_value() && (!result || (*within)->value() == *result),
         "{} gives another result within a bound", excerpt(text));
   // These limits hold where the result is used, not in the fast lane itself.
   if (result && nests_deeper(*result, kMaxJsonDepth)) return;
-  const Result<Json> expected = libjq_result(program, input);
+  const Result<Json> expected = libjq_result(program, input, instance);
   const bool is_same = result && expected ? is_same_value(*result, *expected) : result == expected;
   // libjq's messages are cut when they are long.
   const bool is_cut = !result && !expected && result.error().message.size() > 900;

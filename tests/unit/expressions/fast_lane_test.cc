@@ -11,6 +11,53 @@ Result<Json> run(std::string_view program, std::string_view input) {
   return fast->run(*parse_json(input));
 }
 
+TEST(FastLane, EvaluatesTheNamesOfTheInstanceAndTheTime) {
+  const LazyJson instance(Json::parse(R"({"attempt":2,"event":{"type":"t"},"id":"i-1"})"));
+  const LazyJson input(Json{{"a", 1}});
+  const Bindings bindings{.now = from_millis(1'630'497'600'123), .instance = &instance};
+  for (const auto& [program, result] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"$instance", R"({"attempt":2,"event":{"type":"t"},"id":"i-1"})"},
+           {"$instance.id", R"("i-1")"},
+           {"$instance.event", R"({"type":"t"})"},
+           {R"x($instance["event"].type)x", R"("t")"},
+           {"$instance.event.missing", "null"},
+           {". + {$instance} | .instance.attempt", "2"},
+           {"{$instance, a}",
+            R"({"a":1,"instance":{"attempt":2,"event":{"type":"t"},"id":"i-1"}})"},
+           {"[$instance.attempt + .a, $instance.attempt > 1]", "[3,true]"},
+           {R"x("order \($instance.id)")x", R"("order i-1")"},
+           {R"x("\($instance)")x",
+            R"("{\"attempt\":2,\"event\":{\"type\":\"t\"},\"id\":\"i-1\"}")"},
+           {"$instance | length", "3"},
+           {"$instance.key // .a", "1"},
+           {"now", "1630497600.123"},
+           {"{at: now} | .at > 1", "true"}}) {
+    const auto fast = compile_fast(program);
+    ASSERT_NE(fast, nullptr) << program;
+    EXPECT_EQ(fast->run(input.value(), bindings), Json::parse(result)) << program;
+    size_t left = kLargeJson;
+    const auto within = fast->run_within(input, left, true, &bindings);
+    ASSERT_TRUE(within && *within) << program;
+    EXPECT_EQ((*within)->value(), Json::parse(result)) << program;
+    EXPECT_FALSE(fast->run_within(input, left, true)) << program << ": a jq worker has to run it";
+  }
+  const auto whole_second = compile_fast("now");
+  EXPECT_EQ(whole_second->run(nullptr, {.now = from_millis(5'000)}), Json(5));
+  EXPECT_EQ(compile_fast("$instance")->run(1, {}), Json()) << "without an instance it is null";
+  for (const char* program : {"$other", "$", "$ instance", "{$other}", "{$instance: 1}",
+                              "$instancex", ". as $instance | $instance"}) {
+    EXPECT_EQ(compile_fast(program), nullptr) << program;
+  }
+}
+
+TEST(FastLane, LeavesALargeInstanceToAJqWorker) {
+  const LazyJson instance(Json{{"id", std::string(kLargeJson, 'x')}});
+  const Bindings bindings{.now = {}, .instance = &instance};
+  size_t left = kLargeJson;
+  EXPECT_FALSE(compile_fast("$instance.id")->run_within(Json(), left, false, &bindings));
+  EXPECT_TRUE(compile_fast(".a")->run_within(Json(), left, false, &bindings));
+}
+
 TEST(FastLane, EvaluatesTheProgramsOfMostWorkflows) {
   struct Row {
     std::string_view program;

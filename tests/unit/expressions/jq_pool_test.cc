@@ -132,6 +132,37 @@ TEST_F(JqPoolTest, EvaluatesTheFunctionNowAsTheGivenTime) {
   EXPECT_EQ(results[2], Json({1630497600.123}));
 }
 
+TEST_F(JqPoolTest, GivesTheInstanceToTheProgramsThatNameIt) {
+  const auto input = shared_text(R"({"n":9007199254740993})");
+  const auto instance = shared_text(R"({"attempt":2,"event":null,"id":"i-1"})");
+  const Evaluation evaluation{
+      .queries = {{"$instance.id | ascii_upcase", input},
+                  {"[.n, $instance.attempt + 1]", input},
+                  {"{$instance} | tojson", input},
+                  {"def f($x): $x + $instance.id; f(\"a\")", input},
+                  {"\"\\($instance.event) \\($instance)\"", input},
+                  {". as $instance | $instance.n", input},
+                  {"[$instance.id, (1 as $x | $instance.id)] | unique", input},
+                  {"first($instance.id == \"i-1\")", input, Query::Mode::kCondition}},
+      .instance = instance};
+  const Json expected[] = {"I-1",
+                           Json::parse("[9007199254740993,3]"),
+                           R"({"instance":{"attempt":2,"event":null,"id":"i-1"}})",
+                           "ai-1",
+                           R"(null {"attempt":2,"event":null,"id":"i-1"})",
+                           Json::parse("9007199254740993"),
+                           Json::parse(R"(["i-1"])"),
+                           true};
+  const std::vector<QueryResult> results = evaluate(evaluation);
+  ASSERT_EQ(results.size(), std::size(expected));
+  for (size_t i = 0; i < results.size(); ++i) {
+    EXPECT_EQ(results[i], LazyJson(expected[i])) << evaluation.queries[i].program;
+  }
+  EXPECT_EQ(evaluate("first($instance)", "1"), Json()) << "without an instance it is null";
+  const QueryResult own = evaluate("$instance.id as $x | . as $instance | $x", "1");
+  EXPECT_FALSE(own) << "a program that binds the name itself does not get the instance";
+}
+
 TEST_F(JqPoolTest, KeepsTheDigitsOfAnIntegerThatAProgramDoesNotChange) {
   const char* input =
       R"({"id":9007199254740993,"other":9007199254740992,"n":-12345678901234567890,"s":"9007199254740993"})";

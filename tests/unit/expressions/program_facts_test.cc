@@ -24,8 +24,9 @@ TEST(ProgramFacts, IncludeAResultThatDoesNotDependOnTheInput) {
        }) {
     EXPECT_EQ(facts_of(program).value, value) << program;
   }
-  for (const char* program : {".", ".a", "not", "length", "[.]", "{a: .a}", "1 + .a", ". | length",
-                              ".a == .a", "true or .a", "now", "\"\\(.a)\""}) {
+  for (const char* program :
+       {".", ".a", "not", "length", "[.]", "{a: .a}", "1 + .a", ". | length", ".a == .a",
+        "true or .a", "now", "$instance.run", "{a: $instance}", "\"\\(.a)\""}) {
     EXPECT_FALSE(facts_of(program).value) << program;
     EXPECT_FALSE(facts_of(program).error) << program;
   }
@@ -43,6 +44,8 @@ TEST(ProgramFacts, IncludeTheTypeThatAllResultsHaveIfItIsKnown) {
   for (const auto& [program, type] : std::vector<std::pair<const char*, const char*>>{
            {"3", "number"},
            {".a | length", "number"},
+           {"$instance", "object"},
+           {"now", "number"},
            {"-.a", "number"},
            {".a - 1", "number"},
            {".a - [1]", "array"},

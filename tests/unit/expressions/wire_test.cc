@@ -14,12 +14,14 @@ TEST(Wire, ReadsMessagesAsTheyWereWritten) {
                                           {".b", other, Query::Mode::kCondition},
                                           {"{}", input, Query::Mode::kSchema}},
                               .stop_at_true = true,
-                              .now = from_millis(-5)};
+                              .now = from_millis(-5),
+                              .instance = std::make_shared<const std::string>("{\"id\":\"i\"}")};
   const std::optional<Request> request = decode_request(body(encode(evaluation)));
   ASSERT_TRUE(request);
   const auto& read = std::get<EvaluateRequest>(*request);
   EXPECT_TRUE(read.stop_at_true);
   EXPECT_EQ(read.now, from_millis(-5));
+  EXPECT_EQ(read.instance, R"({"id":"i"})");
   ASSERT_EQ(read.queries.size(), 3);
   EXPECT_EQ(read.queries[1].program, ".b");
   EXPECT_EQ(read.queries[1].mode, Query::Mode::kCondition);
