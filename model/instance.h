@@ -172,7 +172,7 @@ struct ListenFrom {
 };
 
 /// The number of parts of an instance, each of which has rows of its own (Part in head_rows.h).
-inline constexpr size_t kPartCount = 7;
+inline constexpr size_t kPartCount = 8;
 
 struct Instance {
   InstanceId id;
@@ -260,6 +260,10 @@ struct Instance {
 
   LazyJson input;
   LazyJson data;
+  /// The context attributes of the event that started the instance, as an object; of an `eventsAnd`
+  /// start an array of them, in the order of its entries. Null: no event started the instance, or
+  /// no jq program of its definition names `$instance`.
+  LazyJson start_event;
 
   /// Whether the instance may contain data of a secret: then its rows are sealed, and the API masks
   /// or hides its data.

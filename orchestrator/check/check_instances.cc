@@ -150,7 +150,7 @@ void Checker::check_instances(Table table) {
     const auto part = static_cast<Part>(number);
     std::optional<uint32_t> index;
     if (part == Part::kCall) index = reader.u32();
-    if (!reader.done() || number > static_cast<uint8_t>(Part::kFailedData)) {
+    if (!reader.done() || number >= kPartCount) {
       add(StoreFault::kRowKey, place,
           "the key is not a namespace, an instance and one of its parts");
       return;
@@ -186,9 +186,8 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
     return check_place(one);
   }
   const bool is_live = one.table == Table::kLive;
-  if (!is_live && part != Part::kInput && part != Part::kData && part != Part::kFailedData) {
-    return add(StoreFault::kInstanceParts, place,
-               "an instance that has ended has only input, data and the data of its failed state");
+  if (!is_live && (part == Part::kSlots || part == Part::kFoundData || part == Part::kCall)) {
+    return add(StoreFault::kInstanceParts, place, "only a live instance has this part");
   }
   if (Seal::is_sealed(value) && one.head && !one.head->sealed && part != Part::kCall) {
     add(StoreFault::kInstanceSeal, place, "the row is sealed, but the head is not");
@@ -224,6 +223,7 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
   one.has_data |= part == Part::kData;
   one.has_found_data |= part == Part::kFoundData;
   one.has_failed_data |= part == Part::kFailedData;
+  one.has_start_event |= part == Part::kStartEvent;
   if (!text) return;
   if (text->empty() && part == Part::kData && !is_live) {
     one.is_data_in_history = true;
@@ -232,6 +232,9 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
   if (!check_json(*text, place, "the text")) return;
   if (part == Part::kInput && text->front() != '{') {
     add(StoreFault::kRowValue, place, "the input is not an object");
+  }
+  if (part == Part::kStartEvent && text->front() != '{' && text->front() != '[') {
+    add(StoreFault::kRowValue, place, "the starting event is not an object or an array");
   }
   if (part == Part::kInput) one.input = *text;
   if (part == Part::kData) one.data = *text;
@@ -305,6 +308,7 @@ void Checker::finish(Walked& one) {
   const Place place{one.table, key};
   const Instance& head = *one.head;
   if (head.over_bytes) note_minor(1, "heads with the flag 64");
+  if (one.has_start_event) note_minor(kMinorOfStartEvents, "rows of starting events");
   if (head.phase == Phase::kLeaving && !head.calls.empty()) {
     note_minor(2, "calls of an instance that leaves its state");
   }
@@ -316,6 +320,8 @@ void Checker::finish(Walked& one) {
         one.has_failed_data
             ? "the instance has data of a failed state, but the head does not mention such data"
             : "the data of the failed state is missing");
+  parts(one.has_start_event == (head.part_bytes[static_cast<size_t>(Part::kStartEvent)] > 0),
+        "the starting event is missing, or the head does not have its size");
   parts(one.calls == head.calls.size(),
         fmt::format("the head has {} calls, but {} rows of calls exist", head.calls.size(),
                     one.calls));

@@ -275,6 +275,9 @@ void Checker::check_start(const Walked& one, const Workflow* workflow) {
   if (!is_event && !(head.traceparent.empty() && head.correlation.empty())) {
     wrong("the head has a traceparent or a correlation, which only an event gives");
   }
+  if (!is_event && one.has_start_event) {
+    wrong("it has a starting event, but no event started it");
+  }
   if (head.hops > 0 && !is_event && !is_subflow && !one.story->has_wake) {
     wrong(fmt::format("the head has {} hops, which only an event or a caller gives", head.hops));
   }

@@ -24,8 +24,8 @@ constexpr size_t kMostDefinitions = 256;
 }  // namespace
 
 std::string part_name(uint8_t part) {
-  static constexpr const char* kNames[] = {"head",       "input", "data",       "slots",
-                                           "found data", "call",  "failed data"};
+  static constexpr const char* kNames[] = {"head",       "input", "data",        "slots",
+                                           "found data", "call",  "failed data", "starting event"};
   return part < std::size(kNames) ? kNames[part] : fmt::format("part {}", part);
 }
 

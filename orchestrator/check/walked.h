@@ -91,6 +91,7 @@ struct Checker::Walked {
   bool has_data = false;
   bool has_found_data = false;
   bool has_failed_data = false;
+  bool has_start_event = false;
   bool is_data_in_history = false;   ///< an ended instance whose last history row has its data
   std::optional<std::string> input;  ///< JSON text; nullopt: the row is missing or cannot be read
   std::optional<std::string> data;   ///< JSON text; nullopt: the row is missing or cannot be read

@@ -17,9 +17,11 @@ namespace {
 /// Since version 2 heads have `hops`; since 3 the fields of calls and retries; since 4 runs; since
 /// 5 the times from which retry policies count, and whether the failed state's data is stored;
 /// since 6 the attempts of the failed state; since 7 the sizes of rows and history, the event of
-/// `listen_from`, and the flag kOverBytes; since 8 the events that the instance has taken. A head
-/// without such events has version 7.
-constexpr uint8_t kHeadVersion = 8;
+/// `listen_from`, and the flag kOverBytes; since 8 the events that the instance has taken; since 9
+/// the size of the row of the starting event, and such events are optional. A head without that row
+/// has version 8, and without such events version 7.
+constexpr uint8_t kHeadVersion = 9;
+constexpr uint8_t kVersionWithConsumed = 8;
 constexpr uint8_t kVersionWithoutConsumed = 7;
 
 // The flags of a head. On disk: never renumber.
@@ -39,6 +41,8 @@ uint8_t last_flag(uint8_t version) {
 
 /// The head does not have its own size: it is the size of the row.
 constexpr size_t kFirstCounted = static_cast<size_t>(Part::kInput);
+/// Since version 7 the head has the sizes of the parts before this one.
+constexpr size_t kStartEvent = static_cast<size_t>(Part::kStartEvent);
 
 void put_listener(Writer& writer, const Listener& listener) {
   writer.varint(listener.entry);
@@ -113,7 +117,9 @@ std::string part_key(std::string prefix, Part part) {
 
 std::string encode_head(const Instance& instance) {
   const bool has_consumed = !instance.consumed.empty();
-  Writer writer = begin_record(has_consumed ? kHeadVersion : kVersionWithoutConsumed);
+  const bool has_start = instance.part_bytes[kStartEvent] > 0;
+  const uint8_t without_start = has_consumed ? kVersionWithConsumed : kVersionWithoutConsumed;
+  Writer writer = begin_record(has_start ? kHeadVersion : without_start);
   writer.id(instance.id.bytes);
   writer.varint(static_cast<uint32_t>(instance.ns));
   writer.varint(static_cast<uint32_t>(instance.revision.workflow));
@@ -157,10 +163,14 @@ std::string encode_head(const Instance& instance) {
   writer.zigzag(to_millis(instance.runs_from) - to_millis(instance.started_at));
   writer.zigzag(to_millis(instance.state_from) - to_millis(instance.started_at));
   writer.varint(instance.failed_attempt);
-  for (size_t i = kFirstCounted; i < kPartCount; ++i) writer.varint(instance.part_bytes[i]);
+  for (size_t i = kFirstCounted; i < kStartEvent; ++i) writer.varint(instance.part_bytes[i]);
   writer.varint(instance.history_bytes);
   writer.varint(instance.history_trimmed);
   put_position(writer, instance.listen_from.event);
+  if (has_start) {
+    writer.varint(instance.part_bytes[kStartEvent]);
+    writer.boolean(has_consumed);
+  }
   if (has_consumed) put_consumed(writer, instance.consumed);
   return writer.take();
 }
@@ -234,7 +244,7 @@ Result<Instance> decode_head(std::string_view bytes) {
   if (version >= 6) instance.failed_attempt = get_u32(reader);
   instance.part_bytes[static_cast<size_t>(Part::kHead)] = bytes.size();
   if (version >= 7) {
-    for (size_t i = kFirstCounted; i < kPartCount; ++i) {
+    for (size_t i = kFirstCounted; i < kStartEvent; ++i) {
       instance.part_bytes[i] = get_number(reader);
     }
     instance.history_bytes = get_number(reader);
@@ -242,7 +252,13 @@ Result<Instance> decode_head(std::string_view bytes) {
     if (instance.history_trimmed > instance.history_count) reader.fail();
     instance.listen_from.event = get_position(reader);
   }
-  if (version >= 8) instance.consumed = get_consumed(reader);
+  bool has_consumed = version >= 8;
+  if (version >= 9) {
+    instance.part_bytes[kStartEvent] = get_number(reader);
+    if (instance.part_bytes[kStartEvent] == 0) reader.fail();
+    has_consumed = reader.boolean();
+  }
+  if (has_consumed) instance.consumed = get_consumed(reader);
   if (!reader.done()) decoded = tl::unexpected(damaged_record(reader, "instance"));
   return decoded;
 }

@@ -31,8 +31,12 @@ enum class Part : uint8_t {
   kFoundData = 4,
   kCall = 5,
   kFailedData = 6,
+  kStartEvent = 7,  ///< Instance::start_event; no row if that is null
 };
-static_assert(static_cast<size_t>(Part::kFailedData) + 1 == kPartCount);
+static_assert(static_cast<size_t>(Part::kStartEvent) + 1 == kPartCount);
+
+/// The first minor number of a store with rows Part::kStartEvent.
+inline constexpr uint64_t kMinorOfStartEvents = 6;
 
 /// The key of a part; `prefix` is the prefix of the instance's keys (rows::instance_prefix).
 std::string part_key(std::string prefix, Part part);

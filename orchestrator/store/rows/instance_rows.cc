@@ -51,6 +51,11 @@ bool may_have(const Instance& instance, Part part) {
   return size_of(part) > 0 || size_of(Part::kInput) == 0;
 }
 
+/// Whether the instance has a row with its starting event. Its head then has the size.
+bool has_start_event(const Instance& instance) {
+  return instance.part_bytes[static_cast<size_t>(Part::kStartEvent)] > 0;
+}
+
 /// Adds to a head the data, slots, found data, failed data and calls. If there is no data row, the
 /// data never changed and equals the input.
 Status add_data(const View& view, Table table, const std::string& prefix, Instance& instance) {
@@ -140,6 +145,15 @@ Result<LazyJson> read_input(const View& view, const Instance& instance) {
   return std::move(*input);
 }
 
+Result<LazyJson> read_start_event(const View& view, const Instance& instance) {
+  if (!has_start_event(instance)) return LazyJson();
+  const Table table = has_ended(instance.status) ? Table::kEnded : Table::kLive;
+  const std::string key = part_key(instance_prefix(instance.ns, instance.id), Part::kStartEvent);
+  auto event = TRY(read_json(view, table, key));
+  if (!event) return missing_row(table, key, ", but the head has its size");
+  return std::move(*event);
+}
+
 Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber ns,
                                               const InstanceId& id) {
   const std::string prefix = instance_prefix(ns, id);
@@ -151,6 +165,7 @@ Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber 
     auto input = TRY(read_json(view, table, input_key));
     if (!input) return missing_row(table, input_key);
     instance->input = std::move(*input);
+    instance->start_event = TRY(read_start_event(view, *instance));
     return instance;
   }
   return std::optional<Instance>();
@@ -230,6 +245,7 @@ void leave_live(PartsWriter& parts, const Instance& instance, const Changed& cha
                 bool had_data) {
   parts.leave_live(Part::kHead);
   parts.move(Part::kInput);
+  if (has_start_event(instance)) parts.move(Part::kStartEvent);
   if (had_data) {
     if (changed.data) {
       parts.leave_live(Part::kData);
@@ -252,7 +268,10 @@ void write_instance(Transaction& tx, Instance& instance, Changed changed) {
   const bool ended = has_ended(instance.status);
   const bool had_data = may_have(instance, Part::kData);
   PartsWriter parts(tx, instance);
-  if (changed.input) parts.put(Part::kInput, instance.input.text());
+  if (changed.input) {
+    parts.put(Part::kInput, instance.input.text());
+    if (!instance.start_event.is_null()) parts.put(Part::kStartEvent, instance.start_event.text());
+  }
   if (changed.data) {
     parts.put(Part::kData,
               ended && changed.ends_history ? std::string(kInHistory) : instance.data.text());
@@ -301,6 +320,7 @@ void erase_ended(Transaction& tx, const Instance& instance) {
   for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kFailedData}) {
     tx.erase(Table::kEnded, part_key(prefix, part));
   }
+  if (has_start_event(instance)) tx.erase(Table::kEnded, part_key(prefix, Part::kStartEvent));
 }
 
 Result<size_t> erase_parts(Transaction& tx, NamespaceNumber ns, const InstanceId& id) {

@@ -1,8 +1,8 @@
 // Instance rows: reads and writes all rows of an instance: its head (head_rows.h), its calls
 // (call_rows.h), and the rows with its JSON texts: input, data, slots, the data at the entry of its
-// state, and the data of a failed state. Tables `live` and `ended`. Functions that read take any
-// View, functions that write the Transaction. A damaged or missing row gives an error that names it
-// (damage.h).
+// state, the data of a failed state, and the starting event. Tables `live` and `ended`. Functions
+// that read take any View, functions that write the Transaction. A damaged or missing row gives an
+// error that names it (damage.h).
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace millrace {
 std::string encode_slots(const std::vector<std::optional<LazyJson>>& slots);
 Result<std::vector<std::optional<LazyJson>>> decode_slots(std::string_view bytes);
 
-/// A live instance with its data, without its input; nullopt: there is none.
+/// A live instance with its data, without its input and its starting event; nullopt: there is none.
 Result<std::optional<Instance>> read_live(const View& view, NamespaceNumber ns,
                                           const InstanceId& id);
 
@@ -39,6 +39,10 @@ Result<std::vector<Call>> read_some_calls(const View& view, const Instance& head
 /// The input of a live instance, which read_live() leaves out.
 Result<LazyJson> read_input(const View& view, const Instance& instance);
 
+/// The starting event of an instance that was read (Instance::start_event), which read_live()
+/// leaves out; null: it has none. Errors: a damaged or missing row, and those of the store.
+Result<LazyJson> read_start_event(const View& view, const Instance& instance);
+
 /// A complete instance, live or ended; nullopt: there is none.
 Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber ns,
                                               const InstanceId& id);
@@ -50,7 +54,7 @@ Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumb
 
 /// Which rows of an instance must be written in addition to its head.
 struct Changed {
-  bool input = false;
+  bool input = false;  ///< and the starting event, if there is one
   bool data = false;
   bool ends_history = false;  ///< the last history record with data has the instance's data
   bool slots = false;

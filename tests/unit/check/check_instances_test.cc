@@ -93,9 +93,11 @@ TEST_F(CheckInstancesTest, RequiresTheRowsOfAnInstance) {
   expect_among("the head has 2 calls, but 1 rows of calls exist", erase(call_key(1)));
   expect_among("the instance has data of a failed state, but the head does not mention such data",
                put(part(waits, Part::kFailedData), "{}"));
+  expect_among("the starting event is missing, or the head does not have its size",
+               put(part(waits, Part::kStartEvent), "{}"));
   expect_among("the instance has the data at the entry of its state, but does not leave a state",
                put(part(waits, Part::kFoundData), "{}"));
-  expect_only("an instance that has ended has only input, data and the data of its failed state",
+  expect_only("only a live instance has this part",
               put(part(ends, Part::kSlots), "x", Table::kEnded));
 }
 
@@ -104,6 +106,9 @@ TEST_F(CheckInstancesTest, ChecksTheJsonOfInstances) {
                put(part(waits, Part::kInput), "{"));
   expect_among("row.value " + at(waits, "input") + "the input is not an object",
                put(part(waits, Part::kInput), "[]"));
+  expect_among("row.value " + at(waits, "starting event") +
+                   "the starting event is not an object or an array",
+               put(part(waits, Part::kStartEvent), "1"));
   expect_among("row.json " + at(waits, "data"), put(part(waits, Part::kData), "{"));
   expect_among("row.record " + at(waits, "slots"), put(part(waits, Part::kSlots), "rubbish"));
   expect_among("row.value " + at(waits, "slots") + "the row has no slots",

@@ -97,6 +97,8 @@ int pinned(Part part) {
       return 5;
     case Part::kFailedData:
       return 6;
+    case Part::kStartEvent:
+      return 7;
   }
   return -1;
 }
@@ -228,6 +230,20 @@ TEST(HeadRows, KeepTheEventsThatTheInstanceHasTaken) {
   EXPECT_EQ(bytes[0], 8);
   EXPECT_EQ(decode_head(bytes).value().consumed, head.consumed);
   expect_whole(bytes, decode_head);
+}
+
+TEST(HeadRows, KeepTheSizeOfTheStartingEvent) {
+  Instance head{.id = id(1)};
+  head.part_bytes = {0, 1, 0, 0, 0, 0, 0, 300};
+  for (const bool has_taken : {false, true}) {
+    if (has_taken) head.consumed = {.stream = 2, .events = {{300, id(7).bytes}}};
+    const std::string bytes = encode_head(head);
+    EXPECT_EQ(bytes[0], 9);
+    const Instance read = decode_head(bytes).value();
+    EXPECT_EQ(read.part_bytes[static_cast<size_t>(Part::kStartEvent)], 300U);
+    EXPECT_EQ(read.consumed, head.consumed);
+    expect_whole(bytes, decode_head);
+  }
 }
 
 TEST(HeadRows, RefuseTakenEventsThatNoInstanceHas) {

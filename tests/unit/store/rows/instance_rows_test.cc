@@ -92,6 +92,37 @@ TEST_F(InstanceRows, GetTheDataOfAnEndedInstanceFromItsHistoryBeforeTheRecordIsE
   }
 }
 
+TEST_F(InstanceRows, KeepTheStartingEventUntilTheInstanceIsErased) {
+  instance_.start_event = Json{{"id", "the event"}};
+  write({{.kind = HistoryKind::kStarted}});
+  write_instance(*tx, instance_, {.input = true});
+  EXPECT_EQ(rows_with(Table::kLive, "the event"), 1U);
+  const Instance live = read_live(*tx, instance_.ns, instance_.id).value().value();
+  EXPECT_TRUE(live.start_event.is_null()) << "most steps do not need it";
+  EXPECT_EQ(read_start_event(*tx, live).value(), instance_.start_event);
+
+  instance_.status = InstanceStatus::kComplete;
+  instance_.phase = Phase::kEnded;
+  instance_.ended_at = instance_.started_at;
+  const std::vector<Call> none;
+  write_instance(*tx, instance_, {.calls = &none});
+  EXPECT_EQ(rows_with(Table::kLive, "the event"), 0U);
+  EXPECT_EQ(rows_with(Table::kEnded, "the event"), 1U);
+  const Instance whole = read_instance(*tx, instance_.ns, instance_.id).value().value();
+  EXPECT_EQ(whole.start_event, instance_.start_event);
+  EXPECT_EQ(whole.part_bytes, instance_.part_bytes);
+  erase_instance(*tx, whole);
+  EXPECT_EQ(rows_with(Table::kEnded, ""), 0U);
+}
+
+TEST_F(InstanceRows, HaveNoRowForAStartWithoutAnEvent) {
+  write({{.kind = HistoryKind::kStarted}});
+  write_instance(*tx, instance_, {.input = true});
+  const Instance live = read_live(*tx, instance_.ns, instance_.id).value().value();
+  EXPECT_TRUE(read_start_event(*tx, live).value().is_null());
+  EXPECT_EQ(rows_with(Table::kLive, ""), 2U) << "the head and the input";
+}
+
 TEST_F(InstanceRows, KeepTheDataOfALiveInstanceInARowOfItsOwn) {
   instance_.data = Json{{"on", "the way"}};
   write({{.kind = HistoryKind::kEntered, .state = "a", .data = instance_.data}});
