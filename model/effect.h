@@ -57,6 +57,7 @@ struct LookBack {
   /// Whether each listener takes an event of its own; false: the search ends with the first event.
   bool fills_each = false;
   EventPosition until;      ///< the instance listens to the events after this one
+  TimePoint asked_at;       ///< Evaluation::now of the step's evaluations
   ConsumedEvents consumed;  ///< what the instance has taken before
   // Set by BatchState::stage().
   std::string space = {};      ///< the name of the namespace

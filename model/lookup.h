@@ -26,6 +26,12 @@ class Lookup {
   /// The value of a secret; nullopt if the namespace does not have the secret.
   virtual Result<std::optional<std::string>> secret(NamespaceNumber ns,
                                                     std::string_view name) const = 0;
+  /// The name of the namespace of an instance.
+  virtual std::string_view name_of(NamespaceNumber /*space*/) const { return {}; }
+  /// The value of Instance::start_event, also of an instance that was read without it.
+  virtual Result<LazyJson> start_event(const Instance& instance) const {
+    return instance.start_event;
+  }
   /// The input that an instance was started with.
   virtual Result<LazyJson> input(const Instance& instance) const = 0;
   /// The namespace's default retry policy, for actions that have no policy of a narrower scope;

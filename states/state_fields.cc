@@ -95,6 +95,7 @@ std::optional<Template> StateFields::read(const Node& node, const std::string& p
     place(node, path, reader);
   }
   if (!result) return std::nullopt;
+  context_.names_instance = context_.names_instance || result->names_instance();
   return std::move(*result);
 }
 

@@ -47,6 +47,7 @@ struct LoadContext {
   std::map<std::string, WrittenTimeouts, std::less<>> function_timeouts;          ///< by id
   std::optional<RetryPolicy> default_retries;  ///< the retry policy of actions without any other
   bool has_defaults = false;                   ///< the definition has the key `defaults`
+  bool names_instance = false;                 ///< a jq program names `$instance`
   std::vector<PlacedProgram> programs;
   std::vector<PlacedSchema> schemas;
   std::map<std::string, std::string, std::less<>> schemas_by_id;  ///< as JSON

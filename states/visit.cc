@@ -1,6 +1,7 @@
 #include "states/visit.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/compile.h>
@@ -12,6 +13,7 @@
 #include "cloudevents/event_check.h"
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
+#include "states/instance_value.h"
 
 namespace millrace {
 namespace {
@@ -81,20 +83,36 @@ const SetVariable* newest(const std::vector<Effect>& effects, const VariableName
 
 Visit::Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results,
              const Lookup& lookup, const std::vector<Effect>& earlier, CallPortion portion,
-             const EarlyEvents* early)
+             const EarlyEvents* early, const Workflow* workflow, std::optional<TimePoint> asked_at)
     : instance_(instance),
       now_(now),
+      program_now_(asked_at.value_or(now)),
       results_(results),
       lookup_(lookup),
       earlier_(earlier),
       portion_(portion),
-      early_(early) {}
+      early_(early),
+      workflow_(workflow) {}
 
-Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation) {
+Evaluated<const Bindings*> Visit::bindings(bool names_instance) {
+  if (workflow_ == nullptr) return nullptr;
+  bindings_.now = program_now_;
+  if (!names_instance || instance_value_) return &bindings_;
+  auto made = instance_value(instance_, *workflow_, lookup_);
+  if (!made) return tl::unexpected(damaged(made.error()));
+  instance_value_ = std::move(*made);
+  bindings_.instance = &*instance_value_;
+  return &bindings_;
+}
+
+Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation, const Bindings* bindings) {
   CHECK(!acted_,
         "a state requested an evaluation after it had acted; expected the evaluation first");
   if (results_used_ < results_.size()) return &results_[results_used_++];
-  evaluation.now = now_;
+  evaluation.now = program_now_;
+  if (bindings != nullptr && bindings->instance != nullptr) {
+    evaluation.instance = bindings->instance->shared_text();
+  }
   evaluation.lane = static_cast<uint64_t>(instance_.revision.workflow);
   evaluation.space = static_cast<uint64_t>(instance_.ns);
   effects_.emplace_back(Evaluate{.ns = instance_.ns,
@@ -108,6 +126,10 @@ Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation) {
 /// Which jobs go to the jq workers depends only on the values, because the visit is repeated from
 /// its beginning with the results.
 Evaluated<std::vector<LazyJson>> Visit::run(std::span<const Job> jobs) {
+  const bool names_instance = std::any_of(
+      jobs.begin(), jobs.end(), [](const Job& job) { return job.program->names_instance; });
+  const auto bound = bindings(names_instance);
+  if (!bound) return tl::unexpected(bound.error());
   std::vector<LazyJson> values;
   values.reserve(jobs.size());
   std::vector<size_t> slow;        // the indexes of the jobs for the jq workers
@@ -125,7 +147,7 @@ Evaluated<std::vector<LazyJson>> Visit::run(std::span<const Job> jobs) {
     std::optional<QueryResult> result;
     if (job.program->fast != nullptr && parsed <= left) {
       left -= parsed;
-      result = job.program->fast->run_within(*job.input, left, jobs.size() > 1);
+      result = job.program->fast->run_within(*job.input, left, jobs.size() > 1, *bound);
     }
     if (!result) {
       slow.push_back(index);
@@ -136,7 +158,7 @@ Evaluated<std::vector<LazyJson>> Visit::run(std::span<const Job> jobs) {
     }
   }
   if (!slow.empty()) {
-    auto failed = run_slow(jobs, slow, values);
+    auto failed = run_slow(jobs, slow, *bound, values);
     if (!failed) return tl::unexpected(std::move(failed).error());
     if (*failed && (!failure || (*failed)->job < failure->job)) failure = std::move(**failed);
   }
@@ -146,6 +168,7 @@ Evaluated<std::vector<LazyJson>> Visit::run(std::span<const Job> jobs) {
 
 Evaluated<std::optional<Visit::Failure>> Visit::run_slow(std::span<const Job> jobs,
                                                          std::span<const size_t> slow,
+                                                         const Bindings* bound,
                                                          std::vector<LazyJson>& values) {
   std::optional<Failure> failure;
   while (!slow.empty()) {
@@ -156,7 +179,7 @@ Evaluated<std::optional<Visit::Failure>> Visit::run_slow(std::span<const Job> jo
       evaluation.queries.push_back(
           {.program = jobs[index].program->text, .input = jobs[index].input->shared_text()});
     }
-    auto asked = ask(std::move(evaluation));
+    auto asked = ask(std::move(evaluation), bound);
     if (!asked) return tl::unexpected(std::move(asked).error());
     const EvaluationResult& results = **asked;
     for (size_t i = 0; i < results.size() && i < some.size() && !failure; ++i) {
@@ -212,6 +235,10 @@ Evaluated<LazyJson> Visit::evaluate(const Template& one) {
 }
 
 Evaluated<std::optional<size_t>> Visit::first_true(std::span<const Template> conditions) {
+  const bool names_instance =
+      std::any_of(conditions.begin(), conditions.end(), std::mem_fn(&Template::names_instance));
+  const auto bound = bindings(names_instance);
+  if (!bound) return tl::unexpected(bound.error());
   size_t left = kFastBytes;
   size_t i = 0;
   while (i < conditions.size()) {
@@ -222,7 +249,7 @@ Evaluated<std::optional<size_t>> Visit::first_true(std::span<const Template> con
       if (!value) return tl::unexpected(std::move(value).error());
       result = QueryResult(std::move(*value));
     } else if (whole->fast != nullptr) {
-      result = whole->fast->run_within(instance_.data, left, false);
+      result = whole->fast->run_within(instance_.data, left, false, *bound);
     }
     if (result) {
       if (!*result) return tl::unexpected(raise(result->error()));
@@ -239,7 +266,7 @@ Evaluated<std::optional<size_t>> Visit::first_true(std::span<const Template> con
                                     .mode = Query::Mode::kCondition});
     }
     const size_t asked_for = evaluation.queries.size();
-    auto results = ask(std::move(evaluation));
+    auto results = ask(std::move(evaluation), *bound);
     if (!results) return tl::unexpected(std::move(results).error());
     for (size_t j = 0; j < (*results)->size(); ++j) {
       const QueryResult& answer = (**results)[j];
@@ -258,7 +285,7 @@ std::optional<Outcome> Visit::validate(const std::string& schema,
       {.program = schema,
        .input = subject ? subject->shared_text() : instance_.data.shared_text(),
        .mode = Query::Mode::kSchema});
-  auto results = ask(std::move(evaluation));
+  auto results = ask(std::move(evaluation), nullptr);
   if (!results) return std::move(results).error();
   const QueryResult& matches = (*results)->front();
   if (!matches) return raise(matches.error());
@@ -299,6 +326,7 @@ std::optional<Outcome> Visit::look_back(std::vector<EarlyListener> listeners, bo
                                  .listeners = std::move(listeners),
                                  .fills_each = fills_each,
                                  .until = instance_.listen_from.event,
+                                 .asked_at = program_now_,
                                  .consumed = instance_.consumed});
   return Outcome(Park{});
 }

@@ -24,6 +24,8 @@
 
 namespace millrace {
 
+struct Workflow;
+
 /// A value, or the outcome (Raise or Park) that the state must return to the engine unchanged.
 template <class T>
 using Evaluated = tl::expected<T, Outcome>;
@@ -52,9 +54,15 @@ class Visit {
   /// variable that `earlier` sets hides the value in `lookup`.
   /// `early` are the early events that the step has asked for; null: it has not asked, or they have
   /// not come.
+  /// `workflow` is the definition of the instance; null: jq workers must run the jq programs that
+  /// name `$instance` or `now`, and get null for the former.
+  /// `asked_at` is the time of the visit that has requested `results` or `early`. It stays the
+  /// result of jq's `now`, so that the repeated visit requests the same evaluations. nullopt:
+  /// `now`.
   Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results,
         const Lookup& lookup, const std::vector<Effect>& earlier, CallPortion portion = {},
-        const EarlyEvents* early = nullptr);
+        const EarlyEvents* early = nullptr, const Workflow* workflow = nullptr,
+        std::optional<TimePoint> asked_at = std::nullopt);
 
   TimePoint now() const { return now_; }
   const Instance& instance() const { return instance_; }
@@ -196,6 +204,10 @@ class Visit {
     const Program* program = nullptr;
     const LazyJson* input = nullptr;
   };
+  /// What jq programs may name; null: jq workers must run the programs that name it.
+  /// `names_instance`: whether one of them names `$instance`, which is made at its first use. Raise
+  /// millrace.store.damaged if its row is damaged.
+  Evaluated<const Bindings*> bindings(bool names_instance);
   Evaluated<std::vector<LazyJson>> run(std::span<const Job> jobs);
   /// A job that failed, by its index.
   struct Failure {
@@ -205,19 +217,23 @@ class Visit {
   /// Asks jq workers for the results of the jobs with the indexes `slow` and puts them into
   /// `values`. Returns the failure of the first one that failed, or Park.
   Evaluated<std::optional<Failure>> run_slow(std::span<const Job> jobs,
-                                             std::span<const size_t> slow,
+                                             std::span<const size_t> slow, const Bindings* bound,
                                              std::vector<LazyJson>& values);
   /// The results of `evaluation` if they have arrived; else records an Evaluate effect and returns
   /// Park.
-  Evaluated<const EvaluationResult*> ask(Evaluation evaluation);
+  Evaluated<const EvaluationResult*> ask(Evaluation evaluation, const Bindings* bindings);
 
   Instance& instance_;
   TimePoint now_;
+  TimePoint program_now_;  ///< the result of jq's `now`
   std::span<const EvaluationResult> results_;
   const Lookup& lookup_;
   const std::vector<Effect>& earlier_;
   const CallPortion portion_;
   const EarlyEvents* const early_;
+  const Workflow* const workflow_;
+  std::optional<LazyJson> instance_value_;  ///< `$instance`; nullopt: no jq program has named it
+  Bindings bindings_;
   size_t results_used_ = 0;
   bool acted_ = false;
   bool changed_data_ = false;

@@ -19,9 +19,10 @@ struct Workflow {
   std::string name;
   std::string description;
   std::string version;
-  bool singular = false;    ///< no instance starts while another one has not ended
-  bool sealed = false;      ///< the API hides the data of the instances
-  bool looks_back = false;  ///< a state looks back: the instances remember what they have taken
+  bool singular = false;        ///< no instance starts while another one has not ended
+  bool sealed = false;          ///< the API hides the data of the instances
+  bool looks_back = false;      ///< a state looks back: the instances remember what they have taken
+  bool names_instance = false;  ///< a jq program names `$instance`: the starting event is kept
   Start start;
   WorkflowTimeouts timeouts;
   std::optional<RetryPolicy> retries;  ///< decides whether another run follows a failed run

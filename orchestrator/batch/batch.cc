@@ -164,7 +164,8 @@ Status Batch::apply_input(TimePoint now, const EvaluatedInput& input) {
   LoadedInstance* const loaded = TRY(instances_.load(now, input.ns, input.instance));
   if (loaded == nullptr) return {};
   const EarlyEvents* const early = input.early ? &*input.early : nullptr;
-  TRY(instances_.step(now, *loaded, EvaluationDone{input.step, input.results, early}));
+  TRY(instances_.step(now, *loaded,
+                      EvaluationDone{input.step, input.results, early, input.asked_at}));
   return {};
 }
 

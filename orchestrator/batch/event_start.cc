@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "cloudevents/json_format.h"
 #include "model/hops.h"
 #include "states/event_pattern.h"
 
@@ -34,6 +35,18 @@ LazyJson input_of(std::span<const StartEvent> entries, std::span<const Event> ev
   return LazyJson::of_members(std::move(input));
 }
 
+/// The attributes as JSON text: so many attributes as to make it large are never a tree here.
+LazyJson attributes_of_one(const Event& event) {
+  return LazyJson::of_text(encode_json_event({.id = event.id,
+                                              .source = event.source,
+                                              .type = event.type,
+                                              .subject = event.subject,
+                                              .time = event.time,
+                                              .datacontenttype = event.datacontenttype,
+                                              .dataschema = event.dataschema,
+                                              .extensions = event.extensions}));
+}
+
 }  // namespace
 
 StartSpec start_by_events(uint32_t revision, std::span<const StartEvent> entries,
@@ -55,6 +68,14 @@ StartSpec start_by_events(uint32_t revision, std::span<const StartEvent> entries
   spec.correlation = attribute("correlationid");
   for (const Event& event : events) spec.hops = std::max(spec.hops, hops_of(event));
   return spec;
+}
+
+LazyJson attributes_of(Start::Kind kind, std::span<const Event> events) {
+  if (kind != Start::Kind::kEventsAnd) return attributes_of_one(events.front());
+  std::vector<LazyJson> all;
+  all.reserve(events.size());
+  for (const Event& event : events) all.push_back(attributes_of_one(event));
+  return LazyJson::of_elements(all);
 }
 
 }  // namespace millrace

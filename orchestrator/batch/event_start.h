@@ -18,4 +18,8 @@ namespace millrace {
 StartSpec start_by_events(uint32_t revision, std::span<const StartEvent> entries,
                           std::span<const Event> events, const Event& last);
 
+/// The value of Instance::start_event: the context attributes of the event, and of an `eventsAnd`
+/// start an array of those of all events, in the order of the entries. Without the data.
+LazyJson attributes_of(Start::Kind kind, std::span<const Event> events);
+
 }  // namespace millrace

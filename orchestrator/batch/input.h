@@ -33,6 +33,7 @@ struct EvaluatedInput {
   uint64_t since = 0;         ///< the number of the turn that took the input first; 0: none yet
   size_t bytes = 0;           ///< input_bytes() of the evaluation
   std::optional<EarlyEvents> early = std::nullopt;
+  std::optional<TimePoint> asked_at = std::nullopt;  ///< see EvaluationDone
 };
 
 /// A report of a task. A report may come late, or more than once.

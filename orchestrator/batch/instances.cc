@@ -176,6 +176,7 @@ LoadedInstance& Instances::begin(TimePoint now, const WorkflowEntry& entry,
   loaded.instance.sealed = workflow.sealed ? Sealing::kHidden : spec.sealed.level();
   loaded.instance.traceparent = std::move(spec.traceparent);
   loaded.instance.correlation = std::move(spec.correlation);
+  loaded.instance.start_event = std::move(spec.start_event);
   loaded.instance.consumed = std::move(spec.consumed);
   loaded.data = loaded.instance.data.shared_text();
   loaded.history.push_back(

@@ -52,6 +52,7 @@ struct StartSpec {
   Sealing sealed;
   std::string traceparent;
   std::string correlation;
+  LazyJson start_event = {};     ///< Instance::start_event
   ConsumedEvents consumed = {};  ///< the events that start it, if its workflow looks back
   Origin origin;
 };

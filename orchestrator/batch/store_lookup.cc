@@ -30,6 +30,12 @@ Result<LazyJson> StoreLookup::input(const Instance& instance) const {
   return noted(read_input(view_, instance));
 }
 
+Result<LazyJson> StoreLookup::start_event(const Instance& instance) const {
+  // This batch may have started the instance, or have started it again.
+  if (!instance.start_event.is_null()) return instance.start_event;
+  return noted(read_start_event(view_, instance));
+}
+
 const RetryPolicy* StoreLookup::default_retries(NamespaceNumber ns) const {
   const auto& retries = catalog_.settings(ns).default_retries;
   return retries ? &*retries : nullptr;

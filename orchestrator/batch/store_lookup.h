@@ -21,6 +21,8 @@ class StoreLookup final : public Lookup {
   Result<std::optional<Variable>> variable(const VariableName& name) const override;
   Result<std::optional<std::string>> secret(NamespaceNumber ns,
                                             std::string_view name) const override;
+  std::string_view name_of(NamespaceNumber ns) const override { return catalog_.name_of(ns); }
+  Result<LazyJson> start_event(const Instance& instance) const override;
   Result<LazyJson> input(const Instance& instance) const override;
   const RetryPolicy* default_retries(NamespaceNumber ns) const override;
   const ServicePolicy* service_policy(NamespaceNumber ns,

@@ -48,6 +48,7 @@ class Loader {
     workflow.looks_back =
         std::any_of(workflow.states.begin(), workflow.states.end(),
                     [](const auto& state) { return state != nullptr && state->looks_back(); });
+    workflow.names_instance = context_.names_instance;
     fields.object("start", [&](Fields& start) { workflow.start = read_start(start); });
     return workflow;
   }

@@ -50,6 +50,7 @@ void apply(StepContext& step, const EvaluationDone& resumed) {
   if (!awaits || instance.paused || evaluation_of(instance) != resumed.step) return;
   step.makes_more = true;
   step.early = resumed.early;
+  step.asked_at = resumed.asked_at;
   const uint64_t entered = instance.entered;
   proceed(step, resumed.results);
   if (resumed.early != nullptr && *resumed.early) offer_early(step, **resumed.early, entered);
@@ -290,7 +291,8 @@ void return_result(StepContext& step) {
 const State& StepContext::state() const { return *workflow.states[instance.state]; }
 
 Visit StepContext::visit(std::span<const EvaluationResult> results) {
-  return Visit(instance, now, results, lookup, result.effects, limits.calls_per_step, early);
+  return Visit(instance, now, results, lookup, result.effects, limits.calls_per_step, early,
+               &workflow, std::exchange(asked_at, std::nullopt));
 }
 
 void StepContext::record(HistoryKind kind, LazyJson detail) {

@@ -32,8 +32,9 @@ struct StepContext {
 
   StepResult result = {};
   const EarlyEvents* early = nullptr;  ///< what the first visit of the step has asked for, or null
-  bool cancels_at_once = true;         ///< also stop the tasks of subflows that the step cancels
-  uint32_t transitions = 0;            ///< transitions that the step has made so far
+  std::optional<TimePoint> asked_at = std::nullopt;  ///< when it asked; visit() takes it
+  bool cancels_at_once = true;  ///< also stop the tasks of subflows that the step cancels
+  uint32_t transitions = 0;     ///< transitions that the step has made so far
   /// Whether the step may make further calls of an instance that makes_calls(): its stimulus
   /// continues the instance, or the instance has entered another state since.
   bool makes_more = false;

@@ -37,6 +37,9 @@ struct EvaluationDone {
   uint64_t step = 0;
   std::span<const EvaluationResult> results;
   const EarlyEvents* early = nullptr;  ///< the result of a LookBack effect, or null
+  /// The time of the step that asked: the result of `now` also when the visit is repeated with the
+  /// results. nullopt: the time of the step that gets them.
+  std::optional<TimePoint> asked_at = std::nullopt;
 };
 
 // Events and timers.

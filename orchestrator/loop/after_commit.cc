@@ -28,19 +28,21 @@ struct Perform {
     const size_t bytes = input_bytes(asked.evaluation);
     next.evaluations += EvaluationLoad{.count = 1, .bytes = bytes};
     const WorkflowNumber workflow{static_cast<uint32_t>(asked.evaluation.lane)};
+    const TimePoint asked_at = asked.evaluation.now;
     asked.evaluation.stop = parts.evaluations.add(asked.instance, asked.step);
-    parts.evaluate(
-        std::move(asked.evaluation),
-        [&intake = parts.intake, ns = asked.ns, id = asked.instance, step = asked.step,
-         results = std::move(asked.before), workflow, bytes](EvaluationResult result) mutable {
-          results.push_back(std::move(result));
-          intake.put(EvaluatedInput{.ns = ns,
-                                    .instance = id,
-                                    .step = step,
-                                    .results = std::move(results),
-                                    .workflow = workflow,
-                                    .bytes = bytes});
-        });
+    parts.evaluate(std::move(asked.evaluation),
+                   [&intake = parts.intake, ns = asked.ns, id = asked.instance, step = asked.step,
+                    results = std::move(asked.before), workflow, bytes,
+                    asked_at](EvaluationResult result) mutable {
+                     results.push_back(std::move(result));
+                     intake.put(EvaluatedInput{.ns = ns,
+                                               .instance = id,
+                                               .step = step,
+                                               .results = std::move(results),
+                                               .workflow = workflow,
+                                               .bytes = bytes,
+                                               .asked_at = asked_at});
+                   });
     crash_point(CrashPoint::kEvaluationAsked);
   }
   void operator()(LookBack& asked) const {
@@ -49,7 +51,8 @@ struct Perform {
                          .instance = asked.instance,
                          .step = asked.step,
                          .results = std::move(asked.before),
-                         .workflow = asked.workflow};
+                         .workflow = asked.workflow,
+                         .asked_at = asked.asked_at};
     const bool is_started = parts.look_backs.ask(
         std::move(asked),
         [&intake = parts.intake, input = std::move(input)](EarlyEvents found) mutable {

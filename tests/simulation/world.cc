@@ -57,6 +57,9 @@ size_t TestEvaluator::stopped() const {
 
 EvaluationResult TestEvaluator::run(const Evaluation& evaluation) const {
   EvaluationResult results;
+  const LazyJson instance =
+      evaluation.instance ? LazyJson::of_text(*evaluation.instance) : LazyJson();
+  const Bindings bindings{.now = evaluation.now, .instance = &instance};
   for (const Query& query : evaluation.queries) {
     const Json input = must_have(parse_own_json(*query.input));
     const auto program = programs_.find(query.program);
@@ -66,7 +69,7 @@ EvaluationResult TestEvaluator::run(const Evaluation& evaluation) const {
       // A program of the fast lane whose input is large.
       const auto fast = compile_fast(query.program);
       CHECK(fast != nullptr, "the test defines no program {}", query.program);
-      Result<Json> value = fast->run(input);
+      Result<Json> value = fast->run(input, bindings);
       results.push_back(value ? QueryResult(LazyJson::of_tree(*std::move(value)))
                               : QueryResult(tl::unexpected(value.error())));
     }

@@ -26,6 +26,7 @@ class TestLookup : public Lookup {
     return found == secrets_.end() ? std::nullopt : std::optional(found->second);
   }
 
+  std::string_view name_of(NamespaceNumber) const override { return "default"; }
   Result<LazyJson> input(const Instance& instance) const override { return instance.input; }
 
   const RetryPolicy* default_retries(NamespaceNumber) const override { return nullptr; }

@@ -61,6 +61,22 @@ TEST(EventStart, TakesTheHighestNumberOfHopsOfItsEvents) {
   EXPECT_EQ(start_by_events(1, entries, events, events[1]).hops, 5U);
 }
 
+TEST(EventStart, HasTheAttributesOfItsEventsWithoutTheirData) {
+  std::vector<Event> events{event_of_type("a", "1", "1"), event_of_type("b", "2", "2")};
+  events[0].subject = "order/7";
+  events[0].time = "2024-01-01T00:00:00Z";
+  events[0].extensions = {{"correlationid", "c"}, {"level", -3}, {"test", true}};
+  const Json first = Json::parse(R"({
+    "specversion": "1.0", "id": "1", "source": "/s", "type": "a", "subject": "order/7",
+    "time": "2024-01-01T00:00:00Z", "correlationid": "c", "level": -3, "test": true})");
+  const Json second =
+      Json::parse(R"({"specversion": "1.0", "id": "2", "source": "/s", "type": "b"})");
+  EXPECT_EQ(attributes_of(Start::Kind::kEvent, {&events[0], 1}).value(), first);
+  EXPECT_EQ(attributes_of(Start::Kind::kEventsXor, {&events[1], 1}).value(), second);
+  EXPECT_EQ(attributes_of(Start::Kind::kEventsAnd, events).value(), Json::array({first, second}));
+  EXPECT_EQ(attributes_of(Start::Kind::kEventsAnd, {&events[1], 1}).value(), Json::array({second}));
+}
+
 TEST(EventStart, KeepsTheTextOfALargePayload) {
   const std::string data = "[ \"" + std::string(kLargeJson, 'x') + "\" ]";
   const Event event = event_of_type("placed", "1", data);

@@ -37,6 +37,13 @@ TEST_F(StoreLookupTest, ReturnsTheInputOfANewInstanceWithoutARead) {
   EXPECT_EQ(lookup.input(instance).value().value(), (Json{{"n", 1}}));
 }
 
+TEST_F(StoreLookupTest, ReturnsTheStartingEventOfANewInstanceWithoutARead) {
+  Instance instance;
+  EXPECT_TRUE(lookup.start_event(instance).value().is_null()) << "its head has no size of it";
+  instance.start_event = Json{{"id", "1"}};
+  EXPECT_EQ(lookup.start_event(instance).value(), instance.start_event);
+}
+
 TEST_F(StoreLookupTest, FindsThePoliciesOfTheSettings) {
   const NamedService mail{.name = "mail"};
   EXPECT_EQ(lookup.default_retries(ns), nullptr);
