@@ -16,10 +16,10 @@ constexpr const char* kAttributeName = "^[A-Za-z0-9]+$";
 /// A retry policy as text: its wait has a unit or is zero.
 constexpr const char* kRetryText =
     "^\\s*fixed\\s*\\(\\s*[1-9][0-9]*\\s*,([^()]*[^()0-9\\s]|\\s*0+)\\s*\\)\\s*$";
-/// A query that was written as a literal text: `.order`, `$.order`, `jq (.order)`, `${ .order }`,
-/// `$(.order)`.
+/// A query that was written as a literal text: `.order`, `$.order`, `$instance.id`, `jq (.order)`,
+/// `${ .order }`, `$(.order)`.
 constexpr const char* kQueryAsText =
-    "^\\s*(?:\\.[A-Za-z_\\[\"]|\\$\\.[A-Za-z_]|jq\\s+\\([\\s\\S]+\\)\\s*$)|"
+    "^\\s*(?:\\.[A-Za-z_\\[\"]|\\$(?:\\.[A-Za-z_]|instance(?:$|[.[]))|jq\\s+\\([\\s\\S]+\\)\\s*$)|"
     "(?:^|[^\\\\])(?:\\$\\{|\\{\\{|\\$\\()\\s*\\.[A-Za-z_]";
 constexpr const char* kPlaceholder = "^\\s*(?:\\$\\{|\\{\\{)";
 /// A query that was written as a pattern: a path that is the complete text, or one of the forms of
@@ -28,7 +28,7 @@ constexpr const char* kPlaceholder = "^\\s*(?:\\$\\{|\\{\\{)";
 constexpr const char* kQueryAsPattern =
     "^\\s*(?:\\.[A-Za-z_][A-Za-z0-9_]*|\\.\\[\"[^\"\\]]+\"\\])"
     "(?:\\.[A-Za-z_][A-Za-z0-9_]*|\\.?\\[\"[^\"\\]]+\"\\]|\\[[0-9]*\\])*(?:\\s*$| \\/\\/| \\| )|"
-    "^\\s*(?:\\$\\.[A-Za-z_]|jq\\s+\\([\\s\\S]+\\)\\s*$)|"
+    "^\\s*(?:\\$(?:\\.[A-Za-z_]|instance(?:$|[.[]))|jq\\s+\\([\\s\\S]+\\)\\s*$)|"
     "(?:^|[^\\\\])(?:[{$]\\{|\\$\\(\\s*\\.[A-Za-z_])";
 constexpr const char* kJq = "jq\\(";
 /// A query that consists only of an assignment to a path.

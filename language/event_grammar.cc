@@ -30,7 +30,7 @@ constexpr KeyRule kConsumedKeys[] = {
     {.name = "context",
      .kind = Kind::kPatterns,
      .meaning = "Patterns for the event's context attributes; the result of a jq(…) is compared as "
-                "plain text.",
+                "plain text. jq($instance.id) is the id of this instance, which a reply may have.",
      .spellings = {"filters"}},
     kCapture,
     {.name = "lookback",

@@ -27,6 +27,11 @@ constexpr std::string_view kReplayOf = "replayof";
 Result<Template> parse_mapped(const std::string& where, const Json& value) {
   Result<Template> read = Template::literal_or_jq(value, Template::Dot::kLiteral);
   if (!read) return invalid_setting(where, read.error().message);
+  if (read->names_instance()) {
+    return invalid_setting(where,
+                           "`$instance` is not available here: a mapping makes an event before any "
+                           "instance exists; write a query of the message, such as jq(.data.id)");
+  }
   return read;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/characters.h"
 #include "base/json.h"
+#include "expressions/instance_name.h"
 #include "expressions/jq_syntax.h"
 #include "language/grammar.h"
 #include "orchestrator/definition/lint_nodes.h"
@@ -65,8 +66,19 @@ std::optional<Lookalike> find_placeholder(std::string_view text, bool bare) {
   return std::nullopt;
 }
 
-/// A text that consists of a query in another notation: `jq (.order)`, `$.order`.
+/// Whether the text begins with the variable `$instance`.
+bool is_instance_begin(std::string_view text) {
+  if (!text.starts_with('$') || !text.substr(1).starts_with(kInstanceVariable)) return false;
+  const std::string_view behind = text.substr(1 + kInstanceVariable.size());
+  return behind.empty() || behind[0] == '.' || behind[0] == '[';
+}
+
+/// A text that consists of a query without `jq(…)`, or in another notation: `$instance.id`,
+/// `jq (.order)`, `$.order`.
 std::optional<Lookalike> find_other_query(std::string_view text) {
+  if (is_instance_begin(text)) {
+    return Lookalike{.text = std::string(text), .query = std::string(text)};
+  }
   if (text.starts_with("jq") && text.ends_with(')')) {
     const std::string_view rest = trimmed(text.substr(2));
     if (rest.size() > 2 && rest[0] == '(') {

@@ -72,6 +72,10 @@ TEST(EventMapping, NamesThePlaceOfAWrongValueAndWhatToWrite) {
       {R"({"type": "a", "attributes": {"a": -2147483649}})", "mapping.attributes.a: write a text"},
       {R"({"type": "a", "attributes": {"a": ["x"]}})", "mapping.attributes.a: write a text"},
       {R"j({"type": "a", "data": {"a": "jq("}})j", "mapping.data: "},
+      {R"j({"type": "a", "id": "jq($instance.id)"})j",
+       "mapping.id: `$instance` is not available here"},
+      {R"j({"type": "a", "data": {"by": "of jq($instance.id)"}})j",
+       "mapping.data: `$instance` is not available here"},
       {R"({"type": "a", "sort": 1})",
        "mapping.sort: unknown setting; valid: type, source, id, time, subject, attributes, data"},
   };
