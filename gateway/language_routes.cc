@@ -15,11 +15,11 @@ namespace {
 tl::unexpected<Error> wrong_trial(std::string_view what) {
   return fail("request.parameter",
               fmt::format("{}; write {{\"text\": …, \"as\": \"query\", \"value\" or \"template\", "
-                          "\"data\": …}}",
+                          "\"data\": …, \"instance\": …}}",
                           what));
 }
 
-/// Reads {"text","as","data"}.
+/// Reads {"text","as","data","instance"}.
 Result<ExpressionTrial> trial_of(const std::string& body) {
   Json json = TRY(parse_json(body));
   if (!json.is_object()) return wrong_trial("the body is not an object");
@@ -31,6 +31,8 @@ Result<ExpressionTrial> trial_of(const std::string& body) {
       has_text = true;
     } else if (key == "data") {
       trial.data = LazyJson::of_tree(std::move(value));
+    } else if (key == "instance") {
+      trial.instance = LazyJson::of_tree(std::move(value));
     } else if (key != "as") {
       return wrong_trial(fmt::format("the body has an unknown member {}", in_quotes(key)));
     }

@@ -49,6 +49,7 @@ void add_language_schemas(ApiSchemas& all) {
       {"text", any("The expression, or a value whose strings contain expressions.")},
       {"as?", word({"query", "value", "template"}, "How it is read; missing: query.")},
       {"data?", any("The data of the instance; missing: an empty object.")},
+      {"instance?", any("The value of `$instance`; missing: null.")},
   });
   all["ExpressionResult"].schema = object({{"result", any()}});
   all["DefinitionSchema"].schema = open_object({{"$schema", text()}});

@@ -35,8 +35,9 @@ void Trials::evaluate(const ExpressionTrial& trial, Done done) {
     queries.push_back({.program = program.text, .input = trial.data.shared_text()});
   }
   const size_t count = queries.size();
+  auto instance = parsed->names_instance() ? trial.instance.shared_text() : nullptr;
   run(
-      std::move(queries),
+      std::move(queries), std::move(instance),
       [done, count, whole = *std::move(parsed)](EvaluationResult results) {
         std::vector<LazyJson> values;
         for (QueryResult& result : results) {
@@ -57,7 +58,7 @@ void Trials::validate(std::string schema, std::string input, Done done) {
                      .input = std::make_shared<const std::string>(std::move(input)),
                      .mode = Query::Mode::kSchema});
   run(
-      std::move(queries),
+      std::move(queries), nullptr,
       [done](EvaluationResult results) {
         if (results.empty()) {
           return done(fail(std::string(kSchemaFailed), "the validation ended early"));
@@ -67,14 +68,15 @@ void Trials::validate(std::string schema, std::string input, Done done) {
       done);
 }
 
-void Trials::run(std::vector<Query> queries, std::function<void(EvaluationResult)> done,
-                 const Done& fail_with) {
+void Trials::run(std::vector<Query> queries, std::shared_ptr<const std::string> instance,
+                 std::function<void(EvaluationResult)> done, const Done& fail_with) {
   if (running_->fetch_add(1) >= kMostAtOnce) {
     running_->fetch_sub(1);
     return fail_with(fail("busy", "too many expressions and schemas are being tried; retry later"));
   }
   evaluate_({.queries = std::move(queries),
              .now = clock_.now(),
+             .instance = std::move(instance),
              .timeout = kTime,
              .lane = kTrialLane,
              .space = kTrialLane},

@@ -31,6 +31,7 @@ struct ExpressionTrial {
   Json text;
   As as = As::kQuery;
   LazyJson data = Json::object();
+  LazyJson instance = {};  ///< the value of `$instance`
 };
 
 class Trials {
@@ -53,8 +54,9 @@ class Trials {
   void validate(std::string schema, std::string input, Done done);
 
  private:
-  void run(std::vector<Query> queries, std::function<void(EvaluationResult)> done,
-           const Done& fail_with);
+  /// `instance`: the value of `$instance`; null: null.
+  void run(std::vector<Query> queries, std::shared_ptr<const std::string> instance,
+           std::function<void(EvaluationResult)> done, const Done& fail_with);
 
   const Evaluator evaluate_;
   const Clock& clock_;

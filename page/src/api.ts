@@ -368,6 +368,8 @@ export type ExpressionTrial = {
   as?: "query" | "value" | "template"
   /** The data of the instance; missing: an empty object. */
   data?: unknown
+  /** The value of `$instance`; missing: null. */
+  instance?: unknown
   /** The expression, or a value whose strings contain expressions. */
   text: unknown
 }

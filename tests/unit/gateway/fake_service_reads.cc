@@ -269,7 +269,9 @@ void FakeService::check_input(std::string ns, std::string id, std::string input,
 void FakeService::try_expression(ExpressionTrial trial,
                                  std::function<void(Result<LazyJson>)> done) {
   if (trial.text == "fail") return done(fail("direktiv.jq.badCommand", "it fails"));
-  done(LazyJson(Json::array({trial.text, trial.data.value()})));
+  Json shown = Json::array({trial.text, trial.data.value()});
+  if (!trial.instance.is_null()) shown.push_back(trial.instance.value());
+  done(LazyJson(std::move(shown)));
 }
 
 Result<Json> FakeService::overview(std::string_view ns) {

@@ -51,6 +51,17 @@ TEST_F(TrialsTest, EvaluateAQueryOnTheData) {
   EXPECT_THAT(results, ElementsAre("2"));
 }
 
+TEST_F(TrialsTest, GiveTheInstanceToAnExpressionThatNamesIt) {
+  const Json instance{{"id", "i-1"}};
+  evaluate({.text = "$instance.id", .instance = instance});
+  evaluate({.text = ".id", .instance = instance});
+  evaluate({.text = "$instance"});
+  ASSERT_EQ(waiting.size(), 3U);
+  EXPECT_EQ(*waiting[0].first.instance, R"({"id":"i-1"})");
+  EXPECT_EQ(waiting[1].first.instance, nullptr);
+  EXPECT_EQ(*waiting[2].first.instance, "null");
+}
+
 TEST_F(TrialsTest, PutTheResultsIntoAValueOrAText) {
   evaluate({.text = Json{{"a", "jq(.x)"}, {"b", "."}}, .as = ExpressionTrial::As::kValue});
   EXPECT_THAT(programs(0), ElementsAre(".x"));
