@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -47,6 +51,37 @@ Command command_of(const Control& control, const InstanceId& instance) {
       break;
   }
   return RerunInstance{ns, instance, control.state};
+}
+
+/// The text that stands for the id of the instance in the attributes of an event in `given`.
+constexpr std::string_view kInstanceId = "jq($instance.id)";
+
+/// Calls `change` with the subject and each extension attribute of the event that has a text.
+template <class E, class Change>
+void each_text(E& event, const Change& change) {
+  if (event.subject) change(*event.subject);
+  for (auto& [name, value] : event.extensions) {
+    if (auto* const text = std::get_if<std::string>(&value)) change(*text);
+  }
+}
+
+/// Whether an attribute of the event has the id of the instance in it.
+bool has_instance_id(const Event& event) {
+  bool is_found = false;
+  each_text(event, [&](const std::string& text) {
+    is_found = is_found || text.find(kInstanceId) != std::string::npos;
+  });
+  return is_found;
+}
+
+/// The event with `id` in place of the id of the instance.
+Event with_instance(Event event, std::string_view id) {
+  each_text(event, [&](std::string& text) {
+    for (size_t at = text.find(kInstanceId); at != std::string::npos; at = text.find(kInstanceId)) {
+      text.replace(at, kInstanceId.size(), id);
+    }
+  });
+  return event;
 }
 
 class Play {
@@ -99,7 +134,8 @@ class Play {
   }
 
   Result<bool> give(const Given& given) {
-    if (const auto* event = std::get_if<Event>(&given.what)) {
+    const auto* const event = std::get_if<Event>(&given.what);
+    if (event != nullptr && !has_instance_id(*event)) {
       broker_.inject(event_message("default", *event));
       return true;
     }
@@ -107,6 +143,10 @@ class Play {
     if (!id) {
       judge_.differs(given.place, fmt::format("there is no instance of {} yet", about_));
       return false;
+    }
+    if (event != nullptr) {
+      broker_.inject(event_message("default", with_instance(*event, *id)));
+      return true;
     }
     const InstanceId instance = TRY(parse_instance_id(*id));
     const Result<Json> answer = stage_.command(command_of(std::get<Control>(given.what), instance));

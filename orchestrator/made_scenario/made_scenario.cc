@@ -23,6 +23,9 @@
 namespace millrace {
 namespace {
 
+/// The text that stands for the id of the instance in the attributes of an event in `given`.
+constexpr std::string_view kOwnId = "jq($instance.id)";
+
 /// The ids of the events that the instance has published.
 std::set<std::string> published_ids(const std::vector<HistoryRecord>& history) {
   std::set<std::string> ids;
@@ -148,7 +151,7 @@ class ScenarioMaker {
     switch (record.kind) {
       case HistoryKind::kWoken:
         if (own_events_.contains(text_in(record.detail.value(), "id"))) return {};
-        what = {{"event", scenario_event(*TRY(event_of(i)))}};
+        what = {{"event", without_own_id(scenario_event(*TRY(event_of(i))))}};
         break;
       case HistoryKind::kCancelled:
         if (!is_cancel(record)) return {};
@@ -169,6 +172,20 @@ class ScenarioMaker {
     }
     given_.push_back({times_.at[i], std::move(what)});
     return {};
+  }
+
+  /// A CloudEvent with `jq($instance.id)` in place of the id of the instance, by which the event
+  /// was correlated with it: in a scenario the instance has another id.
+  Json without_own_id(Json event) const {
+    if (!names_itself_) return event;
+    const std::string id = to_string(played_.instance.id);
+    for (auto& [name, value] : event.items()) {
+      if (name == "id" || name == "source" || name == "type" || !value.is_string()) continue;
+      auto& text = value.get_ref<std::string&>();
+      const size_t at = text.find(id);
+      if (name != "data" && at != std::string::npos) text.replace(at, id.size(), kOwnId);
+    }
+    return event;
   }
 
   void note_cancel(const HistoryRecord& record) {
@@ -272,14 +289,19 @@ class ScenarioMaker {
     const bool reads_clock = definition_.has_word("now") || definition_.has_word("localtime");
     if (reads_clock) {
       notes_.emplace_back("The definition reads the clock, so that the data is not expected.");
+    } else if (names_itself_) {
+      notes_.emplace_back(
+          "The definition names the instance, whose id is another one here, so that the data is "
+          "not expected.");
     }
+    const bool has_other_data = reads_clock || names_itself_;
     if (!times_.exact) {
       notes_.emplace_back(
           "The length of a wait is not known exactly, so that no times are expected.");
     }
     if (times_.exact && !is_live() && !calls_.stops_tasks) add("took", spelled(times_.at.back()));
     if (times_.exact && !calls_.attempts.empty()) add("attempts", calls_.attempts);
-    if (!is_live() && !reads_clock) {
+    if (!is_live() && !has_other_data) {
       const Json output = instance.data.value();
       const Json rest = explained.part_of(output);
       if (rest == output) {
@@ -296,13 +318,15 @@ class ScenarioMaker {
       add("error", error);
     }
     const std::vector<Json> events =
-        expected_events(definition_, history(), times_, until_, !reads_clock);
+        expected_events(definition_, history(), times_, until_, !has_other_data);
     if (!events.empty() && events.size() <= kMostPlayedEvents) add("published", events);
     return expected;
   }
 
   const PlayedInstance& played_;
   const ReadDefinition definition_;
+  /// The definition names `$instance`, whose members are others in a scenario.
+  const bool names_itself_ = definition_.has_word("$instance");
   const PlayTimes times_;
   const ObservedData data_;
   const std::set<std::string> own_events_ = published_ids(played_.history);

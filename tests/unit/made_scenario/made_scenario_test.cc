@@ -466,6 +466,16 @@ TEST(MadeScenario, ExpectsNoTimesIfARetryPolicyHasJitter) {
   EXPECT_THAT(text, HasSubstr("# The length of a wait is not known exactly,"));
 }
 
+TEST(MadeScenario, CorrelatesItsEventsWithTheInstanceThatIsPlayed) {
+  PlayedRow row = row_named("an event that woke it");
+  row.definition.replace(row.definition.find("paid"), 4,
+                         "paid, context: {reply: jq($instance.id)}");
+  row.events.at(2).extensions["reply"] = kPlayedId;
+  const std::string text = made(row).value();
+  EXPECT_THAT(text, HasSubstr("reply: \"jq($instance.id)\""));
+  EXPECT_THAT(text, Not(HasSubstr("      output")));
+}
+
 TEST(MadeScenario, ExpectsNoDataIfTheDefinitionReadsTheClock) {
   PlayedRow row = row_named("a call with an input");
   row.definition = "id: order\nstates: [{id: end, type: noop, transform: 'jq(. + {at: now})'}]\n";

@@ -136,6 +136,30 @@ TEST(Play, DeliversAGivenEventToTheInstanceThatWaitsForIt) {
               HasSubstr("got [\"wait\",\"lost\"]"));
 }
 
+TEST(Play, GivesEventsThatNameTheInstance) {
+  const char* const asks =
+      "id: order\n"
+      "states:\n"
+      "  - id: wait\n"
+      "    type: consumeEvent\n"
+      "    event: {type: paid, context: {reply: jq($instance.id)}}\n"
+      "    transform: {paid: jq(.paid)}\n";
+  EXPECT_EQ(
+      mismatches(outcome_of(asks,
+                            "start: {}\n"
+                            "given:\n"
+                            "- {at: 1m, event: {type: paid, source: /s, reply: x, data: 1}}\n"
+                            "- at: 2m\n"
+                            "  event: {type: paid, source: /s, reply: jq($instance.id), data: 2}\n"
+                            "expect: {status: complete, took: 2m, output: {paid: 2}}\n")),
+      "");
+  EXPECT_EQ(
+      mismatches(outcome_of(asks,
+                            "given: [{event: {type: paid, source: /s, reply: jq($instance.id)}}]\n"
+                            "expect: {instances: 0}\n")),
+      "1:13 scenarios[0].given[0]: there is no instance of order yet\n");
+}
+
 TEST(Play, EndsAlthoughAnInstanceWaitsForEver) {
   const char* const patient =
       "id: order\nstates:\n  - {id: wait, type: consumeEvent, event: {type: paid}}\n";
