@@ -62,6 +62,9 @@ std::string_view one_of(Kind kind) {
       return "a media type such as text/plain";
     case Kind::kObject:
       return "a mapping";
+    case Kind::kUntil:
+      return "a time with an offset such as \"2027-01-01T09:00:00+01:00\", or a number of seconds "
+             "since 1970; jq(…) may yield it";
     case Kind::kRetryText:
       return "a string such as \"fixed(3, 1s)\": three attempts, with a second before each further "
              "one";
@@ -220,7 +223,12 @@ void explain(const Use& use, std::ostream& out) {
     }
   }
   for (const Word& word : key.words) out << fmt::format("    {:<18} {}\n", word.word, word.meaning);
-  if (key.required) out << "  required\n";
+  if (key.required && key.alternative.empty()) out << "  required\n";
+  if (!key.alternative.empty()) {
+    out << fmt::format("  {} `{}`\n", key.required ? "required, or" : "not together with",
+                       key.alternative);
+  }
+  if (key.jq) out << "  jq(…) in it is evaluated\n";
   if (!key.otherwise.empty()) out << "  default: " << key.otherwise << "\n";
   for (const std::string_view name : key.names()) {
     if (name != key.name) out << "  also written: " << name << "\n";
@@ -244,7 +252,7 @@ void explain(const Mapping& mapping, std::ostream& out) {
   } else {
     for (const KeyRule* key : mapping.keys()) {
       out << fmt::format("    {:<18} {}{}\n", key->name, key->meaning,
-                         key->required ? " Required." : "");
+                         key->required && key->alternative.empty() ? " Required." : "");
     }
   }
   out << fmt::format("  defined by: {}, \"{}\"\n", mapping.source, mapping.section);

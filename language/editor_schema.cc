@@ -38,6 +38,9 @@ constexpr const char* kAssignment =
 constexpr const char* kNumberWithoutUnit = "[0-9]\\s*$";
 constexpr const char* kEveryWithoutUnit =
     "^\\s*(?:(?:CRON_)?TZ=\\S+\\s+)?@every[\\s\\S]*[0-9]\\s*$";
+/// A time in RFC 3339, or a text with jq(…) in it. Only the loader checks the parts of the time.
+constexpr const char* kUntilText =
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}.*(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$|jq\\(";
 constexpr const char* kReservedCode =
     "^(?:[Dd][Ii][Rr][Ee][Kk][Tt][Ii][Vv]|[Mm][Ii][Ll][Ll][Rr][Aa][Cc][Ee])\\.";
 constexpr const char* kWildcard = "[*?]";
@@ -52,6 +55,12 @@ constexpr const char* kWriteComparison =
     "Write == to compare: an assignment yields the changed data, which counts as true.";
 constexpr const char* kWriteUnit =
     "Write a unit, such as 30s or 500ms: a number in quotes is milliseconds.";
+constexpr const char* kWriteConstant =
+    "Write a duration such as PT1H: this key is fixed when the definition is loaded.";
+constexpr const char* kWriteUntil =
+    "Write a time with an offset, such as 2027-01-01T09:00:00+01:00, a number of seconds since "
+    "1970, "
+    "or {cron, timezone}; jq(…) may yield it.";
 constexpr const char* kWriteUnitOfEvery =
     "Write a unit, such as @every 30s: a number without one is milliseconds.";
 constexpr const char* kWriteRetryText =
@@ -135,10 +144,11 @@ Json attribute_pattern(const Mapping& mapping) {
 }
 
 /// The schema of a duration. Only the loader checks the units of the duration.
-Json duration(bool milliseconds) {
+Json duration(const KeyRule& key) {
   Json schema = anything_without(kNumberWithoutUnit, kWriteUnit);
   schema.update(text(1));
-  if (milliseconds) schema["type"] = {"string", "integer"};
+  if (key.milliseconds) schema["type"] = {"string", "integer"};
+  if (!key.jq) schema["allOf"] = Json::array({anything_without(kJq, kWriteConstant)});
   return schema;
 }
 
@@ -146,6 +156,7 @@ Json duration(bool milliseconds) {
 std::string_view mend_of(const KeyRule& key, const Mapping& mapping) {
   const auto has = [&](KeyKind kind) { return key.kind == kind || key.instead == kind; };
   if (has(KeyKind::kDuration) || has(KeyKind::kRetryText)) return kWriteUnit;
+  if (has(KeyKind::kUntil)) return kWriteUntil;
   if (has(KeyKind::kPatterns) && is_in_start(mapping)) return kWritePattern;
   if (has(KeyKind::kQuery) || has(KeyKind::kCommand) || has(KeyKind::kTemplate) ||
       has(KeyKind::kAttributes) || has(KeyKind::kPatterns)) {
@@ -220,7 +231,7 @@ Json value_schema(const KeyRule& key, KeyKind kind, const Mapping& mapping) {
     case KeyKind::kNumber:
       return number("number", key);
     case KeyKind::kDuration:
-      return duration(key.milliseconds);
+      return duration(key);
     case KeyKind::kWord: {
       Json words = Json::array();
       for (const Word& word : key.words) words.push_back(word.word);
@@ -242,6 +253,9 @@ Json value_schema(const KeyRule& key, KeyKind kind, const Mapping& mapping) {
               {"additionalProperties", value_reference()}};
     case KeyKind::kObject:
       return reference(*key.object);
+    case KeyKind::kUntil:
+      return {
+          {"type", {"string", "number"}}, {"pattern", kUntilText}, {"errorMessage", kWriteUntil}};
     case KeyKind::kRetryText:
       return {{"type", "string"}, {"pattern", kRetryText}, {"errorMessage", kWriteRetryText}};
     case KeyKind::kSchema:
@@ -288,7 +302,17 @@ void add_key(const KeyRule& key, const Mapping& mapping, Json& schema) {
   for (const std::string_view name : key.names()) {
     schema["properties"][std::string(name)] = key_schema(key, mapping);
   }
-  if (key.required) schema["required"].push_back(key.name);
+  if (key.alternative.empty()) {
+    if (key.required) schema["required"].push_back(key.name);
+    return;
+  }
+  if (key.required) {
+    const Json one = {{"required", {key.name}}};
+    const Json other = {{"required", {key.alternative}}};
+    schema["allOf"].push_back({{"oneOf", {one, other}}});
+  } else {
+    schema["allOf"].push_back({{"not", {{"required", {key.name, key.alternative}}}}});
+  }
 }
 
 Json mapping_schema(const Mapping& mapping, bool inlined) {

@@ -34,6 +34,8 @@ bool has_word(const KeyRule& key, std::string_view word) {
 
 }  // namespace
 
+bool mentions_jq(std::string_view text) { return text.find("jq(") != std::string_view::npos; }
+
 std::string_view describe(const Node& node) {
   switch (node.kind) {
     case Kind::kBroken:
@@ -75,8 +77,12 @@ void Fields::report_missing() {
   for (const Keys group : keys_) {
     for (const KeyRule& key : group) {
       if (!key.required || key.inlined || find(key.name) != nullptr) continue;
+      const bool has_alternative = !key.alternative.empty();
+      if (has_alternative && find(key.alternative) != nullptr) continue;
       findings_.error("definition.missing", path(key.name), at_,
-                      fmt::format("{} is missing", in_quotes(key.name)));
+                      has_alternative ? fmt::format("{} is missing; write it, or {}",
+                                                    in_quotes(key.name), in_quotes(key.alternative))
+                                      : fmt::format("{} is missing", in_quotes(key.name)));
     }
   }
 }
@@ -129,6 +135,12 @@ void Fields::report_both_keys() {
                         fmt::format("{} and {} are the same field; write one of them",
                                     in_quotes(chosen), in_quotes(member.key)));
       }
+      const Member* const other =
+          key.alternative.empty() ? nullptr : mapping_->find(key.alternative);
+      if (chosen.empty() || other == nullptr) continue;
+      findings_.error("definition.both_keys", path_of(path_, other->key), other->at,
+                      fmt::format("{} and {} both set the end of the wait; write one of them",
+                                  in_quotes(chosen), in_quotes(other->key)));
     }
   }
 }
@@ -294,6 +306,11 @@ std::optional<Span> Fields::duration(std::string_view key) {
     wrong_type(key, *value, kWantDuration);
     return std::nullopt;
   }
+  if (value->kind == Kind::kString && mentions_jq(value->text)) {
+    report(key, "definition.jq_not_here",
+           fmt::format("{} is a constant and cannot contain jq; {}", spelling(key), kWantDuration));
+    return std::nullopt;
+  }
   Result<Span> span = Span::parse(value->text);
   if (!span) {
     report(key, span.error().code, span.error().message);
@@ -305,6 +322,11 @@ std::optional<Span> Fields::duration(std::string_view key) {
     return std::nullopt;
   }
   return std::move(*span);
+}
+
+bool Fields::has_jq(std::string_view key) {
+  const Node* const value = rule(key).jq ? ask(key) : nullptr;
+  return value != nullptr && value->kind == Kind::kString && mentions_jq(value->text);
 }
 
 std::optional<std::string> Fields::identifier(std::string_view key) {

@@ -21,6 +21,9 @@
 
 namespace millrace {
 
+/// Whether the text has `jq(` in it.
+bool mentions_jq(std::string_view text);
+
 /// The kind of a node, for messages: `a number`, `a list`, `empty`.
 std::string_view describe(const Node& node);
 
@@ -67,9 +70,12 @@ class Fields {
   /// An integer between `min` and `max` of the key's KeyRule.
   std::optional<int64_t> integer(std::string_view key);
   std::optional<double> number(std::string_view key);
-  /// A duration. Findings have the codes of Span::parse, or `duration.zero` if the duration is
-  /// zero and the key's KeyRule does not allow zero.
+  /// A duration. Findings have the codes of Span::parse, `duration.zero` if the duration is zero
+  /// and the key's KeyRule does not allow zero, or `definition.jq_not_here` if it has jq in it: a
+  /// caller that can evaluate jq asks has_jq() first.
   std::optional<Span> duration(std::string_view key);
+  /// Whether the value of the key is a string with `jq(` in it, and its KeyRule allows jq there.
+  bool has_jq(std::string_view key);
   /// A string that is_identifier (base/ids.h) accepts; else `definition.identifier`.
   std::optional<std::string> identifier(std::string_view key);
   /// The value that `choices` pairs with the written word. The words in `choices` must be words of

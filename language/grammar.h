@@ -48,6 +48,7 @@ struct KeyRule {  // NOLINT(clang-analyzer-optin.performance.Padding)
     kPattern,     ///< an ECMAScript regular expression, searched
     kMediaType,   ///< RFC 2046
     kObject,      ///< a mapping that the table `object` describes
+    kUntil,  ///< a time, a number of seconds or a schedule (until_of, policies/evaluated_time.h)
     kRetryText,   ///< a retry policy as text (parse_retry_text, policies/vocabularies.h)
     kSchema,      ///< a JSON Schema
     kSchemaOrId,  ///< a JSON Schema, or the id of one in `schemas`
@@ -65,6 +66,10 @@ struct KeyRule {  // NOLINT(clang-analyzer-optin.performance.Padding)
   bool above_min = false;     ///< the value must be greater than min
   bool zero = false;          ///< the duration may be zero
   bool milliseconds = false;  ///< the duration may be a whole number of milliseconds (Steep)
+  bool jq = false;            ///< the duration, or the schedule, may contain jq(…)
+  /// Another key that may stand in the place of this one. Both together are refused; a required key
+  /// may be missing if the other one is present.
+  std::string_view alternative = {};
   std::span<const Word> words = {};
   const Mapping* object = nullptr;
   std::optional<Kind> instead = {};  ///< the kind of a value that may replace the mapping

@@ -256,9 +256,11 @@ WrittenTimeouts read_timeouts(Fields& fields) {
 
 namespace {
 
-/// The first finding, as an error for a function that can return only one.
+/// The first finding, as an error for a function that can return only one. Where nothing could be
+/// evaluated, jq(…) is a text like any other that is not a duration.
 Error first_error(const Findings& findings) {
-  const Finding first = findings.sorted().front();
+  Finding first = findings.sorted().front();
+  if (first.code == "definition.jq_not_here") first.code = "duration.malformed";
   return {first.code,
           first.path.empty() ? first.message : fmt::format("{}: {}", first.path, first.message)};
 }

@@ -57,7 +57,48 @@ constexpr KeyRule kExitKeys[] = {
 constexpr KeyRule kTimeoutKeys[] = {
     {.name = "timeout",
      .kind = Kind::kDuration,
-     .meaning = "How long the state may take before it fails with direktiv.stateTimeout."},
+     .meaning = "How long the state may take before it fails with direktiv.stateTimeout.",
+     .jq = true},
+};
+
+// The end of a wait as a time. The value may also be a text, or a number of seconds since 1970.
+
+constexpr KeyRule kUntilKeys[] = {
+    {.name = "cron",
+     .kind = Kind::kCron,
+     .meaning = "The schedule whose next tick ends the wait.",
+     .required = true,
+     .jq = true,
+     .own = true},
+    {.name = "timezone",
+     .kind = Kind::kTemplate,
+     .meaning = "The time zone of the schedule, such as Europe/Vienna.",
+     .otherwise = "UTC",
+     .own = true},
+};
+constexpr Mapping kUntil = {
+    .name = "Until",
+    .section = "Until",
+    .meaning = "A schedule; its next tick after the entry into the state ends the wait.",
+    .groups = {kUntilKeys},
+    .source = "millrace",
+};
+constexpr KeyRule until(std::string_view meaning) {
+  return {.name = "until",
+          .kind = Kind::kObject,
+          .meaning = meaning,
+          .object = &kUntil,
+          .instead = Kind::kUntil,
+          .own = true};
+}
+/// The timeout of the states that wait for events.
+constexpr KeyRule kWaitTimeoutKeys[] = {
+    {.name = "timeout",
+     .kind = Kind::kDuration,
+     .meaning = "How long the state may wait before it fails with direktiv.stateTimeout.",
+     .jq = true,
+     .alternative = "until"},
+    until("The time at which the state fails with direktiv.stateTimeout."),
 };
 
 constexpr KeyRule kOneActionKeys[] = {
@@ -96,7 +137,7 @@ constexpr Mapping kConsumeEventState = {
     .name = "ConsumeEventState",
     .section = "ConsumeEventState",
     .meaning = "Waits for one event and stores its payload in the data, under its type.",
-    .groups = {kStateKeys, kConsumeEventStateKeys, kTimeoutKeys, kExitKeys},
+    .groups = {kStateKeys, kConsumeEventStateKeys, kWaitTimeoutKeys, kExitKeys},
     .types = {"consumeEvent"},
 };
 
@@ -104,7 +145,10 @@ constexpr KeyRule kDelayKeys[] = {
     {.name = "duration",
      .kind = Kind::kDuration,
      .meaning = "How long the instance waits.",
-     .required = true},
+     .required = true,
+     .jq = true,
+     .alternative = "until"},
+    until("The time until which the instance waits."),
 };
 constexpr Mapping kDelayState = {
     .name = "DelayState",
@@ -152,7 +196,7 @@ constexpr Mapping kEventAndState = {
     .name = "EventAndState",
     .section = "EventAndState",
     .meaning = "Waits until each of several events has arrived.",
-    .groups = {kStateKeys, kEventAndKeys, kTimeoutKeys, kExitKeys},
+    .groups = {kStateKeys, kEventAndKeys, kWaitTimeoutKeys, kExitKeys},
     .types = {"eventAnd", "eventsAnd"},
 };
 
@@ -170,7 +214,7 @@ constexpr Mapping kEventXorState = {
     .meaning =
         "Waits for any one of several events; the entry that the event matches determines the next "
         "state.",
-    .groups = {kStateKeys, kEventXorKeys, kTimeoutKeys},
+    .groups = {kStateKeys, kEventXorKeys, kWaitTimeoutKeys},
     .types = {"eventXor", "eventsXor"},
 };
 
@@ -209,7 +253,8 @@ constexpr KeyRule kGenerateEventKeys[] = {
      .meaning =
          "How long after this state the event is published; the instance does not wait for that.",
      .otherwise = "PT0S",
-     .zero = true},
+     .zero = true,
+     .jq = true},
 };
 constexpr Mapping kGenerateEventState = {
     .name = "GenerateEventState",

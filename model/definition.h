@@ -15,6 +15,7 @@
 #include "policies/action_policy.h"
 #include "policies/cron.h"
 #include "policies/duration.h"
+#include "policies/evaluated_time.h"
 #include "policies/retry_policy.h"
 #include "policies/timeout_policy.h"
 
@@ -43,6 +44,9 @@ struct StateCommon {
   std::string type;
   std::optional<Template> log;
   std::optional<Span> timeout;  ///< set only if the state's type allows a timeout
+  /// A timeout that the data decides, or the `until` of a state that waits for events; `timeout` is
+  /// not set then.
+  std::optional<EvaluatedTime> evaluated_timeout;
   std::vector<Catch> catches;
   /// The retry policy of a state without actions: a retry enters the state again. On a state with
   /// actions, `retries` is the default for the actions; it is stored in each action and not here.

@@ -19,6 +19,7 @@
 #include "model/consumed_events.h"
 #include "model/cursor.h"
 #include "model/sealing.h"
+#include "policies/duration.h"
 #include "policies/timeout_policy.h"
 
 namespace millrace {
@@ -234,6 +235,10 @@ struct Instance {
   /// The values that a state has collected, by numbers that the state assigns (eventAnd: the
   /// payloads of the events that have arrived).
   std::vector<std::optional<LazyJson>> slots;
+  /// The timeout of the state, if the data has decided it (StateCommon::evaluated_timeout): as long
+  /// again after a pause. Its text is not stored. nullopt: the timeout is a constant or a time, or
+  /// there is none.
+  std::optional<Span> state_timeout;
 
   /// The error that the instance will end with: an uncaught error, or the error of the first Error
   /// state that it entered.

@@ -1,4 +1,9 @@
-// delay (Direktiv's DelayState): waits for a duration. No event ends the wait early.
+// delay (Direktiv's DelayState): waits for a duration, or until a time. No event ends the wait
+// early.
+#include <algorithm>
+#include <variant>
+
+#include "states/evaluate_time.h"
 #include "states/state_fields.h"
 #include "states/types.h"
 #include "states/visit.h"
@@ -8,23 +13,32 @@ namespace {
 
 class Delay final : public State {
  public:
-  Delay(StateCommon common, Span duration)
-      : State(std::move(common)), duration_(std::move(duration)) {}
+  Delay(StateCommon common, WrittenTime end) : State(std::move(common)), end_(std::move(end)) {}
 
   Outcome enter(Visit& visit) const override {
-    visit.wait_until(duration_.after(visit.now()));
+    if (const auto* const duration = std::get_if<Span>(&end_)) {
+      visit.wait_until(duration->after(visit.now()));
+      return Wait{};
+    }
+    const auto time = evaluate_time(visit, std::get<EvaluatedTime>(end_));
+    if (!time) return time.error();
+    visit.wait_until(std::max(time->at, visit.now()));
     return Wait{};
   }
 
-  Waits waits() const override { return {.delay = true}; }
+  Waits waits() const override {
+    return {.delay = true, .is_evaluated = std::holds_alternative<EvaluatedTime>(end_)};
+  }
   Outcome elapsed(Visit&) const override { return Leave{}; }
 
  private:
-  Span duration_;
+  WrittenTime end_;
 };
 
 std::unique_ptr<const State> load_delay(StateFields& fields, StateCommon common) {
-  return std::make_unique<Delay>(std::move(common), fields.required_duration("duration"));
+  WrittenTime end = fields.duration("duration").value_or(Span{});
+  if (auto until = fields.until("until")) end = *std::move(until);
+  return std::make_unique<Delay>(std::move(common), std::move(end));
 }
 
 }  // namespace

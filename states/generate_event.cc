@@ -6,6 +6,7 @@
 #include "cloudevents/event_check.h"
 #include "cloudevents/headers.h"
 #include "model/hops.h"
+#include "states/evaluate_time.h"
 #include "states/state_fields.h"
 #include "states/types.h"
 #include "states/visit.h"
@@ -76,7 +77,7 @@ void set_payload(Event& event, const LazyJson& value,
 
 class GenerateEvent final : public State {
  public:
-  GenerateEvent(StateCommon common, EventTemplate event, std::optional<Span> delay)
+  GenerateEvent(StateCommon common, EventTemplate event, std::optional<WrittenTime> delay)
       : State(std::move(common)), event_(std::move(event)), delay_(std::move(delay)) {}
 
   Outcome enter(Visit& visit) const override {
@@ -92,17 +93,30 @@ class GenerateEvent final : public State {
     }
     set_payload(event, event_.data ? values->back() : visit.data(), event_.content_type);
 
-    std::optional<TimePoint> at;
-    if (delay_ && !delay_->is_zero()) at = delay_->after(visit.now());
-    if (auto raised = visit.publish(std::move(event), at)) return *raised;
+    const auto at = publish_at(visit);
+    if (!at) return at.error();
+    if (auto raised = visit.publish(std::move(event), *at)) return *raised;
     return Leave{};
   }
 
   const Template* generated_type() const override { return &event_.type; }
 
  private:
+  /// When the event is published; nullopt: at once.
+  Evaluated<std::optional<TimePoint>> publish_at(Visit& visit) const {
+    if (!delay_) return std::nullopt;
+    const auto* const constant = std::get_if<Span>(&*delay_);
+    Span span = constant == nullptr ? Span{} : *constant;
+    if (constant == nullptr) {
+      auto time = evaluate_time(visit, std::get<EvaluatedTime>(*delay_));
+      if (!time) return tl::unexpected(std::move(time).error());
+      span = *time->span;
+    }
+    return span.is_zero() ? std::nullopt : std::optional(span.after(visit.now()));
+  }
+
   EventTemplate event_;
-  std::optional<Span> delay_;
+  std::optional<WrittenTime> delay_;
 };
 
 /// Whether `context` must not contain the attribute, because another key or millrace sets it.
@@ -167,7 +181,7 @@ std::unique_ptr<const State> load_generate_event(StateFields& fields, StateCommo
     load_context(definition, event);
   });
   return std::make_unique<GenerateEvent>(std::move(common), std::move(event),
-                                         fields.plain().duration("delay"));
+                                         fields.duration("delay"));
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ struct Waits {
   size_t events = 0;          ///< the number of entries that the instance's listeners may have
   bool keeps_events = false;  ///< the instance has one slot for each entry
   bool delay = false;
-  size_t least_calls = 0;  ///< how many calls an instance has at least, if it has calls at all
+  bool is_evaluated = false;  ///< the data decides how long the delay is
+  size_t least_calls = 0;     ///< how many calls an instance has at least, if it has calls at all
   size_t most_calls = 0;
 };
 

@@ -7,6 +7,8 @@
 #include "cloudevents/media_type.h"
 #include "matchers/pattern.h"
 #include "model/early_events.h"
+#include "policies/cron.h"
+#include "policies/time_zone.h"
 #include "states/json_schema.h"
 
 namespace millrace {
@@ -24,7 +26,8 @@ bool is_blank(const Node& node) {
   return node.kind == Node::Kind::kNull || (node.kind == Node::Kind::kString && node.text.empty());
 }
 
-bool has_jq(std::string_view text) { return text.find("jq(") != std::string_view::npos; }
+/// The latest time that a definition can have.
+constexpr TimePoint kEndOfCalendar = std::chrono::sys_days(std::chrono::year(9999) / 12 / 31);
 
 /// A sample of the resolved pattern, with "x" in the place of each jq program.
 std::string sample_pattern(const Template& value) {
@@ -317,7 +320,7 @@ EventPattern::Attribute StateFields::context_attribute(const Member& member,
       return attribute;
   }
   const bool is_text = member.value.kind == Node::Kind::kString;
-  if (is_text && jq == Jq::kNotHere && has_jq(member.value.text)) {
+  if (is_text && jq == Jq::kNotHere && mentions_jq(member.value.text)) {
     finding("definition.jq_not_here", member.value.at,
             "a start has no data that jq could read; write a pattern");
     return attribute;
@@ -339,7 +342,7 @@ EventPattern::Attribute StateFields::context_attribute(const Member& member,
 
 std::string StateFields::event_type() {
   std::string type = required_nonempty("type");
-  if (has_jq(type)) {
+  if (mentions_jq(type)) {
     fields_.report("type", "definition.jq_not_here",
                    "the type is compared as plain text and cannot contain jq; write the type");
   } else if (!is_attribute_string(type)) {
@@ -414,8 +417,61 @@ void StateFields::required_list(std::string_view key,
   }
 }
 
-Span StateFields::required_duration(std::string_view key) {
-  return fields_.required_duration(key).value_or(Span{});
+std::optional<WrittenTime> StateFields::duration(std::string_view key) {
+  if (!fields_.has_jq(key)) {
+    std::optional<Span> span = fields_.duration(key);
+    return span ? std::optional<WrittenTime>(std::move(*span)) : std::nullopt;
+  }
+  std::optional<Template> value = read(key, read_text);
+  if (!value) return std::nullopt;
+  return EvaluatedTime{.form = EvaluatedTime::Form::kSpan,
+                       .key = std::string(key),
+                       .zero = fields_.rule(key).zero,
+                       .value = std::move(*value)};
+}
+
+std::optional<EvaluatedTime> StateFields::until(std::string_view key) {
+  const Node* const node = fields_.node(key);
+  if (node == nullptr) return std::nullopt;
+  const bool is_schedule = node->kind == Node::Kind::kMapping;
+  const bool is_time = node->kind == Node::Kind::kString || node->kind == Node::Kind::kInt ||
+                       node->kind == Node::Kind::kFloat;
+  if (is_schedule) {
+    fields_.object(key, check_schedule);
+  } else if (!is_time) {
+    fields_.report(key, "definition.type",
+                   fmt::format("{} is {}; write a time such as \"2027-01-01T09:00:00+01:00\", a "
+                               "number of seconds since 1970, or {{cron, timezone}}",
+                               key, describe(*node)));
+    return std::nullopt;
+  }
+  std::optional<Template> value = read(*node, fields_.path(key), read_text);
+  if (!value) return std::nullopt;
+  if (!is_schedule && value->is_constant()) {
+    // The time may be past or far ahead when an instance comes to the state: only its form counts.
+    const auto time = until_of(key, value->assemble({}), kEndOfCalendar);
+    if (!time) fields_.report(key, "definition.value", time.error().message);
+  }
+  return EvaluatedTime{
+      .form = EvaluatedTime::Form::kUntil, .key = std::string(key), .value = std::move(*value)};
+}
+
+/// Checks the constant parts of a schedule.
+void StateFields::check_schedule(Fields& schedule) {
+  schedule.require("cron");
+  const std::optional<std::string> cron = schedule.string("cron");
+  const std::optional<std::string> zone = schedule.string("timezone");
+  const auto known = [](const std::optional<std::string>& text) {
+    return text && !mentions_jq(*text) ? &*text : nullptr;
+  };
+  auto why = why_no_schedule(known(cron), known(zone));
+  if (!why) return;
+  const bool is_of_zone = known(zone) != nullptr && why->code.starts_with("zone.");
+  if (why->code == "zone.unknown") {
+    why->message += did_you_mean(is_of_zone ? std::string_view(*zone) : Cron::zone_in(*cron),
+                                 TimeZone::names());
+  }
+  schedule.report(is_of_zone ? "timezone" : "cron", std::move(why->code), std::move(why->message));
 }
 
 }  // namespace millrace

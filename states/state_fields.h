@@ -20,6 +20,7 @@
 #include "matchers/event_filter.h"
 #include "model/definition.h"
 #include "policies/duration.h"
+#include "policies/evaluated_time.h"
 #include "states/event_pattern.h"
 
 namespace millrace {
@@ -132,8 +133,13 @@ class StateFields {
   /// A list of at least one mapping.
   void required_list(std::string_view key, const std::function<void(StateFields&)>& read);
 
-  /// A duration above zero.
-  Span required_duration(std::string_view key);
+  // Times.
+
+  /// A duration, or one that jq(…) in it yields when the instance comes to the state.
+  std::optional<WrittenTime> duration(std::string_view key);
+  /// The end of a wait: a time, a number of seconds since 1970 or a schedule, in which jq(…) is
+  /// allowed. What is constant of it is checked.
+  std::optional<EvaluatedTime> until(std::string_view key);
 
  private:
   using Reader = Result<Template> (*)(const Json& value);
@@ -155,6 +161,7 @@ class StateFields {
   EventPattern event_pattern(Jq jq);
   std::optional<Duration> lookback();
   std::string event_type();
+  static void check_schedule(Fields& schedule);
   EventPattern::Attribute context_attribute(const Member& member, const std::string& path, Jq jq);
 
   Fields& fields_;

@@ -196,7 +196,8 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
     }
   }
   if (is_wrong || head.state >= workflow->states.size()) return;
-  const auto& timeout = workflow->states[head.state]->common().timeout;
+  const StateCommon& state = workflow->states[head.state]->common();
+  const auto& timeout = state.timeout ? state.timeout : head.state_timeout;
   const auto at = deadline_of(head, TimerKind::kStateTimeout);
   const bool may_have = head.phase != Phase::kLeaving && !is_between && !head.cancelling;
   // While the instance enters the state, no record shows when the attempt started.
@@ -204,12 +205,15 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
   const auto slack = [&](TimePoint from) {
     return timeout->months == 0 ? Duration(0) : slack_from(from);
   };
-  if (!timeout || !may_have) {
+  if (may_have && state.evaluated_timeout && !timeout) {
+    // An `until`, or a timeout that is not evaluated yet: only the instance knows the time.
+    if (waits && !at) wrong("the state has a timeout, but the instance has no timer for it");
+  } else if (!timeout || !may_have) {
     if (at) wrong("the instance has a timer for a state timeout, but no state timeout applies");
   } else if (!at) {
     wrong(
         fmt::format("the state has a timeout of {}, but the instance has no timer for this timeout",
-                    timeout->text));
+                    state.timeout ? timeout->text : "jq(…)"));
   } else if (*at < timeout->after(head.state_from) - slack(head.state_from) ||
              *at > timeout->after(armed) + slack(armed)) {
     wrong(fmt::format(
@@ -308,7 +312,7 @@ bool Checker::check_opened(const Walked& one, const State& state) {
     add(StoreFault::kInstanceTimers, place,
         delay ? "the instance has a timer for a delay, but its state has no delay"
               : "the state has a delay, but the instance has no timer for the delay");
-  } else if (delay) {
+  } else if (delay && !state.waits().is_evaluated) {
     const bool has_entry = one.story && one.story->entered;
     const TimePoint entered =
         no_later(has_entry ? std::optional(one.story->entered->time) : std::nullopt);

@@ -16,6 +16,7 @@
 #include "matchers/pattern.h"
 #include "orchestrator/definition/lint_graph.h"
 #include "orchestrator/definition/lint_nodes.h"
+#include "policies/evaluated_time.h"
 
 namespace millrace {
 namespace {
@@ -55,13 +56,6 @@ bool has_characters_of_codes(std::string_view text, std::string_view more = "") 
   return std::all_of(text.begin(), text.end(), [&](char c) {
     return is_identifier({&c, 1}) || more.find(c) != std::string_view::npos;
   });
-}
-
-bool has_jq(const Node& node) {
-  if (node.kind == Node::Kind::kString) return node.text.find("jq(") != std::string::npos;
-  return std::any_of(node.items.begin(), node.items.end(), has_jq) ||
-         std::any_of(node.members.begin(), node.members.end(),
-                     [](const Member& member) { return has_jq(member.value); });
 }
 
 /// A set of error codes that can be raised.
@@ -132,15 +126,18 @@ Raised raised_by_state(const Node& state, bool is_interrupted) {
   const std::string_view type = type_of_state(state);
   Raised raised{.any = passes_on_errors(type, state)};
   if (is_interrupted) raised.add({kInterrupted});
-  if (value_of(state, "timeout") != nullptr) raised.add({"direktiv.stateTimeout"});
+  const bool has_until = type != "delay" && value_of(state, "until") != nullptr;
+  if (has_until || value_of(state, "timeout") != nullptr) raised.add({"direktiv.stateTimeout"});
   if (value_of(state, "log") != nullptr) raised.add({"millrace.limits.log"});
   walk(state, state_grammar(), "", [&](const Place& place) {
     if (place.rule.kind == Kind::kPatterns) {
       if (has_jq(place.member.value)) raised.add({"direktiv.event.jq"});
     } else if (place.rule.kind == Kind::kQuery ||
-               (place.rule.object == nullptr && has_jq(place.member.value))) {
+               ((place.rule.object == nullptr || is_evaluated_time(place)) &&
+                has_jq(place.member.value))) {
       add_jq(raised);
     }
+    if (is_evaluated_time(place)) raised.add({kDurationInvalid});
     if (place.rule.is("lookback")) raised.add({"millrace.limits.lookback"});
     const bool replaces_data = place.rule.is("transform") || place.rule.is("defaultTransform");
     if (replaces_data) raised.add({"millrace.limits.data"});

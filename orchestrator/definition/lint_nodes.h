@@ -9,6 +9,7 @@
 
 #include "base/characters.h"
 #include "language/document.h"
+#include "language/fields.h"
 #include "language/grammar.h"
 #include "language/walk.h"
 
@@ -41,6 +42,21 @@ inline const std::vector<Node>& items_of(const Node& node, std::string_view key)
 inline const Member* find_retries(const Node& node) {
   const Member* const member = node.find("retries");
   return member == nullptr ? node.find("retry") : member;
+}
+
+/// Whether a text in the value has `jq(` in it.
+inline bool has_jq(const Node& node) {
+  if (node.kind == Node::Kind::kString) return mentions_jq(node.text);
+  return std::any_of(node.items.begin(), node.items.end(), has_jq) ||
+         std::any_of(node.members.begin(), node.members.end(),
+                     [](const Member& member) { return has_jq(member.value); });
+}
+
+/// Whether the value of the key is a time that only an instance knows: `until`, or a duration with
+/// jq(…) in it.
+inline bool is_evaluated_time(const Place& place) {
+  if (place.rule.instead == KeyRule::Kind::kUntil) return true;
+  return place.rule.kind == KeyRule::Kind::kDuration && place.rule.jq && has_jq(place.member.value);
 }
 
 /// The type of a state, as the first of its names in the language (`eventAnd` for `eventsAnd`);

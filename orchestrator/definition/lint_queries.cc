@@ -10,6 +10,7 @@
 #include "expressions/jq_syntax.h"
 #include "expressions/program_facts.h"
 #include "expressions/template.h"
+#include "language/fields.h"
 #include "language/grammar.h"
 #include "language/walk.h"
 #include "matchers/pattern.h"
@@ -21,8 +22,6 @@ namespace millrace {
 namespace {
 
 using Kind = KeyRule::Kind;
-
-bool mentions_jq(std::string_view text) { return text.find("jq(") != std::string_view::npos; }
 
 struct LongestFirst {
   bool operator()(const std::string& a, const std::string& b) const {
@@ -145,6 +144,15 @@ class QueryLinter {
       case Kind::kAttributes:
         check_values(value, place.path);
         break;
+      case Kind::kDuration:
+        if (place.rule.jq && is_text && mentions_jq(value.text)) check_duration(place);
+        break;
+      case Kind::kCron:
+        if (place.rule.jq) check_values(value, place.path);
+        break;
+      case Kind::kObject:
+        if (place.rule.instead == Kind::kUntil && is_text) check_until(place);
+        break;
       case Kind::kPatterns:
         for (const Member& member : value.members) {
           check_pattern(member, path_of(place.path, member.key), place.path.starts_with("start"));
@@ -173,6 +181,39 @@ class QueryLinter {
                         "write a query that reads the array from the data, such as jq(.items), or "
                         "remove the state");
     }
+  }
+
+  /// Checks a duration that has jq(…) in it.
+  void check_duration(const Place& place) {
+    check_values(place.member.value, place.path);
+    check_type(
+        place, {"string"}, "this query never yields a duration",
+        "write a query that yields a text such as \"PT30S\", or add a unit: PTjq(.seconds)S");
+  }
+
+  /// Checks an `until` that is a text.
+  void check_until(const Place& place) {
+    check_values(place.member.value, place.path);
+    check_type(place, {"string", "number", "object"}, "this query never yields a time",
+               "write a query that yields a time in RFC 3339, a number of seconds since 1970, or "
+               "{cron, timezone}");
+  }
+
+  /// Reports a value that is one query whose type is known, and is none of `types`.
+  void check_type(const Place& place, std::initializer_list<std::string_view> types,
+                  std::string_view doubt, const char* mend) {
+    const auto query =
+        Template::literal_or_jq(to_json(place.member.value), Template::Dot::kLiteral);
+    if (!query || query->whole() == nullptr) return;
+    const ProgramFacts facts = facts_of(*query);
+    if (facts.type.empty() || std::find(types.begin(), types.end(), facts.type) != types.end()) {
+      return;
+    }
+    findings_.warning("lint.wrong_type", place.path, place.member.value.at,
+                      fmt::format("{}: it yields a value of the type {}, and the state fails with "
+                                  "millrace.duration.invalid",
+                                  doubt, facts.type),
+                      mend);
   }
 
   /// Checks the keys that the transform of an eventAnd reads. If several entries have the same

@@ -232,7 +232,7 @@ class Loader {
       refuse_skipping(fields, common.retries);
     }
     if (fields.takes("timeout")) {
-      common.timeout = fields.duration("timeout");
+      read_timeout(state, common);
     } else if (fields.has("timeout")) {
       fields.report("timeout", "definition.not_here",
                     fmt::format("{} state has no timeout", with_article(type->name)));
@@ -243,6 +243,18 @@ class Loader {
       refuse_own_exits(fields, *type);
     }
     return type->load(state, std::move(common));
+  }
+
+  /// Reads the timeout of a state: a constant, or a time that the data decides.
+  static void read_timeout(StateFields& state, StateCommon& common) {
+    std::optional<WrittenTime> timeout = state.duration("timeout");
+    if (timeout && std::holds_alternative<Span>(*timeout)) {
+      common.timeout = std::get<Span>(*std::move(timeout));
+    } else if (timeout) {
+      common.evaluated_timeout = std::get<EvaluatedTime>(*std::move(timeout));
+    }
+    if (!state.plain().takes("until")) return;
+    if (auto until = state.until("until")) common.evaluated_timeout = *std::move(until);
   }
 
   static const StateType* read_type(StateFields& state) {

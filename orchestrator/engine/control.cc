@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "orchestrator/engine/runs.h"
+#include "orchestrator/engine/state_entry.h"
 #include "orchestrator/engine/step_context.h"
 #include "orchestrator/engine/timeouts.h"
 
@@ -77,7 +78,7 @@ void apply(StepContext& step, const Pause&) {
 }
 
 /// The timeouts of the state and its calls restart. A delay, and the wait for another attempt, end
-/// at the time that was set before the pause.
+/// at the time that was set before the pause, and so does a wait with `until`.
 void apply(StepContext& step, const Resume&) {
   Instance& instance = step.instance;
   if (!instance.paused) return;
@@ -86,7 +87,7 @@ void apply(StepContext& step, const Resume&) {
   instance.parked = false;
   for (const Timer& timer : std::exchange(instance.held_timers, {})) {
     if (timer.kind == TimerKind::kStateTimeout) {
-      arm(instance, timer.kind, step.state().common().timeout, step.now);
+      arm_timeout_again(step, timer);
     } else if (timer.kind != TimerKind::kCalls) {
       instance.timers.push_back(timer);
     }

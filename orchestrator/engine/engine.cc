@@ -13,14 +13,12 @@
 #include "orchestrator/engine/control.h"
 #include "orchestrator/engine/early_events.h"
 #include "orchestrator/engine/runs.h"
+#include "orchestrator/engine/state_entry.h"
 #include "orchestrator/engine/step_context.h"
 #include "orchestrator/engine/timeouts.h"
 
 namespace millrace {
 namespace {
-
-/// The maximum size of a `log` value, see docs/language.md.
-constexpr size_t kMaxLogBytes = size_t{64} << 10;
 
 /// Whether the state waits for calls, the first of which was handed out at least kLongWait ago. A
 /// call that an early release stored may not have that time.
@@ -108,21 +106,6 @@ void apply(StepContext& step, const Printed& printed) {
 }
 
 // Running through a state.
-
-Outcome log_and_enter(StepContext& step, Visit& visit) {
-  if (const auto& log = step.state().common().log) {
-    auto value = visit.evaluate(*log);
-    if (!value) return std::move(value).error();
-    if (const size_t size = value->text().size(); size > kMaxLogBytes) {
-      return Raise{{"millrace.limits.log",
-                    fmt::format("the value of `log` is {} bytes of JSON; a record holds at most {}",
-                                size, kMaxLogBytes)}};
-    }
-    visit.record(HistoryKind::kLog,
-                 LazyJson::of_text(fmt::format(R"({{"value":{}}})", value->text())));
-  }
-  return step.state().enter(visit);
-}
 
 void enter(StepContext& step, Visit& visit) {
   Instance& instance = step.instance;
@@ -229,6 +212,7 @@ void end_waits(StepContext& step) {
   std::erase_if(instance.timers, is_states);
   std::erase_if(instance.held_timers, is_states);
   instance.slots.clear();
+  instance.state_timeout.reset();
   // A state with calls has no attempts of its own: the instance shows the highest attempt of its
   // calls.
   for (const Call& call : instance.calls) {

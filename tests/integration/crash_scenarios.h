@@ -29,6 +29,11 @@ inline const Points kMessages = {CrashPoint::kSending, CrashPoint::kSent, CrashP
 inline const Points kEvaluations = {CrashPoint::kEvaluating, CrashPoint::kEvaluationAsked,
                                     CrashPoint::kEvaluated, CrashPoint::kResultQueued,
                                     CrashPoint::kResultApplied};
+inline const Points kTimersAndEvaluations = [] {
+  Points points = kEvaluations;
+  points.insert(kTimers.begin(), kTimers.end());
+  return points;
+}();
 
 inline const Points kTasks = {CrashPoint::kHandingOut,   CrashPoint::kHandedOut,
                               CrashPoint::kTaskSent,     CrashPoint::kReported,
@@ -90,6 +95,31 @@ inline const CrashScenario kScenarios[] = {
 )",
      .entered = {"a", "b"},
      .also = kTimers,
+     .at_least = Duration(150)},
+    {.name = "evaluatedDelay",
+     .definition = std::string(kStart) + R"(
+- {id: a, type: delay, duration: 'jq("pt0.15s" | ascii_upcase)', transition: b}
+- {id: b, type: delay, until: {cron: '@every 1s', timezone: jq(.begin.zone // "UTC")}}
+)",
+     .entered = {"a", "b"},
+     .also = kTimersAndEvaluations,
+     .at_least = Duration(1150)},
+    {.name = "evaluatedTimeout",
+     .definition = std::string(kStart) + R"(
+- id: a
+  type: consumeEvent
+  timeout: jq("pt0.15s" | ascii_upcase)
+  event: {type: never}
+  catch: [{error: direktiv.stateTimeout, transition: b}]
+- id: b
+  type: consumeEvent
+  until: jq(0)
+  event: {type: never}
+  catch: [{error: direktiv.stateTimeout, transition: c}]
+- {id: c, type: noop}
+)",
+     .entered = {"a", "b", "c"},
+     .also = kTimersAndEvaluations,
      .at_least = Duration(150)},
     {.name = "eventAnd",
      .definition = std::string(kStart) + R"(

@@ -7,6 +7,7 @@
 #include "language/own_policy.h"
 #include "orchestrator/store/rows/fields.h"
 #include "orchestrator/store/rows/row.h"
+#include "policies/vocabularies.h"
 
 namespace millrace {
 
@@ -18,11 +19,27 @@ namespace {
 /// 5 the times from which retry policies count, and whether the failed state's data is stored;
 /// since 6 the attempts of the failed state; since 7 the sizes of rows and history, the event of
 /// `listen_from`, and the flag kOverBytes; since 8 the events that the instance has taken; since 9
-/// the size of the row of the starting event, and such events are optional. A head without that row
-/// has version 8, and without such events version 7.
+/// the size of the row of the starting event, and the timeout of the state that its data has
+/// decided; either may be missing, as such events may. A head without both has version 8, or 7 if
+/// there are no such events either.
 constexpr uint8_t kHeadVersion = 9;
 constexpr uint8_t kVersionWithConsumed = 8;
 constexpr uint8_t kVersionWithoutConsumed = 7;
+
+/// The head does not have its own size: it is the size of the row.
+constexpr size_t kFirstCounted = static_cast<size_t>(Part::kInput);
+/// Since version 7 the head has the sizes of the parts before this one.
+constexpr size_t kStartEvent = static_cast<size_t>(Part::kStartEvent);
+
+/// Whether the head has fields that only version 9 has.
+bool has_newest_fields(const Instance& instance) {
+  return instance.part_bytes[kStartEvent] > 0 || instance.state_timeout;
+}
+
+uint8_t version_of(const Instance& instance) {
+  if (has_newest_fields(instance)) return kHeadVersion;
+  return instance.consumed.empty() ? kVersionWithoutConsumed : kVersionWithConsumed;
+}
 
 // The flags of a head. On disk: never renumber.
 constexpr uint8_t kAwaitsRun = 1;
@@ -38,11 +55,6 @@ uint8_t last_flag(uint8_t version) {
   if (version >= 7) return kOverBytes;
   return version >= 5 ? kHasFailedData : kRetried;
 }
-
-/// The head does not have its own size: it is the size of the row.
-constexpr size_t kFirstCounted = static_cast<size_t>(Part::kInput);
-/// Since version 7 the head has the sizes of the parts before this one.
-constexpr size_t kStartEvent = static_cast<size_t>(Part::kStartEvent);
 
 void put_listener(Writer& writer, const Listener& listener) {
   writer.varint(listener.entry);
@@ -97,6 +109,23 @@ ConsumedEvents get_consumed(Reader& reader) {
   return consumed;
 }
 
+void put_span(Writer& writer, const Span& span) {
+  writer.varint(static_cast<uint64_t>(span.months));
+  writer.varint(static_cast<uint64_t>(span.fixed.count()));
+}
+
+/// A duration, of at most 100 years.
+Span get_span(Reader& reader) {
+  constexpr uint64_t kMostMonths = 1'200;
+  const uint64_t months = get_number(reader);
+  const uint64_t fixed = get_number(reader);
+  if (months > kMostMonths || fixed > uint64_t{kMostMilliseconds}) {
+    reader.fail();
+    return {};
+  }
+  return {.months = static_cast<int>(months), .fixed = Duration(static_cast<int64_t>(fixed))};
+}
+
 std::vector<Timer> get_timers(Reader& reader) {
   std::vector<Timer> timers;
   for (size_t left = reader.count(); left > 0; --left) {
@@ -116,10 +145,7 @@ std::string part_key(std::string prefix, Part part) {
 }
 
 std::string encode_head(const Instance& instance) {
-  const bool has_consumed = !instance.consumed.empty();
-  const bool has_start = instance.part_bytes[kStartEvent] > 0;
-  const uint8_t without_start = has_consumed ? kVersionWithConsumed : kVersionWithoutConsumed;
-  Writer writer = begin_record(has_start ? kHeadVersion : without_start);
+  Writer writer = begin_record(version_of(instance));
   writer.id(instance.id.bytes);
   writer.varint(static_cast<uint32_t>(instance.ns));
   writer.varint(static_cast<uint32_t>(instance.revision.workflow));
@@ -167,11 +193,17 @@ std::string encode_head(const Instance& instance) {
   writer.varint(instance.history_bytes);
   writer.varint(instance.history_trimmed);
   put_position(writer, instance.listen_from.event);
-  if (has_start) {
+  const bool has_consumed = !instance.consumed.empty();
+  const bool is_whole = has_newest_fields(instance);
+  if (is_whole) {
     writer.varint(instance.part_bytes[kStartEvent]);
     writer.boolean(has_consumed);
   }
   if (has_consumed) put_consumed(writer, instance.consumed);
+  if (is_whole) {
+    writer.boolean(instance.state_timeout.has_value());
+    if (instance.state_timeout) put_span(writer, *instance.state_timeout);
+  }
   return writer.take();
 }
 
@@ -255,10 +287,10 @@ Result<Instance> decode_head(std::string_view bytes) {
   bool has_consumed = version >= 8;
   if (version >= 9) {
     instance.part_bytes[kStartEvent] = get_number(reader);
-    if (instance.part_bytes[kStartEvent] == 0) reader.fail();
     has_consumed = reader.boolean();
   }
   if (has_consumed) instance.consumed = get_consumed(reader);
+  if (version >= 9 && reader.boolean()) instance.state_timeout = get_span(reader);
   if (!reader.done()) decoded = tl::unexpected(damaged_record(reader, "instance"));
   return decoded;
 }

@@ -25,6 +25,13 @@ Json described(StateIndex state) { return state; }
 
 Json described(const Span& span) { return {span.months, span.fixed.count()}; }
 
+Json described(const EvaluatedTime& time) {
+  return {{"key", time.key},
+          {"form", static_cast<int>(time.form)},
+          {"zero", time.zero},
+          {"value", described(time.value)}};
+}
+
 Json described(const RetryPolicy& policy) {
   Json only = Json::array();
   for (const CodePattern& code : policy.only) only.push_back(code.text());
@@ -168,6 +175,7 @@ Json described(const State& state) {
           {"type", common.type},
           {"log", described(common.log)},
           {"timeout", described(common.timeout)},
+          {"evaluated_timeout", described(common.evaluated_timeout)},
           {"retries", described(common.retries)},
           {"catches", catches},
           {"exits", exits},

@@ -12,6 +12,39 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(LintErrors, KnowsWhichStatesCanRaiseTheErrorOfATimeThatIsNotPossible) {
+  const auto warnings = [](const char* state, const char* code) {
+    return warnings_of(fmt::format(
+        "id: a\nstates: [{{id: a, {}, catch: [{{error: {}}}]}}]", state, code));
+  };
+  for (const char* state : {
+           "type: delay, duration: jq(.wait)",
+           "type: delay, until: jq(.at)",
+           "type: delay, until: {cron: '@hourly'}",
+           "type: consumeEvent, event: {type: t}, timeout: jq(.wait)",
+           "type: generateEvent, event: {type: t, source: s}, delay: jq(.wait)",
+       }) {
+    EXPECT_THAT(warnings(state, "millrace.duration.invalid"), IsEmpty()) << state;
+    EXPECT_THAT(warnings(state, "direktiv.jq.*"),
+                std::string_view(state).find("jq(") == std::string_view::npos ? SizeIs(1U)
+                                                                              : SizeIs(0U))
+        << state;
+  }
+  for (const char* state : {
+           "type: delay, duration: PT1H",
+           "type: consumeEvent, event: {type: t}, timeout: PT1H",
+           "type: noop, transform: .a",
+       }) {
+    EXPECT_THAT(warnings(state, "millrace.duration.invalid"),
+                ElementsAre(HasSubstr("lint.catch_never")))
+        << state;
+  }
+  EXPECT_THAT(warnings("type: consumeEvent, event: {type: t}, until: jq(.at)",
+                       "direktiv.stateTimeout"),
+              IsEmpty());
+}
 
 TEST(LintErrors, KnowsWhetherOneGlobCoversAnother) {
   const auto hidden = [](const char* first, const char* second) {

@@ -267,6 +267,39 @@ TEST_F(EditorSchema, PointsOutDurationsWithoutAUnit) {
   }
 }
 
+TEST_F(EditorSchema, AllowsJqInDurationsThatTheDataMayDecideAndChecksUntil) {
+  const std::string head = "id: a\nstates:\n- {id: a, type: ";
+  const std::string wait = head + "consumeEvent, event: {type: t}, ";
+  for (const std::string& text : {
+           head + "delay, duration: jq(.wait)}",
+           head + "delay, duration: PTjq(.n)S}",
+           head + "delay, until: 2027-01-01T09:00:00+01:00}",
+           head + "delay, until: 1798790400}",
+           head + "delay, until: jq(now + 60)}",
+           head + "delay, until: {cron: jq(.cron), timezone: jq(.zone)}}",
+           head + "generateEvent, event: {type: t, source: s}, delay: jq(.wait)}",
+           wait + "timeout: jq(.wait)}",
+           wait + "until: {cron: '@hourly'}}",
+       }) {
+    EXPECT_EQ(complaint(text), "") << text;
+  }
+  for (const std::string& text : {
+           head + "delay, duration: 1s, until: jq(.at)}",
+           head + "delay, until: PT1H}",
+           head + "delay, until: 2027-01-01T09:00:00}",
+           head + "delay, until: [1]}",
+           head + "delay, until: {timezone: UTC}}",
+           head + "delay, until: {cron: '@hourly', holidays: x}}",
+           head + "noop, until: jq(.at)}",
+           head + "action, action: {function: f, startToCloseTimeout: jq(.wait)}}",
+           wait + "timeout: 1h, until: jq(.at)}",
+           std::string("id: a\nstates:\n- {id: a, type: noop}\ntimeouts: {kill: jq(.wait)}"),
+           std::string("id: a\nstates:\n- {id: a, type: noop}\nworkflowRunTimeout: jq(.wait)"),
+       }) {
+    EXPECT_NE(complaint(text), "") << text;
+  }
+}
+
 TEST_F(EditorSchema, ExplainsInTheDescriptionsOfKeysWhatToWrite) {
   const Json definitions = editor_schema()["definitions"];
   const auto description = [&](const char* mapping, const char* key) {

@@ -257,6 +257,28 @@ TEST(HeadRows, RefuseTakenEventsThatNoInstanceHas) {
   EXPECT_FALSE(decode_head(encode_head(head))) << "too many";
 }
 
+TEST(HeadRows, KeepTheTimeoutThatTheDataOfTheInstanceHasDecided) {
+  Instance head{.id = id(1)};
+  for (const char* text : {"PT1H", "P1Y2M", "P100Y", "P1MT0.001S"}) {
+    for (const bool has_consumed : {false, true}) {
+      head.state_timeout = *Span::parse(text);
+      head.consumed = {};
+      if (has_consumed) head.consumed = {.stream = 2, .events = {{300, id(7).bytes}}};
+      const std::string bytes = encode_head(head);
+      EXPECT_EQ(bytes[0], 9);
+      const Instance read = decode_head(bytes).value();
+      EXPECT_EQ(read.state_timeout, head.state_timeout) << text;
+      EXPECT_EQ(read.consumed, head.consumed) << text;
+      expect_whole(bytes, decode_head);
+    }
+  }
+  head.consumed = {};
+  head.state_timeout = Span{.months = 1'201};
+  EXPECT_FALSE(decode_head(encode_head(head))) << "longer than 100 years";
+  head.state_timeout.reset();
+  EXPECT_EQ(encode_head(head)[0], 7) << "an earlier release can read the head";
+}
+
 TEST(HeadRows, DecodeOlderVersions) {
   const Instance head{.id = id(1), .step = 9};
   std::string bytes = encode_head(head);
