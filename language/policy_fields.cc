@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "expressions/template.h"
 #include "language/grammar.h"
 #include "language/walk.h"
 
@@ -133,7 +134,36 @@ std::optional<Span> read_span(Fields& fields, const RetryKey& key) {
   return Span{.fixed = Duration(*count), .text = fmt::format("{}ms", *count)};
 }
 
-RetryPolicy read_policy(Vocabulary vocabulary, Fields& fields) {
+/// The template of a `delay` that has jq(…) in it. nullopt after a finding.
+std::optional<Template> read_delay_template(Fields& fields, std::string_view key) {
+  Result<Template> value = Template::literal_or_jq(fields.node(key)->text, Template::Dot::kLiteral);
+  if (!value) {
+    fields.report(key, value.error().code, value.error().message);
+    return std::nullopt;
+  }
+  const auto programs = value->programs();
+  const auto slow = std::find_if(programs.begin(), programs.end(),
+                                 [](const Program& one) { return one.fast == nullptr; });
+  if (slow == programs.end()) return std::move(*value);
+  fields.report(
+      key, "definition.value",
+      fmt::format("{} is not a simple jq program, and a failed attempt cannot wait for a jq "
+                  "worker; write a path such as jq(.wait // \"PT10S\"), and compute the "
+                  "value in a transform before this state",
+                  in_quotes(slow->text)));
+  return std::nullopt;
+}
+
+/// Reads a `delay`, which may have jq(…) in it.
+void read_delay(Fields& fields, const RetryKey& key, RetryJq jq, WrittenRetry& written) {
+  if (jq == RetryJq::kHere && fields.has_jq(key.name)) {
+    written.delay_template = read_delay_template(fields, key.name);
+  } else {
+    written.delay = read_span(fields, key);
+  }
+}
+
+RetryPolicy read_policy(Vocabulary vocabulary, Fields& fields, RetryJq jq) {
   WrittenRetry written;
   for (const RetryKey& key : retry_vocabulary(vocabulary).keys) {
     switch (key.part) {
@@ -141,7 +171,7 @@ RetryPolicy read_policy(Vocabulary vocabulary, Fields& fields) {
         written.attempts = fields.integer(key.name);
         break;
       case RetryKey::Part::kDelay:
-        written.delay = read_span(fields, key);
+        read_delay(fields, key, jq, written);
         break;
       case RetryKey::Part::kFactor:
         written.factor = fields.number(key.name);
@@ -193,7 +223,7 @@ TimeoutKind read_scope(Fields& fields) {
 }  // namespace
 
 std::optional<WrittenPolicy> read_retries(const Member& member, const std::string& path,
-                                          Findings& findings) {
+                                          Findings& findings, RetryJq jq) {
   const Node& node = member.value;
   if (node.kind == Kind::kBroken) return std::nullopt;
   if (node.kind == Kind::kString) {
@@ -213,13 +243,13 @@ std::optional<WrittenPolicy> read_retries(const Member& member, const std::strin
   Fields fields(node, path, findings, retry_grammar(), kind);
   fields.has("vocabulary");
   const Vocabulary vocabulary = *vocabulary_named(kind->types[0]);
-  return WrittenPolicy{vocabulary, read_policy(vocabulary, fields)};
+  return WrittenPolicy{vocabulary, read_policy(vocabulary, fields, jq)};
 }
 
-std::optional<RetryPolicy> read_retries(Fields& fields) {
+std::optional<RetryPolicy> read_retries(Fields& fields, RetryJq jq) {
   const Member* const member = fields.member("retries");
   if (member == nullptr) return std::nullopt;
-  auto written = read_retries(*member, fields.path("retries"), fields.findings());
+  auto written = read_retries(*member, fields.path("retries"), fields.findings(), jq);
   if (!written) return std::nullopt;
   return std::move(written->policy);
 }
@@ -273,7 +303,7 @@ Result<ServicePolicy> read_service_policy(std::string_view json) {
   const std::optional<Node> document = parse_document(json, findings);
   if (document) {
     Fields fields(*document, "", findings, service_grammar());
-    policy.retries = read_retries(fields);
+    policy.retries = read_retries(fields, RetryJq::kNotHere);
     policy.timeouts = read_timeouts(fields);
     const TimeoutKey* const key = policy.timeouts.key_of(Vocabulary::kTemporal);
     const TimeoutPolicy& timeouts = policy.timeouts.policy;
@@ -294,7 +324,7 @@ Result<RetryPolicy> read_retry_policy(std::string_view json) {
   std::optional<Node> document = parse_document(json, findings);
   if (document) {
     const Member member{.key = "retries", .value = std::move(*document)};
-    auto written = read_retries(member, "", findings);
+    auto written = read_retries(member, "", findings, RetryJq::kNotHere);
     if (written && !findings.has_errors()) {
       if (written->policy.attempts != 0U) return std::move(written->policy);
       return fail("definition.value", "with 0 attempts there would be no run; write at least 1");

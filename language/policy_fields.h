@@ -3,6 +3,7 @@
 // Pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,10 @@
 
 namespace millrace {
 
+/// Whether a `delay` may contain jq(…): in a definition it may, in settings and in a call that
+/// starts an instance it is a constant.
+enum class RetryJq : uint8_t { kHere, kNotHere };
+
 /// The value of `retries` or `retry`: a mapping in one of the vocabularies, or Zart's text.
 struct WrittenPolicy {
   Vocabulary vocabulary;
@@ -25,12 +30,14 @@ struct WrittenPolicy {
 /// Reads the value of `retries` or `retry`. Returns nullopt, with a finding, if it is neither a
 /// mapping nor a string, or if its keys fit several vocabularies or mix them
 /// (`definition.vocabulary`). A mapping under `retry` whose keys fit several vocabularies is read
-/// as Stevora's, if Stevora's is one of them.
+/// as Stevora's, if Stevora's is one of them. A `delay` with jq(…) in it must consist of programs
+/// that the fast lane can run (`definition.value`), because an attempt that has failed waits for no
+/// jq worker.
 std::optional<WrittenPolicy> read_retries(const Member& member, const std::string& path,
-                                          Findings& findings);
+                                          Findings& findings, RetryJq jq = RetryJq::kHere);
 
 /// Reads the key `retries` of a mapping. Returns nullopt if the key is absent, or after a finding.
-std::optional<RetryPolicy> read_retries(Fields& fields);
+std::optional<RetryPolicy> read_retries(Fields& fields, RetryJq jq = RetryJq::kHere);
 
 /// The message of `definition.both_keys` for two keys, each of its vocabulary, that set the same
 /// timeout.

@@ -43,6 +43,7 @@ constexpr std::array<KeyRule, N> rules_of(const std::array<RetryKey, N>& keys, b
         .above_min = key.above_min,
         .zero = key.part == RetryKey::Part::kDelay,
         .milliseconds = key.unit == RetryKey::Unit::kSpanOrNumber,
+        .jq = key.jq,
         .own = own,
     };
   }

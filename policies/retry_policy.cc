@@ -34,11 +34,12 @@ bool RetryPolicy::covers(std::string_view code) const {
          });
 }
 
-TimePoint RetryPolicy::next_at(uint32_t attempt, TimePoint now, double draw) const {
+TimePoint RetryPolicy::next_at(uint32_t attempt, TimePoint now, double draw,
+                               const std::optional<Span>& evaluated) const {
   const auto span = [&](const Span& one) {
     return static_cast<double>((one.after(now) - now).count());
   };
-  const double first = span(delay);
+  const double first = span(evaluated ? *evaluated : delay);
   if (first == 0) return now;  // 0 times an infinite power of the factor would be no number
   const auto longest = static_cast<double>(kLongestWait.count());
   const double bound = max_delay ? std::min(span(*max_delay), longest) : longest;

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "expressions/template.h"
 #include "matchers/pattern.h"
 #include "policies/duration.h"
 
@@ -39,7 +40,10 @@ struct RetryPolicy {
   /// Attempts in all, including the first. 0: no attempt is made, the action is skipped. nullopt:
   /// no limit.
   std::optional<uint32_t> attempts = 1;
-  Span delay;         ///< the wait after the first attempt
+  Span delay;  ///< the wait after the first attempt
+  /// Yields the text of `delay` at each failure, over the data with the error as `.error`; then
+  /// `delay` itself is zero. All its programs are of the fast lane. nullopt: `delay` is a constant.
+  std::optional<Template> delay_template;
   double factor = 1;  ///< each wait is this many times as long as the previous wait; above 0
   std::optional<Span> max_delay;  ///< the longest wait; nullopt: no limit but 100 years
   double jitter = 0;              ///< 0 to 1: a wait is drawn from [(1 - jitter) · wait, wait]
@@ -80,7 +84,12 @@ struct RetryPolicy {
   /// When the next attempt is due if attempt `attempt` (counted from 1) failed at `now`: min(delay
   /// · factor^(attempt−1), max_delay) later. The jitter shortens that wait by the fraction jitter ·
   /// draw (0 <= draw < 1). The wait is cut to the millisecond and is at most 100 years.
-  TimePoint next_at(uint32_t attempt, TimePoint now, double draw = 0) const;
+  /// `evaluated`: the value of `delay_template`, in the place of `delay`.
+  TimePoint next_at(uint32_t attempt, TimePoint now, double draw = 0,
+                    const std::optional<Span>& evaluated = std::nullopt) const;
+
+  /// Whether it is known only at a failure how long the waits are.
+  bool has_evaluated_delay() const { return delay_template.has_value(); }
 };
 
 }  // namespace millrace

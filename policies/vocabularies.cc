@@ -93,7 +93,11 @@ RetryPolicy retry_policy(Vocabulary vocabulary, WrittenRetry written) {
                      .never = std::move(written.never),
                      .asked = table.asked,
                      .used_up = table.used_up};
-  policy.delay = std::move(written.delay).value_or(Span{});
+  if (written.delay_template) {
+    policy.delay_template = std::move(written.delay_template);
+  } else {
+    policy.delay = std::move(written.delay).value_or(Span{});
+  }
   const int64_t attempts = written.attempts.value_or(0);
   if (attempts == table.endless) {
     policy.attempts.reset();

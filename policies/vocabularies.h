@@ -48,6 +48,7 @@ struct RetryKey {
   std::optional<int64_t> min = {};
   std::optional<int64_t> max = {};
   bool above_min = false;          ///< the value must be above `min`; `min` itself is refused
+  bool jq = false;                 ///< a duration in which jq(…) is allowed
   std::string_view spelling = {};  ///< another name of the key
 };
 
@@ -67,7 +68,8 @@ inline constexpr std::array kDirektivRetry = std::to_array<RetryKey>({
      .part = RetryKey::Part::kDelay,
      .unit = RetryKey::Unit::kSpan,
      .meaning = "The wait before the second attempt.",
-     .otherwise = "PT0S"},
+     .otherwise = "PT0S",
+     .jq = true},
     {.name = "multiplier",
      .part = RetryKey::Part::kFactor,
      .unit = RetryKey::Unit::kFactor,
@@ -94,7 +96,8 @@ inline constexpr std::array kSteepRetry = std::to_array<RetryKey>({
      .part = RetryKey::Part::kDelay,
      .unit = RetryKey::Unit::kSpanOrNumber,
      .meaning = "The wait before the second attempt.",
-     .otherwise = "0"},
+     .otherwise = "0",
+     .jq = true},
     {.name = "exponentialBackoff",
      .part = RetryKey::Part::kFactor,
      .unit = RetryKey::Unit::kFactor,
@@ -212,6 +215,7 @@ std::optional<Vocabulary> vocabulary_named(std::string_view name);
 struct WrittenRetry {
   std::optional<int64_t> attempts;
   std::optional<Span> delay;
+  std::optional<Template> delay_template;  ///< set instead of `delay` if that has jq(…) in it
   std::optional<double> factor;
   std::optional<Span> max_delay;
   std::vector<CodePattern> only;

@@ -305,6 +305,7 @@ Outcome CallingState::failed(Visit& visit, size_t index, Error error, MayRetry m
                    .now = visit.now(),
                    .retry_from = retry_from,
                    .error = error,
+                   .data = visit.data(),
                    .is_caught = needs_ == Needs::kAll && find_catch(common(), error.code)});
     if (const auto* const at = std::get_if<TimePoint>(&next)) {
       visit.retry_call(index, *at);

@@ -77,6 +77,7 @@ std::string short_text(double milliseconds) {
 
 /// The first few waits between the attempts of a policy, as text: `, after waits of 1s, 2s, 4s`.
 std::string waits_text(const RetryPolicy& policy) {
+  if (policy.has_evaluated_delay()) return ", after waits that jq decides at each failure";
   if (policy.delay.is_zero()) return ", without waits";
   if (policy.delay.months > 0) {
     return fmt::format(", the first wait being {}", policy.delay.text);

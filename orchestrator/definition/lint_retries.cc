@@ -25,15 +25,16 @@ struct IdleKey {
 IdleKey why_idle(const RetryKey& key, const RetryPolicy& policy, Vocabulary vocabulary) {
   using Part = RetryKey::Part;
   if (key.part == Part::kAttempts) return {};
-  const bool says_nothing = (key.part == Part::kDelay && policy.delay.is_zero()) ||
-                            (key.part == Part::kFactor && policy.factor == 1);
+  const bool is_zero = policy.delay.is_zero() && !policy.has_evaluated_delay();
+  const bool says_nothing =
+      (key.part == Part::kDelay && is_zero) || (key.part == Part::kFactor && policy.factor == 1);
   if (says_nothing) return {};
   if (!policy.allows_after(1)) {
     return {.why = "this key has no effect: the policy allows no second attempt",
             .mend = "allow more attempts, or remove this key"};
   }
   if (key.part != Part::kFactor && key.part != Part::kMaxDelay) return {};
-  if (policy.delay.is_zero()) {
+  if (is_zero) {
     return {.why = "this key has no effect: the first wait is zero, and so are all others",
             .mend = "write a first wait above zero, or remove this key"};
   }
@@ -51,6 +52,7 @@ IdleKey why_idle(const RetryKey& key, const RetryPolicy& policy, Vocabulary voca
 
 /// Whether no wait of the policy would exceed the policy's `max_delay`.
 bool is_never_reached(const RetryPolicy& policy) {
+  if (policy.has_evaluated_delay()) return false;
   const auto first = static_cast<double>(at_most(policy.delay).count());
   double longest = first;
   if (policy.factor > 1) {

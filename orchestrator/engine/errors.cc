@@ -34,14 +34,15 @@ void raise(StepContext& step, Error error, Retries retries) {
   const StateCommon& common = step.state().common();
   if (error.code == kTaskTimeout) retries = Retries::kNo;
   if (retries == Retries::kYes && common.retries) {
-    AfterFailure next =
-        after_failure(*common.retries, {.instance = instance.id,
-                                        .state = common.id,
-                                        .attempt = instance.attempt,
-                                        .first_at = instance.state_from,
-                                        .now = step.now,
-                                        .error = error,
-                                        .is_caught = find_catch(common, error.code) != nullptr});
+    AfterFailure next = after_failure(
+        *common.retries, {.instance = instance.id,
+                          .state = common.id,
+                          .attempt = instance.attempt,
+                          .first_at = instance.state_from,
+                          .now = step.now,
+                          .error = error,
+                          .data = instance.found_data ? *instance.found_data : instance.data,
+                          .is_caught = find_catch(common, error.code) != nullptr});
     if (const auto* const at = std::get_if<TimePoint>(&next)) return wait_for_retry(step, *at);
     if (std::get<Error>(next) != error) {
       error = std::get<Error>(std::move(next));
@@ -59,12 +60,7 @@ void raise(StepContext& step, Error error, Retries retries) {
 }
 
 void put_error(Instance& instance, const Error& error) {
-  LazyJson entry = LazyJson::object({{"code", error.code}, {"msg", error.message}});
-  if (instance.data.is_object()) {
-    instance.data.set("error", std::move(entry));
-  } else {
-    instance.data = LazyJson::of_members({{"error", std::move(entry)}, {"data", instance.data}});
-  }
+  instance.data = with_error(std::move(instance.data), error);
 }
 
 }  // namespace millrace

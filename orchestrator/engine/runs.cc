@@ -119,7 +119,8 @@ bool awaits_next_run(StepContext& step) {
                                               .attempt = instance.run - instance.first_run + 1,
                                               .first_at = instance.runs_from,
                                               .now = step.now,
-                                              .error = *instance.error});
+                                              .error = *instance.error,
+                                              .data = instance.data});
   if (auto* const error = std::get_if<Error>(&next)) {
     if (*error != *instance.error) step.record_error(HistoryKind::kRaised, *error);
     instance.error = std::move(*error);

@@ -130,5 +130,25 @@ states:
   }
 }
 
+TEST(EvaluatedTimesOfInstances, KeepTheTimeOfTheNextAttemptAcrossARestart) {
+  World world;
+  const std::string id = world.apply_order(R"(
+id: order
+states:
+- id: a
+  type: consumeEvent
+  event: {type: never}
+  timeout: 1s
+  retries: {max_attempts: 1, codes: ['*'], delay: jq(.wait)}
+)",
+                                           {{"wait", "PT1H"}});
+  world.run_for(seconds(1));
+  world.restart();
+  world.run_for(minutes(59));
+  EXPECT_EQ(world.status(id), "waiting");
+  world.run_for(minutes(2));
+  EXPECT_EQ(world.instance(id)["error"]["code"], "direktiv.retries.exceeded");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -17,6 +17,7 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
       {"states.action.retries.delay",
        "delay: a duration such as \"PT1H\" or \"1h 30m\"\n"
        "  The wait before the second attempt.\n"
+       "  jq(…) in it is evaluated\n"
        "  default: PT0S\n"
        "  in: RetryDefinition, SteepRetryPolicy\n"},
       {"actions.Retry",

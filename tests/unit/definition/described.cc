@@ -37,6 +37,7 @@ Json described(const RetryPolicy& policy) {
   for (const CodePattern& code : policy.only) only.push_back(code.text());
   return {{"attempts", policy.attempts ? Json(*policy.attempts) : Json()},
           {"delay", described(policy.delay)},
+          {"delay_template", policy.delay_template ? described(*policy.delay_template) : Json()},
           {"factor", policy.factor},
           {"max_delay", policy.max_delay ? described(*policy.max_delay) : Json()},
           {"jitter", policy.jitter},

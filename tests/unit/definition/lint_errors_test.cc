@@ -25,6 +25,7 @@ TEST(LintErrors, KnowsWhichStatesCanRaiseTheErrorOfATimeThatIsNotPossible) {
            "type: delay, until: {cron: '@hourly'}",
            "type: consumeEvent, event: {type: t}, timeout: jq(.wait)",
            "type: generateEvent, event: {type: t, source: s}, delay: jq(.wait)",
+           "type: noop, transform: .a, retries: {max_attempts: 1, codes: ['*'], delay: jq(.wait)}",
        }) {
     EXPECT_THAT(warnings(state, "millrace.duration.invalid"), IsEmpty()) << state;
     EXPECT_THAT(warnings(state, "direktiv.jq.*"),

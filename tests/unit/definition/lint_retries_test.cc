@@ -30,6 +30,7 @@ TEST(LintRetries, PointsOutKeysOfARetryPolicyThatHaveNoEffect) {
            {"{max_attempts: 1, delay: 1s, multiplier: 2, codes: ['*']}", {"multiplier"}},
            {"{maxAttempts: 3, delay: 1s, maxDelay: 5s}", {"maxDelay"}},
            {"{maxAttempts: 3, delay: 1s, exponentialBackoff: 2, maxDelay: 2s}", {"note maxDelay"}},
+           {"{max_attempts: 0, delay: jq(.wait), codes: ['*']}", {"delay"}},
            {"{maximumAttempts: 1, nonRetryableErrorTypes: [millrace.event.invalid]}",
             {"nonRetryableErrorTypes"}},
            // similar policies in which each key has an effect
@@ -39,6 +40,8 @@ TEST(LintRetries, PointsOutKeysOfARetryPolicyThatHaveNoEffect) {
            {"{maxAttempts: 3, delay: 1s, exponentialBackoff: 2, maxDelay: 1999ms}", {}},
            {"{maxAttempts: -1, delay: 1s, exponentialBackoff: 1.1, maxDelay: 1h}", {}},
            {"{maximumAttempts: 2, nonRetryableErrors: [millrace.event.invalid]}", {}},
+           {"{max_attempts: 3, delay: jq(.wait), multiplier: 2, codes: ['*']}", {}},
+           {"{maxAttempts: 3, delay: jq(.wait), exponentialBackoff: 2, maxDelay: 1h}", {}},
        }) {
     EXPECT_EQ(keys(policy), expected) << policy;
   }

@@ -278,6 +278,7 @@ TEST_F(EditorSchema, AllowsJqInDurationsThatTheDataMayDecideAndChecksUntil) {
            head + "delay, until: jq(now + 60)}",
            head + "delay, until: {cron: jq(.cron), timezone: jq(.zone)}}",
            head + "generateEvent, event: {type: t, source: s}, delay: jq(.wait)}",
+           head + "noop, retries: {max_attempts: 1, codes: ['*'], delay: jq(.wait)}}",
            wait + "timeout: jq(.wait)}",
            wait + "until: {cron: '@hourly'}}",
        }) {
