@@ -160,6 +160,17 @@ test('a source that is deleted is gone, and its stream stays', async () => {
   assert.equal((await server.request('$JS.API.STREAM.INFO.OTHER', {})).config.name, 'OTHER')
 })
 
+test('a source with a stream that millrace made: the question before it is deleted says that the stream is deleted too', async () => {
+  await server.applySource('own', { subjects: ['own.*'], mapping: { type: 'own.seen' } })
+  const { stream } = await server.get('/sources/own')
+  const page = await console_.open('#/default/sources/own')
+  await page.locator('.heading').getByRole('button', { name: 'Delete…' }).click()
+  await sees(page.getByRole('dialog'), `The stream ${stream}, which millrace made for the source, is deleted too`)
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.waitForURL(/default\/sources$/)
+  await until(async () => (await server.request(`$JS.API.STREAM.INFO.${stream}`, {})).error !== undefined, 'the stream is gone')
+})
+
 test('inbound webhooks: the URL, the form and the secrets are shown, and what a request became', async () => {
   const key = 'key-of-the-test'
   await server.setWebhook(key)

@@ -38,7 +38,10 @@ export function SourceActionDialog({ ns, source, action, close, done }: { ns: st
     return (
       <ActionDialog title={`Delete the source ${name}?`} label="Delete" isDanger close={close} command={{ line: commandLine(ns, 'source', 'delete', name), http: httpCall('DELETE', path) }}
         run={async () => { await call<SourceDeleted>('DELETE', path); done(); return `The source ${name} was deleted` }}>
-        <p>Its position is erased; this cannot be taken back. The stream {source.stream} and the events that were made of its messages stay as they are. Events of the source that are not applied yet become dead letters.</p>
+        <p>Its position is erased; this cannot be taken back. {source.ownStream
+          ? <>The stream {source.stream}, which millrace made for the source, is deleted too, together with messages that were not read. The events that were made of its messages stay as they are.</>
+          : <>The stream {source.stream} and the events that were made of its messages stay as they are.</>} Events of the source that are not applied yet become dead letters.
+        </p>
       </ActionDialog>
     )
   }

@@ -57,7 +57,7 @@ export function Try({ ns, source, changed }: { ns: string; source: Source; chang
         {tried === null && !error && (isAsking ? <Skeleton /> : <p class="quiet">“Try” reads the newest messages of the stream with these settings.</p>)}
         {tried && <Messages ns={ns} source={source} tried={tried} />}
       </section>
-      {isApplying && <ApplyDialog ns={ns} name={source.name} settings={text} close={() => setApplying(false)} done={() => { setEdited(null); changed() }} />}
+      {isApplying && <ApplyDialog ns={ns} source={source} settings={text} close={() => setApplying(false)} done={() => { setEdited(null); changed() }} />}
     </div>
   )
 }
@@ -117,7 +117,8 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-function ApplyDialog({ ns, name, settings, close, done }: { ns: string; name: string; settings: string; close: () => void; done: () => void }) {
+function ApplyDialog({ ns, source, settings, close, done }: { ns: string; source: Source; settings: string; close: () => void; done: () => void }) {
+  const { name } = source
   const path = inNamespace(ns, 'sources', name)
   const run = async (): Promise<string> => {
     const answer = await call<SourceApplied>('PUT', path, { body: settings, contentType: 'application/json' })
@@ -129,6 +130,7 @@ function ApplyDialog({ ns, name, settings, close, done }: { ns: string; name: st
     <ActionDialog title={`Apply the settings of the source ${name}?`} label="Apply" close={close} run={run}
       command={{ line: commandLine(ns, 'source', 'apply', name, '--settings', settings), http: httpCall('PUT', path, {}, settings) }}>
       <p>They count from the next message on; events that are published stay as they are. With another <code>stream</code> or <code>begin</code>, the source reads from that place on.</p>
+      {source.ownStream && <p>If the new settings name a <code>stream</code>, the stream {source.stream}, which millrace made for the source, is deleted, together with messages that were not read.</p>}
     </ActionDialog>
   )
 }
