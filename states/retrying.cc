@@ -44,9 +44,10 @@ Result<Span> evaluated_delay(const Template& delay, const FailedAttempt& failed)
   const LazyJson input = with_error(failed.data.without_tree(), failed.error);
   std::vector<LazyJson> results;
   size_t left = kDelayBytes;
+  const Bindings bindings{.now = failed.now};
   for (const Program& program : delay.programs()) {
     std::optional<QueryResult> result;
-    if (program.fast != nullptr) result = program.fast->run_within(input, left, true);
+    if (program.fast != nullptr) result = program.fast->run_within(input, left, true, &bindings);
     if (!result) {
       return fail(std::string(kDurationInvalid),
                   fmt::format("delay: the data, or what the program reads of it, has more than {} "
