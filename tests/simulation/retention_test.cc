@@ -189,7 +189,7 @@ TEST_F(RetentionWorld, KeepsEveryInstanceWhileTheSettingsAreUnreadable) {
 }
 
 TEST_F(RetentionWorld, ShowsItsPassesAndWhatItDeletedInTheMetrics) {
-  const auto seconds = [&](const char* series) {
+  const auto seconds_of = [&](const char* series) {
     return from_millis(static_cast<int64_t>(std::llround(world.metric(series) * 1'000)));
   };
   constexpr const char* kNextPass = "millrace_retention_next_pass_seconds{kind=\"instances\"}";
@@ -197,12 +197,12 @@ TEST_F(RetentionWorld, ShowsItsPassesAndWhatItDeletedInTheMetrics) {
   EXPECT_EQ(world.metric(kNextPass), 0) << "there are no rules";
   keep(R"({"ended": {"age": "1h"}})");
   const TimePoint first = world.clock.now();
-  EXPECT_EQ(seconds(kLastPass), first);
-  EXPECT_EQ(seconds(kNextPass), first + minutes(1));
+  EXPECT_EQ(seconds_of(kLastPass), first);
+  EXPECT_EQ(seconds_of(kNextPass), first + minutes(1));
   start("job", 2);
   const Usage before = usage();
   world.run_for(minutes(2));
-  EXPECT_EQ(seconds("millrace_retention_next_deletion_seconds{namespace=\"default\"}"),
+  EXPECT_EQ(seconds_of("millrace_retention_next_deletion_seconds{namespace=\"default\"}"),
             first + hours(1));
   world.run_for(hours(1));
   EXPECT_EQ(world.metric("millrace_retention_deleted_instances_total{namespace=\"default\"}"), 2);
@@ -210,7 +210,7 @@ TEST_F(RetentionWorld, ShowsItsPassesAndWhatItDeletedInTheMetrics) {
             static_cast<double>(before.row_bytes + before.history_bytes));
   EXPECT_GT(world.metric("millrace_retention_deleted_history_records_total{namespace=\"default\"}"),
             0);
-  EXPECT_THAT(seconds(kLastPass), Gt(first + hours(1)));
+  EXPECT_THAT(seconds_of(kLastPass), Gt(first + hours(1)));
   keep("{}");
   EXPECT_EQ(world.metric(kNextPass), 0);
 }
