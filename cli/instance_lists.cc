@@ -43,8 +43,10 @@ struct PartOptions {
 };
 
 std::vector<Column> instance_columns(TimePoint now) {
-  return {field("INSTANCE", "id"), field("WORKFLOW", "workflow"),    field("STATUS", "status"),
-          field("STATE", "state"), age("STARTED", "startedAt", now), age("ENDED", "endedAt", now)};
+  return {field("INSTANCE", "id"),     field("WORKFLOW", "workflow"),
+          field("STATUS", "status"),   field("STATE", "state"),
+          field("RUN", "run"),         age("STARTED", "startedAt", now),
+          age("ENDED", "endedAt", now)};
 }
 
 Ended list_instances(Session& session, const InstanceListOptions& options) {

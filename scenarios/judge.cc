@@ -61,6 +61,9 @@ Status Judge::look_at(const Expected& expected, const std::string& id) {
     case Aspect::kStatus:
       compare_with(expected, instance["status"]);
       break;
+    case Aspect::kRun:
+      compare_with(expected, instance["run"]);
+      break;
     case Aspect::kStates:
       compare_with(expected, TRY(states_of(id)));
       break;

@@ -230,6 +230,7 @@ class Reader {
       if (good) expectation.all.push_back({aspect, placed(fields, key)});
     };
     take("status", Aspect::kStatus, read_status(fields));
+    take("run", Aspect::kRun, fields.integer("run").has_value());
     take("states", Aspect::kStates, read_states(fields, expectation.workflow));
     take("output", Aspect::kOutput, fields.node("output") != nullptr);
     take("outputContains", Aspect::kOutputContains, fields.node("outputContains") != nullptr);

@@ -54,7 +54,8 @@ struct Given {
 /// The properties of an instance that can be expected.
 enum class Aspect {
   kStatus,
-  kStates,          ///< the states that it entered, in order
+  kRun,             ///< the number of its run
+  kStates,          ///< the states that it entered in its last run, in order
   kOutput,          ///< the complete output
   kOutputContains,  ///< a part of the output
   kError,           ///< a part of the error: code or msg

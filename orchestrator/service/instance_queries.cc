@@ -34,6 +34,7 @@ Result<Json> Queries::head(const View& view, const Instance& instance, Disclosur
             {"revision", instance.revision.number},
             {"status", to_string(instance.status)},
             {"state", workflow->states[instance.state]->common().id},
+            {"run", instance.run},
             {"startedAt", format_rfc3339(instance.started_at)}};
   if (instance.ended_at) json["endedAt"] = format_rfc3339(*instance.ended_at);
   if (instance.error) {
@@ -45,7 +46,6 @@ Result<Json> Queries::head(const View& view, const Instance& instance, Disclosur
     if (timer.kind == TimerKind::kRetry) json["nextRetryAt"] = format_rfc3339(timer.deadline);
   }
   if (const auto deadline = first_deadline(instance)) json["deadline"] = format_rfc3339(*deadline);
-  if (instance.run > 1) json["run"] = instance.run;
   if (instance.history_trimmed > 0) json["historyTrimmed"] = instance.history_trimmed;
   if (instance.caller) json["parent"] = to_string(instance.caller->instance);
   return json;

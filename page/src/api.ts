@@ -585,7 +585,7 @@ export type Instance = {
   parent?: string
   /** The revision of the workflow. */
   revision: number
-  /** The number of the run, if it is not the first. */
+  /** The number of the run, from 1; missing: the instance is damaged. */
   run?: number
   /** The data may contain a secret, and is masked or hidden. */
   sealed?: true
@@ -710,7 +710,7 @@ export type InstanceHead = {
   parent?: string
   /** The revision of the workflow. */
   revision: number
-  /** The number of the run, if it is not the first. */
+  /** The number of the run, from 1; missing: the instance is damaged. */
   run?: number
   /** The data may contain a secret, and is masked or hidden. */
   sealed?: true
