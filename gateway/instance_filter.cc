@@ -63,7 +63,7 @@ std::optional<InstanceTrait> parse_trait(std::string_view name) {
 /// The names of all kinds of records: `started, entered, …`.
 std::string history_kind_names() {
   std::string names;
-  for (uint8_t kind = 0; kind <= static_cast<uint8_t>(HistoryKind::kRevived); ++kind) {
+  for (uint8_t kind = 0; kind <= static_cast<uint8_t>(kLastHistoryKind); ++kind) {
     names += names.empty() ? "" : ", ";
     names += to_string(static_cast<HistoryKind>(kind));
   }

@@ -54,7 +54,7 @@ Json history_record() {
       {"kind", word({"started",  "entered",  "woken",    "elapsed",   "published", "log",
                      "raised",   "caught",   "fixed",    "cancelled", "ended",     "called",
                      "returned", "retrying", "timedout", "skipped",   "run",       "output",
-                     "paused",   "resumed",  "revived"})},
+                     "paused",   "resumed",  "revived",  "continued"})},
       {"state?", text("The id of the state.")},
       {"detail?", any("What is known of this kind of record.")},
       {"data?", any("The data of the instance after the record.")},

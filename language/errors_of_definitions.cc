@@ -110,6 +110,8 @@ constexpr ErrorEntry kDefinitionErrors[] = {
     {"lint.condition_never", 0, "A condition is never true.",
      "Write a condition that reads the data."},
     {"lint.content_type", 0, "A content type has no effect.", "Remove the key."},
+    {"lint.continue_never", 0, "A `continueAsNew` never begins another run.",
+     "Remove it, or write it in a state that instances without an error enter."},
     {"lint.error_never", 0, "An instance never ends with this error.",
      "Remove the state, or write a `transition` to it."},
     {"lint.event_hidden", 0, "An entry of an event list is never chosen.",

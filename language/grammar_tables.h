@@ -37,7 +37,7 @@ extern const Mapping kStart;
 // state_grammar.cc
 extern const Mapping kState;
 /// The keys of every mapping that leads to another state.
-extern const KeyRule kExitKeys[2];
+extern const KeyRule kExitKeys[3];
 
 // workflow_grammar.cc
 extern const Mapping kWorkflow;

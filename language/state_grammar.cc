@@ -13,6 +13,11 @@ constexpr KeyRule kCatchKeys[] = {
     {.name = "transition",
      .kind = Kind::kState,
      .meaning = "The state that follows the error; without one the instance ends as complete."},
+    {.name = "continueAsNew",
+     .kind = Kind::kQuery,
+     .meaning = "In place of `transition`: a query whose result, with the error under .error, is "
+                "the input of the next run of the instance.",
+     .own = true},
 };
 constexpr Mapping kErrorDefinition = {
     .name = "ErrorDefinition",
@@ -53,6 +58,11 @@ constexpr KeyRule kExitKeys[] = {
     {.name = "transition",
      .kind = Kind::kState,
      .meaning = "The next state; without one the instance ends as complete."},
+    {.name = "continueAsNew",
+     .kind = Kind::kQuery,
+     .meaning = "In place of `transition`: a query over the transformed data whose result is the "
+                "input of the next run of the instance.",
+     .own = true},
 };
 constexpr KeyRule kTimeoutKeys[] = {
     {.name = "timeout",
@@ -392,6 +402,11 @@ constexpr KeyRule kSwitchKeys[] = {
      .kind = Kind::kQuery,
      .meaning = "A query whose result replaces the data if no condition is true.",
      .otherwise = "."},
+    {.name = "defaultContinueAsNew",
+     .kind = Kind::kQuery,
+     .meaning = "In place of `defaultTransition`: a query over the transformed data whose result "
+                "is the input of the next run of the instance if no condition is true.",
+     .own = true},
 };
 constexpr Mapping kSwitchState = {
     .name = "SwitchState",

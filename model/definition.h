@@ -24,10 +24,14 @@ namespace millrace {
 /// Index of a state in Workflow::states (states/workflow.h).
 using StateIndex = size_t;
 
-/// One exit of a state: the data is transformed, then the instance enters the next state or ends.
+/// One exit of a state: the data is transformed, then the instance enters the next state, begins
+/// its next run, or ends.
 struct Exit {
   std::optional<Template> transform;
   std::optional<StateIndex> transition;  ///< nullopt: the instance ends with status complete
+  /// The input of the next run (`continueAsNew`), which begins instead of the end; set only without
+  /// a transition.
+  std::optional<Template> continue_as_new = std::nullopt;
 };
 
 /// One entry of `catch` (Direktiv's ErrorDefinition).
@@ -36,6 +40,7 @@ struct Catch {
   /// all others match themselves.
   std::string error;
   std::optional<StateIndex> transition;
+  std::optional<Template> continue_as_new = std::nullopt;  ///< as in Exit
 };
 
 /// The fields that states of every type have (Direktiv's "Common Fields").
@@ -55,6 +60,15 @@ struct StateCommon {
   /// The exits of the state, selected by index. Most types have one exit; switch has one exit for
   /// each condition and a default exit, eventXor has one exit for each entry.
   std::vector<Exit> exits;
+
+  /// The number of ways to leave the state through which an instance may be leaving it: the exits,
+  /// and after them the entries of `catch`, of which only those with `continueAsNew` are such ways.
+  size_t ways_out() const { return exits.size() + catches.size(); }
+  /// Whether an instance may leave the state by the way with that index.
+  bool is_way_out(size_t way) const {
+    if (way < exits.size()) return true;
+    return way < ways_out() && catches[way - exits.size()].continue_as_new.has_value();
+  }
 };
 
 /// One event for which a start waits.

@@ -46,12 +46,14 @@ std::string_view to_string(HistoryKind kind) {
       return "resumed";
     case HistoryKind::kRevived:
       return "revived";
+    case HistoryKind::kContinued:
+      return "continued";
   }
   return "unknown";
 }
 
 std::optional<HistoryKind> parse_history_kind(std::string_view text) {
-  for (uint8_t kind = 0; kind <= static_cast<uint8_t>(HistoryKind::kRevived); ++kind) {
+  for (uint8_t kind = 0; kind <= static_cast<uint8_t>(kLastHistoryKind); ++kind) {
     if (to_string(static_cast<HistoryKind>(kind)) == text) return static_cast<HistoryKind>(kind);
   }
   return std::nullopt;

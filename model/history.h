@@ -45,7 +45,12 @@ enum class HistoryKind : uint8_t {
   kPaused = 18,    ///< an operator paused the instance
   kResumed = 19,   ///< an operator resumed the instance
   kRevived = 20,   ///< an ended instance continues: {"how":"retry"|"restart"|"rerun"}
+  kContinued = 21,  ///< a run ended by `continueAsNew`, and the next one began:
+                    ///< {"run","revision"} of the run that ended, {"nextRevision"}
 };
+
+/// The kind with the highest number.
+inline constexpr HistoryKind kLastHistoryKind = HistoryKind::kContinued;
 
 /// The name of the kind in the API: "started", "entered", …
 std::string_view to_string(HistoryKind kind);

@@ -183,11 +183,12 @@ struct Instance {
   InstanceStatus status = InstanceStatus::kPending;
   Phase phase = Phase::kEntering;
   size_t state = 0;
-  size_t exit = 0;       ///< index of the exit, while kLeaving
+  size_t exit = 0;       ///< index of the exit (StateCommon::is_way_out), while kLeaving
   uint64_t step = 0;     ///< grows with each change of phase; an input with an older step is stale
   uint64_t entered = 0;  ///< the step in which this attempt of the state was entered
   uint32_t attempt = 1;  ///< number of the attempt of the state; its `retries` make another
-  uint32_t run = 1;      ///< number of the run; the workflow's `retries` make another
+  uint32_t run =
+      1;  ///< number of the run; the workflow's `retries` and `continueAsNew` make another
   uint32_t first_run = 1;   ///< the run from which the workflow's `retries` count
   bool awaits_run = false;  ///< the last run failed; the next one is due at the kRetry timer
   bool failing = false;     ///< the instance will end as failed: it has gone to `on_failure`

@@ -38,7 +38,8 @@ constexpr KeyRule kExpectationKeys[] = {
      .min = 1},
     {.name = "states",
      .kind = Kind::kState,
-     .meaning = "The states that the instance enters, in order.",
+     .meaning = "The states that the instance enters, in order; after `continueAsNew` those of the "
+                "last run.",
      .list = true},
     {.name = "output", .kind = Kind::kCommand, .meaning = "The complete output of the instance."},
     {.name = "outputContains",

@@ -43,7 +43,7 @@ std::unique_ptr<const State> load_event_xor(StateFields& fields, StateCommon com
   std::vector<EventPattern> patterns;
   fields.required_list("events", [&](StateFields& entry) {
     patterns.push_back(entry.event_of_entry());
-    common.exits.push_back(entry.exit("transform", "transition"));
+    common.exits.push_back(entry.exit());
   });
   return std::make_unique<EventXor>(std::move(common), std::move(patterns));
 }

@@ -237,8 +237,25 @@ std::optional<StateIndex> StateFields::transition(std::string_view key) {
   return std::nullopt;
 }
 
-Exit StateFields::exit(std::string_view transform_key, std::string_view transition_key) {
-  return {.transform = query(transform_key), .transition = transition(transition_key)};
+std::optional<Template> StateFields::continue_as_new(std::string_view key,
+                                                     std::string_view transition_key) {
+  if (fields_.has(key) && fields_.has(transition_key)) {
+    fields_.report(
+        key, "definition.both_keys",
+        fmt::format("{} stands in the place of {}; write one of them", key, transition_key));
+  }
+  return query(key);
+}
+
+Exit StateFields::exit(bool is_default) {
+  if (!is_default) {
+    return {.transform = query("transform"),
+            .transition = transition("transition"),
+            .continue_as_new = continue_as_new("continueAsNew", "transition")};
+  }
+  return {.transform = query("defaultTransform"),
+          .transition = transition("defaultTransition"),
+          .continue_as_new = continue_as_new("defaultContinueAsNew", "defaultTransition")};
 }
 
 std::shared_ptr<const Function> StateFields::required_function(std::string_view key) {

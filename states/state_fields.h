@@ -106,7 +106,11 @@ class StateFields {
   // Transitions.
 
   std::optional<StateIndex> transition(std::string_view key);
-  Exit exit(std::string_view transform_key, std::string_view transition_key);
+  /// The query of `continueAsNew`, which may stand in the place of the key `transition_key` and not
+  /// beside it.
+  std::optional<Template> continue_as_new(std::string_view key, std::string_view transition_key);
+  /// The keys of an exit; `is_default`: those of a switch whose conditions are all false.
+  Exit exit(bool is_default = false);
 
   // Actions.
 

@@ -26,9 +26,9 @@ std::unique_ptr<const State> load_switch(StateFields& fields, StateCommon common
   std::vector<Template> conditions;
   fields.required_list("conditions", [&](StateFields& entry) {
     conditions.push_back(entry.required_query("condition"));
-    common.exits.push_back(entry.exit("transform", "transition"));
+    common.exits.push_back(entry.exit());
   });
-  common.exits.push_back(fields.exit("defaultTransform", "defaultTransition"));
+  common.exits.push_back(fields.exit(true));
   return std::make_unique<Switch>(std::move(common), std::move(conditions));
 }
 

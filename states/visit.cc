@@ -234,6 +234,13 @@ Evaluated<LazyJson> Visit::evaluate(const Template& one) {
   return std::move(values->front());
 }
 
+Evaluated<LazyJson> Visit::evaluate_over(const Template& one, const LazyJson& input) {
+  const Over only{.value = &one, .input = &input};
+  auto values = evaluate({&only, 1});
+  if (!values) return tl::unexpected(std::move(values).error());
+  return std::move(values->front());
+}
+
 Evaluated<std::optional<size_t>> Visit::first_true(std::span<const Template> conditions) {
   const bool names_instance =
       std::any_of(conditions.begin(), conditions.end(), std::mem_fn(&Template::names_instance));

@@ -76,6 +76,8 @@ class Visit {
   /// The values of the templates over the data, evaluated together.
   Evaluated<std::vector<LazyJson>> evaluate(std::span<const Template* const> templates);
   Evaluated<LazyJson> evaluate(const Template& one);
+  /// The value of the template over `input`, which has its text if it is made from the data.
+  Evaluated<LazyJson> evaluate_over(const Template& one, const LazyJson& input);
 
   /// A template and the input over which it is evaluated. The template and the input must outlive
   /// the call of evaluate().

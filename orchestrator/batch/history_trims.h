@@ -49,6 +49,9 @@ class HistoryTrims {
   /// so any instance of the namespace may have a history that is too long.
   std::optional<std::vector<InstanceId>> take_left(NamespaceNumber ns);
 
+  /// Forgets the walk of an instance whose history was replaced.
+  void forget(const InstanceId& instance) { walks_.erase(instance); }
+
   /// Forgets all walks that are not finished, and all noted instances.
   void clear() {
     walks_.clear();

@@ -305,7 +305,10 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   limits.exceeded = quotas.exceeded;
   limits.budget = &batch_.meter;
   const bool was_over_bytes = instance.over_bytes;
-  const bool is_restricted = quotas.is_far_beyond && !std::holds_alternative<Abandon>(stimulus);
+  // The rows of the run before leave the store when the next run begins.
+  const bool may_grow =
+      std::holds_alternative<Abandon>(stimulus) || std::holds_alternative<NextRun>(stimulus);
+  const bool is_restricted = quotas.is_far_beyond && !may_grow;
   std::optional<Instance> before;
   if (is_restricted) before = instance;
   StepResult result = millrace::step(*workflow, instance, stimulus, now, lookup_, limits);
@@ -346,6 +349,10 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   for (const TakenEarly& one : result.early) note_taken(instance.id, one.at, one.known_as);
   if (result.has_early_left) {
     offer_later(instance, std::get<EvaluationDone>(stimulus), result.early.size());
+  }
+  if (result.next_run) {
+    TRY(begin_next_run(now, loaded, *std::move(result.next_run)));
+    return true;
   }
   if (result.unfinished)
     batch_.after_commit(ContinueInput{instance.ns, instance.id, instance.revision.workflow});
@@ -441,7 +448,9 @@ Status Instances::write() {
     if (!loaded.history.empty()) {
       std::vector<size_t> with_input;  // the records whose data equals the input; a loaded instance
                                        // does not have its input
-      if (loaded.is_new) with_input = those_with(loaded.history, instance.input);
+      if (loaded.is_new || loaded.has_new_input) {
+        with_input = those_with(loaded.history, instance.input);
+      }
       const uint64_t number = TRY(batch_.next(Counter::kHistory));
       instance.history_count += loaded.history.size();
       instance.history_bytes += write_history(batch_.tx, number,
@@ -456,7 +465,8 @@ Status Instances::write() {
     }
     std::vector<size_t> written;
     write_instance(batch_.tx, instance,
-                   {.input = loaded.is_new,
+                   {.is_new = loaded.is_new,
+                    .input = loaded.is_new || loaded.has_new_input,
                     .data = instance.data.shared_text() != loaded.data,
                     .ends_history = ends_history,
                     .slots = loaded.had_slots || !instance.slots.empty(),

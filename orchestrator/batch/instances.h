@@ -25,6 +25,7 @@ struct LoadedInstance {
   Instance instance;
   bool is_new = false;
   bool changed = false;
+  bool has_new_input = false;               ///< its next run began in this batch
   std::optional<IndexedInstance> indexed;   ///< as it was read; nullopt: the index does not have it
   std::shared_ptr<const std::string> data;  ///< the data as it was read, as text
   bool had_slots = false;
@@ -177,6 +178,10 @@ class Instances {
   Status publish_lifecycle(const LoadedInstance& loaded, const std::vector<HistoryRecord>& records);
   Status note(const Instance& instance);
   Result<bool> step_once(TimePoint now, LoadedInstance& loaded, const Stimulus& stimulus);
+  // Next runs (next_runs.cc).
+  Status begin_next_run(TimePoint now, LoadedInstance& loaded, LazyJson input);
+  Result<std::optional<Error>> refusal_of_next_run(const Instance& instance, const LazyJson& input);
+  Status end_history(LoadedInstance& loaded);
   bool awaits_start_check(TimePoint now, const Instance& instance);
   Result<std::optional<Instance>> read_undamaged(TimePoint now, NamespaceNumber ns,
                                                  const InstanceId& id);

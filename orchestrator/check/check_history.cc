@@ -209,7 +209,8 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
     story.has_entry_elsewhere |=
         is_elsewhere && record.kind == HistoryKind::kEntered && record.event.stream != 0;
     const bool begins = record.kind == HistoryKind::kStarted || record.kind == HistoryKind::kRun ||
-                        record.kind == HistoryKind::kRevived;
+                        record.kind == HistoryKind::kRevived ||
+                        record.kind == HistoryKind::kContinued;
     if (record.kind == HistoryKind::kEntered && !story.began && workflow != nullptr) {
       const auto& clean_up = workflow->timeouts.on_failure;
       story.has_clean_up |= clean_up && *clean_up < workflow->states.size() &&

@@ -350,7 +350,11 @@ void Checker::check_place_in_workflow(const Walked& one, const Workflow& workflo
   size_t most_exits = 0;
   bool has_failed_state = head.failed_state.empty();
   for (const auto& state : workflow.states) {
-    most_exits = std::max(most_exits, state->common().exits.size());
+    const StateCommon& common = state->common();
+    const bool continues =
+        std::any_of(common.catches.begin(), common.catches.end(),
+                    [](const Catch& entry) { return entry.continue_as_new.has_value(); });
+    most_exits = std::max(most_exits, continues ? common.ways_out() : common.exits.size());
     has_failed_state |= state->common().id == head.failed_state;
   }
   if (head.state >= workflow.states.size()) {
@@ -358,12 +362,14 @@ void Checker::check_place_in_workflow(const Walked& one, const Workflow& workflo
                              head.state, workflow.states.size()));
   }
   const bool leaves = head.phase == Phase::kLeaving;
-  const size_t exits =
-      leaves ? workflow.states[head.state]->common().exits.size() : std::max<size_t>(most_exits, 1);
-  if (head.exit >= exits) {
+  const StateCommon& left = workflow.states[head.state]->common();
+  const bool is_way =
+      leaves ? left.is_way_out(head.exit) : head.exit < std::max<size_t>(most_exits, 1);
+  if (!is_way) {
     wrong(fmt::format(
         "the instance {} its state by exit {} (counted from 0), but the number of exits is {}",
-        leaves ? "leaves" : "entered", head.exit, exits));
+        leaves ? "leaves" : "entered", head.exit,
+        leaves ? left.exits.size() : std::max<size_t>(most_exits, 1)));
   }
   if (!has_failed_state) {
     wrong(fmt::format("the failed state is \"{}\", but the revision has no state of that name",

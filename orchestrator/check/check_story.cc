@@ -68,6 +68,8 @@ void Checker::note_record(Walked& one, const Place& place, const HistoryRecord& 
       story.has_retry |= is_of_retry(record);
       story.has_execution_start |= record.time == head.execution_from;
       return;
+    case kContinued:
+      return note_continued(one, place, record);
     case kRun: {
       // The later records began `story.runs` runs.
       const auto run = RecordDetail(record).number("run");
@@ -100,6 +102,32 @@ void Checker::note_record(Walked& one, const Place& place, const HistoryRecord& 
       return note_call(one, record);
     default:
       return;
+  }
+}
+
+/// Notes a record that ends a run by `continueAsNew`: it is the first record of the next run, from
+/// which the workflow's `retries` count. The later records began `story.runs` runs.
+void Checker::note_continued(Walked& one, const Place& place, const HistoryRecord& record) {
+  HistoryFacts& story = *one.story;
+  const Instance& head = *one.head;
+  const RecordDetail detail(record);
+  const auto run = detail.number("run");
+  if (run && *run + 1 + story.runs != head.run) {
+    add(StoreFault::kRowValue, place,
+        fmt::format("a record ends run {}, but {} runs follow the next one and the instance is in "
+                    "run {}",
+                    *run, story.runs, head.run));
+  }
+  const auto revision = detail.number("nextRevision");
+  if (revision && *revision != head.revision.number) {
+    add(StoreFault::kInstanceState, place,
+        fmt::format("the instance has revision {}, but by its history this run began with revision "
+                    "{}",
+                    head.revision.number, *revision));
+  }
+  if (!story.revived) {
+    story.revived = record.time;
+    story.runs_since_revival = story.runs;
   }
 }
 

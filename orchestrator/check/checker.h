@@ -241,6 +241,7 @@ class Checker {
   // Instances against their history (check_story.cc).
 
   void note_record(Walked& one, const Place& place, const HistoryRecord& record);
+  void note_continued(Walked& one, const Place& place, const HistoryRecord& record);
   static void note_failure_of(Walked& one, const HistoryRecord& record);
   void note_stream(Walked& one, const EventPosition& position);
   void check_story(const Walked& one, const Workflow* workflow);

@@ -60,6 +60,7 @@ constexpr RecordShape kRecordShapes[] = {
     {HistoryKind::kRevived, R"(how: "retry")"},
     {HistoryKind::kRevived, R"(how: "restart")"},
     {HistoryKind::kRevived, R"(how: "rerun")"},
+    {HistoryKind::kContinued, "nextRevision: number, revision: number, run: number"},
 };
 
 /// Whether the value describes an event: its id, source and type.

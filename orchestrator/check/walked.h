@@ -44,7 +44,7 @@ struct HistoryFacts {
 
   std::optional<HistoryRecord> started;  ///< the record kStarted; nullopt: it was trimmed
   std::optional<TimePoint> oldest;       ///< the time of the oldest kept record
-  std::optional<TimePoint> revived;      ///< the time of the latest record kRevived
+  std::optional<TimePoint> revived;      ///< the time of the latest record kRevived or kContinued
   uint32_t runs_since_revival = 0;       ///< the number of runs that began after that record
   bool has_retry = false;                ///< an operator retried the instance
   bool has_execution_start = false;      ///< a record kRevived has the time `execution_from`

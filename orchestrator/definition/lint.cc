@@ -274,7 +274,7 @@ class Linter {
       if (truth_of(*condition, place) == true) always = i;
     }
     if (!always) return;
-    for (const char* key : {"defaultTransition", "defaultTransform"}) {
+    for (const char* key : {"defaultTransition", "defaultTransform", "defaultContinueAsNew"}) {
       const Node* const node = value_of(state, key);
       if (node == nullptr) continue;
       findings_.warning("lint.condition_hidden", path_of(path, key), node->at,

@@ -6,6 +6,7 @@
 
 #include "language/grammar.h"
 #include "language/walk.h"
+#include "orchestrator/definition/lint_nodes.h"
 
 namespace millrace {
 namespace {
@@ -20,9 +21,24 @@ bool is_waiting_type(const Mapping* type) {
          std::find(kWaiting.begin(), kWaiting.end(), type->types[0]) != kWaiting.end();
 }
 
+/// The states by their ids, and the state in which a run begins.
+struct StateNumbers {
+  Numbers by_id;
+  size_t first = 0;
+};
+
+/// Whether `continueAsNew` stands in the place of the absent key, so that the next run follows.
+bool begins_next_run(const Node& node, const KeyRule& transition) {
+  const bool is_default = transition.name == "defaultTransition";
+  const Node* const input = value_of(node, is_default ? "defaultContinueAsNew" : "continueAsNew");
+  if (input == nullptr || input->kind == Node::Kind::kNull) return false;
+  return input->kind != Node::Kind::kString || !input->text.empty();
+}
+
 /// Adds a transition for every key of the grammar that names a state. If the node does not have
-/// such a key, the exit ends the instance.
-void add_ways(const Node& node, const Mapping& grammar, const Numbers& numbers, StateNode& state) {
+/// such a key, the exit ends the instance, or leads to the first state in the next run.
+void add_ways(const Node& node, const Mapping& grammar, const StateNumbers& numbers,
+              StateNode& state) {
   for (const Keys group : keys_of(node, grammar)) {
     for (const KeyRule& key : group) {
       const Member* member = nullptr;
@@ -30,9 +46,13 @@ void add_ways(const Node& node, const Mapping& grammar, const Numbers& numbers, 
         if (member == nullptr) member = node.find(name);
       }
       if (key.kind == KeyRule::Kind::kState) {
-        const auto found = numbers.find(member == nullptr ? "" : member->value.text);
-        if (found == numbers.end()) {
-          state.may_end = true;
+        const auto found = numbers.by_id.find(member == nullptr ? "" : member->value.text);
+        if (found == numbers.by_id.end()) {
+          if (begins_next_run(node, key)) {
+            state.next.push_back(numbers.first);
+          } else {
+            state.may_end = true;
+          }
         } else {
           state.next.push_back(found->second);
         }
@@ -63,7 +83,8 @@ StateGraph state_graph(const Node& document) {
   StateGraph graph;
   const Member* const states = document.find("states");
   if (states == nullptr) return graph;
-  Numbers numbers;
+  StateNumbers places;
+  Numbers& numbers = places.by_id;
   for (const Node& node : states->value.items) {
     const Member* const id = node.find("id");
     const Member* const type = node.find("type");
@@ -77,8 +98,12 @@ StateGraph state_graph(const Node& document) {
                             .waits = is_waiting_type(table)});
   }
   if (graph.states.size() != states->value.items.size()) return {};
+  if (const Node* const start = value_of(document, "start")) {
+    const auto first = numbers.find(text_of(*start, "state"));
+    if (first != numbers.end()) places.first = first->second;
+  }
   for (size_t i = 0; i < graph.states.size(); ++i) {
-    add_ways(states->value.items[i], state_grammar(), numbers, graph.states[i]);
+    add_ways(states->value.items[i], state_grammar(), places, graph.states[i]);
   }
   // A state that some key outside of the states names is an entry of the graph. If the start names
   // no state, the first state is an entry, too.

@@ -12,7 +12,8 @@ struct StateNode {
   std::string id;
   std::string type;
   Position at;               ///< where its id is written
-  std::vector<size_t> next;  ///< states that an exit or an entry of `catch` leads to
+  std::vector<size_t> next;  ///< states that an exit or an entry of `catch` leads to, also in the
+                             ///< next run
   bool may_end = false;      ///< an exit ends the instance, or the state type can fail
   bool waits = false;        ///< the state waits for events, time or a call
 };

@@ -143,6 +143,7 @@ class IdleLinter {
       }
     }
     const std::vector<bool> reached_without = reachable_from_start(document_, graph);
+    check_next_runs(reached, reached_without);
     for (size_t i = 0; i < states_.size(); ++i) {
       if (graph.states[i].type != "error" || !reached[i] || reached_without[i]) continue;
       const Node* const error = value_of(states_[i], "error");
@@ -151,6 +152,27 @@ class IdleLinter {
                         "the instance never ends with this error: every path to this state passes "
                         "another Error state or `on_failure`, and the first error stays",
                         "remove this state, or write a `transition` to it in a state before those");
+    }
+  }
+
+  /// Finds a `continueAsNew` that never begins another run: an instance that has an error ends with
+  /// it. `reached_without`: the states that instances without an error enter.
+  void check_next_runs(const std::vector<bool>& reached, const std::vector<bool>& reached_without) {
+    for (size_t i = 0; i < states_.size(); ++i) {
+      if (!reached[i]) continue;
+      const std::string path = path_of("states", i);
+      const std::string in_catch = path_of(path, "catch");
+      const bool is_error_state = type_of_state(states_[i]) == "error";
+      walk(states_[i], state_grammar(), path, [&](const Place& place) {
+        if (!place.rule.is("continueAsNew") && !place.rule.is("defaultContinueAsNew")) return;
+        const bool is_after_error = is_error_state && !place.path.starts_with(in_catch);
+        if (reached_without[i] && !is_after_error) return;
+        findings_.warning(
+            "lint.continue_never", place.path, place.member.at,
+            "no run follows: the instance has an error here, from an Error state or because it "
+            "goes through `on_failure`, and ends with it",
+            "remove this key, or write it in a state that instances without an error enter");
+      });
     }
   }
 

@@ -7,9 +7,9 @@
 
 namespace millrace {
 
-/// Adds `lint.unused`, `lint.error_never`, `lint.content_type`, `lint.variable_hidden` and
-/// `lint.timeout_never`. If the definition does not load, only the checks run that look at a single
-/// state or at the start.
+/// Adds `lint.unused`, `lint.error_never`, `lint.continue_never`, `lint.content_type`,
+/// `lint.variable_hidden` and `lint.timeout_never`. If the definition does not load, only the
+/// checks run that look at a single state or at the start.
 void lint_idle(const Node& document, bool loads, Findings& findings);
 
 }  // namespace millrace

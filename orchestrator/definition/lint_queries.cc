@@ -62,7 +62,8 @@ class QueryLinter {
       makers_["return"].insert("");
     } else if (place.rule.is("catch") || place.rule.is("on_failure")) {
       makers_["error"].insert("");
-    } else if (place.rule.is("transform") || place.rule.is("defaultTransform")) {
+    } else if (place.rule.is("transform") || place.rule.is("defaultTransform") ||
+               place.rule.is("continueAsNew") || place.rule.is("defaultContinueAsNew")) {
       gather_made_keys(place.member.value, place.path, place.path);
     }
   }

@@ -216,14 +216,16 @@ class Loader {
     common.log = state.command("log");
     fields.objects("catch", [&](Fields& entry) {
       StateFields target(entry, context_);
-      common.catches.push_back({.error = target.required_nonempty("error"),
-                                .transition = target.transition("transition")});
+      common.catches.push_back(
+          {.error = target.required_nonempty("error"),
+           .transition = target.transition("transition"),
+           .continue_as_new = target.continue_as_new("continueAsNew", "transition")});
     });
     common.retries = read_retries(fields);
     if (type == nullptr) {
       // The loader does not know the other keys of a state of an unknown type, so it reports none
       // of them as unknown.
-      state.exit("transform", "transition");
+      state.exit();
       fields.pass_over();
       return nullptr;
     }
@@ -238,7 +240,7 @@ class Loader {
                     fmt::format("{} state has no timeout", with_article(type->name)));
     }
     if (fields.takes("transition")) {
-      common.exits.push_back(state.exit("transform", "transition"));
+      common.exits.push_back(state.exit());
     } else {
       refuse_own_exits(fields, *type);
     }
@@ -273,8 +275,9 @@ class Loader {
   /// its own exit.
   static void refuse_own_exits(Fields& fields, const StateType& type) {
     const bool is_switch = type.name == "switch";
-    for (const auto& [key, proper] : {std::pair("transform", "defaultTransform"),
-                                      std::pair("transition", "defaultTransition")}) {
+    for (const auto& [key, proper] :
+         {std::pair("transform", "defaultTransform"), std::pair("transition", "defaultTransition"),
+          std::pair("continueAsNew", "defaultContinueAsNew")}) {
       if (!fields.has(key)) continue;
       fields.report(
           key, "definition.not_here",

@@ -153,34 +153,6 @@ size_t size_of(const Effect& effect) {
   return 0;
 }
 
-/// Adds the effects and the history records of a visit to the result.
-void take_notes(StepContext& step, Visit& visit) {
-  const std::string& state = step.state().common().id;
-  for (Effect& effect : visit.take_effects()) {
-    if (auto* const task = std::get_if<StartTask>(&effect)) task->state = state;
-    if (auto* const asked = std::get_if<Evaluate>(&effect)) {
-      asked->evaluation.timeout = task_timeout(step);
-    }
-    step.result.bytes += size_of(effect);
-    step.result.effects.push_back(std::move(effect));
-  }
-  for (HistoryRecord& record : visit.take_history()) {
-    record.state = state;
-    step.result.bytes += record.detail.known_size();
-    step.result.history.push_back(std::move(record));
-  }
-}
-
-/// Raises the error of a quota of bytes that is exceeded, once in each run, so that a `catch` can
-/// lead to further states. The error is not retried: an attempt would write more.
-bool exceeds_bytes(StepContext& step) {
-  const std::optional<ExceededQuota>& exceeded = step.limits.exceeded;
-  if (step.instance.over_bytes || !exceeded) return false;
-  step.instance.over_bytes = true;
-  raise(step, over_quota(exceeded->quota, exceeded->limit), Retries::kNo);
-  return true;
-}
-
 /// Whether the instance keeps its calls when it leaves their state, until further steps remove
 /// them: to erase the rows of all of them is too much for one step. No subflow and no task of them
 /// runs.
@@ -218,19 +190,6 @@ void end_waits(StepContext& step) {
   for (const Call& call : instance.calls) {
     instance.attempt = std::max(instance.attempt, call.attempt);
   }
-}
-
-void leave(StepContext& step, Visit& visit) {
-  const Exit& exit = step.state().common().exits[step.instance.exit];
-  if (exit.transition && exceeds_bytes(step)) return;
-  if (exit.transform) {
-    auto data = visit.evaluate(*exit.transform);
-    if (!data) return apply_outcome(step, visit, data.error());
-    if (const auto raised = visit.set_data(std::move(*data)))
-      return apply_outcome(step, visit, *raised);
-  }
-  take_notes(step, visit);
-  go_to(step, exit.transition);
 }
 
 /// `transitions`: the transitions to count for the limit of the step.
@@ -331,7 +290,7 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
     }
     results = {};  // the results are for the first visit in this loop only
     step.early = nullptr;
-  } while (!instance.parked && !step.result.unfinished);
+  } while (!instance.parked && !step.result.unfinished && !step.result.next_run);
 }
 
 void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome) {
@@ -382,6 +341,23 @@ void take_event(StepContext& step, const Event& event, std::span<const size_t> e
   apply_outcome(step, visit, step.state().take(visit, event, entries));
   keep_found(instance, visit, found);
   proceed(step);
+}
+
+void take_notes(StepContext& step, Visit& visit) {
+  const std::string& state = step.state().common().id;
+  for (Effect& effect : visit.take_effects()) {
+    if (auto* const task = std::get_if<StartTask>(&effect)) task->state = state;
+    if (auto* const asked = std::get_if<Evaluate>(&effect)) {
+      asked->evaluation.timeout = task_timeout(step);
+    }
+    step.result.bytes += size_of(effect);
+    step.result.effects.push_back(std::move(effect));
+  }
+  for (HistoryRecord& record : visit.take_history()) {
+    record.state = state;
+    step.result.bytes += record.detail.known_size();
+    step.result.history.push_back(std::move(record));
+  }
 }
 
 void keep_found(Instance& instance, const Visit& visit, const LazyJson& data) {

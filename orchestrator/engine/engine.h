@@ -34,10 +34,11 @@ namespace millrace {
 /// `millrace.quota.historyBytes` or `millrace.quota.storeBytes`.
 struct EngineLimits {
   uint32_t transitions_per_step = 1'000;
-  /// The count of transitions begins with each run. It begins again when a waiting instance takes
-  /// an event, and with each long wait (kLongWait in hops.h), of whatever kind; then the transition
-  /// into the state that waits is the first one. So an instance that waits may run for ever, and a
-  /// loop without events and long waits ends. The time of an evaluation is not a wait.
+  /// The count of transitions begins with each run, also with that of a `continueAsNew`. It begins
+  /// again when a waiting instance takes an event, and with each long wait (kLongWait in hops.h),
+  /// of whatever kind; then the transition into the state that waits is the first one. So an
+  /// instance that waits may run for ever, and a loop without events and long waits ends. The time
+  /// of an evaluation is not a wait.
   uint32_t transitions_per_instance = 100'000;
   /// Total bytes of the variables, history records, effects and early events of a step; a step that
   /// reaches this is unfinished.
@@ -69,6 +70,10 @@ struct StepResult {
   /// The limit of one step was reached before all early events were offered: apply EvaluationDone
   /// again, with those behind `early`.
   bool has_early_left = false;
+  /// The run ends with `continueAsNew`, and this is the input of the next one. The instance is
+  /// still in its state: apply NextRun, with the newest revision of its workflow, or NextRunRefused
+  /// before the batch is committed.
+  std::optional<LazyJson> next_run = std::nullopt;
 };
 
 /// Applies the stimulus to `instance`, whose revision has the definition `workflow`, and steps it

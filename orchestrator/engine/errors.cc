@@ -15,6 +15,15 @@ bool leads_to_error_state(const Workflow& workflow, const Catch& entry) {
   return entry.transition && workflow.states[*entry.transition]->common().type == "error";
 }
 
+/// Makes the instance leave its state by an entry of `catch` that has `continueAsNew`.
+void leave_by_catch(StepContext& step, const StateCommon& common, const Catch& entry) {
+  Instance& instance = step.instance;
+  instance.phase = Phase::kLeaving;
+  instance.exit = common.exits.size() + static_cast<size_t>(&entry - common.catches.data());
+  ++instance.step;
+  step.result.changed = true;
+}
+
 /// Restores the instance as if the state had not been entered, and makes it wait until the next
 /// attempt is due.
 void wait_for_retry(StepContext& step, TimePoint at) {
@@ -33,29 +42,36 @@ void raise(StepContext& step, Error error, Retries retries) {
   step.record_error(HistoryKind::kRaised, error);
   const StateCommon& common = step.state().common();
   if (error.code == kTaskTimeout) retries = Retries::kNo;
-  if (retries == Retries::kYes && common.retries) {
-    AfterFailure next = after_failure(
-        *common.retries, {.instance = instance.id,
-                          .state = common.id,
-                          .attempt = instance.attempt,
-                          .first_at = instance.state_from,
-                          .now = step.now,
-                          .error = error,
-                          .data = instance.found_data ? *instance.found_data : instance.data,
-                          .is_caught = find_catch(common, error.code) != nullptr});
+  // While an entry of `catch` leads to the next run, the state has been given up: to retry it, or
+  // to catch the error of that entry, could go on without an end.
+  const bool is_by_catch =
+      instance.phase == Phase::kLeaving && instance.exit >= common.exits.size();
+  if (retries == Retries::kYes && common.retries && !is_by_catch) {
+    AfterFailure next =
+        after_failure(*common.retries, {.instance = instance.id,
+                                        .state = common.id,
+                                        .attempt = instance.attempt,
+                                        .first_at = instance.state_from,
+                                        .now = step.now,
+                                        .error = error,
+                                        .is_caught = find_catch(common, error.code) != nullptr});
     if (const auto* const at = std::get_if<TimePoint>(&next)) return wait_for_retry(step, *at);
     if (std::get<Error>(next) != error) {
       error = std::get<Error>(std::move(next));
       step.record_error(HistoryKind::kRaised, error);
     }
   }
-  const Catch* const entry = find_catch(common, error.code);
+  const Catch* const entry = is_by_catch ? nullptr : find_catch(common, error.code);
   if (!instance.error) forget_failure(instance);
   if (entry == nullptr || leads_to_error_state(step.workflow, *entry)) note_failure(step);
+  // A manual retry starts with the data without the error.
+  const bool may_fail_later = entry != nullptr && entry->continue_as_new && !instance.found_data;
+  if (may_fail_later) instance.found_data = instance.data;
   // If the instance already has a final error, that error stays.
   put_error(instance, entry == nullptr ? instance.error.value_or(error) : error);
   if (entry == nullptr) return fail(step, error, InstanceStatus::kFailed, retries);
   step.record(HistoryKind::kCaught, LazyJson::object({{"error", entry->error}}));
+  if (entry->continue_as_new) return leave_by_catch(step, common, *entry);
   go_to(step, entry->transition);
 }
 

@@ -24,11 +24,10 @@ class Fit {
         now_(now) {}
 
   Status check() const {
-    const size_t exits = state_.common().exits.size();
-    if (instance_.phase == Phase::kLeaving && instance_.exit >= exits) {
+    if (instance_.phase == Phase::kLeaving && !state_.common().is_way_out(instance_.exit)) {
       return unfit(fmt::format(
           "the instance leaves {} by exit {} (counted from 0), and the state has {} exits", name(),
-          instance_.exit, exits));
+          instance_.exit, state_.common().exits.size()));
     }
     TRY(check_listeners());
     for (const auto* const timers : {&instance_.timers, &instance_.held_timers}) {

@@ -31,6 +31,13 @@ void keep_timers(Instance& instance, TimerKind kind) {
   std::erase_if(instance.held_timers, ends);
 }
 
+/// The input of a run: an object stays, other JSON becomes {"input": …}.
+LazyJson as_input(LazyJson value) {
+  LazyJson input = value.is_object() ? std::move(value) : LazyJson::of_members({{"input", value}});
+  input.text();  // make the text now, so that the data shares it
+  return input;
+}
+
 }  // namespace
 
 Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
@@ -44,8 +51,7 @@ Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
   instance.execution_from = origin.execution_from.value_or(now);
   instance.own_policy = origin.own_policy;
   instance.listen_from = position;
-  instance.input = input.is_object() ? std::move(input) : LazyJson::of_members({{"input", input}});
-  instance.input.text();  // make the text now, so that the data shares it
+  instance.input = as_input(std::move(input));
   instance.data = instance.input;
   arm_run(instance, workflow, now);
   arm_execution(instance, workflow);
@@ -106,6 +112,38 @@ void begin_next_run(StepContext& step) {
   }
   instance.data = *input;
   begin_run_at(step, step.workflow.start.state);
+}
+
+void apply(StepContext& step, const NextRun& next) {
+  Instance& instance = step.instance;
+  if (instance.phase != Phase::kLeaving) return;
+  // The record has no state: the revision of the next run may not have the state that is left.
+  step.result.history.push_back({.time = step.now,
+                                 .kind = HistoryKind::kContinued,
+                                 .detail = Json{{"run", instance.run},
+                                                {"revision", next.ended_revision},
+                                                {"nextRevision", instance.revision.number}}});
+  instance.timers.clear();
+  instance.held_timers.clear();
+  instance.input = as_input(next.input);
+  instance.data = instance.input;
+  instance.exit = 0;
+  instance.parked = false;
+  instance.first_run = ++instance.run;
+  instance.runs_from = step.now;
+  if (!step.workflow.looks_back) instance.consumed = {};
+  if (step.workflow.sealed) instance.sealed |= Sealing::kHidden;
+  arm_execution(instance, step.workflow);
+  begin_run_at(step, step.workflow.start.state);
+  instance.status = InstanceStatus::kRunning;
+  step.result.changed = true;
+  step.result.unfinished = true;
+}
+
+void apply(StepContext& step, const NextRunRefused& refused) {
+  if (step.instance.phase != Phase::kLeaving) return;
+  raise(step, refused.error);
+  proceed(step);
 }
 
 bool awaits_next_run(StepContext& step) {

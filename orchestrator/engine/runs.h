@@ -1,6 +1,6 @@
 // Runs: starts the first and the later runs of an instance, and sets their timeouts. An execution
-// is a sequence of runs that follow each other by the workflow's `retries`; a Restart or a Rerun
-// starts a new execution. engine.h describes how a run continues.
+// is a sequence of runs that follow each other by the workflow's `retries` or by `continueAsNew`; a
+// Restart or a Rerun starts a new execution. engine.h describes how a run continues.
 #pragma once
 
 #include <optional>
@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "model/definition.h"
 #include "model/instance.h"
+#include "orchestrator/engine/stimulus.h"
 #include "states/workflow.h"
 
 namespace millrace {
@@ -59,6 +60,16 @@ bool awaits_next_run(StepContext& step);
 /// Sends a failed instance to the state `on_failure` (Zart's vocabulary): once, and without the
 /// workflow's timeouts except `kill`. The instance ends as failed in any case.
 void go_through_on_failure(StepContext& step, const Error& error);
+
+/// Ends the run of an instance that leaves its state by `continueAsNew`, and begins its next run:
+/// in the start state of `step.workflow`, with the input of the stimulus as data. The execution
+/// goes on: its timeout counts from the same time, with the length that the workflow has now. The
+/// limits of the run, its timeouts and the workflow's `retries` are counted from the beginning. The
+/// run enters its first state in a later step (`unfinished`).
+void apply(StepContext& step, const NextRun& next);
+
+/// Raises the error of a next run that cannot begin.
+void apply(StepContext& step, const NextRunRefused& refused);
 
 /// Starts a new run of an ended instance in the state `at`. `how` is written into the history. The
 /// instance's caller got a result when the instance first ended, and gets no further result; the

@@ -1,6 +1,6 @@
 // StepContext: the state of one call of step(), shared by the sources of the engine, and the
-// operations that they share: record, raise, go to a state, end. Private to the engine; engine.cc
-// and errors.cc implement it.
+// operations that they share: record, raise, go to a state, end. Private to the engine; engine.cc,
+// errors.cc and leaving.cc implement it.
 #pragma once
 
 #include <cstddef>
@@ -77,6 +77,13 @@ void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome);
 /// state is entered again; in Direktiv's vocabulary only if no `catch` matches the error. Otherwise
 /// the first matching `catch` is followed, and without a match the instance fails.
 void raise(StepContext& step, Error error, Retries retries = Retries::kYes);
+
+/// Adds the effects and the history records of a visit to the result.
+void take_notes(StepContext& step, Visit& visit);
+
+/// Leaves the current state by the way `exit` of the instance (StateCommon::is_way_out): evaluates
+/// the transform, and goes to another state, ends, or ends the run (StepResult::next_run).
+void leave(StepContext& step, Visit& visit);
 
 /// Goes to the state `next`, at its first attempt; nullopt: the instance ends.
 void go_to(StepContext& step, std::optional<StateIndex> next);

@@ -111,6 +111,19 @@ struct Abandon {
   bool writes_little = false;
 };
 
+// Stimuli after a step whose result has `next_run` (engine.h), in the same batch.
+
+/// Begins the next run of the instance, whose `revision` is already that of `step()`'s workflow.
+struct NextRun {
+  uint32_t ended_revision = 0;  ///< the number of the revision of the run that ends
+  LazyJson input;               ///< the input of the next run; not always an object
+};
+/// The next run cannot begin: the error is raised in the state that the instance leaves. If an
+/// entry of `catch` leads to the next run, the instance fails.
+struct NextRunRefused {
+  Error error;
+};
+
 // Stimuli that start a new run of an ended instance; an ended instance accepts no other stimuli.
 
 /// Starts the failed state again, with the data with which it was entered.
@@ -131,9 +144,10 @@ struct Rerun {
   bool paused = false;  ///< as in Retry
 };
 
-using Stimulus = std::variant<Matched, Fired, Returned, CallStarted, HeartbeatMissed, Printed,
-                              Overdue, EvaluationDone, Proceed, Cancel, Pause, Resume,
-                              ServicesResumed, Retry, Restart, Rerun, Abandon>;
+using Stimulus =
+    std::variant<Matched, Fired, Returned, CallStarted, HeartbeatMissed, Printed, Overdue,
+                 EvaluationDone, Proceed, Cancel, Pause, Resume, ServicesResumed, Retry, Restart,
+                 Rerun, Abandon, NextRun, NextRunRefused>;
 
 /// Whether the stimulus is only for ended instances.
 inline bool revives(const Stimulus& stimulus) {

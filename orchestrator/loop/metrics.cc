@@ -87,6 +87,9 @@ struct Metrics::Series {
   prometheus::Counter& unreadable =
       counter("millrace_events_unreadable_total", "Messages that are not a valid event.");
   prometheus::Counter& started = counter("millrace_instances_started_total", "Instances started.");
+  prometheus::Counter& continued =
+      counter("millrace_runs_continued_total",
+              "Runs of instances that ended by continueAsNew, so that the next run began.");
   prometheus::Counter& skipped = counter("millrace_starts_skipped_total",
                                          "Starts, by an event or a tick, that were skipped because "
                                          "the singular workflow has a live instance.");
@@ -335,6 +338,7 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->source_refused, counts.source_refused);
   add(series_->unreadable, counts.events_unreadable);
   add(series_->started, counts.instances_started);
+  add(series_->continued, counts.runs_continued);
   add(series_->skipped, counts.starts_skipped);
   add(series_->woken, counts.instances_woken);
   add(series_->timers, counts.timers_fired);

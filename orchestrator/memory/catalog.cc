@@ -32,8 +32,14 @@ AwaitedTypes awaited_types(const Workflow& workflow, StateIndex from) {
     const State& state = *workflow.states[left.back()];
     left.pop_back();
     for (std::string& type : state.awaited_types()) types.insert(std::move(type));
-    for (const Exit& exit : state.common().exits) go_to(exit.transition);
-    for (const Catch& entry : state.common().catches) go_to(entry.transition);
+    // The next run begins in the start state. If the revision of that run waits for other types,
+    // their events count from its begin on.
+    for (const Exit& exit : state.common().exits) {
+      go_to(exit.continue_as_new ? workflow.start.state : exit.transition);
+    }
+    for (const Catch& entry : state.common().catches) {
+      go_to(entry.continue_as_new ? workflow.start.state : entry.transition);
+    }
   }
   return {types.begin(), types.end()};
 }

@@ -13,12 +13,19 @@ std::optional<StateIndex> after_failure(const TimedInstance& instance, const Wor
   return has_state ? workflow.timeouts.on_failure : std::nullopt;
 }
 
+/// The state that follows an exit or an entry of `catch`; that of the next run has the id that the
+/// revision of the instance gives it.
+template <class Way>
+std::optional<StateIndex> after_way(const Way& way, const Workflow& workflow) {
+  return way.continue_as_new ? std::optional(workflow.start.state) : way.transition;
+}
+
 /// Where an error leads that the state raises. `retries`: whether retry policies apply to it.
 std::optional<StateIndex> after_error(std::string_view code, bool retries,
                                       const TimedInstance& instance, const Workflow& workflow) {
   const StateCommon& state = workflow.states[instance.state]->common();
   if (retries && state.retries) return std::nullopt;
-  if (const Catch* const entry = find_catch(state, code)) return entry->transition;
+  if (const Catch* const entry = find_catch(state, code)) return after_way(*entry, workflow);
   if (retries && workflow.retries) return std::nullopt;
   return after_failure(instance, workflow);
 }
@@ -32,7 +39,7 @@ std::optional<StateIndex> index_after(TimerKind kind, const TimedInstance& insta
     case TimerKind::kInterrupt:
       return after_error("direktiv.cancels.timeout", false, instance, workflow);
     case TimerKind::kDelay:
-      return state.exits.empty() ? std::nullopt : state.exits.front().transition;
+      return state.exits.empty() ? std::nullopt : after_way(state.exits.front(), workflow);
     case TimerKind::kRetry:
       if (instance.awaits_run) return workflow.start.state;
       return instance.has_calls ? std::nullopt : std::optional(instance.state);

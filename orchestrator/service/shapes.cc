@@ -12,10 +12,10 @@ namespace {
 
 /// Members of a history record's detail whose values come from the engine or the definition, not
 /// from the instance's data.
-constexpr std::array<std::string_view, 18> kOwnWords = {
-    "async",    "at",       "attempt", "by",    "code",     "deadLetter",
-    "error",    "function", "id",      "index", "instance", "parent",
-    "revision", "run",      "status",  "task",  "tick",     "workflow"};
+constexpr std::array<std::string_view, 19> kOwnWords = {
+    "async",    "at",     "attempt", "by",       "code",         "deadLetter", "error",
+    "function", "id",     "index",   "instance", "nextRevision", "parent",     "revision",
+    "run",      "status", "task",    "tick",     "workflow"};
 
 }  // namespace
 

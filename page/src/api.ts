@@ -444,7 +444,7 @@ export type HistoryRecord = {
   data?: unknown
   /** What is known of this kind of record. */
   detail?: unknown
-  kind: "started" | "entered" | "woken" | "elapsed" | "published" | "log" | "raised" | "caught" | "fixed" | "cancelled" | "ended" | "called" | "returned" | "retrying" | "timedout" | "skipped" | "run" | "output" | "paused" | "resumed" | "revived"
+  kind: "started" | "entered" | "woken" | "elapsed" | "published" | "log" | "raised" | "caught" | "fixed" | "cancelled" | "ended" | "called" | "returned" | "retrying" | "timedout" | "skipped" | "run" | "output" | "paused" | "resumed" | "revived" | "continued"
   /** The number of the record, from 1. */
   number: number
   /** The id of the state. */
@@ -1861,6 +1861,8 @@ export type WorkflowGraph = {
     label: string
     /** The line where the way is written. */
     line: number
+    /** The way leads to the next run of the instance (continueAsNew). */
+    nextRun?: true
     to: string | null
   }>
 }

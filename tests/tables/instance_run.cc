@@ -276,6 +276,14 @@ void InstanceRun::begin(std::string input) {
 }
 
 void InstanceRun::step_once(const Stimulus& stimulus) {
+  apply(stimulus);
+  if (!last_.next_run) return;
+  LazyJson input = *last_.next_run;
+  rows_.back().does.push_back("continues with " + input.text());
+  apply(NextRun{.ended_revision = 1, .input = std::move(input)});
+}
+
+void InstanceRun::apply(const Stimulus& stimulus) {
   const Instance before = instance_;
   last_ = step(*workflow_, instance_, stimulus, now_, lookup_, limits_);
   changed_ = changed_ || last_.changed;
@@ -404,12 +412,17 @@ std::vector<std::string> broken_invariants(const Instance& before, const StepRes
   must(!after.parked || after.phase == Phase::kEntering || after.phase == Phase::kLeaving,
        "it is parked outside the passing phases");
   must(after.parked || after.paused || result.unfinished || result.has_early_left ||
-           !result.changed || after.phase == Phase::kWaiting || after.phase == Phase::kEnded,
+           !result.changed || result.next_run || after.phase == Phase::kWaiting ||
+           after.phase == Phase::kEnded,
        "it stops in a passing phase without a reason");
   must(!result.has_early_left || takes_early, "it has early events left and takes none");
   must(after.status != InstanceStatus::kFailed || after.error.has_value(),
        "it fails without error");
-  must(after.input == before.input, "the input changes");
+  const bool continues = std::any_of(
+      result.history.begin(), result.history.end(),
+      [](const HistoryRecord& record) { return record.kind == HistoryKind::kContinued; });
+  must(continues || after.input == before.input, "the input changes");
+  must(!result.next_run || after.phase == Phase::kLeaving, "it continues and does not leave");
   return broken;
 }
 

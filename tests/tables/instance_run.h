@@ -96,7 +96,9 @@ class InstanceRun {
 
  private:
   void begin(std::string input);
+  /// Applies the stimulus; if it ends the run by `continueAsNew`, begins the next one.
   void step_once(const Stimulus& stimulus);
+  void apply(const Stimulus& stimulus);
   const TraceRow& finish(bool ignored);
   void note_effects();
   void note_changes(const Instance& before);

@@ -83,7 +83,7 @@ Result<HistoryRow> decode_history(std::string_view bytes) {
   for (size_t left = reader.count(); left > 0; --left) {
     HistoryRecord record;
     record.time = get_time(reader);
-    record.kind = get_enum(reader, HistoryKind::kRevived);
+    record.kind = get_enum(reader, kLastHistoryKind);
     record.state = get_string(reader);
     if (const std::string_view detail = reader.bytes(); !detail.empty()) {
       if (!is_own_json(detail)) reader.fail();

@@ -244,7 +244,11 @@ std::optional<std::string> text_of(const std::optional<LazyJson>& json) {
 void leave_live(PartsWriter& parts, const Instance& instance, const Changed& changed,
                 bool had_data) {
   parts.leave_live(Part::kHead);
-  parts.move(Part::kInput);
+  if (changed.input) {
+    parts.leave_live(Part::kInput);
+  } else {
+    parts.move(Part::kInput);
+  }
   if (has_start_event(instance)) parts.move(Part::kStartEvent);
   if (had_data) {
     if (changed.data) {
@@ -268,9 +272,9 @@ void write_instance(Transaction& tx, Instance& instance, Changed changed) {
   const bool ended = has_ended(instance.status);
   const bool had_data = may_have(instance, Part::kData);
   PartsWriter parts(tx, instance);
-  if (changed.input) {
-    parts.put(Part::kInput, instance.input.text());
-    if (!instance.start_event.is_null()) parts.put(Part::kStartEvent, instance.start_event.text());
+  if (changed.input) parts.put(Part::kInput, instance.input.text());
+  if (changed.is_new && !instance.start_event.is_null()) {
+    parts.put(Part::kStartEvent, instance.start_event.text());
   }
   if (changed.data) {
     parts.put(Part::kData,
@@ -280,7 +284,7 @@ void write_instance(Transaction& tx, Instance& instance, Changed changed) {
   if (changed.failed_data) parts.put_or_erase(Part::kFailedData, text_of(instance.failed_data));
   if (ended) {
     // An instance that started and ended in one batch has no rows in `live`.
-    if (!changed.input) leave_live(parts, instance, changed, had_data);
+    if (!changed.is_new) leave_live(parts, instance, changed, had_data);
   } else {
     if (changed.slots) {
       parts.put_or_erase(Part::kSlots, instance.slots.empty()
@@ -291,6 +295,10 @@ void write_instance(Transaction& tx, Instance& instance, Changed changed) {
   }
   parts.put(Part::kHead,
             encode_head(instance));  // last, because the head has the sizes of the rest
+}
+
+void erase_data(Transaction& tx, Instance& instance) {
+  if (may_have(instance, Part::kData)) PartsWriter(tx, instance).erase(Table::kLive, Part::kData);
 }
 
 void write_head(Transaction& tx, Instance& instance) {

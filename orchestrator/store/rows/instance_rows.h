@@ -54,7 +54,9 @@ Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumb
 
 /// Which rows of an instance must be written in addition to its head.
 struct Changed {
-  bool input = false;  ///< and the starting event, if there is one
+  bool is_new = false;  ///< `live` has no rows of the instance; the starting event is written, if
+                        ///< there is one
+  bool input = false;
   bool data = false;
   bool ends_history = false;  ///< the last history record with data has the instance's data
   bool slots = false;
@@ -70,6 +72,10 @@ struct Changed {
 /// Writes a live instance, or moves an instance that has ended from `live` to `ended`. Updates the
 /// sizes of the rows (Instance::part_bytes).
 void write_instance(Transaction& tx, Instance& instance, Changed changed);
+
+/// Erases the row with the data of a live instance: without it, its data is its input. Updates the
+/// sizes of the rows.
+void erase_data(Transaction& tx, Instance& instance);
 
 /// Writes the head of an instance whose other rows are unchanged. Updates the size of the head.
 void write_head(Transaction& tx, Instance& instance);

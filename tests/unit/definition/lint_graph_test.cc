@@ -43,6 +43,24 @@ states:
   EXPECT_EQ(graph.states[1].at.column, 7U);
 }
 
+TEST(LintGraph, LeadsToTheStartOfTheNextRun) {
+  const StateGraph graph = graph_of(R"(id: w
+start: {type: default, state: b}
+states:
+- {id: a, type: noop, continueAsNew: {}}
+- id: b
+  type: switch
+  conditions:
+  - {condition: jq(.x), continueAsNew: jq(.y)}
+  defaultContinueAsNew: jq(.y)
+)");
+  ASSERT_THAT(graph.states, SizeIs(2));
+  EXPECT_EQ(graph.states[0].next, std::vector<size_t>({1}));
+  EXPECT_FALSE(graph.states[0].may_end);
+  EXPECT_EQ(graph.states[1].next, std::vector<size_t>({1, 1}));
+  EXPECT_FALSE(graph.states[1].may_end);
+}
+
 TEST(LintGraph, FollowsTheTransitionsOfEveryMappingInAState) {
   const StateGraph graph = graph_of(R"(id: w
 states:

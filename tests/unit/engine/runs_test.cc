@@ -1,5 +1,6 @@
-// Runs: the first run of a new instance, a run by the retry policy of the workflow, and a run that
-// an operator starts. A table has the value of each field after each of these runs.
+// Runs: the first run of a new instance, a run by the retry policy of the workflow, a run that an
+// operator starts, and the next run after `continueAsNew`. A table has the value of each field
+// after each of these runs.
 #include "orchestrator/engine/runs.h"
 
 #include <functional>
@@ -81,6 +82,16 @@ Instance between_runs(const Workflow& workflow) {
   return instance;
 }
 
+/// An instance that ends its run by `continueAsNew`.
+Instance continuing(const Workflow& workflow) {
+  Instance instance = in_third_run(workflow);
+  instance.phase = Phase::kLeaving;
+  instance.status = InstanceStatus::kRunning;
+  instance.awaits_run = instance.failing = false;
+  instance.error.reset();
+  return instance;
+}
+
 Instance after(const Workflow& workflow, Instance instance, const Stimulus& stimulus) {
   TestLookup lookup;
   EXPECT_TRUE(step(workflow, instance, stimulus, kNow, lookup).changed);
@@ -111,11 +122,13 @@ TEST(Runs, KeepOrResetEachFieldOfTheInstance) {
       after(w, ended(w), Retry{}),
       after(w, ended(w), Restart{}),
       after(w, ended(w), Rerun{.state = 2, .data = LazyJson(Json{{"n", 4}})}),
+      after(w, continuing(w), NextRun{.ended_revision = 1, .input = LazyJson(Json{{"n", 6}})}),
   };
   struct Row {
     const char* field;
     std::function<std::string(const Instance&)> value;
-    /// The values after a start, a run by the retry policy, a retry, a restart and a rerun.
+    /// The values after a start, a run by the retry policy, a retry, a restart, a rerun and the
+    /// begin of the next run.
     std::vector<std::string> expected;
   };
   const auto number = [](auto Instance::*member) {
@@ -123,74 +136,79 @@ TEST(Runs, KeepOrResetEachFieldOfTheInstance) {
   };
   const std::string n1 = R"({"n":1})";
   const std::vector<Row> rows = {
-      {"state", number(&Instance::state), {"0", "0", "1", "0", "2"}},
+      {"state", number(&Instance::state), {"0", "0", "1", "0", "2", "0"}},
       {"data",
        [](const Instance& one) { return one.data.text(); },
-       {n1, n1, R"({"n":2})", n1, R"({"n":4})"}},
-      {"input", [](const Instance& one) { return one.input.text(); }, {n1, n1, n1, n1, n1}},
+       {n1, n1, R"({"n":2})", n1, R"({"n":4})", R"({"n":6})"}},
+      {"input",
+       [](const Instance& one) { return one.input.text(); },
+       {n1, n1, n1, n1, n1, R"({"n":6})"}},
       {"status",
        [](const Instance& one) { return std::string(to_string(one.status)); },
-       {"waiting", "waiting", "waiting", "waiting", "waiting"}},
-      {"attempt", number(&Instance::attempt), {"1", "1", "1", "1", "1"}},
-      {"run", number(&Instance::run), {"1", "4", "3", "4", "4"}},
-      {"first_run", number(&Instance::first_run), {"1", "2", "3", "4", "4"}},
+       {"waiting", "waiting", "waiting", "waiting", "waiting", "running"}},
+      {"attempt", number(&Instance::attempt), {"1", "1", "1", "1", "1", "1"}},
+      {"run", number(&Instance::run), {"1", "4", "3", "4", "4", "4"}},
+      {"first_run", number(&Instance::first_run), {"1", "2", "3", "4", "4", "4"}},
       {"runs_from",
        [](const Instance& one) { return shown(one.runs_from); },
-       {"2d2h", "5h", "2d2h", "2d2h", "2d2h"}},
+       {"2d2h", "5h", "2d2h", "2d2h", "2d2h", "2d2h"}},
       {"state_from",
        [](const Instance& one) { return shown(one.state_from); },
-       {"2d2h", "2d2h", "2d2h", "2d2h", "2d2h"}},
+       {"2d2h", "2d2h", "2d2h", "2d2h", "2d2h", "2d2h"}},
       {"execution_from",
        [](const Instance& one) { return shown(one.execution_from); },
-       {"2d2h", "0s", "0s", "2d2h", "2d2h"}},
+       {"2d2h", "0s", "0s", "2d2h", "2d2h", "0s"}},
       {"started_at",
        [](const Instance& one) { return shown(one.started_at); },
-       {"2d2h", "0s", "0s", "0s", "0s"}},
+       {"2d2h", "0s", "0s", "0s", "0s", "0s"}},
       {"ended_at",
        [](const Instance& one) { return std::string(one.ended_at ? "some" : "none"); },
-       {"none", "none", "none", "none", "none"}},
+       {"none", "none", "none", "none", "none", "none"}},
       {"timers",
        shown_timers,
        {"execution 5d20h, interrupt 2d12h, kill 2d22h",
         "execution 3d18h, interrupt 2d12h, kill 2d22h",
         "execution 3d18h, interrupt 2d12h, kill 2d22h, timeout 2d5h",
         "execution 5d20h, interrupt 2d12h, kill 2d22h",
-        "execution 5d20h, interrupt 2d12h, kill 2d22h"}},
-      {"transitions", number(&Instance::transitions), {"0", "0", "0", "0", "0"}},
-      {"hops", number(&Instance::hops), {"0", "9", "0", "0", "0"}},
-      {"depth", number(&Instance::depth), {"0", "3", "0", "0", "0"}},
+        "execution 5d20h, interrupt 2d12h, kill 2d22h",
+        "execution 3d18h, interrupt 2d12h, kill 2d22h"}},
+      {"transitions", number(&Instance::transitions), {"0", "0", "0", "0", "0", "0"}},
+      {"hops", number(&Instance::hops), {"0", "9", "0", "0", "0", "9"}},
+      {"depth", number(&Instance::depth), {"0", "3", "0", "0", "0", "3"}},
       {"caller",
        [](const Instance& one) { return std::string(one.caller ? "some" : "none"); },
-       {"none", "some", "none", "none", "none"}},
-      {"awaits_run", number(&Instance::awaits_run), {"0", "0", "0", "0", "0"}},
-      {"failing", number(&Instance::failing), {"0", "0", "0", "0", "0"}},
-      {"paused", number(&Instance::paused), {"0", "0", "0", "0", "0"}},
-      {"cancelling", number(&Instance::cancelling), {"0", "0", "0", "0", "0"}},
-      {"retried", number(&Instance::retried), {"0", "0", "1", "0", "0"}},
-      {"parked", number(&Instance::parked), {"0", "0", "0", "0", "0"}},
+       {"none", "some", "none", "none", "none", "some"}},
+      {"awaits_run", number(&Instance::awaits_run), {"0", "0", "0", "0", "0", "0"}},
+      {"failing", number(&Instance::failing), {"0", "0", "0", "0", "0", "0"}},
+      {"paused", number(&Instance::paused), {"0", "0", "0", "0", "0", "0"}},
+      {"cancelling", number(&Instance::cancelling), {"0", "0", "0", "0", "0", "0"}},
+      {"retried", number(&Instance::retried), {"0", "0", "1", "0", "0", "0"}},
+      {"parked", number(&Instance::parked), {"0", "0", "0", "0", "0", "0"}},
       {"error",
        [](const Instance& one) { return one.error ? one.error->code : "none"; },
-       {"none", "none", "none", "none", "none"}},
-      {"failed_state", [](const Instance& one) { return one.failed_state; }, {"", "", "", "", ""}},
+       {"none", "none", "none", "none", "none", "none"}},
+      {"failed_state",
+       [](const Instance& one) { return one.failed_state; },
+       {"", "", "", "", "", ""}},
       {"failed_data",
        [](const Instance& one) { return shown(one.failed_data); },
-       {"none", "none", "none", "none", "none"}},
+       {"none", "none", "none", "none", "none", "none"}},
       {"found_data",
        [](const Instance& one) { return shown(one.found_data); },
-       {"none", "none", "none", "none", "none"}},
+       {"none", "none", "none", "none", "none", "none"}},
       {"own_policy",
        [](const Instance& one) { return std::string(one.own_policy.empty() ? "none" : "some"); },
-       {"none", "some", "some", "some", "some"}},
-      {"sealed", number(&Instance::sealed), {"0", "1", "1", "1", "1"}},
+       {"none", "some", "some", "some", "some", "some"}},
+      {"sealed", number(&Instance::sealed), {"0", "1", "1", "1", "1", "1"}},
       {"idempotency_key",
        [](const Instance& one) { return one.idempotency_key; },
-       {"", "key", "key", "key", "key"}},
+       {"", "key", "key", "key", "key", "key"}},
       {"traceparent",
        [](const Instance& one) { return one.traceparent; },
-       {"", "trace", "trace", "trace", "trace"}},
+       {"", "trace", "trace", "trace", "trace", "trace"}},
       {"correlation",
        [](const Instance& one) { return one.correlation; },
-       {"", "c", "c", "c", "c"}},
+       {"", "c", "c", "c", "c", "c"}},
   };
   for (const Row& row : rows) {
     std::vector<std::string> values;

@@ -129,6 +129,10 @@ std::vector<Row> rows() {
       {"Retry", always(Retry{}), "NECAPX", "X"},
       {"Restart", always(Restart{}), "NECAPX", "X"},
       {"Rerun", always(Rerun{.state = 0, .data = LazyJson(Json::object())}), "NECAPX", "X"},
+      // The situation A is that of an instance that leaves its state.
+      {"NextRun", always(NextRun{.ended_revision = 1, .input = LazyJson(Json::object())}), "NECAPX",
+       "A"},
+      {"NextRunRefused", always(NextRunRefused{{"a", "b"}}), "NECAPX", "A"},
   };
 }
 

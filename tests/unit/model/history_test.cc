@@ -9,7 +9,7 @@ namespace {
 
 TEST(HistoryKinds, HaveNamesOfTheirOwnThatAreReadAgain) {
   std::set<std::string_view> names;
-  for (uint8_t number = 0; number <= static_cast<uint8_t>(HistoryKind::kRevived); ++number) {
+  for (uint8_t number = 0; number <= static_cast<uint8_t>(kLastHistoryKind); ++number) {
     const auto kind = static_cast<HistoryKind>(number);
     EXPECT_TRUE(names.insert(to_string(kind)).second) << to_string(kind);
     EXPECT_EQ(parse_history_kind(to_string(kind)), kind);

@@ -74,6 +74,7 @@ TEST_F(LifecycleTest, PublishesAnEventOnlyForCertainKindsOfHistoryRecords) {
       {HistoryKind::kPaused, nullptr, "millrace.instance.paused"},
       {HistoryKind::kResumed, nullptr, "millrace.instance.resumed"},
       {HistoryKind::kRevived, Json{{"how", "retry"}}, "millrace.instance.revived"},
+      {HistoryKind::kContinued, Json{{"run", 1}}, ""},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(to_string(row.kind));

@@ -59,6 +59,8 @@ int pinned(HistoryKind kind) {
       return 19;
     case HistoryKind::kRevived:
       return 20;
+    case HistoryKind::kContinued:
+      return 21;
   }
   return -1;
 }

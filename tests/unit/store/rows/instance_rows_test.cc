@@ -286,5 +286,31 @@ TEST_F(InstanceRows, MoveTheRowsThatDoNotChangeWhenTheInstanceEnds) {
   EXPECT_EQ(whole->part_bytes, instance_.part_bytes);
 }
 
+TEST_F(InstanceRows, ReplaceTheInputOfAnInstanceWhoseNextRunBegins) {
+  instance_.data = Json{{"on", "the way"}};
+  write_instance(*tx, instance_, {.is_new = true, .input = true, .data = true});
+  commit();
+  for (const bool ends : {false, true}) {  // in the batch in which the next run begins
+    Instance one = instance_;
+    erase_data(*tx, one);
+    one.input = Json{{"in", ends ? "the last run" : "the next run"}};
+    one.data = one.input;
+    if (ends) {
+      one.status = InstanceStatus::kCancelled;
+      one.phase = Phase::kEnded;
+      one.ended_at = one.started_at;
+    }
+    write_instance(*tx, one, {.input = true});
+    commit();
+    EXPECT_EQ(rows_with(Table::kLive, ""), ends ? 0U : 2U) << "head and input";
+    EXPECT_EQ(rows_with(Table::kEnded, ""), ends ? 2U : 0U);
+    const auto whole = read_instance(*tx, one.ns, one.id).value();
+    ASSERT_TRUE(whole);
+    EXPECT_EQ(whole->input, one.input);
+    EXPECT_EQ(whole->data, one.input);
+    EXPECT_EQ(whole->part_bytes, one.part_bytes);
+  }
+}
+
 }  // namespace
 }  // namespace millrace
