@@ -20,6 +20,7 @@ Json graph_of_states() {
       {"kind", word({"transition", "condition", "event", "default", "catch", "on_failure"})},
       {"label", text("The condition, the type of the event or the error codes; may be empty.")},
       {"line", whole("The line where the way is written.")},
+      {"nextRun?", exactly(true, "The way leads to the next run of the instance (continueAsNew).")},
   });
   return object({
       {"id", text("The id of the workflow.")},

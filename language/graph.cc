@@ -130,13 +130,13 @@ class GraphMaker {
     }
     graph_.states.push_back(std::move(state));
     if (table.find("transition") != nullptr) {
-      add_way(number, WayKind::kTransition, "", node, "transition");
+      add_way(number, WayKind::kTransition, "", node, kOwnExit);
     }
     if (table.find("defaultTransition") != nullptr) {
-      add_way(number, WayKind::kDefault, "otherwise", node, "defaultTransition");
+      add_way(number, WayKind::kDefault, "otherwise", node, kDefaultExit);
     }
     for (const Node& entry : items_at(node, "catch")) {
-      add_way(number, WayKind::kCatch, text_at(entry, "error"), entry, "transition");
+      add_way(number, WayKind::kCatch, text_at(entry, "error"), entry, kOwnExit);
     }
   }
 
@@ -148,17 +148,30 @@ class GraphMaker {
       if (has_events) state.waits.push_back(event_type(entry));
       if (!has_ways) continue;
       add_way(from, has_events ? WayKind::kEvent : WayKind::kCondition,
-              has_events ? event_type(entry) : text_at(entry, "condition"), entry, "transition");
+              has_events ? event_type(entry) : text_at(entry, "condition"), entry, kOwnExit);
     }
   }
 
+  /// The keys of a mapping that say where a way leads.
+  struct ExitKeys {
+    std::string_view transition;
+    std::string_view continue_as_new;
+  };
+  static constexpr ExitKeys kOwnExit{"transition", "continueAsNew"};
+  static constexpr ExitKeys kDefaultExit{"defaultTransition", "defaultContinueAsNew"};
+
   void add_way(size_t from, WayKind kind, std::string label, const Node& mapping,
-               std::string_view key) {
+               const ExitKeys& keys) {
+    const Member* const next_run = mapping.find(keys.continue_as_new);
+    const bool is_next_run = next_run != nullptr && next_run->value.kind != Node::Kind::kNull &&
+                             !text_at(mapping, keys.continue_as_new).empty();
+    const std::string_view key = is_next_run ? keys.continue_as_new : keys.transition;
     graph_.ways.push_back({.from = from,
-                           .to = number_of(text_at(mapping, key)),
+                           .to = is_next_run ? graph_.first : number_of(text_at(mapping, key)),
                            .kind = kind,
                            .label = std::move(label),
-                           .line = line_at(mapping, key)});
+                           .line = line_at(mapping, key),
+                           .is_next_run = is_next_run});
   }
 
   std::optional<size_t> number_of(const std::string& id) const {
@@ -176,10 +189,25 @@ std::string mermaid_name(const std::optional<size_t>& number) {
   return number ? fmt::format("s{}", *number) : "end_";
 }
 
+constexpr std::string_view kArrow = "-->";
+constexpr std::string_view kDottedArrow = "-.->";
+constexpr std::string_view kThickArrow = "==>";
+
 std::string mermaid_way(std::string_view from, std::string_view label, std::string_view to,
-                        bool is_dotted) {
-  return fmt::format("  {} {}{} {}\n", from, is_dotted ? "-.->" : "-->",
+                        std::string_view arrow = kArrow) {
+  return fmt::format("  {} {}{} {}\n", from, arrow,
                      label.empty() ? "" : fmt::format("|{}|", quoted_label(label)), to);
+}
+
+/// The way of a state: a way to the next run says so, besides its cause.
+std::string mermaid_way(const GraphWay& way) {
+  const std::string from = mermaid_name(way.from);
+  const std::string to = mermaid_name(way.to);
+  if (way.is_next_run) {
+    const std::string label = way.label.empty() ? "next run" : way.label + ": next run";
+    return mermaid_way(from, label, to, kThickArrow);
+  }
+  return mermaid_way(from, way.label, to, way.kind == WayKind::kCatch ? kDottedArrow : kArrow);
 }
 
 }  // namespace
@@ -218,11 +246,13 @@ Json to_json(const WorkflowGraph& graph) {
   };
   Json ways = Json::array();
   for (const GraphWay& way : graph.ways) {
-    ways.push_back({{"from", id_of(way.from)},
-                    {"to", id_of(way.to)},
-                    {"kind", to_string(way.kind)},
-                    {"label", cut(way.label)},
-                    {"line", way.line}});
+    Json one{{"from", id_of(way.from)},
+             {"to", id_of(way.to)},
+             {"kind", to_string(way.kind)},
+             {"label", cut(way.label)},
+             {"line", way.line}};
+    if (way.is_next_run) one["nextRun"] = true;
+    ways.push_back(std::move(one));
   }
   return {{"start", {{"state", id_of(graph.first)}, {"label", cut(graph.start_label)}}},
           {"states", std::move(states)},
@@ -232,13 +262,13 @@ Json to_json(const WorkflowGraph& graph) {
 std::string mermaid_graph(const Node& document) {
   const WorkflowGraph graph = workflow_graph(document);
   std::string text = "flowchart TD\n  start_((start))\n";
-  text += mermaid_way("start_", graph.start_label, mermaid_name(graph.first), false);
+  text += mermaid_way("start_", graph.start_label, mermaid_name(graph.first));
   size_t next = 0;
   for (; next < graph.ways.size() && !graph.ways[next].from; ++next) {
     const std::string_view cause = graph.fails_any ? "failure" : "timeout";
     text += fmt::format("  {0}_(({0}))\n", cause);
     text += mermaid_way(fmt::format("{}_", cause), graph.ways[next].label,
-                        mermaid_name(graph.ways[next].to), true);
+                        mermaid_name(graph.ways[next].to), kDottedArrow);
   }
   bool has_end = false;
   for (size_t i = 0; i < graph.states.size(); ++i) {
@@ -249,8 +279,7 @@ std::string mermaid_graph(const Node& document) {
     for (; next < graph.ways.size() && graph.ways[next].from == i; ++next) {
       const GraphWay& way = graph.ways[next];
       has_end = has_end || !way.to;
-      text += mermaid_way(mermaid_name(i), way.label, mermaid_name(way.to),
-                          way.kind == WayKind::kCatch);
+      text += mermaid_way(way);
     }
   }
   if (has_end) text += "  end_(((end)))\n";

@@ -40,6 +40,7 @@ struct GraphWay {
   WayKind kind = WayKind::kTransition;
   std::string label;  ///< the condition, the type of the event or the error codes; may be empty
   size_t line = 0;    ///< where the way is written, from 1
+  bool is_next_run = false;  ///< `continueAsNew`: the way leads to the next run, in the first state
 };
 
 struct WorkflowGraph {
@@ -54,12 +55,14 @@ struct WorkflowGraph {
 WorkflowGraph workflow_graph(const Node& document);
 
 /// {"start":{"state","label"},"states":[{"id","type","line","waits","calls"}],
-/// "ways":[{"from","to","kind","label","line"}]}; `from` is null for `on_failure`, `to` is null for
-/// the end of the instance. Labels have 60 characters at most.
+/// "ways":[{"from","to","kind","label","line","nextRun"}]}; `from` is null for `on_failure`, `to`
+/// is null for the end of the instance, `nextRun` is true for a `continueAsNew` and missing
+/// otherwise. Labels have 60 characters at most.
 Json to_json(const WorkflowGraph& graph);
 
 /// The flowchart of a document that the loader accepts: the states with their types, the
-/// transitions with their causes (dotted for `catch`), the start and the ends.
+/// transitions with their causes (dotted for `catch`, thick for `continueAsNew`), the start and the
+/// ends.
 std::string mermaid_graph(const Node& document);
 
 }  // namespace millrace

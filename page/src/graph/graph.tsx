@@ -202,7 +202,7 @@ function nextState(key: string, id: string, model: Model, graph: WorkflowGraph):
 }
 
 function describe(state: State, { graph, current, status, notes, openLabel }: GraphProps): string {
-  const ways = graph.ways.filter((way) => way.from === state.id).map((way) => `${way.kind}${way.label ? ` ${way.label}` : ''} to ${way.to ?? 'the end'}`)
+  const ways = graph.ways.filter((way) => way.from === state.id).map((way) => `${way.kind}${way.label ? ` ${way.label}` : ''} to ${way.to ?? 'the end'}${way.nextRun ? ' in the next run' : ''}`)
   const note = notes?.get(state.id)
   return `${state.id} ${state.type}${note ? ` ${note}` : ''}${state.id === current ? `, current state${status ? `, ${status}` : ''}` : ''}. ${ways.join(', ')}. Enter ${openLabel}`
 }
@@ -229,7 +229,7 @@ function StateList({ graph, current, visited = [], notes, open }: GraphProps) {
       {graph.states.map((state) => (
         <li>
           <button type="button" class="small" onClick={() => open(state.id)}>{state.id}</button> <span class="quiet">{state.type}{notes?.get(state.id) ? `, ${notes.get(state.id)}` : ''}{state.id === current ? ', current state' : visited.includes(state.id) ? ', was entered' : ''}</span>
-          <ul>{graph.ways.filter((way) => way.from === state.id).map((way) => <li>{way.kind}{way.label && <> <code>{way.label}</code></>} → {way.to ?? 'end'}</li>)}</ul>
+          <ul>{graph.ways.filter((way) => way.from === state.id).map((way) => <li>{way.kind}{way.label && <> <code>{way.label}</code></>} → {way.to ?? 'end'}{way.nextRun && ' (next run)'}</li>)}</ul>
         </li>
       ))}
     </ul>

@@ -58,6 +58,42 @@ states:
 )x");
 }
 
+TEST(Graph, LeadsToTheStartOfTheNextRun) {
+  const std::string text = R"(
+id: rounds
+start: {type: default, state: wait}
+states:
+- {id: other, type: noop}
+- id: wait
+  type: eventXor
+  events:
+  - {type: next, continueAsNew: {}}
+  catch:
+  - {error: "*", continueAsNew: jq(.error)}
+- {id: last, type: noop, continueAsNew: .a}
+)";
+  EXPECT_EQ(graph(text), R"x(flowchart TD
+  start_((start))
+  start_ --> s1
+  s0["other<br/><i>noop</i>"]
+  s0 --> end_
+  s1["wait<br/><i>eventXor</i>"]
+  s1 ==>|"next: next run"| s1
+  s1 ==>|"*: next run"| s1
+  s2["last<br/><i>noop</i>"]
+  s2 ==>|"next run"| s1
+  end_(((end)))
+)x");
+  Findings findings;
+  const std::optional<Node> document = parse_document(text, findings);
+  ASSERT_TRUE(document);
+  const Json ways = to_json(workflow_graph(*document))["ways"];
+  EXPECT_FALSE(ways[0].contains("nextRun"));
+  EXPECT_EQ(ways[1]["to"], "wait");
+  EXPECT_EQ(ways[1]["nextRun"], true);
+  EXPECT_EQ(ways[1]["line"], 9);
+}
+
 TEST(Graph, OmitsTheEndOfAWorkflowThatNeverEnds) {
   EXPECT_EQ(graph("id: a\nstates: [{id: b-c.d, type: noop, transition: b-c.d}]"),
             R"(flowchart TD
