@@ -1,7 +1,6 @@
 #include "orchestrator/definition/lint_errors.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -140,7 +139,8 @@ Raised raised_by_state(const Node& state, bool is_interrupted) {
     if (is_evaluated_time(place)) raised.add({kDurationInvalid});
     if (place.rule.is("lookback")) raised.add({"millrace.limits.lookback"});
     const bool replaces_data = place.rule.is("transform") || place.rule.is("defaultTransform");
-    if (replaces_data) raised.add({"millrace.limits.data"});
+    if (replaces_data || is_next_run_key(place.rule)) raised.add({"millrace.limits.data"});
+    if (is_next_run_key(place.rule)) raised.add({"millrace.continueAsNew.notExist", kBytesQuota});
   });
   add_work(type, raised);
   if (type == "generateEvent" && value_of(state, "delay") != nullptr) raised.add({kBytesQuota});

@@ -164,7 +164,7 @@ class IdleLinter {
       const std::string in_catch = path_of(path, "catch");
       const bool is_error_state = type_of_state(states_[i]) == "error";
       walk(states_[i], state_grammar(), path, [&](const Place& place) {
-        if (!place.rule.is("continueAsNew") && !place.rule.is("defaultContinueAsNew")) return;
+        if (!is_next_run_key(place.rule)) return;
         const bool is_after_error = is_error_state && !place.path.starts_with(in_catch);
         if (reached_without[i] && !is_after_error) return;
         findings_.warning(

@@ -59,6 +59,11 @@ inline bool is_evaluated_time(const Place& place) {
   return place.rule.kind == KeyRule::Kind::kDuration && place.rule.jq && has_jq(place.member.value);
 }
 
+/// Whether the key is one whose query makes the input of the next run.
+inline bool is_next_run_key(const KeyRule& rule) {
+  return rule.is("continueAsNew") || rule.is("defaultContinueAsNew");
+}
+
 /// The type of a state, as the first of its names in the language (`eventAnd` for `eventsAnd`);
 /// empty if the type is unknown.
 inline std::string_view type_of_state(const Node& state) {

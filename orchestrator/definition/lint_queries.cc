@@ -63,7 +63,7 @@ class QueryLinter {
     } else if (place.rule.is("catch") || place.rule.is("on_failure")) {
       makers_["error"].insert("");
     } else if (place.rule.is("transform") || place.rule.is("defaultTransform") ||
-               place.rule.is("continueAsNew") || place.rule.is("defaultContinueAsNew")) {
+               is_next_run_key(place.rule)) {
       gather_made_keys(place.member.value, place.path, place.path);
     }
   }
