@@ -306,13 +306,12 @@ void add_key(const KeyRule& key, const Mapping& mapping, Json& schema) {
     if (key.required) schema["required"].push_back(key.name);
     return;
   }
-  if (key.required) {
-    const Json one = {{"required", {key.name}}};
-    const Json other = {{"required", {key.alternative}}};
-    schema["allOf"].push_back({{"oneOf", {one, other}}});
-  } else {
-    schema["allOf"].push_back({{"not", {{"required", {key.name, key.alternative}}}}});
-  }
+  // That one of two optional keys stands at most is left to the loader: an editor has no message
+  // for a schema that refuses both.
+  if (!key.required) return;
+  const Json one = {{"required", {key.name}}};
+  const Json other = {{"required", {key.alternative}}};
+  schema["allOf"].push_back({{"oneOf", {one, other}}});
 }
 
 Json mapping_schema(const Mapping& mapping, bool inlined) {

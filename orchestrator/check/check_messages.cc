@@ -379,7 +379,7 @@ void Checker::check_idempotency() {
                (known.head->revision.workflow != workflow || known.head->idempotency_key != text)) {
       add(StoreFault::kIdempotencyInstance, place,
           fmt::format("instance {} was not started under this key", to_string(record->instance)));
-    } else if (known.head) {
+    } else if (known.head && known.head->run == 1) {  // `continueAsNew` gives a run another input
       check_idempotent_input(place, *record, *known.head);
     }
   });

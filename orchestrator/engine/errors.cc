@@ -47,14 +47,15 @@ void raise(StepContext& step, Error error, Retries retries) {
   const bool is_by_catch =
       instance.phase == Phase::kLeaving && instance.exit >= common.exits.size();
   if (retries == Retries::kYes && common.retries && !is_by_catch) {
-    AfterFailure next =
-        after_failure(*common.retries, {.instance = instance.id,
-                                        .state = common.id,
-                                        .attempt = instance.attempt,
-                                        .first_at = instance.state_from,
-                                        .now = step.now,
-                                        .error = error,
-                                        .is_caught = find_catch(common, error.code) != nullptr});
+    AfterFailure next = after_failure(
+        *common.retries, {.instance = instance.id,
+                          .state = common.id,
+                          .attempt = instance.attempt,
+                          .first_at = instance.state_from,
+                          .now = step.now,
+                          .error = error,
+                          .data = instance.found_data ? *instance.found_data : instance.data,
+                          .is_caught = find_catch(common, error.code) != nullptr});
     if (const auto* const at = std::get_if<TimePoint>(&next)) return wait_for_retry(step, *at);
     if (std::get<Error>(next) != error) {
       error = std::get<Error>(std::move(next));

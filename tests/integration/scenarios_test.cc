@@ -64,7 +64,7 @@ TEST_F(Scenarios, PassForTheExamples) {
   for (const char* name : {"guest-booking", "order-fan-in", "purchase", "reservation"}) {
     EXPECT_THAT(end.output, HasSubstr(fmt::format("ok     examples/{0}/{0}.test.yaml: ", name)));
   }
-  EXPECT_THAT(end.output, HasSubstr(" in 11 files: "));
+  EXPECT_THAT(end.output, HasSubstr(" in 13 files: "));
   EXPECT_THAT(end.output, Not(HasSubstr("FAILED")));
 }
 

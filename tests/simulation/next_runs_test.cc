@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::Le;
 using testing::SizeIs;
 
-InstanceId id_of(const std::string& id) { return *parse_instance_id(id); }
+InstanceId parsed_id(const std::string& id) { return *parse_instance_id(id); }
 
 /// Each event `go` begins the next run, with the sum of the data of all events so far.
 constexpr const char* kSums = R"(
@@ -140,16 +140,16 @@ states:
 
 TEST_F(NextRuns, ComesExactlyOnceAlthoughTheProcessDiesAtEachCommit) {
   const std::string id = world.apply_order(kSums, {{"sum", 0}});
-  constexpr int kRounds = 12;
+  constexpr int kRunsBefore = 12;
   int number = 0;
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kRunsBefore; ++i) {
     world.publish("go", fmt::format("e-{}", i), 1);
     for (int steps = 0; steps < 20 && world.step(); ++steps) world.restart_at(number++);
     world.run_until_idle();
   }
-  EXPECT_GT(number, kRounds);
-  EXPECT_EQ(world.instance(id)["run"], kRounds + 1);
-  EXPECT_EQ(world.instance(id)["input"], (Json{{"sum", kRounds}, {"last", 1}}));
+  EXPECT_GT(number, kRunsBefore);
+  EXPECT_EQ(world.instance(id)["run"], kRunsBefore + 1);
+  EXPECT_EQ(world.instance(id)["input"], (Json{{"sum", kRunsBefore}, {"last", 1}}));
   EXPECT_THAT(world.history(id), ElementsAre("continued", "entered wait"));
   EXPECT_EQ(world.metric("millrace_damaged_rows"), 0);
 }
@@ -305,11 +305,11 @@ states:
 
 TEST_F(NextRuns, WaitsForTheEndOfAPause) {
   const std::string id = world.apply_order(kSums, {{"sum", 0}});
-  world.must(PauseInstance{"default", id_of(id)});
+  world.must(PauseInstance{"default", parsed_id(id)});
   go();
   EXPECT_EQ(world.instance(id)["run"], 1);
   EXPECT_EQ(world.status(id), "paused");
-  world.must(ResumeInstance{"default", id_of(id)});
+  world.must(ResumeInstance{"default", parsed_id(id)});
   EXPECT_EQ(world.instance(id)["run"], 2);
   EXPECT_EQ(world.status(id), "waiting");
 }
@@ -317,10 +317,10 @@ TEST_F(NextRuns, WaitsForTheEndOfAPause) {
 TEST_F(NextRuns, IsRestartedWithItsOwnInput) {
   const std::string id = world.apply_order(kSums, {{"sum", 0}});
   go(5);
-  world.must(CancelInstance{"default", id_of(id)});
+  world.must(CancelInstance{"default", parsed_id(id)});
   ASSERT_EQ(world.status(id), "cancelled");
   world.restart();
-  world.must(RestartInstance{"default", id_of(id)});
+  world.must(RestartInstance{"default", parsed_id(id)});
   EXPECT_EQ(world.instance(id)["run"], 3);
   EXPECT_EQ(world.instance(id)["data"], (Json{{"sum", 5}, {"last", 5}}));
 }
@@ -358,7 +358,7 @@ TEST_F(NextRuns, DoesNotCatchAnErrorInTheEntryOfCatchThatLeadsToIt) {
   EXPECT_EQ(world.status(id), "failed");
   EXPECT_EQ(world.instance(id)["error"]["code"], "direktiv.jq.badCommand");
   EXPECT_EQ(world.instance(id)["failedState"], "pay");
-  world.must(RetryInstance{"default", id_of(id)});
+  world.must(RetryInstance{"default", parsed_id(id)});
   EXPECT_EQ(world.functions.tasks().back().input, R"({"n":1})") << "the data has no error";
 }
 

@@ -33,7 +33,7 @@ const Plant kRowPlants[] = {
     {"an unknown part of an instance",
      {"row.key"},
      [](Transaction& tx) {
-       tx.put(Table::kLive, rows::instance_prefix(kDefault, id_of("naps")) + "\x07", "x");
+       tx.put(Table::kLive, rows::instance_prefix(kDefault, id_of("naps")) + "\x08", "x");
      }},
     {"a row in an unused tree",
      {"row.key"},

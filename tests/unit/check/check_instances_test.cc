@@ -68,7 +68,7 @@ TEST_F(CheckInstancesTest, ReportsAFailedReadAsTheOnlyFinding) {
 TEST_F(CheckInstancesTest, ChecksTheKeysOfInstances) {
   constexpr const char* kFinding = "the key is not a namespace, an instance and one of its parts";
   const std::string prefix = rows::instance_prefix(ns, waits);
-  for (const std::string& key : {std::string("abc"), prefix, prefix + "\x07", prefix + "\x05",
+  for (const std::string& key : {std::string("abc"), prefix, prefix + "\x08", prefix + "\x05",
                                  prefix + std::string(2, '\0')}) {
     expect_only(kFinding, put(key, "x"));
   }
@@ -93,7 +93,7 @@ TEST_F(CheckInstancesTest, RequiresTheRowsOfAnInstance) {
   expect_among("the head has 2 calls, but 1 rows of calls exist", erase(call_key(1)));
   expect_among("the instance has data of a failed state, but the head does not mention such data",
                put(part(waits, Part::kFailedData), "{}"));
-  expect_among("the starting event is missing, or the head does not have its size",
+  expect_among("it has a starting event, but no event started it",
                put(part(waits, Part::kStartEvent), "{}"));
   expect_among("the instance has the data at the entry of its state, but does not leave a state",
                put(part(waits, Part::kFoundData), "{}"));

@@ -72,7 +72,7 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrThatLacksRows) {
     std::string_view code;
     const char* message;
   } cases[] = {
-      {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.5"},
+      {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.6"},
       {"minor", rows::key_of(kStoreMinor + 1), "store.version", "format 6.7"},
       {"loading", "any", "store.joining", "lacks rows"},
   };

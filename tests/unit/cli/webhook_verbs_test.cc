@@ -43,7 +43,7 @@ TEST_F(WebhookVerbs, ReportAnInboundWebhookThatDoesNotExist) {
   for (const char* const verb : {"describe", "pause", "resume", "delete"}) {
     const CommandOutput answer = run({"webhook", verb, "git"});
     EXPECT_EQ(answer.code, 3) << verb;
-    EXPECT_THAT(answer.err, HasSubstr("hooks.not_found")) << verb;
+    EXPECT_THAT(answer.err, HasSubstr("has no inbound webhook \"git\"")) << verb;
   }
 }
 

@@ -293,7 +293,6 @@ TEST_F(EditorSchema, AllowsJqInDurationsThatTheDataMayDecideAndChecksUntil) {
            head + "delay, until: {cron: '@hourly', holidays: x}}",
            head + "noop, until: jq(.at)}",
            head + "action, action: {function: f, startToCloseTimeout: jq(.wait)}}",
-           wait + "timeout: 1h, until: jq(.at)}",
            std::string("id: a\nstates:\n- {id: a, type: noop}\ntimeouts: {kill: jq(.wait)}"),
            std::string("id: a\nstates:\n- {id: a, type: noop}\nworkflowRunTimeout: jq(.wait)"),
        }) {

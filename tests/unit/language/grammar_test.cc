@@ -154,9 +154,9 @@ TEST(Grammar, HasEveryKeyOfDirektivsTables) {
     }
     EXPECT_EQ(found, wanted) << name;
   }
-  EXPECT_THAT(
-      names_of(mapping("StateDefinition")),
-      ElementsAre("id", "type", "log", "catch", "retries", "timeout", "transform", "transition"));
+  EXPECT_THAT(names_of(mapping("StateDefinition")),
+              ElementsAre("id", "type", "log", "catch", "retries", "timeout", "transform",
+                          "transition", "continueAsNew"));
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TEST_F(InstanceRows, GetTheDataOfAnEndedInstanceFromItsHistoryBeforeTheRecordIsE
 TEST_F(InstanceRows, KeepTheStartingEventUntilTheInstanceIsErased) {
   instance_.start_event = Json{{"id", "the event"}};
   write({{.kind = HistoryKind::kStarted}});
-  write_instance(*tx, instance_, {.input = true});
+  write_instance(*tx, instance_, {.is_new = true, .input = true});
   EXPECT_EQ(rows_with(Table::kLive, "the event"), 1U);
   const Instance live = read_live(*tx, instance_.ns, instance_.id).value().value();
   EXPECT_TRUE(live.start_event.is_null()) << "most steps do not need it";
