@@ -29,8 +29,9 @@ constexpr KeyRule kConsumedKeys[] = {
     kEventType,
     {.name = "context",
      .kind = Kind::kPatterns,
-     .meaning = "Patterns for the event's context attributes. jq($instance.id) is the id of this "
-                "instance, which a reply may have. The result of a jq(…) is compared as plain text.",
+     .meaning =
+         "Patterns for the event's context attributes. jq($instance.id) is the id of this "
+         "instance, which a reply may have. The result of a jq(…) is compared as plain text.",
      .spellings = {"filters"}},
     kCapture,
     {.name = "lookback",

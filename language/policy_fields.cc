@@ -143,9 +143,10 @@ std::optional<Template> read_delay_template(Fields& fields, std::string_view key
   }
   const auto programs = value->programs();
   if (value->names_instance()) {
-    fields.report(key, "definition.value",
-                  "the jq program of a `delay` sees the data and `.error`, but not $instance; write "
-                  "what it needs into the data in a transform before this state");
+    fields.report(
+        key, "definition.value",
+        "the jq program of a `delay` sees the data and `.error`, but not $instance; write "
+        "what it needs into the data in a transform before this state");
     return std::nullopt;
   }
   const auto slow = std::find_if(programs.begin(), programs.end(),

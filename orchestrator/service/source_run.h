@@ -157,7 +157,7 @@ class SourceRun {
   std::string stream_;   ///< the name of the origin stream
   OriginStream origin_;  ///< what reader_ reads
   std::unique_ptr<OriginReader> reader_;
-  uint64_t position_ = 0;          ///< the sequence that was read last
+  uint64_t position_ = 0;  ///< the sequence that was read last
   /// Messages of the origin stream behind position_; nullopt: none was looked for yet.
   std::optional<uint64_t> pending_;
   uint64_t gone_to_ = 0;           ///< the messages before this sequence are known to be gone

@@ -218,19 +218,17 @@ const TraceRow& InstanceRun::evaluated(EvaluationResult result) {
   CHECK(asked_.has_value(), "nothing has been asked");
   std::vector<EvaluationResult> results = asked_->before;
   results.push_back(std::move(result));
-  return give("evaluated", EvaluationDone{.step = asked_->step,
-                                           .results = results,
-                                           .asked_at = asked_->evaluation.now});
+  return give(
+      "evaluated",
+      EvaluationDone{.step = asked_->step, .results = results, .asked_at = asked_->evaluation.now});
 }
 
 const TraceRow& InstanceRun::early(const EarlyEvents& found) {
   CHECK(looked_back_.has_value(), "the instance has not looked back");
-  return give(
-      "early",
-      EvaluationDone{.step = looked_back_->step,
-                     .results = looked_back_->before,
-                     .early = &found,
-                     .asked_at = looked_back_->asked_at});
+  return give("early", EvaluationDone{.step = looked_back_->step,
+                                      .results = looked_back_->before,
+                                      .early = &found,
+                                      .asked_at = looked_back_->asked_at});
 }
 
 const TraceRow& InstanceRun::returned(uint32_t index, uint32_t attempt, CallResult result) {

@@ -64,7 +64,8 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
        "    error              The error codes that this entry catches. Required.\n"
        "    transition         The state that follows the error; without one the instance ends "
        "as complete.\n"
-       "    continueAsNew      In place of `transition`: a query whose result, with the error under "
+       "    continueAsNew      In place of `transition`: a query whose result, with the error "
+       "under "
        ".error, is the input of the next run of the instance.\n"
        "  defined by: Direktiv, \"ErrorDefinition\"\n"},
   };

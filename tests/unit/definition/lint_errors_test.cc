@@ -16,8 +16,8 @@ using testing::SizeIs;
 
 TEST(LintErrors, KnowsWhichStatesCanRaiseTheErrorOfATimeThatIsNotPossible) {
   const auto warnings = [](const char* state, const char* code) {
-    return warnings_of(fmt::format(
-        "id: a\nstates: [{{id: a, {}, catch: [{{error: {}}}]}}]", state, code));
+    return warnings_of(
+        fmt::format("id: a\nstates: [{{id: a, {}, catch: [{{error: {}}}]}}]", state, code));
   };
   for (const char* state : {
            "type: delay, duration: jq(.wait)",
@@ -28,9 +28,9 @@ TEST(LintErrors, KnowsWhichStatesCanRaiseTheErrorOfATimeThatIsNotPossible) {
            "type: noop, transform: .a, retries: {max_attempts: 1, codes: ['*'], delay: jq(.wait)}",
        }) {
     EXPECT_THAT(warnings(state, "millrace.duration.invalid"), IsEmpty()) << state;
-    EXPECT_THAT(warnings(state, "direktiv.jq.*"),
-                std::string_view(state).find("jq(") == std::string_view::npos ? SizeIs(1U)
-                                                                              : SizeIs(0U))
+    EXPECT_THAT(
+        warnings(state, "direktiv.jq.*"),
+        std::string_view(state).find("jq(") == std::string_view::npos ? SizeIs(1U) : SizeIs(0U))
         << state;
   }
   for (const char* state : {
@@ -42,9 +42,9 @@ TEST(LintErrors, KnowsWhichStatesCanRaiseTheErrorOfATimeThatIsNotPossible) {
                 ElementsAre(HasSubstr("lint.catch_never")))
         << state;
   }
-  EXPECT_THAT(warnings("type: consumeEvent, event: {type: t}, until: jq(.at)",
-                       "direktiv.stateTimeout"),
-              IsEmpty());
+  EXPECT_THAT(
+      warnings("type: consumeEvent, event: {type: t}, until: jq(.at)", "direktiv.stateTimeout"),
+      IsEmpty());
 }
 
 TEST(LintErrors, KnowsWhetherOneGlobCoversAnother) {
