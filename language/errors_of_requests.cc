@@ -66,7 +66,8 @@ constexpr ErrorEntry kRequestErrors[] = {
     {"definition.value", 422, "A value of a retry policy is not possible.",
      "Correct the value that the message names."},
     {"dlq.not_event", 422, "The dead letter is not an event of the event stream.",
-     "Send the corrected event in the body, or delete the dead letter."},
+     "Send the event that a message of a source stands for in the body, or delete the dead "
+     "letter."},
     {"dlq.not_found", 404, "The namespace has no dead letter with this id.",
      "Use an id of the list of dead letters; the dead letter may have been replayed or deleted."},
     {"dlq.truncated", 422, "The dead letter has only the beginning of the event.",

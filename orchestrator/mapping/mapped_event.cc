@@ -123,6 +123,13 @@ std::string MappingRun::place_of(size_t program) const {
   return "";
 }
 
+/// The error of a jq program of the mapping. Most programs read members of `.data`, so that text
+/// there is the likely cause.
+std::string MappingRun::described(const Error& error) const {
+  if (!data_ || !data_->starts_with('"')) return error.message;  // it is no JSON string
+  return error.message + " (`.data` is a text: the data of the message is no JSON object)";
+}
+
 /// Puts the results of a jq worker to those of the fast lane.
 Status MappingRun::take(EvaluationResult results) {
   size_t next = 0;
@@ -132,7 +139,7 @@ Status MappingRun::take(EvaluationResult results) {
       results_[i] = std::move(results[next++]);
     }
     const QueryResult& result = *results_[i];
-    if (!result) return failed_query(place_of(i), result.error().message);
+    if (!result) return failed_query(place_of(i), described(result.error()));
   }
   return {};
 }

@@ -51,6 +51,7 @@ class MappingRun {
 
   void add(std::string where, const Template& value);
   std::string place_of(size_t program) const;
+  std::string described(const Error& error) const;
   Status take(EvaluationResult results);
   LazyJson value_of(const Part& part) const;
   Status set(const Part& part, Event& event) const;

@@ -122,11 +122,22 @@ bool is_letter_of(const StoredEvent& letter, const NamespaceIdentity& identity) 
   return *number == "0" || *number == std::to_string(static_cast<uint32_t>(identity.number));
 }
 
+bool is_of_source(const StoredEvent& letter) {
+  return find_header(letter.message.headers, kDeadLetterSource) != nullptr;
+}
+
 Status check_is_from_events(const StoredEvent& letter, std::string_view prefix) {
   const std::string subject = read_header_text(letter.message.headers, kSubject);
   // An event that millrace itself could not use has the subject inside millrace.
   if (subject.starts_with(fmt::format("{}.events", prefix))) return {};
   if (subject.starts_with(kEventSubjectPrefix)) return {};
+  if (is_of_source(letter)) {
+    return fail("dlq.not_event",
+                fmt::format("dead letter {} is a message of a source to \"{}\", not an event; send "
+                            "the event that it stands for (`millrace dlq replay {} -f FILE`, or in "
+                            "the body of the request), or delete the dead letter",
+                            letter.sequence, excerpt(subject), letter.sequence));
+  }
   return fail(
       "dlq.not_event",
       fmt::format("dead letter {} is a message to \"{}\", not an event of the event stream; "

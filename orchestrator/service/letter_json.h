@@ -53,6 +53,9 @@ bool is_letter_of(const StoredEvent& letter, const NamespaceIdentity& identity);
 /// does not have all of its data).
 Result<Event> event_of_letter(const StoredEvent& letter, std::string_view prefix);
 
+/// Whether the message was read by a source: an event may be sent in its place.
+bool is_of_source(const StoredEvent& letter);
+
 /// Whether the message of the dead letter was received from the event stream. Error
 /// `dlq.not_event`: it is another message of millrace.
 Status check_is_from_events(const StoredEvent& letter, std::string_view prefix);

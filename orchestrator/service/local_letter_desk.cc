@@ -153,7 +153,7 @@ Result<Json> LocalLetterDesk::replay(std::string_view ns, uint64_t id,
   TRY(existing(ns));
   const StreamSpan span = TRY(parts_.letters.span());
   const StoredEvent letter = TRY(letter_of(ns, id));
-  if (corrected) TRY(check_is_from_events(letter, parts_.prefix));
+  if (corrected && !is_of_source(letter)) TRY(check_is_from_events(letter, parts_.prefix));
   const Event event = corrected ? *corrected : TRY(event_of_letter(letter, parts_.prefix));
   TRY(parts_.admit(ns, 1));
   std::vector<NatsMessage> messages = {message_of(ns, id, span.created, event)};

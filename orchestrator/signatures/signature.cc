@@ -125,21 +125,25 @@ std::vector<std::string_view> split_at(std::string_view text, char separator) {
   }
 }
 
-/// The signatures among the parts, which begin with `prefix`; other parts are of other versions.
+/// The signatures among the parts, which begin with `prefix`; other parts are of other versions. A
+/// part that is no signature is left out if there are others, as the libraries of the services do.
 Result<std::vector<std::string>> listed_signatures(std::string_view name,
                                                    const std::vector<std::string_view>& parts,
                                                    std::string_view prefix,
                                                    Setting::Encoding encoding) {
   std::vector<std::string> signatures;
+  size_t count = 0;
   for (const std::string_view part : parts) {
     if (!part.starts_with(prefix)) continue;
-    if (signatures.size() == kMostSignatures) {
+    if (count++ == kMostSignatures) {
       return refused(
           fmt::format("the header {} has more than {} signatures", name, kMostSignatures));
     }
     auto bytes = signature_bytes(part.substr(prefix.size()), encoding, kSha256Bytes);
-    if (!bytes) return refused(fmt::format("the header {} has a malformed signature", name));
-    signatures.push_back(*std::move(bytes));
+    if (bytes) signatures.push_back(*std::move(bytes));
+  }
+  if (signatures.empty() && count > 0) {
+    return refused(fmt::format("the header {} has a malformed signature", name));
   }
   if (signatures.empty()) {
     return refused(fmt::format("the header {} has no signature that begins with {}", name, prefix));

@@ -148,6 +148,15 @@ TEST(MappedEvent, NamesThePlaceOfAResultThatIsNoValueOfItsAttribute) {
   }
 }
 
+TEST(MappedEvent, SaysThatTheDataOfAMessageIsText) {
+  MappingRun run = run_of(R"j({"type": "a", "id": "jq(.data.id)"})j",
+                          message_input({.subject = "a", .data = "no JSON"}, "S", 1, kNow));
+  const auto event = std::move(run).finish({});
+  ASSERT_FALSE(event);
+  EXPECT_EQ(event.error().code, "mapping.failed");
+  EXPECT_THAT(event.error().message, HasSubstr("the data of the message is no JSON object"));
+}
+
 TEST(MappedEvent, HasTheLimitOfEvents) {
   const std::string half(size_t{600} << 10, 'a');
   MappingRun run = run_of(R"j({"type": "a", "data": ["jq(.)", "jq(.)"]})j",

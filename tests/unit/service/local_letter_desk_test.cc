@@ -140,6 +140,20 @@ TEST_F(LocalLetterDeskTest, RefusesACorrectedEventForAMessageThatWasNoEvent) {
   EXPECT_EQ(letters.sequences(), std::vector<uint64_t>{id});
 }
 
+TEST_F(LocalLetterDeskTest, ReplaysTheEventForAMessageOfASource) {
+  const uint64_t id = letters.add(
+      "default", "no event", "mapping.failed",
+      {{"Millrace-Subject", "shop.orders.eu"}, {std::string(kDeadLetterSource), "orders"}});
+  const Error refused = desk().replay("default", id, std::nullopt).error();
+  EXPECT_EQ(refused.code, "dlq.not_event");
+  EXPECT_NE(refused.message.find("a message of a source"), std::string::npos) << refused.message;
+  const Event event{.id = "9", .source = "/fixed", .type = "paid"};
+  const Result<Json> done = desk().replay("default", id, event);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ((*done)["event"], "9");
+  EXPECT_TRUE(letters.letters.empty());
+}
+
 TEST_F(LocalLetterDeskTest, SendsTheSameReplayUnderTheSameMessageId) {
   const uint64_t id = letters.add("default", kGood);
   letters.failing_removal = Error{"broker.timeout", "no answer"};
