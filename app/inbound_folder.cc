@@ -84,11 +84,8 @@ void InboundFolder::report_removed(const std::filesystem::path& file, const Entr
                                    const EntryNames& now) {
   for (const auto& [kind, name] : before) {
     if (now.contains({kind, name})) continue;
-    const bool is_source = kind == InboundEntry::Kind::kSource;
-    report_(fmt::format(
-        "{} is no longer in {}, and stays; {}", name_of(kind, name), file.string(),
-        is_source ? fmt::format("`millrace source delete {}` deletes it", name)
-                  : std::string("to delete it, set the settings of the namespace without it")));
+    report_(fmt::format("{} is no longer in {}, and stays; {}", name_of(kind, name), file.string(),
+                        how_to_delete(kind, name)));
   }
 }
 

@@ -31,6 +31,19 @@ constexpr int64_t kSubjectsOfQueueTaken = 10100;
 
 int64_t nanoseconds(Duration duration) { return std::chrono::nanoseconds(duration).count(); }
 
+/// The settings of the consumer of a work queue. nats-server accepts only one that begins with the
+/// oldest message.
+Json config_of_queue(std::string_view name, size_t unacknowledged) {
+  return {{"durable_name", name},
+          {"deliver_policy", "all"},
+          {"ack_policy", "explicit"},
+          // Long: no redelivery is needed while this consumer exists.
+          {"ack_wait", nanoseconds(std::chrono::days(1))},
+          {"max_ack_pending", unacknowledged},
+          {"max_waiting", 64},
+          {"replay_policy", "instant"}};
+}
+
 StreamState state_of(const StreamInfo& stream) {
   return {stream.created, stream.first_sequence, stream.last_sequence};
 }
@@ -199,37 +212,14 @@ Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
   const std::string path = fmt::format("{}.{}", stream_name_, name);
   const Result<Json> gone = connection_.api("CONSUMER.DELETE." + path, Json::object());
   if (!gone && gone.error().code != "broker.not_found") return tl::unexpected(gone.error());
-  const Json made = TRY(connection_.api("CONSUMER.DURABLE.CREATE." + path,
-                                        {{"stream_name", stream_name_},
-                                         {"config",
-                                          {{"durable_name", name},
-                                           {"deliver_policy", "all"},
-                                           {"ack_policy", "explicit"},
-                                           // Long: no redelivery is needed while this consumer
-                                           // exists.
-                                           {"ack_wait", nanoseconds(std::chrono::days(1))},
-                                           {"max_ack_pending", unacknowledged},
-                                           {"max_waiting", 64},
-                                           {"replay_policy", "instant"}}}}));
+  const Json made = TRY(connection_.api(
+      "CONSUMER.DURABLE.CREATE." + path,
+      {{"stream_name", stream_name_}, {"config", config_of_queue(name, unacknowledged)}}));
   note_name(text_field(made, "name"));
   if (name_.empty())
     return fail("broker.protocol", "the broker returned a consumer without a name");
   started_at_the_end_ = count_field(made, "num_pending") == 0;
   return {};
-}
-
-/// The settings of the consumer of a work queue that is not millrace's. nats-server accepts only
-/// one that begins with the oldest message.
-Json PullConsumer::config_of_queue(const ForeignConsumer& wanted) const {
-  return {{"durable_name", wanted.name},
-          {"deliver_policy", "all"},
-          {"ack_policy", "explicit"},
-          // Long: no redelivery is needed while this consumer exists.
-          {"ack_wait", nanoseconds(std::chrono::days(1))},
-          {"max_ack_pending", wanted.unacknowledged},
-          {"max_waiting", 64},
-          {"replay_policy", "instant"},
-          {"inactive_threshold", nanoseconds(settings_.inactive_threshold)}};
 }
 
 /// Creates the consumer of a stream that is not millrace's.
@@ -255,7 +245,13 @@ Status PullConsumer::make_source(const ForeignConsumer& wanted, uint64_t first) 
   const std::string path = fmt::format("{}.{}", stream_name_, wanted.name);
   const Result<Json> gone = connection_.api("CONSUMER.DELETE." + path, Json::object());
   if (!gone && gone.error().code != "broker.not_found") return tl::unexpected(gone.error());
-  Json config = wanted.unacknowledged > 0 ? config_of_queue(wanted) : config_of(first);
+  Json config;
+  if (wanted.unacknowledged > 0) {
+    config = config_of_queue(wanted.name, wanted.unacknowledged);
+    config["inactive_threshold"] = nanoseconds(settings_.inactive_threshold);
+  } else {
+    config = config_of(first);
+  }
   config["name"] = wanted.name;
   const bool has_one = wanted.subjects.size() == 1;
   if (has_one) config["filter_subject"] = wanted.subjects.front();

@@ -133,7 +133,6 @@ class PullConsumer {
   Status make_queue(std::string_view name, size_t unacknowledged);
   Status make_source(const ForeignConsumer& wanted, uint64_t first);
   Json config_of(uint64_t first) const;
-  Json config_of_queue(const ForeignConsumer& wanted) const;
   Result<Json> create_source(const ForeignConsumer& wanted, const Json& config);
   Result<ResumePoint> choose_start(const StreamInfo& stream, const Cursor& cursor);
   Result<std::optional<TimePoint>> stamp_of(uint64_t sequence);

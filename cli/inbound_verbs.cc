@@ -57,21 +57,20 @@ class ServerTarget final : public InboundTarget {
 
 /// Prints the sources and inbound webhooks of the namespace that are not in `named`.
 void show_others(Session& session, ServerTarget& target, const EntryNames& named) {
-  const auto show = [&](Kind kind, const std::string& name, std::string_view what_to_do) {
+  const auto show = [&](Kind kind, const std::string& name) {
     if (named.contains({kind, name})) return;
-    session.console.err << harmless(
-        fmt::format("{} is in none of the files, and stays; {}\n", name_of(kind, name), what_to_do),
-        kLineEnds);
+    session.console.err << harmless(fmt::format("{} is in none of the files, and stays; {}\n",
+                                                name_of(kind, name), how_to_delete(kind, name)),
+                                    kLineEnds);
   };
   const Json sources = target.sources().value_or(Json::object());
   for (const Json& one : sources.value("items", Json::array())) {
-    const std::string name = one.value("name", "");
-    show(Kind::kSource, name, fmt::format("`millrace source delete {}` deletes it", name));
+    show(Kind::kSource, one.value("name", ""));
   }
   const Json shown = target.read_namespace().value_or(Json::object());
   const Json webhooks = shown.value(Json::json_pointer("/settings/hooks"), Json::object());
   for (const auto& [name, webhook] : webhooks.items()) {
-    show(Kind::kWebhook, name, fmt::format("`millrace webhook delete {}` deletes it", name));
+    show(Kind::kWebhook, name);
   }
 }
 

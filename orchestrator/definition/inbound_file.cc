@@ -15,7 +15,6 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kSourcesKey = "sources";
-constexpr std::string_view kWebhooksKey = "hooks";
 
 /// The first characters of a message, up to `size`, lead to the value at that position.
 struct PlaceInSettings {
@@ -27,7 +26,7 @@ bool is_scalar(const Node& node) {
   return node.kind != Node::Kind::kSequence && node.kind != Node::Kind::kMapping;
 }
 
-/// Whether `message` has the step at `from`, and the path ends behind it or goes on.
+/// Whether `message` has the step at `from`, and the path ends or continues behind it.
 bool has_step(std::string_view message, size_t from, std::string_view step) {
   const std::string_view rest = message.substr(from);
   return rest.starts_with(step) && rest.size() > step.size() &&
@@ -72,7 +71,7 @@ Status check_entry(const InboundEntry& entry) {
   if (entry.kind == InboundEntry::Kind::kSource) {
     TRY(parse_source(entry.settings));
   } else {
-    TRY(parse_inbound_webhooks(kWebhooksKey, Json{{entry.name, entry.settings}}));
+    TRY(parse_inbound_webhooks(kInboundSetting, Json{{entry.name, entry.settings}}));
   }
   return {};
 }
@@ -130,7 +129,7 @@ InboundFile parse_inbound_file(std::string_view text) {
   for (const Member& section : document->members) {
     if (section.key == kSourcesKey) {
       read_entries(InboundEntry::Kind::kSource, section, file);
-    } else if (section.key == kWebhooksKey) {
+    } else if (section.key == kInboundSetting) {
       read_entries(InboundEntry::Kind::kWebhook, section, file);
     } else {
       file.findings.error("settings.invalid", section.key, section.at,
@@ -147,13 +146,18 @@ std::string name_of(InboundEntry::Kind kind, std::string_view name) {
                      kind == InboundEntry::Kind::kSource ? "source" : "inbound webhook", name);
 }
 
+std::string how_to_delete(InboundEntry::Kind kind, std::string_view name) {
+  return fmt::format("`millrace {} delete {}` deletes it",
+                     kind == InboundEntry::Kind::kSource ? "source" : "webhook", name);
+}
+
 void add_answer(Findings& findings, const InboundEntry& entry, Severity severity,
                 const Error& error) {
   const bool is_source = entry.kind == InboundEntry::Kind::kSource;
-  const std::string own = path_of(is_source ? kSourcesKey : kWebhooksKey, entry.name);
+  const std::string own = path_of(is_source ? kSourcesKey : kInboundSetting, entry.name);
   // The places in messages about a source begin in its settings, those about an inbound webhook in
   // the settings of the namespace.
-  const std::string start = is_source ? "" : fmt::format("{}.{}", kWebhooksKey, entry.name);
+  const std::string start = is_source ? "" : fmt::format("{}.{}", kInboundSetting, entry.name);
   Finding finding{.severity = severity,
                   .code = error.code,
                   .path = own,

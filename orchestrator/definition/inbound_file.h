@@ -46,6 +46,9 @@ InboundFile parse_inbound_file(std::string_view text);
 /// The words for an entry in messages: `source "orders"`, `inbound webhook "git"`.
 std::string name_of(InboundEntry::Kind kind, std::string_view name);
 
+/// What a user does to delete an entry that is in no file any more, as a clause of a message.
+std::string how_to_delete(InboundEntry::Kind kind, std::string_view name);
+
 /// Adds what a server reports about the entry as a finding at the place that the message names: an
 /// error of a command, or a warning, whose code is `settings.doubtful`.
 void add_answer(Findings& findings, const InboundEntry& entry, Severity severity,
