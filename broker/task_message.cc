@@ -13,6 +13,7 @@
 #include "cloudevents/headers.h"
 #include "cloudevents/percent.h"
 #include "cloudevents/subject.h"
+#include "model/attempt_key.h"
 
 namespace millrace {
 namespace {
@@ -80,7 +81,8 @@ tl::expected<NatsMessage, Error> task_message(const Task& task, std::string_view
     return workflow_error(
         kFunctionFiles,
         fmt::format(
-            "function {} is called over NATS, which cannot transfer files: remove its `files`",
+            "function {} is for workers, which cannot get files: remove its `files`, or set "
+            "a `url` or `request` for the service in the settings of the namespace",
             task.function));
   }
   const std::string id = to_string(task.id);
@@ -95,6 +97,10 @@ tl::expected<NatsMessage, Error> task_message(const Task& task, std::string_view
   }
   if (task.epoch > 0) {
     message.headers.emplace_back(kEpochHeader, std::to_string(task.epoch));
+  }
+  if (task.folder) {
+    message.headers.emplace_back(kFilesHeader, task.folder->url);
+    message.headers.emplace_back(kAttemptKeyHeader, task.folder->key);
   }
   if (queue != nullptr) {
     message.headers.emplace_back("Millrace-Reply", reply_subject(task.ns, task.id, prefix));

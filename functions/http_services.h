@@ -19,7 +19,8 @@
 namespace millrace {
 
 /// Runs tasks whose target is an HttpService, and no others. A service may run on any machine, so
-/// there is no shared folder, and a task with files ends with kFunctionFiles.
+/// there is no shared folder: FileCalls gives a task with files a folder that is reached over HTTP,
+/// and a task that still has `files` ends with kFunctionFiles.
 class HttpServices : public TaskRunner {
  public:
   /// `client` and `sink` must outlive this object. A call without a timeout ends `call_timeout`

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "cloudevents/headers.h"
+#include "model/attempt_key.h"
 #include "model/call_limit.h"
 
 namespace millrace {
@@ -58,6 +59,10 @@ Headers task_headers(const Task& task, const std::string& folder) {
   }
   if (task.epoch > 0) headers.emplace_back(kEpochHeader, std::to_string(task.epoch));
   if (!folder.empty()) headers.emplace_back("Direktiv-TempDir", folder);
+  if (task.folder) {
+    headers.emplace_back(kFilesHeader, task.folder->url);
+    headers.emplace_back(kAttemptKeyHeader, task.folder->key);
+  }
   return headers;
 }
 

@@ -98,6 +98,18 @@ struct TaskFile {
   std::string bytes;  ///< the value of the variable; empty if the variable does not exist
 };
 
+/// Where a service that shares no folder with millrace reads the files of its task, and writes those
+/// that become variables.
+struct TaskFolder {
+  std::string url;  ///< the URL of a file is this, `/` and the name of the file
+  std::string key;  ///< of the attempt (AttemptKeys)
+
+  bool operator==(const TaskFolder&) const = default;
+};
+
+/// The header of a call with TaskFolder::url.
+inline constexpr const char* kFilesHeader = "Millrace-Files";
+
 /// The header of a call with the epoch of the active of a cluster, so that a service can refuse
 /// calls of a former active, which has a lower epoch.
 inline constexpr const char* kEpochHeader = "Millrace-Epoch";
@@ -112,6 +124,8 @@ struct Task {
   TaskTarget target;
   std::string input;  ///< JSON
   std::vector<TaskFile> files;
+  /// Of a task for an HTTP or NATS service that has files; `files` is empty then.
+  std::optional<TaskFolder> folder = {};
   std::optional<TimePoint> deadline;  ///< when the task is given up at the latest, if known
   std::optional<Duration> start_to_close = {};  ///< how long the task may run from its start
   std::optional<Duration> heartbeat = {};       ///< the longest time without a heartbeat

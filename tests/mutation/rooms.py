@@ -37,7 +37,7 @@ SUITES = {
     "broker/log": ["log_test", "log_schedules_test", "log_restore_schedules_test"],
     "broker": ["broker_values_test", "broker_test"],
     "http": ["http_test"],
-    "functions": ["function_files_test", "containers_test", "http_functions_test"],
+    "functions": ["function_files_test", "file_calls_test", "containers_test", "http_functions_test"],
     "scenarios": ["scenarios_test"],
     "gateway": ["gateway_test"],
     "cli": ["cli_test"],

@@ -38,6 +38,16 @@ TEST(TaskMessage, HasTheEpochOnlyInACluster) {
   EXPECT_EQ(*find_header(task_message(task)->headers, "Millrace-Epoch"), "18");
 }
 
+TEST(TaskMessage, HasTheUrlOfItsFilesAndTheKeyOnlyIfItHasFiles) {
+  Task task = queue_task(1);
+  task.target = NatsService{"shop.charge"};
+  EXPECT_EQ(find_header(task_message(task)->headers, "Millrace-Files"), nullptr);
+  EXPECT_EQ(find_header(task_message(task)->headers, "Millrace-Key"), nullptr);
+  task.folder = {.url = "http://m/v1/tasks/1/files", .key = "0f"};
+  EXPECT_EQ(*find_header(task_message(task)->headers, "Millrace-Files"), task.folder->url);
+  EXPECT_EQ(*find_header(task_message(task)->headers, "Millrace-Key"), "0f");
+}
+
 TEST(TaskMessage, GetsAnotherMessageIdInEachDataFolder) {
   const NatsMessage first = task_message(queue_task(1)).value();
   const std::string id = to_string(task_id(1));

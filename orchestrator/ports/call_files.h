@@ -1,0 +1,78 @@
+// CallFiles: the port to the files of calls of services that share no folder with millrace. A
+// service reads the files of its call, and writes those that become variables with its answer, over
+// HTTP under the key of the attempt. Any thread; the functions block on the disk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace millrace {
+
+/// The bytes of all files that a call is given, and again of all that its service writes.
+inline constexpr size_t kMostFilesOfCall = size_t{64} << 20;
+
+/// The attempt has ended, or the key is that of another attempt.
+inline constexpr std::string_view kFilesRefused = "files.refused";
+/// The call has no file with this name.
+inline constexpr std::string_view kFilesNotFound = "files.not_found";
+/// A file with this name cannot become a variable.
+inline constexpr std::string_view kFilesName = "files.name";
+/// The files that the service has written are too large, or too many.
+inline constexpr std::string_view kFilesTooLarge = "files.too_large";
+
+/// The disk of millrace did not take or give the bytes of a file.
+inline constexpr std::string_view kFilesDisk = "files.disk";
+
+/// What a service shows to get at the files of its call.
+struct CallAccess {
+  InstanceId task;  ///< the action id
+  std::string key;  ///< of the attempt
+};
+
+/// A file that is read piece by piece. One thread at a time.
+class FileSource {
+ public:
+  virtual ~FileSource() = default;
+  /// The size of the file, in bytes.
+  virtual uint64_t size() const = 0;
+  /// The next bytes, at most `most`; empty: the file has no more. Error kFilesDisk.
+  virtual Result<std::string> next(size_t most) = 0;
+};
+
+/// A file that is written piece by piece. If the object is destroyed before finish(), nothing of
+/// the file remains. One thread at a time.
+class FileSink {
+ public:
+  virtual ~FileSink() = default;
+  /// Appends bytes. Errors kFilesRefused, kFilesTooLarge, kFilesDisk.
+  virtual Status write(std::string_view bytes) = 0;
+  /// The file is complete: it is one of the files of the call from now on, in place of an earlier
+  /// one of the same name. Errors kFilesRefused, kFilesName, kFilesTooLarge, kFilesDisk.
+  virtual Status finish() = 0;
+};
+
+class CallFiles {
+ public:
+  virtual ~CallFiles() = default;
+
+  /// The files of the call: {"items":[{"name","size","executable","url"}]}, sorted by name. Error
+  /// kFilesRefused.
+  virtual Result<Json> list(const CallAccess& access) = 0;
+  /// Opens a file of the call for reading. Errors kFilesRefused, kFilesNotFound.
+  virtual Result<std::shared_ptr<FileSource>> read(const CallAccess& access,
+                                                   std::string_view name) = 0;
+  /// Opens a new file. `name`: `out/<scope>/` and the key of a variable, or a path that begins with
+  /// a key: a folder becomes one variable. Errors kFilesRefused, kFilesName, kFilesTooLarge,
+  /// kFilesDisk.
+  virtual Result<std::shared_ptr<FileSink>> write(const CallAccess& access, std::string_view name,
+                                                  bool executable) = 0;
+};
+
+}  // namespace millrace
