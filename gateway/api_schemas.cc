@@ -10,6 +10,7 @@ const ApiSchemas& api_schemas() {
     ApiSchemas made;
     add_backup_schemas(made);
     add_event_schemas(made);
+    add_file_schemas(made);
     add_instance_schemas(made);
     add_namespace_schemas(made);
     add_problem_schemas(made);

@@ -31,6 +31,7 @@ Json content_of(std::string_view name);
 // One function for each noun. It adds the schemas of the noun to `all`.
 void add_backup_schemas(ApiSchemas& all);
 void add_event_schemas(ApiSchemas& all);
+void add_file_schemas(ApiSchemas& all);
 void add_instance_schemas(ApiSchemas& all);
 void add_namespace_schemas(ApiSchemas& all);
 void add_problem_schemas(ApiSchemas& all);

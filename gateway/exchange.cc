@@ -33,6 +33,14 @@ void Exchange::answer(Response response) {
   });
 }
 
+void Exchange::answer(Headers headers, std::shared_ptr<FileSource> file) {
+  if (answered_.exchange(true)) return;
+  transport_.post([self = shared_from_this(), headers = std::move(headers), file] {
+    self->leases_.body.release();
+    self->transport_.send_file(headers, file);
+  });
+}
+
 void Exchange::refuse(const Error& error) {
   if (answered_.exchange(true)) return;
   auto held = std::make_shared<Response>(problem(error));

@@ -17,6 +17,7 @@
 #include "gateway/gateway_budget.h"
 #include "gateway/stream_answer.h"
 #include "gateway/stream_places.h"
+#include "orchestrator/ports/call_files.h"
 
 namespace millrace {
 
@@ -52,6 +53,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     std::function<void(Response)> send;
     std::function<void()> watch;
     std::function<void(Response)> hold = {};  ///< sends it later; without one, `send` is used
+    std::function<void(Headers, std::shared_ptr<FileSource>)> send_file = {};
     std::function<void(const Headers&, std::shared_ptr<StreamAnswer>)> begin_stream = {};
     std::function<void()> pump_stream = {};
     std::weak_ptr<const void> connection = {};  ///< expires when the connection is closed
@@ -77,6 +79,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   const std::weak_ptr<const void>& connection() const { return transport_.connection; }
 
   void answer(Response response);
+
+  /// Answers with status 200, these headers and the bytes of the file, of which at most a piece is
+  /// in memory. If the file cannot be read to its end, the connection is closed before the end.
+  void answer(Headers headers, std::shared_ptr<FileSource> file);
 
   /// Answers with the value and `status`, or with the error as a problem document.
   void reply(const Result<Json>& result, unsigned status = 200);

@@ -163,6 +163,10 @@ class HandedOn {
 
 }  // namespace
 
+Error not_the_active() {
+  return {"cluster.standby", "only the active of the cluster answers this request"};
+}
+
 Result<std::string> active_for(const NodeFront& front, const Headers& headers) {
   if (front.is_active()) {
     const Status ready = front.ready();

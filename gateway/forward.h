@@ -33,6 +33,9 @@ inline constexpr std::string_view kForwardedHeader = "Millrace-Forwarded";
 /// that no request goes round in circles.
 Result<std::string> active_for(const NodeFront& front, const Headers& headers);
 
+/// The error `cluster.standby`: only the active answers the request.
+Error not_the_active();
+
 class Forwarder {
  public:
   struct Settings {

@@ -31,6 +31,7 @@ GatewayLanes::GatewayLanes(const TransportLimits& limits)
           {Lane::kEvent, "events", make_lane("gateway-event", limits.events)},
           {Lane::kDefinition, "definitions", make_lane("gateway-check", limits.definitions)},
           {Lane::kBroker, "broker", make_lane("gateway-broker", limits.broker)},
+          {Lane::kFile, "files", make_lane("gateway-file", limits.files)},
       }} {}
 
 void GatewayLanes::run(Lane lane, const RequestSource& source, std::function<void()> work,
@@ -45,9 +46,9 @@ void GatewayLanes::run(Lane lane, const RequestSource& source, std::function<voi
                }});
 }
 
-void GatewayLanes::read(std::function<void()> work) {
+void GatewayLanes::proceed(Lane lane, std::function<void()> work) {
   for (Named& one : lanes_) {
-    if (one.lane == Lane::kRead) return one.threads->add_continuing(std::move(work));
+    if (one.lane == lane) return one.threads->add_continuing(std::move(work));
   }
 }
 

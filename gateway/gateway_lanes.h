@@ -28,9 +28,10 @@ class GatewayLanes {
   void run(Lane lane, const RequestSource& source, std::function<void()> work,
            std::function<void(const Error&)> refuse);
 
-  /// Calls `work` on a thread of the lane for reads. It is never refused: the requests that
-  /// continue so are bounded by those that wait long.
-  void read(std::function<void()> work);
+  /// Calls `work`, which continues a request, on a thread of the lane. It is never refused: in the
+  /// lane for reads such requests are bounded by those that wait long, and in the lane for files
+  /// each connection has one at most.
+  void proceed(Lane lane, std::function<void()> work);
 
   struct LaneFigures {
     std::string_view lane;  ///< the name of the lane in metrics
@@ -49,7 +50,7 @@ class GatewayLanes {
     std::unique_ptr<WorkerLane> threads;
   };
 
-  std::array<Named, 6> lanes_;
+  std::array<Named, 7> lanes_;
 };
 
 }  // namespace millrace

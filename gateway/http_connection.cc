@@ -1,7 +1,6 @@
 #include "gateway/http_connection.h"
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 #include <variant>
 
@@ -15,6 +14,7 @@
 
 #include "base/has_code.h"
 #include "gateway/admission.h"
+#include "gateway/http_date.h"
 #include "gateway/problem.h"
 #include "gateway/request_head.h"
 
@@ -39,15 +39,6 @@ constexpr auto kDrainTime = std::chrono::seconds(2);
 constexpr uint64_t kUncounted = uint64_t{64} << 10;
 
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-
-/// `Tue, 15 Nov 1994 08:12:31 GMT` (RFC 9110, section 5.6.7).
-std::string http_date() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
-}
 
 /// The address of the peer, without its port; of an IPv6 address the first 8 bytes, because one
 /// client usually has all addresses that begin with them. Empty: the peer has left.
@@ -181,12 +172,18 @@ void HttpConnection::on_header(ErrorCode error) {
 
   const auto length = parser_->content_length();
   if (length && *length > route_->max_body) return write(too_large(route_->max_body));
+  if (route_->receive) return begin_receive();
   if (complete) return dispatch();
+  accept_body();
+}
+
+/// Lets the client send the body, if it waits for that, and reads it.
+void HttpConnection::accept_body() {
   parser_->body_limit(route_->max_body);
   parser_->eager(true);
   body_bytes_ = host_.byte_lease();
   host_.does(id_, Activity::kTransfer);
-  if (!beast::iequals(message[http::field::expect], "100-continue")) return begin_body();
+  if (!beast::iequals(parser_->get()[http::field::expect], "100-continue")) return begin_body();
   stream_.expires_after(host_.options().transport.write);
   asio::async_write(stream_, asio::buffer(kContinue),
                     [self = shared_from_this()](ErrorCode failed, size_t) {
@@ -197,7 +194,8 @@ void HttpConnection::on_header(ErrorCode error) {
 
 void HttpConnection::begin_body() {
   if (doing_ == Doing::kClosed) return;
-  stream_.expires_after(host_.options().transport.body);
+  stream_.expires_after(sink_ ? host_.options().transport.file_progress
+                              : host_.options().transport.body);
   read_body();
 }
 
@@ -210,6 +208,7 @@ void HttpConnection::read_body() {
 void HttpConnection::on_body(ErrorCode error) {
   if (doing_ == Doing::kClosed) return;
   if (error) return refuse_broken(error);
+  if (sink_) return pass_on_piece();
   if (!lease_body()) return write(problem(no_bytes_left()));
   if (!parser_->is_done()) return read_body();
   keep_alive_ = parser_->keep_alive() && !only_probes_;
@@ -288,7 +287,7 @@ void HttpConnection::dispatch() {
       std::move(request_),
       Exchange::Transport{
           .post = host_.post(),
-          .read = host_.read(),
+          .read = host_.on_lane(Lane::kRead),
           .send =
               [weak, number](Response response) {
                 if (const auto self = weak.lock()) {
@@ -303,6 +302,12 @@ void HttpConnection::dispatch() {
               [weak, number](Response response) {
                 if (const auto self = weak.lock()) {
                   self->hold(number, std::move(response));
+                }
+              },
+          .send_file =
+              [weak, number](const Headers& headers, std::shared_ptr<FileSource> file) {
+                if (const auto self = weak.lock()) {
+                  self->send_file(number, headers, std::move(file));
                 }
               },
           .begin_stream =
@@ -355,6 +360,7 @@ Response HttpConnection::within_budget(Response response) {
 
 void HttpConnection::write(Response whole) {
   Response response = within_budget(std::move(whole));
+  drop_files();
   doing_ = Doing::kWriting;
   hold_.cancel();
   host_.does(id_, is_trusted_ ? Activity::kTransfer : Activity::kIdle);
@@ -381,6 +387,7 @@ void HttpConnection::write(Response whole) {
 void HttpConnection::finish_writing() {
   if (doing_ == Doing::kClosed) return;
   response_.reset();
+  drop_files();
   parser_.reset();
   answer_bytes_.release();
   body_bytes_.release();
@@ -432,6 +439,7 @@ void HttpConnection::close() {
   doing_ = Doing::kClosed;
   hold_.cancel();
   stream_.close();
+  drop_files();
   answer_bytes_.release();
   body_bytes_.release();
   if (const auto stream = std::exchange(stream_answer_, nullptr)) stream->close();

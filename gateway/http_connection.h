@@ -43,9 +43,11 @@ class ConnectionHost {
   /// A function that runs its argument on the gateway's thread. It may be called on any thread;
   /// once the server is destroyed, the function drops its argument.
   virtual std::function<void(std::function<void()>)> post() const = 0;
-  /// A function that runs its argument on a thread of the lane for reads, and otherwise is as that
-  /// of post().
-  virtual std::function<void(std::function<void()>)> read() const = 0;
+  /// A function that runs its argument on a thread of that lane, and otherwise is as that of
+  /// post().
+  virtual std::function<void(std::function<void()>)> on_lane(Lane lane) const = 0;
+  /// The route with the handler of this process; null: this process does not answer it now.
+  virtual const Route* answering(const Route& found) const = 0;
   /// Whether one more answer may be held back; release_answer() is called when it no longer is.
   virtual bool hold_answer() = 0;
   virtual void release_answer() = 0;
@@ -92,6 +94,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void read_request();
   void read_header();
   void on_header(ErrorCode error);
+  void accept_body();
   void begin_body();
   void read_body();
   void on_body(ErrorCode error);
@@ -112,6 +115,22 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void end_stream();
   void finish_writing();
   void drain();
+
+  // Files of calls (http_connection_files.cc).
+  void begin_receive();
+  void on_sink(const Result<std::shared_ptr<FileSink>>& sink);
+  void pass_on_piece();
+  void on_piece_taken(const Status& taken);
+  void finish_receive();
+  void on_received(const Status& received);
+  void refuse_file(const Error& error);
+  void drop_files();
+  void send_file(uint64_t number, const Headers& headers, std::shared_ptr<FileSource> file);
+  void write_file_piece();
+  void on_file_piece(Result<std::string> piece);
+  void renew_progress(size_t bytes);
+  template <class T, class Next>
+  void transfer(std::function<T()> work, Next next);
 
   template <class Method>
   auto then(Method method) {
@@ -148,6 +167,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::shared_ptr<StreamAnswer> stream_answer_;  ///< while kStreaming
   std::string stream_text_;                      ///< the bytes that are being written
   bool writes_stream_ = false;
+  std::shared_ptr<FileSink> sink_;      ///< gets the body of the request
+  std::shared_ptr<FileSource> source_;  ///< is the body of the answer
+  std::string piece_;                   ///< the bytes that are being written
+  size_t in_progress_ = 0;              ///< bytes since the time for the next MiB began
 };
 
 }  // namespace millrace

@@ -198,8 +198,13 @@ class HttpServer::Impl : public ConnectionHost {
     return [io_queue = io_queue_](std::function<void()> work) { io_queue->post(std::move(work)); };
   }
 
-  std::function<void(std::function<void()>)> read() const override {
-    return [lanes = lanes_](std::function<void()> work) { lanes->read(std::move(work)); };
+  std::function<void(std::function<void()>)> on_lane(Lane lane) const override {
+    return [lanes = lanes_, lane](auto work) { lanes->proceed(lane, std::move(work)); };
+  }
+
+  const Route* answering(const Route& found) const override {
+    const Route& route = current(found);
+    return answers(route) ? &route : nullptr;
   }
 
   bool hold_answer() override {
@@ -214,6 +219,7 @@ class HttpServer::Impl : public ConnectionHost {
     if (answers(route)) {
       return run(route, exchange, [&route, exchange] { return route.handler(exchange); });
     }
+    if (route.is_for_active) return exchange->answer(problem(not_the_active()));
     const Result<bool> is_stale = may_be_stale(route, exchange->request());
     if (!is_stale) return exchange->answer(problem(is_stale.error()));
     const NodeStore* const store = *is_stale ? front_->store() : nullptr;

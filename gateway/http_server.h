@@ -51,11 +51,13 @@ struct TransportLimits {
   LaneLimits events{.threads = 2, .waiting = 256};
   LaneLimits definitions{.threads = 2, .waiting = 64, .running_per_client = 1};
   LaneLimits broker{.threads = 2, .waiting = 64};
+  LaneLimits files{.threads = 2, .waiting = 256};
   Duration first_byte = std::chrono::seconds(10);  ///< from the accept to the first byte
   Duration idle = std::chrono::seconds(75);        ///< of a connection between two requests
   Duration header = std::chrono::seconds(10);  ///< from a request's first byte to its headers' end
   Duration body = std::chrono::seconds(60);    ///< from the headers' end to the last byte
   Duration write = std::chrono::seconds(60);   ///< for a complete response
+  Duration file_progress = std::chrono::seconds(60);  ///< for each MiB of a file of a call
   /// For the active's answer to a request that is handed on; not of a wait or a stream.
   Duration active_answer = std::chrono::seconds(60);
   Duration stream_comment = std::chrono::seconds(15);   ///< without bytes, a stream gets a comment

@@ -46,7 +46,7 @@ bool is_placeholder(std::string_view piece) { return piece.starts_with('{'); }
 
 /// Whether the last placeholder of the route takes all further parts of a path.
 bool takes_rest(const Route& route, const std::vector<std::string_view>& pattern) {
-  return route.is_page && is_placeholder(pattern.back());
+  return (route.is_page || route.takes_rest) && is_placeholder(pattern.back());
 }
 
 bool fits(const Route& route, const std::vector<std::string_view>& path) {

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "gateway/exchange.h"
+#include "orchestrator/ports/call_files.h"
 #include "orchestrator/service/store_reads.h"
 
 namespace millrace {
@@ -22,6 +23,10 @@ using Handler = std::function<Status(const std::shared_ptr<Exchange>&)>;
 
 /// Answers a request from rows of a store, and uses nothing else.
 using ReadStore = std::function<Result<Response>(StoreReads& store, const Request& request)>;
+
+/// Opens the file into which the body of a request is written as it arrives. Runs on the lane
+/// kFile, before the body is read.
+using Receiver = std::function<Result<std::shared_ptr<FileSink>>(const Request& request)>;
 
 /// The threads on which a handler runs. Each lane except kInPlace has threads and a queue of its
 /// own (worker_lane.h), so that no lane holds up another.
@@ -34,6 +39,7 @@ enum class Lane {
   kEvent,       ///< parses events and passes them to the publisher
   kDefinition,  ///< checks a definition; one at a time for each client
   kBroker,      ///< may wait for the broker
+  kFile,        ///< reads and writes files of calls on the disk
 };
 
 /// A further answer of a route, besides Route::answer.
@@ -68,11 +74,18 @@ struct Route {
   /// The route answers with the page (page_answer.h). A placeholder at the end of its path takes
   /// the rest of the path, any query is accepted, and links of other sites may lead to it.
   bool is_page = false;
+  /// A placeholder at the end of its path takes the rest of the path.
+  bool takes_rest = false;
+  /// In a cluster only the active answers it, and other nodes do not hand it on: `cluster.standby`.
+  bool is_for_active = false;
   bool may_take_long = false;  ///< the answer comes after a long wait, also without `wait`
   bool is_stream = false;      ///< the answer is a stream of live messages
   /// The route only reads the store: a node of a cluster that is not the active may answer it from
   /// its own folder (`stale`). add_read() makes the handler of it. Empty: it needs an engine.
   ReadStore read = nullptr;
+  /// If it is set, there is no handler: the body is written into a file, at most a piece of it is
+  /// in memory, and the answer has no body. A request without a body writes an empty file.
+  Receiver receive = nullptr;
   Handler handler;
 };
 

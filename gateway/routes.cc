@@ -33,6 +33,7 @@ Router router_with(Service& service, const RequestLimits& limits, const SystemSo
   add_language_routes(router, service, limits);
   add_stream_routes(router, service);
   add_work_routes(router, service);
+  add_file_routes(router, service);
   add_session_routes(router, page);
   add_page_routes(router, page.files);
   add_openapi_route(router);  // the last: it describes the others

@@ -63,6 +63,7 @@ void add_find_route(Router& router, Service& service);
 void add_language_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_stream_routes(Router& router, Service& service);
 void add_work_routes(Router& router, Service& service);
+void add_file_routes(Router& router, Service& service);
 /// The routes that show the page; they answer `page.none` if `files` is empty.
 void add_page_routes(Router& router, PageFiles files);
 void add_session_routes(Router& router, const PageSources& page);

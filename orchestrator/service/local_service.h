@@ -66,6 +66,7 @@ class LocalService final : public Service {
     Json info;         ///< the answer of info(), without the parts that change
     std::string boot;  ///< names this process in the ids of live messages
     CountRequests count_requests = nullptr;  ///< null: the broker is not asked for workers
+    CallFiles* call_files = nullptr;         ///< Service::call_files()
   };
 
   explicit LocalService(Parts parts);
@@ -148,6 +149,7 @@ class LocalService final : public Service {
   SourceDesk& source_desk() override { return sources_; }
   LetterDesk& letter_desk() override { return letter_desk_; }
   WhyDesk& why_desk() override { return why_desk_; }
+  CallFiles* call_files() override { return parts_.call_files; }
 
   void verify(Done done) override;
   void begin_backup(const CallerMark& caller, Done done) override;

@@ -21,6 +21,7 @@
 #include "model/instance.h"
 #include "orchestrator/batch/command.h"
 #include "orchestrator/definition/loader.h"
+#include "orchestrator/ports/call_files.h"
 #include "orchestrator/service/event_desk.h"
 #include "orchestrator/service/letter_desk.h"
 #include "orchestrator/service/live_request.h"
@@ -180,6 +181,8 @@ class Service : public StoreReads {
   virtual LetterDesk& letter_desk() = 0;
   /// Why events had an effect, or none.
   virtual WhyDesk& why_desk() = 0;
+  /// The files of calls; null: no call of this server has files.
+  virtual CallFiles* call_files() { return nullptr; }
 
   /// Checks every row of the store at the last commit; returns a StoreReport as JSON
   /// (orchestrator/check). Takes about a second for each 100 000 rows. Error `busy` if a check is

@@ -39,7 +39,10 @@ class FuzzedHost : public ConnectionHost {
   std::function<void(std::function<void()>)> post() const override {
     return [&io = io_](std::function<void()> work) { asio::post(io, std::move(work)); };
   }
-  std::function<void(std::function<void()>)> read() const override { return post(); }
+  std::function<void(std::function<void()>)> on_lane(Lane /*lane*/) const override {
+    return post();
+  }
+  const Route* answering(const Route& found) const override { return &found; }
   bool hold_answer() override { return true; }
   void release_answer() override {}
   void dispatch(const Route& route, const std::shared_ptr<Exchange>& exchange) override {

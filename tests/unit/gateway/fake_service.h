@@ -50,6 +50,8 @@ class FakeService : public Service {
   FakeWhyDesk whys;
   std::optional<Error> publish_error;
   Status ready_status;
+  CallFiles* files = nullptr;
+  CallFiles* call_files() override { return files; }
 
   /// The JSON of a started instance.
   static Json instance_json(const std::string& id, const std::string& status);

@@ -110,6 +110,24 @@ TEST_F(Forward, PassesRequestsToTheActiveAndItsAnswersBack) {
   EXPECT_TRUE(has_metric(*standby_, "millrace_http_handed_on 0"));
 }
 
+TEST_F(Forward, HandsOnNoRequestForTheFilesOfACall) {
+  const std::string files = "/v1/tasks/0190b5a4-7c1e-7f2a-8000-0123456789ab/files";
+  for (const char* const target : {"", "/note"}) {
+    const HttpReply refused = ask("GET", files + target);
+    EXPECT_EQ(refused.status, 503) << target;
+    EXPECT_EQ(refused.code(), "cluster.standby") << target;
+  }
+  RawClient client(standby_->port());
+  client.send(
+      fmt::format("PUT {}/out/instance/a HTTP/1.1\r\nHost: localhost\r\n"
+                  "Content-Length: 1000\r\n\r\n",
+                  files));
+  const auto refused = client.read_reply();
+  ASSERT_TRUE(refused) << "it does not wait for the body";
+  EXPECT_EQ(refused->code(), "cluster.standby");
+  EXPECT_TRUE(has_metric(*standby_, "millrace_http_handed_on_total 0"));
+}
+
 TEST_F(Forward, HandsOnTheHeadersOfTheCallerButThoseOfItsConnection) {
   HttpPeer peer([](const HttpPeer::Request&, HttpPeer::Connection& connection) {
     return connection.answer(202, "taken",

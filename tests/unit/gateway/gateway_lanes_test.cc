@@ -21,8 +21,8 @@ TEST(GatewayLanes, RunEachLaneWhileTheOthersAreBusy) {
   const std::shared_future<void> released = release.get_future().share();
   const auto never = [](const Error& error) { ADD_FAILURE() << error.message; };
   for (const char* client : {"a", "b", "c"}) {
-    for (const Lane busy_lane :
-         {Lane::kRead, Lane::kCommand, Lane::kEvent, Lane::kDefinition, Lane::kBroker}) {
+    for (const Lane busy_lane : {Lane::kRead, Lane::kCommand, Lane::kEvent, Lane::kDefinition,
+                                 Lane::kBroker, Lane::kFile}) {
       lanes.run(
           busy_lane, {client, ""}, [released] { released.wait(); }, never);
     }

@@ -112,9 +112,10 @@ TEST(OpenApi, NeedsATokenForEveryCallButTheOpenOnes) {
       if (operation.contains("security")) open.insert(operation.at("operationId"));
     }
   }
-  EXPECT_THAT(
-      open, ElementsAre("getActiveness", "getLiveness", "getOpenApi", "getPage", "getPageFile",
-                        "getReadiness", "greetWebhookSender", "receiveWebhook", "redirectToPage"));
+  EXPECT_THAT(open,
+              ElementsAre("getActiveness", "getLiveness", "getOpenApi", "getPage", "getPageFile",
+                          "getReadiness", "greetWebhookSender", "listCallFiles", "readCallFile",
+                          "receiveWebhook", "redirectToPage", "writeCallFile"));
 }
 
 class OpenApiRoute : public ApiTest {};

@@ -12,7 +12,8 @@ inline TransportLimits patient_limits(TransportLimits limits = {}) {
   for (Duration TransportLimits::*const time :
        {&TransportLimits::first_byte, &TransportLimits::idle, &TransportLimits::header,
         &TransportLimits::body, &TransportLimits::write, &TransportLimits::slow_transfer,
-        &TransportLimits::stream_comment, &TransportLimits::stream_progress}) {
+        &TransportLimits::stream_comment, &TransportLimits::stream_progress,
+        &TransportLimits::file_progress}) {
     if (limits.*time == usual.*time) limits.*time = kPatience;
   }
   return limits;

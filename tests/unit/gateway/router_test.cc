@@ -103,6 +103,17 @@ TEST(Router, PrefersATextToAPlaceholderWhereBothFit) {
   }
 }
 
+TEST(Router, LetsARouteTakeTheRestOfThePathAndChecksItsQuery) {
+  Router router = two_routes();
+  router.add({.method = "GET", .path = "/files"});
+  router.add({.method = "GET", .path = "/files/{file}", .query = {"a"}, .takes_rest = true});
+  const auto found = router.find("GET", "/files/deep/x%20y%2Fz?a=1");
+  EXPECT_EQ(std::get<Router::Found>(found).request.parts.at("file"), "deep/x y/z");
+  EXPECT_EQ(std::get<Router::Found>(router.find("GET", "/files")).route->path, "/files");
+  EXPECT_EQ(std::get<Response>(router.find("GET", "/files/x?b=1")).status, 400U);
+  EXPECT_EQ(std::get<Response>(router.find("GET", "/files/")).status, 404U);
+}
+
 TEST(Router, LetsARouteOfThePageTakeTheRestOfThePathAndAnyQuery) {
   Router router = two_routes();
   router.add({.method = "GET", .path = "/", .is_page = true});
