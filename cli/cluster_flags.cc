@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "broker/stream_options.h"
+#include "cli/public_url.h"
 #include "cli/quantity.h"
-#include "model/service_url.h"
 #include "os/host_name.h"
 
 namespace millrace {
@@ -29,22 +29,8 @@ std::string url_of_listener(std::string_view listen) {
   return fmt::format("http://{}:{}", is_any ? host_name() : std::string(host), port);
 }
 
-/// A URL without a path, user or query: requests add their own path to it.
-Fallible<std::string> base_url_of(std::string text) {
-  if (text.ends_with('/')) text.pop_back();
-  const size_t scheme = text.find("://");
-  const bool is_bare = scheme != std::string::npos &&
-                       text.find_first_of("/?#@", scheme + 3) == std::string::npos &&
-                       http_origin(text).has_value();
-  if (is_bare) return text;
-  return wrong_usage(fmt::format(
-      "--advertise: \"{}\" is not the URL of a server; expected one such as http://db1:8780, "
-      "without a path",
-      shown_url(text)));
-}
-
 Fallible<std::string> advertised_url(std::string given, const std::string& listen) {
-  if (!given.empty()) return base_url_of(std::move(given));
+  if (!given.empty()) return base_url_of("--advertise", std::move(given));
   std::string url = url_of_listener(listen);
   if (!url.empty()) return url;
   return wrong_usage(

@@ -57,6 +57,7 @@ struct ServeOptions {
   std::string key;
   std::string token_file;            ///< empty: callers need no token
   std::vector<std::string> origins;  ///< AdmissionRules::origins
+  std::string public_url;            ///< without a path; empty: that of `listen`
   std::string secret_key_file;       ///< empty: the key in the folder of the store
   ContainerOptions containers;
   /// A folder of a tmpfs, for the files of calls that get secrets.

@@ -14,6 +14,7 @@
 #include "cli/cluster_flags.h"
 #include "cli/command_line.h"
 #include "cli/container_flags.h"
+#include "cli/public_url.h"
 #include "cli/quantity.h"
 #include "model/request_subjects.h"
 
@@ -52,6 +53,7 @@ struct ServeFlags {
   std::string listen;
   std::string nats;
   std::string origins;
+  std::string public_url;
   std::string secret_key_file;
   ClusterFlags cluster;
   ContainerFlags containers;
@@ -180,6 +182,7 @@ Fallible<ServeOptions> read_options(Shell& shell, const ServeFlags& given) {
   if (options.data.empty()) return wrong_usage("--data or MILLRACE_DATA is required");
   options.token_file = shell.setting(shell.flags().token_file, {"MILLRACE_TOKEN_FILE"});
   options.origins = TRY(read_origins(shell.setting(given.origins, {"MILLRACE_ORIGIN"})));
+  options.public_url = TRY(read_public_url(shell, given.public_url));
   options.secret_key_file = shell.setting(given.secret_key_file, {"MILLRACE_SECRET_KEY_FILE"});
   options.cluster = TRY(read_cluster_options(shell, given.cluster, options));
   options.containers = TRY(read_container_options(shell, given.containers));
@@ -229,12 +232,13 @@ void add_places(Verb& serve, ServeFlags& to, Shell& shell) {
                "Origins of the page behind a proxy that changes the Host header, separated by "
                "commas, such as https://ops.example (MILLRACE_ORIGIN)",
                "ORIGINS");
+  add_public_url_flag(serve, to.public_url);
   serve.option("--secret-key-file", to.secret_key_file,
                "File with the key that encrypts secrets (MILLRACE_SECRET_KEY_FILE; default: a key "
                "that is generated in the data folder)",
                "FILE");
   serve.option("--memory-folder", to.memory_folder,
-               fmt::format("Folder of a tmpfs, for the files of containers that get secrets "
+               fmt::format("Folder of a tmpfs, for the files of calls that get secrets "
                            "(MILLRACE_MEMORY_FOLDER; default: {})",
                            defaults::kMemoryFolder),
                "DIR");

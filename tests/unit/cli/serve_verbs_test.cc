@@ -77,6 +77,24 @@ TEST_F(ServeVerbs, TakesTheSettingsOfAServerFromFlagsThenEnvironmentVariables) {
   EXPECT_EQ(developed_.token_file, "there");
 }
 
+TEST_F(ServeVerbs, TakesTheUrlAtWhichServicesReachTheServer) {
+  env_["MILLRACE_DATA"] = "d";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(served_.public_url, "");
+  EXPECT_EQ(run({"serve", "--public-url", "https://m.example:8443/"}).code, 0);
+  EXPECT_EQ(served_.public_url, "https://m.example:8443");
+  env_["MILLRACE_PUBLIC_URL"] = "http://m";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(served_.public_url, "http://m");
+  for (const char* const bad :
+       {"m:8780", "ftp://m", "http://m/path", "http://ann:secret@m", "http://m?a=b", "http://"}) {
+    const CommandOutput wrong = run({"serve", "--public-url", bad});
+    EXPECT_EQ(wrong.code, 2) << bad;
+    EXPECT_NE(wrong.err.find("--public-url"), std::string::npos) << wrong.err;
+    EXPECT_EQ(wrong.err.find("secret@"), std::string::npos) << wrong.err;
+  }
+}
+
 TEST_F(ServeVerbs, KeepsSecretsInMemoryByDefault) {
   env_["MILLRACE_DATA"] = "d";
   EXPECT_EQ(run({"serve"}).code, 0);
