@@ -10,6 +10,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "app/public_url.h"
 #include "app/random_id.h"
 #include "base/bytes.h"
 #include "base/check.h"
@@ -76,6 +77,19 @@ ContainerSettings container_settings(const ServerSettings& settings) {
           .guarded = !settings.cluster.name.empty()};
 }
 
+/// The folders are beside those of containers, and have names of their own: both are emptied.
+FileCallSettings file_call_settings(ProcessParts& process, const Environment& store) {
+  const ServerSettings& settings = process.settings;
+  const std::string name = "millrace-" + data_id(settings.data) + "-calls";
+  const std::string& folder = settings.containers.folder;
+  return {.folder = folder.empty() ? settings.data / "calls" : std::filesystem::path(folder) / name,
+          .sealed_folder = settings.memory_folder / name,
+          .keys = AttemptKeys(store.seal().id_key()),
+          .public_url = [&process] {
+            return public_url(process.settings, process.gateway ? process.gateway->port() : 0);
+          }};
+}
+
 /// The record that names this process as the owner of the streams. `epoch`: as the active of the
 /// cluster; 0: in no cluster.
 Result<OwnerRecord> describe_owner(Environment& environment, const ServerSettings& settings,
@@ -138,6 +152,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       owner_record_(std::move(owner)),
       restored_(restored ? publisher_of(*restored) : nullptr),
       events_(std::make_unique<JetStreamEvents>(*process_.reading, stream_settings())),
+      file_calls_(file_call_settings(process_, *environment_), functions_, intake_),
       archive_(process_.settings.data / kArchiveFolder, archive_lines(*environment_, queries_)),
       stored_events_(*process_.reading, process_.settings.streams),
       early_events_(stored_events_, process_.clock, &early_event_feed_),
@@ -145,8 +160,8 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       stored_letters_(*process_.reading, *process_.working, process_.settings.streams),
       origins_(*process_.reading, process_.settings.streams, process_.settings.nats.inbox_prefix),
       service_(service_parts()),
-      workers_(std::make_unique<TaskQueue>(*process_.working, intake_, task_settings())),
-      services_(process_.http, intake_, process_.settings.bounds.call_timeout),
+      workers_(std::make_unique<TaskQueue>(*process_.working, file_calls_, task_settings())),
+      services_(process_.http, file_calls_, process_.settings.bounds.call_timeout),
       containers_(container_settings(process_.settings), process_.http, process_.clock, intake_),
       dead_letters_(*process_.working, process_.settings.streams),
       letter_retention_(std::make_unique<DeadLetterRetention>(*environment_, process_.clock,
@@ -173,6 +188,7 @@ RunningEngine::~RunningEngine() {
   }
   processor_.stop();
   process_.end_callbacks();
+  file_calls_.end();  // its thread uses the runners
   // Must come before owner_ releases the streams: the TaskQueue would take the release for a lost
   // connection.
   workers_.reset();
@@ -256,7 +272,7 @@ ProcessorParts RunningEngine::processor_parts() {
   return {.engine = {.environment = *environment_,
                      .clock = process_.clock,
                      .publisher = *publisher,
-                     .functions = functions_,
+                     .functions = file_calls_,
                      .webhooks = *process_.webhooks,
                      .definitions = definitions_,
                      .make_id = InstanceIds(),
@@ -335,7 +351,8 @@ LocalService::Parts RunningEngine::service_parts() {
           [this](const std::string& subject, Duration at_most) {
             return open_task_requests(*process_.reading, process_.settings.streams.prefix, subject,
                                       at_most);
-          }};
+          },
+      .call_files = &file_calls_};
 }
 
 OwnerSettings RunningEngine::owner_settings() {
@@ -383,6 +400,7 @@ PartLevels RunningEngine::levels() const {
   const RestoredPublisher::Counts restored =
       restored_ == nullptr ? RestoredPublisher::Counts() : restored_->counts();
   const HttpLoad http = process_.http.load();
+  const FileCalls::Counts files = file_calls_.counts();
   PartLevels levels = {.consumers = events.opened,
                        .consumer_gaps = events.gaps,
                        .messages_read_directly = events.passed_over,
@@ -395,6 +413,8 @@ PartLevels RunningEngine::levels() const {
                        .index_questions = intake_.answered_questions(),
                        .http_running = http.total.running,
                        .http_waiting = http.total.waiting,
+                       .file_calls_open = files.open,
+                       .file_calls_waiting = files.waiting,
                        .lookbacks_waiting = early_events_.waiting(),
                        .evaluations_waiting = jq.waiting,
                        .evaluations_running = jq.running,

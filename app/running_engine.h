@@ -21,6 +21,7 @@
 #include "broker/stream_owner.h"
 #include "broker/task_queue.h"
 #include "functions/container.h"
+#include "functions/file_calls.h"
 #include "functions/http_services.h"
 #include "functions/task_router.h"
 #include "orchestrator/archive/archive_thread.h"
@@ -129,6 +130,7 @@ class RunningEngine {
   Queries queries_{definitions_, started_tasks_, process_.clock};
   TaskRouter functions_{lead_ ? lead_->epoch : 0};
   Intake intake_;
+  FileCalls file_calls_;  ///< between the processor and functions_, and between these and intake_
   ArchiveThread archive_;
   JetStreamStoredEvents stored_events_;
   EarlyEventFeed early_event_feed_{intake_};

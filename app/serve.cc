@@ -74,6 +74,7 @@ int run_serve(const ServeOptions& options) {
                                .listen = options.listen,
                                .token_file = options.token_file,
                                .origins = options.origins,
+                               .public_url = options.public_url,
                                .nats = connection_settings(options),
                                .request_subjects = options.request_subjects,
                                .streams = options.streams,

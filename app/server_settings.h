@@ -19,6 +19,7 @@ struct ServerSettings {
   std::string listen;          ///< address of the gateway, host:port
   std::string token_file;      ///< file with the token that callers need; empty: no token is needed
   std::vector<std::string> origins;  ///< AdmissionRules::origins
+  std::string public_url;            ///< ServeOptions::public_url
   ConnectionSettings nats;
   std::vector<std::string> request_subjects;  ///< see RequestSubjects::allowed
   StreamOptions streams;

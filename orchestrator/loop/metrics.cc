@@ -278,6 +278,10 @@ struct Metrics::Series {
       gauge("millrace_sources_reading", "Sources that read their stream.");
   prometheus::Gauge& sources_waiting = gauge(
       "millrace_sources_waiting", "Sources that are not paused and cannot read their stream now.");
+  prometheus::Gauge& file_calls_open =
+      gauge("millrace_file_calls_open", "Calls of services that have a folder with files.");
+  prometheus::Gauge& file_calls_waiting =
+      gauge("millrace_file_calls_waiting", "Calls of services that wait for a folder with files.");
   prometheus::Gauge& lookbacks_waiting =
       gauge("millrace_lookbacks_waiting", "States that wait until their lookback is read.");
   prometheus::Gauge& evaluations_waiting =
@@ -447,6 +451,8 @@ void Metrics::set(const PartLevels& levels) {
   series_->ns_source_lag.set(levels.namespace_source_lag);
   series_->sources_reading.Set(static_cast<double>(levels.sources_reading));
   series_->sources_waiting.Set(static_cast<double>(levels.sources_waiting));
+  series_->file_calls_open.Set(static_cast<double>(levels.file_calls_open));
+  series_->file_calls_waiting.Set(static_cast<double>(levels.file_calls_waiting));
   series_->lookbacks_waiting.Set(static_cast<double>(levels.lookbacks_waiting));
   series_->evaluations_waiting.Set(static_cast<double>(levels.evaluations_waiting));
   series_->evaluations_running.Set(static_cast<double>(levels.evaluations_running));

@@ -15,8 +15,8 @@ namespace {
 constexpr std::array kFilesOfStore = {"data.mdb", "lock.mdb",   "journal-0", "journal-1", "lock",
                                       "in-hand",  "secret-key", "clearing",  "node"};
 
-/// The folder that millrace makes for the files of containers.
-constexpr const char* kFolderOfTasks = "tasks";
+/// The folders that millrace makes for the files of containers, and of calls of services.
+constexpr std::array kFoldersOfFiles = {"tasks", "calls"};
 
 }  // namespace
 
@@ -28,9 +28,12 @@ Status refuse_links(const std::filesystem::path& folder) {
     TRY(refuse_special_file(folder / name));
     TRY(refuse_hard_link(folder / name));
   }
-  return refuse_link(folder / kFolderOfTasks,
-                     "If you have made the link, remove it and name the other folder with "
-                     "--container-folder; otherwise restore a backup");
+  for (const char* const name : kFoldersOfFiles) {
+    TRY(refuse_link(folder / name,
+                    "If you have made the link, remove it and name the other folder with "
+                    "--container-folder; otherwise restore a backup"));
+  }
+  return {};
 }
 
 Status refuse_shared_folder(const std::filesystem::path& folder) {

@@ -35,7 +35,7 @@ class FolderAccessTest : public testing::Test {
 TEST_F(FolderAccessTest, RefusesALinkInPlaceOfEachFile) {
   std::ofstream(other()) << "the file of another program";
   for (const char* const name : {"data.mdb", "lock.mdb", "journal-0", "journal-1", "lock",
-                                 "in-hand", "secret-key", "clearing", "node", "tasks"}) {
+                                 "in-hand", "secret-key", "clearing", "node", "tasks", "calls"}) {
     const fs::path kept = folder_.path() / "kept";
     const bool was_there = fs::exists(data() / name);
     if (was_there) fs::rename(data() / name, kept);

@@ -1,0 +1,228 @@
+// The files of calls of HTTP and NATS services, on a real server and broker: variables become files
+// that the service reads, and what it writes becomes variables with its answer.
+#include <atomic>
+#include <functional>
+#include <optional>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "tests/support/millrace_server.h"
+#include "tests/support/raw_nats_client.h"
+#include "tests/unit/gateway/raw_client.h"
+#include "tests/unit/http/http_peer.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+/// What a service knows of the files of its call.
+class FilesOfCall {
+ public:
+  /// `url` and `key`: the headers of the task.
+  FilesOfCall(uint16_t port, const std::string& url, std::string key)
+      : port_(port), path_(url.substr(url.find("/v1/"))), key_(std::move(key)) {}
+
+  HttpReply get(std::string_view name) const { return ask("GET", name, ""); }
+  HttpReply put(std::string_view name, std::string_view bytes) const {
+    return ask("PUT", name, bytes);
+  }
+  HttpReply list() const { return request(port_, "GET", path_, {{"Millrace-Key", key_}}); }
+  /// Sends a part of a file, and no more; the connection stays open.
+  std::unique_ptr<RawClient> put_half(std::string_view name) const {
+    auto client = std::make_unique<RawClient>(port_);
+    client->send(
+        fmt::format("PUT {}/{} HTTP/1.1\r\nHost: localhost\r\nMillrace-Key: {}\r\n"
+                    "Content-Length: 10\r\n\r\nhalf",
+                    path_, name, key_));
+    return client;
+  }
+
+ private:
+  HttpReply ask(std::string_view method, std::string_view name, std::string_view body) const {
+    return request(port_, method, fmt::format("{}/{}", path_, name), {{"Millrace-Key", key_}},
+                   body);
+  }
+
+  const uint16_t port_;
+  const std::string path_;
+  const std::string key_;
+};
+
+class ServiceFiles : public MillraceTest {
+ protected:
+  /// What the service does with its files; it answers `done`, or not at all if the result is false.
+  using Work = std::function<bool(const FilesOfCall&, HttpPeer::Connection&)>;
+
+  std::unique_ptr<HttpPeer> serve(Work work) {
+    auto peer = std::make_unique<HttpPeer>(
+        [this, work = std::move(work)](const HttpPeer::Request& request,
+                                       HttpPeer::Connection& connection) {
+          if (request.method != "POST") return connection.answer(200);
+          const FilesOfCall files(millrace_.port(), request.header("Millrace-Files"),
+                                  request.header("Millrace-Key"));
+          return work(files, connection) && connection.answer(200, R"("done")");
+        });
+    const Json settings = {{"services", {{"paint", {{"url", peer->url("/")}}}}}};
+    EXPECT_EQ(millrace_.ask("PUT", "/v1/ns/default", settings.dump()).status, 200);
+    return peer;
+  }
+
+  /// Applies a workflow that calls the service with these `files`.
+  void apply(std::string_view files, std::string_view action = "") {
+    millrace_.apply(fmt::format(R"(
+id: draw
+functions:
+- {{id: paint, type: knative-namespace, service: paint, files: {}}}
+states:
+- {{id: call, type: action, action: {{function: paint{}}}}}
+)",
+                                files, action));
+  }
+
+  std::string start() { return millrace_.start_instance("draw", Json::object()); }
+
+  /// A variable of the workflow; status 404: it does not exist.
+  HttpReply variable(std::string_view key) {
+    return millrace_.ask("GET", fmt::format("/v1/ns/default/workflows/draw/variables/{}", key));
+  }
+  void set_variable(std::string_view key, std::string_view bytes) {
+    const HttpReply put =
+        millrace_.ask("PUT", fmt::format("/v1/ns/default/workflows/draw/variables/{}", key), bytes);
+    ASSERT_EQ(put.status, 200) << put.body;
+  }
+
+  static constexpr const char* kNote = "[{key: text, as: notes/one, scope: workflow}]";
+};
+
+TEST_F(ServiceFiles, AreReadAndBecomeVariablesWithTheAnswer) {
+  const auto peer = serve([](const FilesOfCall& files, HttpPeer::Connection&) {
+    EXPECT_EQ(files.list().json()["items"][0]["name"], "notes/one");
+    const HttpReply note = files.get("notes/one");
+    EXPECT_EQ(note.status, 200);
+    EXPECT_EQ(files.put("out/workflow/copy", note.body + "!").status, 204);
+    EXPECT_EQ(files.put("out/workflow/tree/leaf", "1").status, 204);
+    return true;
+  });
+  apply(kNote);
+  set_variable("text", "hello");
+  const std::string id = start();
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], "done");
+  EXPECT_EQ(variable("copy").body, "hello!");
+  EXPECT_EQ(variable("tree").header("Content-Type"), "application/gzip");
+}
+
+TEST_F(ServiceFiles, AreNotSetByAServiceThatDiesInTheMiddle) {
+  std::atomic<int> calls = 0;
+  std::unique_ptr<RawClient> half;
+  std::optional<FilesOfCall> first;
+  const auto peer = serve([&](const FilesOfCall& files, HttpPeer::Connection&) {
+    if (calls++ > 0) return true;
+    first.emplace(files);
+    EXPECT_EQ(files.put("out/workflow/whole", "1").status, 204);
+    half = files.put_half("out/workflow/half");
+    return false;
+  });
+  apply(kNote, ", startToCloseTimeout: 10m, retries: {initialInterval: 50ms}");
+  EXPECT_EQ(millrace_.instance_once(start(), "complete")["output"]["return"], "done");
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(variable("whole").status, 404) << "the attempt that wrote it had no answer";
+  EXPECT_EQ(variable("half").status, 404);
+  EXPECT_EQ(first->get("notes/one").code(), "files.refused");
+  EXPECT_EQ(first->put("out/workflow/late", "1").code(), "files.refused");
+  EXPECT_EQ(variable("late").status, 404);
+}
+
+TEST_F(ServiceFiles, HaveUrlsThatBeginWithThePublicUrl) {
+  millrace_.stop();
+  millrace_.set_arguments({"--public-url", "https://millrace.example:8443/"});
+  millrace_.start_ready();
+  const auto peer = serve([](const FilesOfCall&, HttpPeer::Connection&) { return true; });
+  apply(kNote);
+  millrace_.instance_once(start(), "complete");
+  EXPECT_THAT(peer->requests(1)[0].header("Millrace-Files"),
+              testing::StartsWith("https://millrace.example:8443/v1/tasks/"));
+}
+
+TEST_F(ServiceFiles, FailTheCallBeforeTheServiceIsCalledIfAVariableIsNoFile) {
+  const auto peer = serve([](const FilesOfCall&, HttpPeer::Connection&) { return true; });
+  apply("[{key: text, scope: workflow, type: base64}]");
+  set_variable("text", "%");
+  const Json failed = millrace_.instance_once(start(), "failed");
+  EXPECT_EQ(failed["error"]["code"], "millrace.function.files");
+  EXPECT_THAT(failed["error"]["msg"].get<std::string>(), HasSubstr("text"));
+  EXPECT_TRUE(peer->requests(0).empty());
+}
+
+TEST_F(ServiceFiles, AreWrittenAgainAfterACrashOfMillrace) {
+  std::atomic<int> calls = 0;
+  std::atomic<bool> has_written = false;
+  const auto peer = serve([&](const FilesOfCall& files, HttpPeer::Connection& connection) {
+    if (calls++ > 0) return files.put("out/workflow/after", "2").status == 204;
+    EXPECT_EQ(files.put("out/workflow/before", "1").status, 204);
+    has_written = true;
+    connection.hang();
+    return false;
+  });
+  apply(kNote);
+  const std::string id = start();
+  ASSERT_TRUE(eventually([&] { return has_written.load(); }));
+  millrace_.kill();
+  millrace_.start_ready();
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], "done");
+  EXPECT_EQ(variable("before").status, 404) << "the files of the earlier process are removed";
+  EXPECT_EQ(variable("after").body, "2");
+}
+
+TEST_F(ServiceFiles, Carry64MiBToTheServiceAndBackToVariables) {
+  constexpr size_t kFiles = 16;
+  std::string list;
+  for (size_t i = 0; i < kFiles; ++i) {
+    list += fmt::format("{}{{key: in-{}, scope: workflow}}", i == 0 ? "[" : ", ", i);
+  }
+  apply(list + "]");
+  for (size_t i = 0; i < kFiles; ++i) {
+    set_variable(fmt::format("in-{}", i), std::string(size_t{4} << 20, static_cast<char>('a' + i)));
+  }
+  const auto peer = serve([&](const FilesOfCall& files, HttpPeer::Connection&) {
+    for (size_t i = 0; i < kFiles; ++i) {
+      const HttpReply got = files.get(fmt::format("in-{}", i));
+      EXPECT_EQ(got.status, 200) << i;
+      EXPECT_EQ(files.put(fmt::format("out/workflow/out-{}", i), got.body).status, 204) << i;
+    }
+    return true;
+  });
+  EXPECT_EQ(millrace_.instance_once(start(), "complete")["output"]["return"], "done");
+  for (size_t i = 0; i < kFiles; ++i) {
+    EXPECT_TRUE(variable(fmt::format("out-{}", i)).body ==
+                std::string(size_t{4} << 20, static_cast<char>('a' + i)))
+        << i;
+  }
+}
+
+TEST_F(ServiceFiles, AreReadAndWrittenByANatsServiceToo) {
+  millrace_.ask("PUT", "/v1/ns/default", R"({"services": {"paint": {"request": "shop.paint"}}})");
+  RawNatsClient service(nats_.port());
+  service.subscribe("shop.paint");
+  apply(kNote);
+  set_variable("text", "hello");
+  const std::string id = start();
+  const auto request = service.next();
+  ASSERT_TRUE(request);
+  const auto header = [&](std::string_view name) {
+    const size_t at = request->headers.find(fmt::format("\r\n{}: ", name)) + name.size() + 4;
+    return request->headers.substr(at, request->headers.find("\r\n", at) - at);
+  };
+  const FilesOfCall files(millrace_.port(), header("Millrace-Files"), header("Millrace-Key"));
+  EXPECT_EQ(files.get("notes/one").body, "hello");
+  EXPECT_EQ(files.put("out/workflow/copy", "7").status, 204);
+  service.publish(request->reply, R"("done")");
+  service.flush();
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], "done");
+  EXPECT_EQ(variable("copy").body, "7");
+  EXPECT_EQ(files.get("notes/one").code(), "files.refused");
+}
+
+}  // namespace
+}  // namespace millrace
