@@ -24,9 +24,6 @@ using std::chrono::steady_clock;
 /// How often the engine is asked whether it makes turns.
 constexpr Duration kTurnEach{1'000};
 
-/// How long the engine may complete what it has; NodeRole waits less long.
-constexpr Duration kDrainTime{2'000};
-
 /// How long an `end` may take.
 constexpr Duration kEndTime{10'000};
 
@@ -245,7 +242,7 @@ void ClusterNode::perform(const NodeAction& action) {
       return set_serving(false);
     case What::kDrain:
       return loader_.put([this] {
-        if (engine_) engine_->drain(kDrainTime);
+        if (engine_) engine_->drain();
         note([](NodeRole& role, Time) { role.drained(); });
       });
     case What::kAppendEnd:

@@ -203,9 +203,9 @@ void RunningEngine::stop_reading() {
   events_->stop();
 }
 
-void RunningEngine::drain(Duration at_most) {
+void RunningEngine::drain() {
   stop_reading();
-  intake_.wait_until_quiet(at_most);
+  intake_.wait_until_quiet(kDrainTime);
 }
 
 Status RunningEngine::start() {

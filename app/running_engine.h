@@ -84,8 +84,9 @@ class RunningEngine {
   void allow_until(Permission::Time until, std::optional<Permission::Time> asked = std::nullopt);
   /// Ends the permission of allow_until(). What was sent or started before is not stopped.
   void forbid();
-  /// Reads no more events, and completes what the engine has, for at most that time.
-  void drain(Duration at_most);
+  /// Reads no more events, and completes what the engine has, for at most two seconds. NodeRole
+  /// waits less long for it.
+  void drain();
   /// Ends the permission for good, and lets the destructor send nothing but the release of the
   /// streams: another node is the active, and performs what this one has committed.
   void abandon();

@@ -1,11 +1,14 @@
 // Reads fields of the broker's answers. A missing field, or one of another type, reads as zero or
-// empty: an answer is input from outside, and nlohmann's own accessors throw. Private to broker/.
+// empty: an answer is input from outside, and nlohmann's own accessors throw. Writes durations as the
+// broker reads them. Private to broker/.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
 #include "base/json.h"
+#include "base/time.h"
 
 namespace millrace {
 
@@ -30,5 +33,8 @@ inline std::string text_field(const Json& object, const char* name) {
   const Json& value = field(object, name);
   return value.is_string() ? value.get<std::string>() : std::string();
 }
+
+/// The duration as a field of a request, in nanoseconds.
+inline int64_t nanoseconds(Duration duration) { return std::chrono::nanoseconds(duration).count(); }
 
 }  // namespace millrace

@@ -29,8 +29,6 @@ constexpr size_t kMostStatuses = 1'024;
 constexpr int64_t kSeveralConsumersOfQueue = 10099;
 constexpr int64_t kSubjectsOfQueueTaken = 10100;
 
-int64_t nanoseconds(Duration duration) { return std::chrono::nanoseconds(duration).count(); }
-
 /// The settings of the consumer of a work queue. nats-server accepts only one that begins with the
 /// oldest message.
 Json config_of_queue(std::string_view name, size_t unacknowledged) {

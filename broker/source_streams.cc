@@ -112,8 +112,8 @@ Json source_stream_config(const StreamOptions& options, const SourceStream& want
                  {"max_msgs", -1},
                  {"max_bytes", wanted.max_bytes},
                  {"max_msg_size", -1},
-                 {"max_age", std::chrono::nanoseconds(wanted.max_age).count()},
-                 {"duplicate_window", std::chrono::nanoseconds(kSourceDuplicateWindow).count()},
+                 {"max_age", nanoseconds(wanted.max_age)},
+                 {"duplicate_window", nanoseconds(kSourceDuplicateWindow)},
                  {"num_replicas", options.replicas}};
   if (!options.cluster.empty()) config["placement"]["cluster"] = options.cluster;
   if (!options.tags.empty()) config["placement"]["tags"] = options.tags;

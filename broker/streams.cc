@@ -11,8 +11,6 @@
 namespace millrace {
 namespace {
 
-int64_t nanoseconds(Duration duration) { return std::chrono::nanoseconds(duration).count(); }
-
 const char* name_of(StreamRetention retention) {
   return retention == StreamRetention::kLimits ? "limits" : "workqueue";
 }

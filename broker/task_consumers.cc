@@ -57,7 +57,7 @@ Status ensure_task_consumer(Connection& connection, std::string_view prefix,
                                           {"filter_subject", filter},
                                           {"deliver_policy", "all"},
                                           {"ack_policy", "explicit"},
-                                          {"ack_wait", std::chrono::nanoseconds(kListed).count()},
+                                          {"ack_wait", nanoseconds(kListed)},
                                           {"max_deliver", 1},
                                           {"max_ack_pending", -1},
                                           {"max_waiting", 4096},  // requests of many workers
