@@ -14,6 +14,9 @@ option(MILLRACE_HARDENED "Build with protections against attacks on memory; sani
 option(MILLRACE_UNITY "Compile several sources of a target in one unit, in a third of the time" ON)
 option(MILLRACE_FUZZ "Build the fuzz targets, with clang and libFuzzer, for ./dev fuzz" OFF)
 option(MILLRACE_COVERAGE "Count how often each line runs, with clang" OFF)
+# Most of the time of a unit is spent on the headers. More sources in one unit make a whole build shorter, and the
+# build after one change longer.
+set(MILLRACE_UNITY_BATCH 16 CACHE STRING "How many sources of a target one unit has")
 set(MILLRACE_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
 
 add_library(millrace_flags INTERFACE)
@@ -65,7 +68,7 @@ target_link_options(millrace_flags INTERFACE -fuse-ld=mold)
 # must not use one name for two things in their unnamed namespaces.
 function(millrace_unity name separate)
   if(MILLRACE_UNITY AND NOT separate)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${MILLRACE_UNITY_BATCH})
     # g++ treats a source that a unity file includes as a header, and would warn about its unnamed namespace.
     target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
@@ -100,8 +103,6 @@ function(millrace_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   millrace_unity(${name} ${ARG_SEPARATE})
-  # Half as many units as usual: most of the time of a unit of tests is spent on the headers.
-  set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
   target_link_libraries(${name} PRIVATE millrace_flags millrace_test_header ${ARG_DEPS} GTest::gmock_main)
   target_compile_options(${name} PRIVATE ${MILLRACE_TEST_OPTIONS})
   if(ARG_ENGINE)
