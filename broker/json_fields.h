@@ -1,6 +1,6 @@
 // Reads fields of the broker's answers. A missing field, or one of another type, reads as zero or
-// empty: an answer is input from outside, and nlohmann's own accessors throw. Writes durations as the
-// broker reads them. Private to broker/.
+// empty: an answer is input from outside, and nlohmann's own accessors throw. Writes durations as
+// the broker reads them. Private to broker/.
 #pragma once
 
 #include <chrono>

@@ -17,8 +17,8 @@
 namespace millrace {
 
 /// The message for a WorkQueue or a NatsService. Errors: kFunctionUnavailable, the subject does not
-/// belong to the work queue; kFunctionFiles, the task has files and no folder: workers get none. The
-/// subject of the message is one inside millrace; `prefix` is for the subject of the answer.
+/// belong to the work queue; kFunctionFiles, the task has files and no folder: workers get none.
+/// The subject of the message is one inside millrace; `prefix` is for the subject of the answer.
 tl::expected<NatsMessage, Error> task_message(const Task& task,
                                               std::string_view prefix = kDefaultPrefix);
 

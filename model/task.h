@@ -98,8 +98,8 @@ struct TaskFile {
   std::string bytes;  ///< the value of the variable; empty if the variable does not exist
 };
 
-/// Where a service that shares no folder with millrace reads the files of its task, and writes those
-/// that become variables.
+/// Where a service that shares no folder with millrace reads the files of its task, and writes
+/// those that become variables.
 struct TaskFolder {
   std::string url;  ///< the URL of a file is this, `/` and the name of the file
   std::string key;  ///< of the attempt (AttemptKeys)

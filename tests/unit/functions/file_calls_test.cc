@@ -181,8 +181,7 @@ TEST_F(FileCallsTest, ReadsEachTypeOfFileAsAContainerDoes) {
   }
   EXPECT_THAT(all, ElementsAre("plain=p", "sub/none=", "text=hello", "tree/deep/x y=1",
                                "tree/run.sh*=exit"));
-  EXPECT_THAT(list->at("items").at(3).at("url"),
-              HasSubstr("/files/tree/deep/x%20y"));
+  EXPECT_THAT(list->at("items").at(3).at("url"), HasSubstr("/files/tree/deep/x%20y"));
 }
 
 TEST_F(FileCallsTest, FailsTheCallBeforeTheServiceIsCalledIfAVariableCannotBecomeAFile) {
