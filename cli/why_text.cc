@@ -348,13 +348,47 @@ std::string looked_line(const Json& answer) {
   return text + ".\n";
 }
 
+/// How many messages were read: `the newest 7 messages of the namespace`.
+std::string messages_text(const Json& answer, const WhyTextOptions& options) {
+  return fmt::format("the {}{} messages of the namespace{}", options.has_window ? "" : "newest ",
+                     answer.value("looked", size_t{0}),
+                     options.has_window ? " in this window of time" : "");
+}
+
 /// How many events were read for an instance, and how many of them are shown.
-std::string events_line(const Json& answer, size_t shown) {
+std::string events_line(const Json& answer, size_t shown, const WhyTextOptions& options) {
+  return fmt::format("The nearest {} of {} events of these types; {} were read.\n", shown,
+                     answer.value("of", shown), messages_text(answer, options));
+}
+
+/// Up to when messages were read, and the command that continues with older ones; empty: the window
+/// has no older ones.
+std::string older_lines(const Json& answer, const WhyTextOptions& options) {
+  const std::string cursor = member_text(answer, "next");
+  if (answer.value("complete", true) || cursor.empty()) return "";
+  const std::string from = member_text(answer, "lookedFrom");
+  const std::string since = options.since.empty() ? "" : " --since " + shell_word(options.since);
   return fmt::format(
-      "The nearest {} of {} events of these types; the newest {} messages of the namespace were "
-      "read{}.\n",
-      shown, answer.value("of", shown), answer.value("looked", size_t{0}),
-      answer.value("complete", true) ? "" : ", and there are older ones");
+      "There are older messages, which were not read{}:\n"
+      "    millrace -n {} instance why {} --cursor {}{}\n",
+      from.empty() ? "" : fmt::format(" (before {})", from), shell_word(options.ns),
+      member_text(answer.value("instance", Json::object()), "id"), cursor, since);
+}
+
+/// How far other namespaces were looked at; empty: a bound has cut nothing.
+std::string elsewhere_look_line(const Json& answer) {
+  const Json look = answer.value("elsewhereLook", Json::object());
+  std::string line;
+  const std::string names = joined(member_list(look, "namespaces"));
+  if (!names.empty())
+    line += fmt::format("  Of the other namespaces, only {} were looked at", names);
+  const std::string from = member_text(look, "from");
+  if (!from.empty()) {
+    line += fmt::format("{}the events that are older than {} were not",
+                        line.empty() ? "  In other namespaces, " : "; there, ", from);
+    line += " looked at";
+  }
+  return line.empty() ? "" : line + ".\n";
 }
 
 }  // namespace
@@ -418,9 +452,8 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   const Json& events = member_list(answer, "events");
   if (events.empty() && !(waits.empty() && entering.empty())) {
     text += fmt::format(
-        "Among the newest {} messages of the namespace is no event of these types; `millrace "
-        "event list` shows the events.\n",
-        answer.value("looked", size_t{0}));
+        "Among {} is no event of these types; `millrace event list` shows the events.\n",
+        messages_text(answer, options));
   }
   const std::string elsewhere = joined(member_list(answer, "elsewhere"));
   if (!elsewhere.empty()) {
@@ -435,7 +468,9 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
                       replay_command(member_text(one, "namespace"), one), shell_word(options.ns));
     }
   }
-  if (!events.empty() && answer.contains("of")) text += events_line(answer, events.size());
+  text += elsewhere_look_line(answer);
+  if (!events.empty() && answer.contains("of")) text += events_line(answer, events.size(), options);
+  text += older_lines(answer, options);
   NearList near(options);
   for (const Json& one : events) {
     near.add(

@@ -12,6 +12,9 @@ struct WhyTextOptions {
   std::string ns = "default";  ///< for the commands that the text names
   /// Show all misses whole; otherwise only the nearest three are, and each other one is a line.
   bool shows_all = false;
+  /// Of an instance: the events are those of a window of time, not the newest ones.
+  bool has_window = false;
+  std::string since;  ///< the begin of that window, as a time; empty: it has none
 };
 
 /// The answer about an event: which listeners were near.

@@ -1,8 +1,11 @@
 // `millrace event why` and `millrace instance why`.
 #include "cli/why_verbs.h"
 
+#include <fmt/format.h>
+
 #include "cli/event_lookup.h"
 #include "cli/other_namespaces.h"
+#include "cli/time_flag.h"
 #include "cli/why_text.h"
 
 namespace millrace {
@@ -17,6 +20,9 @@ struct InstanceWhyOptions {
   std::string id;
   std::string event;
   std::string limit;
+  std::string since;
+  std::string until;
+  std::string cursor;
   bool shows_all = false;
 };
 
@@ -36,22 +42,41 @@ Ended explain_event(Session& session, const EventWhyOptions& options) {
   return ExitCode::kOk;
 }
 
+/// An option that chooses among several events; empty: the command line has none.
+std::string_view choosing_option(const InstanceWhyOptions& options) {
+  if (!options.limit.empty()) return "--limit";
+  if (!options.since.empty()) return "--since";
+  if (!options.until.empty()) return "--until";
+  return options.cursor.empty() ? "" : "--cursor";
+}
+
 Ended explain_instance(Session& session, const InstanceWhyOptions& options) {
-  if (!options.event.empty() && !options.limit.empty()) {
-    return wrong_usage(
-        "--limit: --event names the only event that is shown; leave out one of the two");
+  const std::string_view choosing = choosing_option(options);
+  if (!options.event.empty() && !choosing.empty()) {
+    return wrong_usage(fmt::format(
+        "{}: --event names the only event that is shown; leave out one of the two", choosing));
   }
+  const TimePoint now = session.console.now();
+  const std::string since = TRY(time_of_flag("--since", options.since, now));
+  const std::string until = TRY(time_of_flag("--until", options.until, now));
   const auto ask = [&](const std::string& sequence) {
     return session.client.send({.path = session.path({"instances", options.id, "why"}),
-                                .query = {{"event", sequence}, {"limit", options.limit}}});
+                                .query = {{"event", sequence},
+                                          {"limit", options.limit},
+                                          {"since", since},
+                                          {"until", until},
+                                          {"cursor", options.cursor}}});
   };
   const Fallible<Reply> answer =
       options.event.empty() ? ask("") : ask_about_event(session, options.event, ask);
   if (!answer) return instance_failure(session, options.id, answer.error());
   const Reply& reply = *answer;
   if (session.output.format() == Format::kTable) {
-    session.console.out << why_of_instance_text(reply.body,
-                                                {.ns = session.ns, .shows_all = options.shows_all});
+    const bool has_window = !since.empty() || !until.empty() || !options.cursor.empty();
+    session.console.out << why_of_instance_text(reply.body, {.ns = session.ns,
+                                                             .shows_all = options.shows_all,
+                                                             .has_window = has_window,
+                                                             .since = since});
   } else if (session.output.format() == Format::kName) {
     session.output.item(reply.body.at("instance"), "id");
   } else {
@@ -108,7 +133,8 @@ void add_instance_why_verb(CommandLine& instance) {
       "Shows what an instance waits for, the nearest of the newest events, and why they did not "
       "wake it",
       "millrace instance why 0190b5a4-7c1e-7f2a-8000-0123456789ab\n  "
-      "millrace instance why 0190b5a4-7c1e-7f2a-8000-0123456789ab --event 18",
+      "millrace instance why 0190b5a4-7c1e-7f2a-8000-0123456789ab --event 18\n  "
+      "millrace instance why 0190b5a4-7c1e-7f2a-8000-0123456789ab --since 2h --until 1h",
       explain_instance);
   why.option("id", options.id, "Id of the instance", "ID").required();
   why.option(
@@ -118,6 +144,14 @@ void add_instance_why_verb(CommandLine& instance) {
       "EVENT");
   why.option("--limit", options.limit,
              "Show so many of the newest events, 100 at most (default: 20)", "N");
+  why.option(
+      "--since", options.since,
+      "Only events that were stored then or later: a time in RFC 3339, or how long ago (10m)",
+      "WHEN");
+  why.option("--until", options.until,
+             "Only events that were stored before: a time, or how long ago", "WHEN");
+  why.option("--cursor", options.cursor,
+             "Continue with older messages, from the cursor that an earlier answer printed");
   why.flag("--all", options.shows_all,
            "Show each of these events with the predicates, not only the nearest three");
 }

@@ -158,6 +158,12 @@ void add_why_schemas(ApiSchemas& all) {
       {"elsewhere?", list(text(), "Other namespaces that have an event of such a type.")},
       {"elsewhereEvents?", list(object({{"namespace", text()}, {"sequence", whole("", 1)}}),
                                 "An event of each of them that fits, if one was read.")},
+      {"elsewhereLook?",
+       object({{"from?", instant("Since when their events were looked at.")},
+               {"namespaces?", list(text(), "Those that were looked at; others were not.")}})},
+      {"lookedFrom?", instant("When the oldest message that was read was stored.")},
+      {"next?", or_null(text("The `cursor` of the call that continues with older messages; null: "
+                             "the time window has none; missing: one event was named."))},
   });
 }
 

@@ -49,6 +49,26 @@ Result<WhyFilter> why_filter_of(const Request& request) {
   return filter;
 }
 
+/// What an instance is asked about: the event, or the events of the window.
+struct AskedEvents {
+  std::optional<uint64_t> event;
+  WhyFilter filter;
+};
+
+Result<AskedEvents> asked_events_of(const Request& request) {
+  AskedEvents asked{.event = TRY(event_of_query(request)),
+                    .filter = {.limit = TRY(shown_of(request))}};
+  WhyWindow& window = asked.filter.window;
+  window.since = TRY(time_parameter(request, "since"));
+  window.until = TRY(time_parameter(request, "until"));
+  window.before = TRY(number_parameter(request, "cursor")).value_or(0);
+  const bool has_window = window.since || window.until || window.before > 0;
+  if (!asked.event || !has_window) return asked;
+  return fail("request.parameter",
+              "event: names the only event that is judged; leave out event, or since, until and "
+              "cursor");
+}
+
 /// The one event of the request.
 Result<Event> event_of_body(const Request& request, const EventLimits& limits) {
   std::vector<Event> events = TRY(decode_http(request.headers, request.body, limits));
@@ -95,16 +115,16 @@ void add_why_routes(Router& router, Service& service, const RequestLimits& limit
               .path = "/v1/ns/{ns}/instances/{instance}/why",
               .operation = "explainInstance",
               .summary = "Says why an event, or the newest events, did not wake an instance.",
-              .query = {"event", "limit"},
+              .query = {"event", "limit", "since", "until", "cursor"},
               .answer = "InstanceWhy",
-              .errors = {"namespace.not_found", "instance.not_found", "event.not_found", "broker."},
+              .errors = {"namespace.not_found", "instance.not_found", "event.not_found",
+                         "time.malformed", "broker."},
               .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const InstanceId id = TRY(instance_of(request));
-                const auto event = TRY(event_of_query(request));
-                return service.why_desk().of_instance(ns, id, event,
-                                                      {.limit = TRY(shown_of(request))});
+                const AskedEvents asked = TRY(asked_events_of(request));
+                return service.why_desk().of_instance(ns, id, asked.event, asked.filter);
               })});
 }
 

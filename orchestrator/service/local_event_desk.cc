@@ -127,12 +127,7 @@ Status LocalEventDesk::list_backwards(EventPage& page) {
                       .window = std::max<size_t>(filter.limit, 64)};
   if (filter.before > 0) range.last = std::min(range.last, filter.before - 1);
   if (filter.until) {
-    const StoredEvents::Page later = TRY(parts_.events.read({.ns = std::string(page.ns),
-                                                             .first = page.span.first,
-                                                             .since = filter.until,
-                                                             .last = range.last,
-                                                             .limit = 1}));
-    if (!later.events.empty()) range.last = later.events.front().sequence - 1;
+    range.last = TRY(last_before(parts_.events, page.ns, range, *filter.until));
   }
   const TimePoint began = parts_.clock.now();
   range.is_late = [&] { return parts_.clock.now() - began >= kListTime; };

@@ -56,9 +56,12 @@ class LocalWhyDesk final : public WhyDesk {
   };
   /// The events that are judged for an instance, newest first.
   struct Newest {
+    bool is_search = true;  ///< false: the one event that the caller named
     std::vector<Found> events;
-    size_t looked = 0;        ///< messages that were read
-    bool is_complete = true;  ///< the namespace has no older messages in the stream
+    size_t looked = 0;              ///< messages that were read
+    bool is_complete = true;        ///< the namespace has no older messages in the window
+    uint64_t before = 0;            ///< older messages have lower sequences; 0: there are none
+    std::optional<TimePoint> from;  ///< when the oldest message that was read was stored
   };
   /// What the engine thread knows about an event.
   struct Asked {
@@ -85,8 +88,9 @@ class LocalWhyDesk final : public WhyDesk {
   /// The event. Error `event.not_found`, also for an event of another namespace, or of an earlier
   /// namespace with this name.
   Result<Found> find_event(std::string_view ns, uint64_t sequence, const WhyFilter& filter);
-  /// The newest events of these types, apart from upper and lower case; at most `most`.
-  Result<Newest> find_newest(std::string_view ns, TimePoint since,
+  /// The newest events of these types in the window, apart from upper and lower case; at most
+  /// `most`.
+  Result<Newest> find_newest(std::string_view ns, const WhyWindow& window,
                              const std::vector<std::string>& types, size_t most);
   /// How the event stands to the store; nullopt: a test event.
   Result<EventStanding> standing_of(const View& view, std::string_view ns, const Cursor& applied,
@@ -102,9 +106,9 @@ class LocalWhyDesk final : public WhyDesk {
   Json listening_elsewhere(const View& view, std::string_view ns, std::string_view type) const;
   /// Adds the other namespaces of whose newest events one has an awaited type, or, if `must_fit`,
   /// fits one of the filters, and the newest of each that fits, if it is among those that were
-  /// read.
-  Status add_sent_elsewhere(std::string_view ns, const Awaited& awaited, bool must_fit,
-                            Json& answer);
+  /// read; and how far was looked, if a bound has cut the look.
+  Status add_sent_elsewhere(std::string_view ns, const Awaited& awaited, const WhyWindow& window,
+                            bool must_fit, Json& answer);
 
   const Parts parts_;
 };

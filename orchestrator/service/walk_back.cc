@@ -1,6 +1,7 @@
 #include "orchestrator/service/walk_back.h"
 
 #include <algorithm>
+#include <string>
 
 namespace millrace {
 namespace {
@@ -52,6 +53,17 @@ Result<BackwardEnd> walk_back(const BackwardRange& range, const ReadSequences& r
     width = next_width(width, page.events.size(), was_too_wide);
   }
   return end;
+}
+
+Result<uint64_t> last_before(StoredEvents& events, std::string_view ns, const BackwardRange& range,
+                             TimePoint until) {
+  if (range.last < range.first) return range.last;
+  const StoredEvents::Page later = TRY(events.read({.ns = std::string(ns),
+                                                    .first = range.first,
+                                                    .since = until,
+                                                    .last = range.last,
+                                                    .limit = 1}));
+  return later.events.empty() ? range.last : later.events.front().sequence - 1;
 }
 
 }  // namespace millrace

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "orchestrator/ports/stored_events.h"
 
 namespace millrace {
@@ -33,5 +35,10 @@ using ReadSequences = std::function<Result<StoredEvents::Page>(uint64_t first, u
 /// messages fit and shrink where a window has more than one page.
 Result<BackwardEnd> walk_back(const BackwardRange& range, const ReadSequences& read,
                               const std::function<bool(StoredEvent&)>& see);
+
+/// The highest sequence of the range that was stored before `until`, or a higher one without a
+/// message of the namespace in between.
+Result<uint64_t> last_before(StoredEvents& events, std::string_view ns, const BackwardRange& range,
+                             TimePoint until);
 
 }  // namespace millrace

@@ -14,8 +14,16 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace millrace {
+
+/// Which stored events are judged for an instance.
+struct WhyWindow {
+  uint64_t before = 0;                            ///< only events with lower sequences; 0: all
+  std::optional<TimePoint> since = std::nullopt;  ///< stored then or later
+  std::optional<TimePoint> until = std::nullopt;  ///< stored before
+};
 
 /// Which listeners an answer is about, besides those that are found anyway.
 struct WhyFilter {
@@ -24,6 +32,7 @@ struct WhyFilter {
   std::string value;                   ///< … to have this value; without an attribute: not used
   size_t limit = 20;                   ///< how many listeners are shown
   bool shows_others = true;            ///< the caller may see the names of other namespaces
+  WhyWindow window = {};               ///< of of_instance() without a sequence
 };
 
 /// How long a call waits for the engine thread, which may be applying a batch.
@@ -56,14 +65,19 @@ class WhyDesk {
   /// engine thread answers in time: it has "duplicate":true, and would be dropped whatever listens.
   virtual Result<Json> of_test_event(std::string_view ns, Event event, const WhyFilter& filter) = 0;
 
-  /// Why an instance was not woken: by the event with that sequence, or by the newest events of the
-  /// types that it waits for. {"instance":{"id","workflow","status","state","since",
+  /// Why an instance was not woken: by the event with that sequence, or by the newest events in
+  /// WhyFilter::window of the types that it waits for.
+  /// {"instance":{"id","workflow","status","state","since",
   /// "waits":[{"type","context","lookbackFrom"?}],"entering"?:[{"type","lookbackFrom"?}],
   /// "arrived"?:[type]}, "asOf":{"commit","cursor"}, "looked", "of"?, "complete",
   /// "events":[{"sequence","time","id","type","source","verdict","says","predicates",
-  /// "lookbackFrom"?,"applied","effects","effectCount"}], "elsewhere"?,
-  /// "elsewhereEvents"?:[{"namespace","sequence"}]}, the nearest events first. `looked` is the
-  /// number of messages that were read, `of` that of the events of those types among them;
+  /// "lookbackFrom"?,"applied","effects","effectCount"}], "lookedFrom"?, "next"?, "elsewhere"?,
+  /// "elsewhereEvents"?:[{"namespace","sequence"}], "elsewhereLook"?:{"from"?,"namespaces"?}}, the
+  /// nearest events first. `looked` is the number of messages that were read, `of` that of the
+  /// events of those types among them, `lookedFrom` when the oldest of them was stored. `next`
+  /// becomes WhyWindow::before of the call that continues with older messages; null: the window has
+  /// none. `elsewhereLook` says that a bound has cut the look into other namespaces: since when
+  /// their events were looked at, and, if not all namespaces were, which ones.
   /// `elsewhere` names namespaces that have an event of such a type, if this one has none, or an
   /// event that fits, if none of this one does; `elsewhereEvents` has events of these that fit.
   /// Errors: as of_event(), and `instance.not_found`.

@@ -1,6 +1,7 @@
 // What LocalWhyDesk says about other namespaces: in which of them something listens for a type, and
 // which of them got an event for which an instance waits.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,30 +50,39 @@ Json LocalWhyDesk::listening_elsewhere(const View& view, std::string_view ns,
   return found;
 }
 
-Status LocalWhyDesk::add_sent_elsewhere(std::string_view ns, const Awaited& awaited, bool must_fit,
-                                        Json& answer) {
+Status LocalWhyDesk::add_sent_elsewhere(std::string_view ns, const Awaited& awaited,
+                                        const WhyWindow& window, bool must_fit, Json& answer) {
   std::vector<std::string> names;
   {
     const Snapshot view = TRY(snapshot());
     TRY(each_namespace_behind(view, "", [&](std::string_view name, const NamespaceRecord&) {
       if (name != ns) names.emplace_back(name);
-      return names.size() < kMostNamespacesRead;
+      return names.size() <= kMostNamespacesRead;
     }));
   }
+  const bool has_all_names = names.size() <= kMostNamespacesRead;
+  if (!has_all_names) names.pop_back();
+  std::optional<TimePoint> cut_from;
   JudgedPatterns patterns;
   for (const std::string& name : names) {
     const size_t most = must_fit ? kMostEventsOfAnInstance : 1;
-    const Newest newest = TRY(find_newest(name, TimePoint(), awaited.types, most));
+    const Newest newest = TRY(find_newest(name, window, awaited.types, most));
     const auto fitting = std::find_if(
         newest.events.begin(), newest.events.end(),
         [&](const Found& one) { return fits_one(awaited.filters, one.stored, patterns); });
     const bool fits = fitting != newest.events.end();
-    if (!fits && (must_fit || newest.events.empty())) continue;
+    if (!fits && (must_fit || newest.events.empty())) {
+      const TimePoint from = newest.from.value_or(parts_.clock.now());
+      if (!newest.is_complete) cut_from = std::max(cut_from.value_or(from), from);
+      continue;
+    }
     answer["elsewhere"].push_back(name);
     if (!fits) continue;
     answer["elsewhereEvents"].push_back(
         {{"namespace", name}, {"sequence", fitting->stored.sequence}});
   }
+  if (cut_from) answer["elsewhereLook"]["from"] = format_rfc3339(*cut_from);
+  if (!has_all_names) answer["elsewhereLook"]["namespaces"] = names;
   return {};
 }
 

@@ -104,17 +104,19 @@ std::vector<std::string> all_in_small_letters(const std::vector<std::string>& ty
 
 }  // namespace
 
-Result<LocalWhyDesk::Newest> LocalWhyDesk::find_newest(std::string_view ns, TimePoint since,
+Result<LocalWhyDesk::Newest> LocalWhyDesk::find_newest(std::string_view ns, const WhyWindow& window,
                                                        const std::vector<std::string>& types,
                                                        size_t most) {
   const StreamSpan span = TRY(parts_.events.span());
   const std::vector<std::string> wanted = all_in_small_letters(types);
   const Duration end = parts_.clock.elapsed() + kInstanceTime;
-  const BackwardRange range{.first = span.first,
-                            .last = span.last,
-                            .most = kMostStoredEvents,
-                            .window = kMostEventsOfAnInstance,
-                            .is_late = [&] { return parts_.clock.elapsed() >= end; }};
+  BackwardRange range{.first = span.first,
+                      .last = span.last,
+                      .most = kMostStoredEvents,
+                      .window = kMostEventsOfAnInstance,
+                      .is_late = [&] { return parts_.clock.elapsed() >= end; }};
+  if (window.before > 0) range.last = std::min(range.last, window.before - 1);
+  if (window.until) range.last = TRY(last_before(parts_.events, ns, range, *window.until));
   Newest newest;
   bool is_too_old = false;
   const BackwardEnd walked = TRY(walk_back(
@@ -123,13 +125,15 @@ Result<LocalWhyDesk::Newest> LocalWhyDesk::find_newest(std::string_view ns, Time
         return parts_.events.read({.ns = std::string(ns), .first = first, .last = last});
       },
       [&](StoredEvent& stored) {
-        is_too_old = stored.stamped < since;
+        is_too_old = window.since && stored.stamped < *window.since;
         if (is_too_old) return false;
+        newest.from = stored.stamped;
         if (has_type(wanted, stored)) newest.events.push_back({std::move(stored), span.created});
         return newest.events.size() < most;
       }));
   newest.looked = walked.looked;
   newest.is_complete = is_too_old || walked.before == 0;
+  if (!newest.is_complete) newest.before = walked.before;
   return newest;
 }
 
@@ -149,21 +153,22 @@ Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id
                                        const std::optional<uint64_t>& sequence,
                                        const WhyFilter& filter) {
   const Awaited awaited = TRY(find_awaited(ns, id));
-  Newest newest;
+  Newest newest{.is_search = !sequence};
   if (sequence) {
     newest.events.push_back(TRY(find_event(ns, *sequence, filter)));
     newest.looked = 1;
   } else if (!awaited.types.empty()) {
     const NamespaceRecord record = TRY(find_namespace(ns));
-    newest = TRY(find_newest(ns, record.created_at, awaited.types, kMostEventsOfAnInstance));
+    WhyWindow window = filter.window;
+    window.since = std::max(window.since.value_or(record.created_at), record.created_at);
+    newest = TRY(find_newest(ns, window, awaited.types, kMostEventsOfAnInstance));
   }
   Json answer = TRY(judge_newest(ns, id, newest, filter));
-  if (!sequence) answer["of"] = newest.events.size();
   if (sequence || awaited.types.empty() || !filter.shows_others) return answer;
   const Json& shown = answer["events"];
   // The nearest come first: if that one does not fit, none does.
   if (!shown.empty() && shown.front()["verdict"] != to_string(Verdict::kPredicate)) return answer;
-  TRY(add_sent_elsewhere(ns, awaited, !shown.empty(), answer));
+  TRY(add_sent_elsewhere(ns, awaited, filter.window, !shown.empty(), answer));
   return answer;
 }
 
@@ -185,11 +190,16 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
   std::vector<Shown> shown;
   std::optional<EventEffects> known;
   int64_t stream_created = 0;  // the stream whose effects `known` reads
-  bool is_complete = newest.is_complete;
+  Newest looked{.looked = newest.looked,
+                .is_complete = newest.is_complete,
+                .before = newest.before,
+                .from = newest.from};
   const Duration end = parts_.clock.elapsed() + kInstanceTime;
   for (const Found& found : newest.events) {
     if (parts_.clock.elapsed() >= end) {
-      is_complete = false;
+      looked.is_complete = false;
+      looked.before = found.stored.sequence + 1;
+      looked.from = found.stored.stamped;
       break;
     }
     Json json = place_json(found.stored);
@@ -232,9 +242,14 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
   const EventStanding standing = TRY(standing_of(view, ns, applied, nullptr));
   Json answer{{"instance", instance_json(instance, *workflow, disclosure)},
               {"asOf", {{"commit", view.commit()}, {"cursor", standing.applied.sequence}}},
-              {"looked", newest.looked},
-              {"complete", is_complete},
+              {"looked", looked.looked},
+              {"complete", looked.is_complete},
               {"events", Json::array()}};
+  if (newest.is_search) {
+    answer["of"] = newest.events.size();
+    answer["next"] = looked.before > 0 ? Json(std::to_string(looked.before)) : Json();
+  }
+  if (newest.is_search && looked.from) answer["lookedFrom"] = format_rfc3339(*looked.from);
   for (Shown& one : shown) {
     if (answer["events"].size() < filter.limit) answer["events"].push_back(std::move(one.json));
   }

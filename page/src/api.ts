@@ -768,6 +768,12 @@ export type InstanceWhy = {
     namespace: string
     sequence: number
   }>
+  elsewhereLook?: {
+    /** Since when their events were looked at. */
+    from?: string
+    /** Those that were looked at; others were not. */
+    namespaces?: Array<string>
+  }
   /** The nearest events first. */
   events: Array<{
     /** Whether the engine has applied the event. */
@@ -853,6 +859,9 @@ export type InstanceWhy = {
   }
   /** How many messages of the stream were read. */
   looked: number
+  /** When the oldest message that was read was stored. */
+  lookedFrom?: string
+  next?: string | null
   /** How many of them have such a type; missing: one event was named. */
   of?: number
 }

@@ -5,26 +5,27 @@ import { inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { useGet } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { Empty, EventLink, Loaded } from '../ui/basics'
+import { Clock, Empty, EventLink, Loaded } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { Effects, EventTitle, JudgedCard, type Corrections } from '../ui/judged'
 import { ReplayDialog } from '../ui/replay'
 
 export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
   const event = route.value.query.get('event')
+  const cursor = event ? null : route.value.query.get('cursor')
   const path = inNamespace(ns, 'instances', instance.id, 'why')
-  const why = useGet<InstanceWhy>(path, { event })
+  const why = useGet<InstanceWhy>(path, { event, cursor })
   const [replay, setReplay] = useState<{ sequence: number; corrections: Corrections } | null>(null)
   return (
     <section aria-label="Why">
       <form class="filters" onSubmit={(submit) => submit.preventDefault()}>
-        <label>Ask about the event with the sequence<input size={10} inputMode="numeric" value={event ?? ''} onChange={(change) => setQuery({ event: change.currentTarget.value.replace(/\D/g, '') })} /></label>
+        <label>Ask about the event with the sequence<input size={10} inputMode="numeric" value={event ?? ''} onChange={(change) => setQuery({ event: change.currentTarget.value.replace(/\D/g, ''), cursor: '' })} /></label>
         <button type="button" onClick={why.reload}>Ask again</button>
-        <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'why', instance.id, ...option('event', event)), http: httpCall('GET', path, { event }) }} />
+        <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'why', instance.id, ...option('event', event), ...option('cursor', cursor)), http: httpCall('GET', path, { event, cursor }) }} />
       </form>
       <Loaded resource={why} ns={ns}>{(answer) => (
         <>
-          <p class="quiet">{event ? 'This event' : `The nearest ${answer.events.length}${answer.of === undefined ? '' : ` of ${answer.of}`} events of its types, among the newest ${answer.looked} messages of the namespace`}{answer.complete ? '' : '; a bound cut the look'}.</p>
+          <p class="quiet">{event ? 'This event' : `The nearest ${answer.events.length}${answer.of === undefined ? '' : ` of ${answer.of}`} events of its types, among the ${cursor ? 'next' : 'newest'} ${answer.looked} messages of the namespace`}{answer.complete ? '' : '; a bound cut the look'}{!answer.complete && answer.lookedFrom && <>, which goes back to <Clock at={answer.lookedFrom} /></>}.{answer.next && <> <button type="button" class="small" onClick={() => setQuery({ cursor: answer.next ?? '' })}>Look at older events</button></>}</p>
           {answer.instance.entering && answer.instance.entering.length > 0 && <p class="notes">It is entering its state and does not listen yet; it will listen for {answer.instance.entering.map((item) => item.type).join(', ')}.</p>}
           {answer.events.length === 0 && <NoEvents ns={ns} instance={instance} answer={answer} />}
           {answer.events.map((item) => (

@@ -93,12 +93,24 @@ TEST_F(WhyVerbs, ShowWhatAnInstanceWaitsForAndTheNearestEvents) {
       "  waits for paid\n"
       "    orderid is \"o-1742\"\n"
       "  has got packed\n"
+      "  Of the other namespaces, only shop were looked at; there, the events that are older than "
+      "2021-09-01T12:00:00.000Z were not looked at.\n"
       "The nearest 1 of 1 events of these types; the newest 1 messages of the namespace were "
       "read.\n\n"
       "  1. Event #18  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
       "     Predicate: the event does not fit what is asked for: `orderid` has another value\n" +
           (kPredicates + corrected("18")));
-  EXPECT_EQ(run({"instance", "why", kId, "--event", "9", "--limit", "3"}).code, 2);
+  for (const char* const option : {"--limit", "--since", "--until", "--cursor"}) {
+    EXPECT_EQ(run({"instance", "why", kId, "--event", "9", option, "3m"}).code, 2) << option;
+  }
+  ASSERT_EQ(run({"instance", "why", FakeService::kInstance, "--since", "2021-09-01T12:00:00Z",
+                 "--until", "2021-09-01T13:00:00Z", "--cursor", "18"})
+                .code,
+            0);
+  const WhyWindow window = service_.whys.last_filter().window;
+  EXPECT_EQ(window.since, parse_rfc3339("2021-09-01T12:00:00Z").value());
+  EXPECT_EQ(window.until, parse_rfc3339("2021-09-01T13:00:00Z").value());
+  EXPECT_EQ(window.before, 18U);
   ASSERT_EQ(run({"instance", "why", FakeService::kInstance, "--event", "9"}).code, 0);
   EXPECT_EQ(service_.whys.last_sequence(), 9U);
   EXPECT_EQ(run({"instance", "why", FakeService::kInstance, "-o", "name"}).out,
@@ -193,6 +205,54 @@ TEST(WhyText, NamesTheCommandsThatSendAnEventToItsNamespace) {
       "  Other namespaces got events that have these types: shop, old. Send them to this "
       "namespace:\n    millrace -n shop event replay 54 --to-namespace stock\n"))
       << instance;
+}
+
+TEST(WhyText, SaysHowFarTheEventsOfAnInstanceWereRead) {
+  struct Row {
+    std::string what;
+    std::string members;
+    WhyTextOptions options;
+    std::string lines;
+  };
+  const std::string none =
+      "Among the newest 7 messages of the namespace is no event of these types; "
+      "`millrace event list` shows the events.\n";
+  const Row rows[] = {
+      {"all were read", R"("complete": true, "next": null, "lookedFrom": "T")", {}, none},
+      {"a window",
+       R"("complete": true, "next": null)",
+       {.has_window = true},
+       "Among the 7 messages of the namespace in this window of time is no event of these types; "
+       "`millrace event list` shows the events.\n"},
+      {"a window that was cut",
+       R"("complete": false, "next": "17", "lookedFrom": "T")",
+       {.ns = "my shop", .has_window = true, .since = "S"},
+       "Among the 7 messages of the namespace in this window of time is no event of these types; "
+       "`millrace event list` shows the events.\n"
+       "There are older messages, which were not read (before T):\n"
+       "    millrace -n 'my shop' instance why i --cursor 17 --since S\n"},
+      {"events of other namespaces",
+       R"("complete": true, "elsewhereLook": {"from": "T"})",
+       {},
+       none + "  In other namespaces, the events that are older than T were not looked at.\n"},
+      {"too many namespaces",
+       R"("complete": true, "elsewhereLook": {"namespaces": ["a", "b"]})",
+       {},
+       none + "  Of the other namespaces, only a, b were looked at.\n"},
+      {"both",
+       R"("complete": true, "elsewhereLook": {"namespaces": ["a"], "from": "T"})",
+       {},
+       none + "  Of the other namespaces, only a were looked at; there, the events that are older "
+              "than T were not looked at.\n"},
+  };
+  for (const Row& row : rows) {
+    const std::string text = why_of_instance_text(
+        Json::parse(R"({"instance": {"id": "i", "waits": [{"type": "paid"}]}, "looked": 7,
+          "events": [], )" +
+                    row.members + "}"),
+        row.options);
+    EXPECT_TRUE(text.ends_with("  waits for paid\n" + row.lines)) << row.what << ": " << text;
+  }
 }
 
 TEST(WhyText, SaysThatATestEventIsADuplicate) {
@@ -363,13 +423,15 @@ TEST(WhyText, ShowsEffectsAndErrors) {
   EXPECT_EQ(
       why_of_instance_text(Json::parse(R"({"instance": {"id": "i", "workflow": "w",
     "status": "waiting", "state": "s", "since": "t", "waits": [{"type": "paid"}]}, "looked": 7,
-    "of": 5, "complete": false, "events": [{"sequence": 3, "verdict": "predicate", "says": "no"}],
+    "of": 5, "complete": false, "lookedFrom": "T", "next": "17", "events": [{"sequence": 3, "verdict": "predicate", "says": "no"}],
     "elsewhere": ["shop"]})")),
       "Instance i of w: waiting, state s, since t\n  waits for paid\n"
       "  Other namespaces got events that fit, and this one got none: shop. Send them to this "
       "namespace.\n"
-      "The nearest 1 of 5 events of these types; the newest 7 messages of the namespace were read, "
-      "and there are older ones.\n\n  1. Event #3\n     Predicate: no\n");
+      "The nearest 1 of 5 events of these types; the newest 7 messages of the namespace were "
+      "read.\n"
+      "There are older messages, which were not read (before T):\n"
+      "    millrace -n default instance why i --cursor 17\n\n  1. Event #3\n     Predicate: no\n");
 }
 
 }  // namespace

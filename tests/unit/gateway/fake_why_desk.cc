@@ -121,7 +121,11 @@ Result<Json> FakeWhyDesk::of_instance(std::string_view ns, const InstanceId& id,
               {"looked", 1},
               {"complete", true},
               {"events", Json::array({std::move(event)})}};
-  if (!sequence) answer["of"] = 1;
+  if (!sequence) {
+    answer.update({{"of", 1}, {"next", nullptr}, {"lookedFrom", "2021-09-01T12:00:01.000Z"}});
+    answer["elsewhereLook"] = {{"from", "2021-09-01T12:00:00.000Z"},
+                               {"namespaces", Json::array({"shop"})}};
+  }
   return answer;
 }
 

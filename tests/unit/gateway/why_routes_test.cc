@@ -70,6 +70,12 @@ TEST_F(WhyRoutes, SayWhyAnInstanceWasNotWoken) {
   ASSERT_EQ(call("GET", instance_ + "/why?event=9&limit=2").status, 200);
   EXPECT_EQ(service_.whys.last_sequence(), 9U);
   EXPECT_EQ(service_.whys.last_filter().limit, 2U);
+  const std::string window = "since=2021-09-01T12:00:00Z&until=2021-09-01T13:00:00Z&cursor=18";
+  ASSERT_EQ(call("GET", instance_ + "/why?" + window).status, 200);
+  const WhyWindow asked = service_.whys.last_filter().window;
+  EXPECT_EQ(asked.since, parse_rfc3339("2021-09-01T12:00:00Z").value());
+  EXPECT_EQ(asked.until, parse_rfc3339("2021-09-01T13:00:00Z").value());
+  EXPECT_EQ(asked.before, 18U);
 }
 
 TEST_F(WhyRoutes, RefuseWhatIsNotValid) {
@@ -89,6 +95,9 @@ TEST_F(WhyRoutes, RefuseWhatIsNotValid) {
       {"POST", ns_ + "/events/try", {}, "{}", 400, "event.missing_attribute"},
       {"GET", ns_ + "/instances/7/why", {}, "", 404, "instance.not_found"},
       {"GET", instance_ + "/why?event=nine", {}, "", 400, "request.parameter"},
+      {"GET", instance_ + "/why?event=9&cursor=7", {}, "", 400, "request.parameter"},
+      {"GET", instance_ + "/why?cursor=x", {}, "", 400, "request.parameter"},
+      {"GET", instance_ + "/why?since=noon", {}, "", 400, "time.malformed"},
   };
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
   for (const char* const limit : {"0", "101", "1001", "x"}) {

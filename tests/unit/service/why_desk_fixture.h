@@ -119,8 +119,9 @@ states:
     EXPECT_TRUE(event) << event.error().message;
     return shown(desk().of_test_event("default", *std::move(event), filter));
   }
-  Json of_instance(uint8_t number, std::optional<uint64_t> sequence = std::nullopt) {
-    return shown(desk().of_instance("default", numbered_id(number), sequence, {}));
+  Json of_instance(uint8_t number, std::optional<uint64_t> sequence = std::nullopt,
+                   const WhyFilter& filter = {}) {
+    return shown(desk().of_instance("default", numbered_id(number), sequence, filter));
   }
   static Json shown(Result<Json> answer) {
     EXPECT_TRUE(answer) << answer.error().code << ": " << answer.error().message;
