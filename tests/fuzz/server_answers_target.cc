@@ -1,7 +1,8 @@
 // What a server answers to the command line: the JSON of an answer, which is printed in each format
 // and as the texts that need a certain form, and the bytes of a stream of messages. JSON of another
 // form than a verb reads makes an exception of Json, which the command line reports as an error.
-// Covers: cli/output.cc language/yaml_writer.cc cli/why_text.cc cli/event_reader.cc
+// Covers: cli/output.cc language/yaml_writer.cc cli/event_reader.cc
+// Covers: cli/why_text.cc cli/why_instance_text.cc cli/why_parts.cc
 #include <algorithm>
 #include <optional>
 #include <sstream>

@@ -1,0 +1,150 @@
+// The answer of `instance why` as text.
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/output.h"
+#include "cli/why_parts.h"
+#include "cli/why_text.h"
+
+namespace millrace {
+namespace {
+
+/// From when on a state with `lookback` takes earlier events; empty: it takes none.
+std::string window_text(const Json& wait) {
+  const std::string from = member_text(wait, "lookbackFrom");
+  return from.empty() ? "" : fmt::format(", also for events since {}", from);
+}
+
+/// What came of an event besides what it did with the instance; empty: nothing, or only what the
+/// verdict says.
+std::string other_effects_line(const Json& one, const std::string& instance) {
+  std::string others;
+  size_t shown = 0;
+  size_t passed = 0;  // effects that the line leaves out
+  for (const Json& effect : member_list(one, "effects")) {
+    const std::string what = member_text(effect, "what");
+    const std::string on = member_text(effect, "instance");
+    const bool is_on_other = !on.empty() && on != instance;
+    if (!is_on_other && what != "grouped") {
+      ++passed;
+      continue;
+    }
+    if (shown == kMostCommands) break;
+    ++shown;
+    others += fmt::format("{}{} {}", shown == 1 ? "" : ", ", what,
+                          is_on_other ? on : member_text(effect, "workflow"));
+  }
+  if (others.empty()) return "";
+  const size_t all = one.value("effectCount", size_t{0});
+  if (all > shown + passed) others += fmt::format(", and {} more", all - shown - passed);
+  return fmt::format("     What else came of it: {}.\n", others);
+}
+
+/// How many messages were read: `the newest 7 messages of the namespace`.
+std::string messages_text(const Json& answer, const WhyTextOptions& options) {
+  return fmt::format("the {}{} messages of the namespace{}", options.has_window ? "" : "newest ",
+                     answer.value("looked", size_t{0}),
+                     options.has_window ? " in this window of time" : "");
+}
+
+/// How many events were read for an instance, and how many of them are shown.
+std::string events_line(const Json& answer, size_t shown, const WhyTextOptions& options) {
+  return fmt::format("The nearest {} of {} events of these types; {} were read.\n", shown,
+                     answer.value("of", shown), messages_text(answer, options));
+}
+
+/// Up to when messages were read, and the command that continues with older ones; empty: the window
+/// has no older ones.
+std::string older_lines(const Json& answer, const WhyTextOptions& options) {
+  const std::string cursor = member_text(answer, "next");
+  if (answer.value("complete", true) || cursor.empty()) return "";
+  const std::string from = member_text(answer, "lookedFrom");
+  const std::string since = options.since.empty() ? "" : " --since " + shell_word(options.since);
+  return fmt::format(
+      "There are older messages, which were not read{}:\n"
+      "    millrace -n {} instance why {} --cursor {}{}\n",
+      from.empty() ? "" : fmt::format(" (before {})", from), shell_word(options.ns),
+      member_text(answer.value("instance", Json::object()), "id"), cursor, since);
+}
+
+/// How far other namespaces were looked at; empty: a bound has cut nothing.
+std::string elsewhere_look_line(const Json& answer) {
+  const Json look = answer.value("elsewhereLook", Json::object());
+  std::string line;
+  const std::string names = joined(member_list(look, "namespaces"));
+  if (!names.empty())
+    line += fmt::format("  Of the other namespaces, only {} were looked at", names);
+  const std::string from = member_text(look, "from");
+  if (!from.empty()) {
+    line += fmt::format("{}the events that are older than {} were not",
+                        line.empty() ? "  In other namespaces, " : "; there, ", from);
+    line += " looked at";
+  }
+  return line.empty() ? "" : line + ".\n";
+}
+
+}  // namespace
+
+std::string why_of_instance_text(const Json& answer, const WhyTextOptions& options) {
+  const Json instance = answer.value("instance", Json::object());
+  std::string text =
+      fmt::format("Instance {} of {}: {}, state {}, since {}\n", member_text(instance, "id"),
+                  member_text(instance, "workflow"), member_text(instance, "status"),
+                  member_text(instance, "state"), member_text(instance, "since"));
+  const Json& waits = member_list(instance, "waits");
+  const Json& entering = member_list(instance, "entering");
+  if (waits.empty() && entering.empty()) text += "It waits for no event now.\n";
+  for (const Json& one : entering) {
+    text += fmt::format("  will wait for {}{}\n", member_text(one, "type"), window_text(one));
+  }
+  for (const Json& one : waits) {
+    text += fmt::format("  waits for {}{}\n", member_text(one, "type"), window_text(one));
+    const Json context = one.value("context", Json::object());
+    for (const auto& [attribute, asks] : context.items()) {
+      for (const auto& [how, value] : asks.items()) {
+        text += fmt::format("    {} {} {}\n", harmless(attribute),
+                            how == "equals" ? "is" : "matches", harmless(dump_json(value)));
+      }
+    }
+  }
+  for (const Json& one : member_list(instance, "arrived")) {
+    text += fmt::format("  has got {}\n", harmless(one.get<std::string>()));
+  }
+  const Json& events = member_list(answer, "events");
+  if (events.empty() && !(waits.empty() && entering.empty())) {
+    text += fmt::format(
+        "Among {} is no event of these types; `millrace event list` shows the events.\n",
+        messages_text(answer, options));
+  }
+  const std::string elsewhere = joined(member_list(answer, "elsewhere"));
+  if (!elsewhere.empty()) {
+    const Json& fitting = member_list(answer, "elsewhereEvents");
+    text +=
+        fmt::format("  Other namespaces got events that {}: {}. Send them to this namespace{}\n",
+                    events.empty() ? "have these types" : "fit, and this one got none", elsewhere,
+                    fitting.empty() ? "." : ":");
+    for (const Json& one : fitting) {
+      text +=
+          fmt::format("    {} --to-namespace {}\n",
+                      replay_command(member_text(one, "namespace"), one), shell_word(options.ns));
+    }
+  }
+  text += elsewhere_look_line(answer);
+  if (!events.empty() && answer.contains("of")) text += events_line(answer, events.size(), options);
+  text += older_lines(answer, options);
+  NearList near(options);
+  for (const Json& one : events) {
+    near.add(
+        one,
+        event_line(one) + verdict_lines(one) +
+            other_effects_line(one, member_text(instance, "id")) +
+            correction_line(one, one, options),
+        fmt::format("Event #{} {} of {}, id {}", member_text(one, "sequence"),
+                    member_text(one, "type"), member_text(one, "source"), member_text(one, "id")));
+  }
+  return text + near.text();
+}
+
+}  // namespace millrace
