@@ -69,6 +69,34 @@ std::string older_lines(const Json& answer, const WhyTextOptions& options) {
       member_text(answer.value("instance", Json::object()), "id"), cursor, since);
 }
 
+/// The other namespaces that got events of the types, and the commands that send those that fit
+/// here; empty: there are none.
+std::string elsewhere_lines(const Json& answer, const WhyTextOptions& options) {
+  Json fitting = Json::array();
+  std::string commands;
+  for (const Json& one : member_list(answer, "elsewhereEvents")) {
+    const std::string ns = member_text(one, "namespace");
+    fitting.push_back(ns);
+    commands +=
+        fmt::format("    {} --to-namespace {}\n", replay_command(ns, one), shell_word(options.ns));
+  }
+  Json others = Json::array();
+  for (const Json& name : member_list(answer, "elsewhere")) {
+    if (std::find(fitting.begin(), fitting.end(), name) == fitting.end()) others.push_back(name);
+  }
+  std::string lines;
+  if (!fitting.empty()) {
+    lines += fmt::format(
+        "  Other namespaces got events that fit, and this one got none: {}. Send them to this "
+        "namespace:\n{}",
+        joined(fitting), commands);
+  }
+  if (others.empty()) return lines;
+  const bool waits = !member_list(answer.value("instance", Json::object()), "waits").empty();
+  return lines + fmt::format("  Other namespaces got events of these types{}: {}.\n",
+                             waits ? ", but none that fits" : "", joined(others));
+}
+
 /// How far other namespaces were looked at; empty: a bound has cut nothing.
 std::string elsewhere_look_line(const Json& answer) {
   const Json look = answer.value("elsewhereLook", Json::object());
@@ -118,20 +146,7 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
         "Among {} is no event of these types; `millrace event list` shows the events.\n",
         messages_text(answer, options));
   }
-  const std::string elsewhere = joined(member_list(answer, "elsewhere"));
-  if (!elsewhere.empty()) {
-    const Json& fitting = member_list(answer, "elsewhereEvents");
-    text +=
-        fmt::format("  Other namespaces got events that {}: {}. Send them to this namespace{}\n",
-                    events.empty() ? "have these types" : "fit, and this one got none", elsewhere,
-                    fitting.empty() ? "." : ":");
-    for (const Json& one : fitting) {
-      text +=
-          fmt::format("    {} --to-namespace {}\n",
-                      replay_command(member_text(one, "namespace"), one), shell_word(options.ns));
-    }
-  }
-  text += elsewhere_look_line(answer);
+  text += elsewhere_lines(answer, options) + elsewhere_look_line(answer);
   if (!events.empty() && answer.contains("of")) text += events_line(answer, events.size(), options);
   text += older_lines(answer, options);
   NearList near(options);

@@ -65,17 +65,16 @@ Status LocalWhyDesk::add_sent_elsewhere(std::string_view ns, const Awaited& awai
   std::optional<TimePoint> cut_from;
   JudgedPatterns patterns;
   for (const std::string& name : names) {
-    const size_t most = must_fit ? kMostEventsOfAnInstance : 1;
-    const Newest newest = TRY(find_newest(name, window, awaited.types, most));
+    const Newest newest = TRY(find_newest(name, window, awaited.types, kMostEventsOfAnInstance));
     const auto fitting = std::find_if(
         newest.events.begin(), newest.events.end(),
         [&](const Found& one) { return fits_one(awaited.filters, one.stored, patterns); });
     const bool fits = fitting != newest.events.end();
-    if (!fits && (must_fit || newest.events.empty())) {
+    if (!fits && !newest.is_complete) {
       const TimePoint from = newest.from.value_or(parts_.clock.now());
-      if (!newest.is_complete) cut_from = std::max(cut_from.value_or(from), from);
-      continue;
+      cut_from = std::max(cut_from.value_or(from), from);
     }
+    if (!fits && (must_fit || newest.events.empty())) continue;
     answer["elsewhere"].push_back(name);
     if (!fits) continue;
     answer["elsewhereEvents"].push_back(

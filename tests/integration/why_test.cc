@@ -122,7 +122,7 @@ TEST_F(Why, ShowsAnEventOfAnotherNamespace) {
   EXPECT_TRUE(
       eventually([&] { return millrace_.get("/v1/ns/other/events/1/why")["applied"] == true; }));
   EXPECT_THAT(why_text({"instance", "why", id}),
-              HasSubstr("Other namespaces got events that have these types: other"));
+              HasSubstr("Other namespaces got events that fit, and this one got none: other"));
   EXPECT_THAT(why_text({"-n", "other", "event", "why", "1"}),
               HasSubstr("Other namespaces listen for this type: default"));
   EXPECT_THAT(millrace_.cli({"event", "why", "1"}).errors, HasSubstr("namespace \"other\""));

@@ -202,8 +202,9 @@ TEST(WhyText, NamesTheCommandsThatSendAnEventToItsNamespace) {
     "elsewhere": ["shop", "old"], "elsewhereEvents": [{"namespace": "shop", "sequence": 54}]})"),
                            {.ns = "stock"});
   EXPECT_TRUE(instance.ends_with(
-      "  Other namespaces got events that have these types: shop, old. Send them to this "
-      "namespace:\n    millrace -n shop event replay 54 --to-namespace stock\n"))
+      "  Other namespaces got events that fit, and this one got none: shop. Send them to this "
+      "namespace:\n    millrace -n shop event replay 54 --to-namespace stock\n"
+      "  Other namespaces got events of these types: old.\n"))
       << instance;
 }
 
@@ -253,6 +254,16 @@ TEST(WhyText, SaysHowFarTheEventsOfAnInstanceWereRead) {
         row.options);
     EXPECT_TRUE(text.ends_with("  waits for paid\n" + row.lines)) << row.what << ": " << text;
   }
+}
+
+TEST(WhyText, ProposesToSendOnlyAnEventThatFits) {
+  const std::string text = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
+    "waits": [{"type": "paid"}]}, "events": [], "looked": 3, "elsewhere": ["shop"]})"));
+  EXPECT_TRUE(
+      text.ends_with("  Other namespaces got events of these types, but none that fits: "
+                     "shop.\n"))
+      << text;
+  EXPECT_EQ(text.find("Send"), std::string::npos) << text;
 }
 
 TEST(WhyText, SaysThatATestEventIsADuplicate) {
@@ -418,16 +429,15 @@ TEST(WhyText, ShowsEffectsAndErrors) {
     "status": "complete", "state": "s", "since": "t", "waits": []}, "looked": 7, "events": [],
     "elsewhere": ["shop"]})")),
             "Instance i of w: complete, state s, since t\nIt waits for no event now.\n"
-            "  Other namespaces got events that have these types: shop. Send them to this "
-            "namespace.\n");
+            "  Other namespaces got events of these types: shop.\n");
   EXPECT_EQ(
       why_of_instance_text(Json::parse(R"({"instance": {"id": "i", "workflow": "w",
     "status": "waiting", "state": "s", "since": "t", "waits": [{"type": "paid"}]}, "looked": 7,
     "of": 5, "complete": false, "lookedFrom": "T", "next": "17", "events": [{"sequence": 3, "verdict": "predicate", "says": "no"}],
-    "elsewhere": ["shop"]})")),
+    "elsewhere": ["shop"], "elsewhereEvents": [{"namespace": "shop", "sequence": 4}]})")),
       "Instance i of w: waiting, state s, since t\n  waits for paid\n"
       "  Other namespaces got events that fit, and this one got none: shop. Send them to this "
-      "namespace.\n"
+      "namespace:\n    millrace -n shop event replay 4 --to-namespace default\n"
       "The nearest 1 of 5 events of these types; the newest 7 messages of the namespace were "
       "read.\n"
       "There are older messages, which were not read (before T):\n"

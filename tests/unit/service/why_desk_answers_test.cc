@@ -189,6 +189,21 @@ TEST_F(LocalWhyDeskTest, NameANamespaceToWhichTheEventWasSentInstead) {
   EXPECT_EQ(why["elsewhereEvents"], Json::parse(R"([{"namespace": "other", "sequence": 1}])"));
 }
 
+TEST_F(LocalWhyDeskTest, FindTheFittingEventOfAnotherNamespaceBehindThoseOfOtherOrders) {
+  const WorkflowNumber order = apply(kOrder);
+  create_namespace("other");
+  send(R"(,"orderid":"o-1")", "paid", "other");
+  send(R"(,"orderid":"o-2")", "paid", "other");
+  apply_event(2);
+  add(waiting(order, 1, "o-1"));
+  add(waiting(order, 2, "o-3"));
+  const Json found = of_instance(1);
+  EXPECT_EQ(found["elsewhereEvents"], Json::parse(R"([{"namespace": "other", "sequence": 1}])"));
+  const Json none = of_instance(2);
+  EXPECT_EQ(none["elsewhere"], Json::array({"other"})) << "it has events of the type";
+  EXPECT_FALSE(none.contains("elsewhereEvents"));
+}
+
 TEST_F(LocalWhyDeskTest, NameANamespaceWhoseEventFitsIfNoneOfThisOneDoes) {
   const WorkflowNumber order = apply(kOrder);
   create_namespace("other");
