@@ -35,7 +35,7 @@ bool is_correctable(const std::string& name);
 std::string replay_command(std::string_view ns, const Json& event);
 
 /// The command that sends a stored event again with the values that a listener asks for; empty: a
-/// value is not known, or something else than a value excludes the listener.
+/// value is not known, the wait is over, or something else than a value excludes the listener.
 std::string correction_line(const Json& event, const Json& one, const WhyTextOptions& options);
 
 /// Numbered items, the nearest first: the effects and the nearest misses whole, of the other misses

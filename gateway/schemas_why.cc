@@ -36,6 +36,8 @@ Json verdict_members() {
       {"lookbackFrom?", instant("From when on the state takes events that came before its wait.")},
       {"waitsFor?", list(text(), "The types of events that are still missing.")},
       {"early?", early},
+      {"wouldFit?", flag("Of a wait that is over: whether the event fits what it asked for; "
+                         "missing: that is not known.")},
       {"ended?", exactly(true, "The instance has ended, and can take no event.")},
       {"stateNow?", text("The state in which the instance is now, which does not wait for the "
                          "type: sent again, the event would not wake it.")},

@@ -28,6 +28,9 @@ class ConsumeEvent final : public State {
 
   Waits waits() const override { return {.events = 1}; }
   std::vector<std::string> awaited_types() const override { return types_of({&pattern_, 1}); }
+  std::vector<std::optional<EventFilter>> filters_over(const LazyJson& data) const override {
+    return known_filters({&pattern_, 1}, data);
+  }
   std::vector<std::optional<Duration>> lookbacks() const override {
     return lookbacks_of({&pattern_, 1});
   }

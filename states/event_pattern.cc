@@ -53,6 +53,27 @@ Result<Predicate> resolve(const EventPattern::Attribute& attribute,
   return Predicate{attribute.name, Predicate::Kind::kPattern, std::move(pattern)};
 }
 
+/// The filter of a pattern over that data; nullopt: the fast lane cannot evaluate it, or its value
+/// is an error.
+std::optional<EventFilter> known_filter(const EventPattern& pattern, const LazyJson& data) {
+  EventFilter filter{.type = pattern.type};
+  size_t left = kLargeJson;
+  for (const EventPattern::Attribute& attribute : pattern.attributes) {
+    std::vector<LazyJson> results;
+    for (const Program& program : attribute.value.programs()) {
+      if (program.fast == nullptr) return std::nullopt;
+      auto result = program.fast->run_within(data, left, true);
+      if (!result || !*result) return std::nullopt;
+      results.push_back(std::move(**result));
+    }
+    std::span<const LazyJson> rest(results);
+    Result<Predicate> predicate = resolve(attribute, rest);
+    if (!predicate) return std::nullopt;
+    filter.predicates.push_back(*std::move(predicate));
+  }
+  return filter;
+}
+
 }  // namespace
 
 std::vector<std::string> types_of(std::span<const EventPattern> patterns) {
@@ -93,6 +114,13 @@ Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventP
       }
     }
   }
+  return filters;
+}
+
+std::vector<std::optional<EventFilter>> known_filters(std::span<const EventPattern> patterns,
+                                                      const LazyJson& data) {
+  std::vector<std::optional<EventFilter>> filters;
+  for (const EventPattern& pattern : patterns) filters.push_back(known_filter(pattern, data));
   return filters;
 }
 

@@ -37,6 +37,11 @@ std::vector<std::string> types_of(std::span<const EventPattern> patterns);
 /// jq(…) is escaped, so that data cannot change what the pattern matches. Raises direktiv.event.jq.
 Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventPattern> patterns);
 
+/// The filters of the patterns over that data, as far as the fast lane can evaluate them: see
+/// State::filters_over().
+std::vector<std::optional<EventFilter>> known_filters(std::span<const EventPattern> patterns,
+                                                      const LazyJson& data);
+
 /// The `lookback` of each pattern, in order.
 std::vector<std::optional<Duration>> lookbacks_of(std::span<const EventPattern> patterns);
 

@@ -31,6 +31,9 @@ class EventXor final : public State {
 
   Waits waits() const override { return {.events = patterns_.size()}; }
   std::vector<std::string> awaited_types() const override { return types_of(patterns_); }
+  std::vector<std::optional<EventFilter>> filters_over(const LazyJson& data) const override {
+    return known_filters(patterns_, data);
+  }
   std::vector<std::optional<Duration>> lookbacks() const override {
     return lookbacks_of(patterns_);
   }

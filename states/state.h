@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "base/event.h"
+#include "base/lazy_json.h"
 #include "base/time.h"
+#include "matchers/event_filter.h"
 #include "model/definition.h"
 #include "model/instance.h"
 
@@ -116,6 +118,11 @@ class State {
   virtual std::vector<std::optional<Duration>> lookbacks() const { return {}; }
   /// Whether it looks back for one of them.
   bool looks_back() const;
+
+  /// What the state asks for of events over that data, for each entry of awaited_types(); nullopt:
+  /// only a jq worker or the definition of the instance can evaluate it, or its value is an error.
+  /// Empty: it listens for no events.
+  virtual std::vector<std::optional<EventFilter>> filters_over(const LazyJson&) const { return {}; }
 
   /// The names of the services that its actions call; a name may occur more than once.
   virtual std::vector<std::string> services() const { return {}; }

@@ -58,15 +58,17 @@ std::string replay_says(const JudgedListener& one, const EventStanding& event) {
 
 /// What can be done about an event that came before the wait of an instance.
 std::string early_says(const JudgedListener& one, const EventStanding& event) {
+  const std::string fit = fit_says(one);
   if (one.has_ended) {
-    return fmt::format(
-        "the instance has ended, so it can take no event; `millrace -n {} instance rerun {} --from "
-        "{}` starts it again",
-        event.ns, id_of_judged(one), one.state.empty() ? "STATE" : one.state);
+    std::string text = "the instance has ended, so it can take no event";
+    if (one.would_fit == false) return fmt::format("{}; {}", text, fit);
+    return fmt::format("{}; `millrace -n {} instance rerun {} --from {}` starts it again; {}", text,
+                       event.ns, id_of_judged(one), one.state.empty() ? "STATE" : one.state,
+                       fit.empty() ? "whether the event fits what it asked for is not known" : fit);
   }
   if (!one.now_in.empty()) {
-    return fmt::format("the instance does not wait for this type now; it is {}in `{}`",
-                       one.is_paused ? "paused " : "", one.now_in);
+    return fmt::format("the instance does not wait for this type now; it is {}in `{}`{}{}",
+                       one.is_paused ? "paused " : "", one.now_in, fit.empty() ? "" : "; ", fit);
   }
   if (!one.window_from) {
     return replay_says(one, event) +
@@ -188,6 +190,15 @@ std::optional<Duration> early_by(const JudgedListener& one, const EventStanding&
   return *one.since - event.stamped;
 }
 
+std::string fit_says(const JudgedListener& one) {
+  if (!one.would_fit) return "";
+  if (*one.would_fit) return fmt::format("the event fits what the state `{}` asked for", one.state);
+  const size_t failing = one.result.failing();
+  return fmt::format("the event does not fit what the state `{}` asked for: {}{}", one.state,
+                     excluded_by(one.result),
+                     failing == 1 ? "" : fmt::format(" (and {} more)", failing - 1));
+}
+
 bool is_early(const JudgedListener& one, const EventStanding& event) {
   return one.window_from && one.listens_from && event.position &&
          event.position->stream == one.listens_from->stream &&
@@ -284,6 +295,7 @@ Json verdict_json(const JudgedListener& one, const EventStanding& event,
     json["early"] = {{"seconds", static_cast<double>(by->count()) / 1'000}};
     if (one.started) json["early"]["startedAfterEvent"] = started_after(one, event);
   }
+  if (one.would_fit) json["wouldFit"] = *one.would_fit;
   if (one.has_ended) json["ended"] = true;
   if (!one.now_in.empty()) json["stateNow"] = one.now_in;
   for (const NearGroup& other : one.near_groups) {

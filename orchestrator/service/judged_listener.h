@@ -81,6 +81,9 @@ struct JudgedListener {
   std::optional<EventPosition> listens_from;  ///< of an instance
   /// Of a state with `lookback`: from when on it takes events that came before it listens.
   std::optional<TimePoint> window_from;
+  /// Of an instance whose wait is over: whether the event fits what it asked for; nullopt: that is
+  /// not known.
+  std::optional<bool> would_fit;
   Sealing sealed;
   Verdict verdict = Verdict::kPredicate;
   FilterResult result;
@@ -109,14 +112,18 @@ bool is_early(const JudgedListener& one, const EventStanding& event);
 /// event only excerpts of the values by which it is grouped.
 std::string says(const JudgedListener& one, const EventStanding& event);
 
+/// Whether the event fits what an instance asked for whose wait is over, as a clause; empty: that
+/// is not known.
+std::string fit_says(const JudgedListener& one);
+
 /// {"attribute","kind","asks","got","holds","hint"?,"says"?,"fits"?}: what is asked is disclosed,
 /// values of secrets are masked in `got` too, and a predicate of which something is hidden has no
 /// hint. `fits` is a value for which the predicate holds; it is missing if a mask would change it.
 Json to_json(const PredicateResult& one, const Disclosure& disclosure);
 
 /// The members that describe the verdict: "verdict", "says", "predicates", "lookbackFrom"?,
-/// "waitsFor"?, "correlate"?, "nearGroups"?, "moreGroups"?, "leftPartner"?, "early"?, "ended"? and
-/// "stateNow"?.
+/// "waitsFor"?, "correlate"?, "nearGroups"?, "moreGroups"?, "leftPartner"?, "early"?, "wouldFit"?,
+/// "ended"? and "stateNow"?.
 Json verdict_json(const JudgedListener& one, const EventStanding& event,
                   const Disclosure& disclosure);
 

@@ -8,7 +8,6 @@
 #include "base/excerpt.h"
 #include "model/event_target.h"
 #include "orchestrator/service/instance_walk.h"
-#include "orchestrator/service/past_waits.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"

@@ -17,6 +17,7 @@
 #include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/service/judged_listener.h"
+#include "orchestrator/service/past_waits.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/transaction.h"
@@ -106,6 +107,7 @@ class ListenerJudging {
   Status add_waiting(const Instance& head);
   Status add_entering(const Instance& head);
   Status add_not_listening(const Instance& instance, const Workflow& workflow);
+  void note_fit(const PastWait& wait, const Workflow& workflow, JudgedListener& one);
   Status add_woken(const Instance& head);
   Result<bool> is_filled(const Instance& head);
   bool walks_on(const Instance& head);

@@ -12,7 +12,6 @@
 #include "model/early_events.h"
 #include "model/event_target.h"
 #include "orchestrator/service/listener_judging.h"
-#include "orchestrator/service/past_waits.h"
 
 namespace millrace {
 namespace {
@@ -24,7 +23,8 @@ bool is_in_window(const PastWait& wait, const EventStanding& event) {
 }
 
 /// Of an event that came during a wait, or in the window of its state.
-std::string during_wait_says(const PastWait& wait, const EventStanding& event) {
+std::string during_wait_says(const PastWait& wait, const JudgedListener& one,
+                             const EventStanding& event) {
   if (wait.is_cut) {
     return fmt::format(
         "the window of the state `{}` (`lookback`) could not be read completely, so the instance "
@@ -32,15 +32,20 @@ std::string during_wait_says(const PastWait& wait, const EventStanding& event) {
         wait.state, kLookbackLimit);
   }
   if (event.position && *event.position <= wait.from) {
+    std::string why = "it did not fit what the state asked for, or another event came first";
+    if (one.would_fit) why = *one.would_fit ? "another event came first" : fit_says(one);
     return fmt::format(
         "the state `{}` looked back to {} (`lookback`) before it waited, and did not take the "
-        "event: it did not fit what the state asked for, or another event came first",
-        wait.state, format_rfc3339(*wait.window_from));
+        "event: {}",
+        wait.state, format_rfc3339(*wait.window_from), why);
+  }
+  std::string why = "the event did not fit what it asked for, which is no longer stored";
+  if (one.would_fit) {
+    why = fit_says(one) + (*one.would_fit ? ", but another event came first" : "");
   }
   return fmt::format(
-      "the instance waited for this type in the state `{}` when the event came, and the event did "
-      "not fit what it asked for; that is no longer stored",
-      wait.state);
+      "the instance waited for this type in the state `{}` when the event came, and {}", wait.state,
+      why);
 }
 
 /// Of an instance that has not been in `awaiting`, a state that waits for the type.
@@ -113,6 +118,22 @@ Status ListenerJudging::add_entering(const Instance& head) {
   return {};
 }
 
+/// Notes whether the event fits what the instance asked for in a wait that is over, and the nearest
+/// of its predicates.
+void ListenerJudging::note_fit(const PastWait& wait, const Workflow& workflow,
+                               JudgedListener& one) {
+  const auto asked = asked_in(wait, workflow, event_.attributes.type());
+  if (!asked) return;
+  std::optional<FilterResult> best;
+  for (const EventFilter& filter : *asked) {
+    FilterResult result = judge(filter, event_, patterns_);
+    if (!best || result.failing() < best->failing()) best = std::move(result);
+  }
+  if (!best) return;
+  one.would_fit = best->failing() == 0;
+  one.result = *std::move(best);
+}
+
 /// Adds an instance that does not listen for the type of the event, and is not about to: its
 /// history shows whether it did.
 Status ListenerJudging::add_not_listening(const Instance& instance, const Workflow& workflow) {
@@ -148,19 +169,23 @@ Status ListenerJudging::add_not_listening(const Instance& instance, const Workfl
                            at->state);
     if (at->ended) one.note += fmt::format(", at {}", format_rfc3339(*at->ended));
     if (!at->ended_by.empty()) one.note += fmt::format(": {}", at->ended_by);
+    note_fit(*at, workflow, one);
+    if (one.would_fit) one.note += "; " + fit_says(one);
   } else if (at != waits.rend()) {
     one.verdict = standing_.is_duplicate ? Verdict::kDuplicate : Verdict::kPredicate;
     if (at->is_cut) one.verdict = Verdict::kLimit;
     one.state = at->state;
     one.since = at->entered;
     one.window_from = at->window_from;
-    one.note = during_wait_says(*at, standing_);
+    if (!at->is_cut) note_fit(*at, workflow, one);
+    one.note = during_wait_says(*at, one, standing_);
   } else if (!waits.empty()) {
     one.verdict = Verdict::kBefore;
     one.state = waits.front().state;
     one.since = waits.front().entered;
     one.listens_from = waits.front().from;
     one.window_from = waits.front().window_from;
+    note_fit(waits.front(), workflow, one);
   } else if (may_wait) {
     one.verdict = Verdict::kBefore;
     one.note = not_yet_says(instance, **awaiting, type, standing_);

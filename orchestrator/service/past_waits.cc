@@ -93,6 +93,23 @@ std::optional<TimePoint> window_begin(const State& state, std::string_view type,
   return begin;
 }
 
+std::optional<std::vector<EventFilter>> asked_in(const PastWait& wait, const Workflow& workflow,
+                                                 std::string_view type) {
+  const auto state = std::find_if(workflow.states.begin(), workflow.states.end(),
+                                  [&](const auto& one) { return one->common().id == wait.state; });
+  if (!wait.data || state == workflow.states.end()) return std::nullopt;
+  const std::vector<std::string> types = (*state)->awaited_types();
+  std::vector<std::optional<EventFilter>> known = (*state)->filters_over(*wait.data);
+  std::vector<EventFilter> asked;
+  for (size_t i = 0; i < std::min(types.size(), known.size()); ++i) {
+    if (types[i] != type) continue;
+    if (!known[i]) return std::nullopt;
+    asked.push_back(*std::move(known[i]));
+  }
+  if (asked.empty()) return std::nullopt;
+  return asked;
+}
+
 Result<std::vector<PastWait>> past_waits(const View& view, const Instance& instance,
                                          const Workflow& workflow, std::string_view type) {
   const std::vector<HistoryRecord> records = TRY(newest_records(view, instance));
@@ -116,7 +133,8 @@ Result<std::vector<PastWait>> past_waits(const View& view, const Instance& insta
         waits.push_back({.state = record.state,
                          .from = record.event,
                          .window_from = window_begin(*state, type, record.time),
-                         .entered = record.time});
+                         .entered = record.time,
+                         .data = record.data});
       }
       continue;
     }

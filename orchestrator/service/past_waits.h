@@ -1,6 +1,6 @@
 // Past waits: when an instance has waited for events of a type, as its history records it. The
-// history has the times of a wait and its positions among the events, and not what the instance
-// asked for. Any thread.
+// history has the times of a wait, its positions among the events, and the data over which the
+// state was entered, which decides what the instance asked for. Any thread.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "base/event.h"
+#include "base/lazy_json.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "matchers/event_filter.h"
 #include "model/cursor.h"
 #include "model/instance.h"
 #include "orchestrator/store/transaction.h"
@@ -26,6 +28,7 @@ struct PastWait {
   EventPosition until;             ///< the newest event that was applied when the wait had ended
   std::optional<TimePoint> ended;  ///< nullopt: the wait has not ended
   bool is_cut = false;             ///< the window could not be read: no early event was offered
+  std::optional<LazyJson> data;    ///< at the entry of the state; nullopt: it is not recorded
   std::string ended_by;            ///< such as `the event "e-1" of "shop" woke it`, `it timed out`
 };
 
@@ -33,6 +36,11 @@ struct PastWait {
 /// 100 rows of its history. `instance` must be complete, with its input.
 Result<std::vector<PastWait>> past_waits(const View& view, const Instance& instance,
                                          const Workflow& workflow, std::string_view type);
+
+/// What the instance asked for of events of the type in that wait; nullopt: that is not known,
+/// because the history does not have the data of the wait, or only a jq worker can evaluate it.
+std::optional<std::vector<EventFilter>> asked_in(const PastWait& wait, const Workflow& workflow,
+                                                 std::string_view type);
 
 /// Whether an event that has woken the instance has done so in the state of the instance: it came
 /// after the instance entered the state, or the history has recorded the wake since, as for an

@@ -831,6 +831,8 @@ export type InstanceWhy = {
     verdict: "woke" | "started" | "filled" | "grouped" | "predicate" | "before" | "after" | "unread" | "duplicate" | "paused" | "skipped" | "correlation" | "lifespan" | "limit" | "dead"
     /** The types of events that are still missing. */
     waitsFor?: Array<string>
+    /** Of a wait that is over: whether the event fits what it asked for; missing: that is not known. */
+    wouldFit?: boolean
   }>
   instance: {
     /** The types of the events that have come. */
@@ -946,6 +948,8 @@ export type JudgedListener = {
   waitsFor?: Array<string>
   /** The id of the workflow. */
   workflow: string
+  /** Of a wait that is over: whether the event fits what it asked for; missing: that is not known. */
+  wouldFit?: boolean
 }
 
 export type JudgedPredicate = {

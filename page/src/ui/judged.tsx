@@ -42,11 +42,12 @@ export function correctionsOf(predicates: JudgedPredicate[]): Corrections | null
   return Object.fromEntries(wrong.map((predicate) => [predicate.attribute, predicate.fits ?? '']))
 }
 
-type Judged = Pick<JudgedListener, 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom' | 'leftPartner'>
+type Judged = Pick<JudgedListener, 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom' | 'leftPartner' | 'wouldFit'>
 
 /** One verdict: whose it is (`title`), what it says, its predicates, near groups, and what can be done. */
 export function JudgedCard({ title, judged, fix, children }: { title: ComponentChildren; judged: Judged; fix?: (corrections: Corrections) => void; children?: ComponentChildren }) {
-  const corrections = correctionsOf(judged.predicates)
+  // A wait that is over takes no corrected event.
+  const corrections = judged.wouldFit === undefined ? correctionsOf(judged.predicates) : null
   const wrong = judged.predicates.filter((predicate) => !predicate.holds).length
   return (
     <article class="panel judged" data-verdict={judged.verdict}>

@@ -168,6 +168,9 @@ TEST(WhyText, NamesTheCommandThatCorrectsAnEvent) {
       {"a value with a control character",
        R"({"attribute": "a", "holds": false, "fits": "x\u001b"})", ""},
       {"nothing is wrong", R"({"attribute": "a", "holds": true})", ""},
+      {"the wait is over", R"({"attribute": "a", "holds": false, "fits": "x"}],
+        "wouldFit": false, "waitsFor": ["paid")",
+       ""},
   };
   for (const Row& row : rows) {
     Json why = Json::parse(R"({"event": {"sequence": 7}, "looked": 1, "near": [{"kind": "instance",

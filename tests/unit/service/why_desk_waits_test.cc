@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "model/event_target.h"
+#include "orchestrator/service/past_waits.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "tests/unit/service/why_desk_fixture.h"
@@ -73,6 +74,109 @@ TEST_F(WaitsWhyTest, NameNoReplayForAWaitThatIsOver) {
                               "default instance rerun " +
                               to_string(numbered_id(2)) + " --from pay` starts it again"));
   EXPECT_THAT(over, Not(HasSubstr("event replay")));
+}
+
+TEST_F(WaitsWhyTest, SayWhetherTheEventFitsAWaitThatIsOver) {
+  const WorkflowNumber order = apply(R"(
+id: order
+states:
+- id: pay
+  type: consumeEvent
+  event: {type: paid, context: {orderid: jq(.order)}}
+  transition: ship
+- {id: ship, type: noop}
+)");
+  for (const char* const id : {"o-1", "O-1", "o-9", "o-1", "o-1", "o-9"}) {
+    send(R"(,"orderid":")" + std::string(id) + "\"");
+  }
+  apply_event(6);
+  // The wait took the events 3 and 4, and the latter ended it.
+  const auto instance_in_ship = [&](uint64_t number, std::optional<LazyJson> data) {
+    Instance instance = waiting_instance(order, number);
+    instance.state = 1;
+    instance.listen_from.event = {stream(), 4};
+    write_history(*tx, number,
+                  {.ns = ns,
+                   .instance = instance.id,
+                   .records = {{.time = clock.time,
+                                .kind = HistoryKind::kEntered,
+                                .state = "pay",
+                                .data = std::move(data),
+                                .event = {stream(), 2}},
+                               {.time = clock.time,
+                                .kind = HistoryKind::kEntered,
+                                .state = "ship",
+                                .event = {stream(), 4}}}});
+    instance.last_history = number;
+    instance.history_count = 2;
+    return instance;
+  };
+  const LazyJson data(Json{{"order", "o-1"}});
+  store(ended(instance_in_ship(1, data), InstanceStatus::kComplete));
+  store(instance_in_ship(2, data));
+  store(ended(instance_in_ship(3, std::nullopt), InstanceStatus::kComplete));
+  struct Row {
+    uint8_t instance;
+    uint64_t event;
+    std::string verdict;
+    Json would_fit;  ///< null: not known
+    bool has_rerun;
+    std::string says;
+  };
+  const std::string fits = "; the event fits what the state `pay` asked for";
+  const std::string fails =
+      "the event does not fit what the state `pay` asked for: `orderid` has another value";
+  const Row rows[] = {
+      {1, 1, "before", true, true, fits},
+      {1, 2, "before", false, false, "so it can take no event; " + fails},
+      {1, 3, "predicate", false, false, "when the event came, and " + fails},
+      {1, 5, "after", true, false, fits},
+      {1, 6, "after", false, false, "; " + fails},
+      {2, 1, "before", true, false, "it is in `ship`" + fits},
+      {2, 2, "before", false, false, "it is in `ship`; " + fails},
+      {3, 2, "before", nullptr, true, "whether the event fits what it asked for is not known"},
+      {3, 3, "predicate", nullptr, false, "which is no longer stored"},
+  };
+  for (const Row& row : rows) {
+    const Json why = of_event(row.event, {.instance = numbered_id(row.instance)});
+    const Json one = why["near"].at(0);
+    EXPECT_EQ(one["verdict"], row.verdict) << one;
+    EXPECT_EQ(one.value("wouldFit", Json()), row.would_fit) << one;
+    EXPECT_EQ(says_of(why).find("instance rerun") != std::string::npos, row.has_rerun) << one;
+    EXPECT_THAT(says_of(why), HasSubstr(row.says));
+  }
+  const Json early = of_event(2, {.instance = numbered_id(1)})["near"][0]["predicates"][0];
+  EXPECT_EQ(early["asks"], "o-1");
+  EXPECT_EQ(early["hint"], "case");
+}
+
+TEST_F(WaitsWhyTest, KnowWhatAWaitAskedForIfTheFastLaneCanEvaluateIt) {
+  struct Row {
+    std::string context;
+    std::string asked;  ///< empty: not known
+  };
+  const Row rows[] = {
+      {"{orderid: jq(.order)}", "orderid=o-1"},
+      {"{orderid: '^o-'}", "orderid~^o-"},
+      {"{orderid: '^jq(.order)$'}", "orderid~^(?:o\\-1)$"},
+      {"{number: 7}", "number=7"},
+      {"{orderid: jq(.gone)}", ""},
+      {"{orderid: jq(.order | ascii_upcase)}", ""},
+  };
+  for (const Row& row : rows) {
+    const auto workflow = load_stored(
+        "id: w\nstates:\n- {id: pay, type: consumeEvent, event: {type: paid, context: " +
+        row.context + "}}\n");
+    ASSERT_TRUE(workflow) << row.context;
+    const PastWait wait{.state = "pay", .data = LazyJson(Json{{"order", "o-1"}})};
+    const auto asked = asked_in(wait, **workflow, "paid");
+    ASSERT_EQ(asked.has_value(), !row.asked.empty()) << row.context;
+    if (!asked) continue;
+    const Predicate& one = asked->at(0).predicates.at(0);
+    const bool is_equality = one.kind == Predicate::Kind::kEquals;
+    EXPECT_EQ(one.attribute + (is_equality ? "=" : "~") + one.text, row.asked);
+    EXPECT_FALSE(asked_in({.state = "pay"}, **workflow, "paid")) << "no data is recorded";
+  }
 }
 
 TEST_F(WaitsWhyTest, SayThatAnInstanceOfAPausedWorkflowStartsPaused) {
