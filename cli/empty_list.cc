@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/incomplete_groups.h"
 #include "cli/other_namespaces.h"
 
 namespace millrace {
@@ -52,6 +53,16 @@ bool has_some_without_conditions(Session& session, const ApiCall& call) {
   return reply && !reply->body.value("items", Json::array()).empty();
 }
 
+/// Of a list of the instances of a workflow: that events wait for others before it starts.
+std::string groups_advice(Session& session, const ApiCall& call, std::string_view items) {
+  if (items != "instances") return "";
+  const auto workflow = std::find_if(call.query.begin(), call.query.end(),
+                                     [](const auto& one) { return one.first == "workflow"; });
+  if (workflow == call.query.end()) return "";
+  const std::string text = incomplete_groups_text(session, workflow->second);
+  return text.empty() ? "" : "; " + text;
+}
+
 std::string advice(Session& session, const ApiCall& call, std::string_view items) {
   if (has_condition(call)) {
     return has_some_without_conditions(session, call) ? "; without the conditions there are some"
@@ -77,6 +88,7 @@ void explain(Session& session, const ApiCall& call, std::string_view such, std::
     if (has_advice) others = other_namespaces_text(find_in_other_namespaces(session, call));
   }
   if (has_advice) text += others.empty() ? advice(session, call, items) : others;
+  if (has_advice) text += groups_advice(session, call, items);
   session.console.err << harmless(text) << "\n";
 }
 

@@ -15,6 +15,9 @@ std::string further_verb(const Json& one) {
   const std::string kind = one.value("kind", "");
   if (kind == "retrying") return "instance history " + one.value("instance", "");
   if (kind == "deadline") return "instance why " + one.value("instance", "");
+  if (kind == "incompleteGroups") {
+    return "group list --workflow " + shell_word(one.value("workflow", ""));
+  }
   if (kind == "noWorkers") return "function describe " + shell_word(one.value("service", ""));
   return "";
 }

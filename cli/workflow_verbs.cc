@@ -10,6 +10,7 @@
 #include "cli/command_line.h"
 #include "cli/deletion.h"
 #include "cli/inbound_verbs.h"
+#include "cli/incomplete_groups.h"
 #include "cli/pages.h"
 #include "cli/pausing.h"
 #include "cli/source.h"
@@ -114,6 +115,10 @@ Ended list_workflows(Session& session, const PageOptions& page) {
 Ended get_workflow(Session& session, const std::string& id) {
   const Reply reply = TRY(session.client.send({.path = session.path({"workflows", id})}));
   session.output.item(reply.body, "id", {"definition"});
+  const bool has_groups = reply.body.value("start", "") == "eventsAnd";
+  if (!has_groups || session.output.format() != Format::kTable) return ExitCode::kOk;
+  const std::string groups = incomplete_groups_text(session, id);
+  if (!groups.empty()) session.console.err << harmless(groups) << "\n";
   return ExitCode::kOk;
 }
 

@@ -58,8 +58,8 @@ Json server_levels() {
 Json overview() {
   using namespace schema;
   const Json attention = object({
-      {"kind", word({"failed", "timedout", "pausedWorkflow", "pausedService", "settings",
-                     "retrying", "deadline", "noWorkers", "deadLetters", "server"})},
+      {"kind", word({"failed", "timedout", "incompleteGroups", "pausedWorkflow", "pausedService",
+                     "settings", "retrying", "deadline", "noWorkers", "deadLetters", "server"})},
       {"workflow?", text("The id of the workflow.")},
       {"service?", text("The name of the service.")},
       {"global?", exactly(true, "It is a service of the namespace `default`.")},
@@ -68,13 +68,13 @@ Json overview() {
       {"at?", instant("When the next attempt or the timeout is due.")},
       {"then?", text("The id of the state after the timeout, if the definition decides it.")},
       {"since?", instant("Since when the instance is in the state, or the oldest task waits.")},
-      {"count?", whole("How many instances, dead letters or waiting tasks.")},
+      {"count?", whole("How many instances, groups, dead letters or waiting tasks.")},
       {"running?", whole("How many tasks of the service run.")},
       {"detail?", text("What is wrong, for people.")},
   });
   const Json cut = object({
-      {"kind", word({"counts", "failed", "timedout", "pausedWorkflow", "pausedService", "retrying",
-                     "deadline", "noWorkers"})},
+      {"kind", word({"counts", "failed", "timedout", "incompleteGroups", "pausedWorkflow",
+                     "pausedService", "retrying", "deadline", "noWorkers"})},
       {"exactUntil?", instant("Nothing that is due before is missing.")},
       {"detail?", text("Why items may be missing, for people; missing: there are more.")},
   });

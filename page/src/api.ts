@@ -1131,14 +1131,14 @@ export type Overview = {
   attention: Array<{
     /** When the next attempt or the timeout is due. */
     at?: string
-    /** How many instances, dead letters or waiting tasks. */
+    /** How many instances, groups, dead letters or waiting tasks. */
     count?: number
     /** What is wrong, for people. */
     detail?: string
     /** It is a service of the namespace `default`. */
     global?: true
     instance?: string
-    kind: "failed" | "timedout" | "pausedWorkflow" | "pausedService" | "settings" | "retrying" | "deadline" | "noWorkers" | "deadLetters" | "server"
+    kind: "failed" | "timedout" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "settings" | "retrying" | "deadline" | "noWorkers" | "deadLetters" | "server"
     /** How many tasks of the service run. */
     running?: number
     /** The name of the service. */
@@ -1168,7 +1168,7 @@ export type Overview = {
     detail?: string
     /** Nothing that is due before is missing. */
     exactUntil?: string
-    kind: "counts" | "failed" | "timedout" | "pausedWorkflow" | "pausedService" | "retrying" | "deadline" | "noWorkers"
+    kind: "counts" | "failed" | "timedout" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "retrying" | "deadline" | "noWorkers"
   }>
   levels: {
     evaluationsRunning: number

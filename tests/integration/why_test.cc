@@ -154,6 +154,14 @@ TEST_F(Why, ShowsHalfAnEventsAndStart) {
   send({}, "packed");
   EXPECT_THAT(why_last(), HasSubstr("Correlation: the event lacks an attribute by which the events "
                                     "of a group are found: `orderid`"));
+  // From "the workflow did not start" to its groups.
+  const std::string groups = "`millrace -n default group list --workflow pair`";
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"workflow", "get", "pair", "-o", "table"},
+        {"instance", "list", "--workflow", "pair", "-o", "table"}}) {
+    EXPECT_THAT(millrace_.cli(command).errors, HasSubstr(groups)) << command.front();
+  }
+  EXPECT_THAT(why_text({"overview"}), HasSubstr("! incompleteGroups pair: 2; see " + groups));
 }
 
 TEST_F(Why, TriesAnEventAndSendsNothing) {

@@ -103,6 +103,8 @@ function AttentionItem({ ns, item }: { ns: string; item: Attention }) {
       return <><span class="warning"><Icon name="clock" /> deadline</span> <InstanceLink ns={ns} id={item.instance ?? ''} /> of {workflow} waits in {item.state} and times out {item.at && <Relative at={item.at} />}{item.then && <>, then {item.then}</>}. <a href={href(ns, ['instances', item.instance ?? '', 'why'])}>Why is it waiting?</a></>
     case 'noWorkers':
       return <><span class="no"><Icon name="warning" /> no workers</span> <a href={href(ns, ['functions'])}>{item.service}</a>: {plural(item.count ?? 0, 'task')} wait, {item.running ?? 0} run{item.since && <>, the oldest since <Clock at={item.since} /></>}. Start workers for it.</>
+    case 'incompleteGroups':
+      return <><span class="warning"><Icon name="clock" /> incomplete groups</span> <a href={href(ns, ['waiting'])}>{plural(item.count ?? 0, 'group')} of {workflow}</a> {item.count === 1 ? 'waits' : 'wait'} for events of other types; no instance starts before they come.</>
     case 'pausedWorkflow':
       return <><Status status="paused" /> workflow <WorkflowLink ns={ns} id={workflow} /></>
     case 'pausedService':

@@ -170,6 +170,17 @@ TEST_F(ListVerbs, SayOfAnEmptyTableWhichNamespacesHaveSome) {
   }
 }
 
+TEST_F(ListVerbs, SayThatAWorkflowWithoutInstancesHasIncompleteGroups) {
+  service_.instance_count = 0;
+  const std::string groups =
+      "; events wait in incomplete groups of ship, which start no instance before the events of "
+      "the other types come: `millrace -n default group list --workflow ship` lists them\n";
+  const std::vector<std::string> list = {"instance", "list", "--workflow", "ship"};
+  EXPECT_TRUE(run(list).err.ends_with(groups)) << run(list).err;
+  service_.group_count = 0;
+  EXPECT_EQ(run(list).err.find("groups"), std::string::npos) << run(list).err;
+}
+
 TEST_F(ListVerbs, SayOfAnEmptyTableHowToGetTheFirstItem) {
   EXPECT_EQ(run({"workflow", "list"}).err,
             "no workflows in namespace default; `millrace workflow apply FILE` stores one\n");

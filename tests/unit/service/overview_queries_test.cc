@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/service/attention.h"
+#include "orchestrator/store/rows/group_rows.h"
 #include "tests/unit/service/query_fixture.h"
 
 namespace millrace {
@@ -37,6 +38,31 @@ TEST_F(OverviewQueriesTest, CountsInstancesAndNamesWhatAsksForAttention) {
   EXPECT_EQ(shown["asOf"], format_rfc3339(clock.now())) << "not the time of the last commit";
   EXPECT_EQ(outcome(overview("none")), "namespace.not_found");
   expect_each_read_to_count(overview());
+}
+
+TEST_F(OverviewQueriesTest, NamesWorkflowsThatWaitForTheOtherHalfOfAGroup) {
+  const WorkflowNumber pair = apply(R"(
+id: pair
+start: {type: eventsAnd, events: [{type: paid}, {type: packed}]}
+states:
+- {id: end, type: noop}
+)");
+  apply("id: order\nstates:\n- {id: end, type: noop}\n");
+  EXPECT_EQ(answer(overview())["attention"], Json::array());
+  write_counts(*tx, pair, fingerprint({"a"}), {1, 0});
+  write_counts(*tx, pair, fingerprint({"b"}), {0, 2});
+  commit();
+  const Json shown = answer(overview());
+  EXPECT_EQ(shown["attention"],
+            Json::parse(R"([{"kind": "incompleteGroups", "workflow": "pair", "count": 2}])"));
+  EXPECT_EQ(shown["cut"], Json::array());
+  for (int i = 0; i < 1'000; ++i) {
+    write_counts(*tx, pair, fingerprint({"more", std::to_string(i)}), {1, 0});
+  }
+  commit();
+  const Json many = answer(overview());
+  EXPECT_EQ(many["attention"][0]["count"], 1'000);
+  EXPECT_EQ(many["cut"][0]["kind"], "incompleteGroups");
 }
 
 TEST_F(OverviewQueriesTest, NamesTwentyOfEachKindAndSaysThatThereAreMore) {
