@@ -127,7 +127,9 @@ std::string replay_command(std::string_view ns, const Json& event) {
 }
 
 std::string correction_line(const Json& event, const Json& one, const WhyTextOptions& options) {
-  if (member_text(one, "verdict") != "predicate" || !event.contains("sequence")) return "";
+  const std::string verdict = member_text(one, "verdict");
+  const bool lacks_value = verdict == "predicate" || verdict == "correlation";
+  if (!lacks_value || !event.contains("sequence")) return "";
   if (one.contains("wouldFit")) return "";  // the wait is over
   std::string corrections;
   for (const Json& predicate : member_list(one, "predicates")) {

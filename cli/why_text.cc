@@ -57,6 +57,38 @@ std::string regrouping_line(const Json& event, const Json& one, const WhyTextOpt
   return "";
 }
 
+/// Events that would have completed the group of the event, each with the command that mends it;
+/// empty: none is known.
+std::string partner_lines(const Json& one, const WhyTextOptions& options) {
+  std::string lines;
+  for (const Json& partner : member_list(one, "partners")) {
+    const std::string sequence = member_text(partner, "sequence");
+    const std::string other = member_text(partner, "namespace");
+    if (!other.empty()) {
+      lines += fmt::format(
+          "     A probable partner is #{} of the namespace {}. Send it to this namespace:\n"
+          "       {} --to-namespace {}\n",
+          sequence, other, replay_command(other, partner), shell_word(options.ns));
+      continue;
+    }
+    const Json fits = partner.value("fits", Json::object());
+    std::string names;
+    std::string corrections;
+    for (const auto& [name, value] : fits.items()) {
+      names += fmt::format("{}`{}`", names.empty() ? "" : ", ", harmless(name));
+      corrections.append(" --attr ")
+          .append(shell_word(fmt::format("{}={}", name, member_text(fits, name.c_str()))));
+    }
+    const std::string how = member_text(partner, "differs") == "type"
+                                ? fmt::format("whose type is `{}`", member_text(partner, "type"))
+                                : fmt::format("which has {} in its data only", names);
+    lines +=
+        fmt::format("     A probable partner is #{}, {}. Send it again, corrected:\n       {}{}\n",
+                    sequence, how, replay_command(options.ns, partner), corrections);
+  }
+  return lines;
+}
+
 /// What an effect means that names no instance and no group; empty: it needs no explanation.
 std::string_view meaning_of(const std::string& effect) {
   if (effect == "duplicate") return "an event with this source and id had an effect before";
@@ -163,11 +195,11 @@ std::string why_of_event_text(const Json& answer, const WhyTextOptions& options)
   text += listens ? looked_line(answer) : nothing_listens(answer, event, options);
   NearList near(options);
   for (const Json& one : member_list(answer, "near")) {
-    near.add(
-        one,
-        fmt::format("{}\n{}{}", listener_title(one), verdict_lines(one),
-                    correction_line(event, one, options) + regrouping_line(event, one, options)),
-        listener_name(one));
+    near.add(one,
+             fmt::format("{}\n{}{}", listener_title(one), verdict_lines(one),
+                         correction_line(event, one, options) +
+                             regrouping_line(event, one, options) + partner_lines(one, options)),
+             listener_name(one));
   }
   text += near.text();
   const Json& others = member_list(answer, "others");

@@ -22,6 +22,13 @@ Json verdict_members() {
       {"count", whole("How many others have an event of a missing type.")},
       {"complete", flag("false: there may be more, which were not looked at.")},
   });
+  const Json partner = object({
+      {"sequence", whole("The sequence of the event.", 1)},
+      {"type", text("The type of the event.")},
+      {"namespace?", text("The other namespace that got it.")},
+      {"differs", word({"namespace", "type", "data"})},
+      {"fits", map(text(), "The attributes with which it would have completed the group.")},
+  });
   const Json left_partner = object({
       {"sequence", whole("The sequence of the event.", 1)},
       {"type", text("The type of the event.")},
@@ -45,6 +52,8 @@ Json verdict_members() {
       {"nearGroups?", list(near_group, "The nearest other groups that have missing events.")},
       {"moreGroups?", more_groups},
       {"leftPartner?", left_partner},
+      {"partners?",
+       list(partner, "Events that would have completed the group, but for one thing.")},
   });
 }
 

@@ -133,6 +133,7 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
     one.note = left_group_says(start, is_closed, standing_.stamped);
     if (!is_closed) note_partners(record, start, types_of_others(start, *entry), one);
   }
+  if (one.verdict == Verdict::kCorrelation) hint_at_data(one);
   if (one.verdict == Verdict::kGrouped) note_partners(record, start, one.waits_for, one);
   if (one.verdict != Verdict::kGrouped) {
     one.waits_for.clear();
@@ -144,6 +145,25 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
   if (!has_instance) one.instance.reset();
   judged_.push_back(std::move(one));
   return {};
+}
+
+/// Adds predicates for the attributes of `correlate` that the event lacks, with hints, if its data
+/// has one of them.
+void ListenerJudging::hint_at_data(JudgedListener& one) {
+  std::vector<PredicateResult> lacking;
+  bool has_hint = false;
+  for (const std::string& name : one.lacks) {
+    // Events are grouped by any value that is not empty.
+    PredicateResult& result =
+        lacking.emplace_back(PredicateResult{.predicate = {name, Predicate::Kind::kPattern, "."}});
+    auto member = member_in_data(result.predicate, event_.data, patterns_);
+    if (!member) continue;
+    has_hint = true;
+    result.hint = Hint{Hint::Kind::kInData, *std::move(member)};
+    result.fits = fitting_value(result.predicate, *result.hint, event_, patterns_);
+  }
+  if (!has_hint) return;
+  for (PredicateResult& result : lacking) one.result.predicates.push_back(std::move(result));
 }
 
 /// Why the quotas of the namespace refuse each start now; empty: they permit one, or that is not

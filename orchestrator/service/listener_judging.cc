@@ -370,6 +370,8 @@ ListenerJudging::Nearest ListenerJudging::nearest(size_t limit) {
   std::stable_sort(order.begin(), order.end(), sort_nearest);
   const auto hinted = order.begin() + static_cast<ptrdiff_t>(std::min(kMostHinted, order.size()));
   for (auto one = order.begin(); one != hinted; ++one) {
+    // The hints of kCorrelation are known: any value groups the event.
+    if ((*one)->verdict == Verdict::kCorrelation) continue;
     add_hints((*one)->result, event_, patterns_);
   }
   std::stable_sort(order.begin(), hinted, sort_nearest);

@@ -100,6 +100,7 @@ class ListenerJudging {
   void note_pause(bool is_workflow_paused, JudgedListener& one) const;
   Status judge_start(std::string_view id, const WorkflowRecord& record, const Workflow& workflow);
   Result<std::optional<Instance>> oldest_live(WorkflowNumber workflow) const;
+  void hint_at_data(JudgedListener& one);
   Status describe_group(const WorkflowRecord& record, const Start& start, size_t entry,
                         JudgedListener& one, Circumstances& about);
   void note_partners(const WorkflowRecord& record, const Start& start,

@@ -99,6 +99,8 @@ Result<Json> LocalWhyDesk::of_event(std::string_view ns, uint64_t sequence,
                                     const WhyFilter& filter) {
   const Found found = TRY(find_event(ns, sequence, filter));
   Json answer = TRY(judge_event(ns, found, filter));
+  // Without an answer of the broker these hints are missing, and nothing else.
+  static_cast<void>(add_partners(ns, filter, answer));
   if (!was_refused(answer["effects"])) return answer;
   const Result<Json> letter = letter_of_event(parts_.letters, parts_.clock, found.stored);
   if (letter && !letter->is_null()) answer["deadLetter"] = *letter;
@@ -145,7 +147,13 @@ Result<Json> LocalWhyDesk::judge_event(std::string_view ns, const Found& found,
 
 Result<Json> LocalWhyDesk::of_test_event(std::string_view ns, Event given,
                                          const WhyFilter& filter) {
-  const JudgedEvent event(std::move(given));
+  Json answer = TRY(judge_test_event(ns, JudgedEvent(std::move(given)), filter));
+  static_cast<void>(add_partners(ns, filter, answer));  // see of_event()
+  return answer;
+}
+
+Result<Json> LocalWhyDesk::judge_test_event(std::string_view ns, const JudgedEvent& event,
+                                            const WhyFilter& filter) const {
   const Result<Asked> asked = ask_about(ns, event, filter);
   const Cursor applied = parts_.applied();  // before the snapshot, which has its effects
   const Snapshot view = TRY(snapshot());

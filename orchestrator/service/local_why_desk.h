@@ -92,11 +92,21 @@ class LocalWhyDesk final : public WhyDesk {
   /// `most`.
   Result<Newest> find_newest(std::string_view ns, const WhyWindow& window,
                              const std::vector<std::string>& types, size_t most);
+  using SeePartner = std::function<bool(uint64_t sequence, Event event)>;
+  /// Visits the newest events of a namespace that were stored at `since` or later, until `see`
+  /// returns false or the time `end` of Clock::elapsed() has passed.
+  Status read_partners(std::string_view ns, TimePoint since, Duration end,
+                       const SeePartner& see) const;
+  /// Adds to the starts in one of whose groups the event waits the events of the stream that would
+  /// have completed the group, but for their namespace, type, or a value that only their data has.
+  Status add_partners(std::string_view ns, const WhyFilter& filter, Json& answer) const;
   /// How the event stands to the store; nullopt: a test event.
   Result<EventStanding> standing_of(const View& view, std::string_view ns, const Cursor& applied,
                                     const Found* found) const;
   /// Judges an event of the stream.
   Result<Json> judge_event(std::string_view ns, const Found& found, const WhyFilter& filter) const;
+  Result<Json> judge_test_event(std::string_view ns, const JudgedEvent& event,
+                                const WhyFilter& filter) const;
   Result<Asked> ask_about(std::string_view ns, const JudgedEvent& event,
                           const WhyFilter& filter) const;
   /// Judges the listeners and adds what was found to `answer`.

@@ -50,7 +50,8 @@ class WhyDesk {
   /// "fits"?}],
   /// "lookbackFrom"?,"early"?:{"seconds","startedAfterEvent"?},"ended"?,"stateNow"?,"waitsFor"?,
   /// "correlate"?,
-  /// "nearGroups"?:[{"correlate","has","hint"?,"sequence"?}],"moreGroups"?:{"count","complete"}}],
+  /// "nearGroups"?:[{"correlate","has","hint"?,"sequence"?}],"moreGroups"?:{"count","complete"},
+  /// "partners"?:[{"sequence","type","namespace"?,"differs":"namespace"|"type"|"data","fits"}]}],
   /// "others":[{"what","count"}], "similarTypes"?, "elsewhere"?}, the nearest listeners first. An
   /// event that became a dead letter may have "deadLetter":{"id","reason","detail"}. `looked`
   /// listeners of about `of` were judged; `of` is missing if the engine thread did not answer in

@@ -21,14 +21,6 @@ namespace {
 /// For how long events are judged for an instance.
 constexpr Duration kInstanceTime{200};
 
-std::string in_small_letters(std::string_view text) {
-  std::string small(text);
-  for (char& letter : small) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return small;
-}
-
 /// The types for which the instance will listen, if it is entering a state that waits.
 std::vector<std::string> entering_for(const Instance& instance, const Workflow& workflow) {
   const bool is_entering = instance.phase == Phase::kEntering && !has_ended(instance.status);

@@ -28,4 +28,12 @@ void note_effects_of_all(const std::vector<EventEffect>& effects, EventStanding&
   }
 }
 
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  for (char& letter : small) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return small;
+}
+
 }  // namespace millrace

@@ -1,6 +1,7 @@
 // What the answers of LocalWhyDesk about events and about instances share. Any thread.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,9 @@ Json json_of_event(const Event& event);
 
 /// {"sequence","time"}
 Json place_json(const StoredEvent& stored);
+
+/// The text with its ASCII letters in lower case.
+std::string in_small_letters(std::string_view text);
 
 /// Notes the effects that concern no listener in particular.
 void note_effects_of_all(const std::vector<EventEffect>& effects, EventStanding& standing);

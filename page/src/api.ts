@@ -819,6 +819,18 @@ export type InstanceWhy = {
       /** The sequence of the first of these events in the event stream. */
       sequence?: number
     }>
+    /** Events that would have completed the group, but for one thing. */
+    partners?: Array<{
+      differs: "namespace" | "type" | "data"
+      /** The attributes with which it would have completed the group. */
+      fits: Record<string, string>
+      /** The other namespace that got it. */
+      namespace?: string
+      /** The sequence of the event. */
+      sequence: number
+      /** The type of the event. */
+      type: string
+    }>
     predicates: Array<JudgedPredicate>
     /** The verdict, for people. */
     says: string
@@ -933,6 +945,18 @@ export type JudgedListener = {
     hint?: "case" | "space" | "zeros" | "typo"
     /** The sequence of the first of these events in the event stream. */
     sequence?: number
+  }>
+  /** Events that would have completed the group, but for one thing. */
+  partners?: Array<{
+    differs: "namespace" | "type" | "data"
+    /** The attributes with which it would have completed the group. */
+    fits: Record<string, string>
+    /** The other namespace that got it. */
+    namespace?: string
+    /** The sequence of the event. */
+    sequence: number
+    /** The type of the event. */
+    type: string
   }>
   predicates: Array<JudgedPredicate>
   /** The verdict, for people. */

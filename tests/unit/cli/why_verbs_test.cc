@@ -259,6 +259,26 @@ TEST(WhyText, SaysHowFarTheEventsOfAnInstanceWereRead) {
   }
 }
 
+TEST(WhyText, NamesTheCommandsThatMendTheOtherHalfOfAGroup) {
+  const std::string text = why_of_event_text(Json::parse(R"({"event": {"sequence": 7}, "looked": 1,
+    "near": [{"kind": "start", "workflow": "w", "verdict": "grouped", "says": "it waits",
+    "partners": [
+      {"sequence": 3, "type": "Packed", "differs": "type", "fits": {"type": "packed"}},
+      {"sequence": 4, "type": "packed", "differs": "data", "fits": {"a": "x y", "b": "1"}},
+      {"sequence": 5, "type": "packed", "differs": "namespace", "namespace": "old", "fits": {}}
+    ]}]})"),
+                                             {.ns = "shop"});
+  EXPECT_TRUE(text.ends_with(
+      "     A probable partner is #3, whose type is `Packed`. Send it again, corrected:\n"
+      "       millrace -n shop event replay 3 --attr type=packed\n"
+      "     A probable partner is #4, which has `a`, `b` in its data only. Send it again, "
+      "corrected:\n"
+      "       millrace -n shop event replay 4 --attr 'a=x y' --attr b=1\n"
+      "     A probable partner is #5 of the namespace old. Send it to this namespace:\n"
+      "       millrace -n old event replay 5 --to-namespace shop\n"))
+      << text;
+}
+
 TEST(WhyText, ProposesToSendOnlyAnEventThatFits) {
   const std::string text = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
     "waits": [{"type": "paid"}]}, "events": [], "looked": 3, "elsewhere": ["shop"]})"));
