@@ -192,6 +192,7 @@ Status LocalWhyDesk::judge_all(const Judged& judged, const Result<Asked>& asked,
   if (asked) TRY(judging.judge_found(asked->near.instances));
   TRY(judging.judge_entering());
   TRY(judging.judge_others(of));
+  TRY(judging.judge_over());
   answer["looked"] = judging.looked();
   if (of) answer["of"] = std::max(*of, judging.looked());
   answer["complete"] = judging.is_complete();

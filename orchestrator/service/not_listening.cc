@@ -11,10 +11,19 @@
 #include "base/similar_names.h"
 #include "model/early_events.h"
 #include "model/event_target.h"
+#include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/listener_judging.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/instance_rows.h"
 
 namespace millrace {
 namespace {
+
+/// The bounds of judge_over().
+constexpr size_t kMostHeadsOver = 1'000;
+constexpr size_t kMostReadOver = 50;
+constexpr size_t kMostKeptOver = 5;
+constexpr Duration kOverTime{20};
 
 /// Whether the event came before the wait, and the state looked back to it.
 bool is_in_window(const PastWait& wait, const EventStanding& event) {
@@ -206,6 +215,53 @@ Status ListenerJudging::add_not_listening(const Instance& instance, const Workfl
   one.is_addressed = may_take(event_.event, instance);
   TRY(note_target(one));
   judged_.push_back(std::move(one));
+  return {};
+}
+
+/// Adds an instance whose wait for the type is over, if the event fits what it asked for. Returns
+/// whether it was added.
+Result<bool> ListenerJudging::add_over(const InstanceId& id) {
+  const auto instance = read_instance(place_.view, place_.ns, id);
+  if (!instance && !is_damaged_row(instance.error())) return tl::unexpected(instance.error());
+  if (!instance || !*instance) return false;
+  const auto workflow = TRY(definition_of((*instance)->revision));
+  if (workflow == nullptr || (*instance)->state >= workflow->states.size()) return false;
+  const Status added = add_not_listening(**instance, *workflow);
+  if (!added && !is_damaged_row(added.error())) return tl::unexpected(added.error());
+  if (!added) return false;
+  const JudgedListener& one = judged_.back();
+  if (one.is_addressed && one.would_fit == true) return true;
+  judged_.pop_back();
+  return false;
+}
+
+Status ListenerJudging::judge_over() {
+  const bool has_effect = std::any_of(judged_.begin(), judged_.end(),
+                                      [](const auto& one) { return is_effect(one.verdict); });
+  if (has_effect) return {};
+  std::vector<InstanceId> ids;
+  const auto see = [&](const Instance& head) {
+    const bool listens = std::any_of(
+        head.listeners.begin(), head.listeners.end(),
+        [&](const Listener& listener) { return listener.filter.type == event_.attributes.type(); });
+    if (!listens && !seen_.contains(head.id)) ids.push_back(head.id);
+    return ids.size() < kMostReadOver;
+  };
+  size_t heads = 0;
+  for (const WorkflowNumber workflow : waiting_in_) {
+    if (ids.size() >= kMostReadOver || heads >= kMostHeadsOver) break;
+    const InstanceSelection all{.ns = place_.ns, .workflow = workflow};
+    const WalkEnd end = TRY(each_selected(place_.view, all, see,
+                                          [](const InstanceId&, const Error&) { return true; },
+                                          {.heads = kMostHeadsOver - heads}));
+    heads += end.looked;
+  }
+  const Duration end = place_.clock.elapsed() + kOverTime;
+  size_t kept = 0;
+  for (const InstanceId& id : ids) {
+    if (kept == kMostKeptOver || place_.clock.elapsed() >= end) break;
+    if (TRY(add_over(id))) ++kept;
+  }
   return {};
 }
 

@@ -52,7 +52,8 @@ class WhyDesk {
   /// "correlate"?,
   /// "nearGroups"?:[{"correlate","has","hint"?,"sequence"?}],"moreGroups"?:{"count","complete"},
   /// "partners"?:[{"sequence","type","namespace"?,"differs":"namespace"|"type"|"data","fits"}]}],
-  /// "others":[{"what","count"}], "similarTypes"?, "elsewhere"?}, the nearest listeners first. An
+  /// "others":[{"what","count"}], "similarTypes"?, "elsewhere"?}, the nearest listeners first.
+  /// Without an effect, `near` also has instances whose wait is over, and which the event fits. An
   /// event that became a dead letter may have "deadLetter":{"id","reason","detail"}. `looked`
   /// listeners of about `of` were judged; `of` is missing if the engine thread did not answer in
   /// time. `complete` is false if a bound has cut the look. A message that is not an event has

@@ -25,6 +25,46 @@ class WaitsWhyTest : public LocalWhyDeskTest {
   static std::string says_of(const Json& answer) {
     return answer["near"].at(0)["says"].get<std::string>();
   }
+
+  static constexpr const char* kAsksForOrder = R"(
+id: order
+states:
+- id: pay
+  type: consumeEvent
+  event: {type: paid, context: {orderid: jq(.order)}}
+  transition: ship
+- {id: ship, type: noop}
+)";
+
+  void send_six() {
+    for (const char* const id : {"o-1", "O-1", "o-9", "o-1", "o-1", "o-9"}) {
+      send(R"(,"orderid":")" + std::string(id) + "\"");
+    }
+    apply_event(6);
+  }
+
+  /// An instance in `ship` whose wait in `pay` took the events 3 and 4, of which the latter ended
+  /// it. `data`: as the history has it.
+  Instance in_ship(WorkflowNumber order, uint8_t number, std::optional<LazyJson> data) {
+    Instance instance = waiting_instance(order, number);
+    instance.state = 1;
+    instance.listen_from.event = {stream(), 4};
+    write_history(*tx, number,
+                  {.ns = ns,
+                   .instance = instance.id,
+                   .records = {{.time = clock.time,
+                                .kind = HistoryKind::kEntered,
+                                .state = "pay",
+                                .data = std::move(data),
+                                .event = {stream(), 2}},
+                               {.time = clock.time,
+                                .kind = HistoryKind::kEntered,
+                                .state = "ship",
+                                .event = {stream(), 4}}}});
+    instance.last_history = number;
+    instance.history_count = 2;
+    return instance;
+  }
 };
 
 TEST_F(WaitsWhyTest, NameNoReplayForAWaitThatIsOver) {
@@ -77,44 +117,12 @@ TEST_F(WaitsWhyTest, NameNoReplayForAWaitThatIsOver) {
 }
 
 TEST_F(WaitsWhyTest, SayWhetherTheEventFitsAWaitThatIsOver) {
-  const WorkflowNumber order = apply(R"(
-id: order
-states:
-- id: pay
-  type: consumeEvent
-  event: {type: paid, context: {orderid: jq(.order)}}
-  transition: ship
-- {id: ship, type: noop}
-)");
-  for (const char* const id : {"o-1", "O-1", "o-9", "o-1", "o-1", "o-9"}) {
-    send(R"(,"orderid":")" + std::string(id) + "\"");
-  }
-  apply_event(6);
-  // The wait took the events 3 and 4, and the latter ended it.
-  const auto instance_in_ship = [&](uint64_t number, std::optional<LazyJson> data) {
-    Instance instance = waiting_instance(order, number);
-    instance.state = 1;
-    instance.listen_from.event = {stream(), 4};
-    write_history(*tx, number,
-                  {.ns = ns,
-                   .instance = instance.id,
-                   .records = {{.time = clock.time,
-                                .kind = HistoryKind::kEntered,
-                                .state = "pay",
-                                .data = std::move(data),
-                                .event = {stream(), 2}},
-                               {.time = clock.time,
-                                .kind = HistoryKind::kEntered,
-                                .state = "ship",
-                                .event = {stream(), 4}}}});
-    instance.last_history = number;
-    instance.history_count = 2;
-    return instance;
-  };
+  const WorkflowNumber order = apply(kAsksForOrder);
+  send_six();
   const LazyJson data(Json{{"order", "o-1"}});
-  store(ended(instance_in_ship(1, data), InstanceStatus::kComplete));
-  store(instance_in_ship(2, data));
-  store(ended(instance_in_ship(3, std::nullopt), InstanceStatus::kComplete));
+  store(ended(in_ship(order, 1, data), InstanceStatus::kComplete));
+  store(in_ship(order, 2, data));
+  store(ended(in_ship(order, 3, std::nullopt), InstanceStatus::kComplete));
   struct Row {
     uint8_t instance;
     uint64_t event;
@@ -148,6 +156,30 @@ states:
   const Json early = of_event(2, {.instance = numbered_id(1)})["near"][0]["predicates"][0];
   EXPECT_EQ(early["asks"], "o-1");
   EXPECT_EQ(early["hint"], "case");
+}
+
+TEST_F(WaitsWhyTest, NameInstancesWhoseWaitIsOverAndWhichTheEventFits) {
+  const WorkflowNumber order = apply(kAsksForOrder);
+  send_six();
+  store(ended(in_ship(order, 1, LazyJson(Json{{"order", "o-1"}})), InstanceStatus::kComplete));
+  store(in_ship(order, 2, LazyJson(Json{{"order", "o-9"}})));
+  store(in_ship(order, 3, std::nullopt));
+  const Json over = of_event(5);
+  EXPECT_THAT(verdicts(over), ElementsAre("instance 1 after"));
+  EXPECT_EQ(over["near"][0]["ended"], true);
+  EXPECT_EQ(over["looked"], 0) << "it is no listener";
+  EXPECT_THAT(says_of(over), HasSubstr("the wait for this type in the state `pay` ended before the "
+                                       "event came, at " +
+                                       format_rfc3339(clock.time)));
+  EXPECT_THAT(verdicts(of_event(6)), ElementsAre("instance 2 after"));
+  EXPECT_THAT(verdicts(of_event(1)), ElementsAre("instance 1 before"));
+  EXPECT_THAT(verdicts(of_event(2)), ElementsAre()) << "no wait asked for this value";
+  for (uint8_t i = 4; i < 10; ++i) {
+    store(in_ship(order, i, LazyJson(Json{{"order", "o-1"}})));
+  }
+  EXPECT_EQ(of_event(5)["near"].size(), 5U);
+  apply_event(5, {{.kind = EventEffect::Kind::kWoken, .instance = numbered_id(3)}});
+  EXPECT_EQ(of_event(5)["near"].size(), 1U) << "the event has an effect";
 }
 
 TEST_F(WaitsWhyTest, KnowWhatAWaitAskedForIfTheFastLaneCanEvaluateIt) {
