@@ -68,6 +68,28 @@ Result<std::map<std::string, uint64_t>> JetStreamStoredLetters::count(std::strin
   return counts;
 }
 
+Result<std::map<std::string, uint64_t>> JetStreamStoredLetters::count_by_namespace(
+    std::string_view reason) {
+  std::map<std::string, uint64_t> counts;
+  const std::string before = prefix_ + ".dlq.";
+  const std::string behind = "." + subject_token(reason);
+  const Result<Json> answer =
+      reading_.api("STREAM.INFO." + stream_.name, {{"subjects_filter", before + "*" + behind}});
+  if (!answer && is_missing(answer.error())) return counts;
+  if (!answer) return tl::unexpected(answer.error());
+  const Json& subjects = field(field(*answer, "state"), "subjects");
+  if (!subjects.is_object()) return counts;
+  for (const auto& [subject, messages] : subjects.items()) {
+    const bool has_name = subject.starts_with(before) && subject.ends_with(behind) &&
+                          subject.size() > before.size() + behind.size();
+    if (!has_name || !messages.is_number_unsigned()) continue;
+    const std::string token =
+        subject.substr(before.size(), subject.size() - before.size() - behind.size());
+    counts[percent_decode(token).value_or(token)] += messages.get<uint64_t>();
+  }
+  return counts;
+}
+
 Result<StoredEvent> JetStreamStoredLetters::get(std::string_view ns, uint64_t sequence) {
   if (sequence == 0) return no_letter(ns, sequence);
   Result<StoredMessage> stored = fetch_stored(reading_, stream_.name, {{"seq", sequence}});

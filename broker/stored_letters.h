@@ -24,6 +24,7 @@ class JetStreamStoredLetters final : public StoredLetters {
 
   Result<StreamSpan> span() override;
   Result<std::map<std::string, uint64_t>> count(std::string_view ns) override;
+  Result<std::map<std::string, uint64_t>> count_by_namespace(std::string_view reason) override;
   Result<StoredEvent> get(std::string_view ns, uint64_t sequence) override;
   Result<StoredEvents::Page> read(const Range& range) override;
   Status remove(uint64_t sequence) override;

@@ -49,9 +49,10 @@ std::string elsewhere_text(Session& session, const std::string& id, const ApiCal
       is_complete
           ? fmt::format("`{} event list` lists the events", command)
           : fmt::format("`{} event list --id {}` also finds older ones", command, shell_word(id));
-  return fmt::format("{}; {}, `{} dlq list` the messages that could not be used",
-                     other_namespaces_text(find_in_other_namespaces(session, list)), older,
-                     command);
+  return fmt::format(
+      "{}; {}, `{} dlq list` the messages that could not be used, and `{} overview` names to which "
+      "events were sent and which no namespace has",
+      other_namespaces_text(find_in_other_namespaces(session, list)), older, command, command);
 }
 
 /// The sequence of the only event with that id. `before`: what the message of a failure begins

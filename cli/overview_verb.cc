@@ -15,6 +15,7 @@ std::string further_verb(const Json& one) {
   const std::string kind = one.value("kind", "");
   if (kind == "retrying") return "instance history " + one.value("instance", "");
   if (kind == "deadline") return "instance why " + one.value("instance", "");
+  if (kind == "unknownNamespace") return "dlq list";
   if (kind == "incompleteGroups") {
     return "group list --workflow " + shell_word(one.value("workflow", ""));
   }
@@ -24,7 +25,7 @@ std::string further_verb(const Json& one) {
 
 std::string attention_line(const Session& session, const Json& one) {
   std::string line = one.value("kind", "");
-  for (const char* const key : {"workflow", "state", "service", "detail"}) {
+  for (const char* const key : {"workflow", "state", "service", "namespace", "detail"}) {
     if (one.contains(key)) line += " " + one.value(key, "");
   }
   if (one.contains("count")) line += fmt::format(": {}", one.at("count").get<uint64_t>());
@@ -38,7 +39,8 @@ std::string attention_line(const Session& session, const Json& one) {
   }
   if (one.contains("then")) line += ", then " + one.value("then", "");
   if (const std::string verb = further_verb(one); !verb.empty()) {
-    line += fmt::format("; see `millrace -n {} {}`", shell_word(session.ns), verb);
+    const std::string ns = one.value("namespace", session.ns);
+    line += fmt::format("; see `millrace -n {} {}`", shell_word(ns), verb);
   }
   return line;
 }

@@ -59,7 +59,9 @@ Json overview() {
   using namespace schema;
   const Json attention = object({
       {"kind", word({"failed", "timedout", "incompleteGroups", "pausedWorkflow", "pausedService",
-                     "settings", "retrying", "deadline", "noWorkers", "deadLetters", "server"})},
+                     "settings", "retrying", "deadline", "noWorkers", "deadLetters",
+                     "unknownNamespace", "server"})},
+      {"namespace?", text("The name to which events were sent, and which no namespace has.")},
       {"workflow?", text("The id of the workflow.")},
       {"service?", text("The name of the service.")},
       {"global?", exactly(true, "It is a service of the namespace `default`.")},
@@ -74,7 +76,7 @@ Json overview() {
   });
   const Json cut = object({
       {"kind", word({"counts", "failed", "timedout", "incompleteGroups", "pausedWorkflow",
-                     "pausedService", "retrying", "deadline", "noWorkers"})},
+                     "pausedService", "retrying", "deadline", "noWorkers", "unknownNamespace"})},
       {"exactUntil?", instant("Nothing that is due before is missing.")},
       {"detail?", text("Why items may be missing, for people; missing: there are more.")},
   });

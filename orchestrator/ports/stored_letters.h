@@ -33,6 +33,10 @@ class StoredLetters {
   /// How many dead letters there are of each reason.
   virtual Result<std::map<std::string, uint64_t>> count(std::string_view ns) = 0;
 
+  /// How many dead letters with that reason there are under each name of a namespace, also under
+  /// names that no namespace has.
+  virtual Result<std::map<std::string, uint64_t>> count_by_namespace(std::string_view reason) = 0;
+
   /// A dead letter as it is stored, with the headers that millrace added. Error `dlq.not_found`:
   /// there is no dead letter of the namespace with that sequence.
   virtual Result<StoredEvent> get(std::string_view ns, uint64_t sequence) = 0;

@@ -1,8 +1,12 @@
 #include "orchestrator/service/attention.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
 #include <utility>
 
+#include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/soonest_firings.h"
 #include "orchestrator/store/transaction.h"
 
@@ -10,6 +14,7 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kNoWorkers = "noWorkers";
+constexpr std::string_view kUnknownNamespace = "unknownNamespace";
 /// How long the oldest task of a service must have waited: a worker that takes one task after the
 /// other does not ask while it works.
 constexpr std::chrono::seconds kLongInQueue{10};
@@ -92,6 +97,21 @@ void add_unserved(const AttentionParts& parts, std::string_view ns, Attention& a
   }
 }
 
+Status add_names(Environment& environment, StoredLetters& letters, Attention& attention) {
+  const std::map<std::string, uint64_t> counts =
+      TRY(letters.count_by_namespace("namespace.not_found"));
+  const Snapshot view = TRY(Snapshot::take(environment));
+  size_t added = 0;
+  for (const auto& [name, count] : counts) {
+    const Result<NamespaceRecord> known = namespace_record(view, name);
+    if (!known && known.error().code != "namespace.not_found") return tl::unexpected(known.error());
+    if (known) continue;
+    attention.add({{"kind", kUnknownNamespace}, {"namespace", name}, {"count", count}});
+    if (++added > kMostOfAKind) break;
+  }
+  return {};
+}
+
 }  // namespace
 
 Attention::Attention(Json& answer)
@@ -112,6 +132,13 @@ void Attention::cut(std::string_view kind, Json how) {
 void Attention::add_all(const Json& answer) {
   for (const Json& item : answer.at("attention")) add(item);
   for (const Json& one : answer.at("cut")) cut(one.at("kind").get<std::string>(), one);
+}
+
+void add_unknown_namespaces(Environment& environment, StoredLetters& letters, const Status& reads,
+                            Json& overview) {
+  Attention attention(overview);
+  const Status added = reads ? add_names(environment, letters, attention) : reads;
+  if (!added) attention.cut(kUnknownNamespace, {{"detail", added.error().message}});
 }
 
 void add_attention(const AttentionParts& parts, std::string_view ns, Json& overview) {

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "orchestrator/ports/clock.h"
+#include "orchestrator/ports/stored_letters.h"
 #include "orchestrator/service/asking_workers.h"
 #include "orchestrator/service/index_questions.h"
 #include "orchestrator/service/queries.h"
@@ -48,6 +49,12 @@ struct AttentionParts {
   /// instances the timers are asked first.
   size_t rows = 10'000;
 };
+
+/// Adds an item of the kind `unknownNamespace` for each name to which events were sent, and which
+/// no namespace has. `reads`: ok, or why the broker cannot be asked. After an error the kind is
+/// cut.
+void add_unknown_namespaces(Environment& environment, StoredLetters& letters, const Status& reads,
+                            Json& overview);
 
 /// Adds the items of the kinds `retrying`, `deadline` and `noWorkers`. After an error these kinds
 /// are cut. May wait for the engine thread for kIndexPatience, and for the broker for half a

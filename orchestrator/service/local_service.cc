@@ -443,6 +443,7 @@ Result<Json> LocalService::overview(std::string_view ns) {
   } else if (*letters > 0) {
     shown["attention"].push_back({{"kind", "deadLetters"}, {"count", *letters}});
   }
+  add_unknown_namespaces(parts_.environment, parts_.stored_letters, reads, shown);
   if (const Status is_ready = ready(); !is_ready) {
     shown["attention"].push_back({{"kind", "server"}, {"detail", is_ready.error().message}});
   }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
 #include "base/similar_names.h"
 #include "cloudevents/nats_binding.h"
 #include "model/event_target.h"
@@ -30,6 +31,16 @@ constexpr size_t kIndexSteps = 1'000;
 /// For how many groups of an event the answer has an event that has left.
 constexpr size_t kMostGroupsWithPartners = 3;
 
+constexpr std::string_view kNoNamespace = "namespace.not_found";
+
+/// What became of an event of a namespace that does not exist, and what to do.
+std::string became_letter(std::string_view ns) {
+  return fmt::format(
+      ", so the event became a dead letter: `millrace -n {} dlq list` lists it; create the "
+      "namespace and replay the dead letter, or send the event to another namespace",
+      excerpt(ns));
+}
+
 /// Whether one of the effects in an answer is that the event became a dead letter.
 bool was_refused(const Json& effects) {
   return std::any_of(effects.begin(), effects.end(),
@@ -55,17 +66,29 @@ Result<NamespaceRecord> LocalWhyDesk::find_namespace(std::string_view ns) const 
 
 Result<LocalWhyDesk::Found> LocalWhyDesk::find_event(std::string_view ns, uint64_t sequence,
                                                      const WhyFilter& filter) {
-  const NamespaceRecord record = TRY(find_namespace(ns));
+  const Result<NamespaceRecord> known = find_namespace(ns);
+  if (!known) return tl::unexpected(error_of_missing(ns, sequence, known.error()));
   const StreamSpan span = TRY(parts_.events.span());
   Found found{.stored = TRY(parts_.events.get(sequence)), .stream_created = span.created};
-  if (found.stored.ns == ns && found.stored.stamped >= record.created_at) return found;
+  if (found.stored.ns == ns && found.stored.stamped >= known->created_at) return found;
   std::string place;
   if (filter.shows_others && found.stored.ns != ns) {
     place = fmt::format("; it is one of namespace \"{}\"", found.stored.ns);
+    const Result<NamespaceRecord> other = find_namespace(found.stored.ns);
+    if (!other && other.error().code == kNoNamespace) {
+      place += ", which does not exist" + became_letter(found.stored.ns);
+    }
   }
   return fail("event.not_found",
               fmt::format("message {} of the event stream is not an event of namespace \"{}\"{}",
                           sequence, ns, place));
+}
+
+Error LocalWhyDesk::error_of_missing(std::string_view ns, uint64_t sequence, Error error) const {
+  if (error.code != kNoNamespace) return error;
+  const Result<StoredEvent> stored = parts_.events.get(sequence);
+  if (stored && stored->ns == ns) error.message += became_letter(ns);
+  return error;
 }
 
 Result<EventStanding> LocalWhyDesk::standing_of(const View& view, std::string_view ns,

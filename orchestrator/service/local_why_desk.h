@@ -88,6 +88,9 @@ class LocalWhyDesk final : public WhyDesk {
   /// The event. Error `event.not_found`, also for an event of another namespace, or of an earlier
   /// namespace with this name.
   Result<Found> find_event(std::string_view ns, uint64_t sequence, const WhyFilter& filter);
+  /// The error for an event of a namespace that does not exist: `error`, and what became of the
+  /// event.
+  Error error_of_missing(std::string_view ns, uint64_t sequence, Error error) const;
   /// The newest events of these types in the window, apart from upper and lower case; at most
   /// `most`.
   Result<Newest> find_newest(std::string_view ns, const WhyWindow& window,

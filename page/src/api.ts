@@ -1162,7 +1162,9 @@ export type Overview = {
     /** It is a service of the namespace `default`. */
     global?: true
     instance?: string
-    kind: "failed" | "timedout" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "settings" | "retrying" | "deadline" | "noWorkers" | "deadLetters" | "server"
+    kind: "failed" | "timedout" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "settings" | "retrying" | "deadline" | "noWorkers" | "deadLetters" | "unknownNamespace" | "server"
+    /** The name to which events were sent, and which no namespace has. */
+    namespace?: string
     /** How many tasks of the service run. */
     running?: number
     /** The name of the service. */
@@ -1192,7 +1194,7 @@ export type Overview = {
     detail?: string
     /** Nothing that is due before is missing. */
     exactUntil?: string
-    kind: "counts" | "failed" | "timedout" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "retrying" | "deadline" | "noWorkers"
+    kind: "counts" | "failed" | "timedout" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "retrying" | "deadline" | "noWorkers" | "unknownNamespace"
   }>
   levels: {
     evaluationsRunning: number

@@ -113,6 +113,8 @@ function AttentionItem({ ns, item }: { ns: string; item: Attention }) {
       return <><span class="no"><Icon name="warning" /> settings</span> {item.detail} <a href="#/server">Set them again</a></>
     case 'deadLetters':
       return <><span class="no"><Icon name="warning" /> dead letters</span> <a href={href(ns, ['dead'])}>{item.count === undefined ? item.detail : plural(item.count, 'dead letter')}</a></>
+    case 'unknownNamespace':
+      return <><span class="no"><Icon name="warning" /> unknown namespace</span> {plural(item.count ?? 0, 'event')} for {item.namespace}, which does not exist: <a href={href(item.namespace ?? '', ['dead'])}>the dead letters</a></>
     case 'server':
       return <><span class="no"><Icon name="warning" /> server</span> {item.detail} (<a href="readyz" target="_blank" rel="noreferrer">/readyz</a>)</>
   }

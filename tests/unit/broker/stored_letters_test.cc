@@ -56,6 +56,14 @@ TEST_F(StoredLettersTest, CountsTheDeadLettersOfEachReason) {
   EXPECT_EQ(letters_.count("none").value(), Counts());
 }
 
+TEST_F(StoredLettersTest, CountsTheDeadLettersOfAReasonInEachNamespace) {
+  EXPECT_EQ(letters_.count_by_namespace("event.time").value(), Counts()) << "there is no stream";
+  fill();
+  EXPECT_EQ(letters_.count_by_namespace("event.time").value(), (Counts{{"a", 2}, {"b", 1}}));
+  EXPECT_EQ(letters_.count_by_namespace("poison").value(), (Counts{{"a", 1}}));
+  EXPECT_EQ(letters_.count_by_namespace("none").value(), Counts());
+}
+
 TEST_F(StoredLettersTest, DeletesOneOrAllOfAReason) {
   fill();
   EXPECT_TRUE(letters_.remove(3));

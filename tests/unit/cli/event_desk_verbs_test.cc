@@ -198,7 +198,8 @@ TEST_F(EventDeskVerbs, SayWhereAnIdWasNotFoundAndWhereItIs) {
       lost.err,
       "millrace: no event in namespace empty has the id \"e-18\" (all 2 messages were looked "
       "at); other namespaces have some: default (-n default); `millrace -n empty event list` lists "
-      "the events, `millrace -n empty dlq list` the messages that could not be used\n");
+      "the events, `millrace -n empty dlq list` the messages that could not be used, and "
+      "`millrace -n empty overview` names to which events were sent and which no namespace has\n");
   const std::string neither = run({"event", "why", "9"}).err;
   EXPECT_TRUE(
       neither.starts_with("millrace: there is none; no event in namespace default has the "

@@ -49,6 +49,14 @@ class FakeStoredLetters final : public StoredLetters {
     }
     return counts;
   }
+  Result<std::map<std::string, uint64_t>> count_by_namespace(std::string_view reason) override {
+    if (failing) return tl::unexpected(*failing);
+    std::map<std::string, uint64_t> counts;
+    for (const StoredEvent& letter : letters) {
+      if (reason_of(letter) == reason) ++counts[letter.ns];
+    }
+    return counts;
+  }
   Result<StoredEvent> get(std::string_view ns, uint64_t sequence) override {
     for (const StoredEvent& letter : letters) {
       if (letter.ns == ns && letter.sequence == sequence) return letter;
@@ -86,8 +94,8 @@ class FakeStoredLetters final : public StoredLetters {
   uint64_t last = 0;
   size_t removals = 0;                                 ///< calls of remove()
   TimePoint stamped = from_millis(1'800'000'000'000);  ///< of the next dead letter
-  std::optional<Error> failing;                        ///< the error of span() and count()
-  std::optional<Error> failing_removal;                ///< the error of remove()
+  std::optional<Error> failing;          ///< the error of span(), count(), count_by_namespace()
+  std::optional<Error> failing_removal;  ///< the error of remove()
 
  private:
   static std::string reason_of(const StoredEvent& letter) {

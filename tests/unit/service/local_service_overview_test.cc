@@ -29,6 +29,28 @@ TEST_F(LocalServiceTest, ShowsTheDeadLettersOfTheNamespaceInTheOverview) {
   EXPECT_EQ(dead_letters()["detail"], "their number is not known: no reader");
 }
 
+TEST_F(LocalServiceTest, NamesInTheOverviewNamespacesThatDoNotExistAndGotEvents) {
+  const auto items = [&](const char* const member) {
+    Json found = Json::array();
+    const Json shown = service->overview("default").value();
+    for (const Json& one : shown.at(member)) {
+      if (one["kind"] == "unknownNamespace") found.push_back(one);
+    }
+    return found;
+  };
+  EXPECT_EQ(items("attention"), Json::array());
+  for (const char* const ns : {"shopp", "shopp", "default"}) {
+    stored_letters.add(ns, "{}", "namespace.not_found");
+  }
+  stored_letters.add("gone", "{");
+  EXPECT_EQ(items("attention"), Json::parse(R"([
+    {"kind": "unknownNamespace", "namespace": "shopp", "count": 2}])"));
+  EXPECT_EQ(items("cut"), Json::array());
+  stored_letters.failing = Error{"broker.timeout", "no answer"};
+  EXPECT_EQ(items("attention"), Json::array());
+  EXPECT_EQ(items("cut"), Json::parse(R"([{"kind": "unknownNamespace", "detail": "no answer"}])"));
+}
+
 TEST_F(LocalServiceTest, ShowsInTheOverviewTheWaitsWhoseTimeoutIsNear) {
   world.apply(R"(
 id: near

@@ -148,6 +148,19 @@ TEST_F(LocalWhyDeskTest, SayThatAnEventIsOfAnotherNamespace) {
   EXPECT_EQ(hidden.error().message.find("other"), std::string::npos) << hidden.error().message;
 }
 
+TEST_F(LocalWhyDeskTest, SayThatTheNamespaceOfAnEventDoesNotExist) {
+  send("", "paid", "typo");
+  const std::string became =
+      ", so the event became a dead letter: `millrace -n typo dlq list` lists it";
+  const auto there = desk().of_event("typo", 1, {});
+  EXPECT_EQ(code_of(there), "namespace.not_found");
+  EXPECT_THAT(there.error().message, HasSubstr(became));
+  EXPECT_THAT(desk().of_event("default", 1, {}).error().message,
+              HasSubstr("it is one of namespace \"typo\", which does not exist" + became));
+  EXPECT_EQ(desk().of_event("other", 1, {}).error().message.find("dead letter"), std::string::npos)
+      << "the event is of another namespace";
+}
+
 TEST_F(LocalWhyDeskTest, SayWhyAnInstanceWasNotWoken) {
   const WorkflowNumber order = apply(kOrder);
   send(R"(,"orderid":"o-1")");
