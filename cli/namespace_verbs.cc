@@ -42,6 +42,17 @@ Ended show_namespace(Session& session, const std::string& name) {
   return ExitCode::kOk;
 }
 
+/// Prints what the new settings have removed, since they replace the former ones as a whole.
+void show_removed(const Console& console, const Json& answer) {
+  for (const Json& one : answer.value("removed", Json::array())) {
+    const std::string url = one.value("url", "");
+    const std::string shown_url = url.empty() ? "" : fmt::format(" ({})", url);
+    console.err << harmless(fmt::format("removed: {}{}: the new settings do not have it\n",
+                                        one.value("path", ""), shown_url),
+                            kLineEnds);
+  }
+}
+
 Ended create_namespace(Session& session, const CreateOptions& options) {
   std::string body;
   if (!options.settings.empty()) body = TRY(read_value(session.console, options.settings));
@@ -49,8 +60,12 @@ Ended create_namespace(Session& session, const CreateOptions& options) {
                                                .path = Client::url_path({"v1", "ns", options.name}),
                                                .body = std::move(body)}));
   show_settings_warnings(session.console, reply.body);
+  show_removed(session.console, reply.body);
   Json shown = reply.body;
-  if (session.output.format() == Format::kTable) shown.erase("warnings");
+  if (session.output.format() == Format::kTable) {
+    shown.erase("warnings");
+    shown.erase("removed");
+  }
   session.output.item(shown, "name");
   return ExitCode::kOk;
 }
@@ -83,7 +98,9 @@ void add_namespace_verbs(CommandLine& commands) {
       "millrace namespace create shop --settings @shop.json", create_namespace);
   create.option("id", made.name, "Name of the namespace", "ID").required();
   create.option("--settings", made.settings,
-                "Settings of the namespace (docs/functions.md, docs/operating.md)", "JSON|@FILE|-");
+                "All settings of the namespace (docs/functions.md, docs/operating.md); those that "
+                "are not in it are removed",
+                "JSON|@FILE|-");
   auto [remove, removed] =
       ns.asking<DeleteOptions>("delete", "Deletes a namespace and everything in it",
                                "millrace namespace delete shop --cancel", delete_namespace);

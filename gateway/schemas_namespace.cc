@@ -65,6 +65,9 @@ void add_namespace_schemas(ApiSchemas& all) {
       {"name", text()},
       {"created", flag("false: the namespace existed before.")},
       {"warnings?", settings_warnings_schema()},
+      {"removed?", list(object({{"path", text("The place in the former settings.")},
+                                {"url?", text("The URL of the service or webhook.")}}),
+                        "What the former settings had and the new ones lack.")},
   });
   // A deletion of leftovers by their number answers {"number","erasing"}.
   all["NamespaceDeleted"].schema =

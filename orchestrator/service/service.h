@@ -85,7 +85,8 @@ class Service : public StoreReads {
   /// {"id","resumed"}, RetryInstance, RestartInstance and RerunInstance {"id","run"},
   /// DeleteInstance {"id","deleted"}, DeleteInstances {"deleting"} (false: no ended instance
   /// matches), DeleteWorkflow and DeleteNamespace {"cancelled":n}, or for leftovers
-  /// {"number","kept"} and {"number","erasing"}, CreateNamespace {"name","created","warnings"?},
+  /// {"number","kept"} and {"number","erasing"}, CreateNamespace {"name","created","warnings"?,
+  /// "removed"?: removed_settings()},
   /// PutVariable {"key","size","contentType"}, DeleteVariable {"key","deleted"}, PutSecret
   /// {"name","created"}, DeleteSecret {"name","deleted"}, DropGroup {"id","dropped":n} (events;
   /// `group.not_found`), PauseInboundWebhook {"name","paused","changed"} and DeleteInboundWebhook

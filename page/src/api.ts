@@ -1099,6 +1099,13 @@ export type NamespaceCreated = {
   /** false: the namespace existed before. */
   created: boolean
   name: string
+  /** What the former settings had and the new ones lack. */
+  removed?: Array<{
+    /** The place in the former settings. */
+    path: string
+    /** The URL of the service or webhook. */
+    url?: string
+  }>
   warnings?: Array<{
     /** What is doubtful, and how to correct it. */
     message: string

@@ -14,6 +14,7 @@
 #include "orchestrator/batch/commands/settings_warnings.h"
 #include "orchestrator/batch/commands/source_commands.h"
 #include "orchestrator/batch/commands/sweep.h"
+#include "orchestrator/definition/removed_settings.h"
 #include "orchestrator/definition/settings_targets.h"
 #include "orchestrator/definition/shown_settings.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -118,17 +119,11 @@ Status check_webhook_secrets(const CommandContext& context, std::optional<Namesp
   return {};
 }
 
-/// The new settings of `command`, with the stored URLs in place of masked URLs.
-Result<Json> with_stored_urls(const View& view, const CreateNamespace& command) {
-  Json settings = *command.settings;
-  Json stored;
-  const auto record = TRY(read_namespace(view, command.name));
-  if (record && !record->settings.empty()) {
-    // If the stored settings are not JSON, there is no URL to restore.
-    if (auto read = parse_own_json(record->settings)) stored = *std::move(read);
-  }
-  TRY(restore_urls(settings, stored));
-  return settings;
+/// The stored settings of the namespace; null if it has none, or if they are not JSON.
+Result<Json> former_settings(const View& view, std::string_view name) {
+  const auto record = TRY(read_namespace(view, name));
+  if (!record || record->settings.empty()) return Json();
+  return parse_own_json(record->settings).value_or(Json());
 }
 
 /// Stores the settings. If they resume a service, makes the waiting tasks of that service due.
@@ -181,8 +176,11 @@ Result<CommandProgress> run_command(const CommandContext& context, const CreateN
   BatchState& batch = context.batch;
   std::optional<NamespaceSettings> settings;
   Json text;
+  Json former;
   if (command.settings) {
-    text = TRY(with_stored_urls(batch.tx, command));
+    former = TRY(former_settings(batch.tx, command.name));
+    text = *command.settings;
+    TRY(restore_urls(text, former));
     settings = TRY(parse_settings(text));
     TRY(check_targets(*settings, batch.request_subjects));
   }
@@ -204,6 +202,8 @@ Result<CommandProgress> run_command(const CommandContext& context, const CreateN
       return batch.catalog.find_workflow(ns, id) != nullptr;
     });
     if (!warnings.empty()) answer["warnings"] = std::move(warnings);
+    Json removed = removed_settings(former, text);
+    if (!removed.empty()) answer["removed"] = std::move(removed);
   }
   return answer;
 }

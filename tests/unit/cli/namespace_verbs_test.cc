@@ -21,6 +21,24 @@ TEST_F(NamespaceVerbs, PrintsTheWarningsOfSettings) {
   EXPECT_EQ(Json::parse(json.out)["warnings"][0]["path"], "services.a.maxRuntime");
 }
 
+TEST_F(NamespaceVerbs, PrintsWhatNewSettingsRemove) {
+  ASSERT_EQ(run({"namespace", "create", "shop", "--settings",
+                 R"({"services": {"ship": {"url": "http://ship"}}, "hooks": {"git": {"verify":
+                     {"form": "github", "secrets": ["key"]}, "mapping": {"type": "push"}}}})"})
+                .code,
+            0);
+  const CommandOutput table =
+      run({"-o", "table", "namespace", "create", "shop", "--settings", R"({"lifecycle": true})"});
+  EXPECT_EQ(table.code, 0);
+  EXPECT_EQ(table.err,
+            "removed: hooks.git: the new settings do not have it\n"
+            "removed: services.ship (http://ship): the new settings do not have it\n");
+  EXPECT_EQ(table.out, "created  false\nname     shop\n");
+  const CommandOutput json = run({"-o", "json", "namespace", "create", "shop", "--settings", "{}"});
+  EXPECT_EQ(json.err, "removed: lifecycle: the new settings do not have it\n");
+  EXPECT_EQ(Json::parse(json.out)["removed"][0]["path"], "lifecycle");
+}
+
 TEST_F(NamespaceVerbs, ShowsTheQuotasOfANamespace) {
   const CommandOutput table = run({"-o", "table", "namespace", "get", "default"});
   EXPECT_EQ(table.code, 0) << table.err;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "orchestrator/definition/removed_settings.h"
 #include "states/workflow.h"
 
 namespace millrace {
@@ -336,11 +337,13 @@ Result<Json> FakeService::take(CreateNamespace& create) {
     if (dump_json(webhook).find(R"(["none"])") == std::string::npos) continue;
     return fail("settings.invalid", "hooks." + name + ".verify.secrets[0]: no such secret");
   }
+  Json answer{{"name", create.name}, {"created", spaces_.insert(create.name).second}};
   // The tests of the help's examples have an event in each file, also in that of the settings.
   if (has_settings && !create.settings->contains("specversion")) {
+    Json removed = removed_settings(settings_[create.name], *create.settings);
+    if (!removed.empty()) answer["removed"] = std::move(removed);
     settings_[create.name] = *create.settings;
   }
-  Json answer{{"name", create.name}, {"created", spaces_.insert(create.name).second}};
   if (create.settings && create.settings->contains("services")) {
     answer["warnings"] = {{{"path", "services.a.maxRuntime"}, {"message", "write 30s"}}};
   }

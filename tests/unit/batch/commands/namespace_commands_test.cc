@@ -127,6 +127,20 @@ TEST(NamespaceCommands, CreateKeepsTheStoredPartsOfURLsThatAreNotShown) {
   EXPECT_EQ(stored_url(), "http://pay/x");
 }
 
+TEST(NamespaceCommands, CreateReturnsWhatTheNewSettingsRemove) {
+  CommandRig rig;
+  const Json first = service_at("url", "http://ann:secret@pay/x?key=secret");
+  EXPECT_FALSE(rig.must(CreateNamespace{.name = "default", .settings = first}).contains("removed"));
+  const Json answer = rig.must(CreateNamespace{.name = "default", .settings = Json::object()});
+  EXPECT_EQ(answer["removed"], Json::parse(R"([{"path": "services.charge",
+                                                "url": "http://***@pay/x?***"}])"));
+  rig.must(CreateNamespace{.name = "default", .settings = first});
+  Json same = service_at("url", "http://***@pay/x?***");
+  same["lifecycle"] = true;
+  EXPECT_FALSE(rig.must(CreateNamespace{.name = "default", .settings = same}).contains("removed"));
+  EXPECT_FALSE(rig.must(CreateNamespace{.name = "default"}).contains("removed"));
+}
+
 TEST(NamespaceCommands, CreateRefusesTooManyWebhooks) {
   CommandRig rig;
   Json webhooks = Json::array();
