@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "orchestrator/definition/inbound_webhooks.h"
+
 namespace millrace {
 namespace {
 
@@ -22,6 +24,8 @@ Result<Json> answer_of(const Request& request) {
 std::string_view outcome_text(AppliedEntry::Outcome outcome) {
   return outcome == AppliedEntry::Outcome::kCreated ? "created" : "changed";
 }
+
+bool is_webhook(const InboundEntry& entry) { return entry.kind == InboundEntry::Kind::kWebhook; }
 
 }  // namespace
 
@@ -52,7 +56,8 @@ InboundFolder::InboundFolder(Service& service, Report report)
 void InboundFolder::apply(const std::filesystem::path& file, const std::string& text) {
   InboundFile inbound = parse_inbound_file(text);
   FileState& state = files_[file];
-  state.waiting.clear();
+  state.entries.clear();
+  state.is_refused = false;
   state.reported = render_text(inbound.findings, file.string());
   if (!state.reported.empty()) report_(state.reported.substr(0, state.reported.size() - 1));
   if (inbound.findings.has_errors()) return;
@@ -60,11 +65,12 @@ void InboundFolder::apply(const std::filesystem::path& file, const std::string& 
   for (const InboundEntry& entry : inbound.entries) names.emplace(entry.kind, entry.name);
   report_removed(file, state.names, names);
   state.names = std::move(names);
-  apply_entries(file, state, std::move(inbound.entries));
+  state.entries = std::move(inbound.entries);
+  apply_entries(file, state, state.entries);
 }
 
 void InboundFolder::apply_entries(const std::filesystem::path& file, FileState& state,
-                                  std::vector<InboundEntry> entries) {
+                                  const std::vector<InboundEntry>& entries) {
   const AppliedInbound all = apply_inbound(target_, entries);
   for (const AppliedEntry& one : all.applied) {
     if (one.outcome == AppliedEntry::Outcome::kUnchanged) continue;
@@ -76,8 +82,21 @@ void InboundFolder::apply_entries(const std::filesystem::path& file, FileState& 
     report_(findings.substr(0, findings.size() - 1));
   }
   state.reported = std::move(findings);
-  state.waiting.clear();
-  if (all.findings.has_errors()) state.waiting = std::move(entries);
+  state.is_refused = all.findings.has_errors();
+}
+
+void InboundFolder::apply_lost(const std::filesystem::path& file, FileState& state,
+                               const Json& settings) {
+  const Json webhooks = settings.value(kInboundSetting, Json::object());
+  if (!webhooks.is_object()) return;
+  std::vector<InboundEntry> lost;
+  for (const InboundEntry& entry : state.entries) {
+    if (!is_webhook(entry) || webhooks.contains(entry.name)) continue;
+    report_(fmt::format("{} is no longer in the settings of the namespace, and is applied again",
+                        name_of(entry.kind, entry.name)));
+    lost.push_back(entry);
+  }
+  if (!lost.empty()) apply_entries(file, state, lost);
 }
 
 void InboundFolder::report_removed(const std::filesystem::path& file, const EntryNames& before,
@@ -95,11 +114,17 @@ void InboundFolder::note_present(const std::set<std::filesystem::path>& present)
 
 bool InboundFolder::waits() const {
   return std::any_of(files_.begin(), files_.end(), [](const auto& one) {
-    return one.second.is_missing || !one.second.waiting.empty();
+    const FileState& state = one.second;
+    return state.is_missing || state.is_refused ||
+           std::any_of(state.entries.begin(), state.entries.end(), is_webhook);
   });
 }
 
 void InboundFolder::try_again() {
+  const Json shown = target_.read_namespace().value_or(Json::object());
+  const auto settings = shown.find("settings");
+  // Unreadable settings are not overwritten.
+  const bool is_known = settings != shown.end() && settings->is_object();
   for (auto one = files_.begin(); one != files_.end();) {
     auto& [file, state] = *one;
     if (state.is_missing) {
@@ -107,7 +132,11 @@ void InboundFolder::try_again() {
       one = files_.erase(one);
       continue;
     }
-    if (!state.waiting.empty()) apply_entries(file, state, std::move(state.waiting));
+    if (state.is_refused) {
+      apply_entries(file, state, state.entries);
+    } else if (is_known) {
+      apply_lost(file, state, *settings);
+    }
     ++one;
   }
 }

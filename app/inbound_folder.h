@@ -29,21 +29,24 @@ class InboundFolder {
   /// Notes which of the files exist.
   void note_present(const std::set<std::filesystem::path>& present);
 
-  /// Whether try_again() has something to do: the server has refused an entry that it may accept
-  /// later without a change of a file, such as a source whose stream does not exist yet; or a file
-  /// is missing.
+  /// Whether try_again() may have something to do: the server has refused an entry that it may
+  /// accept later without a change of a file, such as a source whose stream does not exist yet; a
+  /// file is missing; or a file has inbound webhooks, which new settings of the namespace may
+  /// remove.
   bool waits() const;
-  /// Applies the files with refused entries again. Findings that were reported already are not
-  /// reported again. Reports what was in files that are still missing, as apply(): an editor may
-  /// remove a file for a moment while it writes it.
+  /// Applies the files with refused entries again, and the inbound webhooks that the settings of
+  /// the namespace have lost. Findings that were reported already are not reported again. Reports
+  /// what was in files that are still missing, as apply(): an editor may remove a file for a moment
+  /// while it writes it.
   void try_again();
 
  private:
   using EntryNames = std::set<std::pair<InboundEntry::Kind, std::string>>;
   struct FileState {
     EntryNames names;                   ///< of the latest text without errors
-    std::vector<InboundEntry> waiting;  ///< empty unless the server has refused an entry
+    std::vector<InboundEntry> entries;  ///< of the latest text; empty if it has errors
     std::string reported;               ///< the latest findings
+    bool is_refused = false;            ///< the server has refused an entry
     bool is_missing = false;
   };
 
@@ -60,8 +63,11 @@ class InboundFolder {
     Service& service_;
   };
 
+  /// Applies entries of a file: all, or some of them.
   void apply_entries(const std::filesystem::path& file, FileState& state,
-                     std::vector<InboundEntry> entries);
+                     const std::vector<InboundEntry>& entries);
+  /// Applies the inbound webhooks of the file that `settings`, those of the namespace, lack.
+  void apply_lost(const std::filesystem::path& file, FileState& state, const Json& settings);
   void report_removed(const std::filesystem::path& file, const EntryNames& before,
                       const EntryNames& now);
 

@@ -137,6 +137,29 @@ TEST_F(DevMode, AppliesInboundFilesAndTriesAgainWhatItsServerRefuses) {
   EXPECT_EQ(cli({"source", "list", "-o", "name"}).output, "orders\n") << "it stays";
 }
 
+TEST_F(DevMode, AppliesInboundWebhooksAgainThatNewSettingsHaveRemoved) {
+  write("inbound.yaml",
+        "hooks:\n  pay:\n    verify: {form: stripe, secrets: [stripe]}\n"
+        "    mapping: {type: order.placed}\n");
+  start();
+  EXPECT_TRUE(dev_->error_line("inbound.yaml:3:38: error: hooks.pay.verify.secrets[0]: "));
+  const std::string url = printed("MILLRACE_URL=");
+  ASSERT_EQ(run_process({.command = {millrace_program(), "secret", "set", "stripe"},
+                         .environment = {{"MILLRACE_URL", url}},
+                         .input = "whsec_test"})
+                .code,
+            0);
+  EXPECT_TRUE(dev_->error_line("inbound webhook \"pay\" is created"));
+  const ProcessEnd replaced =
+      cli({"namespace", "create", "default", "--settings", R"({"lifecycle": true})"});
+  EXPECT_EQ(replaced.code, 0);
+  EXPECT_THAT(replaced.errors, HasSubstr("removed: hooks.pay: "));
+  EXPECT_TRUE(dev_->error_line("inbound webhook \"pay\" is no longer in the settings"));
+  EXPECT_TRUE(eventually([&] { return cli({"webhook", "list", "-o", "name"}).output == "pay\n"; }));
+  EXPECT_THAT(cli({"namespace", "get", "default", "-o", "json"}).output, HasSubstr("lifecycle"))
+      << "the other settings stay";
+}
+
 TEST_F(DevMode, ChecksItsFoldersAndItsAddressBeforeItStartsAnything) {
   const TcpProxy taken(1);  // listens on a port
   const std::string address = fmt::format("127.0.0.1:{}", taken.port());
