@@ -28,6 +28,20 @@ void InboundMetrics::count(const std::string& ns, const std::string& webhook,
   counters.at(static_cast<size_t>(outcome))->Increment();
 }
 
+void InboundMetrics::remove(const std::string& ns,
+                            const std::function<bool(const std::string&)>& is_kept) {
+  const std::lock_guard lock(lock_);
+  for (auto next = webhooks_.lower_bound({ns, std::string()});
+       next != webhooks_.end() && next->first.first == ns;) {
+    if (is_kept(next->first.second)) {
+      ++next;
+      continue;
+    }
+    for (prometheus::Counter* const counter : next->second) family_.Remove(counter);
+    next = webhooks_.erase(next);
+  }
+}
+
 InboundMetrics::Counters InboundMetrics::series_of(const std::string& ns,
                                                    const std::string& webhook) {
   Counters counters{};

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -39,10 +40,13 @@ class InboundMetrics {
   /// exist at once.
   explicit InboundMetrics(prometheus::Registry& registry);
 
-  /// The first kMostWebhookLabels inbound webhooks with requests keep series of their own, because
-  /// a counter must not decrease; all others are counted together, with kOtherNamespaces for both
-  /// names.
+  /// The first kMostWebhookLabels inbound webhooks with requests keep series of their own until
+  /// they are removed, because a counter must not decrease; all others are counted together, with
+  /// kOtherNamespaces for both names.
   void count(const std::string& ns, const std::string& webhook, InboundOutcome outcome);
+  /// Removes the series of the inbound webhooks of the namespace for whose names `is_kept` is
+  /// false.
+  void remove(const std::string& ns, const std::function<bool(const std::string&)>& is_kept);
 
  private:
   using Counters = std::array<prometheus::Counter*, kInboundOutcomes>;

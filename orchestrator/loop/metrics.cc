@@ -411,6 +411,11 @@ void Metrics::count_inbound_outcome(const std::string& ns, const std::string& we
   series_->inbound_outcomes.count(ns, webhook, outcome);
 }
 
+void Metrics::remove_inbound_outcomes(const std::string& ns,
+                                      const std::function<bool(const std::string&)>& is_kept) {
+  series_->inbound_outcomes.remove(ns, is_kept);
+}
+
 void Metrics::add_turn(const TurnTimes& times) { series_->units.add(clock_.elapsed(), times); }
 
 LongestUnit Metrics::longest_unit() const { return series_->units.longest(clock_.elapsed()); }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -124,6 +125,9 @@ class Metrics {
   /// Counts what became of a request for an inbound webhook that exists.
   void count_inbound_outcome(const std::string& ns, const std::string& webhook,
                              InboundOutcome outcome);
+  /// See InboundMetrics::remove().
+  void remove_inbound_outcomes(const std::string& ns,
+                               const std::function<bool(const std::string&)>& is_kept);
   /// Reports how long a turn of the engine thread took, and its longest units of work.
   void add_turn(const TurnTimes& times);
   /// The longest unit of work in the last minute, by processor time.

@@ -1,7 +1,5 @@
 #include "orchestrator/service/inbound_counts.h"
 
-#include <iterator>
-
 #include <fmt/format.h>
 
 namespace millrace {
@@ -28,7 +26,13 @@ InboundCounts::InboundCounts(const Clock& clock, Metrics& metrics)
     : clock_(&clock), metrics_(&metrics), since_(clock.now()) {}
 
 void InboundCounts::count_refused(const WebhookPlace& place, const Error& why) {
+  note_request(place);
   count(place, InboundOutcome::kRefused, &why);
+}
+
+void InboundCounts::note_request(const WebhookPlace& place) {
+  const std::lock_guard lock(mutex_);
+  if (clock_ != nullptr) figures_of(place);
 }
 
 void InboundCounts::count_answer(const WebhookPlace& place, const Result<InboundAnswer>& answer) {
@@ -42,18 +46,23 @@ void InboundCounts::count_answer(const WebhookPlace& place, const Result<Inbound
         nullptr);
 }
 
-void InboundCounts::count(const WebhookPlace& place, InboundOutcome outcome, const Error* why) {
-  const std::lock_guard lock(mutex_);
-  if (metrics_ == nullptr) return;
-  metrics_->count_inbound_outcome(place.ns_name, place.name, outcome);
-  const TimePoint now = clock_->now();
+InboundFigures& InboundCounts::figures_of(const WebhookPlace& place) {
   const std::pair key(place.ns, place.name);
   if (figures_.size() >= kMostInboundFigures && !figures_.contains(key)) {
     figures_.clear();
-    since_ = now;
+    since_ = clock_->now();
   }
-  InboundFigures& figures =
-      figures_.try_emplace(key, InboundFigures{.since = since_}).first->second;
+  const Counted none{.ns_name = place.ns_name, .figures = {.since = since_}};
+  return figures_.try_emplace(key, none).first->second.figures;
+}
+
+void InboundCounts::count(const WebhookPlace& place, InboundOutcome outcome, const Error* why) {
+  const std::lock_guard lock(mutex_);
+  const auto found = figures_.find({place.ns, place.name});
+  if (metrics_ == nullptr || found == figures_.end()) return;
+  metrics_->count_inbound_outcome(place.ns_name, place.name, outcome);
+  const TimePoint now = clock_->now();
+  InboundFigures& figures = found->second.figures;
   ++figures.counts.at(static_cast<size_t>(outcome));
   if (why == nullptr) {
     figures.accepted_at = now;
@@ -64,18 +73,19 @@ void InboundCounts::count(const WebhookPlace& place, InboundOutcome outcome, con
   }
 }
 
-void InboundCounts::keep_only(NamespaceNumber ns, const InboundWebhooks& webhooks) {
+void InboundCounts::forget(const std::string& ns,
+                           const std::function<bool(const std::string&)>& is_kept) {
   const std::lock_guard lock(mutex_);
-  auto next = figures_.lower_bound({ns, std::string()});
-  while (next != figures_.end() && next->first.first == ns) {
-    next = webhooks.contains(next->first.second) ? std::next(next) : figures_.erase(next);
-  }
+  std::erase_if(figures_, [&](const auto& one) {
+    return one.second.ns_name == ns && !is_kept(one.first.second);
+  });
+  if (metrics_ != nullptr) metrics_->remove_inbound_outcomes(ns, is_kept);
 }
 
 InboundFigures InboundCounts::figures(NamespaceNumber ns, const std::string& name) const {
   const std::lock_guard lock(mutex_);
   const auto found = figures_.find({ns, name});
-  return found == figures_.end() ? InboundFigures{.since = since_} : found->second;
+  return found == figures_.end() ? InboundFigures{.since = since_} : found->second.figures;
 }
 
 void InboundCounts::close() {

@@ -56,22 +56,33 @@ class InboundCounts {
 
   /// Counts a request whose signature is not valid.
   void count_refused(const WebhookPlace& place, const Error& why);
-  /// Counts the answer to a request whose signature is valid. A challenge is not counted.
+  /// Notes a request whose signature is valid, before count_answer(), which may come much later.
+  void note_request(const WebhookPlace& place);
+  /// Counts the answer to a request whose signature is valid. A challenge is not counted, and
+  /// neither is a request for an inbound webhook that was forgotten since note_request().
   void count_answer(const WebhookPlace& place, const Result<InboundAnswer>& answer);
-  /// Forgets the inbound webhooks of the namespace that are not in its settings any more.
-  void keep_only(NamespaceNumber ns, const InboundWebhooks& webhooks);
+  /// Forgets the inbound webhooks of the namespace for whose names `is_kept` is false, also in the
+  /// metrics.
+  void forget(const std::string& ns, const std::function<bool(const std::string&)>& is_kept);
   InboundFigures figures(NamespaceNumber ns, const std::string& name) const;
   /// Counts nothing from now on.
   void close();
 
  private:
+  struct Counted {
+    std::string ns_name;
+    InboundFigures figures;
+  };
+
+  /// The figures of the inbound webhook, which are new unless it has some. `mutex_` is held.
+  InboundFigures& figures_of(const WebhookPlace& place);
   void count(const WebhookPlace& place, InboundOutcome outcome, const Error* why);
 
   mutable std::mutex mutex_;  // guards the members below
   const Clock* clock_;        // null after close()
   Metrics* metrics_;          // null after close()
   TimePoint since_;
-  std::map<std::pair<NamespaceNumber, std::string>, InboundFigures> figures_;
+  std::map<std::pair<NamespaceNumber, std::string>, Counted> figures_;
 };
 
 /// {"name","path","form","secrets","type","paused","countedSince","accepted","repeated","refused",

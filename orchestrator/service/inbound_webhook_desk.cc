@@ -83,7 +83,7 @@ InboundWebhookDesk::~InboundWebhookDesk() {
 
 /// The inbound webhooks in the settings; none if the settings cannot be read.
 std::shared_ptr<const InboundWebhooks> InboundWebhookDesk::webhooks_of(
-    const NamespaceRecord& record) {
+    std::string_view ns, const NamespaceRecord& record) {
   const std::lock_guard lock(mutex_);
   if (known_.size() >= kMostKnownInbound && !known_.contains(record.number)) known_.clear();
   Known& known = known_[record.number];
@@ -92,7 +92,8 @@ std::shared_ptr<const InboundWebhooks> InboundWebhookDesk::webhooks_of(
     known.webhooks = std::make_shared<const InboundWebhooks>(settings ? std::move(settings->inbound)
                                                                       : InboundWebhooks());
     known.settings = record.settings;
-    counts_->keep_only(record.number, *known.webhooks);
+    counts_->forget(std::string(ns),
+                    [&](const std::string& name) { return known.webhooks->contains(name); });
   }
   return known.webhooks;
 }
@@ -101,7 +102,7 @@ Result<InboundWebhookDesk::Opened> InboundWebhookDesk::open(const InboundRequest
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const auto record = TRY(read_namespace(view, request.ns));
   if (!record) return inbound_refusal("the namespace does not exist");
-  const auto webhooks = webhooks_of(*record);
+  const auto webhooks = webhooks_of(request.ns, *record);
   const auto found = webhooks->find(request.name);
   if (found == webhooks->end())
     return inbound_refusal("the settings of the namespace do not have it");
@@ -139,6 +140,7 @@ void InboundWebhookDesk::receive(const InboundRequest& request, const Done& done
     return refuse(request, signed_well.error(), done);
   }
   parts_.metrics.count_inbound_request(true);
+  counts_->note_request(place);
   const Done counted = [counts = counts_, place, done](const Result<InboundAnswer>& answer) {
     counts->count_answer(place, answer);
     done(answer);
@@ -155,7 +157,7 @@ Result<InboundWebhookDesk::Stored> InboundWebhookDesk::stored(std::string_view n
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const NamespaceRecord record = TRY(namespace_record(view, ns));
   Stored all{.ns = record.number};
-  const auto known = webhooks_of(record);
+  const auto known = webhooks_of(ns, record);
   if (known->empty()) return all;
   const Json settings = TRY(parse_own_json(record.settings));
   all.webhooks = settings.value(kInboundSetting, Json::object());
@@ -181,6 +183,26 @@ Result<Json> InboundWebhookDesk::get(std::string_view ns, std::string_view name)
   Json one = inbound_json(ns, found.key(), *found, counts_->figures(all.ns, found.key()));
   one["settings"] = *found;
   return one;
+}
+
+Service::Done InboundWebhookDesk::with_removal(const Command& command, Service::Done done) const {
+  std::function<bool(const std::string&)> is_kept;
+  if (const auto* const remove = std::get_if<DeleteInboundWebhook>(&command)) {
+    is_kept = [removed = remove->name](const std::string& name) { return name != removed; };
+  } else if (const auto* const whole = std::get_if<DeleteNamespace>(&command);
+             whole != nullptr && !whole->leftovers) {
+    is_kept = [](const std::string&) { return false; };
+  } else if (const auto* const create = std::get_if<CreateNamespace>(&command);
+             create != nullptr && create->settings && create->settings->is_object()) {
+    is_kept = [webhooks = create->settings->value(kInboundSetting, Json())](
+                  const std::string& name) { return webhooks.contains(name); };
+  }
+  if (!is_kept) return done;
+  return [counts = counts_, ns = namespace_of_command(command), is_kept = std::move(is_kept),
+          done = std::move(done)](Result<Json> answer) {
+    if (answer) counts->forget(ns, is_kept);
+    done(std::move(answer));
+  };
 }
 
 /// Publishes the event of a request whose signature is valid, or answers its challenge.

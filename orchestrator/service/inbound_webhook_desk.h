@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "base/event.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "orchestrator/batch/command.h"
 #include "orchestrator/definition/inbound_webhooks.h"
 #include "orchestrator/loop/metrics.h"
 #include "orchestrator/ports/clock.h"
@@ -65,6 +67,10 @@ class InboundWebhookDesk {
   Result<Json> list(std::string_view ns);
   /// See Service::inbound_webhook().
   Result<Json> get(std::string_view ns, std::string_view name);
+  /// The callback of a command that removes inbound webhooks: if the command succeeds, their counts
+  /// are forgotten. It is `done` itself for other commands.
+  std::function<void(Result<Json>)> with_removal(const Command& command,
+                                                 std::function<void(Result<Json>)> done) const;
 
  private:
   /// Publishes until the desk is destroyed; results of jq workers may come later.
@@ -89,7 +95,8 @@ class InboundWebhookDesk {
 
   Result<Opened> open(const InboundRequest& request);
   Result<Stored> stored(std::string_view ns);
-  std::shared_ptr<const InboundWebhooks> webhooks_of(const NamespaceRecord& record);
+  std::shared_ptr<const InboundWebhooks> webhooks_of(std::string_view ns,
+                                                     const NamespaceRecord& record);
   void refuse(const InboundRequest& request, const Error& why, const Done& done);
   void accept(const InboundRequest& request, const Opened& opened, const Done& done);
 

@@ -119,6 +119,7 @@ void LocalService::command(Command command, Done done) {
   const Status checked = check_command_programs(command, parts_.check_programs);
   if (!checked) return done(tl::unexpected(checked.error()));
   done = with_type_warnings(command, parts_.environment, parts_.definitions, std::move(done));
+  done = inbound_.with_removal(command, std::move(done));
   parts_.intake.command(std::move(command), std::move(done));
 }
 

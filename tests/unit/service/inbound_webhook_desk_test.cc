@@ -20,6 +20,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 class InboundWebhooksTest : public LocalServiceTest {
@@ -238,6 +239,57 @@ TEST_F(InboundWebhooksTest, ForgetTheCountsOfOneThatWasDeleted) {
   service->command(CreateNamespace{.name = "default", .settings = settings}, nothing());
   world.run_until_idle();
   EXPECT_EQ(service->inbound_webhook("default", "git").value()["refused"], 0);
+}
+
+TEST_F(InboundWebhooksTest, RemoveTheSeriesOfOneWithItsSettings) {
+  const Json settings = service->one_namespace("default").value()["settings"];
+  const auto shows_git = [&] {
+    return metrics.text().find("webhook=\"git\"") != std::string::npos;
+  };
+  Json without_git = settings;
+  without_git["hooks"].erase("git");
+  for (const Command& removal :
+       {Command(DeleteInboundWebhook{.ns = "default", .name = "git"}),
+        Command(CreateNamespace{.name = "default", .settings = without_git}),
+        Command(CreateNamespace{.name = "default", .settings = Json::object()})}) {
+    service->command(CreateNamespace{.name = "default", .settings = settings}, nothing());
+    world.run_until_idle();
+    InboundRequest changed = push();
+    changed.body += ' ';
+    send(changed);
+    EXPECT_TRUE(shows_git());
+    service->command(DeleteInboundWebhook{.ns = "default", .name = "gut"}, nothing());
+    world.run_until_idle();
+    EXPECT_TRUE(shows_git()) << "the command was refused";
+    service->command(removal, nothing());
+    world.run_until_idle();
+    EXPECT_FALSE(shows_git()) << removal.index();
+  }
+}
+
+TEST_F(InboundWebhooksTest, RemoveTheSeriesOfADeletedNamespace) {
+  service->command(CreateNamespace{.name = "shop"}, nothing());
+  service->command(PutSecret{.ns = "shop", .name = "key", .value = "secret"}, nothing());
+  const Json settings = service->one_namespace("default").value()["settings"];
+  service->command(CreateNamespace{.name = "shop", .settings = settings}, nothing());
+  world.run_until_idle();
+  InboundRequest changed = push();
+  changed.ns = "shop";
+  changed.body += ' ';
+  send(changed);
+  EXPECT_THAT(metrics.text(), HasSubstr("namespace=\"shop\",outcome=\"refused\",webhook=\"git\""));
+  service->command(DeleteNamespace{.name = "shop"}, nothing());
+  world.run_until_idle();
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("webhook=\"git\"")));
+}
+
+TEST_F(InboundWebhooksTest, DoNotCountAnAnswerThatCameAfterTheDeletion) {
+  send(push());
+  service->command(DeleteInboundWebhook{.ns = "default", .name = "git"}, nothing());
+  world.run_until_idle();
+  publisher.waiting[0](PublishAck{.sequence = 1});
+  EXPECT_THAT(answers, SizeIs(1)) << "it is answered";
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("webhook=\"git\"")));
 }
 
 TEST_F(InboundWebhooksTest, PassAMappingToAJqWorkerWithoutTheSecret) {
