@@ -16,6 +16,7 @@
 #include "cli/definition_files.h"
 #include "language/document.h"
 #include "orchestrator/definition/inbound_file.h"
+#include "orchestrator/definition/inbound_types.h"
 #include "os/descriptor.h"
 #include "os/read_file.h"
 
@@ -38,11 +39,22 @@ void watch_folders(int inotify, const fs::path& folder) {
   }
 }
 
+/// The event types that the inbound files among `files` make.
+MadeTypes types_of_files(const std::vector<fs::path>& files) {
+  MadeTypes made;
+  for (const fs::path& file : files) {
+    if (!is_inbound_file(file.filename().string())) continue;
+    const Result<std::string> text = read_file(file, kMaxDocumentSize);
+    if (text) add_made_types(parse_inbound_file(*text).entries, made);
+  }
+  return made;
+}
+
 }  // namespace
 
-void WorkflowFolder::apply(const fs::path& file, const std::string& text) {
+void WorkflowFolder::apply(const fs::path& file, const std::string& text, const MadeTypes& made) {
   Loaded loaded = service_.load_definition(text, "default");
-  std::string lines = render_text(loaded.findings, file.string());
+  std::string lines = render_text(without_made_types(loaded.findings, text, made), file.string());
   if (lines.ends_with('\n')) lines.pop_back();
   if (!lines.empty()) report_(lines);
   if (!loaded.workflow) return;
@@ -65,6 +77,7 @@ void WorkflowFolder::apply_changes() {
   if (!files) return report_(files.error().message);
   std::vector<std::pair<fs::path, std::string>> inbound;
   std::set<fs::path> inbound_files;
+  const MadeTypes made = types_of_files(*files);
   for (const fs::path& file : *files) {
     const bool is_inbound = is_inbound_file(file.filename().string());
     if (is_inbound) inbound_files.insert(file);
@@ -78,7 +91,7 @@ void WorkflowFolder::apply_changes() {
     } else if (is_inbound) {
       if (!text->empty()) inbound.emplace_back(file, *text);
     } else if (looks_like_definition(file, *text)) {
-      apply(file, *text);
+      apply(file, *text, made);
     } else if (!text->empty()) {  // a file is empty while an editor is about to write it
       report_(passed_over(file));
     }

@@ -11,6 +11,7 @@
 
 #include "app/inbound_folder.h"
 #include "base/result.h"
+#include "orchestrator/definition/made_types.h"
 #include "orchestrator/service/service.h"
 
 namespace millrace {
@@ -38,7 +39,8 @@ class WorkflowFolder {
   Status watch(const sigset_t& signals);
 
  private:
-  void apply(const std::filesystem::path& file, const std::string& text);
+  /// `made`: the event types of the inbound files, which are applied later.
+  void apply(const std::filesystem::path& file, const std::string& text, const MadeTypes& made);
 
   std::filesystem::path folder_;
   Service& service_;

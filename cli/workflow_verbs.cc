@@ -16,6 +16,7 @@
 #include "cli/source.h"
 #include "language/document.h"
 #include "language/findings.h"
+#include "orchestrator/definition/inbound_types.h"
 
 namespace millrace {
 namespace {
@@ -77,14 +78,43 @@ void show_applied(Session& session, const Json& applied, bool is_dry_run) {
   session.output.list({{"items", applied}}, columns, "id");
 }
 
+/// The event types that the inbound files make, which are applied behind the workflows.
+MadeTypes types_of(const std::vector<DefinitionFile>& files) {
+  MadeTypes made;
+  for (const DefinitionFile& file : files) {
+    if (file.is_inbound) add_made_types(parse_inbound_file(file.text).entries, made);
+  }
+  return made;
+}
+
+/// Removes the warnings of an answer about event types that `made` may make.
+void drop_made_types(Json& answer, const std::string& text, const MadeTypes& made) {
+  const auto warnings = answer.find("warnings");
+  if (warnings == answer.end()) return;
+  const auto places = places_of_made_types(text, made);
+  Json kept = Json::array();
+  for (Json& one : *warnings) {
+    const bool is_unknown = one.value("code", "") == kUnknownEventType;
+    if (is_unknown && places.contains(one.value("path", ""))) continue;
+    kept.push_back(std::move(one));
+  }
+  if (kept.empty()) {
+    answer.erase(warnings);
+  } else {
+    *warnings = std::move(kept);
+  }
+}
+
 Ended apply_workflows(Session& session, const ApplyOptions& options) {
   Json applied = Json::array();
   ExitCode code = ExitCode::kOk;
   const std::vector<DefinitionFile> files = TRY(read_definitions(session.console, options.files));
+  const MadeTypes made = types_of(files);
   for (const auto& [file, text, is_inbound] : files) {
     if (is_inbound) continue;
     Fallible<Reply> reply = apply_file(session, text, options.dry_run);
     if (reply) {
+      drop_made_types(reply->body, text, made);
       if (const auto warnings = reply->body.find("warnings"); warnings != reply->body.end()) {
         session.console.err << render_findings(*warnings, file);
       }

@@ -9,6 +9,7 @@ namespace millrace {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kOrders = "sources:\n  orders:\n    stream: ORDERS\n";
 constexpr const char* kOrdersAndPay =
@@ -40,6 +41,18 @@ TEST_F(InboundFiles, AreAppliedBehindTheWorkflowsOfTheirFolder) {
       << second.err;
   EXPECT_EQ(run({"workflow", "apply", folder(), "-o", "name"}).out, "order\norders\npay\n");
   EXPECT_THAT(run({"workflow", "apply", folder()}).out, HasSubstr("pay     -         unchanged"));
+}
+
+TEST_F(InboundFiles, MakeTypesThatTheWorkflowsOfTheirFolderMayWaitFor) {
+  file("order.yaml", "id: order\nstart: {type: event, event: {type: unmade.order}}\nstates: []\n");
+  file("inbound.yaml", kOrders);
+  EXPECT_THAT(run({"workflow", "apply", folder(), "--dry-run"}).err,
+              HasSubstr("start.event.type: unmade; mend it [lint.event_unknown]"));
+  file("inbound.yaml",
+       "sources:\n  orders: {stream: ORDERS, mapping: {type: 'unmade.jq(.data.kind)'}}\n");
+  const CommandOutput applied = run({"workflow", "apply", folder(), "-o", "json"});
+  EXPECT_EQ(applied.err, "");
+  EXPECT_THAT(applied.out, Not(HasSubstr("warnings")));
 }
 
 TEST_F(InboundFiles, AddTheirInboundWebhooksToTheOtherSettings) {

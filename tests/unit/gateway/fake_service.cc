@@ -179,6 +179,9 @@ Loaded FakeService::load_definition(std::string_view text, std::string_view) {
     loaded.findings.warning("lint.doubt", "states[0]", {2, 7}, "hardly", "mend it");
     loaded.findings.note("lint.note", "states[0]", {2, 8}, "by the way", "keep it");
   }
+  if (text.find("type: unmade") != std::string_view::npos) {
+    loaded.findings.warning("lint.event_unknown", "start.event.type", {2, 7}, "unmade", "mend it");
+  }
   auto workflow = std::make_shared<Workflow>();
   const size_t at = text.find("id: ");
   if (at != std::string_view::npos) {
