@@ -5,6 +5,7 @@
 #include "cli/empty_list.h"
 #include "cli/pausing.h"
 #include "cli/source.h"
+#include "cli/tried_event.h"
 
 namespace millrace {
 namespace {
@@ -49,23 +50,6 @@ struct TrySourceOptions {
   std::string settings;  ///< JSON, `@FILE` or `-`; empty: those of the stored source
 };
 
-/// What an event would do, as a text such as `started order, woke 0190b5a4-…`.
-std::string would_text(const Json& item) {
-  if (item.contains("error")) return "dead letter: " + item["error"].value("msg", "");
-  if (item.value("duplicate", false)) return "nothing: duplicate";
-  std::string text;
-  for (const Json& one : item.value("would", Json::array())) {
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{} {}", one.value("verdict", ""),
-                        one.value("instance", one.value("workflow", "")));
-  }
-  if (!text.empty()) return text;
-  const Json similar = item.value("similarTypes", Json::array());
-  if (similar.empty()) return "nothing";
-  return fmt::format("nothing: no workflow listens for the type, but for {}",
-                     similar[0].get<std::string>());
-}
-
 Ended try_source(Session& session, const TrySourceOptions& options) {
   ApiCall call{.method = "POST", .path = session.path({"sources", options.name, "try"})};
   if (!options.settings.empty()) call.body = TRY(read_value(session.console, options.settings));
@@ -77,11 +61,13 @@ Ended try_source(Session& session, const TrySourceOptions& options) {
   Json items = Json::array();
   for (const Json& one : reply.body.value("items", Json::array())) {
     const Json event = one.value("event", Json::object());
-    items.push_back({{"sequence", one.value("sequence", uint64_t{0})},
-                     {"subject", one.value("subject", "")},
-                     {"type", event.value("type", "")},
-                     {"id", event.value("id", "")},
-                     {"would", would_text(one)}});
+    items.push_back(
+        {{"sequence", one.value("sequence", uint64_t{0})},
+         {"subject", one.value("subject", "")},
+         {"type", event.value("type", "")},
+         {"id", event.value("id", "")},
+         {"would", one.contains("error") ? "dead letter: " + one["error"].value("msg", "")
+                                         : would_text(one)}});
   }
   session.output.list({{"items", std::move(items)}},
                       {field("SEQUENCE", "sequence"), field("SUBJECT", "subject"),

@@ -1,9 +1,14 @@
 // POST /v1/ns/{ns}/hooks/{webhook}: requests of other services, which prove by a signature where
-// they come from; this route needs no token. The others list, pause and delete inbound webhooks.
+// they come from; this route needs no token. The others list, try, pause and delete inbound
+// webhooks.
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/bytes.h"
 #include "gateway/parameters.h"
 #include "gateway/problem.h"
 #include "gateway/routes.h"
@@ -71,6 +76,74 @@ Status remove_inbound(Service& service, const std::shared_ptr<Exchange>& exchang
   return {};
 }
 
+tl::unexpected<Error> wrong_tried(std::string_view member, std::string_view what) {
+  return fail("request.parameter", fmt::format("{}: {}", member, what));
+}
+
+Result<std::string> tried_text(const std::string& member, const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return wrong_tried(member, "write a text");
+}
+
+/// The headers of {NAME: a text, or a list of texts}.
+Result<Headers> tried_headers(const Json& value) {
+  if (!value.is_object()) return wrong_tried("headers", "write an object of texts");
+  Headers headers;
+  for (const auto& [name, one] : value.items()) {
+    const std::string member = "headers." + name;
+    if (!one.is_array()) {
+      headers.emplace_back(name, TRY(tried_text(member, one)));
+      continue;
+    }
+    for (const Json& item : one) headers.emplace_back(name, TRY(tried_text(member, item)));
+  }
+  return headers;
+}
+
+/// The request that is tried: {"headers"?,"query"?,"body"?: text,"base64"?: the body}.
+Result<InboundRequest> tried_request(const Request& request) {
+  InboundRequest inbound{.ns = TRY(namespace_of(request)), .name = request.parts.at("webhook")};
+  const Json members = TRY(parse_json(request.body));
+  if (!members.is_object()) {
+    return wrong_tried("the body", R"(write an object with "headers" and "body")");
+  }
+  for (const auto& [member, value] : members.items()) {
+    if (member == "headers") {
+      inbound.headers = TRY(tried_headers(value));
+    } else if (member == "query") {
+      if (!value.is_object()) return wrong_tried(member, "write an object of texts");
+      for (const auto& [name, one] : value.items()) {
+        inbound.query[name] = TRY(tried_text("query." + name, one));
+      }
+    } else if (member == "body") {
+      inbound.body = TRY(tried_text(member, value));
+    } else if (member == "base64") {
+      auto bytes = base64_decode(TRY(tried_text(member, value)));
+      if (!bytes) return wrong_tried(member, "write the body of the request in Base64");
+      inbound.body = *std::move(bytes);
+    } else {
+      return wrong_tried(member, "unknown member; valid: headers, query, body, base64");
+    }
+  }
+  return inbound;
+}
+
+void add_inbound_trial(Router& router, Service& service, const RequestLimits& limits) {
+  router.add(
+      {.method = "POST",
+       .path = "/v1/ns/{ns}/hooks/{webhook}/try",
+       .operation = "tryInboundWebhook",
+       .summary = "Says what a request would become and do; nothing is published or counted.",
+       .body = "InboundTrial",
+       .answer = "InboundTried",
+       .errors = {"namespace.not_found", "hooks.not_found", "json."},
+       .max_body = limits.batch_bytes,
+       .lane = Lane::kBroker,
+       .handler = reading([&service](const Request& request) -> Result<Json> {
+         return service.try_inbound(TRY(tried_request(request)));
+       })});
+}
+
 /// The routes for operators, which need a token as others do.
 void add_inbound_management(Router& router, Service& service) {
   router.add({.method = "GET",
@@ -135,6 +208,7 @@ void add_inbound_routes(Router& router, Service& service, const RequestLimits& l
               .takes_any_query = true,
               .handler = [&service](const auto& exchange) { return receive(service, exchange); }});
   add_inbound_management(router, service);
+  add_inbound_trial(router, service, limits);
 }
 
 }  // namespace millrace

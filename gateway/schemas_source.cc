@@ -19,6 +19,20 @@ Json code_and_text(std::string_view description) {
   return object({{"code", text("An error code.")}, {"msg", text(description)}});
 }
 
+/// The effects of an event that is tried.
+Json would_schema() {
+  using namespace schema;
+  return list(object({{"verdict", word({"woke", "started", "filled", "grouped", "paused"})},
+                      {"workflow", text()},
+                      {"instance?", instance_id()}}),
+              "What the event would start or wake.");
+}
+
+Json similar_types_schema() {
+  using namespace schema;
+  return list(text(), "Types for which a workflow listens; it does not for the type of the event.");
+}
+
 Json failed_request(std::string_view description) {
   using namespace schema;
   return object({{"code", text("An error code.")}, {"msg", text(description)}, {"at", instant()}});
@@ -50,6 +64,30 @@ void add_inbound_schemas(ApiSchemas& all) {
   all["InboundWebhookPaused"].schema = object(
       {{"name", text()}, {"paused", flag()}, {"changed", flag("Whether it was not so before.")}});
   all["InboundWebhookDeleted"].schema = object({{"name", text()}, {"deleted", exactly(true)}});
+}
+
+void add_inbound_trial_schemas(ApiSchemas& all) {
+  using namespace schema;
+  all["InboundTrial"].schema = object({
+      {"headers?", map(either({text(), list(text())}), "The headers by name.")},
+      {"query?", map(text(), "The parameters of the URL.")},
+      {"body?", text("The body of the request; missing: it is empty.")},
+      {"base64?", text("The body in Base64, if it is not UTF-8.")},
+  });
+  all["InboundTried"].schema = object({
+      {"name", text()},
+      {"signature", object({{"fits", flag()},
+                            {"code?", text("An error code.")},
+                            {"msg?", text("Why the request would be refused.")}})},
+      {"paused?", exactly(true, "Requests are answered 503.")},
+      {"challenge?", text("The answer to the request, of which no event is made.")},
+      {"event?", open_object({})},
+      {"cut?", exactly(true, "The data of a large event is left out.")},
+      {"error?", code_and_text("Why the request would become no event.")},
+      {"would?", would_schema()},
+      {"duplicate?", exactly(true, "The source and id are known.")},
+      {"similarTypes?", similar_types_schema()},
+  });
 }
 
 }  // namespace
@@ -115,18 +153,13 @@ void add_source_schemas(ApiSchemas& all) {
                      {"event?", open_object({})},
                      {"cut?", exactly(true, "The data of a large event is left out.")},
                      {"error?", code_and_text("Why the message would become a dead letter.")},
-                     {"would?", list(object({{"verdict", word({"woke", "started", "filled",
-                                                               "grouped", "paused"})},
-                                             {"workflow", text()},
-                                             {"instance?", instance_id()}}),
-                                     "What the event would start or wake.")},
+                     {"would?", would_schema()},
                      {"duplicate?", exactly(true, "The source and id are known.")},
-                     {"similarTypes?", list(text(),
-                                            "Types for which a workflow listens; it does not for "
-                                            "the type of the event.")}}),
+                     {"similarTypes?", similar_types_schema()}}),
              "The newest first.")}});
   all["Sources"].schema = page(ref("Source"));
   add_inbound_schemas(all);
+  add_inbound_trial_schemas(all);
   all["SourcePaused"].schema = object({{"name", text()}, {"paused", flag()}});
   all["SourceDeleted"].schema = object({{"name", text()}, {"deleted", exactly(true)}});
 }

@@ -1,5 +1,6 @@
 #include "orchestrator/service/inbound_webhook_desk.h"
 
+#include <future>
 #include <shared_mutex>
 #include <utility>
 
@@ -27,6 +28,22 @@ constexpr Duration kBetweenRefusalLines = std::chrono::minutes(1);
 
 /// The lanes of mappings: a slow one delays only those of its namespace, and no workflow.
 constexpr uint64_t kMappingLanes = uint64_t{1} << 62;
+
+/// The evaluation of the mapping for a request that is no CloudEvent.
+MappingRun mapping_run(const InboundWebhook& webhook, const InboundRequest& request,
+                       TimePoint now) {
+  const SignatureSetting& verify = webhook.verify;
+  return {webhook.mapping,
+          request_input(without_credentials(verify, request.headers), request.query, request.body,
+                        request.name, now),
+          {.source = fmt::format("/v1/ns/{}/hooks/{}", request.ns, request.name),
+           .id = delivery_id(verify, request.headers, request.body),
+           .time = format_rfc3339(now)}};
+}
+
+tl::unexpected<Error> no_jq_worker() {
+  return fail("jq.unavailable", "the mapping needs a jq worker, and there is none");
+}
 
 tl::unexpected<Error> inbound_refusal(std::string_view why) {
   return fail(std::string(kRequestRefused), std::string(why));
@@ -205,6 +222,42 @@ Service::Done InboundWebhookDesk::with_removal(const Command& command, Service::
   };
 }
 
+/// The event that the request would become. Waits for a jq worker for kTryTime.
+Result<Event> InboundWebhookDesk::event_of(const InboundRequest& request,
+                                           const Opened& opened) const {
+  if (auto carried = carried_event(request.headers, request.body)) return *std::move(carried);
+  const TimePoint now = parts_.clock.now();
+  MappingRun run = mapping_run(opened.webhook, request, now);
+  if (!run.queries().empty() && !parts_.evaluate) return no_jq_worker();
+  const auto made = std::make_shared<std::promise<Result<Event>>>();
+  std::future<Result<Event>> event = made->get_future();
+  map_event(std::move(run), {.now = now, .lane = kTriedMappings, .space = kTriedMappings},
+            parts_.evaluate, [made](Result<Event> result) { made->set_value(std::move(result)); });
+  if (event.wait_for(kTryTime) != std::future_status::ready) return tried_too_long();
+  return event.get();
+}
+
+Result<Json> InboundWebhookDesk::try_request(const InboundRequest& request,
+                                             const JudgeEvent& judge) {
+  TRY(get(request.ns, request.name));  // open() would not say what is missing
+  const Opened opened = TRY(open(request));
+  const SignatureSetting& verify = opened.webhook.verify;
+  const Status signed_well =
+      check_signature_of(verify, opened.secrets, request.headers, request.body, parts_.clock.now());
+  Json answer{{"name", request.name}, {"signature", {{"fits", signed_well.has_value()}}}};
+  if (!signed_well) {
+    answer["signature"]["code"] = signed_well.error().code;
+    answer["signature"]["msg"] = signed_well.error().message;
+  }
+  if (opened.webhook.is_paused) answer["paused"] = true;
+  if (auto challenge = challenge_in(verify, request.body)) {
+    answer["challenge"] = *std::move(challenge);
+    return answer;
+  }
+  answer.update(TRY(tried_event(request.ns, event_of(request, opened), judge)));
+  return answer;
+}
+
 /// Publishes the event of a request whose signature is valid, or answers its challenge.
 void InboundWebhookDesk::accept(const InboundRequest& request, const Opened& opened,
                                 const Done& done) {
@@ -217,15 +270,8 @@ void InboundWebhookDesk::accept(const InboundRequest& request, const Opened& ope
     return gate_->publish(request.ns, **std::move(carried), done);
   }
   const TimePoint now = parts_.clock.now();
-  MappingRun run(opened.webhook.mapping,
-                 request_input(without_credentials(verify, request.headers), request.query,
-                               request.body, request.name, now),
-                 {.source = fmt::format("/v1/ns/{}/hooks/{}", request.ns, request.name),
-                  .id = delivery_id(verify, request.headers, request.body),
-                  .time = format_rfc3339(now)});
-  if (!run.queries().empty() && !parts_.evaluate) {
-    return done(fail("jq.unavailable", "the mapping needs a jq worker, and there is none"));
-  }
+  MappingRun run = mapping_run(opened.webhook, request, now);
+  if (!run.queries().empty() && !parts_.evaluate) return done(no_jq_worker());
   const auto number = static_cast<uint64_t>(opened.ns);
   map_event(std::move(run), {.now = now, .lane = kMappingLanes | number, .space = number},
             parts_.evaluate, [gate = gate_, ns = request.ns, done](Result<Event> event) {

@@ -24,6 +24,7 @@
 #include "orchestrator/ports/evaluator.h"
 #include "orchestrator/service/inbound_counts.h"
 #include "orchestrator/service/service.h"
+#include "orchestrator/service/tried_event.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/transaction.h"
 
@@ -67,6 +68,8 @@ class InboundWebhookDesk {
   Result<Json> list(std::string_view ns);
   /// See Service::inbound_webhook().
   Result<Json> get(std::string_view ns, std::string_view name);
+  /// See Service::try_inbound().
+  Result<Json> try_request(const InboundRequest& request, const JudgeEvent& judge);
   /// The callback of a command that removes inbound webhooks: if the command succeeds, their counts
   /// are forgotten. It is `done` itself for other commands.
   std::function<void(Result<Json>)> with_removal(const Command& command,
@@ -99,6 +102,7 @@ class InboundWebhookDesk {
                                                      const NamespaceRecord& record);
   void refuse(const InboundRequest& request, const Error& why, const Done& done);
   void accept(const InboundRequest& request, const Opened& opened, const Done& done);
+  Result<Event> event_of(const InboundRequest& request, const Opened& opened) const;
 
   const Parts parts_;
   const std::shared_ptr<Gate> gate_;

@@ -104,6 +104,9 @@ class LocalService final : public Service {
   Result<Json> inbound_webhook(std::string_view ns, std::string_view name) override {
     return inbound_.get(ns, name);
   }
+  Result<Json> try_inbound(const InboundRequest& request) override {
+    return inbound_.try_request(request, std::bind_front(&LocalService::judge_tried, this));
+  }
 
   Result<Json> namespaces(const PageRequest& page) override;
   Result<Json> one_namespace(std::string_view ns) override;
@@ -165,6 +168,10 @@ class LocalService final : public Service {
   Result<Json> read(const std::function<Result<Json>(const View& view)>& query);
 
   Status check_namespace(std::string_view ns);
+  /// What an event that is only tried would do.
+  Result<Json> judge_tried(std::string_view ns, Event event) {
+    return why_desk_.of_test_event(ns, std::move(event), {.limit = kMostJudgedOfTried});
+  }
   /// Whether `count` events of the namespace may be published now: the engine takes new work, and
   /// the quota of the namespace permits it.
   Status admit_events(std::string_view ns, size_t count);
@@ -188,10 +195,7 @@ class LocalService final : public Service {
                     .evaluate = parts_.evaluate,
                     .check_programs = parts_.check_programs,
                     .definitions = &parts_.definitions},
-                   [this](std::string_view ns, Event event) {
-                     return why_desk_.of_test_event(ns, std::move(event),
-                                                    {.limit = kMostJudgedOfTried});
-                   }};
+                   std::bind_front(&LocalService::judge_tried, this)};
   LocalEventDesk event_desk_;
   LocalLetterDesk letter_desk_;
   LocalWhyDesk why_desk_;

@@ -176,6 +176,12 @@ class Service : public StoreReads {
   virtual Result<Json> inbound_webhooks(std::string_view ns) = 0;
   /// One of these, with {"settings"}. Errors `namespace.not_found`, `hooks.not_found`.
   virtual Result<Json> inbound_webhook(std::string_view ns, std::string_view name) = 0;
+  /// What a request for an inbound webhook would become and do; nothing is published, stored or
+  /// counted: {"name","signature":{"fits","code"?,"msg"?},"paused"?,"challenge"?} and the members
+  /// of tried_event(), unless there is a challenge. The event is shown whether the signature fits
+  /// or not. Waits for jq workers, and for the engine thread. Errors `namespace.not_found`,
+  /// `hooks.not_found`.
+  virtual Result<Json> try_inbound(const InboundRequest& request) = 0;
   /// The sources of the namespaces.
   virtual SourceDesk& source_desk() = 0;
   /// The dead letters in the dead-letter queue.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -21,9 +20,9 @@
 #include "orchestrator/service/source_json.h"
 #include "orchestrator/service/source_mapping.h"
 #include "orchestrator/service/source_origin.h"
+#include "orchestrator/service/tried_event.h"
 #include "orchestrator/service/type_warnings.h"
 #include "orchestrator/store/rows/catalog_rows.h"
-#include "orchestrator/why/verdict.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -33,36 +32,9 @@ namespace {
 /// object, for example with their namespace.
 constexpr std::chrono::milliseconds kLook(500);
 
-/// The largest event whose data is shown, in bytes of JSON.
-constexpr size_t kShownEventBytes = size_t{16} << 10;
-
-/// How long the mappings of messages that are tried may take together.
-constexpr std::chrono::seconds kTryTime(5);
-
-/// The lane of mappings that are tried: slow ones delay no source and no workflow.
-constexpr uint64_t kTriedMappings = std::numeric_limits<uint64_t>::max() - 1;
-
-/// Whether a verdict of that name is an effect.
-bool is_effect_name(std::string_view name) {
-  for (const Verdict verdict :
-       {Verdict::kWoke, Verdict::kStarted, Verdict::kFilled, Verdict::kGrouped, Verdict::kPaused}) {
-    if (name == to_string(verdict)) return true;
-  }
-  return false;
-}
-
-Json error_json(const Error& error) { return {{"code", error.code}, {"msg", error.message}}; }
-
 tl::unexpected<Error> no_such_source(std::string_view ns, std::string_view name) {
   return fail("source.not_found",
               fmt::format("namespace \"{}\" has no source \"{}\"", ns, excerpt(name)));
-}
-
-Result<Event> too_slow() {
-  return fail("mapping.failed",
-              fmt::format("the mappings of the messages took longer than {} s; try again, or write "
-                          "simpler jq queries",
-                          kTryTime.count()));
 }
 
 /// The sequence behind which a new source begins.
@@ -420,30 +392,10 @@ std::vector<std::future<Result<Event>>> Sources::events_of(
 /// What the message would become, and what its event would do.
 Result<Json> Sources::tried(std::string_view ns, const OriginMessage& message,
                             Result<Event> event) const {
-  Json item = {{"sequence", message.sequence},
-               {"time", format_rfc3339(message.stamped)},
-               {"subject", message.message.subject}};
-  if (!event) {
-    item["error"] = error_json(event.error());
-    return item;
-  }
-  item["event"] = event_to_json(*event);
-  if (dump_json(item["event"]).size() > kShownEventBytes) {
-    item["event"].erase("data");
-    item["event"].erase("data_base64");
-    item["cut"] = true;
-  }
-  const Json judged = TRY(judge_(ns, *std::move(event)));
-  Json would = Json::array();
-  for (const Json& near : judged.value("near", Json::array())) {
-    if (!is_effect_name(near.value("verdict", ""))) continue;
-    Json one = {{"verdict", near["verdict"]}, {"workflow", near.value("workflow", Json())}};
-    if (near.contains("instance")) one["instance"] = near["instance"];
-    would.push_back(std::move(one));
-  }
-  item["would"] = std::move(would);
-  if (judged.value("duplicate", false)) item["duplicate"] = true;
-  if (judged.contains("similarTypes")) item["similarTypes"] = judged["similarTypes"];
+  Json item = TRY(tried_event(ns, std::move(event), judge_));
+  item["sequence"] = message.sequence;
+  item["time"] = format_rfc3339(message.stamped);
+  item["subject"] = message.message.subject;
   return item;
 }
 
@@ -456,7 +408,7 @@ Result<Json> Sources::try_messages(std::string_view ns, const std::string& name,
   Json items = Json::array();
   for (size_t i = newest.size(); i-- > 0;) {
     const bool is_made = events[i].wait_until(until) == std::future_status::ready;
-    items.push_back(TRY(tried(ns, newest[i], is_made ? events[i].get() : too_slow())));
+    items.push_back(TRY(tried(ns, newest[i], is_made ? events[i].get() : tried_too_long())));
   }
   return Json{{"stream", origin_name(parts_.origins, ns, name, wanted)},
               {"items", std::move(items)}};

@@ -25,16 +25,15 @@
 #include "orchestrator/loop/metrics.h"
 #include "orchestrator/service/source_desk.h"
 #include "orchestrator/service/source_run.h"
+#include "orchestrator/service/tried_event.h"
 #include "orchestrator/store/rows/source_rows.h"
 
 namespace millrace {
 
 class Sources final : public SourceDesk {
  public:
-  /// What an event would do (WhyDesk::of_test_event).
-  using Judge = std::function<Result<Json>(std::string_view ns, Event event)>;
-
-  Sources(SourceParts parts, Judge judge) : parts_(std::move(parts)), judge_(std::move(judge)) {}
+  Sources(SourceParts parts, JudgeEvent judge)
+      : parts_(std::move(parts)), judge_(std::move(judge)) {}
   ~Sources() override { stop_threads(); }
   Sources(const Sources&) = delete;
   Sources& operator=(const Sources&) = delete;
@@ -91,7 +90,7 @@ class Sources final : public SourceDesk {
   Result<Json> tried(std::string_view ns, const OriginMessage& message, Result<Event> event) const;
 
   const SourceParts parts_;
-  const Judge judge_;
+  const JudgeEvent judge_;
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   Readings readings_;

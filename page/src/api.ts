@@ -457,6 +457,51 @@ export type InboundAccepted = {
   id: string
 }
 
+export type InboundTrial = {
+  /** The body in Base64, if it is not UTF-8. */
+  base64?: string
+  /** The body of the request; missing: it is empty. */
+  body?: string
+  /** The headers by name. */
+  headers?: Record<string, string | Array<string>>
+  /** The parameters of the URL. */
+  query?: Record<string, string>
+}
+
+export type InboundTried = {
+  /** The answer to the request, of which no event is made. */
+  challenge?: string
+  /** The data of a large event is left out. */
+  cut?: true
+  /** The source and id are known. */
+  duplicate?: true
+  error?: {
+    /** An error code. */
+    code: string
+    /** Why the request would become no event. */
+    msg: string
+  }
+  event?: Record<string, unknown>
+  name: string
+  /** Requests are answered 503. */
+  paused?: true
+  signature: {
+    /** An error code. */
+    code?: string
+    fits: boolean
+    /** Why the request would be refused. */
+    msg?: string
+  }
+  /** Types for which a workflow listens; it does not for the type of the event. */
+  similarTypes?: Array<string>
+  /** What the event would start or wake. */
+  would?: Array<{
+    instance?: string
+    verdict: "woke" | "started" | "filled" | "grouped" | "paused"
+    workflow: string
+  }>
+}
+
 export type InboundWebhook = {
   /** How many requests became events. */
   accepted: number

@@ -65,6 +65,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"source", "delete"},
       {"webhook", "list"},
       {"webhook", "describe"},
+      {"webhook", "try"},
       {"webhook", "pause"},
       {"webhook", "resume"},
       {"webhook", "delete"},
@@ -221,7 +222,7 @@ TEST_F(CommandLineTest, AcceptsTheExamplesOfItsHelp) {
   for (const char* name : {"order.yaml", "payment.yaml", "workflows/a.yaml"}) {
     file(name, "id: order\nstates: [{id: one, type: noop}]\n");
   }
-  for (const char* name : {"event.json", "shop.json", "logo.png"}) {
+  for (const char* name : {"body.json", "event.json", "shop.json", "logo.png"}) {
     file(name, R"({"specversion": "1.0", "id": "8", "source": "s", "type": "t"})");
   }
   // Visits the `--help` of every command and its subcommands.

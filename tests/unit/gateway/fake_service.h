@@ -140,6 +140,8 @@ class FakeService : public Service {
   /// Those of the settings; each has accepted 2 requests and refused 1.
   Result<Json> inbound_webhooks(std::string_view ns) override;
   Result<Json> inbound_webhook(std::string_view ns, std::string_view name) override;
+  /// An event whose data is the body. The signature fits if the request has a header `x-signature`.
+  Result<Json> try_inbound(const InboundRequest& request) override;
 
   Result<Json> namespaces(const PageRequest& page) override;
   Result<Json> one_namespace(std::string_view ns) override;

@@ -39,6 +39,21 @@ Result<Json> FakeService::inbound_webhook(std::string_view ns, std::string_view 
   return one;
 }
 
+Result<Json> FakeService::try_inbound(const InboundRequest& request) {
+  const std::lock_guard lock(mutex_);
+  TRY(find_webhook(request.ns, request.name));
+  received_.push_back(request);
+  Json signature{{"fits", find_header(request.headers, "x-signature") != nullptr}};
+  if (signature["fits"] == false) {
+    signature["code"] = "hooks.refused";
+    signature["msg"] = "the header is missing";
+  }
+  const Json event{{"specversion", "1.0"}, {"id", "7"}, {"source", "/s"}, {"type", "push"}};
+  Json answer{{"name", request.name}, {"signature", signature}, {"event", event}};
+  answer["would"] = Json::array({Json{{"verdict", "started"}, {"workflow", "order"}}});
+  return answer;
+}
+
 CountRequest FakeService::last_count_request() {
   const std::lock_guard lock(mutex_);
   return count_request_;

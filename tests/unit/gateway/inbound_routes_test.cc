@@ -96,6 +96,34 @@ TEST_F(InboundRoutes, ListShowPauseAndDelete) {
   EXPECT_EQ(call("GET", "/v1/ns/nowhere/hooks").code(), "namespace.not_found");
 }
 
+TEST_F(InboundRoutes, TryARequestThatIsDescribed) {
+  const std::string path = std::string(kGit) + "/try";
+  EXPECT_EQ(call("POST", path, {}, "{}").code(), "hooks.not_found");
+  ASSERT_EQ(call("PUT", "/v1/ns/default", {}, R"({"hooks": {"git": {
+                  "verify": {"form": "github", "secrets": ["key"]},
+                  "mapping": {"type": "push"}}}})")
+                .status,
+            200);
+  const HttpReply reply = call("POST", path, {},
+                               R"({"headers": {"X-Signature": "a", "X-Kind": ["b", "c"]},
+                                   "query": {"tenant": "t"}, "base64": "AP8="})");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.json()["signature"], (Json{{"fits", true}}));
+  EXPECT_EQ(reply.json()["event"]["type"], "push");
+  const auto received = service_.received();
+  ASSERT_THAT(received, SizeIs(1));
+  EXPECT_EQ(received[0].name, "git");
+  EXPECT_EQ(received[0].body, std::string("\0\xff", 2));
+  EXPECT_EQ(received[0].query.at("tenant"), "t");
+  EXPECT_EQ(received[0].headers, (Headers{{"X-Kind", "b"}, {"X-Kind", "c"}, {"X-Signature", "a"}}));
+  for (const char* const body :
+       {"[]", R"({"headers": []})", R"({"headers": {"a": 5}})", R"({"headers": {"a": [5]}})",
+        R"({"query": {"a": []}})", R"({"query": 5})", R"({"body": 5})", R"({"base64": "%"})",
+        R"({"boddy": ""})"}) {
+    EXPECT_EQ(call("POST", path, {}, body).code(), "request.parameter") << body;
+  }
+}
+
 TEST_F(InboundRoutes, RefuseWithoutAReasonAndEndTheConnection) {
   service_.inbound_answer = fail("hooks.refused", "the request is not accepted");
   const HttpReply reply = call("POST", kGit, {}, "{}");

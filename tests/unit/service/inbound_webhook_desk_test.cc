@@ -292,6 +292,54 @@ TEST_F(InboundWebhooksTest, DoNotCountAnAnswerThatCameAfterTheDeletion) {
   EXPECT_THAT(metrics.text(), Not(HasSubstr("webhook=\"git\"")));
 }
 
+TEST_F(InboundWebhooksTest, TryARequestWithoutAnEffect) {
+  InboundWebhookDesk desk({.environment = world.environment(),
+                           .clock = world.clock,
+                           .metrics = metrics,
+                           .evaluate = nullptr,
+                           .publish = nullptr});
+  const auto judge = [](std::string_view ns, const Event& event) -> Result<Json> {
+    EXPECT_EQ(ns, "default");
+    return Json{{"near", Json::array({Json{{"verdict", "started"}, {"workflow", event.type}},
+                                      Json{{"verdict", "predicate"}, {"workflow", "other"}}})}};
+  };
+  const auto tried = [&](const InboundRequest& request) {
+    const Result<Json> answer = desk.try_request(request, judge);
+    return answer ? *answer : Json{{"refused", answer.error().code}};
+  };
+  InboundRequest request = push();
+  const Json fits = tried(request);
+  EXPECT_EQ(fits["name"], "git");
+  EXPECT_EQ(fits["signature"], (Json{{"fits", true}}));
+  EXPECT_EQ(fits["event"]["type"], "git.push");
+  EXPECT_EQ(fits["event"]["source"], "/v1/ns/default/hooks/git");
+  EXPECT_EQ(fits["event"]["data"], (Json{{"n", 1}}));
+  EXPECT_EQ(fits["would"], Json::array({Json{{"verdict", "started"}, {"workflow", "git.push"}}}));
+  request.body += ' ';
+  const Json refused = tried(request);
+  EXPECT_EQ(refused["signature"]["fits"], false);
+  EXPECT_EQ(refused["signature"]["code"], "hooks.refused");
+  EXPECT_NE(refused["signature"]["msg"], "the request is not accepted") << "it has the reason";
+  EXPECT_EQ(refused["event"]["type"], "git.push") << "the event is shown all the same";
+  request.query = {{"tenant", "a\nb"}};
+  const Json unmapped = tried(request);
+  EXPECT_EQ(unmapped["error"]["code"], "mapping.invalid");
+  EXPECT_FALSE(unmapped.contains("event"));
+  const Json challenge = tried(chat(R"({"type": "url_verification", "challenge": "abc"})"));
+  EXPECT_EQ(challenge["challenge"], "abc");
+  EXPECT_FALSE(challenge.contains("would"));
+  InboundRequest slow = push(R"({"kind": "PAID"})");
+  slow.name = "slow";
+  EXPECT_EQ(tried(slow)["error"]["code"], "jq.unavailable");
+  request.name = "gut";
+  EXPECT_EQ(tried(request)["refused"], "hooks.not_found");
+  EXPECT_THAT(publisher.messages, IsEmpty());
+  const Json git = desk.get("default", "git").value();
+  for (const char* const outcome : {"accepted", "refused", "unmapped"}) {
+    EXPECT_EQ(git[outcome], 0) << outcome;
+  }
+}
+
 TEST_F(InboundWebhooksTest, PassAMappingToAJqWorkerWithoutTheSecret) {
   send({.ns = "default",
         .name = "slow",
