@@ -138,6 +138,8 @@ constexpr ErrorEntry kDefinitionErrors[] = {
     {"lint.retry_never", 0, "A key of a retry policy has no effect.",
      "Remove the key, or write what the message names."},
     {"lint.scale", 0, "`scale` has no effect.", "Remove it, or write `type: container-pool`."},
+    {"lint.service_unserved", 0, "Nothing takes the tasks of a service now.",
+     "Set its `url` in the settings, or start a worker."},
     {"lint.split_key", 0, "A query reads nested keys, and the data has one key with dots.",
      "Write the key in quotes."},
     {"lint.ticks", 0, "The next ticks of a schedule.", "Nothing: this is a note."},

@@ -124,7 +124,7 @@ class Linter {
     for (size_t i = 0; i < states.size(); ++i) check_state(states[i], path_of("states", i));
     walk(document_, workflow_grammar(), "", [&](const Place& place) { check_place(place); });
     lint_queries(document_, findings_);
-    lint_calls(document_, context_.names_service, findings_);
+    lint_calls(document_, context_.names_service, context_.is_unserved, findings_);
     lint_errors(document_, context_.loads, findings_);
     lint_events(document_, context_.makes_type, findings_);
     lint_timeouts(document_, context_.loads, findings_);

@@ -59,11 +59,36 @@ void check_images(const Node& document, Findings& findings) {
   }
 }
 
+/// Whether the service of the function is one of the namespace `default`.
+bool has_global_service(const Node& function) {
+  return text_of(function, "type") == "knative-global" || text_of(function, "global") == "true";
+}
+
+/// Finds functions whose calls wait, because nothing takes the tasks of their service now.
+void check_unserved(const Node& document, const IsUnserved& is_unserved, Findings& findings) {
+  if (!is_unserved) return;
+  const std::vector<Node>& functions = items_of(document, "functions");
+  for (size_t i = 0; i < functions.size(); ++i) {
+    const Node* const service = value_of(functions[i], "service");
+    if (service == nullptr || service->text.empty()) continue;
+    const bool is_global = has_global_service(functions[i]);
+    if (!is_unserved(service->text, is_global)) continue;
+    findings.warning("lint.service_unserved", path_of(path_of("functions", i), "service"),
+                     service->at,
+                     fmt::format("the settings of the namespace{} do not name the service {}, and "
+                                 "no worker asks for its tasks now, so its calls wait",
+                                 is_global ? " \"default\"" : "", in_quotes(service->text)),
+                     "set its `url` in these settings, or start a worker");
+  }
+}
+
 }  // namespace
 
-void lint_calls(const Node& document, const NamesService& names_service, Findings& findings) {
+void lint_calls(const Node& document, const NamesService& names_service,
+                const IsUnserved& is_unserved, Findings& findings) {
   check_calls_of_itself(document, findings);
   check_images(document, findings);
+  check_unserved(document, is_unserved, findings);
   if (is_bounded(document)) return;
   std::map<std::string, const Node*> services;  // by the function's id
   for (const Node& function : items_of(document, "functions")) {
@@ -79,8 +104,7 @@ void lint_calls(const Node& document, const NamesService& names_service, Finding
       const auto function = services.find(place.member.value.text);
       if (function == services.end() || has_action_timeout(place.mapping)) return;
       const std::string service = text_of(*function->second, "service");
-      const bool is_global = text_of(*function->second, "type") == "knative-global" ||
-                             text_of(*function->second, "global") == "true";
+      const bool is_global = has_global_service(*function->second);
       if (names_service && names_service(service, is_global)) return;
       const std::string doubt =
           fmt::format("no timeout ends this call if no worker takes tasks of the service {}",

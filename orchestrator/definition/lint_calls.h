@@ -14,10 +14,17 @@ namespace millrace {
 /// namespace `default`. Empty if the settings are unknown.
 using NamesService = std::function<bool(const std::string& service, bool global)>;
 
+/// Whether nothing serves the service now: the settings do not name it, and no worker asks for its
+/// tasks. `global` as of NamesService.
+using IsUnserved = std::function<bool(const std::string& service, bool global)>;
+
 /// Adds `lint.call_unbounded` for each call of a service without any timeout: a warning if the
 /// settings do not name the service, a note if the settings are unknown. Adds `lint.call_never` for
 /// a singular workflow that calls itself and waits for the result, and for each function with an
 /// image that no container may have.
-void lint_calls(const Node& document, const NamesService& names_service, Findings& findings);
+/// Adds `lint.service_unserved` for each function whose service is unserved; none if that is not
+/// known (null).
+void lint_calls(const Node& document, const NamesService& names_service,
+                const IsUnserved& is_unserved, Findings& findings);
 
 }  // namespace millrace

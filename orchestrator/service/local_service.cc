@@ -23,6 +23,7 @@
 #include "orchestrator/service/soonest_firings.h"
 #include "orchestrator/service/store_check_options.h"
 #include "orchestrator/service/type_warnings.h"
+#include "orchestrator/service/unserved_services.h"
 #include "orchestrator/size/store_figures.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "os/thread.h"
@@ -129,8 +130,12 @@ void LocalService::wait_for_end(std::string ns, InstanceId id, Duration at_most,
 }
 
 Loaded LocalService::load_definition(std::string_view text, std::string_view ns) {
-  const LintContext context =
-      ns.empty() ? LintContext() : lint_context(parts_.environment, parts_.definitions, ns);
+  LintContext context;
+  if (!ns.empty()) {
+    context = lint_context(parts_.environment, parts_.definitions, ns);
+    context.is_unserved =
+        unserved_check(context.names_service, ns, parts_.clock, parts_.count_requests);
+  }
   const DefinitionDeadline deadline(parts_.clock, kDefinitionCheckTime);
   return load_and_lint(text, deadline.bound(parts_.check_programs),
                        deadline.bound(parts_.check_schemas), context);

@@ -46,6 +46,26 @@ TEST(LintCalls, PointsOutACallThatNoTimeoutEnds) {
   }
 }
 
+TEST(LintCalls, PointsOutAServiceThatNothingServes) {
+  constexpr const char* kCalls =
+      "id: a\nfunctions:\n- {id: f, type: service, service: ship, scheduleToCloseTimeout: 1h}\n"
+      "- {id: g, type: knative-global, service: ship, scheduleToCloseTimeout: 1h}\n"
+      "states:\n- {id: s, type: action, action: {function: f}, transition: t}\n"
+      "- {id: t, type: action, action: {function: g}}\n";
+  constexpr const char* kCode = "lint.service_unserved";
+  const auto unserved = [&](const IsUnserved& is_unserved) {
+    return places_of(kCode, kCalls, {.is_unserved = is_unserved});
+  };
+  EXPECT_THAT(unserved(nullptr), IsEmpty()) << "that is not known";
+  EXPECT_THAT(unserved([](const std::string&, bool) { return false; }), IsEmpty());
+  EXPECT_THAT(unserved([](const std::string& service, bool is_global) {
+                return service == "ship" && !is_global;
+              }),
+              ElementsAre("warning functions[0].service"));
+  EXPECT_THAT(unserved([](const std::string&, bool is_global) { return is_global; }),
+              ElementsAre("warning functions[1].service"));
+}
+
 TEST(LintCalls, PointsOutAnImageThatNoContainerMayHave) {
   const auto text = [](const char* image) {
     return fmt::format(
