@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "broker/json_fields.h"
+#include "broker/kept_consumers.h"
 #include "broker/nats_status.h"
 #include "broker/pull_consumer.h"
 #include "broker/source_streams.h"
@@ -48,7 +49,8 @@ class JetStreamOriginReader final : public OriginReader {
                                       {.stream = wish_.stream,
                                        .subjects = wish_.subjects,
                                        .name = wish_.consumer,
-                                       .unacknowledged = wish_.consumes ? kMostUnacknowledged : 0},
+                                       .unacknowledged = wish_.consumes ? kMostUnacknowledged : 0,
+                                       .stays = wish_.stays},
                                       wish_.after + 1, pull_));
     heard_ = steady_clock::now();
     return {};
@@ -243,6 +245,13 @@ Result<std::unique_ptr<OriginReader>> JetStreamOrigins::open(const OriginWish& w
   const Status opened = reader->open();
   if (!opened) return tl::unexpected(of_stream(wish.stream, opened.error()));
   return std::unique_ptr<OriginReader>(std::move(reader));
+}
+
+Status JetStreamOrigins::release_consumer(const std::string& stream, const std::string& consumer) {
+  for (const std::string& name : kept_consumer_names(consumer)) {
+    TRY(delete_consumer(connection_, stream, name));
+  }
+  return {};
 }
 
 std::string JetStreamOrigins::source_stream_name(std::string_view ns,

@@ -1,5 +1,6 @@
-// JetStreamOrigins: the OriginStreams of JetStream. A stream is read through a pull consumer
-// without acknowledgements, which the broker removes some time after its reader has ended.
+// JetStreamOrigins: the OriginStreams of JetStream. A stream that keeps its messages is read
+// through a pull consumer without acknowledgements, which the broker removes some time after its
+// reader has ended.
 #pragma once
 
 #include <memory>
@@ -31,6 +32,7 @@ class JetStreamOrigins final : public OriginStreams {
   Result<std::optional<TimePoint>> stamp_of(const std::string& stream, uint64_t sequence) override;
   Result<uint64_t> sequence_before(const std::string& stream, TimePoint time) override;
   Result<std::unique_ptr<OriginReader>> open(const OriginWish& wish) override;
+  Status release_consumer(const std::string& stream, const std::string& consumer) override;
   std::string source_stream_name(std::string_view ns, std::string_view source) const override;
   Result<OriginState> find_source_stream(std::string_view ns, std::string_view source) override;
   Result<OriginState> ensure_source_stream(const SourceStream& wanted) override;

@@ -1,6 +1,7 @@
 #include "broker/pull_consumer.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <tuple>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "broker/json_fields.h"
+#include "broker/kept_consumers.h"
 #include "broker/nats_status.h"
 #include "broker/pull_status.h"
 #include "broker/stored_message.h"
@@ -105,7 +107,7 @@ PullConsumer::PullConsumer(Connection& connection, const PullSettings& settings)
 
 PullConsumer::~PullConsumer() {
   messages_.reset();
-  if (name_.empty()) return;
+  if (name_.empty() || stays_) return;
   // If this request is lost, the consumer is removed after its inactive threshold.
   std::ignore = natsConnection_Publish(
       handle_.get(),
@@ -207,11 +209,9 @@ Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream
 }
 
 Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
-  const std::string path = fmt::format("{}.{}", stream_name_, name);
-  const Result<Json> gone = connection_.api("CONSUMER.DELETE." + path, Json::object());
-  if (!gone && gone.error().code != "broker.not_found") return tl::unexpected(gone.error());
+  TRY(delete_consumer(connection_, stream_name_, name));
   const Json made = TRY(connection_.api(
-      "CONSUMER.DURABLE.CREATE." + path,
+      fmt::format("CONSUMER.DURABLE.CREATE.{}.{}", stream_name_, name),
       {{"stream_name", stream_name_}, {"config", config_of_queue(name, unacknowledged)}}));
   note_name(text_field(made, "name"));
   if (name_.empty())
@@ -220,10 +220,10 @@ Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
   return {};
 }
 
-/// Creates the consumer of a stream that is not millrace's.
-Result<Json> PullConsumer::create_source(const ForeignConsumer& wanted, const Json& config) {
-  const std::string subject =
-      connection_.api_subject(fmt::format("CONSUMER.CREATE.{}.{}", stream_name_, wanted.name));
+/// Asks for a consumer of a stream that is not millrace's.
+Result<Json> PullConsumer::ask_for_source(const Json& config) {
+  const std::string subject = connection_.api_subject(
+      fmt::format("CONSUMER.CREATE.{}.{}", stream_name_, text_field(config, "name")));
   const NatsMessage reply = TRY(
       connection_.request(subject, dump_json({{"stream_name", stream_name_}, {"config", config}})));
   Json answer = parse_json(reply.data).value_or(Json());
@@ -239,10 +239,32 @@ Result<Json> PullConsumer::create_source(const ForeignConsumer& wanted, const Js
   return answer;
 }
 
+/// Creates the consumer of a stream that is not millrace's. `config`: without a name and filters.
+Status PullConsumer::create_source(const std::vector<std::string>& subjects,
+                                   const std::string& name, Json config) {
+  config["name"] = name;
+  if (subjects.size() == 1) config["filter_subject"] = subjects.front();
+  if (subjects.size() > 1) config["filter_subjects"] = subjects;
+  const Json made = TRY(ask_for_source(config));
+  note_name(text_field(made, "name"));
+  if (name_.empty())
+    return fail("broker.protocol", "the broker returned a consumer without a name");
+  // A NATS server before 2.10 ignores several filters, and would deliver all messages.
+  const Json& found = field(made, "config");
+  if (subjects.size() > 1 && field(found, "filter_subjects") != config["filter_subjects"]) {
+    return fail("source.filters",
+                fmt::format("the NATS server cannot read {} subjects of stream {} with one "
+                            "consumer; use nats-server 2.10 or newer, or a source for each subject",
+                            subjects.size(), stream_name_));
+  }
+  started_at_the_end_ = count_field(made, "num_pending") == 0;
+  return {};
+}
+
 Status PullConsumer::make_source(const ForeignConsumer& wanted, uint64_t first) {
-  const std::string path = fmt::format("{}.{}", stream_name_, wanted.name);
-  const Result<Json> gone = connection_.api("CONSUMER.DELETE." + path, Json::object());
-  if (!gone && gone.error().code != "broker.not_found") return tl::unexpected(gone.error());
+  start_.sequence = first - 1;
+  if (wanted.stays) return make_kept(wanted, first);
+  TRY(delete_consumer(connection_, stream_name_, wanted.name));
   Json config;
   if (wanted.unacknowledged > 0) {
     config = config_of_queue(wanted.name, wanted.unacknowledged);
@@ -250,24 +272,22 @@ Status PullConsumer::make_source(const ForeignConsumer& wanted, uint64_t first) 
   } else {
     config = config_of(first);
   }
-  config["name"] = wanted.name;
-  const bool has_one = wanted.subjects.size() == 1;
-  if (has_one) config["filter_subject"] = wanted.subjects.front();
-  if (wanted.subjects.size() > 1) config["filter_subjects"] = wanted.subjects;
-  const Json made = TRY(create_source(wanted, config));
-  note_name(text_field(made, "name"));
-  if (name_.empty())
-    return fail("broker.protocol", "the broker returned a consumer without a name");
-  // A NATS server before 2.10 ignores several filters, and would deliver all messages.
-  const Json& found = field(made, "config");
-  if (wanted.subjects.size() > 1 && field(found, "filter_subjects") != config["filter_subjects"]) {
-    return fail("source.filters",
-                fmt::format("the NATS server cannot read {} subjects of stream {} with one "
-                            "consumer; use nats-server 2.10 or newer, or a source for each subject",
-                            wanted.subjects.size(), stream_name_));
-  }
-  start_.sequence = first - 1;
-  started_at_the_end_ = count_field(made, "num_pending") == 0;
+  return create_source(wanted.subjects, wanted.name, std::move(config));
+}
+
+/// Creates a consumer that stays at the broker, and deletes the one of before only then, so that
+/// the stream has no moment without it.
+Status PullConsumer::make_kept(const ForeignConsumer& wanted, uint64_t first) {
+  const std::array names = kept_consumer_names(wanted.name);
+  const FoundConsumers found = TRY(find_kept_consumers(connection_, stream_name_, names));
+  const size_t mine = spare_consumer(found, wanted.subjects);
+  if (found[mine]) TRY(delete_consumer(connection_, stream_name_, names[mine]));
+  Json config = config_of_queue(names[mine], wanted.unacknowledged);
+  config["deliver_policy"] = "by_start_sequence";
+  config["opt_start_seq"] = first;
+  TRY(create_source(wanted.subjects, names[mine], std::move(config)));
+  stays_ = true;  // from here on the other one may be gone
+  if (found[1 - mine]) TRY(delete_consumer(connection_, stream_name_, names[1 - mine]));
   return {};
 }
 

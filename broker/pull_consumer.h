@@ -31,6 +31,10 @@ struct ForeignConsumer {
   /// 0: the consumer needs no acknowledgements. Otherwise it is the durable consumer of a work
   /// queue, with at most so many messages delivered without an acknowledgement.
   size_t unacknowledged = 0;
+  /// Whether the consumer, which is durable, stays when its reader ends, because the stream drops
+  /// the messages that no consumer wants. `name` is the beginning of its two names
+  /// (kept_consumers.h).
+  bool stays = false;
 };
 
 class PullConsumer {
@@ -61,7 +65,8 @@ class PullConsumer {
 
   /// Creates a consumer of a stream that is not millrace's, for the messages from sequence `first`
   /// on, or for all messages of a work queue. A consumer that already has that name is deleted
-  /// first, so its unacknowledged messages are delivered again, in their order. A consumer that
+  /// first, so its unacknowledged messages are delivered again, in their order. One that stays is
+  /// deleted after the new one exists. A consumer that
   /// needs no acknowledgements changes nothing in the stream. Errors: those of Connection::api,
   /// `source.filters`: the NATS server does not know several filters, and `source.other_consumer`:
   /// another consumer takes messages of the work queue.
@@ -70,7 +75,7 @@ class PullConsumer {
                                                            uint64_t first,
                                                            const PullSettings& settings);
 
-  /// Asks the broker to delete the consumer, and does not wait for the answer.
+  /// Asks the broker to delete the consumer, unless it stays, and does not wait for the answer.
   ~PullConsumer();
   PullConsumer(const PullConsumer&) = delete;
   PullConsumer& operator=(const PullConsumer&) = delete;
@@ -133,7 +138,10 @@ class PullConsumer {
   Status make_queue(std::string_view name, size_t unacknowledged);
   Status make_source(const ForeignConsumer& wanted, uint64_t first);
   Json config_of(uint64_t first) const;
-  Result<Json> create_source(const ForeignConsumer& wanted, const Json& config);
+  Status make_kept(const ForeignConsumer& wanted, uint64_t first);
+  Result<Json> ask_for_source(const Json& config);
+  Status create_source(const std::vector<std::string>& subjects, const std::string& name,
+                       Json config);
   Result<ResumePoint> choose_start(const StreamInfo& stream, const Cursor& cursor);
   Result<std::optional<TimePoint>> stamp_of(uint64_t sequence);
   Got note_status(natsMsg* message);
@@ -152,6 +160,7 @@ class PullConsumer {
   std::string inbox_;  ///< each consumer has a new inbox, to which only the broker itself sends
   std::string stream_name_;
   std::string name_;
+  bool stays_ = false;        ///< whether the consumer is not deleted by the destructor
   std::string next_subject_;  ///< the subject for requests
   PullWindow window_;
   size_t request_bytes_ = 0;

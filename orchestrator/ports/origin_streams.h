@@ -1,6 +1,7 @@
 // OriginStreams: the port that reads streams which other programs fill. It changes nothing in these
-// streams, and acknowledges only the messages of work queues whose consumer it is. It also makes
-// the streams of sources that name only subjects.
+// streams, and acknowledges only the messages of streams that it consumes: of work queues, and of
+// streams with the retention `interest`. It also makes the streams of sources that name only
+// subjects.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,10 @@ struct OriginState {
   /// Whether the stream is a work queue: each message leaves it when one consumer has acknowledged
   /// it. Such a stream does not keep messages.
   bool is_work_queue = false;
+
+  /// Whether a message stays only until all consumers that want it have acknowledged it, and is
+  /// dropped at once if there are none (retention `interest`).
+  bool needs_interest() const { return !keeps_messages && !is_work_queue; }
 };
 
 /// The stream that millrace makes for a source which names subjects without a stream. It stores
@@ -54,14 +59,18 @@ struct OriginWish {
   std::string stream;
   std::vector<std::string> subjects;  ///< filters; empty: all
   std::string consumer;  ///< the name of the consumer; one that has the name is deleted first
-  uint64_t after = 0;    ///< only messages with a higher sequence; not used with `consumes`
-  /// Whether the reader is the consumer of a work queue: it reads all messages that are not
-  /// acknowledged, and has at most kMostUnacknowledged of them.
+  uint64_t after = 0;    ///< only messages with a higher sequence; not used for work queues
+  /// Whether the reader acknowledges its messages. It reads all messages that are not acknowledged,
+  /// and has at most kMostUnacknowledged of them.
   bool consumes = false;
+  /// With `consumes`, of a stream that needs_interest(): the consumer stays at the broker when its
+  /// reader ends, until release_consumer(). A later reader of the same name gets a new one, and the
+  /// stream holds the messages of one of both at any time.
+  bool stays = false;
 };
 
-/// How many messages of a work queue may be delivered and not acknowledged: more than may be read,
-/// published and not applied.
+/// How many messages of a consumed stream may be delivered and not acknowledged: more than may be
+/// read, published and not applied.
 inline constexpr size_t kMostUnacknowledged = 2'048;
 
 /// Reads one stream in its order. For one thread.
@@ -93,6 +102,9 @@ class OriginStreams {
   /// Further errors: `source.filters` (the NATS server knows one filter only),
   /// `source.other_consumer` (another consumer takes messages of the work queue).
   virtual Result<std::unique_ptr<OriginReader>> open(const OriginWish& wish) = 0;
+  /// Deletes the consumer of that name which stayed at the broker; ok if there is none, also
+  /// because the stream does not exist. No reader may have it.
+  virtual Status release_consumer(const std::string& stream, const std::string& consumer) = 0;
 
   /// The name of the stream that millrace makes for that source; no other source has the same. Asks
   /// no broker.

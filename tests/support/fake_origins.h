@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,13 +26,18 @@ class FakeOrigins final : public OriginStreams {
     bool keeps_messages = true;
     bool is_work_queue = false;
     std::map<uint64_t, OriginMessage> messages;  ///< by sequence
+    std::set<std::string> kept;                  ///< the consumers that stay
+
+    bool needs_interest() const { return !keeps_messages && !is_work_queue; }
   };
 
-  /// Stores a message a millisecond after the one before; returns its sequence.
+  /// Stores a message a millisecond after the one before; returns its sequence. A stream that needs
+  /// interest drops it if no consumer stays there.
   uint64_t add(const std::string& stream, const std::string& subject, const std::string& data) {
     Stream& to = streams[stream];
     time_ += Duration(1);
     ++to.last;
+    if (to.needs_interest() && to.kept.empty()) return to.last;
     to.messages[to.last] = {.sequence = to.last,
                             .stamped = time_,
                             .pending = 0,
@@ -83,7 +89,19 @@ class FakeOrigins final : public OriginStreams {
   }
   Result<std::unique_ptr<OriginReader>> open(const OriginWish& wish) override {
     opened.push_back(wish);
+    if (wish.stays) {
+      Stream& held = streams[wish.stream];
+      held.kept.insert(wish.consumer);
+      // The consumer of before goes, and no other one wants what is applied.
+      held.messages.erase(held.messages.begin(), held.messages.upper_bound(wish.after));
+    }
     return std::unique_ptr<OriginReader>(std::make_unique<Reader>(*this, wish));
+  }
+
+  Status release_consumer(const std::string& stream, const std::string& consumer) override {
+    if (failure) return tl::unexpected(*failure);
+    streams[stream].kept.erase(consumer);
+    return {};
   }
 
   std::string source_stream_name(std::string_view ns, std::string_view source) const override {
@@ -111,7 +129,7 @@ class FakeOrigins final : public OriginStreams {
   bool loses_acknowledgements = false;
   std::function<void()> on_ensure;  ///< called when such a stream was made or looked at
   std::vector<OriginWish> opened;
-  std::optional<Error> failure;         ///< of find()
+  std::optional<Error> failure;         ///< of find(), and of what changes something
   std::function<void()> while_reading;  ///< called once, by the next read
 
  private:
@@ -119,7 +137,7 @@ class FakeOrigins final : public OriginStreams {
    public:
     Reader(FakeOrigins& origins, OriginWish wish)
         : origins_(origins), wish_(std::move(wish)), deletions_(origins.deletions_) {
-      if (wish_.consumes) wish_.after = 0;  // all that is not acknowledged
+      if (wish_.consumes && !wish_.stays) wish_.after = 0;  // all that is not acknowledged
     }
 
     Result<std::vector<OriginMessage>> read(size_t most, Duration) override {
