@@ -7,23 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "base/bytes.h"
-#include "cloudevents/subject.h"
 #include "orchestrator/service/source_origin.h"
 #include "orchestrator/service/source_run.h"
 
 namespace millrace {
-namespace {
-
-/// The name of the consumer of a source. The beginning of the source's id makes it unique: both
-/// names may contain `-`.
-std::string consumer_name(std::string_view ns, const SourcePlace& place, const SourceId& source) {
-  return fmt::format("millrace-{}-{}-{}", subject_token(ns), subject_token(place.name),
-                     to_hex(source).substr(0, 8));
-}
-
-}  // namespace
-
 /// The origin stream; nullopt: the source has no stream of millrace any more. A stream of millrace
 /// that is missing is made again, because every message on its subjects is lost until then.
 Result<std::optional<OriginState>> SourceRun::origin_state() {
@@ -79,7 +66,7 @@ Result<bool> SourceRun::open(const Rows& rows) {
   count_gone(rows, state);
   reader_ = TRY(parts_.origins.open({.stream = stream_,
                                      .subjects = origin_filters(settings_),
-                                     .consumer = consumer_name(ns_, place_, origin_.source),
+                                     .consumer = consumer_name(ns_, place_.name, origin_.source),
                                      .after = floor,
                                      .consumes = settings_.consume}));
   position_ = floor;

@@ -56,8 +56,8 @@ Result<uint64_t> floor_of(OriginStreams& origins, const std::string& stream,
   return state.last;
 }
 
-/// Whether a source of a work queue wants other messages of it than before. The position says
-/// nothing about these: they are in the queue until they are acknowledged.
+/// Whether a source that consumes its stream wants other messages of it than before. The position
+/// says nothing about these: they are in the stream until they are acknowledged.
 bool wants_other_messages(const SourceRecord& before, const SourceSettings& settings) {
   const auto stored = read_source_settings(before.settings);
   if (!stored) return false;
@@ -94,6 +94,7 @@ void Sources::run() {
     lock.unlock();
     adjust();
     remove_left_streams();
+    consumers_.release(parts_.origins);
     lock.lock();
     changed_.wait_for(lock, kLook, [this] { return stopping_ || has_changed_; });
   }
@@ -101,6 +102,10 @@ void Sources::run() {
   lock.unlock();
   end(std::move(all));
   remove_left_streams();
+  const auto looked = look();
+  if (looked && looked->is_whole) consumers_.update(looked->consumers);
+  consumers_.release(parts_.origins);
+  consumers_.log_left();
 }
 
 /// The thread of one source.
@@ -116,50 +121,37 @@ void Sources::read(Reading& reading) {
   }
 }
 
-/// The sources that are to be read, and the names of their namespaces. Damaged rows are left out;
-/// the store check names them.
-Result<std::map<SourcePlace, std::string>> Sources::wanted() const {
+Result<SourcesLook> Sources::look() const {
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
-  std::map<SourcePlace, std::string> found;
-  TRY(each_source(
-      view,
-      [&](const SourcePlace& place, const SourceRecord& record) {
-        if (!record.is_paused) found.emplace(place, "");
-      },
-      [](const Error&) {}));
-  if (found.empty()) return found;
-  TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
-    for (auto& [place, ns] : found) {
-      if (place.ns == record.number) ns = name;
-    }
-  }));
-  std::erase_if(found, [](const auto& one) { return one.second.empty(); });
-  return found;
+  return look_at_sources(view);
 }
 
 /// Starts the threads of sources that are to be read, and ends those of the others.
 void Sources::adjust() {
-  const auto sources = wanted();
-  if (!sources) {
-    spdlog::warn("the sources cannot be read: {}", sources.error().message);
+  const auto looked = look();
+  if (!looked) {
+    spdlog::warn("the sources cannot be read: {}", looked.error().message);
     return;
   }
+  const std::set<SourcePlace> changed =
+      looked->is_whole ? consumers_.update(looked->consumers) : std::set<SourcePlace>();
   Readings ended;
   {
     const std::lock_guard lock(mutex_);
     for (auto one = readings_.begin(); one != readings_.end();) {
-      if (sources->contains(one->first)) {
+      if (looked->read.contains(one->first) && !changed.contains(one->first)) {
         ++one;
       } else {
         ended.insert(readings_.extract(one++));
       }
     }
-    for (const auto& [place, ns] : *sources) {
-      std::unique_ptr<Reading>& reading = readings_[place];
-      if (reading != nullptr) continue;
-      reading = std::make_unique<Reading>(parts_, place, ns);
+    for (const auto& [place, ns] : looked->read) {
+      if (changed.contains(place) || readings_.contains(place)) continue;
+      auto reading = std::make_unique<Reading>(parts_, place, ns);
       reading->thread = std::thread([this, &one = *reading] { read(one); });
+      readings_.emplace(place, std::move(reading));
     }
+    if (!changed.empty()) has_changed_ = true;  // the next look starts their threads again
   }
   end(std::move(ended));
 }
@@ -331,8 +323,9 @@ Result<std::deque<OriginMessage>> Sources::newest_messages(std::string_view ns,
   if (settings.consume) {
     return fail(
         "source.unsupported",
-        "consume: the messages of a work queue cannot be looked at, because the broker gives "
-        "each of them to one consumer; try the mapping with a stream that keeps its messages");
+        "consume: the messages of a stream that a source consumes cannot be looked at, because a "
+        "further consumer would change which of them stay; try the mapping with a stream that "
+        "keeps its messages");
   }
   const OriginState state = TRY(find_origin(parts_.origins, ns, name, settings));
   std::array<uint8_t, 8> random{};

@@ -23,6 +23,7 @@
 #include "base/result.h"
 #include "orchestrator/definition/source_settings.h"
 #include "orchestrator/loop/metrics.h"
+#include "orchestrator/service/source_consumers.h"
 #include "orchestrator/service/source_desk.h"
 #include "orchestrator/service/source_run.h"
 #include "orchestrator/service/tried_event.h"
@@ -70,7 +71,7 @@ class Sources final : public SourceDesk {
 
   void run();
   void read(Reading& reading);
-  Result<std::map<SourcePlace, std::string>> wanted() const;
+  Result<SourcesLook> look() const;
   void adjust();
   void end(Readings ended);
   std::optional<SourceFigures> figures_of(const SourcePlace& place) const;
@@ -98,6 +99,7 @@ class Sources final : public SourceDesk {
   bool has_changed_ = false;
   /// The namespaces and names of sources whose streams of millrace are to be deleted.
   std::set<std::pair<std::string, std::string>> left_streams_;
+  SourceConsumers consumers_;  ///< for thread_ only
   std::thread thread_;
 };
 
