@@ -104,7 +104,7 @@ void add_source_schemas(ApiSchemas& all) {
       {"maxBytes?",
        either({whole("", 1), text()}, "Of the stream that millrace makes, such as \"256MiB\".")},
       {"maxAge?", text("Of the stream that millrace makes, such as \"7d\".")},
-      {"consume?", flag("Whether millrace is the consumer of the stream, a work queue.")},
+      {"consume?", flag("Whether millrace acknowledges the messages of the stream.")},
   });
   all["SourceApplied"].schema =
       object({{"name", text()},

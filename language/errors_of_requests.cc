@@ -310,8 +310,8 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Name other subjects."},
     {"source.retention", 409,
      "A source cannot read a stream of this retention, or only with `consume`, or without it.",
-     "Read a stream with the retention `limits`, for example a mirror of that stream, or a work "
-     "queue with `consume`."},
+     "Read a stream with the retention `limits`, for example a mirror of that stream, or set "
+     "`consume` as the message says."},
     {"source.stream_taken", 409,
      "A stream has the name of the stream that millrace makes for the source, and not its mark.",
      "Rename the source, or delete the stream."},

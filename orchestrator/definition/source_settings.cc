@@ -167,13 +167,13 @@ Status check_consume(const SourceSettings& parsed) {
   if (!parsed.consume) return {};
   if (parsed.has_source_stream()) {
     return invalid_setting("consume",
-                           "millrace makes the stream of this source, and it is no work queue; "
+                           "millrace makes the stream of this source, and it keeps its messages; "
                            "leave it out, or name a stream");
   }
   if (parsed.begin.kind == SourceBegin::Kind::kAll) return {};
   return invalid_setting("begin",
-                         "with `consume`, write \"all\": a work queue gives its consumer each "
-                         "message that is not acknowledged");
+                         "with `consume`, write \"all\": the source reads each message that it "
+                         "has not acknowledged");
 }
 
 }  // namespace

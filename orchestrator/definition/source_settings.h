@@ -57,8 +57,8 @@ struct SourceSettings {
   std::optional<bool> paused;   ///< nullopt: as it is, and not paused if the source is new
   /// What messages that are no CloudEvents become; nullopt: dead letters.
   std::optional<EventMapping> mapping;
-  /// Whether millrace is the consumer of the stream, a work queue: it acknowledges each message
-  /// when its event is applied.
+  /// Whether millrace is the consumer of the stream, a work queue, or one of the consumers of a
+  /// stream with the retention `interest`: it acknowledges each message when its event is applied.
   bool consume = false;
   // Of the stream that millrace makes.
   uint64_t max_bytes = kSourceStreamBytes;

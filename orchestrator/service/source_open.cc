@@ -11,6 +11,7 @@
 #include "orchestrator/service/source_run.h"
 
 namespace millrace {
+
 /// The origin stream; nullopt: the source has no stream of millrace any more. A stream of millrace
 /// that is missing is made again, because every message on its subjects is lost until then.
 Result<std::optional<OriginState>> SourceRun::origin_state() {
@@ -23,8 +24,8 @@ Result<std::optional<OriginState>> SourceRun::origin_state() {
   return std::optional<OriginState>();
 }
 
-/// Counts the messages that the origin stream has removed before they were read. Of a work queue
-/// with other subjects, these may be messages that the source does not want.
+/// Counts the messages that the origin stream has removed before they were read. Of a consumed
+/// stream with other subjects, these may be messages that the source does not want.
 void SourceRun::count_gone(const Rows& rows, const OriginState& state) {
   if (settings_.consume && !settings_.subjects.empty()) return;
   const uint64_t floor = rows.origin.applied.floor();
@@ -68,7 +69,8 @@ Result<bool> SourceRun::open(const Rows& rows) {
                                      .subjects = origin_filters(settings_),
                                      .consumer = consumer_name(ns_, place_.name, origin_.source),
                                      .after = floor,
-                                     .consumes = settings_.consume}));
+                                     .consumes = settings_.consume,
+                                     .stays = settings_.consume && state.needs_interest()}));
   position_ = floor;
   pending_.reset();
   event_stream_ = rows.cursor.stream_created;
@@ -83,8 +85,8 @@ Result<std::optional<uint64_t>> SourceRun::rolled_back_to(const Rows& rows,
   const uint64_t highest = rows.origin.applied.highest();
   const TimePoint stamped = rows.origin.stamped;
   if (highest == 0) return std::optional<uint64_t>();
-  // A work queue has lost the messages that are acknowledged, also the highest one. All that it has
-  // are read; those that were applied before have the ids of then.
+  // A consumed stream has lost the messages that are acknowledged, also the highest one. All that
+  // it has are read; those that were applied before have the ids of then.
   if (settings_.consume) return state.last < highest ? std::optional<uint64_t>(0) : std::nullopt;
   // Nothing was read yet: which of the present messages came later is not known.
   if (stamped == TimePoint()) {
@@ -108,14 +110,14 @@ Status SourceRun::move(const Rows& rows, uint64_t created, uint64_t floor, const
   return {};
 }
 
-/// Has all messages of a work queue that was rolled back read. Those that were applied before have
-/// the ids of then.
+/// Has all messages of a consumed stream that was rolled back read. Those that were applied before
+/// have the ids of then.
 Status SourceRun::move_to_all(const Rows& rows) {
   TRY(move(
       rows, origin_.created, 0,
       {"source.rolled_back",
-       fmt::format("work queue {} was rolled back, and has messages with the sequences of other "
-                   "ones that were applied; all that it has are read",
+       fmt::format("stream {} was rolled back, and has messages with the sequences of other ones "
+                   "that were applied; all that it has are read",
                    stream_)}));
   note([](SourceFigures& figures) { ++figures.rolled_back; });
   close();

@@ -8,24 +8,21 @@
 namespace millrace {
 
 Status check_retention(const std::string& stream, const OriginState& state, bool consumes) {
-  if (consumes && state.is_work_queue) return {};
+  if (consumes != state.keeps_messages) return {};
   if (consumes) {
-    return fail(
-        "source.retention",
-        fmt::format("with `consume`, a source reads work queues only, and stream {} has "
-                    "another retention; {}",
-                    stream,
-                    state.keeps_messages ? "leave `consume` out"
-                                         : "read a mirror of it with the retention \"limits\""));
+    return fail("source.retention",
+                fmt::format("`consume` is for streams that remove messages when their consumers "
+                            "acknowledge them, and stream {} keeps them (retention \"limits\"); "
+                            "leave `consume` out",
+                            stream));
   }
-  if (state.keeps_messages) return {};
-  return fail("source.retention",
-              fmt::format("stream {} removes messages when its consumers acknowledge them "
-                          "(retention \"workqueue\" or \"interest\"), so a further reader would "
-                          "take them from these consumers; read a stream with the retention "
-                          "\"limits\", for example a mirror of {}, or let millrace be the "
-                          "consumer of a work queue by `consume`",
-                          stream, stream));
+  return fail(
+      "source.retention",
+      fmt::format("stream {} removes messages when its consumers acknowledge them "
+                  "(retention \"workqueue\" or \"interest\"); let millrace be its consumer, "
+                  "or with \"interest\" one of its consumers, by `consume`, or read a "
+                  "stream with the retention \"limits\", for example a mirror of {}",
+                  stream, stream));
 }
 
 std::string origin_name(const OriginStreams& origins, std::string_view ns, std::string_view name,

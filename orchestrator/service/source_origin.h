@@ -13,8 +13,9 @@
 
 namespace millrace {
 
-/// Ok if a source may read the stream: its messages stay when its consumers have acknowledged them,
-/// or it is a work queue and the source `consumes` it. Error `source.retention`.
+/// Ok if a source may read the stream: if its messages stay when its consumers have acknowledged
+/// them, a source that does not consume it may, and otherwise one that `consumes` it. Error
+/// `source.retention`.
 Status check_retention(const std::string& stream, const OriginState& state, bool consumes);
 
 /// The name of the origin stream of the source `name`.

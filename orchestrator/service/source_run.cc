@@ -239,15 +239,15 @@ Status SourceRun::read_page(const Rows& rows, size_t most) {
 }
 
 /// Whether the message has the sequence of one that was applied, but was stored later than all that
-/// were: then the work queue was rolled back and has grown since.
+/// were: then the consumed stream was rolled back and has grown since.
 bool SourceRun::is_of_rolled_back_queue(const Rows& rows, const OriginMessage& message) const {
   return settings_.consume && rows.origin.applied.has(message.sequence) &&
          message.stamped > rows.origin.stamped;
 }
 
 /// Notes that the message must be acknowledged, if that is so. Returns whether it has to be
-/// published: a message of a work queue is read again if it was applied and the acknowledgement was
-/// lost, or after the broker has waited too long for that.
+/// published: a message of a consumed stream is read again if it was applied and the
+/// acknowledgement was lost, or after the broker has waited too long for that.
 bool SourceRun::must_prepare(const Rows& rows, const OriginMessage& message) {
   if (!settings_.consume) return true;
   if (!message.reply.empty() && unacknowledged_.size() < kMostUnacknowledged) {
@@ -259,7 +259,7 @@ bool SourceRun::must_prepare(const Rows& rows, const OriginMessage& message) {
   return false;
 }
 
-/// Acknowledges the messages of a work queue that are applied as of the commit of `rows`.
+/// Acknowledges the messages of a consumed stream that are applied as of the commit of `rows`.
 void SourceRun::acknowledge_applied(const Rows& rows) {
   std::vector<std::string> replies;
   std::erase_if(unacknowledged_, [&](Unacknowledged& one) {

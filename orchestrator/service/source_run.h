@@ -97,7 +97,7 @@ class SourceRun {
     uint64_t event = 0;     ///< of the event in the event stream
     size_t bytes = 0;
   };
-  /// A message of a work queue that is not acknowledged.
+  /// A message of a consumed stream that is not acknowledged.
   struct Unacknowledged {
     uint64_t sequence = 0;
     std::string reply;

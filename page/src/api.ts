@@ -1674,7 +1674,7 @@ export type SourceSettings = {
   } | {
     time: string
   }
-  /** Whether millrace is the consumer of the stream, a work queue. */
+  /** Whether millrace acknowledges the messages of the stream. */
   consume?: boolean
   mapping?: {
     /** The type of the events. */

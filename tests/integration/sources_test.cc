@@ -223,6 +223,49 @@ TEST_F(SourcesProgram, ConsumeAWorkQueueAcrossKills) {
   }));
 }
 
+TEST_F(SourcesProgram, ConsumeAStreamOfInterestAcrossKills) {
+  make_stream("NOTES", "notes.*", "interest");
+  int published = 0;
+  const auto publish = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      client_->publish("notes.a", fmt::format(R"({{"specversion":"1.0","id":"n-{}","source":"/n",)"
+                                              R"("type":"order.placed"}})",
+                                              ++published));
+    }
+    client_->flush();
+  };
+  const auto left = [&] {
+    return connection_->api("STREAM.INFO.NOTES", Json::object()).value()["state"]["messages"];
+  };
+  apply(R"({"stream": "NOTES", "begin": "all", "consume": true})");
+  ASSERT_TRUE(eventually([&] { return source()["reading"] == true; }));
+  for (int kill = 0; kill < 3; ++kill) {
+    publish(100);
+    ASSERT_TRUE(eventually([&] { return source()["events"] > 0; }));
+    millrace_.kill();
+    publish(100);
+    millrace_.start_ready();
+  }
+  millrace_.stop();
+  publish(1);
+  millrace_.start_ready();
+  millrace_.cli({"source", "pause", "orders"});
+  ASSERT_TRUE(eventually([&] { return source()["reading"] == false; }));
+  publish(1);
+  millrace_.cli({"source", "resume", "orders"});
+  ASSERT_TRUE(eventually([&] { return source()["position"] == published; }));
+  EXPECT_EQ(source()["events"], published);
+  EXPECT_EQ(source()["gone"], 0);
+  EXPECT_TRUE(millrace_.has_usage(0, static_cast<size_t>(published)));
+  EXPECT_TRUE(eventually([&] { return left() == 0; })) << "all are acknowledged";
+  ASSERT_EQ(consumers_of("NOTES").size(), 1U);
+
+  EXPECT_EQ(millrace_.cli({"source", "delete", "orders"}).code, 0);
+  EXPECT_TRUE(eventually([&] { return consumers_of("NOTES").empty(); }));
+  publish(1);
+  EXPECT_EQ(left(), 0) << "the stream holds nothing for a source that was deleted";
+}
+
 TEST_F(SourcesProgram, ComeBackWhenTheirConsumerOrTheirStreamWasDeleted) {
   apply(R"({"stream": "ORDERS", "begin": "all"})");
   place(1);

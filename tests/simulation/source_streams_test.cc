@@ -1,5 +1,5 @@
-// Sources that own something at the broker: work queues whose consumer is millrace, and streams
-// that millrace makes.
+// Sources that own something at the broker: a consumer of a work queue or of a stream that drops
+// what no consumer wants, and streams that millrace makes.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -106,6 +106,77 @@ TEST_F(WorkQueueSimulation, SeeARollBackAlsoIfTheQueueHasGrownSince) {
   EXPECT_THAT(world.instances(), SizeIs(9));
   EXPECT_EQ(waiting(), 0U);
   EXPECT_EQ(run->figures().rolled_back, 1U);
+}
+
+class InterestSimulation : public SourcesSimulation {
+ protected:
+  InterestSimulation() {
+    stream().keeps_messages = false;
+    apply(R"({"begin":"all","stream":"ORDERS","consume":true})");
+    run->turn();  // from now on the stream holds the messages
+  }
+  FakeOrigins::Stream& stream() { return origins.streams["ORDERS"]; }
+};
+
+TEST_F(InterestSimulation, AcknowledgeAMessageBehindTheCommitOfItsEvent) {
+  add_orders(3);
+  turn_later();
+  run->turn();
+  EXPECT_EQ(world.broker.events().size(), 3U);
+  EXPECT_EQ(stream().messages.size(), 3U) << "published, and not applied";
+  world.run_until_idle();
+  run->turn();
+  EXPECT_EQ(stream().messages.size(), 0U);
+  EXPECT_THAT(world.instances(), SizeIs(3));
+}
+
+TEST_F(InterestSimulation, LoseNoMessageWhileTheyArePausedOrMillraceDoesNotRun) {
+  add_orders(2);
+  settle();
+  world.must(PauseSource{.ns = "default", .name = "orders"});
+  run->turn();
+  add_orders(3);
+  begin();  // another process
+  run->turn();
+  add_orders(4);
+  world.must(PauseSource{.ns = "default", .name = "orders", .paused = false});
+  settle();
+  run->turn();
+  EXPECT_THAT(world.instances(), SizeIs(9));
+  EXPECT_EQ(stream().messages.size(), 0U);
+  EXPECT_EQ(run->figures().gone, 0U);
+}
+
+TEST_F(InterestSimulation, BeginBehindTheFloorWhenTheirConsumerIsCreatedAgain) {
+  add_orders(2);
+  origins.loses_acknowledgements = true;
+  settle();
+  origins.delete_consumers();
+  turn_later();
+  origins.loses_acknowledgements = false;
+  add_orders(1);
+  settle();
+  EXPECT_EQ(origins.opened.back().after, 2U);
+  EXPECT_TRUE(origins.opened.back().stays);
+  EXPECT_EQ(origins.opened.back().consumer, origins.opened.front().consumer);
+  EXPECT_THAT(world.instances(), SizeIs(3));
+}
+
+TEST_F(InterestSimulation, CountTheMessagesThatWereLostWhileTheirConsumerWasDeleted) {
+  add_orders(3);
+  settle();
+  run->turn();
+  stream().kept.clear();
+  origins.delete_consumers();
+  add_orders(2);
+  turn_later();
+  EXPECT_EQ(run->figures().waits.value_or(Error()).code, "source.interrupted");
+  turn_later();
+  add_orders(1);
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(4));
+  EXPECT_EQ(run->figures().gone, 2U);
+  EXPECT_EQ(run->figures().notice.value_or(Error()).code, "source.gone");
 }
 
 /// The command that applies the source `orders` without a stream.
