@@ -405,11 +405,24 @@ Result<NatsMessage> Connection::request(const NatsMessage& message,
 
 Result<Json> Connection::api(std::string_view subject, const Json& body,
                              std::optional<Duration> at_most) const {
+  ApiAnswer answer = TRY(ask_api(subject, body, at_most));
+  TRY(std::move(answer.accepted));
+  return std::move(answer.body);
+}
+
+Result<ApiAnswer> Connection::ask_api(std::string_view subject, const Json& body,
+                                      std::optional<Duration> at_most) const {
   const std::string full = api_subject(subject);
   const NatsMessage message = TRY(request(full, dump_json(body), at_most));
-  Json answer = parse_json(message.data).value_or(Json());
-  TRY(check_api_answer(full, answer));
-  return answer;
+  return read_api_answer(full, parse_json(message.data).value_or(Json()));
+}
+
+ApiAnswer read_api_answer(std::string_view subject, Json answer) {
+  ApiAnswer read;
+  read.accepted = check_api_answer(subject, answer);
+  read.reason = integer_field(field(answer, "error"), "err_code");
+  read.body = std::move(answer);
+  return read;
 }
 
 Status check_api_answer(std::string_view subject, const Json& answer) {

@@ -26,6 +26,13 @@ struct __natsSubscription;
 
 namespace millrace {
 
+/// The answer to a request of the JetStream API.
+struct ApiAnswer {
+  Json body;
+  Status accepted;     ///< check_api_answer()
+  int64_t reason = 0;  ///< of an error answer, JetStream's `err_code`; 0: it has none
+};
+
 /// The addresses of the broker and the credentials for it. An empty field is not used.
 struct ConnectionSettings {
   std::vector<std::string> servers = {defaults::nats_url()};
@@ -124,6 +131,10 @@ class Connection {
   Result<Json> api(std::string_view subject, const Json& body,
                    std::optional<Duration> at_most = std::nullopt) const;
 
+  /// The same for a caller that looks at the reason of an error answer. Errors: those of request().
+  Result<ApiAnswer> ask_api(std::string_view subject, const Json& body,
+                            std::optional<Duration> at_most = std::nullopt) const;
+
   /// The largest message that the NATS server accepts, in bytes, headers included.
   size_t max_payload() const;
 
@@ -157,5 +168,8 @@ class Connection {
 /// error answer `broker.not_found` (its code is 404) or `broker.refused`; `broker.protocol` if
 /// `answer` is not a JSON object.
 Status check_api_answer(std::string_view subject, const Json& answer);
+
+/// Reads the answer to a request of the JetStream API that was sent to `subject`. Pure.
+ApiAnswer read_api_answer(std::string_view subject, Json answer);
 
 }  // namespace millrace

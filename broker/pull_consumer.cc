@@ -222,21 +222,18 @@ Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
 
 /// Asks for a consumer of a stream that is not millrace's.
 Result<Json> PullConsumer::ask_for_source(const Json& config) {
-  const std::string subject = connection_.api_subject(
-      fmt::format("CONSUMER.CREATE.{}.{}", stream_name_, text_field(config, "name")));
-  const NatsMessage reply = TRY(
-      connection_.request(subject, dump_json({{"stream_name", stream_name_}, {"config", config}})));
-  Json answer = parse_json(reply.data).value_or(Json());
-  const int64_t reason = integer_field(field(answer, "error"), "err_code");
-  if (reason == kSeveralConsumersOfQueue || reason == kSubjectsOfQueueTaken) {
+  ApiAnswer answer = TRY(connection_.ask_api(
+      fmt::format("CONSUMER.CREATE.{}.{}", stream_name_, text_field(config, "name")),
+      {{"stream_name", stream_name_}, {"config", config}}));
+  if (answer.reason == kSeveralConsumersOfQueue || answer.reason == kSubjectsOfQueueTaken) {
     return fail("source.other_consumer",
                 fmt::format("the work queue {} gives each message to one consumer, and another "
                             "consumer takes messages of the source; delete that consumer, or name "
                             "subjects that it does not take",
                             stream_name_));
   }
-  TRY(check_api_answer(subject, answer));
-  return answer;
+  TRY(std::move(answer.accepted));
+  return std::move(answer.body);
 }
 
 /// Creates the consumer of a stream that is not millrace's. `config`: without a name and filters.

@@ -82,14 +82,12 @@ Error overlap_of(const Connection& connection, const SourceStream& wanted,
 Result<Json> set_up(const Connection& connection, std::string_view verb, const Json& config,
                     const SourceStream& wanted) {
   const std::string name = text_field(config, "name");
-  const std::string subject = connection.api_subject(fmt::format("STREAM.{}.{}", verb, name));
-  const NatsMessage reply = TRY(connection.request(subject, dump_json(config)));
-  Json answer = parse_json(reply.data).value_or(Json());
-  if (integer_field(field(answer, "error"), "err_code") == kSubjectsOverlap) {
+  ApiAnswer answer = TRY(connection.ask_api(fmt::format("STREAM.{}.{}", verb, name), config));
+  if (answer.reason == kSubjectsOverlap) {
     return tl::unexpected(overlap_of(connection, wanted, name));
   }
-  TRY(check_api_answer(subject, answer));
-  return answer;
+  TRY(std::move(answer.accepted));
+  return std::move(answer.body);
 }
 
 }  // namespace

@@ -186,9 +186,8 @@ StreamSettings stream_of(const StreamOptions& options, std::string_view on_subje
 }
 
 Result<StreamInfo> create_stream(Connection& connection, const StreamSettings& settings) {
-  const std::string subject = connection.api_subject("STREAM.CREATE." + settings.name);
-  const NatsMessage answer = TRY(connection.request(subject, dump_json(configuration(settings))));
-  return check_created(subject, parse_json(answer.data).value_or(Json()), settings);
+  return check_created(
+      TRY(connection.ask_api("STREAM.CREATE." + settings.name, configuration(settings))), settings);
 }
 
 }  // namespace
@@ -309,13 +308,12 @@ Result<StreamInfo> find_stream(Connection& connection, const StreamSettings& set
                       settings);
 }
 
-Result<StreamInfo> check_created(std::string_view subject, const Json& answer,
-                                 const StreamSettings& settings) {
-  const Status accepted = check_api_answer(subject, answer);
-  if (accepted) return check_stream(answer, settings);
-  const int64_t reason = integer_field(field(answer, "error"), "err_code");
-  if (settings.replicas == 1 || (reason != kNoSuitablePeers && reason != kNoCluster)) {
-    return tl::unexpected(accepted.error());
+Result<StreamInfo> check_created(const ApiAnswer& answer, const StreamSettings& settings) {
+  if (answer.accepted) return check_stream(answer.body, settings);
+  const Error& refusal = answer.accepted.error();
+  if (settings.replicas == 1 ||
+      (answer.reason != kNoSuitablePeers && answer.reason != kNoCluster)) {
+    return tl::unexpected(refusal);
   }
   const bool is_placed = !settings.cluster.empty() || !settings.tags.empty();
   return fail(
@@ -325,7 +323,7 @@ Result<StreamInfo> check_created(std::string_view subject, const Json& answer,
                   "--stream-replicas to the number of NATS servers; {}",
                   settings.name, settings.replicas, settings.replicas,
                   is_placed ? " that fit --stream-cluster and --stream-tags" : "",
-                  accepted.error().message));
+                  refusal.message));
 }
 
 Result<StreamInfo> ensure_stream(Connection& connection, const StreamSettings& settings) {

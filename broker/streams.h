@@ -87,10 +87,9 @@ Result<StreamInfo> ensure_stream(Connection& connection, const StreamSettings& s
 /// Pure.
 Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settings);
 
-/// Reads the answer to STREAM.CREATE, which was sent to `subject`. Errors: those of check_stream()
-/// and check_api_answer(), and `broker.replicas`. Pure.
-Result<StreamInfo> check_created(std::string_view subject, const Json& answer,
-                                 const StreamSettings& settings);
+/// Reads the answer to STREAM.CREATE. Errors: those of check_stream() and check_api_answer(), and
+/// `broker.replicas`. Pure.
+Result<StreamInfo> check_created(const ApiAnswer& answer, const StreamSettings& settings);
 
 /// The time from which on the stream has all messages that were stored in it, except those that an
 /// operator removed; may be later than it would have to be. Pure.

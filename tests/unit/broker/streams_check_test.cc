@@ -184,8 +184,8 @@ TEST(Streams, ReportsThatTheBrokerHasTooFewServersForTheReplicas) {
   for (const auto& one : cases) {
     const Json answer = {
         {"error", {{"code", 400}, {"err_code", one.reason}, {"description", "refused"}}}};
-    const Result<StreamInfo> made =
-        check_created("S", answer, events_stream({.replicas = one.replicas, .tags = one.tags}));
+    const Result<StreamInfo> made = check_created(
+        read_api_answer("S", answer), events_stream({.replicas = one.replicas, .tags = one.tags}));
     ASSERT_FALSE(made) << one.meaning;
     EXPECT_EQ(made.error(), (Error{one.code, one.text})) << one.meaning;
   }
