@@ -47,10 +47,20 @@ LazyJson attributes_of_one(const Event& event) {
                                               .extensions = event.extensions}));
 }
 
+/// The value of Instance::start_event.
+LazyJson attributes_of(Start::Kind kind, std::span<const Event> events) {
+  if (kind != Start::Kind::kEventsAnd) return attributes_of_one(events.front());
+  std::vector<LazyJson> all;
+  all.reserve(events.size());
+  for (const Event& event : events) all.push_back(attributes_of_one(event));
+  return LazyJson::of_elements(all);
+}
+
 }  // namespace
 
-StartSpec start_by_events(uint32_t revision, std::span<const StartEvent> entries,
-                          std::span<const Event> events, const Event& last) {
+StartSpec start_by_events(const Workflow& workflow, uint32_t revision,
+                          std::span<const StartEvent> entries, std::span<const Event> events,
+                          const Event& last) {
   // The text of the input is built directly: to build a JSON tree first would take as long as the
   // step that follows.
   const std::string event_json =
@@ -67,15 +77,8 @@ StartSpec start_by_events(uint32_t revision, std::span<const StartEvent> entries
   spec.traceparent = attribute("traceparent");
   spec.correlation = attribute("correlationid");
   for (const Event& event : events) spec.hops = std::max(spec.hops, hops_of(event));
+  if (workflow.names_instance) spec.start_event = attributes_of(workflow.start.kind, events);
   return spec;
-}
-
-LazyJson attributes_of(Start::Kind kind, std::span<const Event> events) {
-  if (kind != Start::Kind::kEventsAnd) return attributes_of_one(events.front());
-  std::vector<LazyJson> all;
-  all.reserve(events.size());
-  for (const Event& event : events) all.push_back(attributes_of_one(event));
-  return LazyJson::of_elements(all);
 }
 
 }  // namespace millrace

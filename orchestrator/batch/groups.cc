@@ -170,10 +170,8 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
     TRY(refuse(entry.ns, heads, events, *over));
     return true;
   }
-  StartSpec spec = start_by_events(entry.latest, workflow.start.events, events, last.event);
-  if (workflow.names_instance) {
-    spec.start_event = attributes_of(workflow.start.kind, events);
-  }
+  StartSpec spec =
+      start_by_events(workflow, entry.latest, workflow.start.events, events, last.event);
   for (size_t i = 0; workflow.looks_back && i < heads.size(); ++i) {
     // An earlier stream cannot be read again. Its events would replace those of this one.
     if (heads[i].record.position.stream != last.position.stream) continue;

@@ -38,11 +38,8 @@ Result<bool> StartInputs::offer(TimePoint now, const AppliedEvent& applied,
     return false;
   }
   const size_t which = target.entries.front();
-  StartSpec spec = start_by_events(entry->latest, {&start_of.events[which], 1}, {&applied.event, 1},
-                                   applied.event);
-  if (workflow->names_instance) {
-    spec.start_event = attributes_of(start_of.kind, {&applied.event, 1});
-  }
+  StartSpec spec = start_by_events(*workflow, entry->latest, {&start_of.events[which], 1},
+                                   {&applied.event, 1}, applied.event);
   if (workflow->looks_back) spec.consumed.add(applied.position, applied.known_as);
   const InstanceId id = TRY(instances_.start_by(now, applied, *entry, *workflow, std::move(spec)));
   batch_.note_effect(applied.position, {.kind = EventEffect::Kind::kStarted, .instance = id});
