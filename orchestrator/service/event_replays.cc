@@ -19,6 +19,7 @@
 #include "orchestrator/service/event_admission.h"
 #include "orchestrator/service/event_replay.h"
 #include "orchestrator/service/namespace_record.h"
+#include "orchestrator/service/shapes.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "os/thread.h"
 
@@ -98,10 +99,8 @@ Json replay_json(const ReplayId& id, const ReplayRecord& record, Json target,
   if (!record.type.empty()) json["type"] = record.type;
   if (!record.source.empty()) json["source"] = record.source;
   if (!target.is_null()) json["to"] = std::move(target);
-  if (!record.error.code.empty()) {
-    json["error"] = {{"code", record.error.code}, {"msg", record.error.message}};
-  }
-  if (hindrance) json["waits"] = {{"code", hindrance->code}, {"msg", hindrance->message}};
+  if (!record.error.code.empty()) json["error"] = to_json(record.error);
+  if (hindrance) json["waits"] = to_json(*hindrance);
   return json;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/whole_number.h"
+#include "orchestrator/service/shapes.h"
 
 namespace millrace {
 namespace {
@@ -59,7 +60,7 @@ Result<Json> join_found(Json found, const Result<Json>& events, Result<FoundLett
   if (!is_complete) found["complete"] = false;
   if (!events || !letters) {
     const Error& error = !events ? events.error() : letters.error();
-    found["notRead"] = {{"code", error.code}, {"msg", error.message}};
+    found["notRead"] = to_json(error);
   }
   return found;
 }

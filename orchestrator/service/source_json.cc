@@ -3,13 +3,9 @@
 #include <vector>
 
 #include "orchestrator/definition/source_settings.h"
+#include "orchestrator/service/shapes.h"
 
 namespace millrace {
-namespace {
-
-Json code_and_message(const Error& error) { return {{"code", error.code}, {"msg", error.message}}; }
-
-}  // namespace
 
 Json source_json(const std::string& name, const std::string& stream, const SourceRecord& source,
                  const OriginRecord& origin, const std::optional<SourceFigures>& figures) {
@@ -30,7 +26,7 @@ Json source_json(const std::string& name, const std::string& stream, const Sourc
   json["subjects"] = settings ? settings->subjects : std::vector<std::string>();
   json["rate"] = settings ? settings->rate : kSourceRate;
   if (!origin.refusal.code.empty()) {
-    json["lastRefusal"] = code_and_message(origin.refusal);
+    json["lastRefusal"] = to_json(origin.refusal);
     json["lastRefusal"]["sequence"] = origin.refused_sequence;
     json["lastRefusal"]["at"] = format_rfc3339(origin.refused_at);
   }
@@ -42,8 +38,8 @@ Json source_json(const std::string& name, const std::string& stream, const Sourc
   json["rolledBack"] = figures->rolled_back;
   json["gone"] = figures->gone;
   json["lostEvents"] = figures->lost_events;
-  if (figures->waits) json["waits"] = code_and_message(*figures->waits);
-  if (figures->notice) json["notice"] = code_and_message(*figures->notice);
+  if (figures->waits) json["waits"] = to_json(*figures->waits);
+  if (figures->notice) json["notice"] = to_json(*figures->notice);
   return json;
 }
 

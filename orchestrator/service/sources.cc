@@ -17,6 +17,7 @@
 #include "orchestrator/service/mapping_programs.h"
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/namespace_types.h"
+#include "orchestrator/service/shapes.h"
 #include "orchestrator/service/source_json.h"
 #include "orchestrator/service/source_mapping.h"
 #include "orchestrator/service/source_origin.h"
