@@ -17,22 +17,10 @@
 namespace millrace {
 namespace {
 
-/// After how many seconds a request for a paused inbound webhook should come again.
-constexpr const char* kSecondsUntilResumed = "60";
-
-Response problem_of_request(const Error& error) {
-  Response response = problem(error);
-  if (error.code != "hooks.paused") return response;
-  const auto header = std::find_if(response.headers.begin(), response.headers.end(),
-                                   [](const auto& one) { return one.first == "Retry-After"; });
-  if (header != response.headers.end()) header->second = kSecondsUntilResumed;
-  return response;
-}
-
 void answer_inbound(Exchange& exchange, const Result<InboundAnswer>& answer) {
   if (!answer) {
     if (answer.error().code == kRequestRefused) return exchange.refuse(answer.error());
-    return exchange.answer(problem_of_request(answer.error()));
+    return exchange.answer(problem(answer.error()));
   }
   if (answer->challenge.empty()) {
     return exchange.answer(json_response(202, {{"id", answer->id}}));

@@ -35,6 +35,10 @@ constexpr auto kTitles = std::to_array<Title>({
     {504, "Gateway Timeout"},
 });
 
+/// After how many seconds a request that got this error should come again. A paused inbound webhook
+/// waits for an operator.
+const char* seconds_to_wait(std::string_view code) { return code == "hooks.paused" ? "60" : "1"; }
+
 }  // namespace
 
 unsigned status_of(std::string_view code) {
@@ -68,7 +72,9 @@ Response problem(unsigned status, const Error& error, const Json& errors) {
   if (!errors.is_null()) body["errors"] = errors;
   Response response = json_response(status, body);
   response.headers.front().second = "application/problem+json";
-  if (status == 503 || status == 429) response.headers.emplace_back("Retry-After", "1");
+  if (status == 503 || status == 429) {
+    response.headers.emplace_back("Retry-After", seconds_to_wait(error.code));
+  }
   if (status == 401) {
     // `error` is left out if no token was sent: the caller may not have known that a token is
     // required (RFC 6750, section 3.1).

@@ -21,7 +21,8 @@ std::string_view title_of(unsigned status);
 Error busy(std::string_view what);
 
 /// A response with the problem document {"type","title","status","code","detail"} and, if given,
-/// "errors". 429 and 503 have the header Retry-After, 401 the header WWW-Authenticate.
+/// "errors". 429 and 503 have the header Retry-After, with the seconds that fit the error; 401 has
+/// the header WWW-Authenticate.
 Response problem(const Error& error, const Json& errors = nullptr);
 
 /// A problem document with a given status, for places where the error's code does not decide the

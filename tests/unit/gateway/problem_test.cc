@@ -54,6 +54,11 @@ TEST(Problem, SaysWhenToSendAgainIfARateIsExceeded) {
   EXPECT_EQ(*find_header(response.headers, "Retry-After"), "1");
 }
 
+TEST(Problem, LetsSendersOfAPausedWebhookWaitLonger) {
+  const Response response = problem(Error{"hooks.paused", "the inbound webhook is paused"});
+  EXPECT_EQ(*find_header(response.headers, "Retry-After"), "60");
+}
+
 TEST(Problem, IsJsonWhateverBytesItsMessageHas) {
   const Response response = problem(Error{"busy", "\xff"}, Json::array({1}));
   const Json body = Json::parse(response.body);
