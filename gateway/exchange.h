@@ -126,6 +126,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     };
   }
 
+  /// A callback for the Service, which may be called on any thread: it replies with the result.
+  std::function<void(Result<Json>)> replier() {
+    return back<Result<Json>>([this](const Result<Json>& result) { reply(result); });
+  }
+
   /// Like back(), but `next` runs on a thread of the lane for reads, so that it may read the store.
   template <class T>
   std::function<void(T)> back_to_read(std::function<void(T)> next) {

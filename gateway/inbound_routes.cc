@@ -44,23 +44,18 @@ Status receive(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
-Service::Done answer_command(const std::shared_ptr<Exchange>& exchange) {
-  return exchange->back<Result<Json>>(
-      [exchange](const Result<Json>& answer) { exchange->reply(answer); });
-}
-
 Status pause_inbound(Service& service, const std::shared_ptr<Exchange>& exchange, bool paused) {
   PauseInboundWebhook command{.ns = TRY(namespace_of(exchange->request())),
                               .name = exchange->request().parts.at("webhook"),
                               .paused = paused};
-  service.command(std::move(command), answer_command(exchange));
+  service.command(std::move(command), exchange->replier());
   return {};
 }
 
 Status remove_inbound(Service& service, const std::shared_ptr<Exchange>& exchange) {
   DeleteInboundWebhook command{.ns = TRY(namespace_of(exchange->request())),
                                .name = exchange->request().parts.at("webhook")};
-  service.command(std::move(command), answer_command(exchange));
+  service.command(std::move(command), exchange->replier());
   return {};
 }
 

@@ -122,9 +122,7 @@ Result<DeleteInstances> selection_of(const Request& request) {
 
 Status delete_instances(Service& service, const std::shared_ptr<Exchange>& exchange) {
   DeleteInstances command = TRY(selection_of(exchange->request()));
-  service.command(std::move(command),
-                  exchange->back<Result<Json>>(
-                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+  service.command(std::move(command), exchange->replier());
   return {};
 }
 
@@ -136,9 +134,7 @@ Handler commanding(Service& service) {
     command.ns = TRY(namespace_of(exchange->request()));
     command.instance = TRY(instance_of(exchange->request()));
     TRY(read_more(command, exchange->request()));
-    service.command(std::move(command),
-                    exchange->back<Result<Json>>(
-                        [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+    service.command(std::move(command), exchange->replier());
     return {};
   };
 }

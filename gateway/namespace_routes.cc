@@ -31,9 +31,7 @@ Status remove_namespace(Service& service, const std::shared_ptr<Exchange>& excha
   if (command.cancel && command.leftovers) {
     return fail("request.parameter", "cancel: leftovers have no instances; leave out `cancel`");
   }
-  service.command(std::move(command),
-                  exchange->back<Result<Json>>(
-                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+  service.command(std::move(command), exchange->replier());
   return {};
 }
 
@@ -47,9 +45,7 @@ Handler pausing_service(Service& service, bool paused) {
                   "the name of the service is not valid; expected 1 to 128 letters, digits, `.`, "
                   "`-` and `_`");
     }
-    service.command(std::move(command),
-                    exchange->back<Result<Json>>(
-                        [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+    service.command(std::move(command), exchange->replier());
     return {};
   };
 }

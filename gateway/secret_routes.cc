@@ -32,9 +32,7 @@ Status remove_secret(Service& service, const std::shared_ptr<Exchange>& exchange
   DeleteSecret command;
   command.ns = TRY(namespace_of(exchange->request()));
   command.name = TRY(secret_of(exchange->request()));
-  service.command(std::move(command),
-                  exchange->back<Result<Json>>(
-                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+  service.command(std::move(command), exchange->replier());
   return {};
 }
 

@@ -9,11 +9,6 @@
 namespace millrace {
 namespace {
 
-SourceDesk::Done reply_to(const std::shared_ptr<Exchange>& exchange) {
-  return exchange->back<Result<Json>>(
-      [exchange](const Result<Json>& answer) { exchange->reply(answer); });
-}
-
 Status apply_source(Service& service, const std::shared_ptr<Exchange>& exchange) {
   const std::string ns = TRY(namespace_of(exchange->request()));
   const std::string name = TRY(source_name_of(exchange->request()));
@@ -29,14 +24,14 @@ Status apply_source(Service& service, const std::shared_ptr<Exchange>& exchange)
 Status pause_source(Service& service, const std::shared_ptr<Exchange>& exchange, bool paused) {
   const std::string ns = TRY(namespace_of(exchange->request()));
   const std::string name = TRY(source_name_of(exchange->request()));
-  service.source_desk().pause(ns, name, paused, reply_to(exchange));
+  service.source_desk().pause(ns, name, paused, exchange->replier());
   return {};
 }
 
 Status remove_source(Service& service, const std::shared_ptr<Exchange>& exchange) {
   const std::string ns = TRY(namespace_of(exchange->request()));
   const std::string name = TRY(source_name_of(exchange->request()));
-  service.source_desk().remove(ns, name, reply_to(exchange));
+  service.source_desk().remove(ns, name, exchange->replier());
   return {};
 }
 

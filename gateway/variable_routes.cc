@@ -68,9 +68,7 @@ Status put_variable(Service& service, const std::shared_ptr<Exchange>& exchange)
   command.key = TRY(variable_key_of(request));
   command.value.content_type = TRY(content_type_of(request));
   command.value.bytes = std::move(request.body);
-  service.command(std::move(command),
-                  exchange->back<Result<Json>>(
-                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+  service.command(std::move(command), exchange->replier());
   return {};
 }
 
@@ -78,9 +76,7 @@ Status remove_variable(Service& service, const std::shared_ptr<Exchange>& exchan
   DeleteVariable command;
   command.place = TRY(variable_place_of(exchange->request()));
   command.key = TRY(variable_key_of(exchange->request()));
-  service.command(std::move(command),
-                  exchange->back<Result<Json>>(
-                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+  service.command(std::move(command), exchange->replier());
   return {};
 }
 

@@ -81,9 +81,7 @@ Status remove_workflow(Service& service, const std::shared_ptr<Exchange>& exchan
   if (command.cancel && command.leftovers) {
     return fail("request.parameter", "cancel: leftovers have no instances; leave out `cancel`");
   }
-  service.command(std::move(command),
-                  exchange->back<Result<Json>>(
-                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+  service.command(std::move(command), exchange->replier());
   return {};
 }
 
@@ -102,9 +100,7 @@ Handler pausing_workflow(Service& service, bool paused) {
     PauseWorkflow command{.paused = paused};
     command.ns = TRY(namespace_of(exchange->request()));
     command.id = TRY(workflow_of(exchange->request()));
-    service.command(std::move(command),
-                    exchange->back<Result<Json>>(
-                        [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+    service.command(std::move(command), exchange->replier());
     return {};
   };
 }
