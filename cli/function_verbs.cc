@@ -6,16 +6,15 @@
 
 #include "cli/command_line.h"
 #include "cli/empty_list.h"
+#include "cli/named_item.h"
 #include "cli/pausing.h"
 
 namespace millrace {
 namespace {
 
 Ended control_function(Session& session, const std::string& verb, const std::string& service) {
-  const Reply reply = TRY(
-      session.client.send({.method = "POST", .path = session.path({"functions", service, verb})}));
-  session.output.item(reply.body, "name");
-  return ExitCode::kOk;
+  return show_named(session,
+                    {.method = "POST", .path = session.path({"functions", service, verb})});
 }
 
 ApiCall functions_call(const Session& session) { return {.path = session.path({"functions"})}; }

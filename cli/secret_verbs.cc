@@ -1,6 +1,7 @@
 // `millrace secret`: sets, lists and deletes secrets. Values are read from standard input only:
 // other users of the machine can see a command line, and it stays in the shell's history.
 #include "cli/command_line.h"
+#include "cli/named_item.h"
 #include "cli/pages.h"
 #include "cli/source.h"
 
@@ -15,9 +16,7 @@ Ended set_secret(Session& session, const std::string& name) {
   if (call.body.ends_with('\r')) call.body.pop_back();
   if (call.body.empty())
     return wrong_usage("standard input is empty; expected the value of the secret");
-  const Reply reply = TRY(session.client.send(call));
-  session.output.item(reply.body, "name");
-  return ExitCode::kOk;
+  return show_named(session, call);
 }
 
 Ended list_secrets(Session& session, const PageOptions& page) {
@@ -26,10 +25,7 @@ Ended list_secrets(Session& session, const PageOptions& page) {
 }
 
 Ended delete_secret(Session& session, const std::string& name) {
-  const Reply reply =
-      TRY(session.client.send({.method = "DELETE", .path = session.path({"secrets", name})}));
-  session.output.item(reply.body, "name");
-  return ExitCode::kOk;
+  return show_named(session, {.method = "DELETE", .path = session.path({"secrets", name})});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "cli/command_line.h"
 #include "cli/empty_list.h"
+#include "cli/named_item.h"
 #include "cli/pausing.h"
 #include "cli/source.h"
 #include "cli/tried_event.h"
@@ -40,9 +41,7 @@ Ended list_sources(Session& session) {
 }
 
 Ended describe_source(Session& session, const std::string& name) {
-  const Reply reply = TRY(session.client.send({.path = session.path({"sources", name})}));
-  session.output.item(reply.body, "name");
-  return ExitCode::kOk;
+  return show_named(session, {.path = session.path({"sources", name})});
 }
 
 struct TrySourceOptions {
@@ -77,17 +76,11 @@ Ended try_source(Session& session, const TrySourceOptions& options) {
 }
 
 Ended control_source(Session& session, const std::string& verb, const std::string& name) {
-  const Reply reply =
-      TRY(session.client.send({.method = "POST", .path = session.path({"sources", name, verb})}));
-  session.output.item(reply.body, "name");
-  return ExitCode::kOk;
+  return show_named(session, {.method = "POST", .path = session.path({"sources", name, verb})});
 }
 
 Ended delete_source(Session& session, const std::string& name) {
-  const Reply reply =
-      TRY(session.client.send({.method = "DELETE", .path = session.path({"sources", name})}));
-  session.output.item(reply.body, "name");
-  return ExitCode::kOk;
+  return show_named(session, {.method = "DELETE", .path = session.path({"sources", name})});
 }
 
 }  // namespace

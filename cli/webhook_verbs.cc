@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "cli/command_line.h"
 #include "cli/empty_list.h"
+#include "cli/named_item.h"
 #include "cli/pausing.h"
 #include "cli/source.h"
 #include "cli/tried_event.h"
@@ -30,23 +31,15 @@ Ended list_webhooks(Session& session) {
 }
 
 Ended describe_webhook(Session& session, const std::string& name) {
-  const Reply reply = TRY(session.client.send({.path = session.path({"hooks", name})}));
-  session.output.item(reply.body, "name");
-  return ExitCode::kOk;
+  return show_named(session, {.path = session.path({"hooks", name})});
 }
 
 Ended control_webhook(Session& session, const std::string& verb, const std::string& name) {
-  const Reply reply =
-      TRY(session.client.send({.method = "POST", .path = session.path({"hooks", name, verb})}));
-  session.output.item(reply.body, "name");
-  return ExitCode::kOk;
+  return show_named(session, {.method = "POST", .path = session.path({"hooks", name, verb})});
 }
 
 Ended delete_webhook(Session& session, const std::string& name) {
-  const Reply reply =
-      TRY(session.client.send({.method = "DELETE", .path = session.path({"hooks", name})}));
-  session.output.item(reply.body, "name");
-  return ExitCode::kOk;
+  return show_named(session, {.method = "DELETE", .path = session.path({"hooks", name})});
 }
 
 struct TryWebhookOptions {
