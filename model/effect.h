@@ -104,6 +104,7 @@ struct StartTask {
   std::optional<Duration> heartbeat;            ///< heartbeat timeout
   std::optional<Duration> start_to_close = {};  ///< how long the task may run
   Sealing sealed;                               ///< whether the input may contain data of a secret
+  bool is_accepted = false;  ///< its service has accepted it, and answers it by a callback
 };
 
 /// Stop a task whose result is no longer needed (best effort).

@@ -131,6 +131,9 @@ struct Task {
   std::optional<Duration> heartbeat = {};       ///< the longest time without a heartbeat
   bool sealed = false;  ///< the input or a file may contain data of a secret
   uint64_t epoch = 0;   ///< of the active of a cluster that hands it out; 0: there is no cluster
+  /// Where the service answers later, without `/complete`, `/fail` or `/heartbeat`; empty: a
+  /// service of this kind cannot answer later.
+  std::string callback_url = {};
 
   /// Whether a timeout or a deadline ends the task if its worker or service never answers.
   bool has_timeout() const { return deadline || start_to_close || heartbeat; }
@@ -163,6 +166,9 @@ struct TaskHeartbeat {};
 struct TaskOutput {
   std::string text;
 };
+/// The service has accepted the task, and will answer it by a callback. Its runner has no further
+/// reports of the task.
+struct TaskAccepted {};
 /// The task has ended, with a result or an error.
 struct TaskEnded {
   tl::expected<std::string, Error> result;  ///< the bytes of the answer
@@ -173,7 +179,8 @@ struct TaskEnded {
 
 struct TaskReport {
   InstanceId task;
-  std::variant<TaskStarted, TaskNotStarted, TaskHeartbeat, TaskOutput, TaskEnded> what;
+  std::variant<TaskStarted, TaskNotStarted, TaskHeartbeat, TaskOutput, TaskAccepted, TaskEnded>
+      what;
   /// Set if the report came over a subject to which any client may publish: the namespace in that
   /// subject. Such a report counts only if its task belongs to this namespace. nullopt: the report
   /// comes from the runner that has the task.

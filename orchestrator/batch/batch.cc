@@ -198,6 +198,7 @@ Status Batch::apply_input(TimePoint now, const CommandInput& input) {
                                                 .instances = instances_,
                                                 .schedules = schedules_,
                                                 .purges = purges_,
+                                                .tasks = task_inputs_,
                                                 .unit = &batch_.meter},
                                                input.command);
   if (!progress) {

@@ -31,6 +31,10 @@ struct Answer {
 struct EndedTask {
   InstanceId task;
 };
+/// A task that its service has accepted: it is answered by a callback.
+struct AcceptedTask {
+  InstanceId task;
+};
 /// The report of a task is on disk, or was ignored; `stored` lets the runner forget the report.
 struct StoredReport {
   std::function<void()> stored;
@@ -45,14 +49,15 @@ struct ShowChange {
 };
 
 /// An action after the commit; a closed list (loop/after_commit.h): send a message that the batch
-/// put into the outbox; hand out, stop or forget a task; call `stored` of a report; run an
+/// put into the outbox; hand out, stop or forget a task, or free what
+/// an accepted task used; call `stored` of a report; run an
 /// evaluation; search for early events; offer the early events that were too many for one step;
 /// write a page of the archive; answer a command; announce the end of an instance; put a changed
 /// instance into the watch ring; or continue an instance or a command that was too large for one
 /// batch.
-using AfterCommit = std::variant<NumberedMessage, StartTask, StopTask, EndedTask, StoredReport,
-                                 Evaluate, LookBack, EvaluatedInput, ArchivePage, Answer,
-                                 InstanceEnd, ShowChange, ContinueInput, CommandInput>;
+using AfterCommit = std::variant<NumberedMessage, StartTask, StopTask, EndedTask, AcceptedTask,
+                                 StoredReport, Evaluate, LookBack, EvaluatedInput, ArchivePage,
+                                 Answer, InstanceEnd, ShowChange, ContinueInput, CommandInput>;
 
 /// When the retention has work.
 struct RetentionPlan {

@@ -15,6 +15,7 @@
 #include "base/lazy_json.h"
 #include "base/time.h"
 #include "model/instance.h"
+#include "model/task.h"
 #include "model/variable.h"
 #include "orchestrator/ports/commit_log.h"
 #include "orchestrator/store/rows/replay_rows.h"
@@ -264,13 +265,20 @@ struct RegisterNode {
 struct RemoveNode {
   RandomName node{};
 };
+/// What a service says by a callback about a task that it has accepted.
+struct AnswerTask {
+  std::string ns;
+  InstanceId task;
+  std::variant<TaskHeartbeat, TaskEnded> what;
+};
 using Command =
     std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule, CancelInstance,
                  PauseInstance, ResumeInstance, RetryInstance, RestartInstance, RerunInstance,
                  DeleteInstance, DeleteInstances, PauseWorkflow, PauseService, PauseInboundWebhook,
                  DeleteInboundWebhook, CreateNamespace, DeleteNamespace, PutVariable,
                  DeleteVariable, PutSecret, DeleteSecret, ChangeReplay, ApplySource, PauseSource,
-                 DeleteSource, MoveSource, RefuseMessages, DropGroup, RegisterNode, RemoveNode>;
+                 DeleteSource, MoveSource, RefuseMessages, DropGroup, RegisterNode, RemoveNode,
+                 AnswerTask>;
 
 /// The name of the namespace that the command is for; empty: it is for the cluster.
 inline const std::string& namespace_of_command(const Command& command) {

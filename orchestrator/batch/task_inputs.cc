@@ -32,7 +32,8 @@ Status TaskInputs::apply_input(TimePoint now, const TaskInput& input) {
   }
   const auto& what = input.report.what;
   if (const auto* const ended = std::get_if<TaskEnded>(&what)) {
-    return apply_end(now, task, OpenTask(*known), *ended);
+    TRY(apply_end(now, task, OpenTask(*known), *ended));
+    return {};
   }
   if (std::holds_alternative<TaskNotStarted>(what)) {
     batch_.tasks.start_checked(task);
@@ -40,6 +41,9 @@ Status TaskInputs::apply_input(TimePoint now, const TaskInput& input) {
   }
   if (const auto after = batch_.tasks.heard(task))
     batch_.outcome.counts.started_after.push_back(*after);
+  if (std::holds_alternative<TaskAccepted>(what)) {
+    return apply_acceptance(now, task, OpenTask(*known));
+  }
   if (!known->caller) return {};
   if (std::holds_alternative<TaskStarted>(what)) {
     return step_caller(now, *known, CallStarted{*known->caller});
@@ -50,13 +54,39 @@ Status TaskInputs::apply_input(TimePoint now, const TaskInput& input) {
   return {};
 }
 
+/// Stores the acceptance in the batch of its report: from its commit on the task is not handed out
+/// again. An acceptance proves the start, of which the report may have been lost in a crash.
+Status TaskInputs::apply_acceptance(TimePoint now, const InstanceId& task, const OpenTask& known) {
+  if (TRY(batch_.tasks.accept(batch_.tx, task))) batch_.after_commit(AcceptedTask{task});
+  return known.caller ? step_caller(now, known, CallStarted{*known.caller}) : Status();
+}
+
+Result<bool> TaskInputs::answer(TimePoint now, NamespaceNumber ns, const AnswerTask& answer) {
+  const OpenTask* const found = batch_.tasks.find(answer.task);
+  if (found == nullptr || found->ns != ns) return false;
+  const OpenTask known(*found);
+  batch_.crash_note.take_instance({known.ns, known.by});
+  if (const auto* const ended = std::get_if<TaskEnded>(&answer.what)) {
+    return apply_end(now, answer.task, known, *ended);
+  }
+  if (known.caller) {
+    TRY(step_caller(now, known, Overdue{}));
+    if (batch_.tasks.find(answer.task) == nullptr) return false;
+  }
+  if (const auto after = batch_.tasks.heard(answer.task))
+    batch_.outcome.counts.started_after.push_back(*after);
+  if (known.caller) TRY(step_caller(now, known, CallStarted{*known.caller}));
+  return true;
+}
+
 /// Whether the namespace with that number exists and has that name.
 bool TaskInputs::is_space(NamespaceNumber ns, std::string_view name) const {
   return batch_.catalog.has_namespace(ns) && batch_.catalog.name_of(ns) == name;
 }
 
-Status TaskInputs::apply_end(TimePoint now, const InstanceId& task, const OpenTask& known,
-                             const TaskEnded& ended) {
+/// Returns false if a passed deadline has ended the task first.
+Result<bool> TaskInputs::apply_end(TimePoint now, const InstanceId& task, const OpenTask& known,
+                                   const TaskEnded& ended) {
   if (!ended.result) batch_.tasks.note_failure(known, ended.result.error(), now);
   if (known.caller) {
     // millrace has asked the runner whether a worker has the task. If a result of the task comes
@@ -66,12 +96,12 @@ Status TaskInputs::apply_end(TimePoint now, const InstanceId& task, const OpenTa
     // A result that comes after a deadline must not set variables, so passed deadlines are fired
     // first.
     TRY(step_caller(now, known, Overdue{}));
-    if (batch_.tasks.find(task) == nullptr) return {};
+    if (batch_.tasks.find(task) == nullptr) return false;
   }
   batch_.tasks.end(batch_.tx, task);
   batch_.after_commit(EndedTask{task});
   const auto over = TRY(set_variables(known, ended));
-  if (!known.caller) return {};
+  if (!known.caller) return true;
   CallResult result = tl::unexpected(Error());
   if (over && ended.result) {
     result = tl::unexpected(*over);
@@ -80,11 +110,12 @@ Status TaskInputs::apply_end(TimePoint now, const InstanceId& task, const OpenTa
   } else {
     result = tl::unexpected(ended.result.error());
   }
-  return step_caller(now, known,
-                     Returned{.call = *known.caller,
-                              .result = result,
-                              .sealed = known.sealed,
-                              .retry_after = ended.retry_after});
+  TRY(step_caller(now, known,
+                  Returned{.call = *known.caller,
+                           .result = result,
+                           .sealed = known.sealed,
+                           .retry_after = ended.retry_after}));
+  return true;
 }
 
 /// Sets the variables of a task that has ended, all or none of them. Returns the error of the quota

@@ -24,9 +24,16 @@ class TaskInputs {
   Status apply_input(TimePoint now, const TaskInput& input);
   Status apply_input(TimePoint now, const MissedHeartbeatInput& input);
 
+  /// Applies what a service says by a callback about a task of the namespace, also before its
+  /// answer that it has accepted the task. Returns false, and changes nothing of the task, if the
+  /// task has ended or is not one of that namespace; a passed deadline ends the task first. Errors:
+  /// those of the store.
+  Result<bool> answer(TimePoint now, NamespaceNumber ns, const AnswerTask& answer);
+
  private:
-  Status apply_end(TimePoint now, const InstanceId& task, const OpenTask& known,
-                   const TaskEnded& ended);
+  Result<bool> apply_end(TimePoint now, const InstanceId& task, const OpenTask& known,
+                         const TaskEnded& ended);
+  Status apply_acceptance(TimePoint now, const InstanceId& task, const OpenTask& known);
   Result<std::optional<Error>> set_variables(const OpenTask& known, const TaskEnded& ended);
   bool is_space(NamespaceNumber ns, std::string_view name) const;
   Status step_caller(TimePoint now, const OpenTask& task, const Stimulus& stimulus);

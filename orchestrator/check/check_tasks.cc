@@ -123,6 +123,7 @@ void Checker::check_tasks() {
       return;
     }
     check_json(task->input.text(), place, "the input");
+    if (task->is_accepted) note_minor(kMinorOfAcceptedTasks, "accepted tasks");
     note_given(Counter::kWorkflow, static_cast<uint32_t>(task->workflow), place);
     if (task->attempt == 0 || (task->heartbeat && *task->heartbeat <= Duration(0)) ||
         (task->caller && task->caller->instance != task->by)) {

@@ -86,6 +86,7 @@ OpenTask TaskDispatch::summary_of(const StartTask& task) {
           .workflow = task.workflow,
           .service = started_.services().number_of(task.ns, name),
           .heartbeat = task.heartbeat,
+          .is_accepted = task.is_accepted,
           .sealed = task.sealed};
 }
 
@@ -110,7 +111,7 @@ Status TaskDispatch::load(const View& view) {
     known.has_started = started_.contains(task.task);
     const auto* const handed_out = handed_out_.find(task.task);
     if (handed_out == nullptr) {
-      due_.push_back(task.task);
+      if (!task.is_accepted) due_.push_back(task.task);
     } else {
       known.sealed |= handed_out->second;
     }
@@ -201,6 +202,24 @@ std::vector<InstanceId> TaskDispatch::of(const InstanceId& by) const {
 const OpenTask* TaskDispatch::find(const InstanceId& task) const {
   auto* const found = tasks_.find(task);
   return found == nullptr ? nullptr : &found->second;
+}
+
+bool TaskDispatch::is_called_directly(const InstanceId& task) const {
+  if (budget_.is_handed_out(task)) return true;
+  const OpenTask* const known = find(task);
+  return known != nullptr && known->is_accepted;
+}
+
+Result<bool> TaskDispatch::accept(Transaction& tx, const InstanceId& task) {
+  auto* const found = tasks_.find(task);
+  if (found == nullptr || found->second.is_accepted) return false;
+  auto row = TRY(read_task(tx, task));
+  if (!row) return false;
+  note(task);
+  found->second.is_accepted = true;
+  row->is_accepted = true;
+  write_task(tx, *row);
+  return true;
 }
 
 std::optional<Duration> TaskDispatch::heard(const InstanceId& task) {

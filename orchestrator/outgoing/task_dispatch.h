@@ -39,6 +39,7 @@ struct OpenTask {
   std::optional<Duration> heartbeat;
   std::optional<Duration> handed_out_at;  ///< as Clock::elapsed(); reset by the first report
   bool has_started = false;               ///< a worker started it, as far as this process knows
+  bool is_accepted = false;               ///< its service answers it by a callback
   std::optional<Duration> heartbeat_deadline;  ///< as Clock::elapsed(); nullopt: no deadline
   /// The schedule-to-start deadline for which the runner was asked whether a worker has the task.
   std::optional<TimePoint> looked_for;
@@ -74,8 +75,14 @@ class TaskDispatch {
   const OpenTask* find(const InstanceId& task) const;
 
   /// Whether an HTTP service or a container has the task, as far as this process has handed it out.
-  /// Such a task has its answer from its runner only, and not from a worker over NATS.
-  bool is_called_directly(const InstanceId& task) const { return budget_.is_handed_out(task); }
+  /// Such a task has its answer from its runner or by a callback only, and not from a worker over
+  /// NATS.
+  bool is_called_directly(const InstanceId& task) const;
+
+  /// Stores that the service of the task has accepted it: the task is not handed out again, also
+  /// after a restart. Returns whether that is new. Errors: those of the store, also of damaged
+  /// rows.
+  Result<bool> accept(Transaction& tx, const InstanceId& task);
 
   /// Notes a heartbeat or another report of the task. For the first report of a task, returns the
   /// time since the task was handed out.
@@ -103,6 +110,8 @@ class TaskDispatch {
   /// Hands the task to its runner; a task with variables as files becomes due instead.
   void hand_out(const StartTask& task);
   void stop(const InstanceId& task);
+  /// The runner of an accepted task needs no memory for it any more.
+  void accepted(const InstanceId& task) { budget_.end(task); }
   /// Forgets a task that ended without being stopped.
   void forget(const InstanceId& task);
   /// Hands out some of the due tasks, with the variables that they get as files. A task that cannot

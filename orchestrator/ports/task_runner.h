@@ -26,9 +26,9 @@ class TaskSink {
 class TaskRunner {
  public:
   virtual ~TaskRunner() = default;
-  /// Runs the task and reports to the sink. The last report is always TaskEnded, unless the task is
-  /// stopped or its deadline passes. A task that an earlier run() with the same id started may
-  /// still be under way.
+  /// Runs the task and reports to the sink. The last report is always TaskEnded or
+  /// TaskAccepted, unless the task is stopped or its deadline passes. A task that an earlier run()
+  /// with the same id started may still be under way.
   virtual void run(Task task) = 0;
   /// The result of the task is no longer needed: if the task has not started it is withdrawn, if it
   /// runs it is asked to end, and no further report is required. Unknown ids are ignored.

@@ -15,6 +15,7 @@
 #include "orchestrator/batch/instances.h"
 #include "orchestrator/batch/purges.h"
 #include "orchestrator/batch/schedules.h"
+#include "orchestrator/batch/task_inputs.h"
 
 namespace millrace {
 
@@ -25,6 +26,7 @@ struct CommandContext {
   Instances& instances;
   Schedules& schedules;
   Purges& purges;
+  TaskInputs& tasks;
   const WorkBudget* unit = nullptr;  ///< ends the part of a long command; null: only counts end it
 };
 

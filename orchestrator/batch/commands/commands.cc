@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "orchestrator/batch/commands/callback_commands.h"
 #include "orchestrator/batch/commands/group_commands.h"
 #include "orchestrator/batch/commands/inbound_commands.h"
 #include "orchestrator/batch/commands/instance_commands.h"

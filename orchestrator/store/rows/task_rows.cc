@@ -13,8 +13,9 @@ using namespace rows;
 
 namespace {
 
-/// Since version 2 a task's row has `start_to_close`, the timeout of an attempt.
-constexpr uint8_t kTaskVersion = 2;
+/// Since version 2 a task's row has `start_to_close`, the timeout of an attempt; since version 3 it
+/// says whether a service has accepted the task.
+constexpr uint8_t kTaskVersion = 3;
 
 /// Since version 2 an instance message has the event of `listen_from`.
 constexpr uint8_t kInboxVersion = 2;
@@ -73,6 +74,7 @@ std::string encode(const StartTask& task) {
   put_optional(writer, task.deadline, put_time);
   put_optional(writer, task.heartbeat, put_duration);
   put_optional(writer, task.start_to_close, put_duration);
+  writer.boolean(task.is_accepted);
   return writer.take();
 }
 
@@ -114,6 +116,7 @@ Result<StartTask> decode_task(std::string_view bytes) {
   task.deadline = get_optional(reader, get_time);
   task.heartbeat = get_optional(reader, get_duration);
   if (version >= 2) task.start_to_close = get_optional(reader, get_duration);
+  if (version >= 3) task.is_accepted = reader.boolean();
   return end_record(reader, std::move(task), "task");
 }
 

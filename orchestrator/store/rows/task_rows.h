@@ -28,6 +28,9 @@ namespace millrace {
 
 // Tasks, by their ids.
 
+/// The first minor number of a store with tasks that a service has accepted.
+inline constexpr uint64_t kMinorOfAcceptedTasks = 7;
+
 std::string encode(const StartTask& task);
 Result<StartTask> decode_task(std::string_view bytes);
 std::optional<NamespaceNumber> namespace_of_task(std::string_view bytes);

@@ -69,6 +69,13 @@ class TaskInputsTest : public BatchPartTest {
   TaskInput report_of(decltype(TaskReport::what) what) const {
     return {{.task = task, .what = std::move(what)}};
   }
+  /// Applies a callback of the task and commits; returns whether it was taken.
+  bool says(decltype(AnswerTask::what) what) {
+    const auto taken = inputs.answer(now, ns, {.task = task, .what = std::move(what)});
+    EXPECT_TRUE(taken) << taken.error().message;
+    commit_batch();
+    return taken.value_or(false);
+  }
   static TaskEnded paid() {
     return {.result = "7",
             .variables = {
@@ -103,6 +110,57 @@ TEST_F(TaskInputsTest, EndATaskOnceWithItsResultAndVariables) {
   take(report_of(paid()));
   EXPECT_FALSE(receipt()) << "a repeated report is late and has no effect";
   EXPECT_THAT(outcome.actions, IsEmpty());
+}
+
+TEST_F(TaskInputsTest, StoreThatAServiceHasAcceptedATask) {
+  call();
+  take(report_of(TaskAccepted()));
+  EXPECT_THAT(actions_of<AcceptedTask>(outcome), SizeIs(1));
+  EXPECT_TRUE(read_task(*tx, task).value()->is_accepted);
+  EXPECT_TRUE(has_started()) << "the report of the start may be lost";
+  take(report_of(TaskAccepted()));
+  EXPECT_THAT(actions_of<AcceptedTask>(outcome), IsEmpty()) << "it is stored already";
+  TaskInput of_worker = report_of(paid());
+  of_worker.report.ns = "default";
+  take(of_worker);
+  EXPECT_EQ(rows_of(Table::kTasks), 1U) << "a message on NATS does not answer the task";
+}
+
+TEST_F(TaskInputsTest, EndATaskByACallbackOnce) {
+  for (const bool is_accepted : {true, false}) {
+    call();
+    if (is_accepted) take(report_of(TaskAccepted()));
+    EXPECT_TRUE(says(TaskEnded{.result = "7"}));
+    EXPECT_EQ(status_of(id), "complete");
+    EXPECT_EQ(stored().data.value(), (Json{{"return", 7}}));
+    EXPECT_EQ(rows_of(Table::kTasks), 0U);
+    EXPECT_FALSE(says(TaskEnded{.result = "8"})) << "the attempt has ended";
+    EXPECT_FALSE(says(TaskHeartbeat()));
+    EXPECT_EQ(stored().data.value(), (Json{{"return", 7}}));
+  }
+}
+
+TEST_F(TaskInputsTest, FailATaskByACallback) {
+  call();
+  take(report_of(TaskAccepted()));
+  EXPECT_TRUE(says(TaskEnded{.result = fail("card.declined", "no money")}));
+  EXPECT_EQ(status_of(id), "failed");
+  EXPECT_EQ(error_code(), "card.declined");
+}
+
+TEST_F(TaskInputsTest, RefuseACallbackOfAnotherNamespace) {
+  call();
+  EXPECT_FALSE(inputs.answer(now, NamespaceNumber(99), {.task = task, .what = paid()}).value());
+  EXPECT_EQ(rows_of(Table::kTasks), 1U);
+}
+
+TEST_F(TaskInputsTest, RefuseACallbackAfterADeadline) {
+  call();
+  take(report_of(TaskAccepted()));
+  now += hours(2);
+  EXPECT_FALSE(says(paid()));
+  EXPECT_EQ(error_code(), "direktiv.stateTimeout");
+  EXPECT_FALSE(receipt());
 }
 
 TEST_F(TaskInputsTest, ReadAResultAsJsonOrBytesOrNull) {

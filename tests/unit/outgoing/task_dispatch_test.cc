@@ -31,6 +31,29 @@ TEST_F(TaskDispatchTest, KnowsAndStoresATaskFromItsStartToItsEnd) {
   EXPECT_FALSE(read_task(*tx, numbered_id(1)).value());
 }
 
+TEST_F(TaskDispatchTest, HandsOutNoAcceptedTaskAgainAfterARestart) {
+  begin({task(1), task(2)});
+  EXPECT_TRUE(tasks->accept(*tx, numbered_id(1)).value());
+  EXPECT_FALSE(tasks->accept(*tx, numbered_id(1)).value()) << "it is accepted already";
+  EXPECT_FALSE(tasks->accept(*tx, numbered_id(9)).value()) << "there is none with this id";
+  commit_tasks();
+  EXPECT_TRUE(tasks->is_called_directly(numbered_id(1)));
+  restart();
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(2)));
+  ASSERT_NE(tasks->find(numbered_id(1)), nullptr) << "it waits for its answer";
+  EXPECT_TRUE(tasks->is_called_directly(numbered_id(1)));
+  EXPECT_FALSE(tasks->is_called_directly(numbered_id(2)));
+}
+
+TEST_F(TaskDispatchTest, HandsOutATaskAgainIfItsAcceptanceWasLost) {
+  begin({task(1)});
+  EXPECT_TRUE(tasks->accept(*tx, numbered_id(1)).value());
+  lose_batch();
+  EXPECT_FALSE(tasks->find(numbered_id(1))->is_accepted);
+  restart();
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1)));
+}
+
 TEST_F(TaskDispatchTest, ListsTheTasksOfAnInstanceInOrderOfTheirIds) {
   StartTask other = task(2);
   other.by = numbered_id(201);

@@ -21,7 +21,7 @@ class CommandRig {
   /// An empty store with the namespace "default".
   CommandRig();
 
-  CommandContext context() { return {now, batch_, instances_, schedules_, purges_}; }
+  CommandContext context() { return {now, batch_, instances_, schedules_, purges_, task_inputs_}; }
 
   /// Runs the command in as many batches as it needs and commits each. It must succeed.
   Json must(Command command);
@@ -92,6 +92,9 @@ class CommandRig {
   Groups groups_{batch_, instances_};
   Schedules schedules_{batch_, instances_};
   Purges purges_{batch_, groups_};
+  FanOuts fan_outs_{batch_, instances_};
+  TimerInputs timer_inputs_{batch_, instances_, fan_outs_, groups_, schedules_};
+  TaskInputs task_inputs_{batch_, instances_, timer_inputs_};
 };
 
 /// Runs `command` repeatedly, each time in a new rig that `prepare` sets up. The first read of the

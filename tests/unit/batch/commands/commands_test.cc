@@ -40,7 +40,8 @@ std::vector<Command> all_commands(const std::string& ns) {
           DeleteSource{.ns = ns, .name = "s"},
           MoveSource{.ns = ns, .name = "s"},
           RefuseMessages{.ns = ns, .name = "s"},
-          DropGroup{.ns = ns, .id = "none"}};
+          DropGroup{.ns = ns, .id = "none"},
+          AnswerTask{.ns = ns, .task = id}};
 }
 
 TEST(Commands, AreRefusedInAnUnknownNamespace) {

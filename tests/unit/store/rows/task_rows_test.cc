@@ -69,7 +69,8 @@ TEST(TaskRows, EncodeAndDecodeATaskWithoutChange) {
                  .input = Json{{"n", 1}},
                  .deadline = kNow,
                  .heartbeat = std::chrono::seconds(5),
-                 .start_to_close = std::chrono::minutes(2)};
+                 .start_to_close = std::chrono::minutes(2),
+                 .is_accepted = true};
   const StartTask read = decode_task(encode(task)).value();
   EXPECT_EQ(read.task, task.task);
   EXPECT_EQ(read.caller, task.caller);
@@ -83,12 +84,21 @@ TEST(TaskRows, EncodeAndDecodeATaskWithoutChange) {
   EXPECT_EQ(read.deadline, task.deadline);
   EXPECT_EQ(read.heartbeat, task.heartbeat);
   EXPECT_EQ(read.start_to_close, task.start_to_close);
+  EXPECT_TRUE(read.is_accepted);
   task.runs = NamedService{"charge", true};
   EXPECT_EQ(decode_task(encode(task)).value().runs, task.runs);
   expect_whole(encode(task), decode_task);
 
+  std::string of_version_2 = encode(task);
+  of_version_2.front() = 2;
+  of_version_2.pop_back();  // the field that version 3 added
+  const StartTask old = decode_task(of_version_2).value();
+  EXPECT_EQ(old.start_to_close, task.start_to_close);
+  EXPECT_FALSE(old.is_accepted);
+
   task.start_to_close.reset();
   std::string of_version_1 = encode(task);
+  of_version_1.pop_back();  // the field that version 3 added
   of_version_1.front() = 1;
   of_version_1.pop_back();  // the field that version 2 added
   const StartTask older = decode_task(of_version_1).value();
@@ -173,7 +183,7 @@ TEST(TaskRows, StoreKindsOfInstanceMessagesAsFixedNumbers) {
 }
 
 TEST(TaskRows, RefuseUnknownVersions) {
-  expect_known_versions(encode(StartTask{.runs = NamedService{}}), 2, decode_task);
+  expect_known_versions(encode(StartTask{.runs = NamedService{}}), 3, decode_task);
   expect_known_versions(encode(InboxRecord{.message = CancelChild{}}), 2, decode_inbox);
   expect_known_versions(encode(WebhookRecord{}), 1, decode_webhook);
 }
