@@ -77,17 +77,19 @@ ContainerSettings container_settings(const ServerSettings& settings) {
           .guarded = !settings.cluster.name.empty()};
 }
 
+AttemptUrls attempt_urls(ProcessParts& process, const Environment& store) {
+  return {.keys = AttemptKeys(store.seal().id_key()), .public_url = [&process] {
+            return public_url(process.settings, process.gateway ? process.gateway->port() : 0);
+          }};
+}
+
 /// The folders are beside those of containers, and have names of their own: both are emptied.
-FileCallSettings file_call_settings(ProcessParts& process, const Environment& store) {
-  const ServerSettings& settings = process.settings;
+FileCallSettings file_call_settings(const ServerSettings& settings, AttemptUrls urls) {
   const std::string name = "millrace-" + data_id(settings.data) + "-calls";
   const std::string& folder = settings.containers.folder;
   return {.folder = folder.empty() ? settings.data / "calls" : std::filesystem::path(folder) / name,
           .sealed_folder = settings.memory_folder / name,
-          .keys = AttemptKeys(store.seal().id_key()),
-          .public_url = [&process] {
-            return public_url(process.settings, process.gateway ? process.gateway->port() : 0);
-          }};
+          .urls = std::move(urls)};
 }
 
 /// The record that names this process as the owner of the streams. `epoch`: as the active of the
@@ -152,7 +154,8 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       owner_record_(std::move(owner)),
       restored_(restored ? publisher_of(*restored) : nullptr),
       events_(std::make_unique<JetStreamEvents>(*process_.reading, stream_settings())),
-      file_calls_(file_call_settings(process_, *environment_), functions_, intake_),
+      urls_(attempt_urls(process_, *environment_)),
+      file_calls_(file_call_settings(process_.settings, urls_), functions_, intake_),
       archive_(process_.settings.data / kArchiveFolder, archive_lines(*environment_, queries_)),
       stored_events_(*process_.reading, process_.settings.streams),
       early_events_(stored_events_, process_.clock, &early_event_feed_),

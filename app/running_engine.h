@@ -20,6 +20,7 @@
 #include "broker/stored_letters.h"
 #include "broker/stream_owner.h"
 #include "broker/task_queue.h"
+#include "functions/attempt_urls.h"
 #include "functions/container.h"
 #include "functions/file_calls.h"
 #include "functions/http_services.h"
@@ -129,6 +130,7 @@ class RunningEngine {
   WatchRing watch_;
   DefinitionCache definitions_{load_stored};
   Queries queries_{definitions_, started_tasks_, process_.clock};
+  const AttemptUrls urls_;
   TaskRouter functions_{lead_ ? lead_->epoch : 0};
   Intake intake_;
   FileCalls file_calls_;  ///< between the processor and functions_, and between these and intake_

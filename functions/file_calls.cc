@@ -197,7 +197,8 @@ void FileCalls::begin(std::unique_lock<std::mutex>& lock, const CallPtr& call) {
   }();
   Task task = std::move(call->task);
   task.files.clear();
-  task.folder = {.url = url_of(call->id), .key = settings_.keys.key_of(call->id)};
+  task.folder = {.url = settings_.urls.files_of(call->id),
+                 .key = settings_.urls.keys.key_of(call->id)};
   lock.lock();
   if (folder) call->folder = *folder;
   if (folder && !call->is_stopped) {
@@ -274,7 +275,7 @@ Result<std::filesystem::path> FileCalls::folder_of(const Task& task) {
 
 Result<Json> FileCalls::list(const CallAccess& access) {
   const std::shared_ptr<CallFolder> folder = TRY(folder_for(access));
-  return folder->list(url_of(access.task));
+  return folder->list(settings_.urls.files_of(access.task));
 }
 
 Result<std::shared_ptr<FileSource>> FileCalls::read(const CallAccess& access,
@@ -291,15 +292,12 @@ Result<std::shared_ptr<FileSink>> FileCalls::write(const CallAccess& access, std
 
 /// The folder that the key opens. Error kFilesRefused.
 Result<std::shared_ptr<CallFolder>> FileCalls::folder_for(const CallAccess& access) const {
-  if (!settings_.keys.is_key_of(access.task, access.key)) return tl::unexpected(no_call_files());
+  if (!settings_.urls.keys.is_key_of(access.task, access.key))
+    return tl::unexpected(no_call_files());
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find(access.task);
   if (found == calls_.end() || !found->second->folder) return tl::unexpected(no_call_files());
   return found->second->folder;
-}
-
-std::string FileCalls::url_of(const InstanceId& task) const {
-  return fmt::format("{}/v1/tasks/{}/files", settings_.public_url(), to_string(task));
 }
 
 FileCalls::Counts FileCalls::counts() const {

@@ -21,8 +21,8 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "functions/attempt_urls.h"
 #include "functions/call_folder.h"
-#include "model/attempt_key.h"
 #include "model/task.h"
 #include "orchestrator/ports/call_files.h"
 #include "orchestrator/ports/task_runner.h"
@@ -34,8 +34,7 @@ struct FileCallSettings {
   /// folder is made when it is needed.
   std::filesystem::path folder;
   std::filesystem::path sealed_folder;  ///< the same in a tmpfs, for sealed calls
-  AttemptKeys keys;
-  std::function<std::string()> public_url;  ///< without a path; any thread
+  AttemptUrls urls;
   /// How many calls have a folder at once; a namespace has at most as many as are free.
   size_t places = 32;
 };
@@ -97,7 +96,6 @@ class FileCalls final : public TaskRunner, public TaskSink, public CallFiles {
   void forget(const CallPtr& call);
   Result<std::filesystem::path> folder_of(const Task& task);
   Result<std::shared_ptr<CallFolder>> folder_for(const CallAccess& access) const;
-  std::string url_of(const InstanceId& task) const;
 
   FileCallSettings settings_;  ///< the folder is changed on the thread of this object only
   TaskRunner& runner_;

@@ -1,5 +1,6 @@
 #include "model/attempt_key.h"
 
+#include <fmt/format.h>
 #include <sodium.h>
 
 #include "base/bytes.h"
@@ -17,6 +18,18 @@ bool AttemptKeys::is_key_of(const InstanceId& task, std::string_view key) const 
   const std::string expected = key_of(task);
   return key.size() == expected.size() &&
          sodium_memcmp(expected.data(), key.data(), expected.size()) == 0;
+}
+
+std::string AttemptKeys::named_key_of(const InstanceId& task) const {
+  return fmt::format("{}.{}", to_string(task), key_of(task));
+}
+
+std::optional<InstanceId> AttemptKeys::task_of(std::string_view named_key) const {
+  const size_t dot = named_key.find('.');
+  const auto task = parse_instance_id(named_key.substr(0, dot));
+  if (!task || dot == std::string_view::npos) return std::nullopt;
+  if (!is_key_of(*task, named_key.substr(dot + 1))) return std::nullopt;
+  return *task;
 }
 
 }  // namespace millrace

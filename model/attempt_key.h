@@ -4,6 +4,7 @@
 // Whether the attempt has ended, a key does not say. Immutable; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,12 @@ class AttemptKeys {
   /// Whether `key` is the key of the attempt. The comparison takes the same time for each key of
   /// the right length.
   bool is_key_of(const InstanceId& task, std::string_view key) const;
+
+  /// The attempt and its key in one text, for a URL: the action id, a `.` and key_of().
+  std::string named_key_of(const InstanceId& task) const;
+
+  /// The action id in such a text; nullopt: the text has not the key of the attempt that it names.
+  std::optional<InstanceId> task_of(std::string_view named_key) const;
 
  private:
   std::string key_;  ///< derived from the secret for this purpose

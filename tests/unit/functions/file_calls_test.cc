@@ -55,11 +55,12 @@ class FileCallsTest : public testing::Test {
   FileCalls& calls() {
     if (!calls_) {
       calls_ = std::make_unique<FileCalls>(
-          FileCallSettings{.folder = folder(),
-                           .sealed_folder = "/proc/millrace-calls",
-                           .keys = AttemptKeys("secret"),
-                           .public_url = [] { return std::string("http://millrace:8780"); },
-                           .places = places_},
+          FileCallSettings{
+              .folder = folder(),
+              .sealed_folder = "/proc/millrace-calls",
+              .urls = {.keys = AttemptKeys("secret"),
+                       .public_url = [] { return std::string("http://millrace:8780"); }},
+              .places = places_},
           runner_, reports_);
     }
     return *calls_;

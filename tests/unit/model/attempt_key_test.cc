@@ -34,5 +34,21 @@ TEST(AttemptKeys, AcceptTheKeyOfTheAttemptOnly) {
   EXPECT_FALSE(keys.is_key_of(attempt(1), changed));
 }
 
+TEST(AttemptKeys, NameTheAttemptInOneTextWithItsKey) {
+  const AttemptKeys keys("secret");
+  const std::string named = keys.named_key_of(attempt(1));
+  EXPECT_EQ(named, to_string(attempt(1)) + "." + keys.key_of(attempt(1)));
+  EXPECT_EQ(keys.task_of(named), attempt(1));
+  EXPECT_FALSE(AttemptKeys("another").task_of(named));
+  for (size_t i = 0; i < named.size(); ++i) {
+    std::string changed = named;
+    changed[i] = changed[i] == '0' ? '1' : '0';
+    EXPECT_FALSE(keys.task_of(changed)) << changed;
+    EXPECT_FALSE(keys.task_of(named.substr(0, i))) << i;
+  }
+  EXPECT_FALSE(keys.task_of(named + "0"));
+  EXPECT_FALSE(keys.task_of(to_string(attempt(2)) + "." + keys.key_of(attempt(1))));
+}
+
 }  // namespace
 }  // namespace millrace
