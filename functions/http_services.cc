@@ -62,13 +62,20 @@ void HttpServices::send(const CallPtr& call) {
           call_service(client_, call->url(), call->task, "",
                        {.sent = [this, call] { started(call); },
                         .alive = [this, id = call->task.id] { heartbeats_.heard(id); },
-                        .done = [this, call](TaskEnded ended) { end(call, std::move(ended)); }},
+                        .done = [this, call](TaskEnded ended) { end(call, std::move(ended)); },
+                        .accepted = accepts_later(call)},
                        limit);
       call->task.input = {};  // saves memory: the client has a copy, and many calls may wait
       return;
     }
   }
   end(call, {.result = fail(std::string(kFunctionUnavailable), "the task was stopped")});
+}
+
+/// Empty if the task has no callback: then the service cannot answer later.
+std::function<void()> HttpServices::accepts_later(const CallPtr& call) {
+  if (call->task.callback_url.empty()) return nullptr;
+  return [this, call] { finish(call, TaskAccepted{}, false); };
 }
 
 void HttpServices::started(const CallPtr& call) {
@@ -81,15 +88,21 @@ void HttpServices::started(const CallPtr& call) {
 }
 
 void HttpServices::end(const CallPtr& call, TaskEnded ended) {
+  const bool is_late = has_timed_out(ended);
+  finish(call, std::move(ended), is_late);
+}
+
+/// Sends the last report of the call. `is_late`: the service did not answer in time.
+void HttpServices::finish(const CallPtr& call, decltype(TaskReport::what) last, bool is_late) {
   {
     const std::lock_guard lock(mutex_);
-    const bool is_unwanted = call->is_stopped || has_timed_out(ended);
+    const bool is_unwanted = call->is_stopped || is_late;
     // At shutdown no service is asked to stop, because the next process sends the task again.
     if (is_unwanted && call->was_sent && !closing_) {
       stop_service(client_, call->url(), call->task);
     }
   }
-  report(call, std::move(ended));
+  report(call, std::move(last));
   heartbeats_.forget(call->task.id);
   const std::lock_guard lock(mutex_);
   calls_.erase(call->task.id);

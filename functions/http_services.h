@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -46,7 +47,9 @@ class HttpServices : public TaskRunner {
 
   void send(const CallPtr& call);
   void started(const CallPtr& call);
+  std::function<void()> accepts_later(const CallPtr& call);
   void end(const CallPtr& call, TaskEnded ended);
+  void finish(const CallPtr& call, decltype(TaskReport::what) last, bool is_late);
   void report(const CallPtr& call, decltype(TaskReport::what) what);
 
   HttpClient& client_;

@@ -58,6 +58,7 @@ Headers task_headers(const Task& task, const std::string& folder) {
     headers.emplace_back("Direktiv-Deadline", format_rfc3339(*deadline));
   }
   if (task.epoch > 0) headers.emplace_back(kEpochHeader, std::to_string(task.epoch));
+  if (!task.callback_url.empty()) headers.emplace_back("Millrace-Callback", task.callback_url);
   if (!folder.empty()) headers.emplace_back("Direktiv-TempDir", folder);
   if (task.folder) {
     headers.emplace_back(kFilesHeader, task.folder->url);
@@ -86,6 +87,13 @@ tl::expected<std::string, Error> read_result(HttpAnswer& answer) {
 
 }  // namespace
 
+bool is_accepted(const HttpAnswer& answer) {
+  if (answer.status < 200 || answer.status > 299) return false;
+  const std::string* const word = find_header(answer.headers, "Millrace-Answer");
+  const std::string* const code = find_header(answer.headers, "Direktiv-ErrorCode");
+  return word != nullptr && *word == "accepted" && (code == nullptr || code->empty());
+}
+
 HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,
                                 const std::string& folder, ServiceWatch watch,
                                 std::optional<Duration> limit) {
@@ -97,8 +105,11 @@ HttpClient::Ticket call_service(HttpClient& client, const std::string& url, cons
                       .ns = task.ns},
                      {.sent = std::move(watch.sent),
                       .alive = std::move(watch.alive),
-                      .done = [done = std::move(watch.done), limit](Result<HttpAnswer> answer) {
-                        if (answer) {
+                      .done = [done = std::move(watch.done), accepted = std::move(watch.accepted),
+                               limit](Result<HttpAnswer> answer) {
+                        if (answer && accepted && is_accepted(*answer)) {
+                          accepted();
+                        } else if (answer) {
                           done(read_answer(std::move(*answer)));
                         } else {
                           done({.result = tl::unexpected(function_error(answer.error(), limit))});

@@ -21,7 +21,14 @@ struct ServiceWatch {
   /// Called exactly once: with the body of the answer, the function's error, or an error of
   /// model/task.h. A cancelled call ends with kFunctionUnavailable.
   std::function<void(TaskEnded)> done;
+  /// Called in place of `done` if the service answers that it has accepted the task (is_accepted).
+  /// Empty: such an answer is a result like any other.
+  std::function<void()> accepted = nullptr;
 };
+
+/// Whether a service answers that it has accepted the task, and will answer it by a callback: a 2xx
+/// with the header `Millrace-Answer: accepted` and without `Direktiv-ErrorCode`.
+bool is_accepted(const HttpAnswer& answer);
 
 /// Sends a task to the service at `url`: one POST with the input and `Direktiv-` headers. The POST
 /// is not repeated. `folder` is the folder with the task's files, as the service sees it; empty if

@@ -10,6 +10,11 @@ void TaskRouter::run(Task task) {
   TaskRunner* const runner = runners_[task.target.index()];
   CHECK(runner != nullptr, "there is no runner for targets of kind {}", task.target.index());
   task.epoch = epoch_;
+  // The files of a call become variables with its response, so such a call is not answered later.
+  const bool may_answer_later = std::holds_alternative<HttpService>(task.target) && !task.folder;
+  if (callback_url_ && may_answer_later) {
+    task.callback_url = callback_url_(task);
+  }
   runner->run(std::move(task));
 }
 

@@ -5,8 +5,11 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -17,7 +20,11 @@ namespace millrace {
 class TaskRouter final : public TaskRunner {
  public:
   /// `epoch`: of the active of a cluster, which each task gets; 0: there is no cluster.
-  explicit TaskRouter(uint64_t epoch = 0) : epoch_(epoch) {}
+  /// `callback_url`: makes Task::callback_url of a task, on the thread of run(); empty: no service
+  /// can answer later.
+  explicit TaskRouter(uint64_t epoch = 0,
+                      std::function<std::string(const Task& task)> callback_url = nullptr)
+      : epoch_(epoch), callback_url_(std::move(callback_url)) {}
 
   /// Gives tasks with that target to `runner`, which outlives the router. Every kind of target
   /// needs a runner before a task is run.
@@ -38,6 +45,7 @@ class TaskRouter final : public TaskRunner {
   std::vector<TaskRunner*> each() const;
 
   const uint64_t epoch_;
+  const std::function<std::string(const Task& task)> callback_url_;
   std::array<TaskRunner*, std::variant_size_v<TaskTarget>> runners_{};
 };
 

@@ -131,8 +131,8 @@ struct Task {
   std::optional<Duration> heartbeat = {};       ///< the longest time without a heartbeat
   bool sealed = false;  ///< the input or a file may contain data of a secret
   uint64_t epoch = 0;   ///< of the active of a cluster that hands it out; 0: there is no cluster
-  /// Where the service answers later, without `/complete`, `/fail` or `/heartbeat`; empty: a
-  /// service of this kind cannot answer later.
+  /// Where the service answers later, without `/complete`, `/fail` or `/heartbeat`; empty: it
+  /// cannot answer later, because it is no HTTP service, or the call has files.
   std::string callback_url = {};
 
   /// Whether a timeout or a deadline ends the task if its worker or service never answers.
