@@ -14,6 +14,7 @@ std::vector<ApiParameter> make_parameters() {
   const Json yes_or_no = word({"1", "true", "0", "false"});
   return {
       {kPath, "backup", "The id of the backup.", text()},
+      {kPath, "callback", "The key of the callback, which came with the task.", text()},
       {kPath, "file", "The name of the file.", text()},
       {kPath, "group", "The id of the group.", text()},
       {kPath, "instance", "The id of the instance.", instance_id()},

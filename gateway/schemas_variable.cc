@@ -18,6 +18,11 @@ void add_variable_schemas(ApiSchemas& all) {
       {{"key", text()}, {"size", whole("The bytes of the value.")}, {"contentType", text()}});
   all["VariableDeleted"].schema = object({{"key", text()}, {"deleted", exactly(true)}});
   all["SecretBytes"].media = {{"*/*", Json::object()}};
+  all["TaskResult"].media = {{"*/*", Json::object()}};
+  all["TaskFailure"].schema =
+      object({{"code", text("The error code, as `catch` and `retries` compare it.")},
+              {"message?", text()}});
+  all["CallbackAccepted"].schema = object({{"accepted", exactly(true)}});
   all["Secrets"].schema = page(object({{"name", text()}}));
   all["SecretStored"].schema =
       object({{"name", text()}, {"created", flag("false: the secret had a value before.")}});

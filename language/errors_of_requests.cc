@@ -35,6 +35,12 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Send the same request again; check that nats-server runs."},
     {"busy", 503, "Too much work of this kind waits.",
      "Send the same request again after the seconds in `Retry-After`."},
+    {"callback.ended", 409,
+     "The attempt of the callback has ended: it has an answer, it timed out, or nothing waits for "
+     "it.",
+     "Do not send it again; nothing was changed."},
+    {"callback.refused", 403, "The key of the callback is not one of this server.",
+     "Use the URL that came with the task, unchanged."},
     {"cluster.loading", 503, "The active of the cluster has taken over, and loads the engine.",
      "Send the same request again after the seconds in `Retry-After`."},
     {"cluster.no_active", 503, "No node of the cluster is the active, or it cannot be reached.",

@@ -160,6 +160,13 @@ struct Metrics::Series {
   }
   prometheus::Counter& inbound_accepted = inbound_requests("valid");
   prometheus::Counter& inbound_refused = inbound_requests("refused");
+  prometheus::Counter& callbacks(const char* key) {
+    return counter("millrace_callbacks_total",
+                   "HTTP requests of services that answer later, by whether their key is valid.",
+                   {{"key", key}});
+  }
+  prometheus::Counter& callbacks_valid = callbacks("valid");
+  prometheus::Counter& callbacks_refused = callbacks("refused");
   prometheus::Counter& groups_uncorrelated =
       counter("millrace_group_events_uncorrelated_total",
               "Events of an eventsAnd start that lack an attribute of its `correlate`.");
@@ -414,6 +421,10 @@ void Metrics::count_inbound_outcome(const std::string& ns, const std::string& we
 void Metrics::remove_inbound_outcomes(const std::string& ns,
                                       const std::function<bool(const std::string&)>& is_kept) {
   series_->inbound_outcomes.remove(ns, is_kept);
+}
+
+void Metrics::count_callback(bool is_valid) {
+  (is_valid ? series_->callbacks_valid : series_->callbacks_refused).Increment();
 }
 
 void Metrics::add_turn(const TurnTimes& times) { series_->units.add(clock_.elapsed(), times); }

@@ -128,6 +128,8 @@ class Metrics {
   /// See InboundMetrics::remove().
   void remove_inbound_outcomes(const std::string& ns,
                                const std::function<bool(const std::string&)>& is_kept);
+  /// Counts an HTTP request of a service that has accepted a task, whose key is valid or not.
+  void count_callback(bool is_valid);
   /// Reports how long a turn of the engine thread took, and its longest units of work.
   void add_turn(const TurnTimes& times);
   /// The longest unit of work in the last minute, by processor time.

@@ -129,6 +129,19 @@ void LocalService::wait_for_end(std::string ns, InstanceId id, Duration at_most,
   parts_.intake.wait_for_end({std::move(ns), id, at_most, std::move(done), caller});
 }
 
+void LocalService::answer_task(CallbackRequest request, Done done) {
+  const auto task = parts_.attempt_keys.task_of(request.key);
+  parts_.metrics.count_callback(task.has_value());
+  if (!task) {
+    return done(fail("callback.refused",
+                     "the key is not one that this server has given to a service; use the URL in "
+                     "the header Millrace-Callback of the task, unchanged"));
+  }
+  parts_.intake.command(
+      AnswerTask{.ns = std::move(request.ns), .task = *task, .what = std::move(request.what)},
+      std::move(done));
+}
+
 Loaded LocalService::load_definition(std::string_view text, std::string_view ns) {
   LintContext context;
   if (!ns.empty()) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <thread>
 
+#include "model/attempt_key.h"
 #include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/loop/processor.h"
@@ -63,8 +64,9 @@ class LocalService final : public Service {
     Evaluator evaluate;                  ///< for trials and mappings; null: there are no jq workers
     TimedCheck check_programs;
     TimedCheck check_schemas;
-    Json info;         ///< the answer of info(), without the parts that change
-    std::string boot;  ///< names this process in the ids of live messages
+    Json info;                 ///< the answer of info(), without the parts that change
+    std::string boot;          ///< names this process in the ids of live messages
+    AttemptKeys attempt_keys;  ///< those that services get
     CountRequests count_requests = nullptr;  ///< null: the broker is not asked for workers
     CallFiles* call_files = nullptr;         ///< Service::call_files()
   };
@@ -107,6 +109,7 @@ class LocalService final : public Service {
   Result<Json> try_inbound(const InboundRequest& request) override {
     return inbound_.try_request(request, std::bind_front(&LocalService::judge_tried, this));
   }
+  void answer_task(CallbackRequest request, Done done) override;
 
   Result<Json> namespaces(const PageRequest& page) override;
   Result<Json> one_namespace(std::string_view ns) override;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/event.h"
@@ -19,6 +20,7 @@
 #include "base/time.h"
 #include "cloudevents/headers.h"
 #include "model/instance.h"
+#include "model/task.h"
 #include "orchestrator/batch/command.h"
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/ports/call_files.h"
@@ -57,6 +59,13 @@ struct InboundAnswer {
   bool is_repeated = false;  ///< the event is a duplicate
 };
 
+/// What a service says by a callback about a task that it has accepted.
+struct CallbackRequest {
+  std::string ns;
+  std::string key;  ///< AttemptKeys::named_key_of() of the attempt
+  std::variant<TaskHeartbeat, TaskEnded> what;
+};
+
 /// The content of a file, and a name for it.
 struct NamedText {
   std::string name;
@@ -92,8 +101,9 @@ class Service : public StoreReads {
   /// `group.not_found`), PauseInboundWebhook {"name","paused","changed"} and DeleteInboundWebhook
   /// {"name","deleted"} (`hooks.not_found`, `settings.invalid`), RegisterNode and RemoveNode
   /// {"nodes":[{"node","address","firstSeen"}]} (all registered nodes; `cluster.too_many_nodes`,
-  /// `cluster.node_not_found`); ChangeReplay is a command of the event desk; ApplySource,
-  /// PauseSource, DeleteSource, MoveSource and RefuseMessages are commands of the source desk.
+  /// `cluster.node_not_found`); AnswerTask is what answer_task() sends; ChangeReplay is a command
+  /// of the event desk; ApplySource, PauseSource, DeleteSource, MoveSource and RefuseMessages are
+  /// commands of the source desk.
   virtual void command(Command command, Done done) = 0;
 
   /// `done` is called once on any thread: when the instance has ended or does not exist, or with
@@ -119,6 +129,11 @@ class Service : public StoreReads {
   /// `mapping.invalid`, `event.*`, `jq.unavailable`, and those of publish_events().
   virtual void receive(const InboundRequest& request,
                        std::function<void(Result<InboundAnswer>)> done) = 0;
+
+  /// Answers a task, or notes a heartbeat of it: {"accepted":true}, once it is on disk. Errors:
+  /// `callback.refused`, the key is not one of this server; `callback.ended`, the attempt has
+  /// ended, and nothing was changed; `namespace.not_found`, `busy`, `stopping`, `store.*`.
+  virtual void answer_task(CallbackRequest request, Done done) = 0;
 
   // Further reads, for which the rows of a commit are not enough. The JSON forms are those of
   // docs/http.md.

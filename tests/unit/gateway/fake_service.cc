@@ -221,6 +221,17 @@ std::vector<InboundRequest> FakeService::received() {
   return received_;
 }
 
+void FakeService::answer_task(CallbackRequest request, Done done) {
+  const std::lock_guard lock(mutex_);
+  callbacks_.push_back(std::move(request));
+  answer_later([done = std::move(done), answer = callback_answer] { done(answer); });
+}
+
+std::vector<CallbackRequest> FakeService::callbacks() {
+  const std::lock_guard lock(mutex_);
+  return callbacks_;
+}
+
 Result<Json> FakeService::find_instance(const InstanceId& id) const {
   if (to_string(id) == kInstance) {
     Json instance = instance_json(kInstance, instance_status);

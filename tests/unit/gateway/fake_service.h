@@ -142,6 +142,10 @@ class FakeService : public Service {
   Result<Json> inbound_webhook(std::string_view ns, std::string_view name) override;
   /// An event whose data is the body. The signature fits if the request has a header `x-signature`.
   Result<Json> try_inbound(const InboundRequest& request) override;
+  /// The outcome of each callback.
+  Result<Json> callback_answer = Json{{"accepted", true}};
+  void answer_task(CallbackRequest request, Done done) override;
+  std::vector<CallbackRequest> callbacks();
 
   Result<Json> namespaces(const PageRequest& page) override;
   Result<Json> one_namespace(std::string_view ns) override;
@@ -255,6 +259,7 @@ class FakeService : public Service {
   Result<Json> take(RefuseMessages&) { return Json::object(); }
   /// One group exists.
   Result<Json> take(DropGroup& drop);
+  Result<Json> take(AnswerTask&) { return Json{{"accepted", true}}; }
   Result<Json> take(RegisterNode&) { return Json{{"nodes", Json::array()}}; }
   /// One node is registered.
   Result<Json> take(RemoveNode& remove);
@@ -299,6 +304,7 @@ class FakeService : public Service {
   std::set<std::string> seen_;
   std::vector<Event> published_;
   std::vector<InboundRequest> received_;
+  std::vector<CallbackRequest> callbacks_;
   std::thread thread_;
 };
 

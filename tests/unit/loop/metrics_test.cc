@@ -161,6 +161,15 @@ TEST(Metrics, CountRequestsForInboundWebhooks) {
   EXPECT_TRUE(has_line(metrics, "millrace_inbound_webhooks_total{signature=\"refused\"} 2"));
 }
 
+TEST(Metrics, CountCallbacksOfServices) {
+  Metrics metrics;
+  metrics.count_callback(true);
+  metrics.count_callback(false);
+  metrics.count_callback(false);
+  EXPECT_TRUE(has_line(metrics, "millrace_callbacks_total{key=\"valid\"} 1"));
+  EXPECT_TRUE(has_line(metrics, "millrace_callbacks_total{key=\"refused\"} 2"));
+}
+
 TEST(Metrics, CountEventsThatTheBrokerDropped) {
   Metrics metrics;
   metrics.count(BrokerLoss{.kind = BrokerLoss::Kind::kDropped, .first = 3, .last = 8});

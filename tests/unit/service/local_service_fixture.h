@@ -105,7 +105,8 @@ states:
                   return std::vector<std::optional<Error>>(schemas.size());
                 },
             .info = {{"version", "1"}},
-            .boot = "b1"};
+            .boot = "b1",
+            .attempt_keys = AttemptKeys("secret")};
   }
   void renew() { service = std::make_unique<LocalService>(parts(world.processor())); }
   /// Restarts the process with a changed store.
