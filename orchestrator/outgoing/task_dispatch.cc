@@ -452,7 +452,7 @@ Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id, uint64
   auto task = read_task(view, id);
   if (!task && is_damaged_row(task.error())) return tl::unexpected(task.error());
   if (!task) return again(task.error());
-  if (!*task) return {};
+  if (!*task || (*task)->is_accepted) return {};
   const auto deadline = present_deadline(view, **task);
   if (!deadline && !is_damaged_row(deadline.error())) return again(deadline.error());
   if (deadline) (*task)->deadline = *deadline;

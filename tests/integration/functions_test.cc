@@ -331,6 +331,37 @@ TEST_F(HttpFunctions, RepeatARequestUnderTheSameActionIdAfterACrashOfMillrace) {
   EXPECT_EQ(peer->requests(2)[1].header("Direktiv-ActionID"), first);
 }
 
+/// The path of the callbacks of the task that the nth request has brought.
+std::string callback_of(const std::unique_ptr<HttpPeer>& peer, size_t nth = 1) {
+  const std::string url = peer->requests(nth)[nth - 1].header("Millrace-Callback");
+  return url.substr(std::min(url.find("/v1/"), url.size()));
+}
+
+TEST_F(HttpFunctions, AreAnsweredOnceByACallback) {
+  const auto peer = serve({answering(202, "", {{"Millrace-Answer", "accepted"}})});
+  const std::string id = start();
+  const std::string callback = callback_of(peer);
+  EXPECT_EQ(millrace_.ask("GET", callback + "/complete").status, 405);
+  EXPECT_EQ(millrace_.ask("POST", callback + "/heartbeat").status, 200);
+  EXPECT_EQ(millrace_.ask("POST", callback + "0/complete", "1").code(), "callback.refused");
+  EXPECT_EQ(millrace_.ask("POST", callback + "/complete", R"({"paid":true})").status, 200);
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"paid", true}}));
+  for (const char* const verb : {"/complete", "/heartbeat"}) {
+    EXPECT_EQ(millrace_.ask("POST", callback + verb).code(), "callback.ended") << verb;
+  }
+}
+
+TEST_F(HttpFunctions, FailByACallbackAndAreRetriedWithAnotherKey) {
+  const auto peer = serve({answering(200, "", {{"Millrace-Answer", "accepted"}})});
+  const std::string id = start(", retries: {initialInterval: 50ms, maximumAttempts: 2}");
+  const std::string first = callback_of(peer);
+  EXPECT_EQ(millrace_.ask("POST", first + "/fail", R"({"code": "card.busy"})").status, 200);
+  const std::string second = callback_of(peer, 2);
+  EXPECT_EQ(millrace_.ask("POST", first + "/complete", "1").code(), "callback.ended");
+  EXPECT_EQ(millrace_.ask("POST", second + "/complete", "2").status, 200);
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], 2);
+}
+
 TEST_F(HttpFunctions, CauseLifecycleEventsThatAWebhookGetsAfterItsHandshake) {
   HttpPeer webhook(take_as_webhook);
   const Json settings = {

@@ -79,6 +79,16 @@ TEST_F(CheckTasksTest, ChecksTheKeyAndTheValuesOfATask) {
                edit_task([](StartTask& one) { one.ns = NamespaceNumber(9); }));
 }
 
+TEST_F(CheckTasksTest, ChecksThatTheMinorNumberAllowsAcceptedTasks) {
+  const Change accept = edit_task([](StartTask& one) { one.is_accepted = true; });
+  EXPECT_THAT(found_after(accept), testing::IsEmpty());
+  expect_only("the minor number is 6, but the store has accepted tasks, expected at least 7",
+              [&](Transaction& in) {
+                accept(in);
+                in.put(Table::kMeta, "minor", rows::key_of(uint64_t{6}));
+              });
+}
+
 TEST_F(CheckTasksTest, ChecksATaskAgainstTheCallThatWaitsForIt) {
   const auto expect_unawaited = [&](const std::function<void(Caller&)>& change) {
     expect_among("task.caller tasks/" + to_string(task) + ": call ",

@@ -20,6 +20,7 @@ class RecordingSink : public TaskSink {
     std::string word = "?";
     if (std::holds_alternative<TaskStarted>(report.what)) word = "started";
     if (std::holds_alternative<TaskHeartbeat>(report.what)) word = "alive";
+    if (std::holds_alternative<TaskAccepted>(report.what)) word = "accepted";
     if (auto* const ended = std::get_if<TaskEnded>(&report.what)) {
       word = in_words(*ended);
       for (const TaskVariable& variable : ended->variables) word += " +" + variable.key;
@@ -201,6 +202,32 @@ TEST(HttpServices, SendsAndReportsNothingMoreWhenItIsDestroyed) {
   }
   EXPECT_THAT(sink.words.all(), ElementsAre("started"));
   EXPECT_EQ(peer.requests(1).size(), 1u);
+}
+
+TEST(HttpServices, ReportsThatAServiceHasAcceptedATaskThatHasACallback) {
+  const Headers accepted = {{"Millrace-Answer", "accepted"}};
+  HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    if (request.target == "/fails") return connection.answer(500, "no", accepted);
+    if (request.target == "/later")
+      return connection.answer(200, "later", {{"Millrace-Answer", "x"}});
+    return connection.answer(202, "yes", accepted);
+  });
+  HttpClient client;
+  RecordingSink sink;
+  HttpServices services(client, sink);
+  size_t words = 0;
+  const auto last_word = [&](Task task, const std::string& url) {
+    task.callback_url = url;
+    services.run(task);
+    return sink.words.wait_for(words += 2).back();
+  };
+  const std::string url = "http://millrace/v1/ns/shop/callbacks/k";
+  EXPECT_EQ(last_word(task_for(peer.url()), url), "accepted");
+  EXPECT_EQ(peer.requests(1)[0].header("Millrace-Callback"), url);
+  EXPECT_EQ(last_word(task_for(peer.url(), 2), ""), "ended yes") << "it cannot answer later";
+  EXPECT_EQ(last_word(task_for(peer.url("/later"), 3), url), "ended later") << "another word";
+  EXPECT_THAT(last_word(task_for(peer.url("/fails"), 4), url),
+              StartsWith("millrace.function.status: "));
 }
 
 TEST(HttpServices, RefusesATaskWithFiles) {
