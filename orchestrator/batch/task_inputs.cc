@@ -67,6 +67,8 @@ Result<bool> TaskInputs::answer(TimePoint now, NamespaceNumber ns, const AnswerT
   const OpenTask known(*found);
   batch_.crash_note.take_instance({known.ns, known.by});
   if (const auto* const ended = std::get_if<TaskEnded>(&answer.what)) {
+    // The runner still waits for the response, which may never come.
+    if (!known.is_accepted) batch_.after_commit(StopTask{answer.task});
     return apply_end(now, answer.task, known, *ended);
   }
   if (known.caller) {

@@ -25,9 +25,9 @@ class TaskInputs {
   Status apply_input(TimePoint now, const MissedHeartbeatInput& input);
 
   /// Applies what a service says by a callback about a task of the namespace, also before its
-  /// answer that it has accepted the task. Returns false, and changes nothing of the task, if the
-  /// task has ended or is not one of that namespace; a passed deadline ends the task first. Errors:
-  /// those of the store.
+  /// answer that it has accepted the task: an end stops the runner then. Returns false, and changes
+  /// nothing of the task, if the task has ended or is not one of that namespace; a passed deadline
+  /// ends the task first. Errors: those of the store.
   Result<bool> answer(TimePoint now, NamespaceNumber ns, const AnswerTask& answer);
 
  private:

@@ -131,6 +131,8 @@ TEST_F(TaskInputsTest, EndATaskByACallbackOnce) {
     call();
     if (is_accepted) take(report_of(TaskAccepted()));
     EXPECT_TRUE(says(TaskEnded{.result = "7"}));
+    EXPECT_THAT(actions_of<StopTask>(outcome), SizeIs(is_accepted ? 0 : 1))
+        << "a service that has not answered the call may never do so";
     EXPECT_EQ(status_of(id), "complete");
     EXPECT_EQ(stored().data.value(), (Json{{"return", 7}}));
     EXPECT_EQ(rows_of(Table::kTasks), 0U);
