@@ -46,6 +46,22 @@ export type BackupEnded = {
   id: string
 }
 
+export type CallFiles = {
+  items: Array<{
+    executable: boolean
+    /** Relative, with slashes. */
+    name: string
+    /** The bytes of the file. */
+    size: number
+    /** Where the file can be read. */
+    url: string
+  }>
+}
+
+export type CallbackAccepted = {
+  accepted: true
+}
+
 export type CloudEvent = {
   /** The data of the event. */
   data?: unknown
@@ -1834,6 +1850,12 @@ export type StoredEvents = {
   /** The newest sequence of the event stream. */
   newest: number
   next: string | null
+}
+
+export type TaskFailure = {
+  /** The error code, as `catch` and `retries` compare it. */
+  code: string
+  message?: string
 }
 
 export type VariableDeleted = {

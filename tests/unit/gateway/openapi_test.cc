@@ -113,9 +113,10 @@ TEST(OpenApi, NeedsATokenForEveryCallButTheOpenOnes) {
     }
   }
   EXPECT_THAT(open,
-              ElementsAre("getActiveness", "getLiveness", "getOpenApi", "getPage", "getPageFile",
-                          "getReadiness", "greetWebhookSender", "listCallFiles", "readCallFile",
-                          "receiveWebhook", "redirectToPage", "writeCallFile"));
+              ElementsAre("beatTask", "completeTask", "failTask", "getActiveness", "getLiveness",
+                          "getOpenApi", "getPage", "getPageFile", "getReadiness",
+                          "greetWebhookSender", "listCallFiles", "readCallFile", "receiveWebhook",
+                          "redirectToPage", "writeCallFile"));
 }
 
 class OpenApiRoute : public ApiTest {};
