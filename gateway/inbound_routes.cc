@@ -1,7 +1,6 @@
 // POST /v1/ns/{ns}/hooks/{webhook}: requests of other services, which prove by a signature where
 // they come from; this route needs no token. The others list, try, pause and delete inbound
 // webhooks.
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>

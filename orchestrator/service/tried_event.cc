@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cloudevents/json_format.h"
+#include "orchestrator/service/shapes.h"
 #include "orchestrator/why/verdict.h"
 
 namespace millrace {
@@ -34,7 +35,7 @@ Result<Event> tried_too_long() {
 
 Result<Json> tried_event(std::string_view ns, Result<Event> event, const JudgeEvent& judge) {
   if (!event) {
-    return Json{{"error", {{"code", event.error().code}, {"msg", event.error().message}}}};
+    return Json{{"error", to_json(event.error())}};
   }
   Json item{{"event", event_to_json(*event)}};
   if (dump_json(item["event"]).size() > kShownEventBytes) {
