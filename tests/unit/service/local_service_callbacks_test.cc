@@ -15,7 +15,7 @@ class CallbacksTest : public LocalServiceTest {
   std::string complete(std::string key, const std::string& ns = "default") {
     std::optional<Result<Json>> answer;
     service->answer_task({.ns = ns, .key = std::move(key), .what = TaskEnded{.result = "7"}},
-                         [&](Result<Json> given) { answer = std::move(given); });
+                         [&](Result<Json> came) { answer = std::move(came); });
     world.run_until_idle();
     if (!answer) return "no answer";
     if (*answer) {

@@ -22,7 +22,7 @@ using testing::SizeIs;
 class UnservedServices : public LocalServiceTest {
  protected:
   IsUnserved check(const CountRequests& count) {
-    const NamesService names = [](const std::string& service, bool) { return service == "named"; };
+    const NamesService names = [](const std::string& name, bool) { return name == "named"; };
     return unserved_check(names, "shop", world.clock, count);
   }
 
