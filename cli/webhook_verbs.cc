@@ -78,7 +78,8 @@ Json shown_trial(const Json& answer) {
     shown["error"] = answer["error"].value("msg", "");
     return shown;
   }
-  for (const auto& [attribute, value] : answer.value("event", Json::object()).items()) {
+  const Json event = answer.value("event", Json::object());
+  for (const auto& [attribute, value] : event.items()) {
     shown["event." + attribute] = value;
   }
   shown["would"] = would_text(answer);

@@ -93,6 +93,7 @@ void add_callback_routes(Router& router, Service& service) {
   failed.operation = "failTask";
   failed.summary = "Answers a task that a service has accepted, with an error.";
   failed.body = "TaskFailure";
+  failed.errors.emplace_back("json.");
   failed.max_body = kMostFailureBytes;
   router.add(std::move(failed));
 

@@ -113,7 +113,7 @@ TEST_F(TaskInputsTest, EndATaskOnceWithItsResultAndVariables) {
 }
 
 TEST_F(TaskInputsTest, StoreThatAServiceHasAcceptedATask) {
-  call();
+  call(kPaysInTime);
   take(report_of(TaskAccepted()));
   EXPECT_THAT(actions_of<AcceptedTask>(outcome), SizeIs(1));
   EXPECT_TRUE(read_task(*tx, task).value()->is_accepted);

@@ -149,6 +149,7 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
                              "mapping": {"type": "push"}}}})"},
       {"GET", ns + "/hooks", 200},
       {"GET", ns + "/hooks/git", 200},
+      {"POST", ns + "/hooks/git/try", 200, R"({"body": "1"})"},
       {"POST", ns + "/hooks/git/pause", 200},
       {"POST", ns + "/hooks/git/resume", 200},
       {"DELETE", ns + "/hooks/git", 200},

@@ -136,9 +136,10 @@ TEST_F(OpenApiRoute, SaysWhichParametersAndBodiesACallNeeds) {
     }
   }
   EXPECT_THAT(needed, ElementsAre("applySource body", "applyWorkflow body", "beginReplay body",
-                                  "deleteInstances body", "find q", "lintDefinition body",
-                                  "publishEvents body", "rerunInstance from", "rerunInstances from",
-                                  "tryEvent body", "tryExpression body", "watchNamespace topics"));
+                                  "deleteInstances body", "failTask body", "find q",
+                                  "lintDefinition body", "publishEvents body", "rerunInstance from",
+                                  "rerunInstances from", "tryEvent body", "tryExpression body",
+                                  "tryInboundWebhook body", "watchNamespace topics"));
   const std::string ns = "/v1/ns/default";
   const std::string rerun = ns + "/instances/0190b5a4-7c1e-7f2a-8000-0123456789ab/rerun";
   EXPECT_EQ(call("GET", ns + "/find").status, 400);
