@@ -384,19 +384,26 @@ std::vector<std::string> broken_invariants(const Instance& before, const StepRes
   must(result.changed || same, "it says that nothing changed");
   must(result.changed || (result.effects.empty() && result.history.empty()),
        "a stale stimulus has effects");
-  must(before.phase != Phase::kEnded || !result.changed, "an ended instance changes");
+  const bool is_revived =
+      std::any_of(result.history.begin(), result.history.end(),
+                  [](const HistoryRecord& record) { return record.kind == HistoryKind::kRevived; });
+  must(before.phase != Phase::kEnded || !result.changed || is_revived, "an ended instance changes");
   must(after.step >= before.step, "the step number goes back");
   must((after.phase == before.phase && after.state == before.state) || after.step > before.step,
        "the phase changes and the step number does not");
   must((after.phase == Phase::kEnded) == has_ended(after.status), "phase and status disagree");
-  must((after.phase == Phase::kWaiting) == (after.status == InstanceStatus::kWaiting),
+  must(after.paused ||
+           (after.phase == Phase::kWaiting) == (after.status == InstanceStatus::kWaiting),
        "phase and status disagree about waiting");
   const bool is_called = std::any_of(after.calls.begin(), after.calls.end(), [](const Call& call) {
     return call.status == Call::Status::kRunning;
   });
+  const auto has_timer_of_state = [](const std::vector<Timer>& timers) {
+    return std::any_of(timers.begin(), timers.end(),
+                       [](const Timer& timer) { return is_of_state(timer.kind); });
+  };
   must(after.phase != Phase::kWaiting || is_called || !after.listeners.empty() ||
-           std::any_of(after.timers.begin(), after.timers.end(),
-                       [](const Timer& timer) { return is_of_state(timer.kind); }),
+           has_timer_of_state(after.timers) || has_timer_of_state(after.held_timers),
        "it waits for nothing");
   const bool removes_calls = after.phase == Phase::kLeaving && result.unfinished;
   must(waits_for_calls(after) || after.calls.empty() || removes_calls,

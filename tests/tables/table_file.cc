@@ -264,6 +264,35 @@ Status set_variable(InstanceRun& run, std::string_view text) {
   return {};
 }
 
+/// Runs `pause`, `resume`, `retry`, `restart` or `rerun STATE DATA`: a command of an operator.
+Status perform_command(InstanceRun& run, std::string_view input) {
+  const std::string row = fmt::format("command {}", input);
+  const std::string_view verb = take_word(input);
+  if (verb == "pause") {
+    run.give(row, Pause{});
+  } else if (verb == "resume") {
+    run.give(row, Resume{});
+  } else if (verb == "retry") {
+    run.give(row, Retry{});
+  } else if (verb == "restart") {
+    run.give(row, Restart{});
+  } else if (verb == "rerun") {
+    const std::string_view id = take_word(input);
+    const auto& states = run.workflow().states;
+    const auto found = std::find_if(states.begin(), states.end(),
+                                    [&](const auto& state) { return state->common().id == id; });
+    if (found == states.end()) return fail("table.input", fmt::format("no state is \"{}\"", id));
+    run.give(row, Rerun{.state = static_cast<StateIndex>(found - states.begin()),
+                        .data = LazyJson(TRY(parse_json(input)))});
+  } else {
+    return fail("table.input",
+                fmt::format("\"{}\" is no command; there are pause, resume, retry, restart and "
+                            "rerun STATE DATA",
+                            verb));
+  }
+  return {};
+}
+
 /// Runs one row.
 Status perform(InstanceRun& run, std::string_view at, std::string_view input, size_t number) {
   const TimePoint time = TRY(parse_at(at));
@@ -293,6 +322,8 @@ Status perform(InstanceRun& run, std::string_view at, std::string_view input, si
     return fail("table.input", fmt::format("there is no timer \"{}\"", name));
   } else if (word == "returned") {
     return perform_returned(run, input);
+  } else if (word == "command") {
+    return perform_command(run, input);
   } else if (word == "variable") {
     return set_variable(run, input);
   } else if (word == "secret") {
@@ -305,7 +336,7 @@ Status perform(InstanceRun& run, std::string_view at, std::string_view input, si
     return fail(
         "table.input",
         fmt::format("\"{}\" is no input; there are enter, restart, tick, event, evaluated, early, "
-                    "returned, fire, variable, secret and cancel",
+                    "returned, fire, command, variable, secret and cancel",
                     word));
   }
   return {};

@@ -77,6 +77,18 @@ TEST(TableFile, FoldsAWideRowOfACaseAndReadsTheRowAgain) {
   EXPECT_THAT(again[1].rows[0].row.does, ElementsAre(text, "-"));
 }
 
+TEST(TableFile, RefusesACommandThatNoOperatorHas) {
+  constexpr std::string_view workflow = "workflow:\n  id: w\n  states: [{id: a, type: noop}]\n";
+  for (const char* const input : {"command stop", "command rerun b {}"}) {
+    const auto cases =
+        parsed(std::string(workflow) + "case: a\n  0s | enter\n  0s | " + input + "\n");
+    ASSERT_EQ(cases.size(), 1u);
+    const auto played = run_case(cases[0]);
+    ASSERT_FALSE(played) << input;
+    EXPECT_THAT(played.error().message, HasSubstr("x.table:6: ")) << input;
+  }
+}
+
 TEST(TableFile, RefusesAContinuationLineWithoutARowAboveThatLine) {
   const std::string workflow = "workflow:\n  id: w\ncase: a\n";
   EXPECT_THAT(error_of(workflow + "  => x\n"), EndsWith("there is no row above it"));
