@@ -33,6 +33,30 @@ constexpr Mapping kActionDefinition = {
     .groups = {kActionKeys, kActionTimeoutKeys},
 };
 
+// Compensations.
+
+constexpr KeyRule kCompensationKeys[] = {
+    {.name = "function",
+     .kind = Kind::kFunction,
+     .meaning = "The function that undoes what the state has done, by its id in `functions`.",
+     .required = true,
+     .own = true},
+    {.name = "input",
+     .kind = Kind::kCommand,
+     .meaning = "The input of the function. It is evaluated when the state is left, with .return "
+                "and before `transform`.",
+     .otherwise = ".",
+     .own = true},
+    retries("When and how often a failed call of the function is retried.", true),
+};
+constexpr Mapping kCompensation = {
+    .name = "Compensation",
+    .section = "Compensation",
+    .meaning = "A call that undoes what the state has done, if the instance does not complete.",
+    .groups = {kCompensationKeys, kActionTimeoutKeys},
+    .source = "millrace",
+};
+
 // Functions.
 
 constexpr std::array kFileTypes = {

@@ -92,7 +92,7 @@ struct Mapping {
   std::string_view name;     ///< the name in its source: `ConsumeEventState`
   std::string_view section;  ///< the section of its source
   std::string_view meaning;  ///< one sentence
-  std::array<Keys, 4> groups;
+  std::array<Keys, 5> groups;
   std::span<const Mapping* const> kinds = {};
   std::array<std::string_view, 2> types = {};  ///< for a kind: the words in `type` that choose it
   std::string_view source = "Direktiv";        ///< the system whose manual defines it

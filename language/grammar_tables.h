@@ -29,6 +29,7 @@ extern const Mapping kGenerateEventDefinition;
 
 // function_grammar.cc
 extern const Mapping kActionDefinition;
+extern const Mapping kCompensation;
 extern const Mapping kFunction;
 
 // start_grammar.cc

@@ -64,6 +64,15 @@ constexpr KeyRule kExitKeys[] = {
                 "input of the next run of the instance.",
      .own = true},
 };
+constexpr KeyRule kCompensateKeys[] = {
+    {.name = "compensate",
+     .kind = Kind::kObject,
+     .meaning =
+         "The call that undoes what the state has done; it is noted when the instance leaves "
+         "the state in success.",
+     .object = &kCompensation,
+     .own = true},
+};
 constexpr KeyRule kTimeoutKeys[] = {
     {.name = "timeout",
      .kind = Kind::kDuration,
@@ -132,7 +141,7 @@ constexpr Mapping kActionState = {
     .name = "ActionState",
     .section = "ActionState",
     .meaning = "Calls a function or a subflow; the result is stored under .return.",
-    .groups = {kStateKeys, kActionStateKeys, kTimeoutKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kActionStateKeys, kTimeoutKeys, kExitKeys},
     .types = {"action"},
 };
 
@@ -147,7 +156,7 @@ constexpr Mapping kConsumeEventState = {
     .name = "ConsumeEventState",
     .section = "ConsumeEventState",
     .meaning = "Waits for one event and stores its payload in the data, under its type.",
-    .groups = {kStateKeys, kConsumeEventStateKeys, kWaitTimeoutKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kConsumeEventStateKeys, kWaitTimeoutKeys, kExitKeys},
     .types = {"consumeEvent"},
 };
 
@@ -164,7 +173,7 @@ constexpr Mapping kDelayState = {
     .name = "DelayState",
     .section = "DelayState",
     .meaning = "Waits for a length of time.",
-    .groups = {kStateKeys, kDelayKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kDelayKeys, kExitKeys},
     .types = {"delay"},
 };
 
@@ -183,6 +192,13 @@ constexpr KeyRule kErrorKeys[] = {
      .meaning = "The jq(…) queries whose results replace the conversions in `message`, one query "
                 "for each conversion.",
      .list = true},
+    {.name = "compensate",
+     .kind = Kind::kBoolean,
+     .meaning =
+         "Whether the calls that `compensate` of states has noted are made when the instance "
+         "ends with this error.",
+     .otherwise = "false",
+     .own = true},
 };
 constexpr Mapping kErrorState = {
     .name = "ErrorState",
@@ -206,7 +222,7 @@ constexpr Mapping kEventAndState = {
     .name = "EventAndState",
     .section = "EventAndState",
     .meaning = "Waits until each of several events has arrived.",
-    .groups = {kStateKeys, kEventAndKeys, kWaitTimeoutKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kEventAndKeys, kWaitTimeoutKeys, kExitKeys},
     .types = {"eventAnd", "eventsAnd"},
 };
 
@@ -224,7 +240,7 @@ constexpr Mapping kEventXorState = {
     .meaning =
         "Waits for any one of several events; the entry that the event matches determines the next "
         "state.",
-    .groups = {kStateKeys, kEventXorKeys, kWaitTimeoutKeys},
+    .groups = {kStateKeys, kCompensateKeys, kEventXorKeys, kWaitTimeoutKeys},
     .types = {"eventXor", "eventsXor"},
 };
 
@@ -248,7 +264,7 @@ constexpr Mapping kForeachState = {
     .meaning =
         "Calls a function or a subflow once for each element of an array; the results are stored "
         "in .return.",
-    .groups = {kStateKeys, kForeachKeys, kTimeoutKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kForeachKeys, kTimeoutKeys, kExitKeys},
     .types = {"foreach"},
 };
 
@@ -270,7 +286,7 @@ constexpr Mapping kGenerateEventState = {
     .name = "GenerateEventState",
     .section = "GenerateEventState",
     .meaning = "Publishes a CloudEvent.",
-    .groups = {kStateKeys, kGenerateEventKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kGenerateEventKeys, kExitKeys},
     .types = {"generateEvent"},
 };
 
@@ -299,7 +315,7 @@ constexpr Mapping kGetterState = {
     .name = "GetterState",
     .section = "GetterState",
     .meaning = "Reads variables into .var; the value of a variable that does not exist is null.",
-    .groups = {kStateKeys, kGetterKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kGetterKeys, kExitKeys},
     .types = {"getter"},
 };
 
@@ -307,7 +323,7 @@ constexpr Mapping kNoopState = {
     .name = "NoopState",
     .section = "NoopState",
     .meaning = "Does nothing except what every state can do: log, transform, transition.",
-    .groups = {kStateKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kExitKeys},
     .types = {"noop"},
 };
 
@@ -334,7 +350,7 @@ constexpr Mapping kParallelState = {
     .meaning =
         "Calls several functions or subflows at the same time; the results are stored in .return, "
         "in order.",
-    .groups = {kStateKeys, kParallelKeys, kTimeoutKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kParallelKeys, kTimeoutKeys, kExitKeys},
     .types = {"parallel"},
 };
 
@@ -370,7 +386,7 @@ constexpr Mapping kSetterState = {
     .name = "SetterState",
     .section = "SetterState",
     .meaning = "Writes variables that outlive the state, the instance or the workflow.",
-    .groups = {kStateKeys, kSetterKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kSetterKeys, kExitKeys},
     .types = {"setter"},
 };
 
@@ -412,7 +428,7 @@ constexpr Mapping kSwitchState = {
     .name = "SwitchState",
     .section = "SwitchState",
     .meaning = "Takes the transition of the first condition that is true.",
-    .groups = {kStateKeys, kSwitchKeys},
+    .groups = {kStateKeys, kCompensateKeys, kSwitchKeys},
     .types = {"switch"},
 };
 
@@ -430,7 +446,7 @@ constexpr Mapping kValidateState = {
     .name = "ValidateState",
     .section = "ValidateState",
     .meaning = "Fails with direktiv.schema.failed if the data does not match a JSON Schema.",
-    .groups = {kStateKeys, kValidateKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kValidateKeys, kExitKeys},
     .types = {"validate"},
 };
 
@@ -443,7 +459,7 @@ constexpr Mapping kState = {
     .name = "StateDefinition",
     .section = "Common Fields",
     .meaning = "A step of the workflow.",
-    .groups = {kStateKeys, kTimeoutKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kTimeoutKeys, kExitKeys},
     .kinds = kStates,
 };
 

@@ -60,6 +60,12 @@ constexpr KeyRule kOnFailureKeys[] = {
      .otherwise = "timeout",
      .words = kOnFailureWhen,
      .own = true},
+    {.name = "compensate",
+     .kind = Kind::kBoolean,
+     .meaning = "Whether the calls that `compensate` of states has noted are made before the "
+                "instance fails.",
+     .otherwise = "false",
+     .own = true},
 };
 constexpr Mapping kOnFailure = {
     .name = "OnFailure",
@@ -139,6 +145,12 @@ constexpr KeyRule kWorkflowKeys[] = {
          "{state: x, when: any} does it before the instance fails with any error.",
      .object = &kOnFailure,
      .instead = Kind::kState,
+     .own = true},
+    {.name = "compensate",
+     .kind = Kind::kBoolean,
+     .meaning = "Whether the calls that `compensate` of states has noted are made before the "
+                "instance ends, unless it completes.",
+     .otherwise = "false",
      .own = true},
 };
 constexpr Mapping kWorkflow = {

@@ -121,6 +121,9 @@ struct WorkflowTimeouts {
   std::optional<StateIndex> on_failure;
   /// A key of millrace itself: the instance goes to `on_failure` after every other failure, too.
   bool on_any_failure = false;
+  /// A key of millrace itself: an instance that went to `on_failure` makes its compensations before
+  /// it ends.
+  bool on_failure_compensates = false;
 };
 
 }  // namespace millrace

@@ -48,6 +48,16 @@ std::string_view to_string(HistoryKind kind) {
       return "revived";
     case HistoryKind::kContinued:
       return "continued";
+    case HistoryKind::kNoted:
+      return "noted";
+    case HistoryKind::kCompensating:
+      return "compensating";
+    case HistoryKind::kUndoing:
+      return "undoing";
+    case HistoryKind::kUndone:
+      return "undone";
+    case HistoryKind::kCompensationStopped:
+      return "compensationStopped";
   }
   return "unknown";
 }

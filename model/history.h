@@ -47,10 +47,17 @@ enum class HistoryKind : uint8_t {
   kRevived = 20,   ///< an ended instance continues: {"how":"retry"|"restart"|"rerun"}
   kContinued = 21,  ///< a run ended by `continueAsNew`, and the next one began:
                     ///< {"run","revision"} of the run that ended, {"nextRevision"}
+  kNoted = 22,      ///< the state has noted a compensation: {"function","number"}, counted from 1
+  kCompensating = 23,         ///< the instance makes its compensations: {"left","status"}; if an
+                              ///< operator asked for it, also {"by":"operator"} and, if the newest
+                              ///< one is passed over, {"past": its number}
+  kUndoing = 24,              ///< the newest compensation is made: {"function","number"}
+  kUndone = 25,               ///< the newest compensation has succeeded: {"number"}
+  kCompensationStopped = 26,  ///< no further compensation is made: {"left"}
 };
 
 /// The kind with the highest number.
-inline constexpr HistoryKind kLastHistoryKind = HistoryKind::kContinued;
+inline constexpr HistoryKind kLastHistoryKind = HistoryKind::kCompensationStopped;
 
 /// The name of the kind in the API: "started", "entered", …
 std::string_view to_string(HistoryKind kind);

@@ -40,6 +40,22 @@ bool waits_for(const Instance& instance, const Caller& call) {
   return own.status == Call::Status::kRunning && own.attempt == call.attempt;
 }
 
+void note_compensation(Instance& instance, Compensation compensation) {
+  instance.new_compensations.push_back(std::move(compensation));
+  ++instance.compensations;
+}
+
+void remove_compensation(Instance& instance) {
+  if (!instance.new_compensations.empty()) instance.new_compensations.pop_back();
+  --instance.compensations;
+}
+
+void remove_compensations(Instance& instance) {
+  instance.new_compensations.clear();
+  instance.compensations = 0;
+  instance.compensation_error.reset();
+}
+
 std::optional<TimePoint> latest_end(const Instance& instance, const Call& call) {
   std::optional<TimePoint> end;
   if (!instance.paused) {

@@ -146,6 +146,25 @@ struct Call {
   std::optional<CallFailure> last_error;
 };
 
+/// A call that undoes what a state of the instance has done. It is noted when the state has
+/// succeeded, and made if the instance does not complete (docs/language.md).
+struct Compensation {
+  size_t state = 0;  ///< the index of that state, whose `compensate` has the function
+  LazyJson input;    ///< the input of the call, as it was evaluated when the state had succeeded
+};
+
+/// The most compensations that an instance may have noted; a state that would note another one
+/// raises millrace.limits.compensations.
+inline constexpr uint32_t kMostCompensations = 1'000;
+
+/// How an instance ends that makes its compensations before.
+struct PendingEnd {
+  InstanceStatus status{};  ///< an ended status other than kComplete
+  size_t state = 0;         ///< the index of the state in which it ends
+
+  bool operator==(const PendingEnd&) const = default;
+};
+
 /// The attempt of a call for which a subflow or a task runs.
 struct Caller {
   InstanceId instance;
@@ -253,6 +272,19 @@ struct Instance {
   /// The number of attempts that `failed_state` had made; 0: nothing has failed, or an older
   /// release did not store it.
   uint32_t failed_attempt = 0;
+  /// An Error state with `compensate` has set the error: the compensations are made before the end.
+  bool compensates = false;
+  /// The number of noted compensations that have not been made. The newest one is made first. Their
+  /// rows are read only when they are made (Lookup::compensation).
+  uint32_t compensations = 0;
+  /// Those of them that have no row yet, in order: the newest ones.
+  std::vector<Compensation> new_compensations;
+  /// Set while the instance makes its compensations: its calls are those of the newest one, and
+  /// `state` is the state that this one undoes.
+  std::optional<PendingEnd> compensating;
+  /// Why the newest compensation has failed for good, which has ended the instance; nullopt: none
+  /// has failed.
+  std::optional<Error> compensation_error;
   /// The call that waits for this instance to end; nullopt: no call waits.
   std::optional<Caller> caller;
   uint32_t depth = 0;           ///< number of callers above this instance
@@ -296,6 +328,21 @@ inline bool takes_early_events(const Instance& instance) {
 inline bool waits_for_calls(const Instance& instance) {
   return !instance.calls.empty() &&
          (instance.phase == Phase::kWaiting || instance.phase == Phase::kEntering);
+}
+
+/// Notes a compensation, which becomes the newest one. Precondition: the instance has noted fewer
+/// than kMostCompensations.
+void note_compensation(Instance& instance, Compensation compensation);
+/// Removes the newest compensation: it was made, or an operator has passed over it. Precondition:
+/// the instance has one.
+void remove_compensation(Instance& instance);
+/// Removes all compensations and the error of one that has failed.
+void remove_compensations(Instance& instance);
+
+/// The status of an instance that waits and is not paused: kRunning while it makes its
+/// compensations, else kWaiting.
+inline InstanceStatus status_of_wait(const Instance& instance) {
+  return instance.compensating ? InstanceStatus::kRunning : InstanceStatus::kWaiting;
 }
 
 /// The number by which the result of an evaluation of the instance is recognized: its step, and the

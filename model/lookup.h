@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "model/instance.h"
 #include "model/task.h"
 #include "model/variable.h"
 #include "policies/action_policy.h"
@@ -34,6 +35,12 @@ class Lookup {
   }
   /// The input that an instance was started with.
   virtual Result<LazyJson> input(const Instance& instance) const = 0;
+  /// The compensation of the instance with that number, counted from 0, which has a row; those
+  /// without a row are in Instance::new_compensations. Error: a damaged or missing row.
+  virtual Result<Compensation> compensation(const Instance& /*instance*/,
+                                            uint32_t /*number*/) const {
+    return fail("store.damaged_row", "the compensation has no row");
+  }
   /// The namespace's default retry policy, for actions that have no policy of a narrower scope;
   /// null: the namespace has no such policy.
   virtual const RetryPolicy* default_retries(NamespaceNumber ns) const = 0;

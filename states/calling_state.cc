@@ -163,6 +163,10 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
   return calls;
 }
 
+std::optional<Raise> CallingState::store(Visit& visit, LazyJson gathered) const {
+  return visit.put("return", std::move(gathered));
+}
+
 std::vector<std::string> CallingState::services_of(std::span<const Action> actions) {
   std::vector<std::string> names;
   for (const Action& action : actions) {
@@ -428,7 +432,7 @@ Outcome CallingState::go_on(Visit& visit, bool has_all, DueTimes changed) const 
     const size_t done = counts.of(Call::Status::kDone);
     const bool is_enough = needs_ == Needs::kAny && counts.has_succeeded;
     if ((has_all && done == calls.size()) || is_enough) {
-      if (auto raised = visit.put("return", gather(calls))) return *raised;
+      if (auto raised = store(visit, gather(calls))) return *raised;
       return Leave{};
     }
     const size_t failed = counts.of(Call::Status::kFailed);

@@ -56,6 +56,8 @@ class CallingState : public State {
   virtual const Action& action(size_t index) const = 0;
   /// The value of `.return`; the result of a call that has not succeeded is null.
   virtual LazyJson gather(std::span<const Call> calls) const = 0;
+  /// Stores the value of gather() in the data, as `.return`.
+  virtual std::optional<Raise> store(Visit& visit, LazyJson gathered) const;
   /// An array of all results, in the order of the calls, and null for each call up to `total` that
   /// was not made.
   static LazyJson results_of(std::span<const Call> calls, size_t total = 0);

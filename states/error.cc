@@ -11,11 +11,12 @@ namespace {
 class ErrorState final : public State {
  public:
   ErrorState(StateCommon common, std::string code, MessageFormat message,
-             std::vector<Template> args)
+             std::vector<Template> args, bool compensates)
       : State(std::move(common)),
         code_(std::move(code)),
         message_(std::move(message)),
-        args_(std::move(args)) {}
+        args_(std::move(args)),
+        compensates_(compensates) {}
 
   Outcome enter(Visit& visit) const override {
     if (visit.instance().error) return Leave{};  // does not evaluate args, which could fail
@@ -24,6 +25,7 @@ class ErrorState final : public State {
     auto values = visit.evaluate(templates);
     if (!values) return std::move(values).error();
     visit.fail_at_end({code_, message_.format(*values)});
+    if (compensates_) visit.compensate_at_end();
     return Leave{};
   }
 
@@ -31,6 +33,7 @@ class ErrorState final : public State {
   std::string code_;
   MessageFormat message_;
   std::vector<Template> args_;
+  bool compensates_;
 };
 
 /// The format of `message`; nullopt after a finding.
@@ -58,9 +61,10 @@ std::unique_ptr<const State> load_error(StateFields& fields, StateCommon common)
                     "each conversion (%% is a percent sign)",
                     message->conversions(), args->size()));
   }
-  return std::make_unique<ErrorState>(std::move(common), std::move(code),
-                                      message.value_or(MessageFormat{}),
-                                      std::move(args).value_or(std::vector<Template>{}));
+  const bool compensates = fields.plain().boolean("compensate").value_or(false);
+  return std::make_unique<ErrorState>(
+      std::move(common), std::move(code), message.value_or(MessageFormat{}),
+      std::move(args).value_or(std::vector<Template>{}), compensates);
 }
 
 }  // namespace

@@ -178,6 +178,12 @@ class Visit {
   /// row is damaged.
   Evaluated<std::optional<std::string>> secret(std::string_view name) const;
 
+  /// The newest compensation of the instance, which has one. Raise millrace.store.damaged if its
+  /// row is damaged.
+  Evaluated<Compensation> newest_compensation() const;
+
+  /// Marks the instance so that it makes its compensations before it ends (Error states).
+  void compensate_at_end() { instance_.compensates = true; }
   /// Sets the error that the instance ends with (Error states). Further calls of fail_at_end() have
   /// no effect. The error replaces an existing `.error` in the data.
   void fail_at_end(Error error);

@@ -40,6 +40,13 @@ std::optional<Raise> Visit::refuse_depth() const {
                 fmt::format("subflows are already nested {} deep, which is the limit", kMaxDepth)}};
 }
 
+Evaluated<Compensation> Visit::newest_compensation() const {
+  if (!instance_.new_compensations.empty()) return instance_.new_compensations.back();
+  auto found = lookup_.compensation(instance_, instance_.compensations - 1);
+  if (found) return std::move(*found);
+  return tl::unexpected<Outcome>(Raise{{std::string(kDamagedStore), found.error().message}});
+}
+
 StartTask Visit::task(const Function& function, const Call& call) const {
   StartTask task{.ns = instance_.ns,
                  .task = call.id,

@@ -14,6 +14,8 @@
 
 namespace millrace {
 
+class CompensationState;
+
 struct Workflow {
   std::string id;
   std::string name;
@@ -22,11 +24,14 @@ struct Workflow {
   bool singular = false;        ///< no instance starts while another one has not ended
   bool sealed = false;          ///< the API hides the data of the instances
   bool looks_back = false;      ///< a state looks back: the instances remember what they have taken
+  bool compensates = false;     ///< any end but complete makes the compensations first
   bool names_instance = false;  ///< a jq program names `$instance`: the starting event is kept
   Start start;
   WorkflowTimeouts timeouts;
   std::optional<RetryPolicy> retries;  ///< decides whether another run follows a failed run
   std::vector<std::shared_ptr<const State>> states;  ///< at least one, in the order of the text
+  /// The `compensate` of each state, by its index; null: it has none (states/compensation.h).
+  std::vector<std::shared_ptr<const CompensationState>> compensations;
 };
 
 }  // namespace millrace

@@ -228,7 +228,8 @@ Status InstanceMessages::run(TimePoint now, const CancelChild& message,
   TRY(instances_.step(
       now, *loaded,
       Cancel{.error = {"direktiv.cancels.parent", "its caller no longer waits for it"},
-             .at_once = message.at_once}));
+             .at_once = message.at_once,
+             .by_caller = true}));
   return {};
 }
 

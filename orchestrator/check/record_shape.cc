@@ -61,6 +61,13 @@ constexpr RecordShape kRecordShapes[] = {
     {HistoryKind::kRevived, R"(how: "restart")"},
     {HistoryKind::kRevived, R"(how: "rerun")"},
     {HistoryKind::kContinued, "nextRevision: number, revision: number, run: number"},
+    {HistoryKind::kNoted, "function: text, number: number"},
+    {HistoryKind::kCompensating, "left: number, status: text"},
+    {HistoryKind::kCompensating, "by: text, left: number, status: text"},
+    {HistoryKind::kCompensating, "by: text, left: number, past: number, status: text"},
+    {HistoryKind::kUndoing, "function: text, number: number"},
+    {HistoryKind::kUndone, "number: number"},
+    {HistoryKind::kCompensationStopped, "left: number"},
 };
 
 /// Whether the value describes an event: its id, source and type.

@@ -11,6 +11,7 @@
 #include "language/grammar.h"
 #include "language/policy_fields.h"
 #include "orchestrator/definition/functions.h"
+#include "states/compensation.h"
 #include "states/state.h"
 #include "states/state_fields.h"
 
@@ -40,6 +41,7 @@ class Loader {
     workflow.version = fields.string("version").value_or("");
     workflow.singular = fields.boolean("singular").value_or(false);
     workflow.sealed = fields.boolean("sealed").value_or(false);
+    workflow.compensates = fields.boolean("compensate").value_or(false);
     number_states(document);
     read_policies(fields, workflow);
     read_functions(fields);
@@ -153,6 +155,7 @@ class Loader {
       }
       timeouts.on_any_failure =
           nested.one_of<bool>("when", {{"timeout", false}, {"any", true}}).value_or(false);
+      timeouts.on_failure_compensates = nested.boolean("compensate").value_or(false);
     });
   }
 
@@ -204,11 +207,13 @@ class Loader {
 
   void read_states(Fields& fields, Workflow& workflow) {
     StateFields(fields, context_).required_list("states", [&](StateFields& state) {
-      workflow.states.push_back(read_state(state));
+      auto& compensation = workflow.compensations.emplace_back();
+      workflow.states.push_back(read_state(state, compensation));
     });
   }
 
-  std::shared_ptr<const State> read_state(StateFields& state) {
+  std::shared_ptr<const State> read_state(StateFields& state,
+                                          std::shared_ptr<const CompensationState>& compensation) {
     Fields& fields = state.plain();
     StateCommon common;
     common.id = fields.required_identifier("id");
@@ -238,6 +243,13 @@ class Loader {
     } else if (fields.has("timeout")) {
       fields.report("timeout", "definition.not_here",
                     fmt::format("{} state has no timeout", with_article(type->name)));
+    }
+    // In an error state this key has another meaning, and the state reads it.
+    if (type->name != "error") {
+      fields.object("compensate", [&](Fields& nested) {
+        StateFields call(nested, context_);
+        compensation = CompensationState::load(call, common);
+      });
     }
     if (fields.takes("transition")) {
       common.exits.push_back(state.exit());

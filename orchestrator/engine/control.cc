@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "orchestrator/engine/compensation.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/engine/state_entry.h"
 #include "orchestrator/engine/step_context.h"
@@ -47,6 +48,12 @@ void let_tasks_finish(StepContext& step) {
   step.result.changed = true;
 }
 
+/// Ends the instance without its compensations, which would write more. They stay noted.
+void end_without_room(StepContext& step, const Error& error) {
+  if (!step.instance.error) step.instance.error = error;
+  finish(step, InstanceStatus::kFailed);
+}
+
 void go_on_revived(StepContext& step, bool paused) {
   if (paused) apply(step, Pause{});
   proceed(step);
@@ -56,12 +63,14 @@ void go_on_revived(StepContext& step, bool paused) {
 
 void apply(StepContext& step, const Cancel& cancel) {
   Instance& instance = step.instance;
+  if (instance.compensating) return cancel_compensating(step, cancel);
   if (instance.cancelling && !cancel.at_once) return;
   step.record_error(HistoryKind::kCancelled, cancel.error);
   if (!instance.error) instance.error = cancel.error;
   step.cancels_at_once = cancel.at_once;
-  if (cancel.at_once || !has_tasks(instance)) return end(step, InstanceStatus::kCancelled);
-  let_tasks_finish(step);
+  if (!cancel.at_once && has_tasks(instance)) return let_tasks_finish(step);
+  end(step, InstanceStatus::kCancelled);
+  proceed(step);  // it may make its compensations first
 }
 
 void apply(StepContext& step, const Pause&) {
@@ -94,7 +103,7 @@ void apply(StepContext& step, const Resume&) {
   }
   step.result.changed = true;
   if (instance.phase == Phase::kWaiting) {
-    instance.status = InstanceStatus::kWaiting;
+    instance.status = status_of_wait(instance);
     if (instance.calls.empty()) return;
   }
   if (waits_for_calls(instance)) {
@@ -128,6 +137,7 @@ void apply(StepContext& step, const Restart& restart) {
   instance.data = instance.input;
   instance.execution_from = step.now;
   ++instance.run;
+  remove_compensations(instance);
   revive(step, "restart", step.workflow.start.state);
   go_on_revived(step, restart.paused);
 }
@@ -143,6 +153,7 @@ void apply(StepContext& step, const Rerun& rerun) {
 
 void apply(StepContext& step, const Abandon& abandon) {
   Instance& instance = step.instance;
+  if (instance.compensating) return fail_compensating(step, abandon.error);
   step.record_error(HistoryKind::kRaised, abandon.error);
   // The row of the found data is erased at the end, so the failed data may have as many bytes.
   const bool has_room = !abandon.writes_little || instance.found_data || instance.failed_data;
@@ -150,7 +161,10 @@ void apply(StepContext& step, const Abandon& abandon) {
   if (!has_room) instance.failed_data.reset();
   // So that no other run starts, and the instance does not enter `on_failure`.
   instance.failing = true;
+  if (abandon.writes_little) return end_without_room(step, abandon.error);
   fail(step, abandon.error);
+  // A later step begins with the compensations: they may be what the process dies of.
+  step.result.unfinished = instance.phase != Phase::kEnded;
 }
 
 void finish_task(StepContext& step, size_t index) {
@@ -160,7 +174,9 @@ void finish_task(StepContext& step, size_t index) {
   call.status = Call::Status::kFailed;
   call.deadlines = {};
   step.result.changed = true;
-  if (!has_tasks(step.instance)) end(step, InstanceStatus::kCancelled);
+  if (has_tasks(step.instance)) return;
+  end(step, InstanceStatus::kCancelled);
+  proceed(step);  // it may make its compensations first
 }
 
 void stop_task(StepContext& step, size_t index) {
@@ -175,7 +191,7 @@ void stop_overdue_tasks(StepContext& step) {
     const auto is_over = [&](const auto& deadline) { return deadline && *deadline <= step.now; };
     if (std::none_of(call.deadlines.begin(), call.deadlines.end(), is_over)) continue;
     stop_task(step, i);
-    if (instance.phase == Phase::kEnded) return;
+    if (!instance.cancelling || instance.phase == Phase::kEnded) return;
   }
   step.visit().arm_calls();
 }

@@ -10,12 +10,14 @@
 
 #include "language/own_policy.h"
 #include "model/hops.h"
+#include "orchestrator/engine/compensation.h"
 #include "orchestrator/engine/control.h"
 #include "orchestrator/engine/early_events.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/engine/state_entry.h"
 #include "orchestrator/engine/step_context.h"
 #include "orchestrator/engine/timeouts.h"
+#include "states/compensation.h"
 
 namespace millrace {
 namespace {
@@ -111,11 +113,13 @@ void enter(StepContext& step, Visit& visit) {
   Instance& instance = step.instance;
   const LazyJson data = instance.data.without_tree();
   step.makes_more = true;
+  if (instance.compensating) return make_newest(step, visit);
   if (makes_calls(instance)) {
     apply_outcome(step, visit, step.state().make_calls(visit));
     return keep_found(instance, visit, data);
   }
   if (takes_early_events(instance)) return apply_outcome(step, visit, enter_further(step, visit));
+  if (exceeds_compensations(step)) return;
   const bool had_error = instance.error.has_value();
   const Outcome outcome = log_and_enter(step, visit);
   if (!std::holds_alternative<Park>(outcome)) {
@@ -201,22 +205,6 @@ bool has_reached_bound(const StepContext& step, uint32_t transitions) {
   return transitions > 0 && step.limits.budget != nullptr && step.limits.budget->is_spent(bytes);
 }
 
-/// Fails an instance that made too many transitions. `catch` is not applied: an instance that
-/// caught this error could run for ever.
-void exceed_transitions(StepContext& step, StateIndex next) {
-  Instance& instance = step.instance;
-  const Error error{"millrace.limits.transitions",
-                    fmt::format("the instance made more than {} transitions without an event and "
-                                "without a wait of at least a second; end the loop, or wait in it",
-                                step.limits.transitions_per_instance)};
-  instance.state = next;  // where a manual retry starts
-  instance.found_data.reset();
-  step.record_error(HistoryKind::kRaised, error);
-  if (!instance.error) forget_failure(instance);
-  note_failure(step);
-  fail(step, error);
-}
-
 /// Returns the result to the caller of the instance; does nothing if the instance has no caller.
 void return_result(StepContext& step) {
   const Instance& instance = step.instance;
@@ -231,7 +219,7 @@ void return_result(StepContext& step) {
 
 }  // namespace
 
-const State& StepContext::state() const { return *workflow.states[instance.state]; }
+const State& StepContext::state() const { return *state_of(workflow, instance); }
 
 Visit StepContext::visit(std::span<const EvaluationResult> results) {
   return Visit(instance, now, results, lookup, result.effects, limits.calls_per_step, early,
@@ -311,6 +299,7 @@ void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome) {
   } else if (const auto* raised = std::get_if<Raise>(&outcome)) {
     raise(step, raised->error);
   } else if (const auto* given_up = std::get_if<GiveUp>(&outcome)) {
+    if (instance.compensating) return fail_compensating(step, given_up->error);
     step.record_error(HistoryKind::kCancelled, given_up->error);
     note_failure(step);
     if (!instance.error) instance.error = given_up->error;
@@ -322,7 +311,7 @@ void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome) {
   } else if (!makes_calls(instance) || step.makes_more) {
     const bool begins = instance.phase != Phase::kWaiting;
     instance.phase = Phase::kWaiting;
-    instance.status = InstanceStatus::kWaiting;
+    instance.status = status_of_wait(instance);
     if (!begins) return;
     ++instance.step;
     begin_wait(step);
@@ -416,12 +405,19 @@ void fail(StepContext& step, const Error& error, InstanceStatus status, Retries 
 
 void end(StepContext& step, InstanceStatus status, Retries retries) {
   Instance& instance = step.instance;
+  if (instance.compensating) return stop_compensating(step);
   if (status == InstanceStatus::kFailed) {
     if (retries == Retries::kYes && awaits_next_run(step)) return;
     if (step.workflow.timeouts.on_any_failure && !instance.failing) {
       return go_through_on_failure(step, *instance.error);
     }
   }
+  if (!begin_compensating(step, status)) finish(step, status);
+}
+
+void finish(StepContext& step, InstanceStatus status) {
+  Instance& instance = step.instance;
+  if (status == InstanceStatus::kComplete) remove_compensations(instance);
   clear_waits(step);
   instance.timers.clear();
   instance.held_timers.clear();

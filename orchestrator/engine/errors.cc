@@ -4,6 +4,9 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/format.h>
+
+#include "orchestrator/engine/compensation.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/engine/step_context.h"
 #include "states/retrying.h"
@@ -38,6 +41,7 @@ void wait_for_retry(StepContext& step, TimePoint at) {
 
 void raise(StepContext& step, Error error, Retries retries) {
   Instance& instance = step.instance;
+  if (instance.compensating) return fail_compensating(step, error);
   clear_waits(step);
   step.record_error(HistoryKind::kRaised, error);
   const StateCommon& common = step.state().common();
@@ -74,6 +78,20 @@ void raise(StepContext& step, Error error, Retries retries) {
   step.record(HistoryKind::kCaught, LazyJson::object({{"error", entry->error}}));
   if (entry->continue_as_new) return leave_by_catch(step, common, *entry);
   go_to(step, entry->transition);
+}
+
+void exceed_transitions(StepContext& step, StateIndex next) {
+  Instance& instance = step.instance;
+  const Error error{"millrace.limits.transitions",
+                    fmt::format("the instance made more than {} transitions without an event and "
+                                "without a wait of at least a second; end the loop, or wait in it",
+                                step.limits.transitions_per_instance)};
+  instance.state = next;  // where a manual retry starts
+  instance.found_data.reset();
+  step.record_error(HistoryKind::kRaised, error);
+  if (!instance.error) forget_failure(instance);
+  note_failure(step);
+  fail(step, error);
 }
 
 void put_error(Instance& instance, const Error& error) {

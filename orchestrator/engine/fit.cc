@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "states/compensation.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -18,7 +19,7 @@ Status unfit(std::string message) { return fail("instance.unfit", std::move(mess
 class Fit {
  public:
   Fit(const Workflow& workflow, const Instance& instance, TimePoint now)
-      : state_(*workflow.states[instance.state]),
+      : state_(*state_of(workflow, instance)),
         waits_(state_.waits()),
         instance_(instance),
         now_(now) {}
@@ -149,6 +150,11 @@ Status check_fit(const Workflow& workflow, const Instance& instance, TimePoint n
     return unfit(
         fmt::format("the instance is in state {} (counted from 0), and its workflow has {} states",
                     instance.state, workflow.states.size()));
+  }
+  if (state_of(workflow, instance) == nullptr) {
+    return unfit(fmt::format(
+        "the instance makes the compensation of state \"{}\", which has no `compensate`",
+        workflow.states[instance.state]->common().id));
   }
   return Fit(workflow, instance, now).check();
 }

@@ -90,6 +90,7 @@ void begin_run_at(StepContext& step, StateIndex at) {
   instance.attempt = 1;
   instance.transitions = 0;
   instance.over_bytes = false;
+  instance.compensates = false;
   instance.retried = false;
   forget_failure(instance);
   instance.found_data.reset();
@@ -125,6 +126,7 @@ void apply(StepContext& step, const NextRun& next) {
                                                 {"nextRevision", instance.revision.number}}});
   instance.timers.clear();
   instance.held_timers.clear();
+  remove_compensations(instance);  // the run that ends has completed
   instance.input = as_input(next.input);
   instance.data = instance.input;
   instance.exit = 0;
@@ -192,6 +194,7 @@ void revive(StepContext& step, std::string_view how, StateIndex at) {
   instance.ended_at.reset();
   instance.error.reset();
   instance.failing = false;
+  instance.compensation_error.reset();
   instance.cancelling = false;
   instance.awaits_run = false;
   instance.caller.reset();

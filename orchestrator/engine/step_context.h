@@ -110,12 +110,20 @@ void fail(StepContext& step, const Error& error, InstanceStatus status = Instanc
           Retries retries = Retries::kYes);
 
 /// Ends the instance with `status`, and with instance.error if that is set. A failed instance may
-/// get another run, or enter the state `on_failure`, instead.
+/// get another run, or enter the state `on_failure`, instead; one that does not complete may make
+/// its compensations first.
 void end(StepContext& step, InstanceStatus status, Retries retries = Retries::kYes);
+
+/// Ends the instance with `status`, whatever else it might do.
+void finish(StepContext& step, InstanceStatus status);
 
 /// Removes everything that the current state waits for, and stops and removes its calls. If the
 /// wait for calls was long, the count of transitions begins again.
 void clear_waits(StepContext& step);
+
+/// Fails an instance that made too many transitions. `catch` is not applied: an instance that
+/// caught this error could run for ever.
+void exceed_transitions(StepContext& step, StateIndex next);
 
 /// Writes the error into the data as `.error`.
 void put_error(Instance& instance, const Error& error);

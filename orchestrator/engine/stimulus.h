@@ -87,11 +87,13 @@ struct Printed {
 
 // Operations of an operator (docs/operating.md).
 
-/// Ends the instance: at once, or when its running tasks have ended. In the second case the tasks
+/// Ends the instance: at once, or when its running tasks have ended. If the instance makes its
+/// compensations, ends it at once with the status of its cause. In the second case the tasks
 /// are not stopped, and their results go only to the history.
 struct Cancel {
   Error error;
   bool at_once = true;
+  bool by_caller = false;  ///< the caller of a subflow: this does not stop compensations
 };
 /// Pauses the instance: it starts nothing new, but events and results are still accepted.
 struct Pause {};
@@ -124,7 +126,8 @@ struct NextRunRefused {
   Error error;
 };
 
-// Stimuli that start a new run of an ended instance; an ended instance accepts no other stimuli.
+// Stimuli that continue an ended instance; an ended instance accepts no other stimuli. All but
+// Compensate start a new run.
 
 /// Starts the failed state again, with the data with which it was entered.
 struct Retry {
@@ -143,16 +146,21 @@ struct Rerun {
   LazyJson data;
   bool paused = false;  ///< as in Retry
 };
+/// Makes the compensations that are left, the newest one first. No effect without one.
+struct Compensate {
+  bool passes_over = false;  ///< the newest one, which failed, is not made
+  bool paused = false;       ///< as in Retry
+};
 
 using Stimulus =
     std::variant<Matched, Fired, Returned, CallStarted, HeartbeatMissed, Printed, Overdue,
                  EvaluationDone, Proceed, Cancel, Pause, Resume, ServicesResumed, Retry, Restart,
-                 Rerun, Abandon, NextRun, NextRunRefused>;
+                 Rerun, Compensate, Abandon, NextRun, NextRunRefused>;
 
 /// Whether the stimulus is only for ended instances.
 inline bool revives(const Stimulus& stimulus) {
   return std::holds_alternative<Retry>(stimulus) || std::holds_alternative<Restart>(stimulus) ||
-         std::holds_alternative<Rerun>(stimulus);
+         std::holds_alternative<Rerun>(stimulus) || std::holds_alternative<Compensate>(stimulus);
 }
 
 }  // namespace millrace

@@ -1,0 +1,51 @@
+// Compensation: notes the calls that undo what states have done, and makes them, the newest one
+// first, before an instance ends. While it makes them, the instance is in the CompensationState of
+// one state after the other (states/compensation.h), and each step that ends one starts the next
+// one. Private to the engine.
+#pragma once
+
+#include <optional>
+
+#include "base/lazy_json.h"
+#include "model/instance.h"
+#include "orchestrator/engine/step_context.h"
+#include "orchestrator/engine/stimulus.h"
+#include "states/visit.h"
+
+namespace millrace {
+
+/// Raises millrace.limits.compensations if the state that the instance enters would note one
+/// compensation too many. Returns whether it did.
+bool exceeds_compensations(StepContext& step);
+
+/// The input of the compensation that the instance notes when it leaves its state; nullopt: it
+/// notes none.
+Evaluated<std::optional<LazyJson>> compensation_input(const StepContext& step, Visit& visit);
+
+/// Notes the compensation of the current state; does nothing without an input.
+void note(StepContext& step, std::optional<LazyJson> input);
+
+/// Starts to make the compensations if an end with `status` demands it and there are some. Returns
+/// whether it did: then the instance ends later.
+bool begin_compensating(StepContext& step, InstanceStatus status);
+
+/// Makes the newest compensation. To be called when the instance enters its CompensationState.
+void make_newest(StepContext& step, Visit& visit);
+
+/// The newest compensation has succeeded: goes on with the one before it, or ends the instance.
+void go_on_compensating(StepContext& step);
+
+/// The newest compensation has failed for good: ends the instance; the compensations that are left
+/// stay noted.
+void fail_compensating(StepContext& step, const Error& error);
+
+/// An operator cancels the instance while it makes its compensations. A caller that no longer waits
+/// for the instance does not stop them.
+void cancel_compensating(StepContext& step, const Cancel& cancel);
+
+/// Ends the instance with the status of its cause, and stops the compensation that is made.
+void stop_compensating(StepContext& step);
+
+void apply(StepContext& step, const Compensate& compensate);
+
+}  // namespace millrace
