@@ -192,7 +192,7 @@ struct ListenFrom {
 };
 
 /// The number of parts of an instance, each of which has rows of its own (Part in head_rows.h).
-inline constexpr size_t kPartCount = 8;
+inline constexpr size_t kPartCount = 9;
 
 struct Instance {
   InstanceId id;

@@ -12,6 +12,7 @@
 #include "orchestrator/batch/check_instance.h"
 #include "orchestrator/batch/step_growth.h"
 #include "orchestrator/outgoing/messages.h"
+#include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/doubtful_head.h"
 #include "orchestrator/store/rows/event_rows.h"
@@ -72,6 +73,7 @@ void set_read(LoadedInstance& loaded, Instance&& read) {
   loaded.had_slots = !instance.slots.empty();
   loaded.had_found_data = instance.found_data.has_value();
   loaded.failed_data = text_of(instance.failed_data);
+  loaded.compensations = instance.compensations;
 }
 
 bool has_many_calls(const Instance& instance) {
@@ -278,6 +280,7 @@ Result<LoadedInstance*> Instances::revive(const WorkflowEntry& entry, const Work
                                           Instance ended) {
   TRY(refuse_singular(entry, workflow));
   if (const auto over = TRY(over_quota(entry.ns))) return tl::unexpected(*over);
+  ended.new_compensations = TRY(read_compensations(batch_.tx, ended));
   erase_ended(batch_.tx, ended);
   batch_.index.remove(batch_.tx, indexed(ended));
   ended.part_bytes = {};
@@ -474,6 +477,7 @@ Status Instances::write() {
                     .failed_data = text_of(instance.failed_data) != loaded.failed_data,
                     .calls = &loaded.calls,
                     .changed_calls = loaded.changed_calls ? &*loaded.changed_calls : nullptr,
+                    .compensations = loaded.compensations,
                     .written_calls = has_many_calls(instance) ? &written : nullptr});
     if (has_many_calls(instance)) bring_up_to_date(loaded.calls, instance.calls, written);
     if (loaded.indexed) {

@@ -36,6 +36,7 @@ struct LoadedInstance {
   /// The indexes of the calls that have changed since, besides the last ones, which may have been
   /// removed; nullopt: any may have changed.
   std::optional<std::vector<size_t>> changed_calls{std::in_place};
+  uint32_t compensations = 0;  ///< the number of their rows
   std::vector<HistoryRecord> history;
 };
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/secret_rows.h"
@@ -34,6 +35,10 @@ Result<LazyJson> StoreLookup::start_event(const Instance& instance) const {
   // This batch may have started the instance, or have started it again.
   if (!instance.start_event.is_null()) return instance.start_event;
   return noted(read_start_event(view_, instance));
+}
+
+Result<Compensation> StoreLookup::compensation(const Instance& instance, uint32_t number) const {
+  return noted(read_compensation(view_, instance, number));
 }
 
 const RetryPolicy* StoreLookup::default_retries(NamespaceNumber ns) const {

@@ -24,6 +24,7 @@ class StoreLookup final : public Lookup {
   std::string_view name_of(NamespaceNumber ns) const override { return catalog_.name_of(ns); }
   Result<LazyJson> start_event(const Instance& instance) const override;
   Result<LazyJson> input(const Instance& instance) const override;
+  Result<Compensation> compensation(const Instance& instance, uint32_t number) const override;
   const RetryPolicy* default_retries(NamespaceNumber ns) const override;
   const ServicePolicy* service_policy(NamespaceNumber ns,
                                       const NamedService& service) const override;

@@ -175,13 +175,15 @@ void Checker::note_trail(Walked& one, const Place& place, const HistoryRecord& r
   const auto wrong = [&](std::string found) {
     add(StoreFault::kRowValue, place, std::move(found));
   };
-  if (record.kind == HistoryKind::kEntered) {
+  const bool begins_calls =
+      record.kind == HistoryKind::kEntered || record.kind == HistoryKind::kUndoing;
+  if (begins_calls) {
     for (const auto& [index, trail] : trails) {
       if (trail.attempt == 0) continue;
       wrong(
           fmt::format("a later record is of attempt {} of call {}, but no record `called` of that "
-                      "attempt follows the record `entered`",
-                      trail.attempt, index));
+                      "attempt follows the record `{}`",
+                      trail.attempt, index, to_string(record.kind)));
     }
     return trails.clear();
   }

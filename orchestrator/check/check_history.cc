@@ -216,12 +216,16 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
       story.has_clean_up |= clean_up && *clean_up < workflow->states.size() &&
                             workflow->states[*clean_up]->common().id == record.state;
     }
+    story.has_compensated |= record.kind == HistoryKind::kCompensating && !story.began;
     if (begins && !story.began) story.began = record;
     // A manual retry continues the run that failed.
     if (begins && record.detail.text() != R"({"how":"retry"})") ++story.runs;
     check_position(record.event, place);
     if (record.kind == HistoryKind::kEntered) note_stream(one, record.event);
-    if (record.kind == HistoryKind::kEntered && !story.entered) {
+    // The calls of an instance that makes its compensations began with the newest one.
+    const bool begins_calls = record.kind == HistoryKind::kEntered ||
+                              (record.kind == HistoryKind::kUndoing && one.head->compensating);
+    if (begins_calls && !story.entered) {
       story.entered = record;
       story.entered_with_input = has_input;
       story.is_entry_sealed = row.sealed;

@@ -28,7 +28,7 @@ const char* wrong_live(const Instance& one) {
   if (one.status == kPending && one.phase != Phase::kEntering) {
     return "the instance is pending, but does not enter a state";
   }
-  if (one.status == kRunning && !is_passing)
+  if (one.status == kRunning && !is_passing && !one.compensating)
     return "the instance is running, but its phase is that of a wait";
   if (one.status == kWaiting && is_passing)
     return "the instance is waiting, but enters or leaves a state";
@@ -72,9 +72,8 @@ struct StepRange {
   uint64_t most = 0;
 };
 
-/// An instance makes a step when it begins to wait, when it leaves its state, when it begins to
-/// wait for another attempt or run, and when it ends. `waits` is whether it waits in its state, and
-/// not for another attempt or run.
+/// An instance makes a step when it begins to wait, leaves its state, begins to wait for another
+/// attempt or run, and ends. `waits`: it waits in its state, and not for another attempt or run.
 StepRange steps_since_entry(Phase phase, bool waits) {
   switch (phase) {
     case Phase::kEntering:
@@ -149,7 +148,7 @@ void Checker::check_instances(Table table) {
     const uint8_t number = reader.u8();
     const auto part = static_cast<Part>(number);
     std::optional<uint32_t> index;
-    if (part == Part::kCall) index = reader.u32();
+    if (part == Part::kCall || part == Part::kCompensation) index = reader.u32();
     if (!reader.done() || number >= kPartCount) {
       add(StoreFault::kRowKey, place,
           "the key is not a namespace, an instance and one of its parts");
@@ -208,6 +207,7 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
     }
     return;
   }
+  if (part == Part::kCompensation) return check_compensation(one, place, value, *index);
   if (part == Part::kSlots) {
     const auto slots = open_and_decode(place, value, decode_slots);
     if (!slots) return;
@@ -240,8 +240,7 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
   if (part == Part::kData) one.data = *text;
 }
 
-/// Checks a call. Returns whether the call is valid, so that it can be compared with the call that
-/// its state makes.
+/// Checks a call. Returns whether it can be compared with the call that its state makes.
 bool Checker::check_call(Walked& one, const Place& place, const Call& call, uint32_t index) {
   bool is_right = check_json(call.input.text(), place, "the input");
   is_right &= check_json(call.result.text(), place, "the result");
@@ -326,6 +325,7 @@ void Checker::finish(Walked& one) {
   const auto workflow = definition(head.revision);
   if (workflow != nullptr) check_place_in_workflow(one, *workflow);
   check_status(one);
+  check_compensations(one, workflow.get());
   check_history(one, workflow.get());
   if (one.table == Table::kLive) check_waits(one, workflow.get());
   if (one.table == Table::kLive && workflow != nullptr && workflow->singular) check_singular(one);

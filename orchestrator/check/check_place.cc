@@ -34,7 +34,7 @@ void Checker::check_place_in_workflow(const Walked& one, const Workflow& workflo
     return wrong(fmt::format("the instance is in state {}, but its revision has {} states",
                              head.state, workflow.states.size()));
   }
-  const bool leaves = head.phase == Phase::kLeaving;
+  const bool leaves = head.phase == Phase::kLeaving && !head.compensating;
   const StateCommon& left = workflow.states[head.state]->common();
   const bool is_way =
       leaves ? left.is_way_out(head.exit) : head.exit < std::max<size_t>(most_exits, 1);
@@ -51,7 +51,7 @@ void Checker::check_place_in_workflow(const Walked& one, const Workflow& workflo
   const WorkflowTimeouts& timeouts = workflow.timeouts;
   const bool may_clean_up =
       timeouts.on_failure && (timeouts.on_any_failure || execution_deadline(workflow, head));
-  if (one.table == Table::kLive && head.failing && !may_clean_up) {
+  if (one.table == Table::kLive && head.failing && !may_clean_up && !head.compensating) {
     add(StoreFault::kInstanceStatus, {one.table, key},
         "the flag `failing` (2) says that the instance runs `on_failure`, but its definition has "
         "no such state");

@@ -10,6 +10,7 @@
 #include "orchestrator/check/walked.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/store/rows/head_rows.h"
+#include "states/compensation.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -103,13 +104,14 @@ void Checker::check_waits(const Walked& one, const Workflow* workflow) {
     add(StoreFault::kInstanceParts, {one.table, one.key(Part::kFoundData)},
         "the instance has the data at the entry of its state, but does not leave a state");
   }
-  const bool has_state = workflow != nullptr && head.state < workflow->states.size();
+  const State* const state = workflow == nullptr ? nullptr : state_of(*workflow, head);
+  const bool has_state = state != nullptr;
   const bool is_open =
       takes_early_events(head) ||
       (head.phase == Phase::kWaiting && !is_between_attempts(head) && !waits_for_nothing(head));
-  if (has_state && takes_early_events(head)) check_takes_early(one, *workflow->states[head.state]);
-  if (has_state) check_tasks_of(one, *workflow->states[head.state]);
-  if (!has_state || !is_open || !check_opened(one, *workflow->states[head.state])) {
+  if (has_state && takes_early_events(head)) check_takes_early(one, *state);
+  if (has_state) check_tasks_of(one, *state);
+  if (!has_state || !is_open || !check_opened(one, *state)) {
     check_patterns(one);
   }
 }
@@ -173,6 +175,13 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
     add(StoreFault::kInstanceStuck, place, "the instance waits for no event, no timer and no call");
   }
   if (is_wrong || is_stuck || workflow == nullptr || !one.story || !time_) return;
+  if (head.compensating) {  // nothing but its calls has a time
+    const auto is_of_calls = [](const Timer& timer) { return timer.kind == TimerKind::kCalls; };
+    if (!std::all_of(head.timers.begin(), head.timers.end(), is_of_calls)) {
+      wrong("the instance makes its compensations, but has a timer that does not belong to a call");
+    }
+    return;
+  }
   check_run_timers(one, *workflow, wrong);
   if (is_wrong) return;
 

@@ -208,6 +208,8 @@ class Checker {
   void check_instances(Table table);
   void check_row(Walked& one, Part part, std::string_view key, std::string_view value,
                  std::optional<uint32_t> index);
+  void check_compensation(Walked& one, const Place& place, std::string_view value, uint32_t number);
+  void check_compensations(const Walked& one, const Workflow* workflow);
   bool check_call(Walked& one, const Place& place, const Call& call, uint32_t index);
   void finish(Walked& one);
   void check_singular(const Walked& one);

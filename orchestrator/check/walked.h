@@ -63,6 +63,7 @@ struct HistoryFacts {
   bool has_error = false;             ///< a record has the error of the head
   bool has_fixed_error = false;       ///< such a record is that of an Error state
   bool has_clean_up = false;          ///< the current run has entered the state `on_failure`
+  bool has_compensated = false;       ///< the current run has a record kCompensating
   bool has_failed_state = false;      ///< a record has an error in the failed state of the head
   uint64_t most_attempt = 1;          ///< the highest attempt of a state or call that was scheduled
   /// Of the calls with a record after the next earlier record kEntered, by their indexes.
@@ -97,6 +98,7 @@ struct Checker::Walked {
   std::optional<std::string> data;   ///< JSON text; nullopt: the row is missing or cannot be read
   std::vector<bool> slots;           ///< which slots have a value
   uint32_t calls = 0;                ///< the number of rows of calls
+  uint32_t compensations = 0;        ///< the number of rows of compensations
   std::vector<Call> read_calls;      ///< readable calls, without results; may be fewer than `calls`
   std::vector<CallFacts> call_facts;  ///< of `read_calls`; empty: no record of a call was read
   std::vector<bool> sealed_calls;     ///< whether the row is sealed, of each row of a call

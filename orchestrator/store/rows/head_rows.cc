@@ -21,8 +21,10 @@ namespace {
 /// `listen_from`, and the flag kOverBytes; since 8 the events that the instance has taken; since 9
 /// the size of the row of the starting event, and the timeout of the state that its data has
 /// decided; either may be missing, as such events may. A head without both has version 8, or 7 if
-/// there are no such events either.
-constexpr uint8_t kHeadVersion = 9;
+/// there are no such events either. Since 10 the compensations; a head without them has the version
+/// that it had before.
+constexpr uint8_t kHeadVersion = 10;
+constexpr uint8_t kVersionWithoutCompensations = 9;
 constexpr uint8_t kVersionWithConsumed = 8;
 constexpr uint8_t kVersionWithoutConsumed = 7;
 
@@ -31,13 +33,21 @@ constexpr size_t kFirstCounted = static_cast<size_t>(Part::kInput);
 /// Since version 7 the head has the sizes of the parts before this one.
 constexpr size_t kStartEvent = static_cast<size_t>(Part::kStartEvent);
 
-/// Whether the head has fields that only version 9 has.
+/// Whether the head has the fields that only version 10 has.
+bool has_compensations(const Instance& instance) {
+  return instance.compensations > 0 || instance.compensates || instance.compensating ||
+         instance.compensation_error;
+}
+
+/// Whether the head has the fields that versions since 9 have.
 bool has_newest_fields(const Instance& instance) {
-  return instance.part_bytes[kStartEvent] > 0 || instance.state_timeout;
+  return instance.part_bytes[kStartEvent] > 0 || instance.state_timeout ||
+         has_compensations(instance);
 }
 
 uint8_t version_of(const Instance& instance) {
-  if (has_newest_fields(instance)) return kHeadVersion;
+  if (has_compensations(instance)) return kHeadVersion;
+  if (has_newest_fields(instance)) return kVersionWithoutCompensations;
   return instance.consumed.empty() ? kVersionWithoutConsumed : kVersionWithConsumed;
 }
 
@@ -126,6 +136,36 @@ Span get_span(Reader& reader) {
   return {.months = static_cast<int>(months), .fixed = Duration(static_cast<int64_t>(fixed))};
 }
 
+void put_pending_end(Writer& writer, const PendingEnd& pending) {
+  put_enum(writer, pending.status);
+  writer.varint(pending.state);
+}
+
+PendingEnd get_pending_end(Reader& reader) {
+  const auto status = get_enum(reader, InstanceStatus::kTimedOut);
+  if (!has_ended(status) || status == InstanceStatus::kComplete) reader.fail();
+  return {.status = status, .state = get_number(reader)};
+}
+
+void put_compensations(Writer& writer, const Instance& instance) {
+  writer.varint(instance.part_bytes[static_cast<size_t>(Part::kCompensation)]);
+  writer.varint(instance.compensations);
+  writer.boolean(instance.compensates);
+  put_optional(writer, instance.compensating, put_pending_end);
+  put_optional(writer, instance.compensation_error, put_error);
+}
+
+void get_compensations(Reader& reader, Instance& instance) {
+  instance.part_bytes[static_cast<size_t>(Part::kCompensation)] = get_number(reader);
+  instance.compensations = get_u32(reader);
+  instance.compensates = reader.boolean();
+  instance.compensating = get_optional(reader, get_pending_end);
+  instance.compensation_error = get_optional(reader, get_error);
+  const bool lacks_newest =
+      (instance.compensating || instance.compensation_error) && instance.compensations == 0;
+  if (instance.compensations > kMostCompensations || lacks_newest) reader.fail();
+}
+
 std::vector<Timer> get_timers(Reader& reader) {
   std::vector<Timer> timers;
   for (size_t left = reader.count(); left > 0; --left) {
@@ -204,6 +244,7 @@ std::string encode_head(const Instance& instance) {
     writer.boolean(instance.state_timeout.has_value());
     if (instance.state_timeout) put_span(writer, *instance.state_timeout);
   }
+  if (has_compensations(instance)) put_compensations(writer, instance);
   return writer.take();
 }
 
@@ -291,6 +332,7 @@ Result<Instance> decode_head(std::string_view bytes) {
   }
   if (has_consumed) instance.consumed = get_consumed(reader);
   if (version >= 9 && reader.boolean()) instance.state_timeout = get_span(reader);
+  if (version >= 10) get_compensations(reader, instance);
   if (!reader.done()) decoded = tl::unexpected(damaged_record(reader, "instance"));
   return decoded;
 }

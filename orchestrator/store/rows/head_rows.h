@@ -21,7 +21,7 @@
 namespace millrace {
 
 /// The rows of one instance, by the byte after namespace and id in their keys. After kCall the key
-/// has the call's index.
+/// has the call's index, after kCompensation the number of the compensation.
 // On disk: never renumber.
 enum class Part : uint8_t {
   kHead = 0,
@@ -32,8 +32,9 @@ enum class Part : uint8_t {
   kCall = 5,
   kFailedData = 6,
   kStartEvent = 7,  ///< Instance::start_event; no row if that is null
+  kCompensation = 8,
 };
-static_assert(static_cast<size_t>(Part::kStartEvent) + 1 == kPartCount);
+static_assert(static_cast<size_t>(Part::kCompensation) + 1 == kPartCount);
 
 /// The first minor number of a store with rows Part::kStartEvent.
 inline constexpr uint64_t kMinorOfStartEvents = 6;

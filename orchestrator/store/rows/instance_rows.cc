@@ -6,6 +6,7 @@
 
 #include "base/codec.h"
 #include "orchestrator/store/rows/call_rows.h"
+#include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/fields.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
@@ -210,6 +211,12 @@ class PartsWriter {
     bytes = write_calls(tx_, prefix_, instance_, calls, bytes, changed.written_calls);
   }
 
+  void put_compensations(const Changed& changed) {
+    uint64_t& bytes = size_of(Part::kCompensation);
+    bytes = write_compensations(tx_, instance_, changed.compensations, bytes);
+    instance_.new_compensations.clear();
+  }
+
   /// Moves an unchanged row from `live` to `ended`.
   void move(Part part) {
     const std::string key = part_key(prefix_, part);
@@ -281,6 +288,7 @@ void write_instance(Transaction& tx, Instance& instance, Changed changed) {
               ended && changed.ends_history ? std::string(kInHistory) : instance.data.text());
   }
   if (changed.calls != nullptr) parts.put_calls(changed);
+  if (changed.compensations > 0 || instance.compensations > 0) parts.put_compensations(changed);
   if (changed.failed_data) parts.put_or_erase(Part::kFailedData, text_of(instance.failed_data));
   if (ended) {
     // An instance that started and ended in one batch has no rows in `live`.
@@ -329,6 +337,7 @@ void erase_ended(Transaction& tx, const Instance& instance) {
     tx.erase(Table::kEnded, part_key(prefix, part));
   }
   if (has_start_event(instance)) tx.erase(Table::kEnded, part_key(prefix, Part::kStartEvent));
+  erase_compensations(tx, instance);
 }
 
 Result<size_t> erase_parts(Transaction& tx, NamespaceNumber ns, const InstanceId& id) {

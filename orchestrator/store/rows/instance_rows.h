@@ -66,11 +66,12 @@ struct Changed {
   /// If there are no more calls than rows: the indexes of all calls that differ from their rows;
   /// null: any may differ.
   const std::vector<size_t>* changed_calls = nullptr;
+  uint32_t compensations = 0;  ///< the number of rows of compensations in `live`
   /// Gets the indexes of the calls whose rows were written; null: they are not needed.
   std::vector<size_t>* written_calls = nullptr;
 };
 /// Writes a live instance, or moves an instance that has ended from `live` to `ended`. Updates the
-/// sizes of the rows (Instance::part_bytes).
+/// sizes of the rows (Instance::part_bytes), and clears Instance::new_compensations.
 void write_instance(Transaction& tx, Instance& instance, Changed changed);
 
 /// Erases the row with the data of a live instance: without it, its data is its input. Updates the

@@ -1,0 +1,83 @@
+// Checks of the compensations of an instance: their rows, and the fields of the head about them.
+#include <string>
+
+#include <fmt/format.h>
+
+#include "orchestrator/check/checker.h"
+#include "orchestrator/check/walked.h"
+#include "orchestrator/store/rows/compensation_rows.h"
+#include "states/compensation.h"
+
+namespace millrace {
+namespace {
+
+/// The inconsistency between the compensations and the status of an instance; nullptr: there is
+/// none.
+const char* wrong_compensations(const Instance& head) {
+  using enum InstanceStatus;
+  if (head.compensating && has_ended(head.status)) {
+    return "the instance has ended, but makes its compensations";
+  }
+  if (head.compensating && head.status == kWaiting) {
+    return "the instance is waiting, but makes its compensations";
+  }
+  if (head.compensating && !head.error) {
+    return "the instance makes its compensations, but has no error";
+  }
+  if (head.compensating && head.compensation_error) {
+    return "the instance makes its compensations, but has the error of one that failed";
+  }
+  if (head.compensations > 0 && head.status == kComplete) {
+    return "the instance is complete, but has compensations";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+/// Checks the row of a compensation.
+void Checker::check_compensation(Walked& one, const Place& place, std::string_view value,
+                                 uint32_t number) {
+  if (number != one.compensations) {
+    add(StoreFault::kInstanceParts, place,
+        fmt::format("the row of compensation {}, which must come before this row, is missing",
+                    one.compensations));
+  }
+  one.compensations = number + 1;
+  const auto compensation = open_and_decode(place, value, decode_compensation);
+  if (!compensation) return;
+  check_json(compensation->input.text(), place, "the input");
+  const auto workflow = one.head ? definition(one.head->revision) : nullptr;
+  if (workflow == nullptr || compensation_of(*workflow, compensation->state) != nullptr) return;
+  add(StoreFault::kInstanceState, place,
+      fmt::format("the compensation undoes state {} (counted from 0), which has no `compensate`",
+                  compensation->state));
+}
+
+/// Compares the compensations of the head with their rows, its status and its definition.
+void Checker::check_compensations(const Walked& one, const Workflow* workflow) {
+  const std::string key = one.key(Part::kHead);
+  const Place place{one.table, key};
+  const Instance& head = *one.head;
+  if (one.compensations > 0) note_minor(kMinorOfCompensations, "rows of compensations");
+  if (one.compensations != head.compensations) {
+    add(StoreFault::kInstanceParts, place,
+        fmt::format("the head has {} compensations, but {} rows of compensations exist",
+                    head.compensations, one.compensations));
+  }
+  if (const char* const wrong = wrong_compensations(head)) {
+    add(StoreFault::kInstanceStatus, place, wrong);
+  }
+  if (workflow == nullptr || !head.compensating) return;
+  if (state_of(*workflow, head) == nullptr) {
+    add(StoreFault::kInstanceState, place,
+        "the instance makes the compensation of a state that has no `compensate`");
+  }
+  if (head.compensating->state >= workflow->states.size()) {
+    add(StoreFault::kInstanceState, place,
+        fmt::format("the instance ends in state {}, but its revision has {} states",
+                    head.compensating->state, workflow->states.size()));
+  }
+}
+
+}  // namespace millrace
