@@ -52,6 +52,7 @@ struct ControlOptions {
   bool now = false;     ///< for `cancel`: do not wait for running tasks
   bool extend = false;  ///< for `retry`: restart the execution timeout
   std::string from;     ///< for `rerun`: the id of the state
+  bool past = false;    ///< for `compensate`: pass over the one that failed
 };
 
 Fallible<std::string> since_of(const InstanceFilterFlags& filter, TimePoint now) {
@@ -208,7 +209,8 @@ Ended control_all(Session& session, const std::string& verb, const Parameters& f
 Ended control_instances(Session& session, const std::string& verb, const ControlOptions& options) {
   const Parameters how = {{"now", options.now ? "1" : ""},
                           {"extend", options.extend ? "1" : ""},
-                          {"from", options.from}};
+                          {"from", options.from},
+                          {"past", options.past ? "1" : ""}};
   const std::string since = TRY(since_of(options.filter, session.console.now()));
   const Parameters filter = {
       {"workflow", options.filter.workflow}, {"status", options.filter.status}, {"since", since}};
@@ -291,6 +293,11 @@ void add_controls(CommandLine& instance) {
       instance, "rerun",
       "Runs ended instances again from a given state, each on the revision with which it started");
   rerun.option("--from", from.from, "Id of the state", "STATE").required();
+  auto [compensate, passed] =
+      add_control(instance, "compensate",
+                  "Makes the compensations that ended instances have left, the newest one first");
+  compensate.flag("--past", passed.past,
+                  "Do not make the newest one, which has failed: what it undoes is undone already");
 }
 
 void add_delete(CommandLine& instance) {

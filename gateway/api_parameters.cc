@@ -109,6 +109,7 @@ std::vector<ApiParameter> make_parameters() {
        "getHistory"},
       {kQuery, "parent", "Selects instances that calls of this instance have started.",
        instance_id()},
+      {kQuery, "past", "Passes over the newest compensation, which has failed.", yes_or_no},
       {kQuery, "q",
        "The beginning of an id, a key, a sequence, or what names a group, event or dead letter.",
        text(), "", true},

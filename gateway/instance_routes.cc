@@ -38,6 +38,10 @@ Status read_more(RerunInstance& command, const Request& request) {
   return fail("request.parameter",
               "the parameter `from` is missing; name the state to run from: ?from=STATE");
 }
+Status read_more(CompensateInstance& command, const Request& request) {
+  command.past = TRY(flag_parameter(request, "past"));
+  return {};
+}
 
 // statuses_for() returns the statuses in which a command is possible; in any other status the
 // command would be refused. A command on several instances selects these statuses, unless the query
@@ -63,6 +67,10 @@ Statuses ended_statuses() {
 }
 Statuses statuses_for(const RestartInstance&) { return ended_statuses(); }
 Statuses statuses_for(const RerunInstance&) { return ended_statuses(); }
+Statuses statuses_for(const CompensateInstance&) {
+  using enum InstanceStatus;
+  return {kFailed, kCancelled, kTimedOut};
+}
 
 /// The largest body of a request that deletes instances.
 constexpr size_t kMaxSelectionBytes = size_t{4} << 10;
@@ -320,6 +328,13 @@ void add_instance_routes(Router& router, Service& service) {
   add_verb<RerunInstance>(
       router, service,
       {"rerun", "Starts a new run from a named state of", {"from"}, "InstanceRun", not_again});
+  add_verb<CompensateInstance>(router, service,
+                               {"compensate",
+                                "Makes the compensations that are left of",
+                                {"past"},
+                                "InstanceCompensating",
+                                {"instance.living", "instance.no_compensation",
+                                 "workflow.not_found", "direktiv.mutex", "millrace.quota."}});
   add_read(router, service,
            {.method = "GET",
             .path = "/v1/ns/{ns}/instances/{instance}/calls",

@@ -8,6 +8,13 @@ namespace {
 /// What a list shows of an instance.
 Json instance_head() {
   using namespace schema;
+  const Json compensation = object({
+      {"left", whole("How many compensations were noted and not made.", 1)},
+      {"making", flag("Whether the instance makes them now.")},
+      {"ends?", word({"failed", "timedout", "cancelled"}, "The status after them.")},
+      {"error?", object({{"code", text("The error code of the newest one, which has failed.")},
+                         {"msg", text("The message.")}})},
+  });
   return object({
       {"id", instance_id()},
       {"workflow", text("The id of the workflow; empty: the instance is damaged.")},
@@ -23,6 +30,7 @@ Json instance_head() {
       {"nextRetryAt?", instant("When the next attempt begins.")},
       {"deadline?", instant("The earliest deadline.")},
       {"run?", whole("The number of the run, from 1; missing: the instance is damaged.", 1)},
+      {"compensation?", compensation},
       {"historyTrimmed?", whole("How many records of the history were erased.", 1)},
       {"parent?", instance_id("The instance that started this one.")},
       {"damage?", text("What is wrong with the rows of the instance.")},
@@ -51,10 +59,19 @@ Json history_record() {
   return object({
       {"number", whole("The number of the record, from 1.", 1)},
       {"time", instant()},
-      {"kind", word({"started",  "entered",  "woken",    "elapsed",   "published", "log",
-                     "raised",   "caught",   "fixed",    "cancelled", "ended",     "called",
-                     "returned", "retrying", "timedout", "skipped",   "run",       "output",
-                     "paused",   "resumed",  "revived",  "continued"})},
+      {"kind", word({"started",      "entered",
+                     "woken",        "elapsed",
+                     "published",    "log",
+                     "raised",       "caught",
+                     "fixed",        "cancelled",
+                     "ended",        "called",
+                     "returned",     "retrying",
+                     "timedout",     "skipped",
+                     "run",          "output",
+                     "paused",       "resumed",
+                     "revived",      "noted",
+                     "compensating", "undoing",
+                     "undone",       "compensationStopped"})},
       {"state?", text("The id of the state.")},
       {"detail?", any("What is known of this kind of record.")},
       {"data?", any("The data of the instance after the record.")},
@@ -75,6 +92,12 @@ Json whole_instance() {
       {"held?", exactly(true, "The timer stands still, since the instance is paused.")},
       {"then?", text("The id of the state that follows.")},
   });
+  const Json noted = object({
+      {"number", whole("The number of the compensation, from 1.", 1)},
+      {"state", text("The id of the state that it undoes.")},
+      {"function", text("The id of the function that it calls.")},
+      {"input", any("The input of the call.")},
+  });
   const Json children = object({
       {"counts", map(whole(), "How many of the children have each status.")},
       {"complete", flag("false: there are more children than were counted.")},
@@ -86,6 +109,9 @@ Json whole_instance() {
                       {"calls?", list(ref("InstanceCall"))},
                       {"callCounts?", map(whole(), "How many calls have each status.")},
                       {"attempt", whole("The number of the current attempt.")},
+                      {"compensations?", list(noted,
+                                              "Those that are left, newest first; at most "
+                                              "100.")},
                       {"output?", any("The data at the end of an ended instance.")},
                       {"transitions", whole("How many states the instance has entered.")},
                       {"key?", text("The idempotency key of the start.")},
@@ -144,6 +170,8 @@ void add_instance_schemas(ApiSchemas& all) {
       object({{"id", instance_id()}, {"resumed", flag("Whether this call resumed it.")}});
   all["InstanceRun"].schema =
       object({{"id", instance_id()}, {"run", whole("The number of the run.", 1)}});
+  all["InstanceCompensating"].schema =
+      object({{"id", instance_id()}, {"left", whole("How many compensations are left.")}});
   all["InstanceDeleted"].schema = object({{"id", instance_id()}, {"deleted", exactly(true)}});
   all["InstanceSelection"].schema = object({
       {"workflow?", text("The id of the workflow; missing: of all workflows.")},

@@ -177,6 +177,8 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Use `retry`, `restart` or `rerun` to continue it."},
     {"instance.living", 409, "The instance has not ended.",
      "Cancel it first, or wait for its end."},
+    {"instance.no_compensation", 409, "The instance has no compensation that can be made.",
+     "Nothing, if all were made; the message has the reason."},
     {"instance.no_data", 409,
      "The history has no data with which the run could begin in this state.",
      "Name another state, or restart the instance."},

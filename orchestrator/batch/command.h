@@ -92,6 +92,12 @@ struct RerunInstance {
   std::string state;
   HistorySearch search = {};
 };
+/// Makes the compensations that an ended instance has left.
+struct CompensateInstance {
+  std::string ns;
+  InstanceId instance;
+  bool past = false;  ///< the newest one, which failed, is not made
+};
 /// Removes an ended instance with its history.
 struct DeleteInstance {
   std::string ns;
@@ -274,11 +280,11 @@ struct AnswerTask {
 using Command =
     std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule, CancelInstance,
                  PauseInstance, ResumeInstance, RetryInstance, RestartInstance, RerunInstance,
-                 DeleteInstance, DeleteInstances, PauseWorkflow, PauseService, PauseInboundWebhook,
-                 DeleteInboundWebhook, CreateNamespace, DeleteNamespace, PutVariable,
-                 DeleteVariable, PutSecret, DeleteSecret, ChangeReplay, ApplySource, PauseSource,
-                 DeleteSource, MoveSource, RefuseMessages, DropGroup, RegisterNode, RemoveNode,
-                 AnswerTask>;
+                 CompensateInstance, DeleteInstance, DeleteInstances, PauseWorkflow, PauseService,
+                 PauseInboundWebhook, DeleteInboundWebhook, CreateNamespace, DeleteNamespace,
+                 PutVariable, DeleteVariable, PutSecret, DeleteSecret, ChangeReplay, ApplySource,
+                 PauseSource, DeleteSource, MoveSource, RefuseMessages, DropGroup, RegisterNode,
+                 RemoveNode, AnswerTask>;
 
 /// The name of the namespace that the command is for; empty: it is for the cluster.
 inline const std::string& namespace_of_command(const Command& command) {

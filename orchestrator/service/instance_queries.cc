@@ -5,8 +5,10 @@
 #include "orchestrator/service/call_item.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
+#include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "states/compensation.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -19,6 +21,19 @@ Json items_of_calls(const Instance& instance, const StartedTasks& started,
     items.push_back(call_item(call, instance.sealed, started, disclosures));
   }
   return items;
+}
+
+/// The most compensations that whole() shows.
+constexpr uint32_t kMostShownCompensations = 100;
+
+/// {"left","making","ends"?,"error"?} of an instance that has compensations left.
+Json compensation_json(const Instance& instance, const Disclosure& disclosure) {
+  Json json{{"left", instance.compensations}, {"making", instance.compensating.has_value()}};
+  if (instance.compensating) json["ends"] = to_string(instance.compensating->status);
+  if (instance.compensation_error) {
+    json["error"] = shown_detail(to_json(*instance.compensation_error), disclosure);
+  }
+  return json;
 }
 
 }  // namespace
@@ -46,9 +61,33 @@ Result<Json> Queries::head(const View& view, const Instance& instance, Disclosur
     if (timer.kind == TimerKind::kRetry) json["nextRetryAt"] = format_rfc3339(timer.deadline);
   }
   if (const auto deadline = first_deadline(instance)) json["deadline"] = format_rfc3339(*deadline);
+  if (instance.compensations > 0) {
+    json["compensation"] = compensation_json(instance, disclosures.of(instance.sealed));
+  }
   if (instance.history_trimmed > 0) json["historyTrimmed"] = instance.history_trimmed;
   if (instance.caller) json["parent"] = to_string(instance.caller->instance);
   return json;
+}
+
+/// [{"number","state","function","input"}] of the compensations that are left, newest first.
+Result<Json> Queries::compensations_left(const View& view, const Instance& instance,
+                                         const Disclosure& disclosure) {
+  const auto workflow = TRY(definitions_.find_or_load(view, instance.revision));
+  Json items = Json::array();
+  uint32_t left = instance.compensations;
+  for (; left > 0 && items.size() < kMostShownCompensations; --left) {
+    const Compensation one = TRY(read_compensation(view, instance, left - 1));
+    const CompensationState* const state = compensation_of(*workflow, one.state);
+    if (state == nullptr) {
+      return tl::unexpected(damaged_instance(instance.ns, instance.id,
+                                             "it has a compensation that its workflow does not"));
+    }
+    items.push_back({{"number", left},
+                     {"state", state->common().id},
+                     {"function", state->function()},
+                     {"input", shown(one.input, disclosure)}});
+  }
+  return items;
 }
 
 Result<Json> Queries::whole(const View& view, const Instance& found, Disclosures& disclosures) {
@@ -71,6 +110,9 @@ Result<Json> Queries::whole(const View& view, const Instance& found, Disclosures
     }
     if (next_retry) json["nextRetryAt"] = format_rfc3339(*next_retry);
     if (deadline) json["deadline"] = format_rfc3339(*deadline);
+  }
+  if (found.compensations > 0) {
+    json["compensations"] = TRY(compensations_left(view, found, disclosure));
   }
   const bool has_failed = has_ended(found.status) && found.failed_attempt > 0;
   json["attempt"] = has_failed ? found.failed_attempt : attempt;

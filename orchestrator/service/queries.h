@@ -167,6 +167,8 @@ class Queries {
   Result<Json> head(const View& view, const Instance& instance, Disclosures& disclosures);
   /// The JSON of an instance that was read, with its data and calls. instance() adds to it what is
   /// read for an operator only.
+  Result<Json> compensations_left(const View& view, const Instance& instance,
+                                  const Disclosure& disclosure);
   Result<Json> whole(const View& view, const Instance& found, Disclosures& disclosures);
   /// Adds the variables of the instance to its line of the archive.
   static Status add_variables(const View& view, const Instance& found, Json& line);

@@ -92,6 +92,7 @@ class Service : public StoreReads {
   /// {"id","revision","changed"}, StartInstance {"id","created"}, TriggerSchedule {"id"},
   /// CancelInstance {"id","cancelled"}, PauseInstance {"id","paused"}, ResumeInstance
   /// {"id","resumed"}, RetryInstance, RestartInstance and RerunInstance {"id","run"},
+  /// CompensateInstance {"id","left":n} (compensations; `instance.no_compensation`),
   /// DeleteInstance {"id","deleted"}, DeleteInstances {"deleting"} (false: no ended instance
   /// matches), DeleteWorkflow and DeleteNamespace {"cancelled":n}, or for leftovers
   /// {"number","kept"} and {"number","erasing"}, CreateNamespace {"name","created","warnings"?,

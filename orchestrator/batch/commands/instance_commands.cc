@@ -276,6 +276,29 @@ Result<CommandProgress> run_command(const CommandContext& context, const RerunIn
                     Rerun{.state = index, .data = *std::move(data.data), .paused = paused}));
 }
 
+Result<Json> run_command(const CommandContext& context, const CompensateInstance& command) {
+  EndedInstance ended = TRY(find_ended(context, command.ns, command.instance));
+  const std::string id = to_string(command.instance);
+  if (ended.instance.compensations == 0) {
+    return fail("instance.no_compensation",
+                fmt::format("instance {} is {} and has no compensation left: it noted none, or has "
+                            "made all of them",
+                            id, to_string(ended.instance.status)));
+  }
+  if (command.past && !ended.instance.compensation_error) {
+    return fail(
+        "instance.no_compensation",
+        fmt::format("no compensation of instance {} has failed, so none can be passed over; "
+                    "leave out `past` (--past)",
+                    id));
+  }
+  const Compensate stimulus{.passes_over = command.past, .paused = ended.entry.paused};
+  LoadedInstance* const loaded =
+      TRY(context.instances.revive(ended.entry, *ended.workflow, std::move(ended.instance)));
+  TRY(context.instances.step(context.now, *loaded, stimulus));
+  return Json{{"id", id}, {"left", loaded->instance.compensations}};
+}
+
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteInstance& command) {
   const NamespaceNumber ns = TRY(find_namespace(context, command.ns));
   const InstanceId& id = command.instance;

@@ -30,6 +30,7 @@ Result<Json> run_command(const CommandContext& context, const RestartInstance& c
 /// Starts a new run of an ended instance, from a state that it entered before. Errors
 /// `instance.living`, `instance.no_state`, `instance.no_data`.
 Result<CommandProgress> run_command(const CommandContext& context, const RerunInstance& command);
+Result<Json> run_command(const CommandContext& context, const CompensateInstance& command);
 
 /// Erases an ended instance with its history and variables. Error `instance.living`.
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteInstance& command);

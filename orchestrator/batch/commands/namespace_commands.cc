@@ -21,6 +21,7 @@
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/secret_rows.h"
+#include "states/compensation.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -29,6 +30,19 @@ namespace {
 /// How many definitions one unit of work reads at most to find one that names a service. One that
 /// is not in memory takes some milliseconds.
 constexpr size_t kDefinitionsAtOnce = 8;
+
+/// Whether a state of the workflow, or its `compensate`, calls the service.
+bool calls_service(const Workflow& workflow, const std::string& name) {
+  const auto calls_it = [&](const auto& state) {
+    if (state == nullptr) return false;
+    const std::vector<std::string> named = state->services();
+    return std::find(named.begin(), named.end(), name) != named.end();
+  };
+  const auto& states = workflow.states;
+  const auto& compensations = workflow.compensations;
+  return std::any_of(states.begin(), states.end(), calls_it) ||
+         std::any_of(compensations.begin(), compensations.end(), calls_it);
+}
 
 /// Searches the settings of the namespace, and some of the newest revisions of its workflows, for
 /// the name of the service. Returns whether it was found; nullopt: further workflows follow behind
@@ -51,12 +65,9 @@ Result<std::optional<bool>> names_service(const CommandContext& context, Namespa
     command.searched = number;
     const auto workflow = batch.catalog.definition(batch.tx, {number, entry.latest});
     if (!workflow && is_damaged_row(workflow.error())) continue;
-    for (const auto& state : TRY(workflow)->states) {
-      const std::vector<std::string> named = state->services();
-      if (std::find(named.begin(), named.end(), command.name) != named.end()) {
-        command.searched = WorkflowNumber(static_cast<uint32_t>(number) - 1);
-        return std::optional(true);
-      }
+    if (calls_service(*TRY(workflow), command.name)) {
+      command.searched = WorkflowNumber(static_cast<uint32_t>(number) - 1);
+      return std::optional(true);
     }
   }
   return std::optional(false);

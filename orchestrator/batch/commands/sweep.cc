@@ -10,6 +10,7 @@
 
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/doubtful_head.h"
+#include "states/compensation.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -127,8 +128,9 @@ Result<bool> resume_services(const CommandContext& context, NamespaceNumber ns,
   const auto calls_one = [&](const Instance& head) {
     if (head.calls.empty() || head.cancelling) return false;
     const auto workflow = batch.catalog.definition(batch.tx, head.revision);
-    if (!workflow || head.state >= (*workflow)->states.size()) return false;  // damaged
-    const std::vector<std::string> named = (*workflow)->states[head.state]->services();
+    const State* const state = workflow ? state_of(**workflow, head) : nullptr;
+    if (state == nullptr) return false;  // damaged
+    const std::vector<std::string> named = state->services();
     return std::any_of(named.begin(), named.end(), [&](const std::string& name) {
       return services == nullptr || services->contains(name);
     });

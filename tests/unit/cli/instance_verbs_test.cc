@@ -99,6 +99,7 @@ TEST_F(InstanceVerbs, ShowsAnInstanceItsHistoryAndTheOutcomesOfCommands) {
       {{"instance", "history", kId, "--newest", "--limit", "1", "-o", "name"}, "started\n"},
       {{"instance", "cancel", kId}, "cancelled  true\nid         " + std::string(kId) + "\n"},
       {{"instance", "rerun", kId, "--from", "pay"}, "id   " + std::string(kId) + "\nrun  2\n"},
+      {{"instance", "compensate", kId, "--past"}, "id    " + std::string(kId) + "\nleft  1\n"},
       {{"instance", "retry", "--workflow", "order"}, "done     1\nrefused  0\n"},
       {{"instance", "delete", kId}, "deleted  true\nid       " + std::string(kId) + "\n"},
   });

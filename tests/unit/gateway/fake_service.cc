@@ -127,6 +127,11 @@ RerunInstance FakeService::last_rerun() {
   return rerun_;
 }
 
+CompensateInstance FakeService::last_compensate() {
+  const std::lock_guard lock(mutex_);
+  return compensate_;
+}
+
 size_t FakeService::last_limit() {
   const std::lock_guard lock(mutex_);
   return limit_;
@@ -278,6 +283,11 @@ Result<Json> FakeService::take(RetryInstance& one) {
 Result<Json> FakeService::take(RerunInstance& one) {
   rerun_ = one;
   return act(one.instance, {{"run", 2}});
+}
+
+Result<Json> FakeService::take(CompensateInstance& one) {
+  compensate_ = one;
+  return act(one.instance, {{"left", 1}});
 }
 
 Result<Json> FakeService::take(PauseWorkflow& pause) {

@@ -98,6 +98,7 @@ class FakeService : public Service {
   DeleteInstances last_deletion();
   RetryInstance last_retry();
   RerunInstance last_rerun();
+  CompensateInstance last_compensate();
   /// The limit of the last page of listeners or groups.
   size_t last_limit();
   /// The last page of calls or children.
@@ -232,6 +233,7 @@ class FakeService : public Service {
   Result<Json> take(RetryInstance& one);
   Result<Json> take(RestartInstance& one) { return act(one.instance, {{"run", 2}}); }
   Result<Json> take(RerunInstance& one);
+  Result<Json> take(CompensateInstance& one);
   Result<Json> take(PauseWorkflow& pause);
   Result<Json> take(PauseService& pause);
   /// The inbound webhooks are those of the settings.
@@ -291,6 +293,7 @@ class FakeService : public Service {
   DeleteInstances deletion_;
   RetryInstance retry_;
   RerunInstance rerun_;
+  CompensateInstance compensate_;
   size_t limit_ = 0;
   PageRequest page_;
   std::set<std::string, std::less<>> spaces_ = {"default"};

@@ -39,6 +39,7 @@ TEST_F(InstanceRoutes, ShowsAndControlsInstances) {
       {"POST", one + "/restart", {}, "", 200, R"({"id":")" + id + R"(","run":2})"},
       {"POST", one + "/rerun?from=pay", {}, "", 200, R"({"id":")" + id + R"(","run":2})"},
       {"POST", one + "/rerun", {}, "", 400, "request.parameter"},
+      {"POST", one + "/compensate?past=1", {}, "", 200, R"({"id":")" + id + R"(","left":1})"},
       {"POST", one + "/retry?now=1", {}, "", 400, "request.unknown_parameter"},
       {"POST",
        all + "/pause?workflow=order",
@@ -62,6 +63,7 @@ TEST_F(InstanceRoutes, ShowsAndControlsInstances) {
   };
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
   EXPECT_EQ(service_.last_rerun().state, "pay");
+  EXPECT_TRUE(service_.last_compensate().past);
   EXPECT_EQ(call("POST", one + "/retry?extend=1").status, 200);
   EXPECT_TRUE(service_.last_retry().extend);
 }
@@ -233,6 +235,7 @@ TEST_F(InstanceRoutes, AppliesAVerbOnlyToInstancesWithAStatusThatTheVerbIsFor) {
       {"retry?since=2021-09-01T12:00:00Z", {kFailed, kTimedOut}},
       {"restart?all=1", ended},
       {"rerun?from=pay&all=1", ended},
+      {"compensate?all=1", {kFailed, kCancelled, kTimedOut}},
       {"cancel?status=failed", {kFailed}},
   };
   for (const auto& row : rows) {

@@ -23,6 +23,7 @@ std::vector<Command> all_commands(const std::string& ns) {
           RetryInstance{.ns = ns, .instance = id},
           RestartInstance{.ns = ns, .instance = id},
           RerunInstance{.ns = ns, .instance = id, .state = "none"},
+          CompensateInstance{.ns = ns, .instance = id},
           DeleteInstance{.ns = ns, .instance = id},
           DeleteInstances{.ns = ns, .statuses = {InstanceStatus::kFailed}},
           PauseWorkflow{.ns = ns, .id = "none"},
