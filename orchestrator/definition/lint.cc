@@ -16,6 +16,7 @@
 #include "language/policy_fields.h"
 #include "language/walk.h"
 #include "orchestrator/definition/lint_calls.h"
+#include "orchestrator/definition/lint_compensations.h"
 #include "orchestrator/definition/lint_errors.h"
 #include "orchestrator/definition/lint_events.h"
 #include "orchestrator/definition/lint_graph.h"
@@ -130,6 +131,7 @@ class Linter {
     lint_timeouts(document_, context_.loads, findings_);
     lint_retries(document_, findings_);
     lint_idle(document_, context_.loads, findings_);
+    lint_compensations(document_, context_.loads, findings_);
   }
 
  private:
