@@ -1,0 +1,392 @@
+// Compensations: what states have done is undone, the newest first, before an instance ends; also
+// through crashes, failures for good, cancellations and an operator's word.
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/charge_order.h"
+#include "tests/simulation/operator_order.h"
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// A workflow with the states `step1`, `step2`, …, each of which calls `do` and notes a call of
+/// `undo` with its number and its result. `more`: further keys of the workflow; `undo`: further
+/// keys of each `compensate`.
+std::string steps(int count, const std::string& more = "compensate: true",
+                  const std::string& undo = "") {
+  std::string text = fmt::format(R"(
+id: order
+{}
+functions:
+- {{id: do, type: knative-namespace, service: do}}
+- {{id: undo, type: knative-namespace, service: undo}}
+states:
+)",
+                                 more);
+  for (int i = 1; i <= count; ++i) {
+    text += fmt::format(R"(- id: step{0}
+  type: action
+  action: {{function: do, input: {0}}}
+  compensate: {{function: undo, input: {{step: {0}, done: jq(.return)}}{1}}}
+  transform: "{{}}"
+)",
+                        i, undo);
+    if (i < count) text += fmt::format("  transition: step{}\n", i + 1);
+  }
+  return text;
+}
+
+/// The tasks of a function in the order of their start.
+std::vector<Task> tasks_of(World& world, std::string_view function) {
+  std::vector<Task> found;
+  for (const Task& task : world.functions.tasks()) {
+    const auto is_same = [&](const Task& one) { return one.id == task.id; };
+    const bool is_again = std::any_of(found.begin(), found.end(), is_same);
+    if (task.function == function && !is_again) found.push_back(task);
+  }
+  return found;
+}
+
+/// Answers the newest task; its result is `result`.
+void answer_newest(World& world, const Json& result) {
+  world.functions.answer(world.functions.tasks().back().id, result);
+  world.run_until_idle();
+}
+
+void fail_newest(World& world, const std::string& code = "no") {
+  fail(world, world.functions.tasks().back().id, code);
+}
+
+std::vector<std::string> inputs_of(World& world, std::string_view function) {
+  std::vector<std::string> inputs;
+  for (const Task& task : tasks_of(world, function)) inputs.push_back(task.input);
+  return inputs;
+}
+
+TEST(Compensations, AreMadeNewestFirstWithTheInputOfTheTimeWhenTheyWereNoted) {
+  World world;
+  const std::string id = world.apply_order(steps(3));
+  answer_newest(world, "a");
+  answer_newest(world, "b");
+  fail_newest(world);
+  EXPECT_EQ(world.status(id), "running");
+  EXPECT_THAT(inputs_of(world, "undo"), ElementsAre(R"({"done":"b","step":2})"));
+  EXPECT_EQ(world.instance(id)["compensation"],
+            (Json{{"left", 2}, {"making", true}, {"ends", "failed"}}));
+  answer_newest(world, nullptr);
+  EXPECT_THAT(inputs_of(world, "undo"),
+              ElementsAre(R"({"done":"b","step":2})", R"({"done":"a","step":1})"));
+  answer_newest(world, nullptr);
+  const Json ended = world.instance(id);
+  EXPECT_EQ(ended["status"], "failed");
+  EXPECT_EQ(ended["state"], "step3");
+  EXPECT_EQ(ended["error"]["code"], "no");
+  EXPECT_FALSE(ended.contains("compensation"));
+  EXPECT_THAT(world.history(id),
+              ElementsAre("started", "entered step1", "called step1", "returned step1",
+                          "noted step1", "entered step2", "called step2", "returned step2",
+                          "noted step2", "entered step3", "called step3", "returned step3",
+                          "raised step3", "compensating step3", "undoing step2", "called step2",
+                          "returned step2", "undone step2", "undoing step1", "called step1",
+                          "returned step1", "undone step1", "ended step3"));
+}
+
+TEST(Compensations, AreNotMadeWhenTheInstanceCompletes) {
+  World world;
+  const std::string id = world.apply_order(steps(2));
+  answer_newest(world, 1);
+  answer_newest(world, 2);
+  EXPECT_EQ(world.status(id), "complete");
+  EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
+  EXPECT_FALSE(world.instance(id).contains("compensation"));
+}
+
+TEST(Compensations, StayNotedIfNothingAsksForThem) {
+  World world;
+  const std::string id = world.apply_order(steps(2, "name: x"));
+  answer_newest(world, "a");
+  fail_newest(world);
+  EXPECT_EQ(world.status(id), "failed");
+  EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
+  EXPECT_EQ(world.instance(id)["compensations"],
+            Json::parse(R"([{"number": 1, "state": "step1", "function": "undo",
+                             "input": {"step": 1, "done": "a"}}])"));
+  world.restart();
+  EXPECT_EQ(world.must(CompensateInstance{"default", key(id)})["left"], 1);
+  EXPECT_EQ(world.status(id), "running");
+  answer_newest(world, nullptr);
+  EXPECT_EQ(world.status(id), "failed");
+  EXPECT_EQ(world.refusal(CompensateInstance{"default", key(id)}).code, "instance.no_compensation");
+}
+
+TEST(Compensations, AreMadeAfterAnErrorStateThatAsksForThem) {
+  World world;
+  const std::string id = world.apply_order(R"(
+id: order
+functions:
+- {id: do, type: knative-namespace, service: do}
+- {id: undo, type: knative-namespace, service: undo}
+states:
+- id: pay
+  type: action
+  action: {function: do}
+  compensate: {function: undo, input: 7}
+  transition: stop
+- {id: stop, type: error, error: out.of.stock, message: none left, compensate: true}
+)");
+  answer_newest(world, nullptr);
+  EXPECT_EQ(world.status(id), "running");
+  EXPECT_THAT(inputs_of(world, "undo"), ElementsAre("7"));
+  answer_newest(world, nullptr);
+  EXPECT_EQ(world.instance(id)["error"]["code"], "out.of.stock");
+  EXPECT_EQ(world.status(id), "failed");
+}
+
+TEST(Compensations, AreMadeAfterTheCleanUpOfOnFailure) {
+  World world;
+  const std::string id = world.apply_order(R"(
+id: order
+on_failure: {state: clean, when: any, compensate: true}
+functions:
+- {id: do, type: knative-namespace, service: do}
+- {id: undo, type: knative-namespace, service: undo}
+states:
+- {id: pay, type: action, action: {function: do}, compensate: {function: undo}, transition: ship}
+- {id: ship, type: action, action: {function: do}}
+- {id: clean, type: action, action: {function: do, input: clean}}
+)");
+  answer_newest(world, nullptr);
+  fail_newest(world);
+  EXPECT_EQ(world.functions.tasks().back().input, R"("clean")");
+  EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
+  answer_newest(world, nullptr);
+  EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
+  answer_newest(world, nullptr);
+  EXPECT_EQ(world.status(id), "failed");
+}
+
+TEST(Compensations, HaveRetriesOfTheirOwnAndNoDeadlineOfTheInstance) {
+  World world;
+  const std::string id =
+      world.apply_order(steps(2, "compensate: true\ntimeouts: {kill: PT1H}",
+                              ", retries: {max_attempts: 2, delay: PT10S, codes: ['*']}"));
+  answer_newest(world, "a");
+  world.run_for(hours(1));
+  EXPECT_EQ(world.status(id), "running");
+  EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
+  world.run_for(hours(48));
+  EXPECT_EQ(world.status(id), "running");
+  fail_newest(world, "busy");
+  EXPECT_EQ(world.status(id), "running");
+  world.restart();
+  world.run_for(seconds(10));
+  EXPECT_THAT(inputs_of(world, "undo"), SizeIs(2));
+  answer_newest(world, nullptr);
+  EXPECT_EQ(world.status(id), "timedout");
+}
+
+TEST(Compensations, StopAtOneThatFailsForGoodAndGoOnByAnOperatorsWord) {
+  World world;
+  const std::string id = world.apply_order(steps(3));
+  answer_newest(world, "a");
+  answer_newest(world, "b");
+  fail_newest(world, "cause");
+  fail_newest(world, "not.undone");
+  const Json stopped = world.instance(id);
+  EXPECT_EQ(stopped["status"], "failed");
+  EXPECT_EQ(stopped["error"]["code"], "cause");
+  EXPECT_EQ(stopped["compensation"]["left"], 2);
+  EXPECT_EQ(stopped["compensation"]["error"]["code"], "not.undone");
+  EXPECT_THAT(stopped["compensations"], SizeIs(2));
+  world.restart();
+  world.must(CompensateInstance{"default", key(id)});
+  EXPECT_EQ(world.functions.tasks().back().input, R"({"done":"b","step":2})");
+  fail_newest(world, "not.undone");
+  world.must(CompensateInstance{.ns = "default", .instance = key(id), .past = true});
+  EXPECT_EQ(world.functions.tasks().back().input, R"({"done":"a","step":1})");
+  answer_newest(world, nullptr);
+  EXPECT_EQ(world.status(id), "failed");
+  EXPECT_EQ(world.instance(id)["error"]["code"], "cause");
+  EXPECT_FALSE(world.instance(id).contains("compensation"));
+}
+
+TEST(Compensations, CannotBePassedOverUnlessOneHasFailed) {
+  World world;
+  const std::string id = world.apply_order(steps(2, "name: x"));
+  answer_newest(world, "a");
+  fail_newest(world);
+  EXPECT_EQ(world.refusal(CompensateInstance{"default", key(id), true}).code,
+            "instance.no_compensation");
+  EXPECT_EQ(world.instance(id)["compensation"]["left"], 1);
+}
+
+TEST(Compensations, AreStoppedByASecondCancelOnly) {
+  World world;
+  const std::string id = world.apply_order(steps(3));
+  answer_newest(world, "a");
+  answer_newest(world, "b");
+  world.must(CancelInstance{.ns = "default", .instance = key(id), .now = true});
+  EXPECT_EQ(world.status(id), "running");
+  EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
+  world.must(CancelInstance{.ns = "default", .instance = key(id)});
+  EXPECT_EQ(world.status(id), "cancelled");
+  EXPECT_EQ(world.instance(id)["compensation"]["left"], 2);
+  EXPECT_THAT(world.functions.stopped(), SizeIs(2));
+}
+
+TEST(Compensations, WaitUntilTheTasksOfACancelledInstanceHaveEnded) {
+  World world;
+  const std::string id = world.apply_order(steps(2));
+  answer_newest(world, "a");
+  world.must(CancelInstance{.ns = "default", .instance = key(id)});
+  EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
+  answer_newest(world, "b");
+  EXPECT_THAT(inputs_of(world, "undo"), ElementsAre(R"({"done":"a","step":1})"));
+  answer_newest(world, nullptr);
+  EXPECT_EQ(world.status(id), "cancelled");
+}
+
+TEST(Compensations, PauseAndResumeAsAnyCallDoes) {
+  World world;
+  const std::string id = world.apply_order(
+      steps(3, "compensate: true", ", retries: {max_attempts: 2, delay: PT10S, codes: ['*']}"));
+  answer_newest(world, "a");
+  answer_newest(world, "b");
+  fail_newest(world);
+  world.must(PauseInstance{"default", key(id)});
+  answer_newest(world, nullptr);
+  EXPECT_EQ(world.status(id), "paused");
+  EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
+  world.restart();
+  world.must(ResumeInstance{"default", key(id)});
+  EXPECT_THAT(inputs_of(world, "undo"), SizeIs(2));
+  answer_newest(world, nullptr);
+  EXPECT_EQ(world.status(id), "failed");
+}
+
+TEST(Compensations, AreDroppedByARestartAndKeptByARetry) {
+  World world;
+  const std::string id = world.apply_order(steps(2, "name: x"));
+  answer_newest(world, "a");
+  fail_newest(world);
+  world.must(RetryInstance{"default", key(id)});
+  EXPECT_EQ(world.instance(id)["compensation"]["left"], 1);
+  fail_newest(world);
+  world.must(RestartInstance{"default", key(id)});
+  EXPECT_FALSE(world.instance(id).contains("compensation"));
+  answer_newest(world, "b");
+  fail_newest(world);
+  EXPECT_EQ(world.instance(id)["compensations"][0]["input"]["done"], "b");
+  EXPECT_THAT(world.instance(id)["compensations"], SizeIs(1));
+}
+
+TEST(Compensations, HaveOneEntryForEachVisitOfAState) {
+  World world;
+  const std::string id = world.apply_order(R"(
+id: order
+compensate: true
+functions:
+- {id: do, type: knative-namespace, service: do}
+- {id: undo, type: knative-namespace, service: undo}
+states:
+- id: pay
+  type: action
+  action: {function: do}
+  compensate: {function: undo, input: jq(.return)}
+  transition: pay
+)");
+  for (const int n : {1, 2, 3}) answer_newest(world, n);
+  fail_newest(world);
+  for (int n = 0; n < 3; ++n) answer_newest(world, nullptr);
+  EXPECT_THAT(inputs_of(world, "undo"), ElementsAre("3", "2", "1"));
+  EXPECT_EQ(world.status(id), "failed");
+}
+
+TEST(Compensations, AreRefusedBeyondAThousandBeforeTheStateActs) {
+  World world;
+  const std::string id = world.apply_order(R"(
+id: order
+functions:
+- {id: undo, type: knative-namespace, service: undo}
+states:
+- {id: pay, type: noop, compensate: {function: undo, input: 1}, transition: pay}
+)");
+  EXPECT_EQ(world.status(id), "failed");
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.limits.compensations");
+  EXPECT_EQ(world.instance(id)["compensation"]["left"], 1'000);
+  EXPECT_THAT(world.instance(id)["compensations"], SizeIs(100));
+}
+
+TEST(Compensations, OfASubflowGoOnAfterItsCallerHasEnded) {
+  World world;
+  world.apply(steps(2));
+  world.apply(R"(
+id: parent
+functions:
+- {id: f, type: subflow, workflow: order}
+states:
+- {id: call, type: action, action: {function: f}}
+)");
+  const std::string parent = world.start("parent")["id"];
+  answer_newest(world, "a");
+  world.must(CancelInstance{.ns = "default", .instance = key(parent), .now = true});
+  EXPECT_EQ(world.status(parent), "cancelled");
+  EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
+  answer_newest(world, nullptr);
+  EXPECT_THAT(world.functions.tasks(), SizeIs(3));
+}
+
+/// Plays ten steps, of which the last one fails, and the process dies after `crash` answers: at
+/// once, or after the next commit and before its actions. Returns the inputs of `undo`.
+std::vector<std::string> play_with_crash(int crash, bool is_after_commit) {
+  World world;
+  const std::string id = world.apply_order(steps(10));
+  for (int answers = 0; world.status(id) != "failed" && answers < 30; ++answers) {
+    const bool crashes = answers == crash;
+    const std::vector<Task> undone = tasks_of(world, "undo");
+    const Task newest = world.functions.tasks().back();
+    if (newest.function == "do" && newest.input == "10") {
+      world.functions.report({newest.id, TaskEnded{.result = tl::unexpected(Error{"no", "no"})}});
+    } else {
+      world.functions.answer(newest.id, nullptr);
+    }
+    if (crashes && is_after_commit) {
+      world.crash_after_commit();
+      world.recover();
+    } else if (crashes) {
+      world.restart();
+    }
+    world.run_until_idle();
+    EXPECT_LE(tasks_of(world, "undo").size(), undone.size() + 1) << "only one is under way";
+  }
+  EXPECT_EQ(world.status(id), "failed");
+  EXPECT_FALSE(world.instance(id).contains("compensation"));
+  return inputs_of(world, "undo");
+}
+
+TEST(Compensations, AreMadeOnceAndInTheirOrderIfTheProcessDiesAtAnyStep) {
+  std::vector<std::string> expected;
+  for (int step = 9; step > 0; --step) {
+    expected.push_back(fmt::format(R"({{"done":null,"step":{}}})", step));
+  }
+  for (int crash = 0; crash < 19; ++crash) {
+    for (const bool is_after_commit : {false, true}) {
+      EXPECT_EQ(play_with_crash(crash, is_after_commit), expected)
+          << "crash after answer " << crash << (is_after_commit ? ", after its commit" : "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace
