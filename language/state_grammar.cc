@@ -264,7 +264,7 @@ constexpr Mapping kForeachState = {
     .meaning =
         "Calls a function or a subflow once for each element of an array; the results are stored "
         "in .return.",
-    .groups = {kStateKeys, kCompensateKeys, kForeachKeys, kTimeoutKeys, kExitKeys},
+    .groups = {kStateKeys, kForeachKeys, kTimeoutKeys, kExitKeys},
     .types = {"foreach"},
 };
 
@@ -350,7 +350,7 @@ constexpr Mapping kParallelState = {
     .meaning =
         "Calls several functions or subflows at the same time; the results are stored in .return, "
         "in order.",
-    .groups = {kStateKeys, kCompensateKeys, kParallelKeys, kTimeoutKeys, kExitKeys},
+    .groups = {kStateKeys, kParallelKeys, kTimeoutKeys, kExitKeys},
     .types = {"parallel"},
 };
 

@@ -460,7 +460,7 @@ export type HistoryRecord = {
   data?: unknown
   /** What is known of this kind of record. */
   detail?: unknown
-  kind: "started" | "entered" | "woken" | "elapsed" | "published" | "log" | "raised" | "caught" | "fixed" | "cancelled" | "ended" | "called" | "returned" | "retrying" | "timedout" | "skipped" | "run" | "output" | "paused" | "resumed" | "revived" | "continued"
+  kind: "started" | "entered" | "woken" | "elapsed" | "published" | "log" | "raised" | "caught" | "fixed" | "cancelled" | "ended" | "called" | "returned" | "retrying" | "timedout" | "skipped" | "run" | "output" | "paused" | "resumed" | "revived" | "continued" | "noted" | "compensating" | "undoing" | "undone" | "compensationStopped"
   /** The number of the record, from 1. */
   number: number
   /** The id of the state. */
@@ -614,6 +614,31 @@ export type Instance = {
     /** How many of the children have each status. */
     counts: Record<string, number>
   }
+  compensation?: {
+    /** The status after them. */
+    ends?: "failed" | "timedout" | "cancelled"
+    error?: {
+      /** The error code of the newest one, which has failed. */
+      code: string
+      /** The message. */
+      msg: string
+    }
+    /** How many compensations were noted and not made. */
+    left: number
+    /** Whether the instance makes them now. */
+    making: boolean
+  }
+  /** Those that are left, newest first; at most 100. */
+  compensations?: Array<{
+    /** The id of the function that it calls. */
+    function: string
+    /** The input of the call. */
+    input: unknown
+    /** The number of the compensation, from 1. */
+    number: number
+    /** The id of the state that it undoes. */
+    state: string
+  }>
   /** The correlation of the start. */
   correlation?: string
   /** What is wrong with the rows of the instance. */
@@ -730,6 +755,12 @@ export type InstanceCancelled = {
   id: string
 }
 
+export type InstanceCompensating = {
+  id: string
+  /** How many compensations are left. */
+  left: number
+}
+
 export type InstanceCounts = {
   asOf: string
   items: Array<{
@@ -749,6 +780,20 @@ export type InstanceDeleted = {
 }
 
 export type InstanceHead = {
+  compensation?: {
+    /** The status after them. */
+    ends?: "failed" | "timedout" | "cancelled"
+    error?: {
+      /** The error code of the newest one, which has failed. */
+      code: string
+      /** The message. */
+      msg: string
+    }
+    /** How many compensations were noted and not made. */
+    left: number
+    /** Whether the instance makes them now. */
+    making: boolean
+  }
   /** What is wrong with the rows of the instance. */
   damage?: string
   /** The earliest deadline. */

@@ -72,8 +72,8 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrThatLacksRows) {
     std::string_view code;
     const char* message;
   } cases[] = {
-      {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.7"},
-      {"minor", rows::key_of(kStoreMinor + 1), "store.version", "format 6.8"},
+      {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.8"},
+      {"minor", rows::key_of(kStoreMinor + 1), "store.version", "format 6.9"},
       {"loading", "any", "store.joining", "lacks rows"},
   };
   fill();

@@ -64,6 +64,11 @@ TEST(RecordShapeTest, AcceptsTheDetailsThatReleasesWrite) {
       {kPaused, "null"},
       {kResumed, "null"},
       {kRevived, R"({"how":"retry"})"},
+      {kNoted, R"({"function":"f","number":1})"},
+      {kCompensating, R"({"by":"operator","left":2,"past":2,"status":"failed"})"},
+      {kUndoing, R"({"function":"f","number":1})"},
+      {kUndone, R"({"number":1})"},
+      {kCompensationStopped, R"({"left":1})"},
   };
   for (const auto& [kind, detail] : written) {
     EXPECT_EQ(wrong_in(kind, detail), std::nullopt) << to_string(kind) << " " << detail;

@@ -126,6 +126,7 @@ std::vector<Row> rows() {
       {"Resume", always(Resume{}), "NECAPX", "P"},
       {"ServicesResumed", always(ServicesResumed{}), "NECAPX", "C"},
       {"Abandon", always(Abandon{{"a", "b"}}), "NECAPX", "NECAP"},
+      {"Compensate, without a compensation", always(Compensate{}), "NECAPX", ""},
       {"Retry", always(Retry{}), "NECAPX", "X"},
       {"Restart", always(Restart{}), "NECAPX", "X"},
       {"Rerun", always(Rerun{.state = 0, .data = LazyJson(Json::object())}), "NECAPX", "X"},

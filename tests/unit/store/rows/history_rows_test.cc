@@ -61,6 +61,16 @@ int pinned(HistoryKind kind) {
       return 20;
     case HistoryKind::kContinued:
       return 21;
+    case HistoryKind::kNoted:
+      return 22;
+    case HistoryKind::kCompensating:
+      return 23;
+    case HistoryKind::kUndoing:
+      return 24;
+    case HistoryKind::kUndone:
+      return 25;
+    case HistoryKind::kCompensationStopped:
+      return 26;
   }
   return -1;
 }
