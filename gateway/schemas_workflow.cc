@@ -13,6 +13,7 @@ Json graph_of_states() {
       {"line", whole("The line where the state begins.")},
       {"waits", list(text(), "The types of the events for which the state waits.")},
       {"calls", list(text(), "The functions that the state calls.")},
+      {"undo?", text("The function of its `compensate`.")},
   });
   const Json way = object({
       {"from", or_null(text("The id of a state; null: any state."))},

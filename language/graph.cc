@@ -118,6 +118,10 @@ class GraphMaker {
     walk(node, state_grammar(), "", [&](const Place& place) {
       if (place.rule.kind != KeyRule::Kind::kFunction) return;
       const std::string& name = place.member.value.text;
+      if (place.path == "compensate.function") {
+        state.undo = name;
+        return;
+      }
       const bool is_known =
           std::find(state.calls.begin(), state.calls.end(), name) != state.calls.end();
       if (!is_known) state.calls.push_back(name);
@@ -240,6 +244,7 @@ Json to_json(const WorkflowGraph& graph) {
                       {"line", state.line},
                       {"waits", state.waits},
                       {"calls", state.calls}});
+    if (!state.undo.empty()) states.back()["undo"] = state.undo;
   }
   const auto id_of = [&](const std::optional<size_t>& number) {
     return number && *number < graph.states.size() ? Json(graph.states[*number].id) : Json();
@@ -274,8 +279,12 @@ std::string mermaid_graph(const Node& document) {
   for (size_t i = 0; i < graph.states.size(); ++i) {
     const GraphState& state = graph.states[i];
     const std::string caption = quoted_label(state.id);
-    text += fmt::format("  {}[{}<br/><i>{}</i>\"]\n", mermaid_name(i),
-                        caption.substr(0, caption.size() - 1), state.type);
+    const std::string undo = quoted_label(state.undo);
+    text += fmt::format("  {}[{}<br/><i>{}</i>{}\"]\n", mermaid_name(i),
+                        caption.substr(0, caption.size() - 1), state.type,
+                        state.undo.empty()
+                            ? ""
+                            : fmt::format("<br/>undone by {}", undo.substr(1, undo.size() - 2)));
     for (; next < graph.ways.size() && graph.ways[next].from == i; ++next) {
       const GraphWay& way = graph.ways[next];
       has_end = has_end || !way.to;

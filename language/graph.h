@@ -19,6 +19,7 @@ struct GraphState {
   size_t line = 0;                 ///< where the state begins, from 1
   std::vector<std::string> waits;  ///< the types of the events that the state waits for
   std::vector<std::string> calls;  ///< the functions that the state calls, each once
+  std::string undo;                ///< the function of its `compensate`; empty: it has none
 };
 
 /// What an instance follows a way for.
@@ -54,10 +55,10 @@ struct WorkflowGraph {
 /// The graph of a document that the loader accepts.
 WorkflowGraph workflow_graph(const Node& document);
 
-/// {"start":{"state","label"},"states":[{"id","type","line","waits","calls"}],
+/// {"start":{"state","label"},"states":[{"id","type","line","waits","calls","undo"}],
 /// "ways":[{"from","to","kind","label","line","nextRun"}]}; `from` is null for `on_failure`, `to`
 /// is null for the end of the instance, `nextRun` is true for a `continueAsNew` and missing
-/// otherwise. Labels have 60 characters at most.
+/// otherwise, `undo` is missing in a state without `compensate`. Labels have 60 characters at most.
 Json to_json(const WorkflowGraph& graph);
 
 /// The flowchart of a document that the loader accepts: the states with their types, the

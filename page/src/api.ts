@@ -2009,6 +2009,8 @@ export type WorkflowGraph = {
     line: number
     /** The type of the state. */
     type: string
+    /** The function of its `compensate`. */
+    undo?: string
     /** The types of the events for which the state waits. */
     waits: Array<string>
   }>

@@ -241,5 +241,19 @@ states:
   EXPECT_EQ(states[3].calls, (Names{"f", "g"}));
 }
 
+TEST(Graph, NamesTheFunctionThatUndoesAState) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(R"(id: a
+states:
+- {id: pay, type: action, action: {function: f}, compensate: {function: g, input: 1}}
+)",
+                                                      findings);
+  ASSERT_TRUE(document) << render_text(findings, "f");
+  const Json state = to_json(workflow_graph(*document))["states"][0];
+  EXPECT_EQ(state["calls"], Json::array({"f"}));
+  EXPECT_EQ(state["undo"], "g");
+  EXPECT_NE(mermaid_graph(*document).find("<i>action</i><br/>undone by g\"]"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace
