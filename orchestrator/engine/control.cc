@@ -68,6 +68,7 @@ void apply(StepContext& step, const Cancel& cancel) {
   step.record_error(HistoryKind::kCancelled, cancel.error);
   if (!instance.error) instance.error = cancel.error;
   step.cancels_at_once = cancel.at_once;
+  if (!cancel.compensates) return finish(step, InstanceStatus::kCancelled);
   if (!cancel.at_once && has_tasks(instance)) return let_tasks_finish(step);
   end(step, InstanceStatus::kCancelled);
   proceed(step);  // it may make its compensations first

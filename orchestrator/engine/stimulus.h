@@ -93,7 +93,8 @@ struct Printed {
 struct Cancel {
   Error error;
   bool at_once = true;
-  bool by_caller = false;  ///< the caller of a subflow: this does not stop compensations
+  bool by_caller = false;   ///< the caller of a subflow: this does not stop compensations
+  bool compensates = true;  ///< false: the instance makes no compensation; only if `at_once`
 };
 /// Pauses the instance: it starts nothing new, but events and results are still accepted.
 struct Pause {};

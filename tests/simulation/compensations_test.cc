@@ -245,6 +245,14 @@ TEST(Compensations, AreStoppedByASecondCancelOnly) {
   EXPECT_THAT(world.functions.stopped(), SizeIs(2));
 }
 
+TEST(Compensations, AreNotMadeWhenTheWorkflowIsDeleted) {
+  World world;
+  world.apply_order(steps(2));
+  answer_newest(world, "a");
+  world.must(DeleteWorkflow{.ns = "default", .id = "order", .cancel = true});
+  EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
+}
+
 TEST(Compensations, WaitUntilTheTasksOfACancelledInstanceHaveEnded) {
   World world;
   const std::string id = world.apply_order(steps(2));

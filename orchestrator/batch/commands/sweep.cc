@@ -93,7 +93,9 @@ Result<bool> cancel_live(const CommandContext& context, NamespaceNumber ns,
   const auto is_one = [&](const Instance& head) {
     return !workflow || head.revision.workflow == *workflow;
   };
-  const Cancel cancel{{"direktiv.cancels.api", "cancelled with its workflow"}};
+  // Its definition will be gone before the calls of its compensations could end.
+  const Cancel cancel{.error = {"direktiv.cancels.api", "cancelled with its workflow"},
+                      .compensates = false};
   const bool were_all = TRY(step_live(context, ns, cancel, is_one, sweep));
   return count_live(context, ns, workflow) == 0 && (were_all || !may_be_damaged);
 }
