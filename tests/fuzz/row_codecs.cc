@@ -6,6 +6,7 @@
 #include "orchestrator/store/disk/seal.h"
 #include "orchestrator/store/rows/archive_rows.h"
 #include "orchestrator/store/rows/call_rows.h"
+#include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/event_rows.h"
@@ -91,6 +92,8 @@ std::optional<bool> decodes_as_part(std::string_view key, std::string_view value
       return decodes_again<std::vector<std::optional<LazyJson>>>(decode_slots, encode_slots, value);
     case Part::kCall:
       return decodes_again<Call>(decode_call, encode_call, value);
+    case Part::kCompensation:
+      return decodes_again<Compensation>(decode_compensation, encode_compensation, value);
     default:
       return std::nullopt;
   }

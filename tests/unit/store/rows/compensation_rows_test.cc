@@ -1,0 +1,90 @@
+#include "orchestrator/store/rows/compensation_rows.h"
+
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "tests/unit/store/rows/row_support.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+Compensation compensation(int number) { return {.state = 3, .input = Json{{"n", number}}}; }
+
+TEST(CompensationRow, KeepsTheStateAndTheInput) {
+  const std::string bytes = encode_compensation(compensation(7));
+  const Compensation read = decode_compensation(bytes).value();
+  EXPECT_EQ(read.state, 3U);
+  EXPECT_EQ(read.input, LazyJson(Json{{"n", 7}}));
+  expect_whole(bytes, decode_compensation);
+  expect_known_versions(bytes, 1, decode_compensation);
+}
+
+class CompensationRows : public StoreTest {
+ protected:
+  CompensationRows() {
+    instance_ = {.id = id(1),
+                 .ns = NamespaceNumber(1),
+                 .revision = {WorkflowNumber(1), 1},
+                 .status = InstanceStatus::kWaiting,
+                 .input = Json::object()};
+    instance_.data = instance_.input;
+    for (const int number : {0, 1, 2}) note_compensation(instance_, compensation(number));
+    write_instance(*tx, instance_, {.input = true});
+  }
+
+  void end() {
+    instance_.status = InstanceStatus::kFailed;
+    instance_.phase = Phase::kEnded;
+    instance_.ended_at = instance_.started_at;
+  }
+  /// The size of the rows, by the head.
+  uint64_t size() const { return instance_.part_bytes[static_cast<size_t>(Part::kCompensation)]; }
+  uint64_t size_of_one() const { return encode_compensation(compensation(0)).size(); }
+
+  Instance instance_;
+};
+
+TEST_F(CompensationRows, AreReadOneByOne) {
+  EXPECT_TRUE(instance_.new_compensations.empty()) << "all of them have rows";
+  EXPECT_EQ(size(), 3 * size_of_one());
+  EXPECT_EQ(read_compensation(*tx, instance_, 1).value().input, LazyJson(Json{{"n", 1}}));
+  EXPECT_TRUE(is_damaged_row(read_compensation(*tx, instance_, 3).error()));
+}
+
+TEST_F(CompensationRows, AreWrittenAndErasedAtTheEndOfTheStackOnly) {
+  remove_compensation(instance_);
+  remove_compensation(instance_);
+  note_compensation(instance_, compensation(5));
+  write_instance(*tx, instance_, {.compensations = 3});
+  EXPECT_EQ(size(), 2 * size_of_one());
+  const auto all = read_compensations(*tx, instance_).value();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].input, LazyJson(Json{{"n", 0}}));
+  EXPECT_EQ(all[1].input, LazyJson(Json{{"n", 5}}));
+  EXPECT_FALSE(read_compensation(*tx, instance_, 2));
+}
+
+TEST_F(CompensationRows, GoWithAnInstanceThatEnds) {
+  remove_compensation(instance_);
+  end();
+  write_instance(*tx, instance_, {.compensations = 3});
+  EXPECT_EQ(size(), 2 * size_of_one());
+  EXPECT_EQ(read_compensations(*tx, instance_).value().size(), 2U);
+  erase_instance(*tx, instance_);
+  EXPECT_FALSE(has_rows(*tx, instance_.ns, instance_.id).value());
+}
+
+TEST_F(CompensationRows, LeaveNothingWhenAllAreMade) {
+  remove_compensations(instance_);
+  end();
+  write_instance(*tx, instance_, {.compensations = 3});
+  EXPECT_EQ(size(), 0U);
+  erase_instance(*tx, instance_);
+  EXPECT_FALSE(has_rows(*tx, instance_.ns, instance_.id).value());
+}
+
+}  // namespace
+}  // namespace millrace
