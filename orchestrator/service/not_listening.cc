@@ -83,7 +83,7 @@ std::string not_yet_says(const Instance& instance, const State& awaiting, std::s
 /// it listens when its expressions are evaluated and its window is read. What it will ask for is
 /// not known yet.
 Status ListenerJudging::add_entering(const Instance& head) {
-  if (head.phase != Phase::kEntering || has_ended(head.status)) return {};
+  if (head.phase != Phase::kEntering || head.compensating || has_ended(head.status)) return {};
   const auto workflow = TRY(definition_of(head.revision));
   if (workflow == nullptr || head.state >= workflow->states.size()) return {};
   const State& state = *workflow->states[head.state];
@@ -160,6 +160,9 @@ Status ListenerJudging::add_not_listening(const Instance& instance, const Workfl
     one.now_in = one.state;
     one.is_paused = instance.paused;
   }
+  if (instance.compensating) {
+    one.note = "the instance makes its compensations, and takes no further event before it ends";
+  }
   const auto& position = standing_.position;
   const std::vector<PastWait> waits = TRY(past_waits(place_.view, instance, workflow, type));
   const auto at = std::find_if(waits.rbegin(), waits.rend(), [&](const PastWait& wait) {
@@ -197,7 +200,9 @@ Status ListenerJudging::add_not_listening(const Instance& instance, const Workfl
     note_fit(waits.front(), workflow, one);
   } else if (may_wait) {
     one.verdict = Verdict::kBefore;
-    one.note = not_yet_says(instance, **awaiting, type, standing_);
+    if (!instance.compensating) {
+      one.note = not_yet_says(instance, **awaiting, type, standing_);
+    }
   } else {
     std::vector<std::string> awaited;
     for (const Listener& listener : instance.listeners) awaited.push_back(listener.filter.type);

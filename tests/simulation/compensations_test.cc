@@ -1,5 +1,6 @@
 // Compensations: what states have done is undone, the newest first, before an instance ends; also
 // through crashes, failures for good, cancellations and an operator's word.
+#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -380,8 +380,8 @@ TEST(HeadRows, StoreEnumeratorsAsFixedNumbers) {
 }
 
 TEST(HeadRows, StorePartsAsFixedNumbers) {
-  for (int number = 0; number <= 7; ++number) EXPECT_EQ(pinned(static_cast<Part>(number)), number);
-  EXPECT_EQ(pinned(static_cast<Part>(8)), -1);
+  for (int number = 0; number <= 8; ++number) EXPECT_EQ(pinned(static_cast<Part>(number)), number);
+  EXPECT_EQ(pinned(static_cast<Part>(9)), -1);
 }
 
 class HeadRowsTest : public StoreTest {
