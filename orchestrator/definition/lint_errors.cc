@@ -138,6 +138,8 @@ Raised raised_by_state(const Node& state, bool is_interrupted) {
     }
     if (is_evaluated_time(place)) raised.add({kDurationInvalid});
     if (place.rule.is("lookback")) raised.add({"millrace.limits.lookback"});
+    const bool notes = place.rule.is("compensate") && place.rule.object != nullptr;
+    if (notes) raised.add({"millrace.limits.compensations"});
     const bool replaces_data = place.rule.is("transform") || place.rule.is("defaultTransform");
     if (replaces_data || is_next_run_key(place.rule)) raised.add({"millrace.limits.data"});
     if (is_next_run_key(place.rule)) raised.add({"millrace.continueAsNew.notExist", kBytesQuota});

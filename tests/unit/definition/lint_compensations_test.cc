@@ -40,6 +40,13 @@ TEST(LintCompensations, PointsOutThatNothingAsksForThem) {
   EXPECT_THAT(places(workflow("name: x", "")), IsEmpty());
 }
 
+TEST(LintCompensations, LetAStateThatNotesThemRaiseTheirLimit) {
+  const std::string catches =
+      ", catch: [{error: millrace.limits.compensations}], compensate: {function: f}";
+  EXPECT_THAT(places_of("lint.catch_never", workflow("compensate: true", catches.c_str()), {}),
+              IsEmpty());
+}
+
 TEST(LintCompensations, PointsOutAStateThatHasNothingToUndo) {
   const auto places = [](const char* state) {
     return places_of("lint.compensation_idle",
