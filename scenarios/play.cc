@@ -47,6 +47,8 @@ Command command_of(const Control& control, const InstanceId& instance) {
       return RetryInstance{ns, instance, control.extend};
     case Control::Verb::kRestart:
       return RestartInstance{ns, instance};
+    case Control::Verb::kCompensate:
+      return CompensateInstance{ns, instance, control.past};
     case Control::Verb::kRerun:
       break;
   }

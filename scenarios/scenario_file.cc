@@ -197,7 +197,7 @@ class Reader {
     for (const auto& [key, verb] :
          {std::pair("cancel", Verb::kCancel), std::pair("pause", Verb::kPause),
           std::pair("resume", Verb::kResume), std::pair("retry", Verb::kRetry),
-          std::pair("restart", Verb::kRestart)}) {
+          std::pair("restart", Verb::kRestart), std::pair("compensate", Verb::kCompensate)}) {
       if (fields.boolean(key).value_or(false)) control = Control{.verb = verb};
     }
     if (const auto state = fields.string("rerun")) {
@@ -205,6 +205,8 @@ class Reader {
     }
     const bool extend = fields.boolean("extend").value_or(false);
     if (control) control->extend = extend;
+    const bool past = fields.boolean("past").value_or(false);
+    if (control) control->past = past;
     return control;
   }
 

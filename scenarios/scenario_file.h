@@ -38,10 +38,11 @@ struct StartCall {
 
 /// A command of an operator to the instance under test.
 struct Control {
-  enum class Verb { kCancel, kPause, kResume, kRetry, kRestart, kRerun };
+  enum class Verb { kCancel, kPause, kResume, kRetry, kRestart, kRerun, kCompensate };
   Verb verb = Verb::kCancel;
   std::string state;    ///< kRerun: the first state of the new run
   bool extend = false;  ///< kRetry: restart the execution timeout
+  bool past = false;    ///< kCompensate: pass over the compensation that failed
 };
 
 /// An item of `given`: an external event or a command, at a time of the scenario.

@@ -101,6 +101,12 @@ constexpr KeyRule kGivenKeys[] = {
     {.name = "rerun",
      .kind = Kind::kText,
      .meaning = "Starts another run of the ended instance, from the state that this key names."},
+    {.name = "compensate",
+     .kind = Kind::kBoolean,
+     .meaning = "Makes the compensations that the ended instance has left."},
+    {.name = "past",
+     .kind = Kind::kBoolean,
+     .meaning = "With compensate: passes over the compensation that failed."},
 };
 constexpr Mapping kGiven = {
     .name = "Given", .meaning = "An external event or a command.", .groups = {kGivenKeys}};

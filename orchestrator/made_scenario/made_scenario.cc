@@ -167,6 +167,13 @@ class ScenarioMaker {
       case HistoryKind::kRevived:
         what = TRY(revival(i));
         break;
+      case HistoryKind::kCompensating: {
+        const Json detail = record.detail.value();
+        if (!detail.contains("by")) return {};
+        what = {{"compensate", true}};
+        if (detail.contains("past")) what["past"] = true;
+        break;
+      }
       default:
         return {};
     }

@@ -76,6 +76,8 @@ class Times {
       case HistoryKind::kResumed:
       case HistoryKind::kRevived:
         return as_much_later(record);
+      case HistoryKind::kCompensating:  // by an operator, or at once
+        return detail.contains("by") ? as_much_later(record) : now_;
       case HistoryKind::kCancelled:
         return is_cancel(record) ? as_much_later(record) : now_;
       case HistoryKind::kElapsed:
