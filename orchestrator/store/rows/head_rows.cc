@@ -21,8 +21,7 @@ namespace {
 /// `listen_from`, and the flag kOverBytes; since 8 the events that the instance has taken; since 9
 /// the size of the row of the starting event, and the timeout of the state that its data has
 /// decided; either may be missing, as such events may. A head without both has version 8, or 7 if
-/// there are no such events either. Since 10 the compensations; a head without them has the version
-/// that it had before.
+/// there are no such events either. Since 10 the compensations, which may be missing, too.
 constexpr uint8_t kHeadVersion = 10;
 constexpr uint8_t kVersionWithoutCompensations = 9;
 constexpr uint8_t kVersionWithConsumed = 8;
@@ -161,16 +160,15 @@ void get_compensations(Reader& reader, Instance& instance) {
   instance.compensates = reader.boolean();
   instance.compensating = get_optional(reader, get_pending_end);
   instance.compensation_error = get_optional(reader, get_error);
-  const bool lacks_newest =
-      (instance.compensating || instance.compensation_error) && instance.compensations == 0;
-  if (instance.compensations > kMostCompensations || lacks_newest) reader.fail();
+  const bool has_newest = instance.compensating || instance.compensation_error;
+  if (has_newest && instance.compensations == 0) reader.fail();
+  if (instance.compensations > kMostCompensations) reader.fail();
 }
 
 std::vector<Timer> get_timers(Reader& reader) {
   std::vector<Timer> timers;
   for (size_t left = reader.count(); left > 0; --left) {
-    const auto kind = get_enum(reader, TimerKind::kCalls);
-    timers.push_back({.kind = kind, .deadline = get_time(reader)});
+    timers.push_back({get_enum(reader, TimerKind::kCalls), get_time(reader)});
   }
   return timers;
 }

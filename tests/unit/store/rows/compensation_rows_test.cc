@@ -22,6 +22,42 @@ TEST(CompensationRow, KeepsTheStateAndTheInput) {
   expect_known_versions(bytes, 1, decode_compensation);
 }
 
+TEST(CompensationsOfAHead, AreKept) {
+  Instance head{.id = id(1)};
+  head.compensations = 7;
+  head.part_bytes[static_cast<size_t>(Part::kCompensation)] = 300;
+  head.compensates = true;
+  head.compensating = PendingEnd{.status = InstanceStatus::kTimedOut, .state = 4};
+  head.compensation_error = Error{"a", "b"};
+  const std::string bytes = encode_head(head);
+  EXPECT_EQ(bytes[0], 10);
+  const Instance read = decode_head(bytes).value();
+  EXPECT_EQ(read.compensations, 7U);
+  EXPECT_EQ(read.part_bytes, [&] {
+    auto sizes = head.part_bytes;
+    sizes[static_cast<size_t>(Part::kHead)] = bytes.size();
+    return sizes;
+  }());
+  EXPECT_TRUE(read.compensates);
+  EXPECT_EQ(read.compensating, head.compensating);
+  EXPECT_EQ(read.compensation_error, head.compensation_error);
+  expect_whole(bytes, decode_head);
+}
+
+TEST(CompensationsOfAHead, AreRefusedIfNoInstanceHasThem) {
+  Instance head{.id = id(1), .compensations = kMostCompensations};
+  EXPECT_TRUE(decode_head(encode_head(head)));
+  head.compensations = kMostCompensations + 1;
+  EXPECT_FALSE(decode_head(encode_head(head))) << "too many";
+  head.compensations = 0;
+  head.compensation_error = Error{"a", "b"};
+  EXPECT_FALSE(decode_head(encode_head(head))) << "none can have failed";
+  head.compensation_error.reset();
+  head.compensations = 1;
+  head.compensating = PendingEnd{.status = InstanceStatus::kComplete};
+  EXPECT_FALSE(decode_head(encode_head(head))) << "the instance would complete";
+}
+
 class CompensationRows : public StoreTest {
  protected:
   CompensationRows() {
