@@ -69,7 +69,6 @@ Result<Json> Queries::head(const View& view, const Instance& instance, Disclosur
   return json;
 }
 
-/// [{"number","state","function","input"}] of the compensations that are left, newest first.
 Result<Json> Queries::compensations_left(const View& view, const Instance& instance,
                                          const Disclosure& disclosure) {
   const auto workflow = TRY(definitions_.find_or_load(view, instance.revision));

@@ -165,10 +165,11 @@ class Queries {
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
   /// The JSON of an instance as an item of a list.
   Result<Json> head(const View& view, const Instance& instance, Disclosures& disclosures);
-  /// The JSON of an instance that was read, with its data and calls. instance() adds to it what is
-  /// read for an operator only.
+  /// [{"number","state","function","input"}] of the compensations that are left, newest first.
   Result<Json> compensations_left(const View& view, const Instance& instance,
                                   const Disclosure& disclosure);
+  /// The JSON of an instance that was read, with its data and calls. instance() adds to it what is
+  /// read for an operator only.
   Result<Json> whole(const View& view, const Instance& found, Disclosures& disclosures);
   /// Adds the variables of the instance to its line of the archive.
   static Status add_variables(const View& view, const Instance& found, Json& line);
