@@ -22,6 +22,7 @@ struct PlayedCall {
   uint64_t index = 0;
   uint64_t attempt = 0;
   bool is_async = false;
+  bool undoes = false;          ///< it is the call of a compensation
   std::optional<size_t> ended;  ///< the record of its result, or of its timeout
 };
 
@@ -31,10 +32,15 @@ std::vector<PlayedCall> calls_in(const std::vector<HistoryRecord>& history) {
   std::map<std::string, size_t> by_id;
   std::map<uint64_t, size_t> by_index;
   size_t entered = 0;
+  bool undoes = false;
   for (size_t i = 0; i < history.size(); ++i) {
     const HistoryKind kind = history[i].kind;
     if (kind == HistoryKind::kEntered) {
       entered = i;
+      undoes = false;
+      by_index.clear();
+    } else if (kind == HistoryKind::kUndoing) {
+      undoes = true;
       by_index.clear();
     } else if (kind == HistoryKind::kCalled) {
       const Json detail = history[i].detail.value();
@@ -47,7 +53,8 @@ std::vector<PlayedCall> calls_in(const std::vector<HistoryRecord>& history) {
                        .workflow = text_in(detail, "workflow"),
                        .index = number_in(detail, "index"),
                        .attempt = number_in(detail, "attempt"),
-                       .is_async = detail.contains("async")});
+                       .is_async = detail.contains("async"),
+                       .undoes = undoes});
     } else if (kind == HistoryKind::kReturned) {
       const auto found = by_id.find(call_in(history[i].detail.value()));
       if (found != by_id.end()) calls[found->second].ended = i;
@@ -163,12 +170,14 @@ class CallMaker {
 
   Result<Json> answer_to(const PlayedCall& call) {
     const WayOut left = how_left(played_.history, call.entered);
-    if (left == WayOut::kError) return Json();  // the instance has used no answer of this state
+    if (left == WayOut::kError && !call.undoes)
+      return Json();  // the instance has used no answer of this state
     if (!call.workflow.empty()) {
       const Result<InstanceId> id = parse_instance_id(call.id);
       const auto found = id ? played_.outputs.find(*id) : played_.outputs.end();
       if (found != played_.outputs.end()) return found->second;
     }
+    if (call.undoes) return Json();  // its result is not used
     if (left == WayOut::kNot) {
       const std::vector<Call>& calls = played_.instance.calls;
       if (call.index < calls.size()) return Json(calls[call.index].result.value());

@@ -36,7 +36,9 @@ bool is_of_transform(const std::vector<HistoryRecord>& history, size_t entered, 
   const HistoryRecord& before = history[raised - 1];
   const bool is_result =
       before.kind == HistoryKind::kReturned && !before.detail.value().contains("code");
-  return is_result || raised - 1 == entered;
+  // A compensation is noted also if the transform fails.
+  const bool is_noted = before.kind == HistoryKind::kNoted;
+  return is_result || is_noted || raised - 1 == entered;
 }
 
 }  // namespace
@@ -46,6 +48,7 @@ WayOut how_left(const std::vector<HistoryRecord>& history, size_t entered) {
     switch (history[i].kind) {
       case HistoryKind::kEntered:
       case HistoryKind::kEnded:
+      case HistoryKind::kCompensating:
         return WayOut::kExit;
       case HistoryKind::kRaised:
         return is_of_transform(history, entered, i) ? WayOut::kTransform : WayOut::kError;
