@@ -32,7 +32,7 @@ namespace {
 constexpr size_t kLookedAtOnce = 500;
 
 /// The part of the quota of its history that an instance may still write after it has raised the
-/// error of the quota: an eighth.
+/// error of the quota: an eighth. For its compensations it may write another one.
 constexpr uint64_t kHistoryReserve = 8;
 
 /// The indexes of the records whose data is `data`.
@@ -58,10 +58,11 @@ std::shared_ptr<const std::string> text_of(const std::optional<LazyJson>& json) 
   return json ? json->shared_text() : nullptr;
 }
 
-/// Whether the history is so far over its quota that the instance must end: neither a `catch` nor a
-/// state that makes records without being left may let it grow further.
-bool is_far_over(uint64_t bytes, uint64_t quota) {
-  return quota != kUnlimited && bytes >= quota && bytes - quota >= quota / kHistoryReserve;
+/// Whether the history is so far over its quota that the instance must end, whatever its state
+/// does.
+bool is_far_over(const Instance& instance, uint64_t quota) {
+  const uint64_t eighths = kHistoryReserve + (instance.compensating ? 2 : 1);
+  return quota != kUnlimited && instance.history_bytes >= quota / kHistoryReserve * eighths;
 }
 
 /// Sets the instance, and the values that its rows have except those of its calls.
@@ -325,7 +326,6 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   if (quotas.exceeded && instance.over_bytes && !was_over_bytes) {
     refuse_over_quota(batch_, instance.ns, quotas.exceeded->quota);
   }
-
   if (!loaded.changed && !loaded.is_new) batch_.meter.add_change();
   loaded.changed = true;
   if (!result.only_call && !result.only_removes_calls) {
@@ -365,8 +365,7 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
     ++batch_.outcome.counts.ended[static_cast<size_t>(instance.status)];
   }
   TRY(note(instance));
-  const bool is_over = is_far_over(instance.history_bytes, quotas.history_bytes);
-  if (is_over && !has_ended(instance.status)) {
+  if (is_far_over(instance, quotas.history_bytes) && !has_ended(instance.status)) {
     const Error error = refuse_over_quota(batch_, instance.ns, Quota::kHistoryBytes);
     TRY(step_once(now, loaded, Abandon{error}));
   }

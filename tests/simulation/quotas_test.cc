@@ -331,6 +331,40 @@ TEST_F(QuotaWorld, EndsAnInstanceWhoseHistoryGrowsWithinOneState) {
   EXPECT_THAT(world.functions.stopped(), ElementsAre(task));
 }
 
+TEST_F(QuotaWorld, LetsAnInstanceFarBeyondTheQuotaOfItsHistoryMakeItsCompensations) {
+  limit(R"({"historyBytes": "1MiB"})");
+  world.apply(R"(
+id: order
+compensate: true
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+- {id: refund, type: knative-namespace, service: refund}
+states:
+- id: pay
+  type: action
+  action: {function: charge}
+  compensate: {function: refund, input: 7}
+  transition: ship
+- {id: ship, type: action, action: {function: charge}}
+)");
+  const std::string id = world.start("order")["id"];
+  world.functions.answer(world.functions.tasks().at(0).id, Json());
+  world.run_until_idle();
+  const InstanceId task = world.functions.tasks().at(1).id;
+  for (int i = 0; i < 26; ++i) {
+    world.functions.report({task, TaskOutput{.text = std::string(50'000, 'x')}});
+    world.run_until_idle();
+  }
+  EXPECT_EQ(world.status(id), "running");
+  ASSERT_THAT(world.functions.tasks(), SizeIs(3));
+  EXPECT_EQ(world.functions.tasks().back().function, "refund");
+  world.functions.answer(world.functions.tasks().back().id, Json());
+  world.run_until_idle();
+  EXPECT_EQ(world.status(id), "failed");
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.quota.historyBytes");
+  EXPECT_FALSE(world.instance(id).contains("compensation"));
+}
+
 constexpr const char* kStartsByEvent = R"(
 id: starts
 start: {type: event, event: {type: begin}}
