@@ -60,8 +60,6 @@ void Checker::note_record(Walked& one, const Place& place, const HistoryRecord& 
     case kRaised:
     case kFixed:
       return note_failure_of(one, record);
-    case kCompensating:
-      return note_pause(one, place, record.kind);
     case kRevived:
       note_pause(one, place, record.kind);
       if (!story.revived) {

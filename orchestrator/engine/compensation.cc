@@ -51,17 +51,17 @@ void enter_newest(StepContext& step) {
 }
 
 /// Sets what is the same for every instance that makes its compensations: nothing else bounds them.
+/// An instance that is paused stays so, and starts the first one when it is resumed.
 void begin(StepContext& step, const PendingEnd& pending) {
   Instance& instance = step.instance;
   clear_waits(step);
   instance.timers.clear();
   instance.held_timers.clear();
   instance.found_data.reset();
-  instance.paused = false;
   instance.cancelling = false;
   instance.awaits_run = false;
   instance.compensating = pending;
-  instance.status = InstanceStatus::kRunning;
+  instance.status = instance.paused ? InstanceStatus::kPaused : InstanceStatus::kRunning;
   step.result.changed = true;
 }
 
@@ -97,10 +97,21 @@ void note(StepContext& step, std::optional<LazyJson> input) {
   if (!input) return;
   Instance& instance = step.instance;
   const CompensationState& state = *compensation_of(step.workflow, instance.state);
+  step.has_noted = true;
   step.result.bytes += input->text().size();
   note_compensation(instance, {.state = instance.state, .input = *std::move(input)});
   step.record(HistoryKind::kNoted,
               Json{{"function", state.function()}, {"number", instance.compensations}});
+}
+
+void note_left(StepContext& step) {
+  const Instance& instance = step.instance;
+  const bool is_left = instance.phase == Phase::kLeaving && !instance.compensating;
+  if (!is_left || step.has_noted) return;
+  if (instance.exit >= step.state().common().exits.size()) return;
+  Visit visit = step.visit();
+  auto input = compensation_input(step, visit);
+  if (input) note(step, std::move(*input));
 }
 
 bool begin_compensating(StepContext& step, InstanceStatus status) {

@@ -25,6 +25,11 @@ Evaluated<std::optional<LazyJson>> compensation_input(const StepContext& step, V
 /// Notes the compensation of the current state; does nothing without an input.
 void note(StepContext& step, std::optional<LazyJson> input);
 
+/// Notes the compensation of a state that has done its work but is not left yet, because something
+/// else ends it now. An input that a jq worker would have to evaluate is not known in time, so then
+/// nothing is noted.
+void note_left(StepContext& step);
+
 /// Starts to make the compensations if an end with `status` demands it and there are some. Returns
 /// whether it did: then the instance ends later.
 bool begin_compensating(StepContext& step, InstanceStatus status);

@@ -65,8 +65,10 @@ void apply(StepContext& step, const Cancel& cancel) {
   Instance& instance = step.instance;
   if (instance.compensating) return cancel_compensating(step, cancel);
   if (instance.cancelling && !cancel.at_once) return;
+  note_left(step);
   step.record_error(HistoryKind::kCancelled, cancel.error);
   if (!instance.error) instance.error = cancel.error;
+  instance.paused = false;  // nothing that follows waits for a resume
   step.cancels_at_once = cancel.at_once;
   if (!cancel.compensates) return finish(step, InstanceStatus::kCancelled);
   if (!cancel.at_once && has_tasks(instance)) return let_tasks_finish(step);

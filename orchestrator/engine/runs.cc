@@ -144,6 +144,7 @@ void apply(StepContext& step, const NextRun& next) {
 
 void apply(StepContext& step, const NextRunRefused& refused) {
   if (step.instance.phase != Phase::kLeaving) return;
+  step.has_noted = true;  // by the step that asked for the next run
   raise(step, refused.error);
   proceed(step);
 }

@@ -39,6 +39,7 @@ struct StepContext {
   /// continues the instance, or the instance has entered another state since.
   bool makes_more = false;
   size_t call_timeouts = 0;  ///< about how many passed timeouts of calls the step has handled
+  bool has_noted = false;    ///< the compensation of the state that is left is noted
   bool fired_calls = false;  ///< the step has fired the timer of the calls, so it is not armed now
 
   /// Whether the step has handled as many passed timeouts of calls as one step should. The timer of

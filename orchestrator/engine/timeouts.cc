@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "orchestrator/engine/compensation.h"
 #include "orchestrator/engine/control.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/engine/step_context.h"
@@ -114,6 +115,7 @@ void fire(StepContext& step, const Timer& timer) {
   const bool is_entering =
       instance.phase == Phase::kEntering && !makes_calls(instance) && !takes_early_events(instance);
   if (instance.parked && is_entering) step.record(HistoryKind::kEntered);
+  note_left(step);
   switch (timer.kind) {
     case TimerKind::kStateTimeout:
       return raise(step, {"direktiv.stateTimeout",

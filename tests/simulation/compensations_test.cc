@@ -284,6 +284,89 @@ TEST(Compensations, PauseAndResumeAsAnyCallDoes) {
   EXPECT_EQ(world.status(id), "failed");
 }
 
+TEST(Compensations, WaitForTheResumeOfAnInstanceWhoseDeadlinePassesInAPause) {
+  World world;
+  const std::string id = world.apply_order(steps(2, "compensate: true\ntimeouts: {kill: PT1H}"));
+  answer_newest(world, "a");
+  world.must(PauseInstance{"default", key(id)});
+  world.run_for(hours(1));
+  EXPECT_EQ(world.status(id), "paused");
+  EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
+  world.restart();
+  world.must(ResumeInstance{"default", key(id)});
+  EXPECT_EQ(world.status(id), "running");
+  EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
+  answer_newest(world, nullptr);
+  EXPECT_EQ(world.status(id), "timedout");
+}
+
+TEST(Compensations, BeginAtOnceIfAPausedInstanceIsCancelled) {
+  World world;
+  const std::string id = world.apply_order(steps(2));
+  answer_newest(world, "a");
+  world.must(PauseInstance{"default", key(id)});
+  world.must(CancelInstance{.ns = "default", .instance = key(id), .now = true});
+  EXPECT_EQ(world.status(id), "running");
+  EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
+  answer_newest(world, nullptr);
+  EXPECT_EQ(world.status(id), "cancelled");
+}
+
+/// A workflow whose only call is undone with its result; `way`: how its state is left.
+std::string pays_and_leaves(const std::string& way) {
+  return fmt::format(R"(
+id: order
+compensate: true
+functions:
+- {{id: do, type: knative-namespace, service: do}}
+- {{id: undo, type: knative-namespace, service: undo}}
+states:
+- id: pay
+  type: action
+  action: {{function: do}}
+  compensate: {{function: undo, input: jq(.return)}}
+  {}
+- {{id: last, type: noop}}
+)",
+                     way);
+}
+
+TEST(Compensations, AreNotedForAStateThatIsCancelledWhileItsTransformIsEvaluated) {
+  World world;
+  world.evaluator.define("slow", [](const Json& input) -> QueryResult { return input; });
+  world.evaluator.hold();
+  const std::string id =
+      world.apply_order(pays_and_leaves("transform: jq(slow)\n  transition: last"));
+  answer_newest(world, 7);
+  EXPECT_EQ(world.evaluator.waiting(), 1U);
+  world.must(CancelInstance{.ns = "default", .instance = key(id), .now = true});
+  EXPECT_THAT(inputs_of(world, "undo"), ElementsAre("7"));
+  answer_newest(world, nullptr);
+  EXPECT_EQ(world.status(id), "cancelled");
+}
+
+TEST(Compensations, AreNotedOnceForAStateWhoseTransformFails) {
+  World world;
+  const std::string id =
+      world.apply_order(pays_and_leaves("transform: jq(.return.a)\n  transition: last"));
+  answer_newest(world, 7);
+  EXPECT_THAT(inputs_of(world, "undo"), ElementsAre("7"));
+  answer_newest(world, nullptr);
+  EXPECT_EQ(world.status(id), "failed");
+  EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
+}
+
+TEST(Compensations, OfTheRunBeforeAreDroppedByTheNextRun) {
+  World world;
+  const std::string id = world.apply_order(pays_and_leaves("continueAsNew: jq({})"));
+  answer_newest(world, 7);
+  EXPECT_EQ(world.instance(id)["run"], 2);
+  EXPECT_FALSE(world.instance(id).contains("compensation"));
+  fail_newest(world);
+  EXPECT_EQ(world.status(id), "failed");
+  EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
+}
+
 TEST(Compensations, AreDroppedByARestartAndKeptByARetry) {
   World world;
   const std::string id = world.apply_order(steps(2, "name: x"));
