@@ -47,6 +47,10 @@ struct BatchCounts {
   uint64_t source_refused = 0;   ///< messages of origin streams that became dead letters
   uint64_t instances_started = 0;
   uint64_t runs_continued = 0;  ///< runs that ended by `continueAsNew`
+  uint64_t compensations_noted = 0;
+  uint64_t compensations_made = 0;  ///< those that have succeeded
+  uint64_t compensations_stopped =
+      0;                        ///< how often one failed for good, or an operator stopped one
   uint64_t starts_skipped = 0;  ///< skipped starts of singular workflows, by events or ticks
   uint64_t instances_woken = 0;
   uint64_t instances_damaged = 0;  ///< instances skipped because their rows are damaged

@@ -197,6 +197,14 @@ Status BatchState::publish_lifecycle(const Instance& instance,
   return {};
 }
 
+void BatchState::count_compensations(std::span<const HistoryRecord> records) {
+  for (const HistoryRecord& record : records) {
+    if (record.kind == HistoryKind::kNoted) ++outcome.counts.compensations_noted;
+    if (record.kind == HistoryKind::kUndone) ++outcome.counts.compensations_made;
+    if (record.kind == HistoryKind::kCompensationStopped) ++outcome.counts.compensations_stopped;
+  }
+}
+
 Status BatchState::send(OutboxRecord record) {
   const uint64_t number = TRY(next(Counter::kOutbox));
   write_outbox(tx, number, record);

@@ -154,6 +154,8 @@ struct BatchState : BatchParts {
   /// namespace require. `first` is the number of the first record in the instance's history.
   Status publish_lifecycle(const Instance& instance, std::span<const HistoryRecord> records,
                            uint64_t first);
+  /// Counts what the records of a step say about compensations.
+  void count_compensations(std::span<const HistoryRecord> records);
 };
 
 }  // namespace millrace

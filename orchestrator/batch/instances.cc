@@ -312,9 +312,8 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   // The rows of the run before leave the store when the next run begins.
   const bool may_grow =
       std::holds_alternative<Abandon>(stimulus) || std::holds_alternative<NextRun>(stimulus);
-  const bool is_restricted = quotas.is_far_beyond && !may_grow;
   std::optional<Instance> before;
-  if (is_restricted) before = instance;
+  if (quotas.is_far_beyond && !may_grow) before = instance;
   StepResult result = millrace::step(*workflow, instance, stimulus, now, lookup_, limits);
   TRY(lookup_.take_status());
   if (!result.changed) return false;
@@ -342,6 +341,7 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
       if (call.started) batch_.tasks.heard(call.id);
     }
   }
+  batch_.count_compensations(result.history);
   TRY(publish_lifecycle(loaded, result.history));
   if (loaded.history.empty()) {
     loaded.history = std::move(result.history);

@@ -90,6 +90,14 @@ struct Metrics::Series {
   prometheus::Counter& continued =
       counter("millrace_runs_continued_total",
               "Runs of instances that ended by continueAsNew, so that the next run began.");
+  prometheus::Counter& compensations_noted =
+      counter("millrace_compensations_noted_total", "Compensations that states have noted.");
+  prometheus::Counter& compensations_made =
+      counter("millrace_compensations_made_total", "Compensations that have succeeded.");
+  prometheus::Counter& compensations_stopped =
+      counter("millrace_compensations_stopped_total",
+              "How often instances made no further compensation, although some were left: one "
+              "failed for good, or an operator stopped them.");
   prometheus::Counter& skipped = counter("millrace_starts_skipped_total",
                                          "Starts, by an event or a tick, that were skipped because "
                                          "the singular workflow has a live instance.");
@@ -350,6 +358,9 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->unreadable, counts.events_unreadable);
   add(series_->started, counts.instances_started);
   add(series_->continued, counts.runs_continued);
+  add(series_->compensations_noted, counts.compensations_noted);
+  add(series_->compensations_made, counts.compensations_made);
+  add(series_->compensations_stopped, counts.compensations_stopped);
   add(series_->skipped, counts.starts_skipped);
   add(series_->woken, counts.instances_woken);
   add(series_->timers, counts.timers_fired);

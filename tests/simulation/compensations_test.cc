@@ -94,6 +94,9 @@ TEST(Compensations, AreMadeNewestFirstWithTheInputOfTheTimeWhenTheyWereNoted) {
   EXPECT_EQ(ended["state"], "step3");
   EXPECT_EQ(ended["error"]["code"], "no");
   EXPECT_FALSE(ended.contains("compensation"));
+  EXPECT_EQ(world.metric("millrace_compensations_noted_total"), 2);
+  EXPECT_EQ(world.metric("millrace_compensations_made_total"), 2);
+  EXPECT_EQ(world.metric("millrace_compensations_stopped_total"), 0);
   EXPECT_THAT(world.history(id),
               ElementsAre("started", "entered step1", "called step1", "returned step1",
                           "noted step1", "entered step2", "called step2", "returned step2",
@@ -210,6 +213,7 @@ TEST(Compensations, StopAtOneThatFailsForGoodAndGoOnByAnOperatorsWord) {
   EXPECT_EQ(stopped["compensation"]["left"], 2);
   EXPECT_EQ(stopped["compensation"]["error"]["code"], "not.undone");
   EXPECT_THAT(stopped["compensations"], SizeIs(2));
+  EXPECT_EQ(world.metric("millrace_compensations_stopped_total"), 1);
   world.restart();
   world.must(CompensateInstance{"default", key(id)});
   EXPECT_EQ(world.functions.tasks().back().input, R"({"done":"b","step":2})");
