@@ -65,7 +65,10 @@ Status Judge::look_at(const Expected& expected, const std::string& id) {
       compare_with(expected, instance["run"]);
       break;
     case Aspect::kStates:
-      compare_with(expected, TRY(states_of(id)));
+      compare_with(expected, TRY(states_of(id, "entered")));
+      break;
+    case Aspect::kCompensated:
+      compare_with(expected, TRY(states_of(id, "undone")));
       break;
     case Aspect::kOutput:
     case Aspect::kOutputContains:
@@ -91,7 +94,7 @@ Status Judge::look_at(const Expected& expected, const std::string& id) {
 
 void Judge::compare_with(const Expected& expected, const Json& got) {
   const auto& [path, wanted] = expected.wanted;
-  if (expected.aspect == Aspect::kStates ||
+  if (expected.aspect == Aspect::kStates || expected.aspect == Aspect::kCompensated ||
       expected.aspect == Aspect::kAttempts) {  // one message with the complete lists is clearer
     if (const Json list = to_json(wanted); list != got) {
       differs(expected.wanted, fmt::format("expected {}, got {}", in_brief(list), in_brief(got)));
@@ -123,10 +126,11 @@ Status Judge::compare_time(const Expected& expected, const Json& instance) {
   return {};
 }
 
-Result<Json> Judge::states_of(const std::string& id) {
+/// The states of the records of that kind, in order.
+Result<Json> Judge::states_of(const std::string& id, const char* kind) {
   Json states = Json::array();
   for (const Json& record : TRY(stage_.history(id))) {
-    if (record["kind"] == "entered") states.push_back(record["state"]);
+    if (record["kind"] == kind) states.push_back(record["state"]);
   }
   return states;
 }

@@ -35,7 +35,7 @@ class Judge {
   void compare_with(const Expected& expected, const Json& got);
   void compare_member(const Expected& expected, const Json& instance, const char* key);
   Status compare_time(const Expected& expected, const Json& instance);
-  Result<Json> states_of(const std::string& id);
+  Result<Json> states_of(const std::string& id, const char* kind);
   Result<Json> attempts_of(const std::string& id);
   Result<Json> published_by(const std::string& id);
   Status describe(const std::string& workflow, const std::string& id);

@@ -233,7 +233,9 @@ class Reader {
     };
     take("status", Aspect::kStatus, read_status(fields));
     take("run", Aspect::kRun, fields.integer("run").has_value());
-    take("states", Aspect::kStates, read_states(fields, expectation.workflow));
+    take("states", Aspect::kStates, read_states(fields, "states", expectation.workflow));
+    take("compensated", Aspect::kCompensated,
+         read_states(fields, "compensated", expectation.workflow));
     take("output", Aspect::kOutput, fields.node("output") != nullptr);
     take("outputContains", Aspect::kOutputContains, fields.node("outputContains") != nullptr);
     take("error", Aspect::kError, read_error(fields));
@@ -271,9 +273,9 @@ class Reader {
 
   /// Reports ids of states that the workflow does not have: it can never enter them, so they are
   /// typing errors.
-  bool read_states(Fields& fields, const std::string& workflow) {
+  bool read_states(Fields& fields, std::string_view key, const std::string& workflow) {
     const Workflow* const known = find_workflow(workflow);
-    return fields.sequence("states", [&](const Node& item, const std::string& path) {
+    return fields.sequence(key, [&](const Node& item, const std::string& path) {
       if (item.kind != Node::Kind::kString) {
         findings_.error("definition.type", path, item.at,
                         fmt::format("this is {}; write the id of a state", describe(item)));

@@ -63,6 +63,7 @@ enum class Aspect {
   kPublished,       ///< for each event that it published, in order: a part of the event
   kTook,            ///< the time from its start to its end
   kAttempts,        ///< the times of all attempts of calls of all functions, in order
+  kCompensated,     ///< the states whose compensations succeeded, in the order of their calls
   kInstances,       ///< the number of instances of its workflow
 };
 

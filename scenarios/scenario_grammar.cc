@@ -41,6 +41,10 @@ constexpr KeyRule kExpectationKeys[] = {
      .meaning = "The states that the instance enters, in order; after `continueAsNew` those of the "
                 "last run.",
      .list = true},
+    {.name = "compensated",
+     .kind = Kind::kState,
+     .meaning = "The states whose compensations succeed, in the order in which these are made.",
+     .list = true},
     {.name = "output", .kind = Kind::kCommand, .meaning = "The complete output of the instance."},
     {.name = "outputContains",
      .kind = Kind::kCommand,

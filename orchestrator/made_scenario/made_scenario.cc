@@ -293,6 +293,11 @@ class ScenarioMaker {
       if (record.kind == HistoryKind::kEntered) states.push_back(record.state);
     }
     add("states", states);
+    Json compensated = Json::array();
+    for (const HistoryRecord& record : history()) {
+      if (record.kind == HistoryKind::kUndone) compensated.push_back(record.state);
+    }
+    if (!compensated.empty()) add("compensated", compensated);
     const bool reads_clock = definition_.has_word("now") || definition_.has_word("localtime");
     if (reads_clock) {
       notes_.emplace_back("The definition reads the clock, so that the data is not expected.");

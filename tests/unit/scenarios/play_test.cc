@@ -84,6 +84,7 @@ TEST(Play, ReportsAFailedExpectationAtItsPosition) {
       {"status: failed", "expected \"failed\", got \"complete\""},
       {"states: [wait, lost]", "expected [\"wait\",\"lost\"], got [\"wait\",\"rest\",\"ship\"]"},
       {"states: []", "expected [], got [\"wait\",\"rest\",\"ship\"]"},
+      {"compensated: [wait]", "expected [\"wait\"], got []"},
       {"output: {amount: 6}", ".amount: expected 6, got 5"},
       {"output: {}", ".amount: not expected, got 5"},
       {"outputContains: {x: 1}", ".x: expected 1, but it is missing"},

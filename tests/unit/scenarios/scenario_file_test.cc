@@ -144,6 +144,8 @@ TEST(ScenarioFile, ReportsEveryMistakeInAScenarioAtItsPosition) {
       {"    start: {}\n    expect: {states: [wait, shop, 1]}\n",
        "4:29 scenarios[0].expect.states[1] scenario.unknown_state\n"
        "4:35 scenarios[0].expect.states[2] definition.type\n"},
+      {"    start: {}\n    expect: {compensated: [shop]}\n",
+       "4:28 scenarios[0].expect.compensated[0] scenario.unknown_state\n"},
       {"    start: {}\n    expect: {workflow: bill, instances: 0}\n",
        "4:24 scenarios[0].expect.workflow scenario.unknown_workflow\n"},
       {"    start: {}\n    expect: {error: {cod: a}}\n",
