@@ -24,8 +24,9 @@ constexpr size_t kMostDefinitions = 256;
 }  // namespace
 
 std::string part_name(uint8_t part) {
-  static constexpr const char* kNames[] = {"head",       "input", "data",        "slots",
-                                           "found data", "call",  "failed data", "starting event"};
+  static constexpr const char* kNames[] = {"head",        "input",          "data",
+                                           "slots",       "found data",     "call",
+                                           "failed data", "starting event", "compensation"};
   return part < std::size(kNames) ? kNames[part] : fmt::format("part {}", part);
 }
 
@@ -178,7 +179,9 @@ void Checker::describe(const Place& place, StoreFinding& finding) const {
       const std::string id = instance();
       const uint8_t part = key.u8();
       finding.key = fmt::format("{}/{} {}", of, id, part_name(part));
-      if (part == static_cast<uint8_t>(Part::kCall)) finding.key += fmt::format(" {}", key.u32());
+      const bool has_number = part == static_cast<uint8_t>(Part::kCall) ||
+                              part == static_cast<uint8_t>(Part::kCompensation);
+      if (has_number) finding.key += fmt::format(" {}", key.u32());
       break;
     }
     case Table::kGroups: {

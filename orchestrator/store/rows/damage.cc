@@ -22,8 +22,9 @@ std::string plain(std::string_view bytes) {
 }
 
 std::string instance_part(std::string_view key) {
-  static constexpr std::array<const char*, 7> kParts{"head",       "input", "data",       "slots",
-                                                     "found data", "call",  "failed data"};
+  static constexpr std::array<const char*, 9> kParts{
+      "head", "input",       "data",           "slots",       "found data",
+      "call", "failed data", "starting event", "compensation"};
   Reader reader(key);
   const uint32_t ns = reader.u32();
   const InstanceId id{reader.id()};
@@ -31,7 +32,7 @@ std::string instance_part(std::string_view key) {
   if (!reader.ok() || part >= kParts.size()) return plain(key);
   std::string text = fmt::format("namespace {} instance {} {}", ns, to_string(id), kParts[part]);
   if (reader.done()) return text;
-  text += fmt::format(" {}", reader.u32());  // the index of a call
+  text += fmt::format(" {}", reader.u32());  // the index of a call, the number of a compensation
   return reader.done() ? text : plain(key);
 }
 
