@@ -96,7 +96,7 @@ Json whole_instance() {
       {"number", whole("The number of the compensation, from 1.", 1)},
       {"state", text("The id of the state that it undoes.")},
       {"function", text("The id of the function that it calls.")},
-      {"input", any("The input of the call.")},
+      {"input", any("The input of the call, or what it is evaluated over.")},
   });
   const Json children = object({
       {"counts", map(whole(), "How many of the children have each status.")},

@@ -44,7 +44,8 @@ constexpr KeyRule kCompensationKeys[] = {
     {.name = "input",
      .kind = Kind::kCommand,
      .meaning = "The input of the function. It is evaluated when the state is left, with .return "
-                "and before `transform`.",
+                "and before `transform`; in foreach and parallel over an object that has only "
+                ".return, the result of one call.",
      .otherwise = ".",
      .own = true},
     retries("When and how often a failed call of the function is retried.", true),

@@ -69,7 +69,7 @@ constexpr KeyRule kCompensateKeys[] = {
      .kind = Kind::kObject,
      .meaning =
          "The call that undoes what the state has done; it is noted when the instance leaves "
-         "the state in success.",
+         "the state in success, in foreach and parallel when a call has succeeded.",
      .object = &kCompensation,
      .own = true},
 };
@@ -264,7 +264,7 @@ constexpr Mapping kForeachState = {
     .meaning =
         "Calls a function or a subflow once for each element of an array; the results are stored "
         "in .return.",
-    .groups = {kStateKeys, kForeachKeys, kTimeoutKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kForeachKeys, kTimeoutKeys, kExitKeys},
     .types = {"foreach"},
 };
 
@@ -350,7 +350,7 @@ constexpr Mapping kParallelState = {
     .meaning =
         "Calls several functions or subflows at the same time; the results are stored in .return, "
         "in order.",
-    .groups = {kStateKeys, kParallelKeys, kTimeoutKeys, kExitKeys},
+    .groups = {kStateKeys, kCompensateKeys, kParallelKeys, kTimeoutKeys, kExitKeys},
     .types = {"parallel"},
 };
 

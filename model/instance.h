@@ -151,6 +151,9 @@ struct Call {
 struct Compensation {
   size_t state = 0;  ///< the index of that state, whose `compensate` has the function
   LazyJson input;    ///< the input of the call, as it was evaluated when the state had succeeded
+  /// It undoes one call of a state with several calls: `input` is {"return": its result}, over
+  /// which the input is evaluated when the compensation is made.
+  bool of_call = false;
 };
 
 /// The most compensations that an instance may have noted; a state that would note another one

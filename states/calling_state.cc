@@ -189,6 +189,9 @@ LazyJson CallingState::results_of(std::span<const Call> calls, size_t total) {
 Outcome CallingState::call(Visit& visit, std::vector<Call> calls, size_t total) const {
   if (auto raised = visit.refuse_depth()) return *raised;
   auto& all = visit.calls();
+  if (all.empty()) {
+    if (auto raised = visit.refuse_compensations(total)) return *raised;
+  }
   all.reserve(total);  // so that no portion moves the calls of all others
   size_t bytes = 0;
   for (Call& call : calls) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "states/state_fields.h"
 
 namespace millrace {
@@ -19,8 +21,8 @@ StateCommon common_of(const StateCommon& undone) {
 
 }  // namespace
 
-CompensationState::CompensationState(const StateCommon& undone, Action action)
-    : CallingState(common_of(undone)), action_(std::move(action)) {}
+CompensationState::CompensationState(const StateCommon& undone, Action action, bool undoes_calls)
+    : CallingState(common_of(undone)), action_(std::move(action)), undoes_calls_(undoes_calls) {}
 
 std::shared_ptr<const CompensationState> CompensationState::load(StateFields& fields,
                                                                  const StateCommon& undone) {
@@ -28,7 +30,8 @@ std::shared_ptr<const CompensationState> CompensationState::load(StateFields& fi
   action.function = fields.required_function("function");
   action.input = fields.command("input");
   action.policy = fields.action_policy(action.function.get(), std::nullopt);
-  return std::make_shared<const CompensationState>(undone, std::move(action));
+  const bool has_several = undone.type == "foreach" || undone.type == "parallel";
+  return std::make_shared<const CompensationState>(undone, std::move(action), has_several);
 }
 
 Evaluated<LazyJson> CompensationState::input(Visit& visit) const {
@@ -40,8 +43,22 @@ Outcome CompensationState::enter(Visit& visit) const {
   auto newest = visit.newest_compensation();
   if (!newest) return std::move(newest).error();
   std::vector<Call> calls(1);
-  calls.front().input = std::move(newest->input);
+  LazyJson& input = calls.front().input;
+  input = std::move(newest->input);
+  if (newest->of_call && action_.input) {
+    input.text();  // an input of a program has its text
+    auto value = visit.evaluate_over(*action_.input, input);
+    if (!value) return std::move(value).error();
+    input = std::move(*value);
+  }
   return call(visit, std::move(calls), 1);
+}
+
+Raise too_many_compensations() {
+  return {{"millrace.limits.compensations",
+           fmt::format("the instance would note more than {} compensations, the most that it may "
+                       "have, so it cannot enter this state with `compensate`",
+                       kMostCompensations)}};
 }
 
 const CompensationState* compensation_of(const Workflow& workflow, StateIndex state) {

@@ -23,7 +23,8 @@ class StateFields;
 class CompensationState final : public CallingState {
  public:
   /// `undone` is the state with the key `compensate`, `action` is the call that undoes it.
-  CompensationState(const StateCommon& undone, Action action);
+  /// `undoes_calls`: each of its calls is undone by itself.
+  CompensationState(const StateCommon& undone, Action action, bool undoes_calls);
 
   /// Reads the value of `compensate` of the state.
   static std::shared_ptr<const CompensationState> load(StateFields& fields,
@@ -31,6 +32,9 @@ class CompensationState final : public CallingState {
 
   /// The id of the function that is called.
   const std::string& function() const { return action_.function->id; }
+  /// Whether each call of the state that has succeeded notes a compensation when it ends, and the
+  /// state itself notes none: those of foreach and parallel.
+  bool undoes_calls() const { return undoes_calls_; }
   /// The input of a compensation that is noted now, evaluated over the data of the visit.
   Evaluated<LazyJson> input(Visit& visit) const;
 
@@ -46,7 +50,11 @@ class CompensationState final : public CallingState {
   std::optional<Raise> store(Visit&, LazyJson) const override { return std::nullopt; }
 
   Action action_;
+  bool undoes_calls_;
 };
+
+/// The error of a state that would note more compensations than an instance may have.
+Raise too_many_compensations();
 
 /// The `compensate` of the state with that index; null: it has none.
 const CompensationState* compensation_of(const Workflow& workflow, StateIndex state);

@@ -182,6 +182,10 @@ class Visit {
   /// row is damaged.
   Evaluated<Compensation> newest_compensation() const;
 
+  /// The error of a state that makes `total` calls, if each of them would note a compensation and
+  /// the instance may not have so many.
+  std::optional<Raise> refuse_compensations(size_t total) const;
+
   /// Marks the instance so that it makes its compensations before it ends (Error states).
   void compensate_at_end() { instance_.compensates = true; }
   /// Sets the error that the instance ends with (Error states). Further calls of fail_at_end() have

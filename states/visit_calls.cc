@@ -9,6 +9,7 @@
 #include "base/lazy_json.h"
 #include "model/hops.h"
 #include "states/child_id.h"
+#include "states/compensation.h"
 #include "states/visit.h"
 
 namespace millrace {
@@ -45,6 +46,14 @@ Evaluated<Compensation> Visit::newest_compensation() const {
   auto found = lookup_.compensation(instance_, instance_.compensations - 1);
   if (found) return std::move(*found);
   return tl::unexpected<Outcome>(Raise{{std::string(kDamagedStore), found.error().message}});
+}
+
+std::optional<Raise> Visit::refuse_compensations(size_t total) const {
+  if (workflow_ == nullptr || instance_.compensating) return std::nullopt;
+  const CompensationState* const state = compensation_of(*workflow_, instance_.state);
+  const bool notes_each = state != nullptr && state->undoes_calls();
+  if (!notes_each || total <= kMostCompensations - instance_.compensations) return std::nullopt;
+  return too_many_compensations();
 }
 
 StartTask Visit::task(const Function& function, const Call& call) const {

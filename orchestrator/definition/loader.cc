@@ -244,9 +244,8 @@ class Loader {
       fields.report("timeout", "definition.not_here",
                     fmt::format("{} state has no timeout", with_article(type->name)));
     }
-    // In an error state this key has another meaning, and the state reads it. A state with several
-    // calls does not have it.
-    if (type->name != "error" && fields.takes("compensate")) {
+    // In an error state this key has another meaning, and the state reads it.
+    if (type->name != "error") {
       fields.object("compensate", [&](Fields& nested) {
         StateFields call(nested, context_);
         compensation = CompensationState::load(call, common);

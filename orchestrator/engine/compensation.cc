@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -65,6 +66,17 @@ void begin(StepContext& step, const PendingEnd& pending) {
   step.result.changed = true;
 }
 
+/// Notes a compensation of the current state, which has them.
+void note_as(StepContext& step, LazyJson input, bool of_call) {
+  Instance& instance = step.instance;
+  const CompensationState& state = *compensation_of(step.workflow, instance.state);
+  step.result.bytes += input.text().size();
+  note_compensation(instance,
+                    {.state = instance.state, .input = std::move(input), .of_call = of_call});
+  step.record(HistoryKind::kNoted,
+              Json{{"function", state.function()}, {"number", instance.compensations}});
+}
+
 Json start_detail(const Instance& instance, InstanceStatus status) {
   return {{"left", instance.compensations}, {"status", to_string(status)}};
 }
@@ -76,18 +88,13 @@ bool exceeds_compensations(StepContext& step) {
   const bool notes = compensation_of(step.workflow, instance.state) != nullptr;
   if (!notes || instance.compensations < kMostCompensations) return false;
   step.record(HistoryKind::kEntered);
-  raise(step,
-        {"millrace.limits.compensations",
-         fmt::format("the instance has noted {} compensations, the most that it may have, so it "
-                     "cannot enter another state with `compensate`",
-                     kMostCompensations)},
-        Retries::kNo);
+  raise(step, too_many_compensations().error, Retries::kNo);
   return true;
 }
 
 Evaluated<std::optional<LazyJson>> compensation_input(const StepContext& step, Visit& visit) {
   const CompensationState* const state = compensation_of(step.workflow, step.instance.state);
-  if (state == nullptr) return std::nullopt;
+  if (state == nullptr || state->undoes_calls()) return std::nullopt;
   auto input = state->input(visit);
   if (!input) return tl::unexpected(std::move(input).error());
   return std::optional(std::move(*input));
@@ -95,13 +102,16 @@ Evaluated<std::optional<LazyJson>> compensation_input(const StepContext& step, V
 
 void note(StepContext& step, std::optional<LazyJson> input) {
   if (!input) return;
-  Instance& instance = step.instance;
-  const CompensationState& state = *compensation_of(step.workflow, instance.state);
   step.has_noted = true;
-  step.result.bytes += input->text().size();
-  note_compensation(instance, {.state = instance.state, .input = *std::move(input)});
-  step.record(HistoryKind::kNoted,
-              Json{{"function", state.function()}, {"number", instance.compensations}});
+  note_as(step, *std::move(input), false);
+}
+
+void note_call(StepContext& step, Visit& visit, const LazyJson& result) {
+  const Instance& instance = step.instance;
+  const CompensationState* const state = compensation_of(step.workflow, instance.state);
+  if (state == nullptr || !state->undoes_calls() || instance.compensating) return;
+  take_notes(step, visit);  // the record of the result comes first
+  note_as(step, LazyJson::of_members({{"return", result}}), true);
 }
 
 void note_left(StepContext& step) {
@@ -125,9 +135,13 @@ bool begin_compensating(StepContext& step, InstanceStatus status) {
 void make_newest(StepContext& step, Visit& visit) {
   const Instance& instance = step.instance;
   const CompensationState& state = *compensation_of(step.workflow, instance.state);
-  step.record(HistoryKind::kUndoing,
-              Json{{"function", state.function()}, {"number", instance.compensations}});
-  apply_outcome(step, visit, state.enter(visit));
+  const Outcome outcome = state.enter(visit);
+  // A visit that waits for an evaluation is repeated from its beginning.
+  if (!std::holds_alternative<Park>(outcome)) {
+    step.record(HistoryKind::kUndoing,
+                Json{{"function", state.function()}, {"number", instance.compensations}});
+  }
+  apply_outcome(step, visit, outcome);
 }
 
 void go_on_compensating(StepContext& step) {

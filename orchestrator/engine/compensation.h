@@ -25,6 +25,10 @@ Evaluated<std::optional<LazyJson>> compensation_input(const StepContext& step, V
 /// Notes the compensation of the current state; does nothing without an input.
 void note(StepContext& step, std::optional<LazyJson> input);
 
+/// Notes the compensation of a call with that result, if the current state notes one for each of its
+/// calls. Adds the effects and records of the visit to the result of the step first.
+void note_call(StepContext& step, Visit& visit, const LazyJson& result);
+
 /// Notes the compensation of a state that has done its work but is not left yet, because something
 /// else ends it now. An input that a jq worker would have to evaluate is not known in time, so then
 /// nothing is noted.

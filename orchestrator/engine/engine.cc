@@ -72,9 +72,11 @@ void apply(StepContext& step, const Returned& returned) {
   const LazyJson found = instance.data.without_tree();
   const bool is_first_change = !step.result.changed;
   Visit visit = step.visit();
-  apply_outcome(step, visit,
-                step.state().returned(visit, returned.call.index, returned.result,
-                                      step.now + returned.retry_after.value_or(Duration(0))));
+  const Outcome outcome =
+      step.state().returned(visit, returned.call.index, returned.result,
+                            step.now + returned.retry_after.value_or(Duration(0)));
+  if (returned.result) note_call(step, visit, *returned.result);
+  apply_outcome(step, visit, outcome);
   if (is_first_change) step.result.only_call = visit.only_call();
   keep_found(instance, visit, found);
   proceed(step);

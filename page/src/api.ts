@@ -632,7 +632,7 @@ export type Instance = {
   compensations?: Array<{
     /** The id of the function that it calls. */
     function: string
-    /** The input of the call. */
+    /** The input of the call, or what it is evaluated over. */
     input: unknown
     /** The number of the compensation, from 1. */
     number: number

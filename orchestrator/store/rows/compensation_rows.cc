@@ -29,6 +29,7 @@ std::string encode_compensation(const Compensation& compensation) {
   Writer writer = begin_record();
   writer.varint(compensation.state);
   writer.bytes(compensation.input.text());
+  writer.boolean(compensation.of_call);
   return writer.take();
 }
 
@@ -37,6 +38,7 @@ Result<Compensation> decode_compensation(std::string_view bytes) {
   Compensation compensation;
   compensation.state = get_number(reader);
   compensation.input = get_json(reader);
+  compensation.of_call = reader.boolean();
   return end_record(reader, std::move(compensation), "compensation");
 }
 

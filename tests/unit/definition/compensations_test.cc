@@ -50,6 +50,21 @@ TEST(LoadedCompensations, BelongToTheirStates) {
   EXPECT_EQ(compensation_of(read, 2), nullptr) << "the workflow has two states";
 }
 
+TEST(LoadedCompensations, UndoEachCallOfAStateWithSeveral) {
+  const Loaded loaded = load_workflow(
+      workflow("name: x",
+               "- {id: a, type: foreach, array: jq(.all), action: {function: do}, compensate: "
+               "{function: undo}, transition: b}\n"
+               "- {id: b, type: parallel, actions: [{function: do}], compensate: {function: undo}, "
+               "transition: c}\n"
+               "- {id: c, type: action, action: {function: do}, compensate: {function: undo}}\n"),
+      nullptr);
+  ASSERT_NE(loaded.workflow, nullptr) << render_text(loaded.findings, "f");
+  EXPECT_TRUE(compensation_of(*loaded.workflow, 0)->undoes_calls());
+  EXPECT_TRUE(compensation_of(*loaded.workflow, 1)->undoes_calls());
+  EXPECT_FALSE(compensation_of(*loaded.workflow, 2)->undoes_calls());
+}
+
 TEST(LoadedCompensations, AreNotAskedForUnlessTheDefinitionDoes) {
   const Loaded loaded = load_workflow(workflow("name: x", "- {id: a, type: noop}\n"), nullptr);
   ASSERT_NE(loaded.workflow, nullptr);
@@ -69,9 +84,6 @@ TEST(LoadedCompensations, AreRefusedWithTheirPlace) {
               ElementsAre("states[0].compensate"));
   EXPECT_THAT(errors_in("- {id: a, type: error, error: e, message: m, compensate: {function: "
                         "undo}}\n"),
-              ElementsAre("states[0].compensate"));
-  EXPECT_THAT(errors_in("- {id: a, type: foreach, array: [1], action: {function: do}, compensate: "
-                        "{function: undo}}\n"),
               ElementsAre("states[0].compensate"));
 }
 

@@ -18,6 +18,9 @@ TEST(CompensationRow, KeepsTheStateAndTheInput) {
   const Compensation read = decode_compensation(bytes).value();
   EXPECT_EQ(read.state, 3U);
   EXPECT_EQ(read.input, LazyJson(Json{{"n", 7}}));
+  EXPECT_FALSE(read.of_call);
+  const Compensation of_call{.state = 3, .input = Json{{"return", 1}}, .of_call = true};
+  EXPECT_TRUE(decode_compensation(encode_compensation(of_call)).value().of_call);
   expect_whole(bytes, decode_compensation);
   expect_known_versions(bytes, 1, decode_compensation);
 }
