@@ -72,7 +72,9 @@ std::string describe(const Case& c) {
 
 bool valid(const Definition& d) {
   if (d.states.empty()) return false;
-  const auto there = [&d](const std::string& id) { return id.empty() || d.find(id); };
+  const auto there = [&d](const std::string& id) {
+    return id.empty() || id == kNextRun || d.find(id);
+  };
   if (!there(d.on_failure) || (!d.on_failure.empty() && !d.timeout)) return false;
   for (const State& s : d.states) {
     if (!there(s.to) || !there(s.branch_to)) return false;

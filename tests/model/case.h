@@ -23,6 +23,9 @@ struct Retry {
   std::optional<double> factor;
   std::optional<Ms> max_delay;
   std::vector<std::string> codes;  // direktiv: codes (regex); temporal: nonRetryableErrors (exact)
+  // direktiv, steep: a path such as .error.msg. The delay is the text at the path; without one, it
+  // is `delay`.
+  std::string delay_path;
 };
 
 // A timeout key of an action or a function, as a definition writes it.
@@ -48,8 +51,24 @@ struct Action {
 
 struct Catch {
   std::string pattern;  // glob
-  std::string to;       // "" ends the workflow
+  std::string to;       // "" ends the workflow; may be kNextRun, as each transition may
 };
+
+// A transition with this target is a `continueAsNew` instead, which takes the data as the input of
+// the next run.
+inline const char* const kNextRun = "(next run)";
+
+// How a definition writes the `duration` of a delay, or the `timeout` of another state.
+enum class Writing {
+  kConstant,   // 5357ms
+  kOfData,     // the text at `written_path`; without one, the constant
+  kOfAttempt,  // the number of the attempt, in front of the milliseconds: 2357ms
+  kOfRun,      // the number of the run, in front of the milliseconds
+  kUntil,      // `until`: the number at `written_path`; without one, the constant
+};
+
+// The time at which the instance of a case starts, in milliseconds since 1970.
+inline constexpr Ms kStartOfCases = 1'630'497'600'000;
 
 enum class Kind { kAction, kParallel, kForeach, kWait, kDelay, kNoop, kError, kBranch };
 
@@ -61,9 +80,11 @@ struct State {
   std::vector<Action> actions;  // action, foreach: one; parallel: two or more
   bool any = false;             // parallel: whether its mode is `or`
   Ms duration = 0;              // delay
-  std::string error_code;       // error
-  std::string condition;        // branch (switch): a path such as .return.again
-  std::string branch_to;        // the transition if `condition` is true
+  Writing writing = Writing::kConstant;
+  std::string written_path;  // a path such as .return.wait
+  std::string error_code;    // error
+  std::string condition;     // branch (switch): a path such as .return.again
+  std::string branch_to;     // the transition if `condition` is true
   // action, noop: a path such as .return.bad. If the value at the path is true, a jq program fails:
   // that of the action's input, or that of the noop's transform.
   std::string check;

@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "tests/model/written_time.h"
+
 namespace millrace::reference {
 
 std::string ms(Ms time) { return std::to_string(time) + "ms"; }
@@ -23,6 +25,9 @@ std::string policy_line(const Retry& r) {
   const auto add_time = [&](const char* key, const std::optional<Ms>& t) {
     if (t) add(key, ms(*t));
   };
+  const auto add_delay = [&] {
+    if (r.delay || !r.delay_path.empty()) add("delay", delay_text(r));
+  };
   const auto add_factor = [&](const char* key) {
     if (r.factor) add(key, number(*r.factor));
   };
@@ -32,13 +37,13 @@ std::string policy_line(const Retry& r) {
              ms(r.delay.value_or(0)) + ")\n";
     case Vocabulary::kDirektiv:
       add("max_attempts", std::to_string(r.attempts.value_or(0)));
-      add_time("delay", r.delay);
+      add_delay();
       add_factor("multiplier");
       add("codes", Json(r.codes).dump());
       break;
     case Vocabulary::kSteep:
       if (r.attempts) add("maxAttempts", std::to_string(*r.attempts));
-      add_time("delay", r.delay);
+      add_delay();
       add_factor("exponentialBackoff");
       add_time("maxDelay", r.max_delay);
       if (!r.factor && !r.max_delay) add("vocabulary", "steep");
@@ -60,6 +65,13 @@ std::string policy_line(const Retry& r) {
       break;
   }
   return "retries: {" + s + "}\n";
+}
+
+// The line of an exit: `transition` or `continueAsNew`; none if the exit ends the workflow.
+std::string exit_line(const std::string& indent, const std::string& to, bool is_default = false) {
+  if (to.empty()) return "";
+  if (to == kNextRun) return indent + (is_default ? "defaultC" : "c") + "ontinueAsNew: jq(.)\n";
+  return indent + (is_default ? "defaultT" : "t") + "ransition: " + to + "\n";
 }
 
 std::string checked(const std::string& path, const std::string& otherwise) {
@@ -124,23 +136,23 @@ std::string to_yaml(const Case& c, const Rendering& rendering) {
         y += "  - function: " + a.function + "\n" + limits("    ", a.retry, a.timeouts);
     }
     if (s.kind == Kind::kWait) y += std::string("  event:\n    type: ") + kEventType + "\n";
-    if (s.kind == Kind::kDelay) y += "  duration: " + ms(s.duration) + "\n";
+    if (s.kind == Kind::kDelay) y += time_line(s, "duration", s.duration);
     if (s.kind == Kind::kError) y += "  error: " + s.error_code + "\n  message: made to fail\n";
-    if (s.timeout) y += "  timeout: " + ms(*s.timeout) + "\n";
+    if (s.timeout) y += time_line(s, "timeout", *s.timeout);
     if (s.retry) y += "  " + policy_line(*s.retry);
     if (s.kind == Kind::kBranch) {
       y += "  conditions:\n  - condition: 'jq(" + s.condition + ")'\n    transform: " + note + "\n";
-      if (!s.branch_to.empty()) y += "    transition: " + s.branch_to + "\n";
+      y += exit_line("    ", s.branch_to);
       y += "  defaultTransform: " + note + "\n";
-      if (!s.to.empty()) y += "  defaultTransition: " + s.to + "\n";
+      y += exit_line("  ", s.to, true);
     } else {
       y += "  transform: " + note + "\n";
-      if (!s.to.empty()) y += "  transition: " + s.to + "\n";
+      y += exit_line("  ", s.to);
     }
     if (!s.catches.empty()) y += "  catch:\n";
     for (const Catch& k : s.catches) {
       y += "  - error: \"" + k.pattern + "\"\n";
-      if (!k.to.empty()) y += "    transition: " + k.to + "\n";
+      y += exit_line("    ", k.to);
     }
   }
   return y;

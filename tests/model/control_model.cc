@@ -1,7 +1,10 @@
 #include "tests/model/control_model.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
+
+#include "tests/model/written_time.h"
 
 namespace millrace::reference {
 
@@ -77,11 +80,8 @@ std::vector<Model::Due> Model::dues(bool held_back_too) {
     wake_at_.reset();
     leave();
   });
-  add(state_retry_at_.low, 9, "next attempt of a wait", [this] {
-    const int attempt = state_attempt_;
-    enter(state_, data_);
-    state_attempt_ = attempt + 1;
-  });
+  add(state_retry_at_.low, 9, "next attempt of a wait",
+      [this] { enter(state_, data_, false, state_attempt_ + 1); });
   for (Call& call : calls_) {
     const int serial = call.serial;
     const auto still = [this, serial]() -> Call& {
@@ -211,10 +211,31 @@ void Model::begin_run(const std::string& state, const Json& data) {
   enter(state, data);
 }
 
-void Model::enter(const std::string& id, const Json& data, bool by_retry) {
+// Sets the end of the wait in the current state. A wait for events whose `until` is past lasts for
+// a millisecond, in which it takes the events that are there. Returns whether the value is
+// possible.
+bool Model::evaluate_time() {
+  const State& s = current();
+  const bool is_delay = s.kind == Kind::kDelay;
+  if (!is_delay && !s.timeout) return true;
+  const int attempt = has(Fault::kAttemptIsNotCounted) ? 1 : state_attempt_;
+  const auto time = read_time(s, is_delay ? s.duration : *s.timeout, data_, attempt, run_);
+  if (!time) return false;
+  if (s.writing != Writing::kConstant) count("evaluated time");
+  if (is_delay) {
+    wake_at_ = time->until ? std::max(*time->until, now_) : now_ + *time->span;
+  } else {
+    state_deadline_ = time->until ? std::max(*time->until, now_ + 1) : now_ + *time->span;
+    state_span_ = time->span;
+  }
+  return true;
+}
+
+void Model::enter(const std::string& id, const Json& data, bool by_retry, int attempt) {
   calls_.clear();
   state_deadline_.reset();
   wake_at_.reset();
+  state_span_.reset();
   state_retry_at_ = {};
   held_answers_.clear();
   held_event_.reset();
@@ -232,10 +253,14 @@ void Model::enter(const std::string& id, const Json& data, bool by_retry) {
   // A definition may have a loop in which no state waits.
   if (std::exchange(entered_at_, now_) != now_) entries_at_once_ = 0;
   if (++entries_at_once_ > 100) return doubt("states follow each other without an end");
-  state_attempt_ = 1;
+  state_attempt_ = attempt;
 
   const State& s = current();
-  if (s.timeout) state_deadline_ = now_ + *s.timeout;
+  if (!evaluate_time()) {
+    count("a time that is not possible");
+    acted_[id] = false;
+    return state_failed({"millrace.duration.invalid", "", false, false});
+  }
   acted_[id] = s.check.empty() || !is_true(data_, s.check);
   if (!acted_[id]) return raise({"direktiv.jq.badCommand", "", false, false});
   switch (s.kind) {
@@ -247,7 +272,6 @@ void Model::enter(const std::string& id, const Json& data, bool by_retry) {
       }
       break;
     case Kind::kDelay:
-      wake_at_ = now_ + s.duration;
       break;
     case Kind::kNoop:
       leave();
@@ -316,6 +340,8 @@ void Model::leave() {
 void Model::go(const std::string& to) {
   if (to.empty())
     finish();
+  else if (to == kNextRun)
+    next_run();
   else
     enter(to, data_);
 }
@@ -326,6 +352,22 @@ void Model::finish() {
   if (error_before_retry_)
     return doubt("how a run ends that passed an error state before a manual retry");
   end("complete", "");
+}
+
+// Ends the run by continueAsNew. An instance that has an error ends with that error instead. Of the
+// history of the run, nothing is left that a rerun could start from.
+void Model::next_run() {
+  if (in_on_failure_ || error_state_ || error_before_retry_) return finish();
+  count("next run by continueAsNew");
+  input_ = data_;
+  runs_of_policy_ = 1;
+  if (!has(Fault::kNextRunKeepsHistory)) {
+    last_entry_.clear(), first_entry_.clear();
+    entry_number_.clear(), acted_.clear();
+  }
+  const auto limits = std::tuple(run_deadline_, kill_at_, interrupt_at_);
+  begin_run(definition_.states.front().id, input_);
+  if (has(Fault::kNextRunKeepsLimits)) std::tie(run_deadline_, kill_at_, interrupt_at_) = limits;
 }
 
 void Model::succeed_wait(const Json& payload) {

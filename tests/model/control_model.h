@@ -49,6 +49,11 @@ enum class Fault {
   kRerunWithLastData,      // rerun uses the final data of the instance
   kFinalTimeoutIsRetried,  // schedule_to_start and schedule_to_close are retried
   kWaitTimesOutWhileAway,  // the timeout of a wait fires while the broker is away
+  // The faults from here on are about evaluated times and next runs, see make_case_of_values().
+  kResumeMovesUntil,     // a resume restarts an `until` as if it were a timeout
+  kNextRunKeepsLimits,   // continueAsNew keeps the run timeout, the interrupt and the kill
+  kNextRunKeepsHistory,  // after continueAsNew, a rerun knows the states of the run before
+  kAttemptIsNotCounted,  // $instance.attempt is 1 in each attempt
   kLast,
 };
 
@@ -130,7 +135,9 @@ class Model : public Subject {
   void run_until_idle();
   // states
   void begin_run(const std::string& state, const Json& data);
-  void enter(const std::string& state, const Json& data, bool by_retry = false);
+  void enter(const std::string& state, const Json& data, bool by_retry = false, int attempt = 1);
+  bool evaluate_time();
+  void next_run();
   void start_calls();
   void go(const std::string& to);
   void leave();
@@ -195,8 +202,9 @@ class Model : public Subject {
   int serial_ = 0, offered_ = 0;
   bool per_attempt_ = false;  // a manual retry started the state
   std::optional<Ms> state_deadline_, wake_at_;
-  int state_attempt_ = 0;    // the attempt of a state that waits and has a policy
-  Interval state_retry_at_;  // the time of that state's next attempt
+  std::optional<Ms> state_span_;  // the timeout of the state; no value if it is an `until`
+  int state_attempt_ = 0;         // the attempt of a state that waits and has a policy
+  Interval state_retry_at_;       // the time of that state's next attempt
   std::map<std::string, Json> last_entry_, first_entry_;
   std::map<std::string, int> entry_number_;  // by state: the number of its latest entry
   // By state: whether its latest entry came to a wait or a call.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tests/model/control_model.h"
+#include "tests/model/written_time.h"
 
 namespace millrace::reference {
 
@@ -103,13 +104,18 @@ void Model::apply(Call& c, const Outcome& outcome) {
 
 void Model::call_failed(Call& c, const Error& error) {
   c.error = error;
-  const auto policy = policy_of(definition_, current(), *c.action);
+  auto policy = policy_of(definition_, current(), *c.action);
   // In mode `or` a failed call does not fail the state.
   const bool is_caught = !current().any && caught(error.code);
   if (!policy || !retries(*policy, error, is_caught) ||
       (has(Fault::kCatchBeforePolicy) && is_caught))
     return branch_failed(c, error);
 
+  // After the last attempt no delay is evaluated.
+  if (policy->attempts == kUnlimited || c.attempt < policy->attempts) {
+    policy = with_delay(*policy, data_, error);
+    if (!policy) return branch_failed(c, {"millrace.duration.invalid", "", false, false});
+  }
   const Interval wait = wait_after(*policy, c.attempt);
   const bool ten_years = policy->attempts == kUnlimited &&
                          policy->vocabulary == Vocabulary::kTemporal &&
@@ -158,8 +164,10 @@ void Model::state_failed(Error error) {
         has(Fault::kZartRetriesWaitTimeout) && policy.vocabulary == Vocabulary::kZart;
     if (retries(policy, error, caught(error.code)) || fault) {
       if (policy.attempts == kUnlimited || state_attempt_ < policy.attempts) {
+        const auto evaluated = with_delay(policy, data_, error);
+        if (!evaluated) return raise({"millrace.duration.invalid", "", false, false});
         count(std::string("attempt of a wait by ") + name_of(policy.vocabulary));
-        state_retry_at_ = moment(wait_after(policy, state_attempt_));
+        state_retry_at_ = moment(wait_after(*evaluated, state_attempt_));
         return;
       }
       error = used_up(policy, error, state_, state_attempt_);

@@ -201,7 +201,8 @@ void Model::resume_current() {
   if (has(Fault::kResumeRenewsExecution) && execution_deadline_)
     execution_deadline_ = now_ + *execution_time();
   if (phase_ != Phase::kLive || has(Fault::kResumeKeepsDeadlines)) return;
-  if (state_deadline_) state_deadline_ = now_ + *current().timeout;
+  if (state_deadline_ && has(Fault::kResumeMovesUntil)) state_span_ = current().timeout;
+  if (state_deadline_ && state_span_) state_deadline_ = now_ + *state_span_;
   for (Call& c : calls_) {
     if (c.at == At::kDone || c.at == At::kFailed) continue;
     const Bounds b = bounds_of(definition_, *c.action);

@@ -87,6 +87,10 @@ Ms EngineSubject::ms_of(const Json& time) const {
 void EngineSubject::begin(const Definition& definition, const std::string& yaml,
                           const Json& input) {
   define_programs(world_.evaluator, definition);
+  if (begin_ != from_millis(kStartOfCases)) {
+    broken_ = "the cases write their times for another start";
+    return;
+  }
   const Loaded loaded = load_workflow(yaml, nullptr);
   if (loaded.workflow == nullptr) {
     broken_ = "the definition is refused: " + render_text(loaded.findings, "case");

@@ -359,7 +359,7 @@ int Explored::ended_early() const {
 Explored explore(const std::function<Played(const Case&)>& play, const ExploreOptions& options) {
   Explored all;
   for (; all.cases < options.count; all.cases++) {
-    const Case c = make_case(options.from + static_cast<uint64_t>(all.cases));
+    const Case c = options.make(options.from + static_cast<uint64_t>(all.cases));
     const Played played = play(c);
     for (const auto& [what, times] : played.counts) all.counts[what] += times;
     if (!played.undecided.empty()) all.undecided[played.undecided]++;

@@ -10,6 +10,7 @@
 
 #include "tests/model/case_yaml.h"
 #include "tests/model/control_model.h"
+#include "tests/model/random_case.h"
 #include "tests/model/subject.h"
 
 namespace millrace::reference {
@@ -84,6 +85,7 @@ struct ExploreOptions {
   int count = 500;
   int most_reports = 1;   // explore() stops after that many reports
   int most_tries = 3000;  // how many simpler cases are tried to shrink one case
+  Case (*make)(uint64_t seed) = make_case;
   Rendering rendering;
 };
 

@@ -14,6 +14,7 @@ const char* name_of(Vocabulary vocabulary) {
 Policy read_policy(const Retry& w) {
   Policy p;
   p.vocabulary = w.vocabulary;
+  p.delay_path = w.delay_path;
   switch (w.vocabulary) {
     case Vocabulary::kDirektiv:  // max_attempts counts the retries after the first attempt
       p.attempts = int64_t{w.attempts.value_or(0)} + 1;

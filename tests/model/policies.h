@@ -23,6 +23,7 @@ struct Policy {
   double factor = 1;
   Ms max_delay = kHundredYears;
   double jitter = 0;
+  std::string delay_path;  // see Retry
   // Direktiv: regular expressions, searched for in the code; "*" alone matches any code.
   std::vector<std::string> only;
   std::vector<std::string> never;  // Temporal: codes, compared for equality

@@ -1,11 +1,14 @@
 #include "tests/model/random_case.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "tests/model/control_model.h"
 #include "tests/model/play.h"
 #include "tests/model/random_definition.h"
+#include "tests/model/random_values.h"
 
 namespace millrace::reference {
 
@@ -180,20 +183,11 @@ std::vector<Step> random_sequence_of_runs(Random& r) {
   return steps;
 }
 
-}  // namespace
-
-Case make_case(uint64_t seed) {
-  Random r(seed);
-  Case c;
-  c.seed = seed;
-  const bool of_runs = seed % 8 == 5;  // combinations that are rare otherwise
-  do c.definition = of_runs ? random_definition_of_runs(r) : random_definition(r);
-  while (!valid(c.definition));
+// Adds steps to the case, which has a definition. `sequence`: the first steps, the last one first.
+// `prepare` may change each step.
+void add_steps(Random& r, Case& c, std::vector<Step> sequence,
+               const std::function<void(Step&)>& prepare) {
   c.input = {{"seen", Json::array()}, {"items", {1, 2}}};
-
-  std::vector<Step> sequence;
-  if (of_runs) sequence = random_sequence_of_runs(r);
-  std::reverse(sequence.begin(), sequence.end());
   const int wanted = 6 + r.below(24) + static_cast<int>(sequence.size());
   Model model;
   auto player = std::make_unique<Player>(c, model, nullptr);
@@ -202,8 +196,9 @@ Case make_case(uint64_t seed) {
       sequence = random_sequence(r);
       std::reverse(sequence.begin(), sequence.end());
     }
-    const Step step = sequence.empty() ? random_step(r, model) : sequence.back();
+    Step step = sequence.empty() ? random_step(r, model) : sequence.back();
     if (!sequence.empty()) sequence.pop_back();
+    prepare(step);
     const size_t before = player->played().trace.size();
     if (player->step(step)) {
       if (player->played().trace.size() != before) c.steps.push_back(step);
@@ -218,6 +213,34 @@ Case make_case(uint64_t seed) {
       if (!player->step(s)) break;
     if (!model.undecided().empty()) break;
   }
+}
+
+}  // namespace
+
+Case make_case(uint64_t seed) {
+  Random r(seed);
+  Case c;
+  c.seed = seed;
+  const bool of_runs = seed % 8 == 5;  // combinations that are rare otherwise
+  do c.definition = of_runs ? random_definition_of_runs(r) : random_definition(r);
+  while (!valid(c.definition));
+  std::vector<Step> sequence;
+  if (of_runs) sequence = random_sequence_of_runs(r);
+  std::reverse(sequence.begin(), sequence.end());
+  add_steps(r, c, std::move(sequence), [](Step&) {});
+  return c;
+}
+
+Case make_case_of_values(uint64_t seed) {
+  Random r(~seed);
+  Case c;
+  c.seed = seed;
+  c.definition = random_definition_of_values(r);
+  add_steps(r, c, {}, [&r](Step& step) {
+    using K = Step::Kind;
+    if (step.kind == K::kAnswer || step.kind == K::kAnswerLate || step.kind == K::kEvent)
+      add_values(r, step.outcome);
+  });
   return c;
 }
 

@@ -11,4 +11,7 @@ namespace millrace::reference {
 // The same seed gives the same case on every machine.
 Case make_case(uint64_t seed);
 
+// A case with evaluated times and next runs: the theme of written_time.h.
+Case make_case_of_values(uint64_t seed);
+
 }  // namespace millrace::reference

@@ -50,6 +50,14 @@ std::vector<Case> simpler(const Case& c) {
     if (!s.check.empty()) with([&](Case& x) { x.definition.states[i].check = ""; });
     if (s.retry) with([&](Case& x) { x.definition.states[i].retry.reset(); });
     if (!s.to.empty()) with([&](Case& x) { x.definition.states[i].to = ""; });
+    if (s.writing != Writing::kConstant)
+      with([&](Case& x) { x.definition.states[i].writing = Writing::kConstant; });
+    if (!s.written_path.empty())
+      with([&](Case& x) {
+        State& one = x.definition.states[i];
+        one.written_path = "";
+        if (one.writing == Writing::kOfData) one.writing = Writing::kConstant;
+      });
     if (s.kind == Kind::kParallel || s.kind == Kind::kForeach)
       with([&](Case& x) {
         x.definition.states[i].kind = Kind::kAction;
@@ -82,6 +90,8 @@ std::vector<Case> simpler(const Case& c) {
   each_holder(counted, [&](auto& retry, auto& timeouts) {
     const int i = at++;
     if (retry) with_holder(i, [](auto& r, auto&) { r.reset(); });
+    if (retry && !retry->delay_path.empty())
+      with_holder(i, [](auto& r, auto&) { r->delay_path = ""; });
     if (retry && retry->factor) with_holder(i, [](auto& r, auto&) { r->factor.reset(); });
     if (retry && retry->max_delay) with_holder(i, [](auto& r, auto&) { r->max_delay.reset(); });
     for (size_t k = 0; k < timeouts.size(); k++)
