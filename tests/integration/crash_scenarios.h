@@ -49,7 +49,8 @@ struct CrashScenario {
   std::string definition;
   std::vector<std::string> start_events = {"begin"};  ///< types of the events of one start
   std::vector<std::string> wake_events;               ///< types of the events for each instance
-  std::vector<std::string> entered;                   ///< the states, in order
+  std::vector<std::string> entered;                   ///< the states of the last run, in order
+  int runs = 1;                                       ///< all but the last one end by continueAsNew
   Points also;                                        ///< points that it passes beside kAlways
   std::string status = "complete";
   std::string error;             ///< the error code of the instance
@@ -121,6 +122,20 @@ inline const CrashScenario kScenarios[] = {
      .entered = {"a", "b", "c"},
      .also = kTimersAndEvaluations,
      .at_least = Duration(150)},
+    {.name = "continueAsNew",
+     .definition = std::string(kStart) + R"(
+- {id: a, type: switch, conditions: [{condition: .run, transition: c}], defaultTransition: b}
+- id: b
+  type: consumeEvent
+  event: {type: go, context: {key: jq(.begin.key)}}
+  continueAsNew: {begin: jq(.begin), run: jq($instance.run)}
+- {id: c, type: consumeEvent, event: {type: stop, context: {key: jq(.begin.key)}}, transition: d}
+- {id: d, type: switch, conditions: [{condition: .run == 1, transition: e}]}
+- {id: e, type: noop}
+)",
+     .wake_events = {"go", "stop"},
+     .entered = {"a", "c", "d", "e"},
+     .runs = 2},
     {.name = "eventAnd",
      .definition = std::string(kStart) + R"(
 - id: a
