@@ -25,8 +25,8 @@ Evaluated<std::optional<LazyJson>> compensation_input(const StepContext& step, V
 /// Notes the compensation of the current state; does nothing without an input.
 void note(StepContext& step, std::optional<LazyJson> input);
 
-/// Notes the compensation of a call with that result, if the current state notes one for each of its
-/// calls. Adds the effects and records of the visit to the result of the step first.
+/// Notes the compensation of a call with that result, if the current state notes one for each of
+/// its calls. Adds the effects and records of the visit to the result of the step first.
 void note_call(StepContext& step, Visit& visit, const LazyJson& result);
 
 /// Notes the compensation of a state that has done its work but is not left yet, because something

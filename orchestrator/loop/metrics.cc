@@ -15,6 +15,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "model/instance.h"
+#include "orchestrator/loop/access_metrics.h"
 #include "orchestrator/loop/evaluation_metrics.h"
 #include "orchestrator/loop/namespace_gauge.h"
 #include "orchestrator/loop/refusal_metrics.h"
@@ -154,27 +155,6 @@ struct Metrics::Series {
       counter("millrace_answers_stray_total",
               "Dropped reports of workers: the subject of the report names no known task, a task "
               "that no worker has, or another namespace than that of the task.");
-  prometheus::Counter& refused_token(const char* reason) {
-    return counter("millrace_http_tokens_refused_total",
-                   "HTTP requests that were refused because their token is missing or wrong.",
-                   {{"reason", reason}});
-  }
-  prometheus::Counter& tokens_missing = refused_token("missing");
-  prometheus::Counter& tokens_wrong = refused_token("wrong");
-  prometheus::Counter& inbound_requests(const char* signature) {
-    return counter("millrace_inbound_webhooks_total",
-                   "HTTP requests for inbound webhooks, by whether their signature is valid.",
-                   {{"signature", signature}});
-  }
-  prometheus::Counter& inbound_accepted = inbound_requests("valid");
-  prometheus::Counter& inbound_refused = inbound_requests("refused");
-  prometheus::Counter& callbacks(const char* key) {
-    return counter("millrace_callbacks_total",
-                   "HTTP requests of services that answer later, by whether their key is valid.",
-                   {{"key", key}});
-  }
-  prometheus::Counter& callbacks_valid = callbacks("valid");
-  prometheus::Counter& callbacks_refused = callbacks("refused");
   prometheus::Counter& groups_uncorrelated =
       counter("millrace_group_events_uncorrelated_total",
               "Events of an eventsAnd start that lack an attribute of its `correlate`.");
@@ -324,6 +304,7 @@ struct Metrics::Series {
   StoreMetrics store{registry};
   EvaluationMetrics ns_evaluations{registry};  // guarded by parts_lock
   RefusalMetrics ns_over_quota{registry};
+  AccessMetrics access{registry};
   InboundMetrics inbound_outcomes{registry};
 };
 
@@ -417,11 +398,11 @@ RetentionFigures Metrics::retention() const { return series_->retention.figures(
 void Metrics::count_letter_retention_failure() { series_->letter_retention_failures.Increment(); }
 
 void Metrics::count_refused_token(bool is_missing) {
-  (is_missing ? series_->tokens_missing : series_->tokens_wrong).Increment();
+  (is_missing ? series_->access.tokens_missing : series_->access.tokens_wrong).Increment();
 }
 
 void Metrics::count_inbound_request(bool is_accepted) {
-  (is_accepted ? series_->inbound_accepted : series_->inbound_refused).Increment();
+  (is_accepted ? series_->access.signatures_valid : series_->access.signatures_refused).Increment();
 }
 
 void Metrics::count_inbound_outcome(const std::string& ns, const std::string& webhook,
@@ -435,7 +416,7 @@ void Metrics::remove_inbound_outcomes(const std::string& ns,
 }
 
 void Metrics::count_callback(bool is_valid) {
-  (is_valid ? series_->callbacks_valid : series_->callbacks_refused).Increment();
+  (is_valid ? series_->access.keys_valid : series_->access.keys_refused).Increment();
 }
 
 void Metrics::add_turn(const TurnTimes& times) { series_->units.add(clock_.elapsed(), times); }

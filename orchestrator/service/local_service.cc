@@ -12,7 +12,6 @@
 #include "orchestrator/definition/lint.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/asking_instances.h"
-#include "orchestrator/service/attention.h"
 #include "orchestrator/service/found_items.h"
 #include "orchestrator/service/index_questions.h"
 #include "orchestrator/service/input_schema.h"
@@ -384,19 +383,6 @@ void LocalService::watch(LiveRequest request, std::shared_ptr<LiveSink> sink) {
   live_.add(std::move(request), std::move(sink));
 }
 
-Json LocalService::shown_levels() const {
-  const PartLevels levels = parts_.levels();
-  return {{"readsEvents", parts_.reads_events().has_value()},
-          {"sendsEvents", parts_.sends_events().has_value()},
-          {"runsTasks", parts_.runs_tasks().has_value()},
-          {"tasksUnsent", levels.tasks_unsent},
-          {"httpRunning", levels.http_running},
-          {"httpWaiting", levels.http_waiting},
-          {"evaluationsWaiting", levels.evaluations_waiting},
-          {"evaluationsRunning", levels.evaluations_running},
-          {"jqWorkers", levels.jq_workers}};
-}
-
 Result<Json> LocalService::input_schema(std::string_view ns, std::string_view id) {
   return read([&](const View& view) -> Result<Json> {
     return to_json(TRY(parts_.queries.input_schema(view, ns, id)));
@@ -437,36 +423,6 @@ void LocalService::sample_series() {
 Result<Json> LocalService::series(const std::vector<std::string>& names,
                                   std::optional<TimePoint> since) {
   return series_.show(names, since);
-}
-
-Result<Json> LocalService::overview(std::string_view ns) {
-  Json shown = TRY(read([&](const View& view) { return parts_.queries.overview(view, ns); }));
-  shown["levels"] = shown_levels();
-  const Status reads = parts_.reads_events();
-  shown["broker"] = {{"reading", reads.has_value()}, {"losses", parts_.losses.list().size()}};
-  if (!reads) shown["broker"]["waitingFor"] = reads.error().message;
-  if (const Result<StoreSize> size = parts_.environment.size()) {
-    shown["store"] = {{"dataBytes", size->data_bytes}, {"usedBytes", size->used_bytes}};
-  }
-  add_attention({.environment = parts_.environment,
-                 .clock = parts_.clock,
-                 .queries = parts_.queries,
-                 .ask = index_asker(parts_.intake, kIndexPatience),
-                 .count_requests = parts_.count_requests},
-                ns, shown);
-  const auto letters =
-      reads ? letter_desk_.left(ns, "") : Result<uint64_t>(tl::unexpected(reads.error()));
-  if (!letters) {
-    const std::string why = "their number is not known: " + letters.error().message;
-    shown["attention"].push_back({{"kind", "deadLetters"}, {"detail", why}});
-  } else if (*letters > 0) {
-    shown["attention"].push_back({{"kind", "deadLetters"}, {"count", *letters}});
-  }
-  add_unknown_namespaces(parts_.environment, parts_.stored_letters, reads, shown);
-  if (const Status is_ready = ready(); !is_ready) {
-    shown["attention"].push_back({{"kind", "server"}, {"detail", is_ready.error().message}});
-  }
-  return shown;
 }
 
 Result<Json> LocalService::functions(std::string_view ns) {

@@ -23,8 +23,8 @@ constexpr Duration kInstanceTime{200};
 
 /// The types for which the instance will listen, if it is entering a state that waits.
 std::vector<std::string> entering_for(const Instance& instance, const Workflow& workflow) {
-  const bool is_entering = instance.phase == Phase::kEntering && !instance.compensating &&
-                           !has_ended(instance.status);
+  const bool is_entering =
+      instance.phase == Phase::kEntering && !instance.compensating && !has_ended(instance.status);
   if (!is_entering || instance.state >= workflow.states.size()) return {};
   return workflow.states[instance.state]->awaited_types();
 }
