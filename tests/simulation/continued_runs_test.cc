@@ -90,11 +90,11 @@ states:
 class ContinuedRuns : public testing::TestWithParam<ContinuedWorkflow> {};
 
 TEST_P(ContinuedRuns, ComeExactlyOnceAlthoughTheProcessDiesAtEachCommit) {
-  constexpr int kRounds = 5;
+  constexpr int kRuns = 5;
   World world;
   const std::string id = world.apply_order(std::string("id: order") + GetParam().rest);
   int deaths = 0;
-  for (int round = 1; round <= kRounds; ++round) {
+  for (int round = 1; round <= kRuns; ++round) {
     for (const std::string& type : GetParam().types) {
       world.publish(type, fmt::format("{}-{}", type, round), 1);
       for (int steps = 0; steps < 20 && world.step(); ++steps) world.restart_at(deaths++);
@@ -103,7 +103,7 @@ TEST_P(ContinuedRuns, ComeExactlyOnceAlthoughTheProcessDiesAtEachCommit) {
     EXPECT_EQ(world.instance(id)["run"], round + 1);
     EXPECT_EQ(world.instance(id)["input"], (Json{{"n", round}}));
   }
-  EXPECT_GT(deaths, kRounds);
+  EXPECT_GT(deaths, kRuns);
   EXPECT_EQ(world.status(id), "waiting");
   EXPECT_THAT(world.history(id), ElementsAre("continued", "entered wait"));
   EXPECT_THAT(world.instances(), SizeIs(1));
