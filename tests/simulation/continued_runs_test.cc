@@ -122,7 +122,7 @@ TEST(ContinuedRunsOfASingularWorkflow, SkipTheStartsOfEventsUntilTheInstanceEnds
     world.run_until_idle();
   };
   begin("1");
-  world.publish("go", "1");
+  world.publish("go", "go-1");
   begin("2");
   ASSERT_THAT(world.instances(), SizeIs(1));
   EXPECT_EQ(world.instances()[0]["run"], 2);

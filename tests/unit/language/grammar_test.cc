@@ -155,8 +155,8 @@ TEST(Grammar, HasEveryKeyOfDirektivsTables) {
     EXPECT_EQ(found, wanted) << name;
   }
   EXPECT_THAT(names_of(mapping("StateDefinition")),
-              ElementsAre("id", "type", "log", "catch", "retries", "timeout", "transform",
-                          "transition", "continueAsNew"));
+              ElementsAre("id", "type", "log", "catch", "retries", "compensate", "timeout",
+                          "transform", "transition", "continueAsNew"));
 }
 
 }  // namespace
