@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "cloudevents/headers.h"
 #include "model/call_limit.h"
 
 namespace millrace {
@@ -37,6 +38,7 @@ void TaskBook::add(const InstanceId& task, std::string_view ns, bool queued, Nat
   if (queued && is_new_subject) subject->second.consumer = task_consumer(message.subject);
   at->second.subject = subject;
   at->second.ns = spaces_.try_emplace(std::string(ns)).first;
+  at->second.may_answer_later = find_header(message.headers, kCallbackHeader) != nullptr;
   set_message(at->second, std::move(message));
   at->second.queued = queued;
   at->second.limit = limit;

@@ -159,6 +159,12 @@ class TaskBook {
     const auto at = tasks_.find(task);
     return at == tasks_.end() ? std::nullopt : std::optional(at->second.queued);
   }
+  /// Whether the task has a callback, so that its service may accept it and answer it later;
+  /// nullopt: the task is unknown.
+  std::optional<bool> may_answer_later(const InstanceId& task) const {
+    const auto at = tasks_.find(task);
+    return at == tasks_.end() ? std::nullopt : std::optional(at->second.may_answer_later);
+  }
   size_t size() const { return tasks_.size(); }
   /// The number of messages with early words (struct Early). Their number and their age are
   /// limited.
@@ -208,9 +214,10 @@ class TaskBook {
     Standing standing = Standing::kWanted;
     bool queued = false;
     bool sent = false;
-    bool is_called = false;  ///< one of Space::calls
-    bool started = false;    ///< a worker has the task, or the service got the request
-    bool gone = false;       ///< the stream does not have the message any more
+    bool is_called = false;         ///< one of Space::calls
+    bool started = false;           ///< a worker has the task, or the service got the request
+    bool gone = false;              ///< the stream does not have the message any more
+    bool may_answer_later = false;  ///< its message has the header kCallbackHeader
     bool inherited = false;  ///< becomes doubtful if the stream acknowledges it as a duplicate
   };
   using Tasks = std::map<InstanceId, Entry>;  // ids sort by time, so resent tasks keep their order

@@ -25,6 +25,7 @@ constexpr std::string_view kMessageId = "Nats-Msg-Id";
 constexpr std::string_view kActionId = "Direktiv-ActionID";
 constexpr std::string_view kErrorCode = "Direktiv-ErrorCode";
 constexpr std::string_view kServiceErrorCode = "Nats-Service-Error-Code";
+constexpr std::string_view kServiceError = "Nats-Service-Error";
 
 constexpr size_t kMostConsumerName = 128;
 constexpr size_t kFingerprintDigits = 16;
@@ -102,6 +103,9 @@ tl::expected<NatsMessage, Error> task_message(const Task& task, std::string_view
     message.headers.emplace_back(kFilesHeader, task.folder->url);
     message.headers.emplace_back(kAttemptKeyHeader, task.folder->key);
   }
+  if (!task.callback_url.empty()) {
+    message.headers.emplace_back(kCallbackHeader, task.callback_url);
+  }
   if (queue != nullptr) {
     message.headers.emplace_back("Millrace-Reply", reply_subject(task.ns, task.id, prefix));
   }
@@ -178,7 +182,7 @@ tl::expected<std::string, Error> read_answer(NatsMessage answer) {
     return named_error(code, answer_header(headers, "Direktiv-ErrorMessage"));
   }
   const std::string_view code = answer_header(headers, kServiceErrorCode);
-  const std::string_view message = answer_header(headers, "Nats-Service-Error");
+  const std::string_view message = answer_header(headers, kServiceError);
   if (!code.empty() || !message.empty()) return named_error(code, message);
   if (answer.data.size() > kMaxAnswerBytes) {
     return workflow_error(kFunctionTooLarge,
@@ -186,6 +190,14 @@ tl::expected<std::string, Error> read_answer(NatsMessage answer) {
                                       answer.data.size(), kMaxAnswerBytes));
   }
   return std::move(answer.data);
+}
+
+bool is_accepted(const NatsMessage& answer) {
+  if (answer_header(answer.headers, kAnswerHeader) != kAcceptedAnswer) return false;
+  const auto is_missing = [&](std::string_view name) {
+    return answer_header(answer.headers, name).empty();
+  };
+  return is_missing(kErrorCode) && is_missing(kServiceErrorCode) && is_missing(kServiceError);
 }
 
 Headers apart(Headers headers) {

@@ -72,6 +72,10 @@ std::optional<AnsweredTask> answered_task(std::string_view subject,
 /// kFunctionTooLarge.
 tl::expected<std::string, Error> read_answer(NatsMessage answer);
 
+/// Whether an answer says that its service has accepted the task, and answers it later: it has the
+/// header `Millrace-Answer: accepted` and no error.
+bool is_accepted(const NatsMessage& answer);
+
 /// Splits headers that nats.c may have misread (may_hold_the_next_header): a value that contains
 /// the next header becomes a header of its own. An error code never looks like a header, so an
 /// error code of that form is cleared.

@@ -65,6 +65,7 @@ class TaskQueue::Impl {
   void on_ack(natsMsg* message);
   void on_found(std::string_view task, TaskQuestion::About about, natsMsg* message);
   void on_answer(natsMsg* message);
+  bool accept(const InstanceId& task);
   void on_word(natsMsg* message);
   void on_result(NatsMessage answer, std::function<void()> stored);
   void on_refused(const std::string& subject);

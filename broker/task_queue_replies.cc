@@ -115,6 +115,7 @@ void TaskQueue::Impl::on_answer(natsMsg* message) {
     return;
   }
   if (!sure) answer.headers = apart(std::move(answer.headers));
+  if (is_accepted(answer) && accept(task)) return;
   const bool empty = answer.data.empty();
   tl::expected<std::string, Error> result = read_answer(std::move(answer));
   if (result && empty && !sure) {
@@ -128,6 +129,19 @@ void TaskQueue::Impl::on_answer(natsMsg* message) {
     if (book_.has_mail(false)) changed_.notify_all();  // another request may be sent
   }
   sink_.report({task, TaskEnded{.result = std::move(result)}}, {});
+}
+
+/// Takes the answer of a service that it has accepted the task. Returns false if the task has no
+/// callback: then the answer is a result.
+bool TaskQueue::Impl::accept(const InstanceId& task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (book_.may_answer_later(task) == false) return false;
+    if (!book_.answered(task, std::nullopt, steady_clock::now())) return true;
+    if (book_.has_mail(false)) changed_.notify_all();  // another request may be sent
+  }
+  sink_.report({task, TaskAccepted{}}, {});
+  return true;
 }
 
 void TaskQueue::Impl::on_word(natsMsg* message) {

@@ -58,7 +58,7 @@ Headers task_headers(const Task& task, const std::string& folder) {
     headers.emplace_back("Direktiv-Deadline", format_rfc3339(*deadline));
   }
   if (task.epoch > 0) headers.emplace_back(kEpochHeader, std::to_string(task.epoch));
-  if (!task.callback_url.empty()) headers.emplace_back("Millrace-Callback", task.callback_url);
+  if (!task.callback_url.empty()) headers.emplace_back(kCallbackHeader, task.callback_url);
   if (!folder.empty()) headers.emplace_back("Direktiv-TempDir", folder);
   if (task.folder) {
     headers.emplace_back(kFilesHeader, task.folder->url);
@@ -89,9 +89,9 @@ tl::expected<std::string, Error> read_result(HttpAnswer& answer) {
 
 bool is_accepted(const HttpAnswer& answer) {
   if (answer.status < 200 || answer.status > 299) return false;
-  const std::string* const word = find_header(answer.headers, "Millrace-Answer");
+  const std::string* const word = find_header(answer.headers, kAnswerHeader);
   const std::string* const code = find_header(answer.headers, "Direktiv-ErrorCode");
-  return word != nullptr && *word == "accepted" && (code == nullptr || code->empty());
+  return word != nullptr && *word == kAcceptedAnswer && (code == nullptr || code->empty());
 }
 
 HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,

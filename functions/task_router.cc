@@ -11,10 +11,9 @@ void TaskRouter::run(Task task) {
   CHECK(runner != nullptr, "there is no runner for targets of kind {}", task.target.index());
   task.epoch = epoch_;
   // The files of a call become variables with its response, so such a call is not answered later.
-  const bool may_answer_later = std::holds_alternative<HttpService>(task.target) && !task.folder;
-  if (callback_url_ && may_answer_later) {
-    task.callback_url = callback_url_(task);
-  }
+  const bool is_service = std::holds_alternative<HttpService>(task.target) ||
+                          std::holds_alternative<NatsService>(task.target);
+  if (callback_url_ && is_service && !task.folder) task.callback_url = callback_url_(task);
   runner->run(std::move(task));
 }
 

@@ -110,6 +110,13 @@ struct TaskFolder {
 /// The header of a call with TaskFolder::url.
 inline constexpr const char* kFilesHeader = "Millrace-Files";
 
+/// The header of a call with Task::callback_url.
+inline constexpr const char* kCallbackHeader = "Millrace-Callback";
+
+/// The header of an answer by which a service accepts its task, and its value then.
+inline constexpr const char* kAnswerHeader = "Millrace-Answer";
+inline constexpr std::string_view kAcceptedAnswer = "accepted";
+
 /// The header of a call with the epoch of the active of a cluster, so that a service can refuse
 /// calls of a former active, which has a lower epoch.
 inline constexpr const char* kEpochHeader = "Millrace-Epoch";
@@ -132,7 +139,7 @@ struct Task {
   bool sealed = false;  ///< the input or a file may contain data of a secret
   uint64_t epoch = 0;   ///< of the active of a cluster that hands it out; 0: there is no cluster
   /// Where the service answers later, without `/complete`, `/fail` or `/heartbeat`; empty: it
-  /// cannot answer later, because it is no HTTP service, or the call has files.
+  /// cannot answer later, because it is no HTTP or NATS service, or the call has files.
   std::string callback_url = {};
 
   /// Whether a timeout or a deadline ends the task if its worker or service never answers.

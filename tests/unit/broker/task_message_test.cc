@@ -48,6 +48,30 @@ TEST(TaskMessage, HasTheUrlOfItsFilesAndTheKeyOnlyIfItHasFiles) {
   EXPECT_EQ(*find_header(task_message(task)->headers, "Millrace-Key"), "0f");
 }
 
+TEST(TaskMessage, HasTheUrlOfItsCallbackOnlyIfItMayBeAnsweredLater) {
+  Task task = queue_task(1);
+  task.target = NatsService{"shop.charge"};
+  EXPECT_EQ(find_header(task_message(task)->headers, "Millrace-Callback"), nullptr);
+  task.callback_url = "http://m/v1/ns/shop/callbacks/k";
+  EXPECT_EQ(*find_header(task_message(task)->headers, "Millrace-Callback"), task.callback_url);
+}
+
+TEST(TaskMessage, ReadsWhetherAnAnswerAcceptsTheTask) {
+  const std::vector<std::pair<Headers, bool>> rows = {
+      {{{"Millrace-Answer", "accepted"}}, true},
+      {{{"millrace-answer", "accepted"}, {"Direktiv-ErrorCode", ""}}, true},
+      {{{"Millrace-Answer", "Accepted"}}, false},
+      {{{"Millrace-Answer", ""}}, false},
+      {{}, false},
+      {{{"Millrace-Answer", "accepted"}, {"Direktiv-ErrorCode", "card.declined"}}, false},
+      {{{"Millrace-Answer", "accepted"}, {"Nats-Service-Error-Code", "404"}}, false},
+      {{{"Millrace-Answer", "accepted"}, {"Nats-Service-Error", "unknown"}}, false},
+  };
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(is_accepted({"s", rows[i].first, "body"}), rows[i].second) << i;
+  }
+}
+
 TEST(TaskMessage, GetsAnotherMessageIdInEachDataFolder) {
   const NatsMessage first = task_message(queue_task(1)).value();
   const std::string id = to_string(task_id(1));

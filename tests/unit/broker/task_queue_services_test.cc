@@ -28,6 +28,29 @@ TEST_F(TaskQueueTest, SendsARequestToAServiceAndTakesTheFirstAnswer) {
   EXPECT_EQ(queue_->counts().tasks, 0u);
 }
 
+TEST_F(TaskQueueTest, ReportsThatAServiceHasAcceptedATaskThatHasACallback) {
+  client_->subscribe("svc.charge");
+  open();
+  const auto answer_to = [&](Task task, const std::string& url, const std::string& headers) {
+    task.callback_url = url;
+    queue_->run(task);
+    const Message request = client_->next().value();
+    EXPECT_EQ(Worker::header(request, "Millrace-Callback"), url);
+    client_->publish(request.reply, headers, "body", "");
+    client_->flush();
+    return sink_.wait_for_end(task.id);
+  };
+  const std::string url = "http://m/v1/ns/shop/callbacks/k";
+  const std::string accepted = "Millrace-Answer: accepted\r\n";
+  EXPECT_EQ(answer_to(service_task(1), url, accepted), "accepted");
+  EXPECT_EQ(answer_to(service_task(2), "", accepted), "body") << "it cannot answer later";
+  EXPECT_EQ(answer_to(service_task(3), url, "Millrace-Answer: soon\r\n"), "body");
+  EXPECT_EQ(answer_to(service_task(4), url, accepted + "Direktiv-ErrorCode: card.declined\r\n"),
+            "!card.declined: ");
+  EXPECT_EQ(answer_to(service_task(5), url, "X-Empty:\r\n" + accepted), "accepted");
+  EXPECT_EQ(queue_->counts().tasks, 0u) << "no place of a request is left in use";
+}
+
 TEST_F(TaskQueueTest, TakesAcknowledgementsOfTheStreamNotWhereServicesAnswer) {
   client_->subscribe("svc.charge");
   open();

@@ -57,12 +57,13 @@ inline TaskQueueSettings patient(TaskQueueSettings settings = {}) {
   return settings;
 }
 
-/// The report as a word: "started", "unbegun" (not started), "alive" (a heartbeat), the bytes of an
-/// answer, or "!" with the code and the message of an error.
+/// The report as a word: "started", "unbegun" (not started), "alive" (a heartbeat),
+/// "accepted", the bytes of an answer, or "!" with the code and the message of an error.
 inline std::string word(const TaskReport& report) {
   if (std::holds_alternative<TaskStarted>(report.what)) return "started";
   if (std::holds_alternative<TaskNotStarted>(report.what)) return "unbegun";
   if (std::holds_alternative<TaskHeartbeat>(report.what)) return "alive";
+  if (std::holds_alternative<TaskAccepted>(report.what)) return "accepted";
   const auto* ended = std::get_if<TaskEnded>(&report.what);
   CHECK(ended != nullptr);
   if (ended->result) return *ended->result;
@@ -121,8 +122,9 @@ class CollectingTaskSink : public TaskSink {
     return words_of(task);
   }
 
-  /// Waits for `count` answers to the task, and returns them. millrace may notice that a worker has
-  /// the task at any time, so the start and heartbeats of the task are left out.
+  /// Waits for `count` answers to the task, acceptances included, and returns them. millrace may
+  /// notice that a worker has the task at any time, so the start and heartbeats of the task are
+  /// left out.
   std::vector<std::string> wait_for_ends(const InstanceId& task, size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kPatience, [&] { return ends_of(task).size() >= count; });

@@ -33,7 +33,7 @@ TEST(TaskRouter, GivesEachTaskTheEpochOfTheNode) {
   }
 }
 
-TEST(TaskRouter, GivesTasksOfHttpServicesAUrlForALaterAnswerUnlessTheyHaveFiles) {
+TEST(TaskRouter, GivesTasksOfServicesAUrlForALaterAnswerUnlessTheyHaveFiles) {
   RecordingRunner runner;
   TaskRouter router(0, [](const Task& task) { return "http://m/" + task.ns; });
   router.route<HttpService>(runner);
@@ -41,12 +41,13 @@ TEST(TaskRouter, GivesTasksOfHttpServicesAUrlForALaterAnswerUnlessTheyHaveFiles)
   router.route<WorkQueue>(runner);
   const TaskFolder folder{.url = "http://m/files", .key = "k"};
   router.run({.ns = "shop", .target = HttpService()});
-  router.run({.ns = "shop", .target = HttpService(), .folder = folder});
   router.run({.ns = "shop", .target = NatsService()});
+  router.run({.ns = "shop", .target = HttpService(), .folder = folder});
+  router.run({.ns = "shop", .target = NatsService(), .folder = folder});
   router.run({.ns = "shop", .target = WorkQueue()});
-  ASSERT_EQ(runner.ran.size(), 4U);
-  EXPECT_EQ(runner.ran[0].callback_url, "http://m/shop");
-  for (size_t i = 1; i < 4; ++i) EXPECT_EQ(runner.ran[i].callback_url, "") << i;
+  ASSERT_EQ(runner.ran.size(), 5U);
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(runner.ran[i].callback_url, "http://m/shop") << i;
+  for (size_t i = 2; i < 5; ++i) EXPECT_EQ(runner.ran[i].callback_url, "") << i;
 }
 
 }  // namespace
