@@ -21,6 +21,7 @@
 #include "orchestrator/backup/restored_file.h"
 #include "orchestrator/definition/lint.h"
 #include "orchestrator/service/archive_lines.h"
+#include "orchestrator/service/callback_body.h"
 #include "orchestrator/store/rows/identity.h"
 #include "os/host_name.h"
 
@@ -114,6 +115,17 @@ RequestSubjects request_subjects(const ServerSettings& settings) {
   return {.prefix = settings.streams.prefix,
           .inbox_prefix = settings.nats.inbox_prefix,
           .allowed = settings.request_subjects};
+}
+
+/// Passes a callback that came over NATS to the service.
+void answer_callback(Service& service, CallbackMessage message,
+                     std::function<void(const Result<Json>&)> done) {
+  auto what = read_callback_body(message.verb, std::move(message.data));
+  if (!what) return done(tl::unexpected(std::move(what).error()));
+  service.answer_task({.ns = std::move(message.ns),
+                       .key = fmt::format("{}.{}", to_string(message.task), message.key),
+                       .what = *std::move(what)},
+                      std::move(done));
 }
 
 /// Ends the process because a checkpoint failed. No input caused the failure, so SIGABRT gets its
@@ -315,7 +327,8 @@ TaskQueueSettings RunningEngine::task_settings() {
                              .folder = data_folder(),
                              .request_subjects = request_subjects(process_.settings),
                              .call_timeout = process_.settings.bounds.call_timeout,
-                             .on_stray = [this] { process_.metrics.count_stray_answer(); }};
+                             .on_stray = [this] { process_.metrics.count_stray_answer(); },
+                             .on_callback = std::bind_front(answer_callback, std::ref(service_))};
   if (lead_) settings.epoch = lead_->epoch;
   return settings;
 }

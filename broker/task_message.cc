@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "broker/task_callbacks.h"
 #include "broker/wire.h"
 #include "cloudevents/headers.h"
 #include "cloudevents/percent.h"
@@ -103,8 +104,11 @@ tl::expected<NatsMessage, Error> task_message(const Task& task, std::string_view
     message.headers.emplace_back(kFilesHeader, task.folder->url);
     message.headers.emplace_back(kAttemptKeyHeader, task.folder->key);
   }
-  if (!task.callback_url.empty()) {
-    message.headers.emplace_back(kCallbackHeader, task.callback_url);
+  if (task.callback) {
+    message.headers.emplace_back(kCallbackHeader, task.callback->url);
+    message.headers.emplace_back(kCallbackSubjectHeader,
+                                 callback_subject(task.ns, task.id, prefix));
+    message.headers.emplace_back(kAttemptKeyHeader, task.callback->key);
   }
   if (queue != nullptr) {
     message.headers.emplace_back("Millrace-Reply", reply_subject(task.ns, task.id, prefix));

@@ -18,7 +18,8 @@ namespace millrace {
 
 /// The message for a WorkQueue or a NatsService. Errors: kFunctionUnavailable, the subject does not
 /// belong to the work queue; kFunctionFiles, the task has files and no folder: workers get none.
-/// The subject of the message is one inside millrace; `prefix` is for the subject of the answer.
+/// The subject of the message is one inside millrace; `prefix` is for the subjects of the answer
+/// and of callbacks.
 tl::expected<NatsMessage, Error> task_message(const Task& task,
                                               std::string_view prefix = kDefaultPrefix);
 

@@ -62,6 +62,12 @@ TaskQueue::Impl::Impl(Connection& connection, TaskSink& sink, const TaskQueueSet
              .grace = settings.grace,
              .look_timeout = settings.look_timeout,
              .folder = settings.folder.mark}) {
+  if (settings.on_callback) {
+    callbacks_ = std::make_unique<TaskCallbacks>(
+        connection_,
+        RequestSubjects{.prefix = prefix_, .inbox_prefix = request_subjects_.inbox_prefix},
+        settings.on_callback);
+  }
   watch_ = connection_.watch([this](LinkChange change) {
     const std::lock_guard lock(mutex_);
     if (change == LinkChange::kDisconnected) lost_ = true;
@@ -101,6 +107,7 @@ TaskQueue::Impl::~Impl() {
     changed_.notify_all();
   }
   thread_.join();
+  callbacks_.reset();
   words_.reset();
   answers_.reset();
   acks_.reset();
@@ -313,6 +320,7 @@ Status TaskQueue::Impl::open_streams() {
     const std::lock_guard lock(mutex_);
     newest = book_.newest();
   }
+  if (callbacks_) TRY(callbacks_->listen());
   const StreamInfo tasks = TRY(keeper_.ensure(tasks_stream_));
   TRY(keeper_.ensure(results_stream_));
   const bool is_new_stream = std::exchange(created_, tasks.created) != tasks.created;

@@ -17,6 +17,7 @@
 #include "broker/connection.h"
 #include "broker/pull_window.h"
 #include "broker/stream_options.h"
+#include "broker/task_callbacks.h"
 #include "model/request_subjects.h"
 #include "orchestrator/ports/task_runner.h"
 
@@ -51,6 +52,9 @@ struct TaskQueueSettings {
   Duration call_timeout = defaults::kCallTimeout;
   /// Called for each answer that names no task, on the thread that reads answers.
   std::function<void()> on_stray = [] {};
+  /// Takes the callbacks of services and workers; empty: this process takes none over NATS. It must
+  /// outlive the TaskQueue, and the answers that it owes.
+  CallbackHandler on_callback = nullptr;
 };
 
 /// Runs tasks whose target is a WorkQueue or a NatsService. Without a broker, tasks wait in memory;

@@ -21,6 +21,7 @@
 #include "broker/stream_keeper.h"
 #include "broker/streams.h"
 #include "broker/task_book.h"
+#include "broker/task_callbacks.h"
 #include "broker/task_queue.h"
 #include "broker/task_results.h"
 
@@ -111,6 +112,7 @@ class TaskQueue::Impl {
   std::unique_ptr<Listening> acks_;
   std::unique_ptr<Listening> answers_;
   std::unique_ptr<Listening> words_;
+  std::unique_ptr<TaskCallbacks> callbacks_;  ///< null: they are not taken
 
   std::thread thread_;
   std::unique_ptr<TaskResults> results_;

@@ -74,7 +74,7 @@ void HttpServices::send(const CallPtr& call) {
 
 /// Empty if the task has no callback: then the service cannot answer later.
 std::function<void()> HttpServices::accepts_later(const CallPtr& call) {
-  if (call->task.callback_url.empty()) return nullptr;
+  if (!call->task.callback) return nullptr;
   return [this, call] { finish(call, TaskAccepted{}, false); };
 }
 

@@ -58,7 +58,7 @@ Headers task_headers(const Task& task, const std::string& folder) {
     headers.emplace_back("Direktiv-Deadline", format_rfc3339(*deadline));
   }
   if (task.epoch > 0) headers.emplace_back(kEpochHeader, std::to_string(task.epoch));
-  if (!task.callback_url.empty()) headers.emplace_back(kCallbackHeader, task.callback_url);
+  if (task.callback) headers.emplace_back(kCallbackHeader, task.callback->url);
   if (!folder.empty()) headers.emplace_back("Direktiv-TempDir", folder);
   if (task.folder) {
     headers.emplace_back(kFilesHeader, task.folder->url);

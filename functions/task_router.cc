@@ -13,7 +13,7 @@ void TaskRouter::run(Task task) {
   // The files of a call become variables with its response, so such a call is not answered later.
   const bool is_service = std::holds_alternative<HttpService>(task.target) ||
                           std::holds_alternative<NatsService>(task.target);
-  if (callback_url_ && is_service && !task.folder) task.callback_url = callback_url_(task);
+  if (make_callback_ && is_service && !task.folder) task.callback = make_callback_(task);
   runner->run(std::move(task));
 }
 

@@ -20,11 +20,11 @@ namespace millrace {
 class TaskRouter final : public TaskRunner {
  public:
   /// `epoch`: of the active of a cluster, which each task gets; 0: there is no cluster.
-  /// `callback_url`: makes Task::callback_url of a task, on the thread of run(); empty: no service
-  /// can answer later.
+  /// `make_callback`: makes Task::callback of a task, on the thread of run(); empty: no service can
+  /// answer later.
   explicit TaskRouter(uint64_t epoch = 0,
-                      std::function<std::string(const Task& task)> callback_url = nullptr)
-      : epoch_(epoch), callback_url_(std::move(callback_url)) {}
+                      std::function<TaskCallback(const Task& task)> make_callback = nullptr)
+      : epoch_(epoch), make_callback_(std::move(make_callback)) {}
 
   /// Gives tasks with that target to `runner`, which outlives the router. Every kind of target
   /// needs a runner before a task is run.
@@ -45,7 +45,7 @@ class TaskRouter final : public TaskRunner {
   std::vector<TaskRunner*> each() const;
 
   const uint64_t epoch_;
-  const std::function<std::string(const Task& task)> callback_url_;
+  const std::function<TaskCallback(const Task& task)> make_callback_;
   std::array<TaskRunner*, std::variant_size_v<TaskTarget>> runners_{};
 };
 

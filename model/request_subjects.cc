@@ -41,6 +41,12 @@ std::optional<std::string> RequestSubjects::refusal(std::string_view subject) co
       excerpt(fmt::format("{}", fmt::join(allowed, ", ")), kMostShown), excerpt(subject));
 }
 
+bool RequestSubjects::may_be_answered(std::string_view reply) const {
+  const bool is_own_inbox = inbox_prefix != defaults::kInboxPrefix && is_under(reply, inbox_prefix);
+  return !reply.starts_with('$') && !is_under(reply, "millrace") && !is_under(reply, prefix) &&
+         !is_own_inbox;
+}
+
 std::optional<std::vector<std::string>> read_subject_patterns(std::string_view text) {
   std::vector<std::string> patterns;
   while (!text.empty()) {

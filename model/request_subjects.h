@@ -24,6 +24,11 @@ struct RequestSubjects {
   /// may be called on it. Reserved are subjects that begin with `$`, `_INBOX`, `millrace.`, the
   /// prefix of the server, or its inbox prefix.
   std::optional<std::string> refusal(std::string_view subject) const;
+
+  /// Whether millrace may send an answer to this reply subject, which another client has chosen.
+  /// Subjects that begin with `$`, `millrace.` or the prefix of the server do not get one, nor do
+  /// those with its inbox prefix, unless that is `_INBOX`, which all clients use.
+  bool may_be_answered(std::string_view reply) const;
 };
 
 /// Reads patterns that are separated by commas, such as `shop.>,stock.*`. nullopt: one of them is

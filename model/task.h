@@ -110,7 +110,15 @@ struct TaskFolder {
 /// The header of a call with TaskFolder::url.
 inline constexpr const char* kFilesHeader = "Millrace-Files";
 
-/// The header of a call with Task::callback_url.
+/// How a service answers its task later.
+struct TaskCallback {
+  std::string url;  ///< without `/complete`, `/fail` or `/heartbeat`; it has the key
+  std::string key;  ///< of the attempt (AttemptKeys), which a callback over NATS has in a header
+
+  bool operator==(const TaskCallback&) const = default;
+};
+
+/// The header of a call with TaskCallback::url.
 inline constexpr const char* kCallbackHeader = "Millrace-Callback";
 
 /// The header of an answer by which a service accepts its task, and its value then.
@@ -138,9 +146,9 @@ struct Task {
   std::optional<Duration> heartbeat = {};       ///< the longest time without a heartbeat
   bool sealed = false;  ///< the input or a file may contain data of a secret
   uint64_t epoch = 0;   ///< of the active of a cluster that hands it out; 0: there is no cluster
-  /// Where the service answers later, without `/complete`, `/fail` or `/heartbeat`; empty: it
-  /// cannot answer later, because it is no HTTP or NATS service, or the call has files.
-  std::string callback_url = {};
+  /// nullopt: the service cannot answer later, because it is no HTTP or NATS service, or the call
+  /// has files.
+  std::optional<TaskCallback> callback = {};
 
   /// Whether a timeout or a deadline ends the task if its worker or service never answers.
   bool has_timeout() const { return deadline || start_to_close || heartbeat; }

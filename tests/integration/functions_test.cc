@@ -331,14 +331,10 @@ TEST_F(HttpFunctions, RepeatARequestUnderTheSameActionIdAfterACrashOfMillrace) {
   EXPECT_EQ(peer->requests(2)[1].header("Direktiv-ActionID"), first);
 }
 
-/// The path in a URL of the server.
-std::string path_in(const std::string& url) {
-  return url.substr(std::min(url.find("/v1/"), url.size()));
-}
-
 /// The path of the callbacks of the task that the nth request has brought.
 std::string callback_of(const std::unique_ptr<HttpPeer>& peer, size_t nth = 1) {
-  return path_in(peer->requests(nth)[nth - 1].header("Millrace-Callback"));
+  const std::string url = peer->requests(nth)[nth - 1].header("Millrace-Callback");
+  return url.substr(std::min(url.find("/v1/"), url.size()));
 }
 
 TEST_F(HttpFunctions, AreAnsweredOnceByACallback) {
@@ -449,30 +445,6 @@ TEST_F(Functions, AreRefusedOnSubjectsOfTheBroker) {
     EXPECT_EQ(refused.status, 422) << subject;
     EXPECT_THAT(refused.body, testing::HasSubstr("settings.invalid"));
   }
-}
-
-/// The value of a header of a message; empty: the message does not have it.
-std::string header_of(const RawNatsClient::Message& message, const std::string& name) {
-  const size_t at = message.headers.find("\r\n" + name + ": ");
-  if (at == std::string::npos) return "";
-  const size_t begin = at + name.size() + 4;
-  return message.headers.substr(begin, message.headers.find("\r\n", begin) - begin);
-}
-
-TEST_F(Functions, OfANatsServiceAreAnsweredOnceByACallback) {
-  const auto service = nats_.client();
-  service->subscribe("shop.charge");
-  millrace_.ask("PUT", "/v1/ns/default", R"({"services": {"charge": {"request": "shop.charge"}}})");
-  const std::string id = start();
-  const auto request = service->next();
-  ASSERT_TRUE(request);
-  const std::string callback = path_in(header_of(*request, "Millrace-Callback"));
-  service->publish(request->reply, "Millrace-Answer: accepted\r\n", "", "");
-  service->flush();
-  EXPECT_EQ(millrace_.ask("POST", callback + "/heartbeat").status, 200);
-  EXPECT_EQ(millrace_.ask("POST", callback + "/complete", R"({"paid":true})").status, 200);
-  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"paid", true}}));
-  EXPECT_EQ(millrace_.ask("POST", callback + "/complete", "1").code(), "callback.ended");
 }
 
 TEST_F(Functions, FailAsUnavailableIfNoServiceSubscribesToTheirSubject) {

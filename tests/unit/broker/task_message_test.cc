@@ -48,12 +48,19 @@ TEST(TaskMessage, HasTheUrlOfItsFilesAndTheKeyOnlyIfItHasFiles) {
   EXPECT_EQ(*find_header(task_message(task)->headers, "Millrace-Key"), "0f");
 }
 
-TEST(TaskMessage, HasTheUrlOfItsCallbackOnlyIfItMayBeAnsweredLater) {
+TEST(TaskMessage, HasTheUrlTheSubjectAndTheKeyOfItsCallbackOnlyIfItMayBeAnsweredLater) {
   Task task = queue_task(1);
   task.target = NatsService{"shop.charge"};
-  EXPECT_EQ(find_header(task_message(task)->headers, "Millrace-Callback"), nullptr);
-  task.callback_url = "http://m/v1/ns/shop/callbacks/k";
-  EXPECT_EQ(*find_header(task_message(task)->headers, "Millrace-Callback"), task.callback_url);
+  for (const char* const name :
+       {"Millrace-Callback", "Millrace-Callback-Subject", "Millrace-Key"}) {
+    EXPECT_EQ(find_header(task_message(task)->headers, name), nullptr) << name;
+  }
+  task.callback = {.url = "http://m/v1/ns/shop/callbacks/k", .key = "0f"};
+  const Headers headers = task_message(task, "orders")->headers;
+  EXPECT_EQ(*find_header(headers, "Millrace-Callback"), task.callback->url);
+  EXPECT_EQ(*find_header(headers, "Millrace-Callback-Subject"),
+            "orders.callbacks.0.shop." + to_string(task_id(1)));
+  EXPECT_EQ(*find_header(headers, "Millrace-Key"), "0f");
 }
 
 TEST(TaskMessage, ReadsWhetherAnAnswerAcceptsTheTask) {

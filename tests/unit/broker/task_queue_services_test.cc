@@ -32,7 +32,7 @@ TEST_F(TaskQueueTest, ReportsThatAServiceHasAcceptedATaskThatHasACallback) {
   client_->subscribe("svc.charge");
   open();
   const auto answer_to = [&](Task task, const std::string& url, const std::string& headers) {
-    task.callback_url = url;
+    if (!url.empty()) task.callback = {.url = url, .key = "0f"};
     queue_->run(task);
     const Message request = client_->next().value();
     EXPECT_EQ(Worker::header(request, "Millrace-Callback"), url);
@@ -49,6 +49,24 @@ TEST_F(TaskQueueTest, ReportsThatAServiceHasAcceptedATaskThatHasACallback) {
             "!card.declined: ");
   EXPECT_EQ(answer_to(service_task(5), url, "X-Empty:\r\n" + accepted), "accepted");
   EXPECT_EQ(queue_->counts().tasks, 0u) << "no place of a request is left in use";
+}
+
+TEST_F(TaskQueueTest, PassesCallbacksOnTheSubjectInTheHeadersOfATask) {
+  client_->subscribe("svc.charge");
+  open({.on_callback = [](const CallbackMessage& message, const auto& done) {
+    done(Json{{"ns", message.ns}, {"task", to_string(message.task)}, {"key", message.key}});
+  }});
+  Task task = service_task(1);
+  task.callback = {.url = "http://m/v1/ns/shop/callbacks/k", .key = "0f"};
+  queue_->run(task);
+  const Message request = client_->next().value();
+  client_->subscribe("_INBOX.service");
+  client_->publish(Worker::header(request, "Millrace-Callback-Subject") + ".heartbeat",
+                   "Millrace-Key: " + Worker::header(request, "Millrace-Key") + "\r\n", "",
+                   "_INBOX.service");
+  client_->flush();
+  EXPECT_EQ(parse_json(client_->next().value().data).value(),
+            (Json{{"ns", "shop"}, {"task", to_string(task_id(1))}, {"key", "0f"}}));
 }
 
 TEST_F(TaskQueueTest, TakesAcknowledgementsOfTheStreamNotWhereServicesAnswer) {

@@ -217,7 +217,7 @@ TEST(HttpServices, ReportsThatAServiceHasAcceptedATaskThatHasACallback) {
   HttpServices services(client, sink);
   size_t words = 0;
   const auto last_word = [&](Task task, const std::string& url) {
-    task.callback_url = url;
+    if (!url.empty()) task.callback = {.url = url, .key = "k"};
     services.run(task);
     return sink.words.wait_for(words += 2).back();
   };

@@ -33,9 +33,10 @@ TEST(TaskRouter, GivesEachTaskTheEpochOfTheNode) {
   }
 }
 
-TEST(TaskRouter, GivesTasksOfServicesAUrlForALaterAnswerUnlessTheyHaveFiles) {
+TEST(TaskRouter, GivesTasksOfServicesACallbackUnlessTheyHaveFiles) {
   RecordingRunner runner;
-  TaskRouter router(0, [](const Task& task) { return "http://m/" + task.ns; });
+  TaskRouter router(
+      0, [](const Task& task) { return TaskCallback{.url = "http://m/" + task.ns, .key = "k"}; });
   router.route<HttpService>(runner);
   router.route<NatsService>(runner);
   router.route<WorkQueue>(runner);
@@ -46,8 +47,9 @@ TEST(TaskRouter, GivesTasksOfServicesAUrlForALaterAnswerUnlessTheyHaveFiles) {
   router.run({.ns = "shop", .target = NatsService(), .folder = folder});
   router.run({.ns = "shop", .target = WorkQueue()});
   ASSERT_EQ(runner.ran.size(), 5U);
-  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(runner.ran[i].callback_url, "http://m/shop") << i;
-  for (size_t i = 2; i < 5; ++i) EXPECT_EQ(runner.ran[i].callback_url, "") << i;
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(runner.ran[i].callback, (TaskCallback{"http://m/shop", "k"})) << i;
+  for (size_t i = 2; i < 5; ++i) EXPECT_EQ(runner.ran[i].callback, std::nullopt) << i;
 }
 
 }  // namespace

@@ -47,6 +47,18 @@ TEST(RequestSubjects, AreShownAsShortText) {
   EXPECT_LT(subjects.refusal("a")->size(), 600U);
 }
 
+TEST(RequestSubjects, LetNoAnswerGoWhereMillraceHasRightsOfItsOwn) {
+  const RequestSubjects own{.prefix = "orders", .inbox_prefix = "_INBOX_millrace"};
+  for (const char* const reply : {"$JS.API.STREAM.PURGE.ORDERS_EVENTS", "millrace.owner",
+                                  "orders.events.shop.x", "orders", "_INBOX_millrace.a"}) {
+    EXPECT_FALSE(own.may_be_answered(reply)) << reply;
+  }
+  for (const char* const reply : {"_INBOX.a.b", "_INBOX_charge.a", "_R_.a.b", "orders2.a"}) {
+    EXPECT_TRUE(own.may_be_answered(reply)) << reply;
+  }
+  EXPECT_TRUE(RequestSubjects().may_be_answered("_INBOX.a")) << "the prefix of all clients";
+}
+
 TEST(RequestSubjects, AreReadFromAListOfPatterns) {
   EXPECT_THAT(*read_subject_patterns(""), IsEmpty());
   EXPECT_THAT(*read_subject_patterns("shop.>,stock.*"), ElementsAre("shop.>", "stock.*"));

@@ -1,0 +1,90 @@
+// Services and workers over NATS that accept their tasks on a real server, and answer them by
+// callbacks, over HTTP or over NATS.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <gmock/gmock.h>
+
+#include "tests/support/millrace_server.h"
+#include "tests/support/raw_nats_client.h"
+
+namespace millrace {
+namespace {
+
+class NatsCallbacks : public MillraceTest {
+ protected:
+  using Message = RawNatsClient::Message;
+
+  /// Starts an instance with one call of the NATS service, which this test is.
+  std::string start() {
+    service_->subscribe("shop.charge");
+    service_->subscribe("_INBOX.service");
+    millrace_.ask("PUT", "/v1/ns/default",
+                  R"({"services": {"charge": {"request": "shop.charge"}}})");
+    millrace_.apply(R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- {id: pay, type: action, action: {function: charge}}
+)");
+    return millrace_.start_instance("order", {{"amount", 7}});
+  }
+
+  /// The value of a header of a message; empty: the message does not have it.
+  static std::string header_of(const Message& message, const std::string& name) {
+    const size_t at = message.headers.find("\r\n" + name + ": ");
+    if (at == std::string::npos) return "";
+    const size_t begin = at + name.size() + 4;
+    return message.headers.substr(begin, message.headers.find("\r\n", begin) - begin);
+  }
+
+  /// Sends a callback about the task over NATS; returns `accepted`, or the code of the refusal.
+  std::string say(const Message& task, const std::string& verb, const std::string& key,
+                  std::string_view body = "") {
+    service_->publish(header_of(task, "Millrace-Callback-Subject") + "." + verb,
+                      "Millrace-Key: " + key + "\r\n", body, "_INBOX.service");
+    service_->flush();
+    const std::optional<Message> reply = service_->next();
+    const Json answer = reply ? parse_json(reply->data).value_or(Json()) : Json();
+    return answer.value("accepted", false) ? "accepted" : answer.value("code", "");
+  }
+
+  std::unique_ptr<RawNatsClient> service_ = nats_.client();
+};
+
+TEST_F(NatsCallbacks, AnswerATaskOverHttpOnce) {
+  const std::string id = start();
+  const std::optional<Message> request = service_->next();
+  ASSERT_TRUE(request);
+  const std::string url = header_of(*request, "Millrace-Callback");
+  const std::string callback = url.substr(std::min(url.find("/v1/"), url.size()));
+  service_->publish(request->reply, "Millrace-Answer: accepted\r\n", "", "");
+  service_->flush();
+  EXPECT_EQ(millrace_.ask("POST", callback + "/heartbeat").status, 200);
+  EXPECT_EQ(millrace_.ask("POST", callback + "/complete", R"({"paid":true})").status, 200);
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"paid", true}}));
+  EXPECT_EQ(millrace_.ask("POST", callback + "/complete", "1").code(), "callback.ended");
+}
+
+TEST_F(NatsCallbacks, AnswerATaskOverNatsOnce) {
+  const std::string id = start();
+  const std::optional<Message> request = service_->next();
+  ASSERT_TRUE(request);
+  service_->publish(request->reply, "Millrace-Answer: accepted\r\n", "", "");
+  const std::string key = header_of(*request, "Millrace-Key");
+  EXPECT_EQ(say(*request, "heartbeat", key), "accepted");
+  EXPECT_EQ(say(*request, "complete", key + "0", "1"), "callback.refused");
+  EXPECT_EQ(say(*request, "fail", key, R"({"code": "a b"})"), "request.parameter");
+  EXPECT_EQ(say(*request, "fail", key, R"({"code": "card.declined", "message": "no money"})"),
+            "accepted");
+  EXPECT_EQ(millrace_.instance_once(id, "failed")["error"],
+            (Json{{"code", "card.declined"}, {"msg", "no money"}}));
+  EXPECT_EQ(say(*request, "complete", key, "1"), "callback.ended");
+}
+
+}  // namespace
+}  // namespace millrace
