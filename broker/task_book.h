@@ -159,7 +159,8 @@ class TaskBook {
     const auto at = tasks_.find(task);
     return at == tasks_.end() ? std::nullopt : std::optional(at->second.queued);
   }
-  /// Whether the task has a callback, so that its service may accept it and answer it later;
+  /// Whether the task has a callback, so that its service or worker may accept it and answer it
+  /// later;
   /// nullopt: the task is unknown.
   std::optional<bool> may_answer_later(const InstanceId& task) const {
     const auto at = tasks_.find(task);

@@ -161,12 +161,16 @@ void TaskQueue::Impl::on_word(natsMsg* message) {
 
 void TaskQueue::Impl::on_result(NatsMessage answer, std::function<void()> stored) {
   std::optional<AnsweredTask> answered = answered_task(answer.subject, prefix_);
+  bool accepts = is_accepted(answer);
   {
     const std::lock_guard lock(mutex_);
     ++counts_.answers;
     // The answer of a NATS service comes as the reply to its request.
     if (answered && book_.is_queued(answered->task) == false) answered.reset();
     if (answered) {
+      // A task of an earlier process, which may be unknown here, has a callback, too.
+      accepts = accepts && book_.may_answer_later(answered->task) != false;
+      // The stream need not keep the message of an accepted task, as that of an answered one.
       book_.answered(answered->task, answered->ns, steady_clock::now());
     } else {
       ++counts_.strays;
@@ -178,11 +182,10 @@ void TaskQueue::Impl::on_result(NatsMessage answer, std::function<void()> stored
     stored();
     return;
   }
+  TaskReport report{.task = answered->task, .what = TaskAccepted{}, .ns = std::move(answered->ns)};
+  if (!accepts) report.what = TaskEnded{.result = read_answer(std::move(answer))};
   // Tasks of an earlier process may be unknown here, so the sink compares the namespaces.
-  sink_.report({.task = answered->task,
-                .what = TaskEnded{.result = read_answer(std::move(answer))},
-                .ns = std::move(answered->ns)},
-               std::move(stored));
+  sink_.report(std::move(report), std::move(stored));
 }
 
 /// Ends the requests to services that NATS refused. A refused message to the stream gets no

@@ -11,9 +11,8 @@ void TaskRouter::run(Task task) {
   CHECK(runner != nullptr, "there is no runner for targets of kind {}", task.target.index());
   task.epoch = epoch_;
   // The files of a call become variables with its response, so such a call is not answered later.
-  const bool is_service = std::holds_alternative<HttpService>(task.target) ||
-                          std::holds_alternative<NatsService>(task.target);
-  if (make_callback_ && is_service && !task.folder) task.callback = make_callback_(task);
+  const bool may_answer_later = !std::holds_alternative<Container>(task.target) && !task.folder;
+  if (make_callback_ && may_answer_later) task.callback = make_callback_(task);
   runner->run(std::move(task));
 }
 

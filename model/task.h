@@ -146,8 +146,7 @@ struct Task {
   std::optional<Duration> heartbeat = {};       ///< the longest time without a heartbeat
   bool sealed = false;  ///< the input or a file may contain data of a secret
   uint64_t epoch = 0;   ///< of the active of a cluster that hands it out; 0: there is no cluster
-  /// nullopt: the service cannot answer later, because it is no HTTP or NATS service, or the call
-  /// has files.
+  /// nullopt: the service cannot answer later, because it is a container, or the call has files.
   std::optional<TaskCallback> callback = {};
 
   /// Whether a timeout or a deadline ends the task if its worker or service never answers.

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/support/millrace_server.h"
+#include "tests/support/queue_worker.h"
 #include "tests/support/raw_nats_client.h"
 
 namespace millrace {
@@ -18,12 +19,14 @@ class NatsCallbacks : public MillraceTest {
  protected:
   using Message = RawNatsClient::Message;
 
-  /// Starts an instance with one call of the NATS service, which this test is.
-  std::string start() {
+  /// Starts an instance with one call of a service: of this test as a NATS service, or of workers.
+  std::string start(bool has_workers = false) {
     service_->subscribe("shop.charge");
     service_->subscribe("_INBOX.service");
-    millrace_.ask("PUT", "/v1/ns/default",
-                  R"({"services": {"charge": {"request": "shop.charge"}}})");
+    if (!has_workers) {
+      millrace_.ask("PUT", "/v1/ns/default",
+                    R"({"services": {"charge": {"request": "shop.charge"}}})");
+    }
     millrace_.apply(R"(
 id: order
 functions:
@@ -84,6 +87,20 @@ TEST_F(NatsCallbacks, AnswerATaskOverNatsOnce) {
   EXPECT_EQ(millrace_.instance_once(id, "failed")["error"],
             (Json{{"code", "card.declined"}, {"msg", "no money"}}));
   EXPECT_EQ(say(*request, "complete", key, "1"), "callback.ended");
+}
+
+TEST_F(NatsCallbacks, AnswerATaskOfAWorkerThatHasTakenTheNextOne) {
+  const std::string first = start(true);
+  QueueWorker worker(nats_.client(), "millrace", "default+charge");
+  const std::optional<Message> task = worker.do_one("", "Millrace-Answer: accepted\r\n");
+  ASSERT_TRUE(task);
+  const std::string second = millrace_.start_instance("order", {{"amount", 2}});
+  ASSERT_TRUE(worker.do_one("2"));
+  EXPECT_EQ(millrace_.instance_once(second, "complete")["output"]["return"], 2);
+  millrace_.kill();
+  millrace_.start_ready();
+  EXPECT_EQ(say(*task, "complete", header_of(*task, "Millrace-Key"), "1"), "accepted");
+  EXPECT_EQ(millrace_.instance_once(first, "complete")["output"]["return"], 1);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The permissions in docs/nats.md, and the accounts in nats.conf, are sufficient for millrace, a
 // worker, a publisher and subscribers, and give each of them nothing more than the documents say.
 #include <initializer_list>
+#include <optional>
 #include <regex>
 #include <set>
 #include <string>
@@ -160,6 +161,18 @@ TEST_P(NatsPermissions, SufficeForMillraceAWorkerAndAPublisher) {
   shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "2"));
   ASSERT_TRUE(worker.do_one("1"));
   EXPECT_TRUE(has_orders(millrace_, "complete", 2));
+
+  worker.client().subscribe("_INBOX_charge.callback");
+  worker.client().publish(
+      "millrace.callbacks.0.shop.0190b5a4-7c1e-7f2a-8000-000000000000.heartbeat", "",
+      "_INBOX_charge.callback");
+  worker.client().flush();
+  std::optional<RawNatsClient::Message> refused;
+  do {  // ends of requests for tasks may come before
+    refused = worker.client().next(kPatience);
+    ASSERT_TRUE(refused);
+  } while (refused->subject != "_INBOX_charge.callback");
+  EXPECT_THAT(refused->data, HasSubstr("callback.refused"));
   MillraceServer newcomer(nats_.url(), permitted_login());
   newcomer.launch();
   EXPECT_THAT(newcomer.end().errors, HasSubstr("[broker.owner]"));
@@ -235,16 +248,17 @@ TEST_P(NatsPermissions, LetNoOtherUserReceiveWhatIsDeliveredToMillrace) {
 
 TEST_P(NatsPermissions, DenyAWorkerTheSubjectsOfOthers) {
   expect_unpublishable(
-      "charge", {"millrace.results.0.other.x", "millrace.owner", "millrace.events.shop.ordered",
-                 "millrace.tasks.shop.charge", "$JS.API.STREAM.DELETE.MILLRACE_TASKS",
+      "charge", {"millrace.results.0.other.x", "millrace.callbacks.0.other.x.complete",
+                 "millrace.owner", "millrace.events.shop.ordered", "millrace.tasks.shop.charge",
+                 "$JS.API.STREAM.DELETE.MILLRACE_TASKS",
                  "$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS.other+charge",
                  "$JS.ACK.MILLRACE_TASKS.other+charge.1.1.1.1.0"});
 }
 
 TEST_P(NatsPermissions, DenyAWorkerEventsAndWhatItsServiceDoesNotGet) {
   expect_unreadable("charge", {"millrace.events.>", "millrace.events.shop.ordered", "millrace.>",
-                               "millrace.tasks.>", "millrace.results.>", "millrace.lifecycle.>",
-                               "millrace.dlq.>", "$JS.ACK.>", ">"});
+                               "millrace.tasks.>", "millrace.results.>", "millrace.callbacks.>",
+                               "millrace.lifecycle.>", "millrace.dlq.>", "$JS.ACK.>", ">"});
   expect_unpublishable(
       "charge", {"$JS.API.CONSUMER.CREATE.MILLRACE_EVENTS",
                  "$JS.API.CONSUMER.DURABLE.CREATE.MILLRACE_EVENTS.x",
@@ -260,7 +274,7 @@ TEST_P(NatsPermissions, DenyAPublisherAllButTheEventsOfItsNamespace) {
        "millrace.stops.x", "$JS.API.STREAM.INFO.MILLRACE_EVENTS",
        "$JS.API.STREAM.PURGE.MILLRACE_EVENTS", "$JS.API.CONSUMER.CREATE.MILLRACE_EVENTS"});
   expect_unreadable("shop", {"millrace.events.other.>", "millrace.events.>", "millrace.tasks.>",
-                             "millrace.dlq.>", "$JS.API.>", ">"});
+                             "millrace.callbacks.>", "millrace.dlq.>", "$JS.API.>", ">"});
 }
 
 TEST_P(NatsPermissions, LetNoClientConnectWithoutItsPassword) {

@@ -26,8 +26,10 @@ class QueueWorker {
     client_->subscribe(inbox_ + ".*");
   }
 
-  /// Answers the next task and returns it; nullopt if none came within kPatience.
-  std::optional<RawNatsClient::Message> do_one(const std::string& answer) {
+  /// Answers the next task and returns it; nullopt if none came within kPatience. `headers` is a
+  /// block of lines such as `A: 1\r\n`.
+  std::optional<RawNatsClient::Message> do_one(const std::string& answer,
+                                               const std::string& headers = "") {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (std::chrono::steady_clock::now() < deadline) {
       client_->publish(fmt::format("$JS.API.CONSUMER.MSG.NEXT.{}.{}", stream_, consumer_),
@@ -37,7 +39,7 @@ class QueueWorker {
       // the consumer exists, no message comes.
       std::optional<RawNatsClient::Message> task = client_->next(Duration(150));
       if (!task || task->reply.empty()) continue;
-      client_->publish(reply_of(*task), answer);
+      client_->publish(reply_of(*task), headers, answer, "");
       client_->publish(task->reply, "+ACK");
       client_->flush();
       return task;

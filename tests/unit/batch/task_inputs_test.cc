@@ -126,6 +126,20 @@ TEST_F(TaskInputsTest, StoreThatAServiceHasAcceptedATask) {
   EXPECT_EQ(rows_of(Table::kTasks), 1U) << "a message on NATS does not answer the task";
 }
 
+TEST_F(TaskInputsTest, StoreThatAWorkerOfTheNamespaceHasAcceptedATask) {
+  call();
+  for (const char* const name : {"another", "default"}) {
+    TaskInput of_worker = report_of(TaskAccepted());
+    of_worker.report.ns = name;
+    take(of_worker);
+    EXPECT_EQ(read_task(*tx, task).value()->is_accepted, name == std::string("default")) << name;
+  }
+  TaskInput later = report_of(paid());
+  later.report.ns = "default";
+  take(later);
+  EXPECT_EQ(rows_of(Table::kTasks), 1U) << "its answer is a callback";
+}
+
 TEST_F(TaskInputsTest, EndATaskByACallbackOnce) {
   for (const bool is_accepted : {true, false}) {
     call();

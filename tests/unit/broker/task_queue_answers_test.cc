@@ -32,6 +32,32 @@ TEST_F(TaskQueueTest, TakesAnAcknowledgementAsAHeartbeatAndALaterAnswerAsTheEnd)
   expect_starts(1);
 }
 
+TEST_F(TaskQueueTest, ReportsThatAWorkerHasAcceptedATaskAndRemovesItsMessage) {
+  const std::string accepted = "Millrace-Answer: accepted\r\n";
+  open({.grace = Duration(1)});
+  Worker worker(server_);
+  Task task = queue_task(1);
+  task.callback = {.url = "http://m/v1/ns/shop/callbacks/k", .key = "0f"};
+  queue_->run(task);
+  const Message taken = worker.take().value();
+  EXPECT_EQ(Worker::header(taken, "Millrace-Callback"), task.callback->url);
+  EXPECT_EQ(Worker::header(taken, "Millrace-Callback-Subject"),
+            "millrace.callbacks.0.shop." + to_string(task_id(1)));
+  EXPECT_EQ(Worker::header(taken, "Millrace-Key"), "0f");
+  worker.answer(taken, "", accepted);
+  EXPECT_EQ(sink_.wait_for_ends(task_id(1), 1), (Words{"accepted"}));
+  EXPECT_EQ(sink_.ns_of(task_id(1)), "shop") << "the sink compares the namespaces";
+  EXPECT_TRUE(empties(kTasksStream)) << "without an acknowledgement of the worker";
+  EXPECT_TRUE(empties(kResultsStream));
+  EXPECT_TRUE(becomes_true([&] { return queue_->counts().tasks == 0; }));
+
+  queue_->run(queue_task(2));
+  worker.answer(worker.take().value(), "body", accepted);
+  EXPECT_EQ(sink_.wait_for_end(task_id(2)), "body") << "it cannot be answered later";
+  client_->publish_acked(reply_subject("shop", task_id(3)), accepted, "");
+  EXPECT_EQ(sink_.wait_for_end(task_id(3)), "accepted") << "a task of an earlier process";
+}
+
 TEST_F(TaskQueueTest, EndsATaskThatAWorkerGivesBack) {
   open({.grace = Duration(1)});
   Worker worker(server_);

@@ -75,7 +75,8 @@ class CollectingTaskSink : public TaskSink {
   void report(TaskReport report, std::function<void()> stored) override {
     const std::lock_guard lock(mutex_);
     reports_.emplace_back(report.task, word(report));
-    if (std::holds_alternative<TaskEnded>(report.what)) {
+    if (std::holds_alternative<TaskEnded>(report.what) ||
+        std::holds_alternative<TaskAccepted>(report.what)) {
       namespaces_[report.task] = report.ns.value_or("");
     }
     if (stored && store_) {

@@ -33,23 +33,25 @@ TEST(TaskRouter, GivesEachTaskTheEpochOfTheNode) {
   }
 }
 
-TEST(TaskRouter, GivesTasksOfServicesACallbackUnlessTheyHaveFiles) {
+TEST(TaskRouter, GivesTasksOfServicesAndWorkersACallbackUnlessTheyHaveFiles) {
   RecordingRunner runner;
   TaskRouter router(
       0, [](const Task& task) { return TaskCallback{.url = "http://m/" + task.ns, .key = "k"}; });
   router.route<HttpService>(runner);
   router.route<NatsService>(runner);
   router.route<WorkQueue>(runner);
+  router.route<Container>(runner);
   const TaskFolder folder{.url = "http://m/files", .key = "k"};
   router.run({.ns = "shop", .target = HttpService()});
   router.run({.ns = "shop", .target = NatsService()});
+  router.run({.ns = "shop", .target = WorkQueue()});
   router.run({.ns = "shop", .target = HttpService(), .folder = folder});
   router.run({.ns = "shop", .target = NatsService(), .folder = folder});
-  router.run({.ns = "shop", .target = WorkQueue()});
-  ASSERT_EQ(runner.ran.size(), 5U);
-  for (size_t i = 0; i < 2; ++i)
+  router.run({.ns = "shop", .target = Container()});
+  ASSERT_EQ(runner.ran.size(), 6U);
+  for (size_t i = 0; i < 3; ++i)
     EXPECT_EQ(runner.ran[i].callback, (TaskCallback{"http://m/shop", "k"})) << i;
-  for (size_t i = 2; i < 5; ++i) EXPECT_EQ(runner.ran[i].callback, std::nullopt) << i;
+  for (size_t i = 3; i < 6; ++i) EXPECT_EQ(runner.ran[i].callback, std::nullopt) << i;
 }
 
 }  // namespace
