@@ -9,6 +9,7 @@ void add_all_verbs(CommandLine& commands, const ProgramVerbs& program) {
   add_workflow_verbs(commands);
   add_instance_verbs(commands);
   add_function_verbs(commands);
+  add_call_verbs(commands);
   add_schedule_verbs(commands);
   add_next_verb(commands);
   add_overview_verb(commands);

@@ -86,6 +86,7 @@ void add_test_verb(CommandLine& commands, const ProgramVerbs& program);
 void add_workflow_verbs(CommandLine& commands);
 void add_instance_verbs(CommandLine& commands);
 void add_function_verbs(CommandLine& commands);
+void add_call_verbs(CommandLine& commands);
 void add_schedule_verbs(CommandLine& commands);
 void add_event_verbs(CommandLine& commands);
 /// Adds the verbs for stored events to the noun `event`.

@@ -86,6 +86,8 @@ std::vector<ApiParameter> make_parameters() {
       {kQuery, "instance", "The instance that should have taken the event.", instance_id()},
       {kQuery, "instance", "The only instance that may take the event.", instance_id(),
        "replayEvent"},
+      {kQuery, "instance", "Lists only the tasks of the calls of this instance.", instance_id(),
+       "listAcceptedTasks"},
       {kQuery, "key", "Selects instances that were started with this idempotency key.", text()},
       {kQuery, "kind", "Lists only records of these kinds, separated by commas.", text()},
       {kQuery, "kind", "Lists only the listeners of starts, or only those of instances.",

@@ -18,6 +18,7 @@ Router router_with(Service& service, const RequestLimits& limits, const SystemSo
   add_why_routes(router, service, limits);
   add_namespace_routes(router, service);
   add_callback_routes(router, service);
+  add_call_routes(router, service);
   add_workflow_routes(router, service, limits);
   add_start_route(router, service, limits);
   add_schedule_routes(router, service);

@@ -45,6 +45,7 @@ struct PageSources {
 void add_event_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_inbound_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_callback_routes(Router& router, Service& service);
+void add_call_routes(Router& router, Service& service);
 void add_why_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_workflow_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_start_route(Router& router, Service& service, const RequestLimits& limits);

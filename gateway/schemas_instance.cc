@@ -54,6 +54,22 @@ Json instance_call() {
   });
 }
 
+/// A task that a service has accepted.
+Json accepted_task() {
+  using namespace schema;
+  return object({
+      {"task", instance_id("The action id of the attempt.")},
+      {"namespace", text("The name of the namespace.")},
+      {"instance", instance_id()},
+      {"state", text("The id of the state that made the call.")},
+      {"function", text("The id of the function in the workflow.")},
+      {"attempt", whole("The number of the attempt, from 1.", 1)},
+      {"since", instant("When the attempt was made.")},
+      {"deadline?", instant("When a timeout ends the attempt at the latest.")},
+      {"detached?", exactly(true, "No call waits for the answer.")},
+  });
+}
+
 Json history_record() {
   using namespace schema;
   return object({
@@ -133,6 +149,11 @@ void add_instance_schemas(ApiSchemas& all) {
   all["Instance"].schema = whole_instance();
   all["InstanceCalls"].schema =
       page(extended(instance_call(), {{"index", whole("The place of the call.")}}));
+  all["AcceptedTasks"].schema =
+      extended(page(accepted_task()),
+               {{"complete", flag("false: a bound ended the page, so the next one may have "
+                                  "items though this one has few.")},
+                {"looked", whole("How many tasks were read for the page.")}});
   const Json count = object({
       {"workflow?", text("The id of the workflow.")},
       {"revision?", whole()},

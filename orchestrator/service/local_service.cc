@@ -128,19 +128,6 @@ void LocalService::wait_for_end(std::string ns, InstanceId id, Duration at_most,
   parts_.intake.wait_for_end({std::move(ns), id, at_most, std::move(done), caller});
 }
 
-void LocalService::answer_task(CallbackRequest request, Done done) {
-  const auto task = parts_.attempt_keys.task_of(request.key);
-  parts_.metrics.count_callback(task.has_value());
-  if (!task) {
-    return done(fail("callback.refused",
-                     "the key is not one that this server has given to a service; use the URL in "
-                     "the header Millrace-Callback of the task, unchanged"));
-  }
-  parts_.intake.command(
-      AnswerTask{.ns = std::move(request.ns), .task = *task, .what = std::move(request.what)},
-      std::move(done));
-}
-
 Loaded LocalService::load_definition(std::string_view text, std::string_view ns) {
   LintContext context;
   if (!ns.empty()) {
@@ -326,19 +313,6 @@ Result<Json> LocalService::instance_counts(std::string_view ns, const CountReque
 
 Result<Json> LocalService::instance(std::string_view ns, const InstanceId& id) {
   return read([&](const View& view) { return parts_.queries.instance(view, ns, id); });
-}
-
-Result<Json> LocalService::instance_calls(std::string_view ns, const InstanceId& id, size_t limit,
-                                          std::string_view cursor) {
-  return read(
-      [&](const View& view) { return parts_.queries.instance_calls(view, ns, id, limit, cursor); });
-}
-
-Result<Json> LocalService::instance_children(std::string_view ns, const InstanceId& id,
-                                             size_t limit, std::string_view cursor) {
-  return read([&](const View& view) {
-    return parts_.queries.instance_children(view, ns, id, limit, cursor);
-  });
 }
 
 Result<Json> LocalService::history(std::string_view ns, const InstanceId& id,

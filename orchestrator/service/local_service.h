@@ -127,6 +127,7 @@ class LocalService final : public Service {
   Result<Json> instance(std::string_view ns, const InstanceId& id) override;
   Result<Json> instance_calls(std::string_view ns, const InstanceId& id, size_t limit,
                               std::string_view cursor) override;
+  Result<Json> accepted_tasks(std::string_view ns, const AcceptedFilter& filter) override;
   Result<Json> instance_children(std::string_view ns, const InstanceId& id, size_t limit,
                                  std::string_view cursor) override;
   Result<Json> history(std::string_view ns, const InstanceId& id,

@@ -82,6 +82,7 @@ class Queries {
   Result<Json> instance(const View& view, std::string_view ns, const InstanceId& id);
   Result<Json> instance_calls(const View& view, std::string_view ns, const InstanceId& id,
                               size_t limit, std::string_view cursor);
+  Result<Json> accepted_tasks(const View& view, std::string_view ns, const AcceptedFilter& filter);
   Result<Json> instance_children(const View& view, std::string_view ns, const InstanceId& id,
                                  size_t limit, std::string_view cursor);
   Result<Json> history(const View& view, std::string_view ns, const InstanceId& id,

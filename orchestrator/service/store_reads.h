@@ -86,6 +86,13 @@ struct GroupFilter {
   std::map<std::string, std::string> correlate;  ///< the values of these attributes, as text
 };
 
+/// Which accepted tasks a list shows.
+struct AcceptedFilter {
+  std::optional<InstanceId> instance;  ///< only those of the calls of its state; nullopt: any
+  size_t limit = 50;
+  std::string cursor;  ///< `next` of the page before; empty: the first page
+};
+
 /// A page of the revisions of a workflow.
 struct RevisionsRequest {
   size_t limit = 50;
@@ -159,6 +166,12 @@ class StoreReads {
   /// Error `cursor.malformed`.
   virtual Result<Json> instance_calls(std::string_view ns, const InstanceId& id, size_t limit,
                                       std::string_view cursor) = 0;
+  /// Tasks that a service has accepted, and for whose answer an instance waits, oldest first:
+  /// {"items":[{"task","namespace","instance","state","function","attempt","since","deadline"?,
+  /// "detached"?}],"next","complete","looked"}. `since`: when the attempt was made; `deadline`: its
+  /// earliest one; `detached`: no call waits for the answer. `complete` and `looked` as in
+  /// instances(), of tasks. Errors `instance.not_found` (of the filter), `cursor.malformed`.
+  virtual Result<Json> accepted_tasks(std::string_view ns, const AcceptedFilter& filter) = 0;
   /// The instances that calls of the instance have started, as in instances(), oldest first. Error
   /// `instance.not_found`.
   virtual Result<Json> instance_children(std::string_view ns, const InstanceId& id, size_t limit,

@@ -66,6 +66,10 @@ Result<Json> ViewReads::instance_calls(std::string_view ns, const InstanceId& id
   return queries_.instance_calls(view_, ns, id, limit, cursor);
 }
 
+Result<Json> ViewReads::accepted_tasks(std::string_view ns, const AcceptedFilter& filter) {
+  return queries_.accepted_tasks(view_, ns, filter);
+}
+
 Result<Json> ViewReads::instance_children(std::string_view ns, const InstanceId& id, size_t limit,
                                           std::string_view cursor) {
   return queries_.instance_children(view_, ns, id, limit, cursor);

@@ -1,5 +1,32 @@
 // The types of the HTTP API, made by make-api.mjs from the OpenAPI document: do not edit.
 
+export type AcceptedTasks = {
+  /** false: a bound ended the page, so the next one may have items though this one has few. */
+  complete: boolean
+  items: Array<{
+    /** The number of the attempt, from 1. */
+    attempt: number
+    /** When a timeout ends the attempt at the latest. */
+    deadline?: string
+    /** No call waits for the answer. */
+    detached?: true
+    /** The id of the function in the workflow. */
+    function: string
+    instance: string
+    /** The name of the namespace. */
+    namespace: string
+    /** When the attempt was made. */
+    since: string
+    /** The id of the state that made the call. */
+    state: string
+    /** The action id of the attempt. */
+    task: string
+  }>
+  /** How many tasks were read for the page. */
+  looked: number
+  next: string | null
+}
+
 export type Active = {
   status: "active"
 }

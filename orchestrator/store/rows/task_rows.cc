@@ -146,9 +146,10 @@ Status each_task(const View& view, const std::function<void(StartTask task)>& se
 }
 
 Status some_tasks(const View& view, const std::function<bool(StartTask task, size_t bytes)>& see,
-                  const OnDamage& damaged) {
+                  const OnDamage& damaged, const std::optional<InstanceId>& behind) {
+  const std::string from = behind ? rows::key_of(*behind) + '\0' : std::string();
   return walk(
-      view, Table::kTasks, {}, {},
+      view, Table::kTasks, {}, from,
       [&](std::string_view key, std::string_view value) -> Result<bool> {
         StartTask task = TRY(rows::decode(view, Table::kTasks, key, value, decode_task));
         if (rows::key_of(task.task) != key) {

@@ -41,9 +41,10 @@ void erase_task(Transaction& tx, const InstanceId& task);
 Status each_task(const View& view, const std::function<void(StartTask task)>& see,
                  const OnDamage& damaged = nullptr);
 /// Visits the tasks in the order of their ids until `see` returns false. `bytes`: the size of the
-/// task's row.
+/// task's row. `behind`: begins with the first task after this id; nullopt: with the first one.
 Status some_tasks(const View& view, const std::function<bool(StartTask task, size_t bytes)>& see,
-                  const OnDamage& damaged = nullptr);
+                  const OnDamage& damaged = nullptr,
+                  const std::optional<InstanceId>& behind = std::nullopt);
 
 // Inbox: instance messages that a batch left to the next one, in their order.
 

@@ -100,6 +100,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"overview"},
       {"function", "list"},
       {"function", "describe"},
+      {"call", "list"},
       {"listener", "list"},
       {"group", "list"},
       {"group", "drop"},

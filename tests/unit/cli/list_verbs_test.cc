@@ -135,6 +135,22 @@ TEST_F(ListVerbs, ShowsGroups) {
   EXPECT_EQ(run({"group", "drop"}).code, 2);
 }
 
+TEST_F(ListVerbs, ShowsTheCallsThatWaitForAnAnswer) {
+  const std::string task = FakeService::kTask;
+  const std::string pad(36 - std::string("INSTANCE").size(), ' ');
+  expect_outputs({
+      {{"call", "list", "--limit", "3"},
+       "INSTANCE" + pad + "  STATE  FUNCTION  SINCE  DEADLINE                  ATTEMPT\n" + kId +
+           "  ask    approve   5m     2021-09-03T12:00:00.000Z  " + task + "\n"},
+      {{"call", "list", "-o", "name"}, task + "\n"},
+  });
+  EXPECT_FALSE(service_.last_accepted_filter().instance);
+  ASSERT_EQ(run({"call", "list", "--instance", kId}).code, 0);
+  ASSERT_TRUE(service_.last_accepted_filter().instance);
+  EXPECT_EQ(to_string(*service_.last_accepted_filter().instance), kId);
+  EXPECT_EQ(run({"call", "list", "--instance", "12"}).code, 1);
+}
+
 TEST_F(ListVerbs, ShowsWhatATextNames) {
   expect_outputs({
       {{"find", "order"}, "KIND      ID     IS\nworkflow  order  revision 1\n"},

@@ -117,6 +117,7 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"POST", ns + "/callbacks/k.1/complete", 200, "{}"},
       {"POST", ns + "/callbacks/k.1/fail", 200, R"({"code": "card.declined"})"},
       {"POST", ns + "/callbacks/k.1/heartbeat", 200},
+      {"GET", ns + "/calls", 200},
       {"GET", ns + "/find?q=order", 200},
       {"GET", ns + "/listeners", 200},
       {"GET", ns + "/groups", 200},

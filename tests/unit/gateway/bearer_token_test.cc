@@ -92,6 +92,7 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButTheOpenOnes) {
       {"POST", "/v1/ns/default/callbacks/k.1/complete", 200},
       {"POST", "/v1/ns/default/callbacks/k.1/fail", 400},
       {"POST", "/v1/ns/default/callbacks/k.1/heartbeat", 200},
+      {"GET", "/v1/ns/default/calls", 401},
       {"GET", "/metrics", 401},
       {"GET", "/v1/info", 401},
       {"GET", "/v1/cluster", 401},

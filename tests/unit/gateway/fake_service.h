@@ -60,6 +60,7 @@ class FakeService : public Service {
   static Json instance_head(const std::string& id);
 
   static constexpr const char* kInstance = "0190b5a4-7c1e-7f2a-8000-0123456789ab";
+  static constexpr const char* kTask = "0190b5a4-7c1e-7f2a-8000-0123456789ac";
 
   /// A namespace of this name has no services and timers, the counts of its instances are empty,
   /// and find() finds nothing in it. Tests must create it.
@@ -162,6 +163,9 @@ class FakeService : public Service {
   Result<Json> instance(std::string_view, const InstanceId& id) override;
   Result<Json> instance_calls(std::string_view ns, const InstanceId& id, size_t limit,
                               std::string_view cursor) override;
+  /// One task, of the instance kInstance.
+  Result<Json> accepted_tasks(std::string_view ns, const AcceptedFilter& filter) override;
+  AcceptedFilter last_accepted_filter();
   Result<Json> instance_children(std::string_view ns, const InstanceId& id, size_t limit,
                                  std::string_view cursor) override;
   Result<Json> history(std::string_view ns, const InstanceId& id,
@@ -286,6 +290,7 @@ class FakeService : public Service {
   ListenerFilter listener_filter_;
   HistoryFilter history_filter_;
   GroupFilter group_filter_;
+  AcceptedFilter accepted_filter_;
   NextFilter next_filter_;
   LiveRequest live_request_;
   std::deque<std::shared_ptr<LiveSink>> watchers_;

@@ -124,6 +124,34 @@ Result<Json> FakeService::instance_calls(std::string_view ns, const InstanceId& 
       {"next", nullptr}};
 }
 
+Result<Json> FakeService::accepted_tasks(std::string_view ns, const AcceptedFilter& filter) {
+  const Result<Json> space = one_namespace(ns);
+  if (!space) return space;
+  if (filter.instance) {
+    const Result<Json> known = instance(ns, *filter.instance);
+    if (!known) return known;
+  }
+  const std::lock_guard lock(mutex_);
+  accepted_filter_ = filter;
+  return Json{{"items",
+               {{{"task", kTask},
+                 {"namespace", "default"},
+                 {"instance", kInstance},
+                 {"state", "ask"},
+                 {"function", "approve"},
+                 {"attempt", 1},
+                 {"since", "2021-09-01T12:00:00.000Z"},
+                 {"deadline", "2021-09-03T12:00:00.000Z"}}}},
+              {"next", nullptr},
+              {"complete", true},
+              {"looked", 1}};
+}
+
+AcceptedFilter FakeService::last_accepted_filter() {
+  const std::lock_guard lock(mutex_);
+  return accepted_filter_;
+}
+
 Result<Json> FakeService::instance_children(std::string_view ns, const InstanceId& id, size_t limit,
                                             std::string_view cursor) {
   const Result<Json> known = instance(ns, id);

@@ -294,6 +294,8 @@ TEST_F(LocalServiceTest, AnswersQueriesAboutInstances) {
                 queries.instance_counts(view, "default", {}));
   expect_answer([&] { return service->instance_calls("default", id, 1, ""); },
                 queries.instance_calls(view, "default", id, 1, ""));
+  expect_answer([&] { return service->accepted_tasks("default", {}); },
+                queries.accepted_tasks(view, "default", {}));
   expect_answer([&] { return service->instance_children("default", id, 1, ""); },
                 queries.instance_children(view, "default", id, 1, ""));
   expect_answer([&] { return service->history("default", id, {}); },

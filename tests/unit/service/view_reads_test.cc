@@ -62,6 +62,7 @@ TEST_F(ViewReadsTest, AnswerAsTheServiceDoes) {
       [](StoreReads& store) { return store.instance_counts("default", {}); },
       [this](StoreReads& store) { return store.instance("default", id_); },
       [this](StoreReads& store) { return store.instance_calls("default", id_, 9, ""); },
+      [](StoreReads& store) { return store.accepted_tasks("default", {}); },
       [this](StoreReads& store) { return store.instance_children("default", id_, 9, ""); },
       [this](StoreReads& store) { return store.history("default", id_, {}); },
       [](StoreReads& store) { return store.groups("default", 9, "", {}); },

@@ -1,0 +1,54 @@
+// The routes of tasks that a service has accepted.
+#include <string>
+
+#include <fmt/format.h>
+
+#include "tests/unit/gateway/api_fixture.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kCalls = "/v1/ns/default/calls";
+
+class CallRoutes : public ApiTest {};
+
+TEST_F(CallRoutes, ListTheTasksThatWaitForAnAnswer) {
+  const Row rows[] = {
+      {"GET",
+       kCalls,
+       {},
+       "",
+       200,
+       R"({"items":[{"task":"0190b5a4-7c1e-7f2a-8000-0123456789ac","namespace":"default",
+           "instance":"0190b5a4-7c1e-7f2a-8000-0123456789ab","state":"ask","function":"approve",
+           "attempt":1,"since":"2021-09-01T12:00:00.000Z",
+           "deadline":"2021-09-03T12:00:00.000Z"}],"next":null,"complete":true,"looked":1})"},
+      {"GET", "/v1/ns/none/calls", {}, "", 404, "namespace.not_found"},
+      {"GET", "/v1/ns/default/calls?instance=12", {}, "", 400, "request.parameter"},
+      {"GET", "/v1/ns/default/calls?limit=0", {}, "", 400, "request.parameter"},
+      {"GET",
+       "/v1/ns/default/calls?instance=0190b5a4-7c1e-7f2a-8000-000000000000",
+       {},
+       "",
+       404,
+       "instance.not_found"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+}
+
+TEST_F(CallRoutes, ReadTheFilterFromTheParameters) {
+  const std::string target =
+      fmt::format("{}?instance={}&limit=7&cursor=c", kCalls, FakeService::kInstance);
+  EXPECT_EQ(call("GET", target).status, 200);
+  const AcceptedFilter filter = service_.last_accepted_filter();
+  ASSERT_TRUE(filter.instance);
+  EXPECT_EQ(to_string(*filter.instance), FakeService::kInstance);
+  EXPECT_EQ(filter.limit, 7U);
+  EXPECT_EQ(filter.cursor, "c");
+  EXPECT_EQ(call("GET", kCalls).status, 200);
+  EXPECT_EQ(service_.last_accepted_filter().limit, 50U);
+  EXPECT_FALSE(service_.last_accepted_filter().instance);
+}
+
+}  // namespace
+}  // namespace millrace
