@@ -35,6 +35,9 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Send the same request again; check that nats-server runs."},
     {"busy", 503, "Too much work of this kind waits.",
      "Send the same request again after the seconds in `Retry-After`."},
+    {"call.not_accepted", 409, "No service has accepted the task of the attempt.",
+     "Let the service answer it, or cancel the instance; `millrace call list` shows the attempts "
+     "that can be answered."},
     {"callback.ended", 409,
      "The attempt of the callback has ended: it has an answer, it timed out, or nothing waits for "
      "it.",

@@ -271,11 +271,13 @@ struct RegisterNode {
 struct RemoveNode {
   RandomName node{};
 };
-/// What a service says by a callback about a task that it has accepted.
+/// What a service says by a callback about a task that it has accepted, or an operator in its
+/// place.
 struct AnswerTask {
   std::string ns;
   InstanceId task;
   std::variant<TaskHeartbeat, TaskEnded> what;
+  bool only_accepted = false;  ///< refused as long as no service has accepted the task
 };
 using Command =
     std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule, CancelInstance,

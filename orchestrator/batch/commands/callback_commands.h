@@ -8,7 +8,7 @@
 namespace millrace {
 
 /// Ends a task with a result or an error, or notes a heartbeat. Errors `namespace.not_found`,
-/// `callback.ended`.
+/// `callback.ended`, `call.not_accepted`.
 Result<Json> run_command(const CommandContext& context, const AnswerTask& command);
 
 }  // namespace millrace

@@ -101,6 +101,8 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"function", "list"},
       {"function", "describe"},
       {"call", "list"},
+      {"call", "complete"},
+      {"call", "fail"},
       {"listener", "list"},
       {"group", "list"},
       {"group", "drop"},

@@ -1,6 +1,7 @@
 // The verbs of `schedule`, `listener` and `group`, most of which list items, and `find`.
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -149,6 +150,37 @@ TEST_F(ListVerbs, ShowsTheCallsThatWaitForAnAnswer) {
   ASSERT_TRUE(service_.last_accepted_filter().instance);
   EXPECT_EQ(to_string(*service_.last_accepted_filter().instance), kId);
   EXPECT_EQ(run({"call", "list", "--instance", "12"}).code, 1);
+}
+
+TEST_F(ListVerbs, AnswersACallThatWaits) {
+  const std::string task = FakeService::kTask;
+  const std::string approved = file("approved.json", R"({"approved": true})");
+  expect_outputs({
+      {{"call", "complete", kId, "-f", approved}, "accepted  true\ntask      " + task + "\n"},
+      {{"call", "complete", task, "-o", "name"}, task + "\n"},
+      {{"call", "fail", kId, "--code", "approval.refused", "--message", "no", "-o", "name"},
+       task + "\n"},
+  });
+  const auto answers = service_.answers();
+  ASSERT_EQ(answers.size(), 3U);
+  for (const AnswerTask& answer : answers) EXPECT_EQ(to_string(answer.task), task);
+  EXPECT_EQ(std::get<TaskEnded>(answers[0].what).result.value(), R"({"approved": true})");
+  EXPECT_EQ(std::get<TaskEnded>(answers[1].what).result.value(), "");
+  EXPECT_EQ(std::get<TaskEnded>(answers[2].what).result.error(), (Error{"approval.refused", "no"}));
+}
+
+TEST_F(ListVerbs, DoesNotAnswerACallThatIsNotTheOnlyOne) {
+  for (const size_t count : {size_t{0}, size_t{2}}) {
+    service_.accepted_calls = count;
+    const CommandOutput output = run({"call", "complete", kId});
+    EXPECT_EQ(output.code, count == 0 ? 6 : 2) << output.err;
+  }
+  EXPECT_TRUE(service_.answers().empty());
+  EXPECT_EQ(run({"call", "complete", kId, "-f", "/none"}).code, 2);
+  EXPECT_EQ(run({"call", "fail", kId}).code, 2) << "an error has a code";
+  service_.accepted_calls = 1;
+  service_.callback_answer = fail("callback.ended", "the attempt has ended");
+  EXPECT_EQ(run({"call", "complete", kId}).code, 6);
 }
 
 TEST_F(ListVerbs, ShowsWhatATextNames) {

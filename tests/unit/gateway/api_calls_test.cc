@@ -118,6 +118,8 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"POST", ns + "/callbacks/k.1/fail", 200, R"({"code": "card.declined"})"},
       {"POST", ns + "/callbacks/k.1/heartbeat", 200},
       {"GET", ns + "/calls", 200},
+      {"POST", fmt::format("{}/calls/{}/complete", ns, FakeService::kTask), 200, "{}"},
+      {"POST", fmt::format("{}/calls/{}/fail", ns, FakeService::kTask), 200, R"({"code": "a"})"},
       {"GET", ns + "/find?q=order", 200},
       {"GET", ns + "/listeners", 200},
       {"GET", ns + "/groups", 200},

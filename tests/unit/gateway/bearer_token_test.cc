@@ -93,6 +93,8 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButTheOpenOnes) {
       {"POST", "/v1/ns/default/callbacks/k.1/fail", 400},
       {"POST", "/v1/ns/default/callbacks/k.1/heartbeat", 200},
       {"GET", "/v1/ns/default/calls", 401},
+      {"POST", "/v1/ns/default/calls/0190b5a4-7c1e-7f2a-8000-0123456789ac/complete", 401},
+      {"POST", "/v1/ns/default/calls/0190b5a4-7c1e-7f2a-8000-0123456789ac/fail", 401},
       {"GET", "/metrics", 401},
       {"GET", "/v1/info", 401},
       {"GET", "/v1/cluster", 401},

@@ -1,5 +1,6 @@
 // The routes of tasks that a service has accepted.
 #include <string>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -48,6 +49,46 @@ TEST_F(CallRoutes, ReadTheFilterFromTheParameters) {
   EXPECT_EQ(call("GET", kCalls).status, 200);
   EXPECT_EQ(service_.last_accepted_filter().limit, 50U);
   EXPECT_FALSE(service_.last_accepted_filter().instance);
+}
+
+TEST_F(CallRoutes, AnswerATaskInPlaceOfTheService) {
+  const std::string task = fmt::format("{}/{}", kCalls, FakeService::kTask);
+  const HttpReply reply = call("POST", task + "/complete", {}, R"({"approved": true})");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.json(), (Json{{"accepted", true}}));
+  EXPECT_EQ(call("POST", task + "/fail", {}, R"({"code": "refused", "message": "no"})").status,
+            200);
+  const auto answers = service_.answers();
+  ASSERT_EQ(answers.size(), 2U);
+  for (const AnswerTask& answer : answers) {
+    EXPECT_EQ(answer.ns, "default");
+    EXPECT_EQ(to_string(answer.task), FakeService::kTask);
+    EXPECT_TRUE(answer.only_accepted);
+  }
+  EXPECT_EQ(std::get<TaskEnded>(answers[0].what).result.value(), R"({"approved": true})");
+  EXPECT_EQ(std::get<TaskEnded>(answers[1].what).result.error(), (Error{"refused", "no"}));
+}
+
+TEST_F(CallRoutes, RefuseAnAnswerThatIsWrongOrStale) {
+  const std::string task = fmt::format("{}/{}", kCalls, FakeService::kTask);
+  const Row rows[] = {
+      {"GET", task + "/complete", {}, "", 405, "request.method_not_allowed"},
+      {"POST", "/v1/ns/default/calls/12/complete", {}, "", 400, "request.parameter"},
+      {"POST", task + "/fail", {}, R"({"code": "a b"})", 400, "request.parameter"},
+      {"POST",
+       fmt::format("/v1/ns/none/calls/{}/complete", FakeService::kTask),
+       {},
+       "",
+       404,
+       "namespace.not_found"},
+  };
+  for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+  for (const char* const code : {"callback.ended", "call.not_accepted"}) {
+    service_.callback_answer = fail(code, "why");
+    const HttpReply reply = call("POST", task + "/complete");
+    EXPECT_EQ(reply.status, 409);
+    EXPECT_EQ(reply.code(), code);
+  }
 }
 
 }  // namespace

@@ -232,6 +232,17 @@ void FakeService::answer_task(CallbackRequest request, Done done) {
   answer_later([done = std::move(done), answer = callback_answer] { done(answer); });
 }
 
+Result<Json> FakeService::take(AnswerTask& answer) {
+  if (const Status known = check(answer.ns); !known) return tl::unexpected(known.error());
+  task_answers_.push_back(answer);
+  return callback_answer;
+}
+
+std::vector<AnswerTask> FakeService::answers() {
+  const std::lock_guard lock(mutex_);
+  return task_answers_;
+}
+
 std::vector<CallbackRequest> FakeService::callbacks() {
   const std::lock_guard lock(mutex_);
   return callbacks_;

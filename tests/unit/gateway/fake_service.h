@@ -148,6 +148,8 @@ class FakeService : public Service {
   Result<Json> callback_answer = Json{{"accepted", true}};
   void answer_task(CallbackRequest request, Done done) override;
   std::vector<CallbackRequest> callbacks();
+  /// The commands that answer a task, in their order.
+  std::vector<AnswerTask> answers();
 
   Result<Json> namespaces(const PageRequest& page) override;
   Result<Json> one_namespace(std::string_view ns) override;
@@ -163,7 +165,8 @@ class FakeService : public Service {
   Result<Json> instance(std::string_view, const InstanceId& id) override;
   Result<Json> instance_calls(std::string_view ns, const InstanceId& id, size_t limit,
                               std::string_view cursor) override;
-  /// One task, of the instance kInstance.
+  size_t accepted_calls = 1;
+  /// So many tasks `accepted_calls`, of the instance kInstance; each is shown as kTask.
   Result<Json> accepted_tasks(std::string_view ns, const AcceptedFilter& filter) override;
   AcceptedFilter last_accepted_filter();
   Result<Json> instance_children(std::string_view ns, const InstanceId& id, size_t limit,
@@ -265,7 +268,7 @@ class FakeService : public Service {
   Result<Json> take(RefuseMessages&) { return Json::object(); }
   /// One group exists.
   Result<Json> take(DropGroup& drop);
-  Result<Json> take(AnswerTask&) { return Json{{"accepted", true}}; }
+  Result<Json> take(AnswerTask& answer);
   Result<Json> take(RegisterNode&) { return Json{{"nodes", Json::array()}}; }
   /// One node is registered.
   Result<Json> take(RemoveNode& remove);
@@ -313,6 +316,7 @@ class FakeService : public Service {
   std::vector<Event> published_;
   std::vector<InboundRequest> received_;
   std::vector<CallbackRequest> callbacks_;
+  std::vector<AnswerTask> task_answers_;
   std::thread thread_;
 };
 

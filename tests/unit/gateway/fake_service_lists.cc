@@ -133,18 +133,18 @@ Result<Json> FakeService::accepted_tasks(std::string_view ns, const AcceptedFilt
   }
   const std::lock_guard lock(mutex_);
   accepted_filter_ = filter;
-  return Json{{"items",
-               {{{"task", kTask},
-                 {"namespace", "default"},
-                 {"instance", kInstance},
-                 {"state", "ask"},
-                 {"function", "approve"},
-                 {"attempt", 1},
-                 {"since", "2021-09-01T12:00:00.000Z"},
-                 {"deadline", "2021-09-03T12:00:00.000Z"}}}},
+  const Json item{{"task", kTask},
+                  {"namespace", "default"},
+                  {"instance", kInstance},
+                  {"state", "ask"},
+                  {"function", "approve"},
+                  {"attempt", 1},
+                  {"since", "2021-09-01T12:00:00.000Z"},
+                  {"deadline", "2021-09-03T12:00:00.000Z"}};
+  return Json{{"items", Json::array_t(accepted_calls, item)},
               {"next", nullptr},
               {"complete", true},
-              {"looked", 1}};
+              {"looked", accepted_calls}};
 }
 
 AcceptedFilter FakeService::last_accepted_filter() {
