@@ -174,7 +174,7 @@ constexpr ErrorEntry kDefinitionErrors[] = {
     {"scenario.order", 0, "An entry is before the previous entry in time.",
      "Write the entries in the order of time."},
     {"scenario.performance", 0, "What a function does in a scenario is contradictory.",
-     "Write `return` or `error`."},
+     "Remove one of the two keys that the message names."},
     {"scenario.variable", 0, "A key of a variable in a scenario is not valid.", "Correct the key."},
     {"scenario.workflow_twice", 0, "A scenario names a workflow twice.",
      "Remove one of the entries."},

@@ -34,6 +34,7 @@ void ActedFunctions::run(Task task) {
   } else {
     plan(begin, {id, TaskStarted{}});
   }
+  if (part.accepts) plan(begin, {id, TaskAccepted{}});
   if (part.heartbeat && !part.is_mute) {
     TimePoint at = begin + *part.heartbeat;
     for (int i = 0; i < kMostHeartbeats && at < end; ++i, at += *part.heartbeat) {

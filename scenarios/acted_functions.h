@@ -25,6 +25,9 @@ struct Performance {
   std::optional<Duration> heartbeat;             ///< interval of heartbeats from start to end
   std::optional<Duration> takes = Duration(0);   ///< time from start to end; nullopt: no end
   bool answers = true;  ///< false: the task sends no result, and stops its heartbeats
+  /// Whether the service accepts the task when it starts. Then its heartbeats and its end are those
+  /// of callbacks, and the task is not handed out again.
+  bool accepts = false;
   /// Whether start and heartbeats are not reported: then only check_started() and since_heartbeat()
   /// show them.
   bool is_mute = false;

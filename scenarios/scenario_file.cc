@@ -138,6 +138,11 @@ class Reader {
     const auto never =
         fields.one_of<Never>("never", {{"begins", Never::kBegins}, {"ends", Never::kEnds}});
     if (never == Never::kBegins) part.begins.reset();
+    part.accepts = fields.boolean("accepts").value_or(false);
+    if (part.accepts && !part.begins) {
+      fields.report("accepts", "scenario.performance",
+                    "a task that never begins is not accepted; remove \"accepts\" or \"never\"");
+    }
     part.answers = never != Never::kEnds;
     if (!part.answers && !fields.has("takes")) part.takes.reset();
     if (const Node* const value = fields.node("return")) part.result = to_json(*value);

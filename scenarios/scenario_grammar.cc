@@ -138,6 +138,11 @@ constexpr KeyRule kPerformanceKeys[] = {
      .otherwise = "PT0S",
      .zero = true},
     {.name = "heartbeat", .kind = Kind::kDuration, .meaning = "The interval of heartbeats."},
+    {.name = "accepts",
+     .kind = Kind::kBoolean,
+     .meaning =
+         "The service accepts the task when it starts; a callback ends it after `takes`, and "
+         "`heartbeat` is the interval of its heartbeats."},
     {.name = "never",
      .kind = Kind::kWord,
      .meaning = "The report that the worker never sends.",

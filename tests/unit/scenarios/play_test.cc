@@ -69,6 +69,37 @@ TEST(Play, LetsVirtualTimePassWithoutRealWaits) {
   EXPECT_TRUE(outcome.story.empty());
 }
 
+TEST(Play, LetsAServiceAcceptATaskAndAnswerItByACallback) {
+  const char* const asks = R"(
+id: order
+functions: [{id: ask, type: knative-namespace, service: approvals}]
+states:
+  - id: ask
+    type: action
+    action: {function: ask, startToCloseTimeout: 100d, heartbeatTimeout: 1h, retries: {maximumAttempts: 1}}
+)";
+  struct Row {
+    const char* does;
+    const char* expected;
+  };
+  const Row rows[] = {
+      {"takes: 30m, return: {approved: true}",
+       "{status: complete, took: 30m, output: {return: {approved: true}}}"},
+      {"takes: 48h, heartbeat: 50m", "{status: complete, took: 48h}"},
+      {"takes: 48h", "{status: failed, took: 1h, error: {code: millrace.timeout.heartbeat}}"},
+      {"takes: 30m, error: {code: refused}", "{status: failed, took: 30m, error: {code: refused}}"},
+      {"never: ends", "{status: failed, error: {code: millrace.timeout.heartbeat}}"},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(mismatches(outcome_of(
+                  asks, fmt::format("functions: {{ask: {{accepts: true, {}}}}}\nstart: {{}}\n"
+                                    "expect: {}",
+                                    row.does, row.expected))),
+              "")
+        << row.does;
+  }
+}
+
 TEST(Play, CountsMonthsByTheCalendar) {
   const char* const months = "id: order\nstates:\n  - {id: wait, type: delay, duration: P1M}\n";
   EXPECT_EQ(mismatches(outcome_of(months, "start: {}\nexpect: {took: P1M}")), "");

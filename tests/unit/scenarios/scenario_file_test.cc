@@ -123,6 +123,9 @@ TEST(ScenarioFile, ReportsEveryMistakeInAScenarioAtItsPosition) {
        "3:23 scenarios[0].start.workflow scenario.unknown_workflow\n"},
       {"    start: {}\n    until: never\n    expect: {status: complete}\n",
        "4:12 scenarios[0].until duration.malformed\n"},
+      {"    functions: {f: {accepts: true, never: begins}}\n    start: {}\n"
+       "    expect: {status: complete}\n",
+       "3:30 scenarios[0].functions.f.accepts scenario.performance\n"},
       {"    given: []\n    expect: {instances: 0}\n", "3:12 scenarios[0].given definition.value\n"},
       {"    given: [{at: 1h}]\n    expect: {instances: 0}\n",
        "3:13 scenarios[0].given[0].event scenario.given\n"},
