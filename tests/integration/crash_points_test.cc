@@ -15,10 +15,10 @@
 #include "os/crash_point.h"
 #include "tests/integration/crash_scenarios.h"
 #include "tests/integration/environment_number.h"
+#include "tests/integration/recording_webhook.h"
 #include "tests/support/campaign.h"
 #include "tests/support/millrace_server.h"
 #include "tests/unit/broker/task_world.h"
-#include "tests/unit/http/http_peer.h"
 
 namespace millrace {
 namespace {
@@ -36,25 +36,6 @@ constexpr int kKilled = 128 + SIGKILL;
 constexpr int kAborted = 128 + SIGABRT;
 constexpr int kFaulted = 128 + SIGSEGV;
 constexpr int kNotStarted = 1;
-
-/// A webhook that accepts all lifecycle events and records their ids.
-class RecordingWebhook {
- public:
-  std::string url() const { return peer_.url("/hook"); }
-
-  /// The ids of the received events, by instance.
-  std::map<std::string, std::set<std::string>> ids() {
-    std::map<std::string, std::set<std::string>> found;
-    for (const HttpPeer::Request& request : peer_.requests(0)) {
-      if (request.method != "POST") continue;
-      found[request.header("ce-subject")].insert(request.header("ce-id"));
-    }
-    return found;
-  }
-
- private:
-  HttpPeer peer_{take_as_webhook};
-};
 
 /// Answers each task of service `echo` with its input.
 class EchoWorker {
