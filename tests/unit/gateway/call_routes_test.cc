@@ -9,14 +9,14 @@
 namespace millrace {
 namespace {
 
-constexpr const char* kCalls = "/v1/ns/default/calls";
+constexpr const char* kAcceptedCalls = "/v1/ns/default/calls";
 
 class CallRoutes : public ApiTest {};
 
 TEST_F(CallRoutes, ListTheTasksThatWaitForAnAnswer) {
   const Row rows[] = {
       {"GET",
-       kCalls,
+       kAcceptedCalls,
        {},
        "",
        200,
@@ -39,20 +39,20 @@ TEST_F(CallRoutes, ListTheTasksThatWaitForAnAnswer) {
 
 TEST_F(CallRoutes, ReadTheFilterFromTheParameters) {
   const std::string target =
-      fmt::format("{}?instance={}&limit=7&cursor=c", kCalls, FakeService::kInstance);
+      fmt::format("{}?instance={}&limit=7&cursor=c", kAcceptedCalls, FakeService::kInstance);
   EXPECT_EQ(call("GET", target).status, 200);
   const AcceptedFilter filter = service_.last_accepted_filter();
   ASSERT_TRUE(filter.instance);
   EXPECT_EQ(to_string(*filter.instance), FakeService::kInstance);
   EXPECT_EQ(filter.limit, 7U);
   EXPECT_EQ(filter.cursor, "c");
-  EXPECT_EQ(call("GET", kCalls).status, 200);
+  EXPECT_EQ(call("GET", kAcceptedCalls).status, 200);
   EXPECT_EQ(service_.last_accepted_filter().limit, 50U);
   EXPECT_FALSE(service_.last_accepted_filter().instance);
 }
 
 TEST_F(CallRoutes, AnswerATaskInPlaceOfTheService) {
-  const std::string task = fmt::format("{}/{}", kCalls, FakeService::kTask);
+  const std::string task = fmt::format("{}/{}", kAcceptedCalls, FakeService::kTask);
   const HttpReply reply = call("POST", task + "/complete", {}, R"({"approved": true})");
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.json(), (Json{{"accepted", true}}));
@@ -70,7 +70,7 @@ TEST_F(CallRoutes, AnswerATaskInPlaceOfTheService) {
 }
 
 TEST_F(CallRoutes, RefuseAnAnswerThatIsWrongOrStale) {
-  const std::string task = fmt::format("{}/{}", kCalls, FakeService::kTask);
+  const std::string task = fmt::format("{}/{}", kAcceptedCalls, FakeService::kTask);
   const Row rows[] = {
       {"GET", task + "/complete", {}, "", 405, "request.method_not_allowed"},
       {"POST", "/v1/ns/default/calls/12/complete", {}, "", 400, "request.parameter"},
