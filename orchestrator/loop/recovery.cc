@@ -58,11 +58,11 @@ Status load_workflow(EngineState& engine, const WorkflowEntry& entry) {
   return {};
 }
 
-/// Reads the heads of all live instances. Returns the instances that may come to listen for events
-/// without another input (may_come_to_listen).
+/// Reads the heads of all live instances. Returns the instances that continue, or may come to
+/// listen for events (may_come_to_listen), without another input.
 Result<std::vector<Instance>> load_instances(EngineState& engine, std::atomic<uint64_t>& read) {
   const OnDamage damaged = engine.damages.noting();
-  std::vector<Instance> pending_listeners;
+  std::vector<Instance> without_input;
   read = 0;
   engine.waiting.reserve(engine.tx.about_rows(Table::kLive) / kRowsOfAWaiter);
   size_t orphans = 0;
@@ -81,13 +81,15 @@ Result<std::vector<Instance>> load_instances(EngineState& engine, std::atomic<ui
     const Status waits = engine.waiting.update(engine.catalog.name_of(head.ns), head);
     if (!waits) damaged(damaged_instance(head.ns, head.id, waits.error().message));
     engine.live.began(head.ns, head.revision.workflow);
-    if (may_come_to_listen(head)) pending_listeners.push_back(std::move(head));
+    if (may_come_to_listen(head) || head.phase != Phase::kWaiting) {
+      without_input.push_back(std::move(head));
+    }
   }));
   if (orphans > 0) {
     spdlog::warn("{} live instances belong to namespaces that do not exist; they are skipped",
                  orphans);
   }
-  return pending_listeners;
+  return without_input;
 }
 
 Status load_numbered_timers(EngineState& engine) {
@@ -166,9 +168,9 @@ Result<std::vector<ContinueInput>> load(EngineState& engine, StartProgress& prog
   for (const auto& [number, entry] : engine.catalog.workflows()) {
     TRY(engine.damages.pass_over(load_workflow(engine, entry)));
   }
-  const std::vector<Instance> pending_listeners = TRY(load_instances(engine, progress.read));
+  const std::vector<Instance> without_input = TRY(load_instances(engine, progress.read));
   std::vector<ContinueInput> unfinished;
-  for (const Instance& head : pending_listeners) {
+  for (const Instance& head : without_input) {
     const auto awaited = engine.catalog.awaited(engine.tx, head.revision, head.state);
     if (!awaited && is_damaged_row(awaited.error())) {
       damaged(awaited.error());

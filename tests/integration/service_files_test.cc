@@ -217,7 +217,7 @@ TEST_F(ServiceFiles, AreReadAndWrittenByANatsServiceToo) {
     const size_t at = request->headers.find(fmt::format("\r\n{}: ", name)) + name.size() + 4;
     return request->headers.substr(at, request->headers.find("\r\n", at) - at);
   };
-  const FilesOfCall files(millrace_.port(), header("Millrace-Files"), header("Millrace-Key"));
+  const FilesOfCall files(header("Millrace-Files"), header("Millrace-Key"));
   EXPECT_EQ(files.get("notes/one").body, "hello");
   EXPECT_EQ(files.put("out/workflow/copy", "7").status, 204);
   service.publish(request->reply, R"("done")");

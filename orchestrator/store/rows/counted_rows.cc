@@ -23,7 +23,7 @@ namespace {
 /// a row that is written did not exist before.
 bool is_written_once(Table table) {
   return table == Table::kDefinitions || table == Table::kGroups || table == Table::kInbox ||
-         table == Table::kTasks || table == Table::kKeptEvents || table == Table::kDelayed;
+         table == Table::kKeptEvents || table == Table::kDelayed;
 }
 
 /// Whether a row with that key may be a counted row of its table. Of a group only the events count.

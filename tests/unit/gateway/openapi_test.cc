@@ -135,11 +135,12 @@ TEST_F(OpenApiRoute, SaysWhichParametersAndBodiesACallNeeds) {
       if (operation.at("requestBody").at("required").get<bool>()) needed.insert(name + " body");
     }
   }
-  EXPECT_THAT(needed, ElementsAre("applySource body", "applyWorkflow body", "beginReplay body",
-                                  "deleteInstances body", "failTask body", "find q",
-                                  "lintDefinition body", "publishEvents body", "rerunInstance from",
-                                  "rerunInstances from", "tryEvent body", "tryExpression body",
-                                  "tryInboundWebhook body", "watchNamespace topics"));
+  EXPECT_THAT(needed,
+              ElementsAre("applySource body", "applyWorkflow body", "beginReplay body",
+                          "deleteInstances body", "failAcceptedTask body", "failTask body",
+                          "find q", "lintDefinition body", "publishEvents body",
+                          "rerunInstance from", "rerunInstances from", "tryEvent body",
+                          "tryExpression body", "tryInboundWebhook body", "watchNamespace topics"));
   const std::string ns = "/v1/ns/default";
   const std::string rerun = ns + "/instances/0190b5a4-7c1e-7f2a-8000-0123456789ab/rerun";
   EXPECT_EQ(call("GET", ns + "/find").status, 400);

@@ -112,7 +112,7 @@ constexpr CountedFamily kFamilies[] = {
            {.ns = kShop, .instance = id(1), .at = kNow, .event = text(size), .sealed = true});
      }},
     {"tasks", Table::kTasks,
-     [](Transaction& tx, size_t size) { write_task(tx, task_of(kShop, size)); }},
+     [](Transaction& tx, size_t size) { write_task(tx, task_of(kShop, size)); }, true},
     {"starts of subflows", Table::kInbox,
      [](Transaction& tx, size_t size) {
        write_inbox(tx, 1,
@@ -270,7 +270,10 @@ TEST_F(CountedRowsTest, AreReadOnlyIfARowOfBeforeMayExist) {
   write_delivery(*tx, 1, kShop, 10);
   write_secret(*tx, kNone, "card", "4711");
   settle();
-  for (const Table table : kCountedTables) EXPECT_EQ(reads[table], 0) << table_name(table);
+  for (const Table table : kCountedTables) {
+    // A task is written again when its service accepts it.
+    EXPECT_EQ(reads[table], table == Table::kTasks ? 1 : 0) << table_name(table);
+  }
   erase_delayed(*tx, 1);
   write_delivery(*tx, 1, kShop, 20);
   write_delivery(*tx, 2, kShop, 20);
