@@ -197,7 +197,7 @@ struct ListenFrom {
 /// The number of parts of an instance, each of which has rows of its own (Part in head_rows.h).
 inline constexpr size_t kPartCount = 9;
 
-struct Instance {
+struct Instance {  // NOLINT(clang-analyzer-optin.performance.Padding): in the order of meaning
   InstanceId id;
   NamespaceNumber ns{};
   Revision revision;
