@@ -23,11 +23,6 @@ constexpr std::string_view kCallbackSubjects = "millrace.callbacks.0.";
 /// Behind the common part, a subject has the namespace, the action id and the verb.
 constexpr size_t kCallbackTokens = 3;
 
-std::string_view value_in(const Headers& headers, std::string_view name) {
-  const std::string* const found = find_header(headers, name);
-  return found == nullptr ? std::string_view() : *found;
-}
-
 /// The reply to a callback, as docs/FORMATS.md describes it.
 std::string reply_text(const Result<Json>& answer) {
   if (answer) return dump_json(*answer);
@@ -138,7 +133,7 @@ void TaskCallbacks::on_message(natsMsg* message) {
   if (!open_->add(bytes, limits_)) {
     return answer(fail("busy", "too many callbacks are waiting; try again in a second"));
   }
-  callback->key = value_in(request.headers, kAttemptKeyHeader);
+  callback->key = header_text(request.headers, kAttemptKeyHeader);
   callback->data = std::move(request.data);
   handler_(*std::move(callback), [answer, bytes, open = open_](const Result<Json>& said) {
     open->remove(bytes);

@@ -50,12 +50,6 @@ std::string shown_text(std::string_view text) {
   return cut;
 }
 
-/// The value of a header; empty if the headers do not contain it.
-std::string_view answer_header(const Headers& headers, std::string_view name) {
-  const std::string* const found = find_header(headers, name);
-  return found == nullptr ? std::string_view() : *found;
-}
-
 tl::unexpected<Error> named_error(std::string_view code, std::string_view message) {
   if (is_identifier(code)) return workflow_error(code, shown_text(message));
   if (code.empty()) return workflow_error(kFunctionStatus, shown_text(message));
@@ -182,11 +176,11 @@ std::optional<AnsweredTask> answered_task(std::string_view on_broker, std::strin
 
 tl::expected<std::string, Error> read_answer(NatsMessage answer) {
   const Headers& headers = answer.headers;
-  if (const std::string_view code = answer_header(headers, kErrorCode); !code.empty()) {
-    return named_error(code, answer_header(headers, "Direktiv-ErrorMessage"));
+  if (const std::string_view code = header_text(headers, kErrorCode); !code.empty()) {
+    return named_error(code, header_text(headers, "Direktiv-ErrorMessage"));
   }
-  const std::string_view code = answer_header(headers, kServiceErrorCode);
-  const std::string_view message = answer_header(headers, kServiceError);
+  const std::string_view code = header_text(headers, kServiceErrorCode);
+  const std::string_view message = header_text(headers, kServiceError);
   if (!code.empty() || !message.empty()) return named_error(code, message);
   if (answer.data.size() > kMaxAnswerBytes) {
     return workflow_error(kFunctionTooLarge,
@@ -197,9 +191,9 @@ tl::expected<std::string, Error> read_answer(NatsMessage answer) {
 }
 
 bool is_accepted(const NatsMessage& answer) {
-  if (answer_header(answer.headers, kAnswerHeader) != kAcceptedAnswer) return false;
+  if (header_text(answer.headers, kAnswerHeader) != kAcceptedAnswer) return false;
   const auto is_missing = [&](std::string_view name) {
-    return answer_header(answer.headers, name).empty();
+    return header_text(answer.headers, name).empty();
   };
   return is_missing(kErrorCode) && is_missing(kServiceErrorCode) && is_missing(kServiceError);
 }

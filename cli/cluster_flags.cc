@@ -23,10 +23,7 @@ std::string url_of_listener(std::string_view listen) {
   if (colon == std::string_view::npos) return "";
   const std::string_view port = listen.substr(colon + 1);
   if (port.empty() || port == "0") return "";
-  const std::string_view host = listen.substr(0, colon);
-  if (host.empty()) return fmt::format("http://127.0.0.1:{}", port);
-  const bool is_any = host == "0.0.0.0" || host == "[::]";
-  return fmt::format("http://{}:{}", is_any ? host_name() : std::string(host), port);
+  return fmt::format("http://{}:{}", reachable_host(listen), port);
 }
 
 Fallible<std::string> advertised_url(std::string given, const std::string& listen) {

@@ -66,12 +66,7 @@ void add_event_filter(Verb& verb, EventFilterOptions& filter) {
   verb.option("--type", filter.type, "Only events whose type fits", "GLOB");
   verb.option("--source", filter.source, "Only events whose source fits", "GLOB");
   verb.option("--id", filter.id, "Only events with this id");
-  verb.option(
-      "--since", filter.since,
-      "Only events that were stored then or later: a time in RFC 3339, or how long ago (10m)",
-      "WHEN");
-  verb.option("--until", filter.until,
-              "Only events that were stored before: a time, or how long ago", "WHEN");
+  add_event_window(verb, filter.since, filter.until);
   verb.option("--attr", filter.attributes,
               "Only events whose context attribute has this value; may be repeated", "NAME=VALUE")
       .one_value_each();

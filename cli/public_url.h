@@ -17,7 +17,7 @@ void add_public_url_flag(Verb& serve, std::string& to);
 Fallible<std::string> read_public_url(const Shell& shell, const std::string& given);
 
 /// A URL without a path, user or query, to which requests add their own path. Exit kUsage, with the
-/// name of the flag: the text is no such URL.
+/// name of the flag: the text is another one.
 Fallible<std::string> base_url_of(const char* flag, std::string text);
 
 }  // namespace millrace

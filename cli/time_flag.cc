@@ -34,4 +34,13 @@ Fallible<std::string> coming_time_of_flag(std::string_view flag, const std::stri
       "{} {}: expected how long from now (2h) or a time (2021-09-01T12:00:00Z)", flag, text));
 }
 
+void add_event_window(Verb& verb, std::string& since, std::string& until) {
+  verb.option(
+      "--since", since,
+      "Only events that were stored then or later: a time in RFC 3339, or how long ago (10m)",
+      "WHEN");
+  verb.option("--until", until, "Only events that were stored before: a time, or how long ago",
+              "WHEN");
+}
+
 }  // namespace millrace

@@ -1,10 +1,11 @@
-// The value of an option that names a time: --since, --until, --before. Pure.
+// The options that name a time: --since, --until, --before, and their values. Pure.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "base/time.h"
+#include "cli/command_parser.h"
 #include "cli/console.h"
 
 namespace millrace {
@@ -16,5 +17,8 @@ Fallible<std::string> time_of_flag(std::string_view flag, const std::string& tex
 /// The same for a time that comes: a duration is added to `now`.
 Fallible<std::string> coming_time_of_flag(std::string_view flag, const std::string& text,
                                           TimePoint now);
+
+/// Adds --since and --until, which select events by the times at which they were stored.
+void add_event_window(Verb& verb, std::string& since, std::string& until);
 
 }  // namespace millrace

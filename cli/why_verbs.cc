@@ -144,12 +144,7 @@ void add_instance_why_verb(CommandLine& instance) {
       "EVENT");
   why.option("--limit", options.limit,
              "Show so many of the newest events, 100 at most (default: 20)", "N");
-  why.option(
-      "--since", options.since,
-      "Only events that were stored then or later: a time in RFC 3339, or how long ago (10m)",
-      "WHEN");
-  why.option("--until", options.until,
-             "Only events that were stored before: a time, or how long ago", "WHEN");
+  add_event_window(why, options.since, options.until);
   why.option("--cursor", options.cursor,
              "Continue with older messages, from the cursor that an earlier answer printed");
   why.flag("--all", options.shows_all,

@@ -24,4 +24,9 @@ const std::string* find_header(const Headers& headers, std::string_view name) {
   return nullptr;
 }
 
+std::string_view header_text(const Headers& headers, std::string_view name) {
+  const std::string* const found = find_header(headers, name);
+  return found == nullptr ? std::string_view() : *found;
+}
+
 }  // namespace millrace

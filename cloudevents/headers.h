@@ -21,4 +21,7 @@ bool same_header(std::string_view a, std::string_view b);
 /// The value of the first header with that name; null if there is none.
 const std::string* find_header(const Headers& headers, std::string_view name);
 
+/// The same as a text of the headers; empty if there is none.
+std::string_view header_text(const Headers& headers, std::string_view name);
+
 }  // namespace millrace

@@ -5,6 +5,7 @@
 
 #include "gateway/parameters.h"
 #include "gateway/routes.h"
+#include "gateway/task_end_body.h"
 #include "orchestrator/service/callback_body.h"
 
 namespace millrace {
@@ -13,43 +14,30 @@ namespace {
 Result<AcceptedFilter> accepted_filter_of(const Request& request) {
   AcceptedFilter filter{.cursor = text_parameter(request, "cursor")};
   filter.limit = TRY(limit_parameter(request, filter.limit));
-  const std::string instance = text_parameter(request, "instance");
-  if (instance.empty()) return filter;
-  const Result<InstanceId> id = parse_instance_id(instance);
-  if (!id) return fail("request.parameter", "instance: " + id.error().message);
-  filter.instance = *id;
+  filter.instance = TRY(instance_parameter(request));
   return filter;
 }
 
-/// Reads from the body how the task ends.
-using ReadEnd = Result<TaskEnded> (*)(Request& request);
-
-Result<TaskEnded> read_result(Request& request) {
-  return read_task_result(std::move(request.body));
-}
-
-Result<TaskEnded> read_error(Request& request) { return read_task_failure(request.body); }
-
-Status answer_accepted_task(Service& service, ReadEnd read,
+Status answer_accepted_task(Service& service, const std::string& verb,
                             const std::shared_ptr<Exchange>& exchange) {
   Request& request = exchange->request();
   AnswerTask command{.ns = TRY(namespace_of(request)), .task = {}, .what = {}};
   const Result<InstanceId> task = parse_instance_id(request.parts.at("task"));
   if (!task) return fail("request.parameter", "task: " + task.error().message);
   command.task = *task;
-  command.what = TRY(read(request));
+  command.what = TRY(read_callback_body(verb, std::move(request.body)));
   command.only_accepted = true;
   service.command(std::move(command), exchange->replier());
   return {};
 }
 
-Route answer_route(Service& service, const std::string& verb, ReadEnd read) {
+Route answer_route(Service& service, const std::string& verb) {
   return {.method = "POST",
           .path = "/v1/ns/{ns}/calls/{task}/" + verb,
           .answer = "CallbackAccepted",
           .errors = {"callback.ended", "call.not_accepted", "namespace.not_found"},
-          .handler = [&service, read](const auto& exchange) {
-            return answer_accepted_task(service, read, exchange);
+          .handler = [&service, verb](const auto& exchange) {
+            return answer_accepted_task(service, verb, exchange);
           }};
 }
 
@@ -71,20 +59,14 @@ void add_call_routes(Router& router, Service& service) {
          return store.accepted_tasks(ns, filter);
        })});
 
-  Route complete = answer_route(service, "complete", read_result);
+  Route complete = taking_result(answer_route(service, "complete"));
   complete.operation = "completeAcceptedTask";
   complete.summary = "Answers an accepted task with its result, in place of the service.";
-  complete.body = "TaskResult";
-  complete.may_lack_body = true;
-  complete.max_body = kMaxAnswerBytes;
   router.add(std::move(complete));
 
-  Route failed = answer_route(service, "fail", read_error);
+  Route failed = taking_failure(answer_route(service, "fail"));
   failed.operation = "failAcceptedTask";
   failed.summary = "Answers an accepted task with an error, in place of the service.";
-  failed.body = "TaskFailure";
-  failed.errors.emplace_back("json.");
-  failed.max_body = kMaxFailureBytes;
   router.add(std::move(failed));
 }
 

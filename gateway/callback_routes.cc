@@ -7,7 +7,7 @@
 #include "gateway/parameters.h"
 #include "gateway/problem.h"
 #include "gateway/routes.h"
-#include "model/task.h"
+#include "gateway/task_end_body.h"
 #include "orchestrator/service/callback_body.h"
 
 namespace millrace {
@@ -42,20 +42,14 @@ Route callback_route(Service& service, const std::string& verb) {
 }  // namespace
 
 void add_callback_routes(Router& router, Service& service) {
-  Route complete = callback_route(service, "complete");
+  Route complete = taking_result(callback_route(service, "complete"));
   complete.operation = "completeTask";
   complete.summary = "Answers a task that a service has accepted, with its result.";
-  complete.body = "TaskResult";
-  complete.may_lack_body = true;
-  complete.max_body = kMaxAnswerBytes;
   router.add(std::move(complete));
 
-  Route failed = callback_route(service, "fail");
+  Route failed = taking_failure(callback_route(service, "fail"));
   failed.operation = "failTask";
   failed.summary = "Answers a task that a service has accepted, with an error.";
-  failed.body = "TaskFailure";
-  failed.errors.emplace_back("json.");
-  failed.max_body = kMaxFailureBytes;
   router.add(std::move(failed));
 
   Route heartbeat = callback_route(service, "heartbeat");

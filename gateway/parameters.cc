@@ -128,6 +128,14 @@ Result<std::optional<TimePoint>> time_parameter(const Request& request, std::str
   return std::optional<TimePoint>(*time);
 }
 
+Result<std::optional<InstanceId>> instance_parameter(const Request& request) {
+  const std::string text = text_parameter(request, "instance");
+  if (text.empty()) return std::nullopt;
+  const Result<InstanceId> id = parse_instance_id(text);
+  if (!id) return fail("request.parameter", "instance: " + id.error().message);
+  return *id;
+}
+
 Result<std::optional<uint32_t>> revision_parameter(const Request& request) {
   const std::optional<uint64_t> number = TRY(number_parameter(request, "revision"));
   if (!number) return std::optional<uint32_t>();

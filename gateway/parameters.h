@@ -65,6 +65,9 @@ Result<std::optional<uint64_t>> number_parameter(const Request& request, std::st
 /// `time.*`.
 Result<std::optional<TimePoint>> time_parameter(const Request& request, std::string_view name);
 
+/// The parameter `instance`, the id of an instance; nullopt if it is not given or empty.
+Result<std::optional<InstanceId>> instance_parameter(const Request& request);
+
 /// The parameter `revision`, the number of a revision; nullopt if it is not given or empty.
 Result<std::optional<uint32_t>> revision_parameter(const Request& request);
 

@@ -41,11 +41,7 @@ Result<WhyFilter> why_filter_of(const Request& request) {
                 "attribute and value: give both, the attribute and the value that a listener asks "
                 "for, or neither");
   }
-  const std::string instance = text_parameter(request, "instance");
-  if (instance.empty()) return filter;
-  const Result<InstanceId> id = parse_instance_id(instance);
-  if (!id) return fail("request.parameter", "instance: " + id.error().message);
-  filter.instance = *id;
+  filter.instance = TRY(instance_parameter(request));
   return filter;
 }
 

@@ -197,7 +197,7 @@ struct ListenFrom {
 /// The number of parts of an instance, each of which has rows of its own (Part in head_rows.h).
 inline constexpr size_t kPartCount = 9;
 
-struct Instance {  // NOLINT(clang-analyzer-optin.performance.Padding): in the order of meaning
+struct Instance {
   InstanceId id;
   NamespaceNumber ns{};
   Revision revision;
@@ -225,6 +225,8 @@ struct Instance {  // NOLINT(clang-analyzer-optin.performance.Padding): in the o
   /// bytes that the instance, or its namespace, had when it left a state.
   bool over_bytes = false;
   bool parked = false;  ///< an evaluation, or a search, for this `step` is running
+  /// An Error state with `compensate` has set the error: the compensations are made before the end.
+  bool compensates = false;
 
   TimePoint started_at;
   std::optional<TimePoint> ended_at;
@@ -275,8 +277,6 @@ struct Instance {  // NOLINT(clang-analyzer-optin.performance.Padding): in the o
   /// The number of attempts that `failed_state` had made; 0: nothing has failed, or an older
   /// release did not store it.
   uint32_t failed_attempt = 0;
-  /// An Error state with `compensate` has set the error: the compensations are made before the end.
-  bool compensates = false;
   /// The number of noted compensations that have not been made. The newest one is made first. Their
   /// rows are read only when they are made (Lookup::compensation).
   uint32_t compensations = 0;

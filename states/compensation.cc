@@ -10,7 +10,7 @@ namespace millrace {
 namespace {
 
 /// The fields of the state that the history and the errors of its compensation name. The only exit
-/// leads nowhere: the engine goes on with the next compensation.
+/// leads nowhere: the engine makes the next compensation.
 StateCommon common_of(const StateCommon& undone) {
   StateCommon common;
   common.id = undone.id;

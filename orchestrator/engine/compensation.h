@@ -41,7 +41,7 @@ bool begin_compensating(StepContext& step, InstanceStatus status);
 /// Makes the newest compensation. To be called when the instance enters its CompensationState.
 void make_newest(StepContext& step, Visit& visit);
 
-/// The newest compensation has succeeded: goes on with the one before it, or ends the instance.
+/// The newest compensation has succeeded: makes the one before it, or ends the instance.
 void go_on_compensating(StepContext& step);
 
 /// The newest compensation has failed for good: ends the instance; the compensations that are left

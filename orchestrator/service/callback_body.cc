@@ -22,14 +22,12 @@ tl::unexpected<Error> too_large_callback(size_t bytes, size_t most) {
               fmt::format("the body has {} bytes; at most {} are accepted", bytes, most));
 }
 
-}  // namespace
-
-Result<TaskEnded> read_task_result(std::string body) {
+Result<TaskEnded> read_callback_result(std::string body) {
   if (body.size() > kMaxAnswerBytes) return too_large_callback(body.size(), kMaxAnswerBytes);
   return TaskEnded{.result = std::move(body), .variables = {}};
 }
 
-Result<TaskEnded> read_task_failure(const std::string& text) {
+Result<TaskEnded> read_callback_failure(const std::string& text) {
   if (text.size() > kMaxFailureBytes) return too_large_callback(text.size(), kMaxFailureBytes);
   const Json body = TRY(parse_json(text));
   if (!body.is_object()) {
@@ -50,9 +48,11 @@ Result<TaskEnded> read_task_failure(const std::string& text) {
   return TaskEnded{.result = tl::unexpected(std::move(error)), .variables = {}};
 }
 
+}  // namespace
+
 Result<CallbackWhat> read_callback_body(std::string_view verb, std::string body) {
-  if (verb == "complete") return TRY(read_task_result(std::move(body)));
-  if (verb == "fail") return TRY(read_task_failure(body));
+  if (verb == "complete") return TRY(read_callback_result(std::move(body)));
+  if (verb == "fail") return TRY(read_callback_failure(body));
   if (verb == "heartbeat") return TaskHeartbeat{};
   return wrong_callback(fmt::format(
       "{} is not what a callback can say; write complete, fail or heartbeat", excerpt(verb)));
