@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/bytes.h"
 #include "gateway/parameters.h"
@@ -58,16 +59,6 @@ std::optional<InstanceTrait> parse_trait(std::string_view name) {
   if (name == "calls") return InstanceTrait::kCalls;
   if (name == "deadline") return InstanceTrait::kDeadline;
   return std::nullopt;
-}
-
-/// The names of all kinds of records: `started, entered, …`.
-std::string history_kind_names() {
-  std::string names;
-  for (uint8_t kind = 0; kind <= static_cast<uint8_t>(kLastHistoryKind); ++kind) {
-    names += names.empty() ? "" : ", ";
-    names += to_string(static_cast<HistoryKind>(kind));
-  }
-  return names;
 }
 
 std::optional<CountField> parse_count_field(std::string_view name) {
@@ -133,7 +124,8 @@ Result<HistoryFilter> history_filter_of(const Request& request) {
     const auto kind = parse_history_kind(name);
     if (!kind) {
       return wrong_filter("kind", name,
-                          "one or more of these, separated by commas: " + history_kind_names());
+                          fmt::format("one or more of these, separated by commas: {}",
+                                      fmt::join(history_kind_names(), ", ")));
     }
     filter.kinds.push_back(*kind);
   }

@@ -61,7 +61,7 @@ Json exactly(const Json& value, std::string_view description) {
   return made;
 }
 
-Json word(std::initializer_list<std::string_view> words, std::string_view description) {
+Json word(const std::vector<std::string_view>& words, std::string_view description) {
   Json made = typed("string", description);
   made["enum"] = Json::array();
   for (const std::string_view one : words) made["enum"].push_back(one);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/json.h"
 
@@ -34,7 +35,7 @@ Json any(std::string_view description = "");
 /// Exactly this text or truth value.
 Json exactly(const Json& value, std::string_view description = "");
 /// One of these texts.
-Json word(std::initializer_list<std::string_view> words, std::string_view description = "");
+Json word(const std::vector<std::string_view>& words, std::string_view description = "");
 /// A text of any number of these words, separated by commas.
 Json words(std::initializer_list<std::string_view> choices, std::string_view description = "");
 /// The schema of this name (api_schemas.h).

@@ -1,6 +1,7 @@
 // Schemas of instances: lists, one instance, its history, and the answers to commands.
 #include "gateway/api_schemas.h"
 #include "gateway/schema_parts.h"
+#include "model/history.h"
 
 namespace millrace {
 namespace {
@@ -75,19 +76,7 @@ Json history_record() {
   return object({
       {"number", whole("The number of the record, from 1.", 1)},
       {"time", instant()},
-      {"kind", word({"started",      "entered",
-                     "woken",        "elapsed",
-                     "published",    "log",
-                     "raised",       "caught",
-                     "fixed",        "cancelled",
-                     "ended",        "called",
-                     "returned",     "retrying",
-                     "timedout",     "skipped",
-                     "run",          "output",
-                     "paused",       "resumed",
-                     "revived",      "noted",
-                     "compensating", "undoing",
-                     "undone",       "compensationStopped"})},
+      {"kind", word(history_kind_names())},
       {"state?", text("The id of the state.")},
       {"detail?", any("What is known of this kind of record.")},
       {"data?", any("The data of the instance after the record.")},

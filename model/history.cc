@@ -62,6 +62,14 @@ std::string_view to_string(HistoryKind kind) {
   return "unknown";
 }
 
+std::vector<std::string_view> history_kind_names() {
+  std::vector<std::string_view> names;
+  for (uint8_t kind = 0; kind <= static_cast<uint8_t>(kLastHistoryKind); ++kind) {
+    names.push_back(to_string(static_cast<HistoryKind>(kind)));
+  }
+  return names;
+}
+
 std::optional<HistoryKind> parse_history_kind(std::string_view text) {
   for (uint8_t kind = 0; kind <= static_cast<uint8_t>(kLastHistoryKind); ++kind) {
     if (to_string(static_cast<HistoryKind>(kind)) == text) return static_cast<HistoryKind>(kind);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/lazy_json.h"
@@ -58,6 +59,9 @@ enum class HistoryKind : uint8_t {
 
 /// The kind with the highest number.
 inline constexpr HistoryKind kLastHistoryKind = HistoryKind::kCompensationStopped;
+
+/// The names of all kinds of records, in the order of their numbers.
+std::vector<std::string_view> history_kind_names();
 
 /// The name of the kind in the API: "started", "entered", …
 std::string_view to_string(HistoryKind kind);

@@ -487,7 +487,7 @@ export type HistoryRecord = {
   data?: unknown
   /** What is known of this kind of record. */
   detail?: unknown
-  kind: "started" | "entered" | "woken" | "elapsed" | "published" | "log" | "raised" | "caught" | "fixed" | "cancelled" | "ended" | "called" | "returned" | "retrying" | "timedout" | "skipped" | "run" | "output" | "paused" | "resumed" | "revived" | "noted" | "compensating" | "undoing" | "undone" | "compensationStopped"
+  kind: "started" | "entered" | "woken" | "elapsed" | "published" | "log" | "raised" | "caught" | "fixed" | "cancelled" | "ended" | "called" | "returned" | "retrying" | "timedout" | "skipped" | "run" | "output" | "paused" | "resumed" | "revived" | "continued" | "noted" | "compensating" | "undoing" | "undone" | "compensationStopped"
   /** The number of the record, from 1. */
   number: number
   /** The id of the state. */

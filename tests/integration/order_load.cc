@@ -42,7 +42,10 @@ states:
   transition: pack
 - id: pack
   type: action
-  action: {function: pack, input: 'jq({order: .order})'}
+  action:
+    function: pack
+    input: 'jq({order: .order})'
+    retries: {max_attempts: 100, delay: PT0.1S, codes: ['^millrace\.function\.unavailable$']}
   transition: deliver
 - id: deliver
   type: generateEvent

@@ -14,6 +14,8 @@ TEST(HistoryKinds, HaveNamesOfTheirOwnThatAreReadAgain) {
     EXPECT_TRUE(names.insert(to_string(kind)).second) << to_string(kind);
     EXPECT_EQ(parse_history_kind(to_string(kind)), kind);
   }
+  const std::vector<std::string_view> all = history_kind_names();
+  EXPECT_EQ(std::set<std::string_view>(all.begin(), all.end()), names);
   for (const char* const name : {"", "unknown", "Started"}) {
     EXPECT_EQ(parse_history_kind(name), std::nullopt) << name;
   }
