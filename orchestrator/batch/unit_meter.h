@@ -37,6 +37,9 @@ struct UnitLimits {
   /// and what its end takes should fit into the rest of 2 ms.
   WorkTime unit_time = std::chrono::microseconds(1'500);
   size_t unit_bytes = size_t{256} << 10;
+  /// What the end of the batch will probably take to write what a turn changes. It is the last unit
+  /// of the turn, which nothing ends early, and may take longer than expected.
+  WorkTime write_time = std::chrono::microseconds(1'200);
   WorkTime turn_time = std::chrono::milliseconds(5);
   size_t turn_bytes = size_t{1} << 20;
 };
@@ -95,7 +98,7 @@ class UnitMeter final : public WorkBudget {
   void add_change() {
     KindChanges& of_kind = changes_[static_cast<size_t>(kind_)];
     const bool is_over = ++of_kind.in_turn > of_kind.most && has_written_;
-    const WorkTime time = is_over ? limits_.unit_time : of_kind.each;
+    const WorkTime time = is_over ? limits_.write_time : of_kind.each;
     ++turn_changes_;
     turn_to_write_ += time;
     to_write_ += time;
@@ -143,7 +146,7 @@ class UnitMeter final : public WorkBudget {
   }
 
   bool is_spent(size_t bytes = 0) const override {
-    return measures_ && (bytes_ + bytes >= limits_.unit_bytes || to_write_ >= limits_.unit_time ||
+    return measures_ && (bytes_ + bytes >= limits_.unit_bytes || to_write_ >= limits_.write_time ||
                          is_out_of_time());
   }
 
@@ -205,10 +208,10 @@ class UnitMeter final : public WorkBudget {
   /// The most time that is expected for one instance, so that a single large one does not make the
   /// next turns small.
   static constexpr WorkTime kLongestWrite = std::chrono::microseconds(200);
-  /// The last turn is this part of the average time for one instance: a half if it needed more
-  /// time, else a fourth.
-  static constexpr int64_t kPartOfSlowerTurn = 2;
-  static constexpr int64_t kPartOfFasterTurn = 4;
+  /// The last turn is this part of the expected time for one instance: all of it if it needed more
+  /// time, else a sixteenth. So what is expected is the time of the slower turns.
+  static constexpr int64_t kPartOfSlowerTurn = 1;
+  static constexpr int64_t kPartOfFasterTurn = 16;
 
   /// Whether the given share of one of the bounds of a turn is reached. The end of the batch is a
   /// unit, so what it writes has the bound of a unit.
@@ -217,7 +220,7 @@ class UnitMeter final : public WorkBudget {
       return static_cast<double>(used) >= share * static_cast<double>(bound);
     };
     return is_over(cost.time.count(), limits_.turn_time.count()) ||
-           is_over(cost.to_write.count(), limits_.unit_time.count()) ||
+           is_over(cost.to_write.count(), limits_.write_time.count()) ||
            is_over(cost.bytes, limits_.turn_bytes);
   }
 

@@ -193,7 +193,7 @@ void WorkApplier::add_results(FairWork& fair, const Work& work, const EngineStat
 /// share and inputs wait. `used`: what this work has cost in this turn.
 bool WorkApplier::must_end(const UnitCost& used, double share) const {
   const UnitMeter& meter = engine_.meter;
-  if (meter.is_turn_spent() || used.to_write >= meter.limits().unit_time) return true;
+  if (meter.is_turn_spent() || used.to_write >= meter.limits().write_time) return true;
   if (has_inputs_) return meter.is_used(used, share);
   const bool is_used = meter.is_turn_spent(share) || meter.is_used(used, share);
   return is_used && intake_.has_inputs();
