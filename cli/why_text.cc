@@ -33,58 +33,32 @@ std::string listener_title(const Json& one) {
   return title;
 }
 
-/// The command that sends an event, which waits in a group, again with the value of a group whose
-/// own value is probably the right one; empty: no group has it, or it is a test event.
-std::string regrouping_line(const Json& event, const Json& one, const WhyTextOptions& options) {
-  if (!event.contains("sequence")) return "";
-  const Json own = one.value("correlate", Json::object());
-  for (const Json& group : member_list(one, "nearGroups")) {
-    if (!group.contains("hint")) continue;
-    std::string corrections;
-    bool is_known = true;
-    const Json values = group.value("correlate", Json::object());
-    for (const auto& [name, value] : values.items()) {
-      const auto mine = own.find(name);
-      if (mine != own.end() && *mine == value) continue;
-      const std::string text = member_text(values, name.c_str());
-      is_known = is_known && value == Json(text) && is_correctable(name);
-      corrections.append(" --attr ").append(shell_word(fmt::format("{}={}", name, text)));
-    }
-    if (!is_known || corrections.empty()) continue;
-    return fmt::format("     Send it again, corrected: {}{}\n", replay_command(options.ns, event),
-                       corrections);
+/// The command of a correction of a group; empty: a replay cannot set one of its values.
+std::string command_of(const Json& correction) {
+  std::string command = replay_command(member_text(correction, "namespace"), correction);
+  const std::string to = member_text(correction, "toNamespace");
+  if (!to.empty()) command += " --to-namespace " + shell_word(to);
+  const Json attributes = correction.value("attributes", Json::object());
+  for (const auto& [name, value] : attributes.items()) {
+    const std::string text = member_text(attributes, name.c_str());
+    if (value != Json(text) || !is_correctable(name)) return "";
+    command.append(" --attr ").append(shell_word(fmt::format("{}={}", name, text)));
   }
-  return "";
+  return command;
 }
 
-/// Events that would have completed the group of the event, each with the command that mends it;
-/// empty: none is known.
-std::string partner_lines(const Json& one, const WhyTextOptions& options) {
+/// What completes the group of the event: the command of the best correction, then those of the
+/// alternatives; empty: none is known.
+std::string group_correction_lines(const Json& one) {
   std::string lines;
-  for (const Json& partner : member_list(one, "partners")) {
-    const std::string sequence = member_text(partner, "sequence");
-    const std::string other = member_text(partner, "namespace");
-    if (!other.empty()) {
-      lines += fmt::format(
-          "     A probable partner is #{} of the namespace {}. Send it to this namespace:\n"
-          "       {} --to-namespace {}\n",
-          sequence, other, replay_command(other, partner), shell_word(options.ns));
-      continue;
-    }
-    const Json fits = partner.value("fits", Json::object());
-    std::string names;
-    std::string corrections;
-    for (const auto& [name, value] : fits.items()) {
-      names += fmt::format("{}`{}`", names.empty() ? "" : ", ", harmless(name));
-      corrections.append(" --attr ")
-          .append(shell_word(fmt::format("{}={}", name, member_text(fits, name.c_str()))));
-    }
-    const std::string how = member_text(partner, "differs") == "type"
-                                ? fmt::format("whose type is `{}`", member_text(partner, "type"))
-                                : fmt::format("which has {} in its data only", names);
-    lines +=
-        fmt::format("     A probable partner is #{}, {}. Send it again, corrected:\n       {}{}\n",
-                    sequence, how, replay_command(options.ns, partner), corrections);
+  size_t number = 0;
+  for (const Json& correction : member_list(one, "corrections")) {
+    const std::string command = command_of(correction);
+    if (command.empty()) continue;
+    if (++number == 1) lines += "     One correction is enough for a group. The best one: ";
+    if (number == 2) lines += "     Or one of these instead; each starts an instance of its own:\n";
+    if (number > 1) lines += "     - ";
+    lines += fmt::format("{}:\n       {}\n", member_text(correction, "says"), command);
   }
   return lines;
 }
@@ -197,8 +171,7 @@ std::string why_of_event_text(const Json& answer, const WhyTextOptions& options)
   for (const Json& one : member_list(answer, "near")) {
     near.add(one,
              fmt::format("{}\n{}{}", listener_title(one), verdict_lines(one),
-                         correction_line(event, one, options) +
-                             regrouping_line(event, one, options) + partner_lines(one, options)),
+                         correction_line(event, one, options) + group_correction_lines(one)),
              listener_name(one));
   }
   text += near.text();

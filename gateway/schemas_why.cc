@@ -29,6 +29,16 @@ Json verdict_members() {
       {"differs", word({"namespace", "type", "data"})},
       {"fits", map(text(), "The attributes with which it would have completed the group.")},
   });
+  const Json correction = object({
+      {"differs", word({"correlate", "data", "type", "namespace"})},
+      {"sequence", whole("The sequence of the event to send again.", 1)},
+      {"own", flag("Whether it is the event that is judged.")},
+      {"namespace", text("The namespace that got it.")},
+      {"toNamespace?", text("The namespace to send it to.")},
+      {"attributes", map(text(), "The values that a replay gives it.")},
+      {"completes", flag("Whether a group is complete then.")},
+      {"says", text("The correction, for people.")},
+  });
   const Json left_partner = object({
       {"sequence", whole("The sequence of the event.", 1)},
       {"type", text("The type of the event.")},
@@ -54,6 +64,10 @@ Json verdict_members() {
       {"leftPartner?", left_partner},
       {"partners?",
        list(partner, "Events that would have completed the group, but for one thing.")},
+      {"corrections?",
+       list(correction,
+            "What completes the group, the best one first. One is enough: each that is "
+            "followed starts an instance of its own.")},
   });
 }
 

@@ -5,12 +5,10 @@
 #include <fmt/format.h>
 
 #include "base/excerpt.h"
+#include "orchestrator/service/group_corrections.h"
 
 namespace millrace {
 namespace {
-
-/// The longest value of a correlation, in bytes, that an answer shows.
-constexpr size_t kMostOfACorrelation = 256;
 
 std::string in_list(const std::vector<std::string>& names) {
   std::string list;
@@ -303,6 +301,8 @@ Json verdict_json(const JudgedListener& one, const EventStanding& event,
     if (other.hint) group["hint"] = to_string(*other.hint);
     if (is_known_stream(other, event)) group["sequence"] = other.event.sequence;
     json["nearGroups"].push_back(std::move(group));
+    Json correction = correction_of_move(one, other, event);
+    if (!correction.is_null()) json["corrections"].push_back(std::move(correction));
   }
   if (one.more_groups > 0 || !one.knows_all_groups) {
     json["moreGroups"] = {{"count", one.more_groups}, {"complete", one.knows_all_groups}};

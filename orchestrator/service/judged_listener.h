@@ -38,12 +38,22 @@ struct EventStanding {
 /// The attributes of `correlate` and their values, in the order of the start.
 using CorrelationValues = std::vector<std::pair<std::string, std::string>>;
 
+/// How one event, sent again with other values, completes one of two groups.
+struct GroupMove {
+  EventPosition event;     ///< the event to send again, of one of the two groups
+  bool is_to_own = false;  ///< it gets the values of the group of the judged event
+  bool operator==(const GroupMove&) const = default;
+};
+
 /// Another group of an eventsAnd start than that of the event.
 struct NearGroup {
   CorrelationValues values;
   std::vector<std::string> has;    ///< of the types that the event waits for: those that it has
   EventPosition event;             ///< the first of its events of such a type
   std::optional<Hint::Kind> hint;  ///< how the only other value probably came to differ
+  /// Of a group with a hint: the event that is in the wrong one of the two groups; nullopt: no
+  /// single event completes either. From each of the two groups it is the same event.
+  std::optional<GroupMove> move;
 };
 
 /// Which events complete the group of an event, or would have completed it.
@@ -122,8 +132,8 @@ std::string fit_says(const JudgedListener& one);
 Json to_json(const PredicateResult& one, const Disclosure& disclosure);
 
 /// The members that describe the verdict: "verdict", "says", "predicates", "lookbackFrom"?,
-/// "waitsFor"?, "correlate"?, "nearGroups"?, "moreGroups"?, "leftPartner"?, "early"?, "wouldFit"?,
-/// "ended"? and "stateNow"?.
+/// "waitsFor"?, "correlate"?, "nearGroups"?, "corrections"?, "moreGroups"?, "leftPartner"?,
+/// "early"?, "wouldFit"?, "ended"? and "stateNow"?.
 Json verdict_json(const JudgedListener& one, const EventStanding& event,
                   const Disclosure& disclosure);
 

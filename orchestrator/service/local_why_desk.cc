@@ -10,6 +10,7 @@
 #include "model/event_target.h"
 #include "orchestrator/memory/dedupe.h"
 #include "orchestrator/service/event_effects.h"
+#include "orchestrator/service/group_corrections.h"
 #include "orchestrator/service/left_partners.h"
 #include "orchestrator/service/letter_of_event.h"
 #include "orchestrator/service/namespace_record.h"
@@ -45,6 +46,12 @@ std::string became_letter(std::string_view ns) {
 bool was_refused(const Json& effects) {
   return std::any_of(effects.begin(), effects.end(),
                      [](const Json& effect) { return effect["what"] == "refused"; });
+}
+
+void sort_all_corrections(Json& answer) {
+  for (Json& one : answer["near"]) {
+    if (one.contains("corrections")) sort_corrections(one["corrections"]);
+  }
 }
 
 }  // namespace
@@ -124,6 +131,7 @@ Result<Json> LocalWhyDesk::of_event(std::string_view ns, uint64_t sequence,
   Json answer = TRY(judge_event(ns, found, filter));
   // Without an answer of the broker these hints are missing, and nothing else.
   static_cast<void>(add_partners(ns, filter, answer));
+  sort_all_corrections(answer);
   if (!was_refused(answer["effects"])) return answer;
   const Result<Json> letter = letter_of_event(parts_.letters, parts_.clock, found.stored);
   if (letter && !letter->is_null()) answer["deadLetter"] = *letter;
@@ -172,6 +180,7 @@ Result<Json> LocalWhyDesk::of_test_event(std::string_view ns, Event given,
                                          const WhyFilter& filter) {
   Json answer = TRY(judge_test_event(ns, JudgedEvent(std::move(given)), filter));
   static_cast<void>(add_partners(ns, filter, answer));  // see of_event()
+  sort_all_corrections(answer);
   return answer;
 }
 

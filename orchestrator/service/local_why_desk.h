@@ -103,6 +103,9 @@ class LocalWhyDesk final : public WhyDesk {
   /// Adds to the starts in one of whose groups the event waits the events of the stream that would
   /// have completed the group, but for their namespace, type, or a value that only their data has.
   Status add_partners(std::string_view ns, const WhyFilter& filter, Json& answer) const;
+  /// Whether a group of the workflow with these values lacks only an event of the type `own`.
+  Result<bool> is_half_group(std::string_view ns, std::string_view workflow, std::string_view own,
+                             const CorrelationValues& values) const;
   /// How the event stands to the store; nullopt: a test event.
   Result<EventStanding> standing_of(const View& view, std::string_view ns, const Cursor& applied,
                                     const Found* found) const;

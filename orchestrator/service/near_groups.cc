@@ -63,6 +63,16 @@ class NearGroupSearch {
     if (const auto group = group_of(own_)) seen_.insert(*group);
   }
 
+  /// Reads which entries the group of the event has.
+  Status read_own() {
+    const auto group = group_of(own_);
+    if (!group) return {};
+    const auto counts = read_counts(view_, record_.number, *group);
+    if (!counts && !is_damaged_row(counts.error())) return tl::unexpected(counts.error());
+    if (counts && *counts && (*counts)->size() == start_.events.size()) own_waiting_ = **counts;
+    return {};
+  }
+
   /// Looks at the groups with a variant of one of the values, those with a typo last.
   Status look_at_variants() {
     std::vector<std::pair<size_t, std::string>> variants;
@@ -103,7 +113,7 @@ class NearGroupSearch {
   }
 
   /// Moves the nearest groups into the verdict, and counts the others.
-  void add_to(JudgedListener& one) && {
+  Status add_to(JudgedListener& one) && {
     const auto rank = [](const Found& found) {
       return std::tuple(found.differing, !found.group.hint, found.distance);
     };
@@ -115,17 +125,51 @@ class NearGroupSearch {
           return found.group.hint.has_value();
         }));
     const size_t shown = std::min(hinted > 0 ? hinted : found_.size(), kMostNearGroups);
-    for (size_t i = 0; i < shown; ++i) one.near_groups.push_back(std::move(found_[i].group));
+    for (size_t i = 0; i < shown; ++i) {
+      if (found_[i].group.hint) found_[i].group.move = TRY(move_between(found_[i]));
+      one.near_groups.push_back(std::move(found_[i].group));
+    }
     one.more_groups = found_.size() - shown + unread_;
     one.knows_all_groups = knows_all_;
+    return {};
   }
 
  private:
   struct Found {
     NearGroup group;
-    size_t differing = 0;  ///< how many values differ
-    size_t distance = 0;   ///< how much they differ
+    size_t differing = 0;           ///< how many values differ
+    size_t distance = 0;            ///< how much they differ
+    std::vector<uint32_t> waiting;  ///< how many events each entry has
   };
+
+  /// The only entry that has no event; nullopt: none or several have none.
+  static std::optional<size_t> only_empty(const std::vector<uint32_t>& waiting) {
+    if (std::count(waiting.begin(), waiting.end(), 0U) != 1) return std::nullopt;
+    return std::find(waiting.begin(), waiting.end(), 0U) - waiting.begin();
+  }
+
+  /// The first event of the group `from` that would complete a group with `to`, if there is one.
+  Result<std::optional<EventPosition>> completing(const CorrelationValues& from,
+                                                  const std::vector<uint32_t>& has,
+                                                  const std::vector<uint32_t>& to) const {
+    const auto entry = only_empty(to);
+    const auto group = group_of(from);
+    if (!entry || !group || *entry >= has.size() || has[*entry] == 0) return std::nullopt;
+    const auto first = TRY(read_first_grouped(
+        view_, {record_.number, *group, static_cast<uint16_t>(*entry)}, [](const Error&) {}));
+    if (!first) return std::nullopt;
+    return first->record.position;
+  }
+
+  /// Which event completes one of the two groups. Does not depend on which of the two groups is
+  /// that of the event: otherwise two people who ask about one event each start two instances.
+  Result<std::optional<GroupMove>> move_between(const Found& other) const {
+    const auto here = TRY(completing(other.group.values, other.waiting, own_waiting_));
+    const auto there = TRY(completing(own_, own_waiting_, other.waiting));
+    if (here && (!there || *there < *here)) return GroupMove{.event = *here, .is_to_own = true};
+    if (there) return GroupMove{.event = *there, .is_to_own = false};
+    return std::nullopt;
+  }
 
   /// The fingerprint of a group of the present start with these values.
   std::optional<Fingerprint> group_of(const CorrelationValues& values) const {
@@ -166,7 +210,7 @@ class NearGroupSearch {
     if (!event) return {};
     auto values = values_of(Attributes(*event), start_);
     if (!values || group_of(*values) != group) return {};
-    Found one{.group = std::move(near)};
+    Found one{.group = std::move(near), .waiting = waiting};
     for (size_t i = 0; i < own_.size(); ++i) {
       if (own_[i].second == (*values)[i].second) continue;
       ++one.differing;
@@ -185,6 +229,7 @@ class NearGroupSearch {
   const Start& start_;
   const CorrelationValues own_;
   const std::vector<std::string>& missing_;
+  std::vector<uint32_t> own_waiting_;  ///< of the group of the event; empty: it is not stored
   std::set<Fingerprint> seen_;
   std::vector<Found> found_;
   size_t read_ = 0;        ///< groups
@@ -201,10 +246,10 @@ Status add_near_groups(const View& view, const WorkflowRecord& record, const Sta
   if (!values || values->empty() || one.waits_for.empty()) return {};
   one.correlation = *std::move(values);
   NearGroupSearch search(view, record, start, one.correlation, one.waits_for);
+  TRY(search.read_own());
   TRY(search.look_at_variants());
   TRY(search.look_at_first());
-  std::move(search).add_to(one);
-  return {};
+  return std::move(search).add_to(one);
 }
 
 }  // namespace millrace

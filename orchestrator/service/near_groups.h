@@ -20,7 +20,8 @@ inline constexpr size_t kMostNearGroups = 3;
 /// those whose values are most similar; if groups have a hint, only these are shown. A group with a
 /// hint is found however many groups there are, except for a typo in a long value; beside them the
 /// first 1 000 groups are counted, and the first 100 of them are compared, fewer if their events
-/// are large.
+/// are large. A group with a hint also gets its move (GroupMove): if an event of either group would
+/// complete the other one, the later one of the two moves, since the earlier one was there first.
 Status add_near_groups(const View& view, const WorkflowRecord& record, const Start& start,
                        const Attributes& event, JudgedListener& one);
 

@@ -2,6 +2,7 @@
 // that would have completed the group, but for their namespace, their type, or a value that only
 // their data has.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,10 +11,13 @@
 
 #include "base/attributes.h"
 #include "cloudevents/nats_binding.h"
+#include "matchers/correlation.h"
+#include "orchestrator/service/group_corrections.h"
 #include "orchestrator/service/local_why_desk.h"
 #include "orchestrator/service/walk_back.h"
 #include "orchestrator/service/why_parts.h"
 #include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/why/hints.h"
 #include "orchestrator/why/typo.h"
 
@@ -29,12 +33,15 @@ constexpr Duration kPartnersTime{200};
 
 /// The group in which an event waits.
 struct AskedGroup {
+  std::string workflow;
+  std::string own;                 ///< the type of the event
   std::vector<std::string> types;  ///< of the events that are missing
   CorrelationValues values;        ///< which the events of the group share
 };
 
-AskedGroup group_of_answer(const Json& one) {
-  AskedGroup group;
+AskedGroup group_of_answer(const Json& one, const Json& event) {
+  AskedGroup group{.workflow = one["workflow"].get<std::string>(),
+                   .own = event["type"].get<std::string>()};
   for (const Json& type : one.value("waitsFor", Json::array()))
     group.types.push_back(type.get<std::string>());
   const Json correlate = one.value("correlate", Json::object());
@@ -83,6 +90,7 @@ Json values_in_data(const JudgedEvent& event, const CorrelationValues& values) {
 /// is no partner.
 Json difference_of(const AskedGroup& group, const JudgedEvent& event) {
   if (const std::string* const type = missing_type(group, event.event.type, true)) {
+    if (event.event.type == group.own) return nullptr;  // its type is that of another entry
     if (!has_all_values(event, group.values)) return nullptr;
     return {{"differs", "type"}, {"fits", {{"type", *type}}}};
   }
@@ -102,7 +110,39 @@ Json difference_elsewhere(const AskedGroup& group, const JudgedEvent& event) {
   return {{"differs", "namespace"}, {"fits", Json::object()}};
 }
 
+/// Whether the group of a start with these values lacks only an event of the type `own`.
+bool lacks_only(const Start& start, const std::vector<uint32_t>& counts, const std::string& own) {
+  if (counts.size() != start.events.size()) return false;
+  if (std::count(counts.begin(), counts.end(), 0U) != 1) return false;
+  const auto empty = std::find(counts.begin(), counts.end(), 0U) - counts.begin();
+  return start.events[empty].filter.type == own;
+}
+
 }  // namespace
+
+Result<bool> LocalWhyDesk::is_half_group(std::string_view ns, std::string_view workflow,
+                                         std::string_view own,
+                                         const CorrelationValues& values) const {
+  const Snapshot view = TRY(snapshot());
+  const auto record = TRY(read_namespace(view, ns));
+  if (!record) return false;
+  const auto known = TRY(read_workflow(view, record->number, workflow));
+  if (!known) return false;
+  const auto definition =
+      TRY(parts_.definitions.find_or_load(view, {known->number, known->latest}));
+  const Start& start = definition->start;
+  if (start.kind != Start::Kind::kEventsAnd) return false;
+  std::map<std::string_view, std::string_view> each(values.begin(), values.end());
+  std::vector<Attribute> attributes;
+  for (const auto& [name, value] : each) attributes.emplace_back(name, value);
+  const auto key = correlation_key(Attributes(attributes), start.correlate);
+  if (!key || values.size() != start.correlate.size()) return false;
+  const Fingerprint group = known->groups_from == 0
+                                ? fingerprint({*key})
+                                : fingerprint({*key, std::to_string(known->groups_from)});
+  const auto counts = TRY(read_counts(view, known->number, group));
+  return counts && lacks_only(start, *counts, std::string(own));
+}
 
 Status LocalWhyDesk::read_partners(std::string_view ns, TimePoint since, Duration end,
                                    const SeePartner& see) const {
@@ -131,7 +171,7 @@ Status LocalWhyDesk::add_partners(std::string_view ns, const WhyFilter& filter,
   for (Json& one : answer["near"]) {
     if (one["verdict"] != to_string(Verdict::kGrouped) || groups.size() == kMostGroupsAsked)
       continue;
-    AskedGroup group = group_of_answer(one);
+    AskedGroup group = group_of_answer(one, answer["event"]);
     if (!group.types.empty()) groups.emplace_back(&one, std::move(group));
   }
   if (groups.empty()) return {};
@@ -146,6 +186,8 @@ Status LocalWhyDesk::add_partners(std::string_view ns, const WhyFilter& filter,
     }));
   }
   const Duration end = parts_.clock.elapsed() + kPartnersTime;
+  std::optional<uint64_t> judged;
+  if (answer["event"].contains("sequence")) judged = answer["event"]["sequence"].get<uint64_t>();
   size_t full = 0;  // groups with enough partners
   const auto add = [&](const std::string& other, uint64_t sequence, Event found) {
     const bool is_near = std::any_of(groups.begin(), groups.end(), [&](const auto& one) {
@@ -160,6 +202,12 @@ Status LocalWhyDesk::add_partners(std::string_view ns, const WhyFilter& filter,
       if (partner.is_null()) continue;
       partner.update({{"sequence", sequence}, {"type", event.event.type}});
       if (!other.empty()) partner["namespace"] = other;
+      PartnerPlace place{.ns = ns, .judged = judged, .is_last_missing = group.types.size() == 1};
+      if (!other.empty()) {
+        place.is_in_half_group =
+            is_half_group(other, group.workflow, group.own, group.values).value_or(false);
+      }
+      (*one)["corrections"].push_back(correction_of_partner(partner, place));
       (*one)["partners"].push_back(std::move(partner));
       if ((*one)["partners"].size() == kMostPartnersShown) ++full;
     }

@@ -911,6 +911,24 @@ export type InstanceWhy = {
   events: Array<{
     /** Whether the engine has applied the event. */
     applied?: boolean
+    /** What completes the group, the best one first. One is enough: each that is followed starts an instance of its own. */
+    corrections?: Array<{
+      /** The values that a replay gives it. */
+      attributes: Record<string, string>
+      /** Whether a group is complete then. */
+      completes: boolean
+      differs: "correlate" | "data" | "type" | "namespace"
+      /** The namespace that got it. */
+      namespace: string
+      /** Whether it is the event that is judged. */
+      own: boolean
+      /** The correction, for people. */
+      says: string
+      /** The sequence of the event to send again. */
+      sequence: number
+      /** The namespace to send it to. */
+      toNamespace?: string
+    }>
     /** The attributes by which the event is grouped. */
     correlate?: Record<string, string>
     early?: {
@@ -1041,6 +1059,24 @@ export type InstancesDeleting = {
 }
 
 export type JudgedListener = {
+  /** What completes the group, the best one first. One is enough: each that is followed starts an instance of its own. */
+  corrections?: Array<{
+    /** The values that a replay gives it. */
+    attributes: Record<string, string>
+    /** Whether a group is complete then. */
+    completes: boolean
+    differs: "correlate" | "data" | "type" | "namespace"
+    /** The namespace that got it. */
+    namespace: string
+    /** Whether it is the event that is judged. */
+    own: boolean
+    /** The correction, for people. */
+    says: string
+    /** The sequence of the event to send again. */
+    sequence: number
+    /** The namespace to send it to. */
+    toNamespace?: string
+  }>
   /** The attributes by which the event is grouped. */
   correlate?: Record<string, string>
   early?: {

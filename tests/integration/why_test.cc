@@ -149,8 +149,10 @@ TEST_F(Why, ShowsHalfAnEventsAndStart) {
   EXPECT_THAT(why_last(), HasSubstr("Grouped: the event waits in a group for `paid` with `orderid` "
                                     "\"O-42\"; another group, with `orderid` \"o-42\", has `paid` "
                                     "(#1; the two differ in upper and lower case only)"));
-  EXPECT_THAT(why_last(), HasSubstr("     Send it again, corrected: millrace -n default event "
-                                    "replay 2 --attr orderid=o-42\n"));
+  EXPECT_THAT(why_last(),
+              HasSubstr("The best one: event #2 waits in this group: sent again with `orderid` "
+                        "\"o-42\", it completes another incomplete group of this workflow:\n"
+                        "       millrace -n default event replay 2 --attr orderid=o-42\n"));
   send({}, "packed");
   EXPECT_THAT(why_last(), HasSubstr("Correlation: the event lacks an attribute by which the events "
                                     "of a group are found: `orderid`"));

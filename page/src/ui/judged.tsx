@@ -42,7 +42,7 @@ export function correctionsOf(predicates: JudgedPredicate[]): Corrections | null
   return Object.fromEntries(wrong.map((predicate) => [predicate.attribute, predicate.fits ?? '']))
 }
 
-type Judged = Pick<JudgedListener, 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom' | 'leftPartner' | 'wouldFit' | 'partners'>
+type Judged = Pick<JudgedListener, 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom' | 'leftPartner' | 'wouldFit' | 'corrections'>
 
 /** One verdict: whose it is (`title`), what it says, its predicates, near groups, and what can be done. */
 export function JudgedCard({ title, judged, fix, children }: { title: ComponentChildren; judged: Judged; fix?: (corrections: Corrections) => void; children?: ComponentChildren }) {
@@ -56,15 +56,15 @@ export function JudgedCard({ title, judged, fix, children }: { title: ComponentC
       <Predicates predicates={judged.predicates} />
       {judged.waitsFor && judged.waitsFor.length > 0 && <p>Still waits for: {judged.waitsFor.join(', ')}</p>}
       {judged.leftPartner && <p><EventLink ns={route.value.ns} sequence={judged.leftPartner.sequence} /> {judged.leftPartner.type} would have completed the group; it left at about <Clock at={judged.leftPartner.time} />.</p>}
-      {(judged.partners ?? []).map((partner) => (
-        <p class="notes">A probable partner is <EventLink ns={partner.namespace ?? route.value.ns} sequence={partner.sequence} />{' '}
-          {partner.differs === 'namespace' ? <>of the namespace {partner.namespace}: a replay with this namespace sends it here.</> : partner.differs === 'type' ? <>whose type is {partner.type}: a replay with {entries(partner.fits)} completes the group.</> : <>which has the value in its data only: a replay with {entries(partner.fits)} completes the group.</>}</p>
+      {(judged.corrections ?? []).map((correction, at) => (
+        <p class="notes">{at === 0 ? 'One correction is enough for a group. The best one: ' : 'Or, instead, which starts an instance of its own: '}
+          <EventLink ns={correction.namespace} sequence={correction.sequence} /> <Says text={correction.says} />
+          {fix && correction.own && correction.toNamespace === undefined && <> <button type="button" class="small" onClick={() => fix(correction.attributes)}>Fix with {entries(correction.attributes)}…</button></>}</p>
       ))}
       {judged.lookbackFrom && <p class="quiet">The state looks back to <Clock at={judged.lookbackFrom} />.</p>}
       {judged.nearGroups && judged.nearGroups.length > 0 && (
         <ul>{judged.nearGroups.map((group) => (
           <li>A group with {entries(group.correlate)} has {group.has.join(', ')}{group.hint && <> <span class="hint">{kHints[group.hint]}</span></>}
-            {fix && <> <button type="button" class="small" onClick={() => fix(group.correlate as Corrections)}>Fix with {entries(group.correlate)}…</button></>}
           </li>
         ))}{judged.moreGroups && judged.moreGroups.count > 0 && <li>{judged.moreGroups.count} other groups</li>}</ul>
       )}

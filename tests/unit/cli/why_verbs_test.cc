@@ -259,23 +259,23 @@ TEST(WhyText, SaysHowFarTheEventsOfAnInstanceWereRead) {
   }
 }
 
-TEST(WhyText, NamesTheCommandsThatMendTheOtherHalfOfAGroup) {
+TEST(WhyText, ProposesOneCorrectionOfAGroupAndNamesTheOthersAsAlternatives) {
   const std::string text = why_of_event_text(Json::parse(R"({"event": {"sequence": 7}, "looked": 1,
     "near": [{"kind": "start", "workflow": "w", "verdict": "grouped", "says": "it waits",
-    "partners": [
-      {"sequence": 3, "type": "Packed", "differs": "type", "fits": {"type": "packed"}},
-      {"sequence": 4, "type": "packed", "differs": "data", "fits": {"a": "x y", "b": "1"}},
-      {"sequence": 5, "type": "packed", "differs": "namespace", "namespace": "old", "fits": {}}
+    "corrections": [
+      {"sequence": 7, "namespace": "shop", "attributes": {"a": "x y", "b": "1"}, "says": "first"},
+      {"sequence": 3, "namespace": "shop", "attributes": {"type": "packed"}, "says": "second"},
+      {"sequence": 5, "namespace": "old", "toNamespace": "shop", "attributes": {}, "says": "third"}
     ]}]})"),
                                              {.ns = "shop"});
-  EXPECT_TRUE(text.ends_with(
-      "     A probable partner is #3, whose type is `Packed`. Send it again, corrected:\n"
-      "       millrace -n shop event replay 3 --attr type=packed\n"
-      "     A probable partner is #4, which has `a`, `b` in its data only. Send it again, "
-      "corrected:\n"
-      "       millrace -n shop event replay 4 --attr 'a=x y' --attr b=1\n"
-      "     A probable partner is #5 of the namespace old. Send it to this namespace:\n"
-      "       millrace -n old event replay 5 --to-namespace shop\n"))
+  EXPECT_TRUE(
+      text.ends_with("     One correction is enough for a group. The best one: first:\n"
+                     "       millrace -n shop event replay 7 --attr 'a=x y' --attr b=1\n"
+                     "     Or one of these instead; each starts an instance of its own:\n"
+                     "     - second:\n"
+                     "       millrace -n shop event replay 3 --attr type=packed\n"
+                     "     - third:\n"
+                     "       millrace -n old event replay 5 --to-namespace shop\n"))
       << text;
 }
 
@@ -358,35 +358,20 @@ TEST(WhyText, ShowsTheDeadLetterThatAnEventBecame) {
   EXPECT_NE(text.find("It became dead letter 7, r: d\n"), std::string::npos) << text;
 }
 
-TEST(WhyText, NamesTheCommandThatMovesAnEventToTheGroupOfItsOtherHalf) {
-  struct Row {
-    std::string what;
-    std::string groups;
-    std::string options;  ///< empty: no command
-  };
-  const Row rows[] = {
-      {"a typo", R"({"correlate": {"a": "1", "b": "x y"}, "hint": "typo", "sequence": 4})",
-       "--attr 'b=x y'"},
-      {"no hint", R"({"correlate": {"a": "1", "b": "z"}})", ""},
-      {"the first with a hint", R"({"correlate": {"a": "1", "b": "z"}},
-        {"correlate": {"a": "2", "b": "y"}, "hint": "case"})",
-       "--attr a=2"},
-      {"an attribute that stays", R"({"correlate": {"a": "1", "b": "y", "id": "7"},
-        "hint": "case"})",
-       ""},
-      {"a control character", R"({"correlate": {"a": "1\u001b", "b": "y"}, "hint": "case"})", ""},
-  };
-  for (const Row& row : rows) {
-    Json why = Json::parse(R"({"event": {"sequence": 7}, "looked": 1, "near": [{"kind": "start",
-      "workflow": "w", "verdict": "grouped", "says": "it waits",
-      "correlate": {"a": "1", "b": "y"}, "nearGroups": [)" +
-                           row.groups + "]}]}");
-    const std::string text = why_of_event_text(why, {.ns = "shop"});
-    const std::string line = "     Send it again, corrected: millrace -n shop event replay 7 ";
-    EXPECT_EQ(text.ends_with(line + row.options + "\n"), !row.options.empty()) << row.what << text;
-    EXPECT_EQ(text.find(line) != std::string::npos, !row.options.empty()) << row.what << text;
-    why["event"].erase("sequence");
-    EXPECT_EQ(why_of_event_text(why).find("Send it again"), std::string::npos) << "a test event";
+TEST(WhyText, LeavesOutACorrectionThatAReplayCannotMake) {
+  for (const std::string attributes : {R"({"id": "7"})", R"({"a": "1\u001b"})"}) {
+    const std::string text = why_of_event_text(
+        Json::parse(R"({"event": {"sequence": 7}, "looked": 1, "near": [{"kind": "start",
+          "workflow": "w", "verdict": "grouped", "says": "it waits", "corrections": [
+          {"sequence": 7, "namespace": "shop", "says": "no", "attributes": )" +
+                    attributes + R"(},
+          {"sequence": 8, "namespace": "shop", "says": "yes", "attributes": {"a": "1"}}]}]})"),
+        {.ns = "shop"});
+    EXPECT_TRUE(
+        text.ends_with("     One correction is enough for a group. The best one: yes:\n"
+                       "       millrace -n shop event replay 8 --attr a=1\n"))
+        << text;
+    EXPECT_EQ(text.find("replay 7"), std::string::npos) << text;
   }
 }
 

@@ -29,6 +29,7 @@ TEST_F(WhyRoutes, ShowTheGroupsThatAreNearAndHowEarlyAnEventCame) {
   ASSERT_EQ(reply.status, 200) << reply.body;
   const Json near = reply.json()["near"];
   EXPECT_EQ(near[0]["nearGroups"][0]["hint"], "case");
+  EXPECT_EQ(near[0]["corrections"][1]["toNamespace"], "default");
   EXPECT_EQ(near[0]["moreGroups"]["count"], 4);
   EXPECT_EQ(near[1]["early"]["seconds"], 3.3);
 }
