@@ -39,11 +39,13 @@ std::string nothing_found_text(Session& session, const ApiCall& call, const std:
       "`find` looks for the beginning of the id of an instance or a workflow, for an idempotency "
       "key, for the id of a group, for the sequence or the id of an event, and for the id, the "
       "reason or the event id of "
-      "a dead letter; a value of an attribute or of a correlation is found by "
+      "a dead letter; `{} listener list --value {}` shows the instances that wait for an event "
+      "with "
+      "this value of an attribute; values of events and groups are found by "
       "`{} event list --attr NAME=VALUE`, `{} instance list --correlation VALUE` and "
       "`{} group list`\n",
-      session.ns, other_namespaces_text(find_in_other_namespaces(session, call)), program, program,
-      program);
+      session.ns, other_namespaces_text(find_in_other_namespaces(session, call)), program,
+      shell_word(text), program, program, program);
   if (answer.value("complete", true) || answer.contains("notRead")) return says;
   return says + fmt::format(
                     "not all events and dead letters were looked at: `{} event list --id {}` also "

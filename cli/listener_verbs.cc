@@ -49,8 +49,10 @@ void add_listener_verbs(CommandLine& commands) {
   list.option("--workflow", listed.workflow, "Only those of this workflow and its instances", "ID");
   list.option("--attribute", listed.attribute,
               "Only those with a condition on this context attribute", "NAME");
-  list.option("--value", listed.value,
-              "Only those whose condition on the attribute holds for this value");
+  list.option(
+      "--value", listed.value,
+      "Only those whose condition on the attribute holds for this value; without --attribute, "
+      "those that ask for exactly this value of any attribute");
   add_page(list, listed.page);
 }
 

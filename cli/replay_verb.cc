@@ -193,6 +193,16 @@ void hint_at_group(Session& session, const std::string& sequence) {
   }
 }
 
+/// Names the command that shows what comes of the replay, for people.
+void show_next_command(Session& session, const EventReplayOptions& options, const Json& replay) {
+  if (session.output.format() != Format::kTable || !replay.contains("sequence")) return;
+  const std::string& ns = options.to_namespace.empty() ? session.ns : options.to_namespace;
+  session.console.err << harmless(
+                             fmt::format("`millrace -n {} event why {}` shows what comes of it",
+                                         shell_word(ns), dump_json(replay["sequence"])))
+                      << "\n";
+}
+
 /// The body of the request that replays one event; empty: as it is.
 Fallible<Json> one_body(const EventReplayOptions& options) {
   Json body = Json::object();
@@ -240,6 +250,7 @@ Ended replay_one_event(Session& session, const EventReplayOptions& options) {
     show_why_of_event(session, reply->body, false);
   } else {
     session.output.item(reply->body, "sequence");
+    show_next_command(session, options, reply->body);
     if (!options.attributes.empty()) hint_at_group(session, replayed);
   }
   return ExitCode::kOk;

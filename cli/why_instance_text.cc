@@ -77,8 +77,8 @@ std::string elsewhere_lines(const Json& answer, const WhyTextOptions& options) {
   for (const Json& one : member_list(answer, "elsewhereEvents")) {
     const std::string ns = member_text(one, "namespace");
     fitting.push_back(ns);
-    commands +=
-        fmt::format("    {} --to-namespace {}\n", replay_command(ns, one), shell_word(options.ns));
+    commands += fmt::format("    {}      {} --to-namespace {}\n", event_line(one),
+                            replay_command(ns, one), shell_word(options.ns));
   }
   Json others = Json::array();
   for (const Json& name : member_list(answer, "elsewhere")) {
@@ -87,8 +87,8 @@ std::string elsewhere_lines(const Json& answer, const WhyTextOptions& options) {
   std::string lines;
   if (!fitting.empty()) {
     lines += fmt::format(
-        "  Other namespaces got events that fit, and this one got none: {}. Send them to this "
-        "namespace:\n{}",
+        "  Other namespaces got events that fit, and this one got none: {}. If they were meant for "
+        "this namespace, send them here:\n{}",
         joined(fitting), commands);
   }
   if (others.empty()) return lines;

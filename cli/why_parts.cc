@@ -14,8 +14,9 @@ namespace {
 constexpr std::string_view kTick = "\u2713";
 constexpr std::string_view kCross = "\u2717";
 
-/// How many misses are shown whole.
+/// How many misses are shown whole, and how many more on one line each.
 constexpr size_t kMostWhole = 3;
+constexpr size_t kMostLines = 4;
 
 std::string capital(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] ^ 32);
@@ -25,6 +26,7 @@ std::string capital(std::string text) {
 std::string asked_text(const Json& predicate) {
   const bool is_equality = member_text(predicate, "kind") == "equals";
   const std::string asks = member_text(predicate, "asks");
+  if (!is_equality && asks == ".") return "has a value";
   return is_equality ? fmt::format("is \"{}\"", asks) : fmt::format("matches {}", asks);
 }
 
@@ -152,14 +154,21 @@ void NearList::add(const Json& one, const std::string& whole, const std::string&
     text_ += fmt::format("\n{:>3}. {}", number_, whole);
     return;
   }
+  if (misses_ > kMostWhole + kMostLines) return;
   if (misses_ == kMostWhole + 1) text_ += "\n";
   text_ += fmt::format("{:>3}. {}: {}\n", number_, name, reason_text(one));
 }
 
 std::string NearList::text() const {
   const std::string_view order = number_ > 1 ? "Nearest first:\n" : "";
-  const bool is_cut = !options_.shows_all && misses_ > kMostWhole;
-  return fmt::format("{}{}{}", order, text_, is_cut ? "`--all` shows each of them whole.\n" : "");
+  std::string cut;
+  if (!options_.shows_all && misses_ > kMostWhole + kMostLines) {
+    cut = fmt::format("     {} more; `--all` shows all of them whole.\n",
+                      misses_ - kMostWhole - kMostLines);
+  } else if (!options_.shows_all && misses_ > kMostWhole) {
+    cut = "`--all` shows each of them whole.\n";
+  }
+  return fmt::format("{}{}{}", order, text_, cut);
 }
 
 }  // namespace millrace

@@ -1,5 +1,6 @@
 #include "cli/why_text.h"
 
+#include <algorithm>
 #include <functional>
 #include <string_view>
 
@@ -78,6 +79,49 @@ std::string_view meaning_of(const std::string& effect) {
   return "";
 }
 
+/// `woke 0190…, started order`; empty: no effect.
+std::string effects_text(const Json& effects) {
+  std::string text;
+  for (const Json& one : effects) {
+    if (!text.empty()) text += ", ";
+    text += member_text(one, "what");
+    for (const char* const of : {"instance", "workflow"}) {
+      if (one.contains(of)) text += " " + member_text(one, of);
+    }
+  }
+  return text;
+}
+
+/// Whether one of these is an effect on an instance or a group.
+bool has_effect(const Json& effects) {
+  return std::any_of(effects.begin(), effects.end(), [](const Json& one) {
+    const std::string what = member_text(one, "what");
+    return what == "woke" || what == "started" || what == "filled" || what == "grouped";
+  });
+}
+
+/// What came of the replays of the event; empty: none is known.
+std::string replay_lines(const Json& answer, const WhyTextOptions& options) {
+  std::string lines;
+  for (const Json& replay : member_list(answer, "replays")) {
+    const std::string ns = member_text(replay, "namespace");
+    const std::string effects = effects_text(member_list(replay, "effects"));
+    const std::string_view none = replay.value("applied", true) ? "nothing" : "not applied yet";
+    lines += fmt::format("It was sent again as #{}{}. What came of that: {}.\n",
+                         member_text(replay, "sequence"),
+                         ns == options.ns ? "" : fmt::format(" of the namespace {}", ns),
+                         effects.empty() ? none : std::string_view(effects));
+  }
+  return lines;
+}
+
+/// Whether a replay of the event has had an effect, so that a further one may do its work twice.
+bool is_mended(const Json& answer) {
+  const Json& replays = member_list(answer, "replays");
+  return std::any_of(replays.begin(), replays.end(),
+                     [](const Json& one) { return has_effect(member_list(one, "effects")); });
+}
+
 std::string effects_line(const Json& answer) {
   if (!answer.contains("effects")) {
     const std::string_view dropped =
@@ -88,19 +132,14 @@ std::string effects_line(const Json& answer) {
     return fmt::format("Not sent: this is what it would do.\n{}", dropped);
   }
   if (!answer.value("applied", true)) return "Not applied yet.\n";
-  std::string effects;
+  const std::string effects = effects_text(member_list(answer, "effects"));
   std::string meanings;
   std::string last;
   for (const Json& one : member_list(answer, "effects")) {
-    if (!effects.empty()) effects += ", ";
     const std::string what = member_text(one, "what");
-    effects += what;
     const std::string_view meaning = what == last ? "" : meaning_of(what);
     if (!meaning.empty()) meanings += fmt::format("  {}: {}\n", what, meaning);
     last = what;
-    for (const char* const of : {"instance", "workflow"}) {
-      if (one.contains(of)) effects += " " + member_text(one, of);
-    }
   }
   return fmt::format("What came of it: {}.\n{}", effects.empty() ? "nothing" : effects, meanings);
 }
@@ -155,7 +194,8 @@ std::string looked_line(const Json& answer) {
 
 std::string why_of_event_text(const Json& answer, const WhyTextOptions& options) {
   const Json event = answer.value("event", Json::object());
-  std::string text = event_line(event) + effects_line(answer);
+  std::string text = event_line(event) + effects_line(answer) + replay_lines(answer, options);
+  const bool is_sent_again = is_mended(answer);
   if (answer.contains("deadLetter")) {
     const Json& letter = answer["deadLetter"];
     text += fmt::format("It became dead letter {}, {}: {}\n", member_text(letter, "id"),
@@ -169,9 +209,11 @@ std::string why_of_event_text(const Json& answer, const WhyTextOptions& options)
   text += listens ? looked_line(answer) : nothing_listens(answer, event, options);
   NearList near(options);
   for (const Json& one : member_list(answer, "near")) {
+    const std::string corrections =
+        correction_line(event, one, options) + group_correction_lines(one);
     near.add(one,
              fmt::format("{}\n{}{}", listener_title(one), verdict_lines(one),
-                         correction_line(event, one, options) + group_correction_lines(one)),
+                         is_sent_again ? "" : corrections),
              listener_name(one));
   }
   text += near.text();

@@ -152,7 +152,9 @@ std::vector<ApiParameter> make_parameters() {
        "explainInstance"},
       {kQuery, "until", "Lists only what comes at this time or before.", instant(), "listFirings"},
       {kQuery, "value", "The value for which these listeners ask.", text()},
-      {kQuery, "value", "Lists only listeners whose condition on `attribute` holds for this value.",
+      {kQuery, "value",
+       "Lists only listeners whose condition on `attribute` holds for this value, or, without "
+       "`attribute`, those that ask for exactly this value of any attribute.",
        text(), "listListeners"},
       {kQuery, "value", "The value of `attribute`, as text.", text(), "listEvents"},
       {kQuery, "value", "The value of `attribute`, as text.", text(), "listEventGroups"},

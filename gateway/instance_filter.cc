@@ -101,10 +101,6 @@ Result<ListenerFilter> listener_filter_of(const Request& request) {
   filter.attribute = text_parameter(request, "attribute");
   if (request.query.contains("value")) {
     filter.value = text_parameter(request, "value");
-    if (filter.attribute.empty()) {
-      return fail("request.parameter",
-                  "value: name the attribute that has this value with ?attribute=");
-    }
     if (!is_utf8(*filter.value)) return wrong_filter("value", *filter.value, "UTF-8");
   }
   filter.limit = TRY(limit_parameter(request));

@@ -131,6 +131,13 @@ void add_why_schemas(ApiSchemas& all) {
       {"reason", text("An error code.")},
       {"detail", text("What was wrong, for people.")},
   });
+  const Json replay = object({
+      {"namespace", text("The namespace to which the event was sent again.")},
+      {"sequence", whole("The sequence of the replay in the event stream.", 1)},
+      {"applied", flag("Whether the engine has applied the replay.")},
+      {"effects", list(ref("EventEffect"), "What became of the replay; the first 20.")},
+      {"effectCount", whole("How many effects the replay had.")},
+  });
   all["EventWhy"].schema =
       extended(judged_listeners(stored),
                {
@@ -139,6 +146,7 @@ void add_why_schemas(ApiSchemas& all) {
                    {"applied", flag("Whether the engine has applied the event.")},
                    {"error?", error},
                    {"deadLetter?", letter},
+                   {"replays?", list(replay, "The newest replays of the event, three at most.")},
                });
   all["TestEvent"].media = {
       {"application/cloudevents+json", {{"schema", ref("CloudEvent")}}},
@@ -181,7 +189,7 @@ void add_why_schemas(ApiSchemas& all) {
                                }),
                       "The nearest events first.")},
       {"elsewhere?", list(text(), "Other namespaces that have an event of such a type.")},
-      {"elsewhereEvents?", list(object({{"namespace", text()}, {"sequence", whole("", 1)}}),
+      {"elsewhereEvents?", list(extended(stored, {{"namespace", text("The namespace of it.")}}),
                                 "An event of each of them that fits, if one was read.")},
       {"elsewhereLook?",
        object({{"from?", instant("Since when their events were looked at.")},

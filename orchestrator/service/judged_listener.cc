@@ -59,6 +59,10 @@ std::string early_says(const JudgedListener& one, const EventStanding& event) {
   const std::string fit = fit_says(one);
   if (one.has_ended) {
     std::string text = "the instance has ended, so it can take no event";
+    if (!one.woken_by.empty()) {
+      return fmt::format("{}; in that wait, {}{}{}", text, one.woken_by, fit.empty() ? "" : "; ",
+                         fit);
+    }
     if (one.would_fit == false) return fmt::format("{}; {}", text, fit);
     return fmt::format("{}; `millrace -n {} instance rerun {} --from {}` starts it again; {}", text,
                        event.ns, id_of_judged(one), one.state.empty() ? "STATE" : one.state,
@@ -69,9 +73,9 @@ std::string early_says(const JudgedListener& one, const EventStanding& event) {
                        one.is_paused ? "paused " : "", one.now_in, fit.empty() ? "" : "; ", fit);
   }
   if (!one.window_from) {
-    return replay_says(one, event) +
-           "; with `lookback` in the definition, instances that come to the state later also take "
-           "earlier events";
+    return "with `lookback` in the definition, instances that come to the state later also take "
+           "earlier events; " +
+           replay_says(one, event);
   }
   const std::string begin = format_rfc3339(*one.window_from);
   if (is_early(one, event)) {
@@ -80,8 +84,8 @@ std::string early_says(const JudgedListener& one, const EventStanding& event) {
         "event",
         begin);
   }
-  return fmt::format("{}; the state looks back to {} only (`lookback`)", replay_says(one, event),
-                     begin);
+  return fmt::format("the state looks back to {} only (`lookback`); {}", begin,
+                     replay_says(one, event));
 }
 
 std::string before_says(const JudgedListener& one, const EventStanding& event) {
@@ -170,7 +174,8 @@ std::string grouped_says(const JudgedListener& one, const EventStanding& event) 
     }
     if (!more.empty()) text += fmt::format(" ({})", more);
   }
-  return text + more_groups_say(one) + "; `millrace group list` lists the groups";
+  return text + more_groups_say(one) +
+         fmt::format("; `millrace -n {} group list` lists the groups", event.ns);
 }
 
 /// The values, cut after kMostOfACorrelation bytes each.
@@ -250,7 +255,8 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
              "the pattern simpler";
     case Verdict::kDead:
       if (!one.note.empty()) return one.note;
-      return "the event became a dead letter; `millrace dlq list` shows the reason";
+      return fmt::format(
+          "the event became a dead letter; `millrace -n {} dlq list` shows the reason", event.ns);
   }
   return "";
 }

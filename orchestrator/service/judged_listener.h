@@ -94,6 +94,8 @@ struct JudgedListener {
   /// Of an instance whose wait is over: whether the event fits what it asked for; nullopt: that is
   /// not known.
   std::optional<bool> would_fit;
+  /// Of an instance whose wait is over: which event has woken it, as a clause; empty: none has.
+  std::string woken_by;
   Sealing sealed;
   Verdict verdict = Verdict::kPredicate;
   FilterResult result;

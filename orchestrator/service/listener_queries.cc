@@ -28,9 +28,13 @@ bool predicate_holds(const Predicate& predicate, const std::string& value) {
 bool shows_listener(const ListenerFilter& filter, const EventFilter& event,
                     const Disclosure& disclosure) {
   if (!filter.type.empty() && event.type != filter.type) return false;
-  if (filter.attribute.empty()) return true;
+  if (filter.attribute.empty() && !filter.value) return true;
   return std::any_of(
       event.predicates.begin(), event.predicates.end(), [&](const Predicate& predicate) {
+        if (filter.attribute.empty()) {
+          return predicate.kind == Predicate::Kind::kEquals && predicate.text == *filter.value &&
+                 disclosure.shows(predicate.text);
+        }
         if (predicate.attribute != filter.attribute) return false;
         if (!filter.value) return true;
         return disclosure.shows(predicate.text) && predicate_holds(predicate, *filter.value);

@@ -131,6 +131,7 @@ Result<Json> LocalWhyDesk::of_event(std::string_view ns, uint64_t sequence,
   Json answer = TRY(judge_event(ns, found, filter));
   // Without an answer of the broker these hints are missing, and nothing else.
   static_cast<void>(add_partners(ns, filter, answer));
+  static_cast<void>(add_replays(ns, sequence, filter, answer));
   sort_all_corrections(answer);
   if (!was_refused(answer["effects"])) return answer;
   const Result<Json> letter = letter_of_event(parts_.letters, parts_.clock, found.stored);

@@ -95,11 +95,25 @@ class LocalWhyDesk final : public WhyDesk {
   /// `most`.
   Result<Newest> find_newest(std::string_view ns, const WhyWindow& window,
                              const std::vector<std::string>& types, size_t most);
-  using SeePartner = std::function<bool(uint64_t sequence, Event event)>;
-  /// Visits the newest events of a namespace that were stored at `since` or later, until `see`
-  /// returns false or the time `end` of Clock::elapsed() has passed.
-  Status read_partners(std::string_view ns, TimePoint since, Duration end,
-                       const SeePartner& see) const;
+  /// The namespaces in which events are looked for that belong to an answer.
+  struct SearchedNamespaces {
+    TimePoint created;                ///< when the own namespace was created
+    std::vector<std::string> others;  ///< none if the caller may not see them
+  };
+  Result<SearchedNamespaces> searched_namespaces(std::string_view ns,
+                                                 const WhyFilter& filter) const;
+  /// Which of the newest events of a namespace are read.
+  struct NewestRange {
+    uint64_t first = 1;  ///< the lowest sequence
+    TimePoint since;     ///< stored at this time or later
+    Duration end{};      ///< Clock::elapsed() after which no further read begins
+  };
+  using SeeEvent = std::function<bool(uint64_t sequence, Event event)>;
+  /// Visits these events, the newest first, until `see` returns false.
+  Status read_newest(std::string_view ns, const NewestRange& which, const SeeEvent& see) const;
+  /// Adds the newest replays of the event with that sequence, and what came of each.
+  Status add_replays(std::string_view ns, uint64_t sequence, const WhyFilter& filter,
+                     Json& answer) const;
   /// Adds to the starts in one of whose groups the event waits the events of the stream that would
   /// have completed the group, but for their namespace, type, or a value that only their data has.
   Status add_partners(std::string_view ns, const WhyFilter& filter, Json& answer) const;

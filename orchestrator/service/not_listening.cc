@@ -197,6 +197,7 @@ Status ListenerJudging::add_not_listening(const Instance& instance, const Workfl
     one.since = waits.front().entered;
     one.listens_from = waits.front().from;
     one.window_from = waits.front().window_from;
+    if (waits.front().was_woken) one.woken_by = waits.front().ended_by;
     note_fit(waits.front(), workflow, one);
   } else if (may_wait) {
     one.verdict = Verdict::kBefore;

@@ -120,15 +120,13 @@ Result<std::vector<PastWait>> past_waits(const View& view, const Instance& insta
     return found == workflow.states.end() ? nullptr : found->get();
   };
   std::vector<PastWait> waits;
-  bool is_open = false;    // the instance has not entered another state since the last wait
-  bool was_woken = false;  // the last wait was ended by an event
+  bool is_open = false;  // the instance has not entered another state since the last wait
   for (const HistoryRecord& record : records) {
     if (record.kind == HistoryKind::kEntered) {
       if (is_open) waits.back().until = record.event;
       if (is_open && !waits.back().ended) waits.back().ended = record.time;
       const State* const state = state_of(record.state);
       is_open = state != nullptr;
-      was_woken = false;
       if (is_open) {
         waits.push_back({.state = record.state,
                          .from = record.event,
@@ -139,15 +137,16 @@ Result<std::vector<PastWait>> past_waits(const View& view, const Instance& insta
       continue;
     }
     if (!is_open) continue;
+    PastWait& last = waits.back();
     std::string end = end_of(record, instance.sealed);
     // An eventAnd state is woken several times, and the wait ends with the last of them. An
     // instance whose last state was woken ends because of that.
-    const bool is_consequence = was_woken && record.kind == HistoryKind::kEnded;
-    if (end.empty() || is_consequence || (waits.back().ended && !was_woken)) continue;
-    was_woken = record.kind == HistoryKind::kWoken;
-    waits.back().ended = record.time;
-    waits.back().ended_by = std::move(end);
-    waits.back().is_cut = is_beyond_lookback(record);
+    const bool is_consequence = last.was_woken && record.kind == HistoryKind::kEnded;
+    if (end.empty() || is_consequence || (last.ended && !last.was_woken)) continue;
+    last.was_woken = record.kind == HistoryKind::kWoken;
+    last.ended = record.time;
+    last.ended_by = std::move(end);
+    last.is_cut = is_beyond_lookback(record);
   }
   if (is_open) {
     waits.back().until = instance.listen_from.event;

@@ -29,6 +29,7 @@ struct PastWait {
   std::optional<TimePoint> ended;  ///< nullopt: the wait has not ended
   bool is_cut = false;             ///< the window could not be read: no early event was offered
   std::optional<LazyJson> data;    ///< at the entry of the state; nullopt: it is not recorded
+  bool was_woken = false;          ///< events have ended it
   std::string ended_by;            ///< such as `the event "e-1" of "shop" woke it`, `it timed out`
 };
 

@@ -68,10 +68,12 @@ struct PageRequest {
 struct ListenerFilter {
   enum class Kind : uint8_t { kAny, kStart, kInstance };
   Kind kind = Kind::kAny;
-  std::string type;                  ///< the type of the events; empty: any
-  std::string workflow;              ///< empty: all
-  std::string attribute;             ///< it has a condition on this attribute; empty: any
-  std::optional<std::string> value;  ///< that holds for this value (UTF-8) of the attribute
+  std::string type;       ///< the type of the events; empty: any
+  std::string workflow;   ///< empty: all
+  std::string attribute;  ///< it has a condition on this attribute; empty: any
+  /// That holds for this value (UTF-8) of the attribute; without `attribute`: that asks for exactly
+  /// this value.
+  std::optional<std::string> value;
   size_t limit = 50;
   std::string cursor;  ///< `next` of the page before; empty: the first page
 };

@@ -9,6 +9,7 @@
 
 #include "cloudevents/nats_binding.h"
 #include "orchestrator/service/local_why_desk.h"
+#include "orchestrator/service/why_parts.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 
 namespace millrace {
@@ -77,8 +78,12 @@ Status LocalWhyDesk::add_sent_elsewhere(std::string_view ns, const Awaited& awai
     if (!fits && (must_fit || newest.events.empty())) continue;
     answer["elsewhere"].push_back(name);
     if (!fits) continue;
-    answer["elsewhereEvents"].push_back(
-        {{"namespace", name}, {"sequence", fitting->stored.sequence}});
+    Json found = place_json(fitting->stored);
+    if (const Result<Event> event = decode_nats(fitting->stored.message)) {
+      found.update(json_of_event(*event));
+    }
+    found["namespace"] = name;
+    answer["elsewhereEvents"].push_back(std::move(found));
   }
   if (cut_from) answer["elsewhereLook"]["from"] = format_rfc3339(*cut_from);
   if (!has_all_names) answer["elsewhereLook"]["namespaces"] = names;

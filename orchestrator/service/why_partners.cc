@@ -28,7 +28,7 @@ namespace {
 constexpr size_t kMostGroupsAsked = 3;
 constexpr size_t kMostPartnersShown = 3;
 /// How many other namespaces are read, and how long all reads of an answer may take.
-constexpr size_t kMostNamespacesOfPartners = 5;
+constexpr size_t kMostNamespacesSearched = 5;
 constexpr Duration kPartnersTime{200};
 
 /// The group in which an event waits.
@@ -144,21 +144,34 @@ Result<bool> LocalWhyDesk::is_half_group(std::string_view ns, std::string_view w
   return counts && lacks_only(start, *counts, std::string(own));
 }
 
-Status LocalWhyDesk::read_partners(std::string_view ns, TimePoint since, Duration end,
-                                   const SeePartner& see) const {
+Result<LocalWhyDesk::SearchedNamespaces> LocalWhyDesk::searched_namespaces(
+    std::string_view ns, const WhyFilter& filter) const {
+  SearchedNamespaces found;
+  const Snapshot view = TRY(snapshot());
+  if (const auto record = TRY(read_namespace(view, ns))) found.created = record->created_at;
+  if (!filter.shows_others) return found;
+  TRY(each_namespace_behind(view, "", [&](std::string_view name, const NamespaceRecord&) {
+    if (name != ns) found.others.emplace_back(name);
+    return found.others.size() < kMostNamespacesSearched;
+  }));
+  return found;
+}
+
+Status LocalWhyDesk::read_newest(std::string_view ns, const NewestRange& which,
+                                 const SeeEvent& see) const {
   const StreamSpan span = TRY(parts_.events.span());
-  const BackwardRange range{.first = span.first,
+  const BackwardRange range{.first = std::max(span.first, which.first),
                             .last = span.last,
                             .most = kMostStoredEvents,
                             .window = kMostEventsOfAnInstance,
-                            .is_late = [&] { return parts_.clock.elapsed() >= end; }};
+                            .is_late = [&] { return parts_.clock.elapsed() >= which.end; }};
   TRY(walk_back(
       range,
       [&](uint64_t first, uint64_t last) {
         return parts_.events.read({.ns = std::string(ns), .first = first, .last = last});
       },
       [&](StoredEvent& stored) {
-        if (stored.stamped < since) return false;
+        if (stored.stamped < which.since) return false;
         Result<Event> event = decode_nats(stored.message);
         return !event || see(stored.sequence, *std::move(event));
       }));
@@ -175,16 +188,7 @@ Status LocalWhyDesk::add_partners(std::string_view ns, const WhyFilter& filter,
     if (!group.types.empty()) groups.emplace_back(&one, std::move(group));
   }
   if (groups.empty()) return {};
-  std::vector<std::string> others;
-  TimePoint since;
-  {
-    const Snapshot view = TRY(snapshot());
-    if (const auto record = TRY(read_namespace(view, ns))) since = record->created_at;
-    TRY(each_namespace_behind(view, "", [&](std::string_view name, const NamespaceRecord&) {
-      if (name != ns && filter.shows_others) others.emplace_back(name);
-      return others.size() < kMostNamespacesOfPartners;
-    }));
-  }
+  SearchedNamespaces searched = TRY(searched_namespaces(ns, filter));
   const Duration end = parts_.clock.elapsed() + kPartnersTime;
   std::optional<uint64_t> judged;
   if (answer["event"].contains("sequence")) judged = answer["event"]["sequence"].get<uint64_t>();
@@ -213,11 +217,12 @@ Status LocalWhyDesk::add_partners(std::string_view ns, const WhyFilter& filter,
     }
     return full < groups.size();
   };
+  std::vector<std::string>& others = searched.others;
   others.insert(others.begin(), "");  // the own namespace comes first
   for (const std::string& other : others) {
     const std::string_view place = other.empty() ? ns : std::string_view(other);
-    TRY(read_partners(
-        place, other.empty() ? since : TimePoint(), end,
+    TRY(read_newest(
+        place, {.since = other.empty() ? searched.created : TimePoint(), .end = end},
         [&](uint64_t sequence, Event event) { return add(other, sequence, std::move(event)); }));
   }
   return {};

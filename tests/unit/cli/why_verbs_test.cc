@@ -136,6 +136,44 @@ TEST_F(WhyVerbs, ShowTheNearestThreeMissesWholeAndALineForEachOther) {
   EXPECT_EQ(run({"event", "try", "--type", "paid", "--source", "s", "--all"}).code, 0);
 }
 
+TEST(WhyText, ShowsAFewMissesOnALineEachAndCountsTheOthers) {
+  Json answer = Json::parse(R"({"event": {"sequence": 7}, "looked": 9, "near": []})");
+  for (int i = 1; i <= 9; ++i) {
+    answer["near"].push_back(
+        {{"kind", "start"}, {"workflow", "w" + std::to_string(i)}, {"verdict", "dead"}});
+  }
+  const std::string text = why_of_event_text(answer);
+  EXPECT_NE(text.find("\n  7. Start of w7"), std::string::npos) << text;
+  EXPECT_EQ(text.find("Start of w8"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n     2 more; `--all` shows all of them whole.\n"), std::string::npos)
+      << text;
+}
+
+TEST(WhyText, SaysWhatCameOfTheReplaysOfTheEventAndThenProposesNoCorrection) {
+  Json answer = Json::parse(R"({"event": {"sequence": 7}, "looked": 1, "near": [
+    {"kind": "start", "workflow": "w", "verdict": "predicate", "says": "no", "predicates": [
+      {"attribute": "a", "kind": "pattern", "asks": ".", "got": null, "holds": false, "fits": "x"}]}],
+    "replays": [{"namespace": "shop", "sequence": 9, "applied": true, "effects": []},
+                {"namespace": "default", "sequence": 8, "applied": false, "effects": []}]})");
+  const std::string correction =
+      "     Send it again, corrected: millrace -n default event replay 7 --attr a=x\n";
+  const std::string before = why_of_event_text(answer);
+  EXPECT_NE(before.find("It was sent again as #9 of the namespace shop. What came of that: "
+                        "nothing.\n"
+                        "It was sent again as #8. What came of that: not applied yet.\n"),
+            std::string::npos)
+      << before;
+  EXPECT_NE(before.find("a  has a value  the event has no such attribute\n"), std::string::npos)
+      << before;
+  EXPECT_NE(before.find(correction), std::string::npos) << before;
+  answer["replays"][0]["effects"] = Json::array({{{"what", "started"}, {"workflow", "w"}}});
+  const std::string after = why_of_event_text(answer);
+  EXPECT_NE(after.find("as #9 of the namespace shop. What came of that: started w.\n"),
+            std::string::npos)
+      << after;
+  EXPECT_EQ(after.find(correction), std::string::npos) << "it would do the work twice: " << after;
+}
+
 TEST(WhyText, LeavesTheCommandThatSendsAnEarlyEventAgainToTheSentence) {
   const std::string text = why_of_event_text(Json::parse(R"({"event": {"sequence": 7}, "looked": 1,
     "near": [{"kind": "instance", "workflow": "w", "instance": "i", "verdict": "before",
@@ -202,11 +240,13 @@ TEST(WhyText, NamesTheCommandsThatSendAnEventToItsNamespace) {
       << test;
   const std::string instance =
       why_of_instance_text(Json::parse(R"({"instance": {"id": "i"}, "events": [], "looked": 3,
-    "elsewhere": ["shop", "old"], "elsewhereEvents": [{"namespace": "shop", "sequence": 54}]})"),
+    "elsewhere": ["shop", "old"], "elsewhereEvents": [{"namespace": "shop", "sequence": 54,
+    "type": "paid", "source": "bank", "id": "e-4", "time": "T"}]})"),
                            {.ns = "stock"});
   EXPECT_TRUE(instance.ends_with(
-      "  Other namespaces got events that fit, and this one got none: shop. Send them to this "
-      "namespace:\n    millrace -n shop event replay 54 --to-namespace stock\n"
+      "  Other namespaces got events that fit, and this one got none: shop. If they were meant for "
+      "this namespace, send them here:\n    Event #54  type paid  source bank  id e-4  stored T\n"
+      "      millrace -n shop event replay 54 --to-namespace stock\n"
       "  Other namespaces got events of these types: old.\n"))
       << instance;
 }
@@ -444,8 +484,9 @@ TEST(WhyText, ShowsEffectsAndErrors) {
     "of": 5, "complete": false, "lookedFrom": "T", "next": "17", "events": [{"sequence": 3, "verdict": "predicate", "says": "no"}],
     "elsewhere": ["shop"], "elsewhereEvents": [{"namespace": "shop", "sequence": 4}]})")),
       "Instance i of w: waiting, state s, since t\n  waits for paid\n"
-      "  Other namespaces got events that fit, and this one got none: shop. Send them to this "
-      "namespace:\n    millrace -n shop event replay 4 --to-namespace default\n"
+      "  Other namespaces got events that fit, and this one got none: shop. If they were meant for "
+      "this namespace, send them here:\n    Event #4\n"
+      "      millrace -n shop event replay 4 --to-namespace default\n"
       "The nearest 1 of 5 events of these types; the newest 7 messages of the namespace were "
       "read.\n"
       "There are older messages, which were not read (before T):\n"

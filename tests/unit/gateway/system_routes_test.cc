@@ -124,7 +124,7 @@ TEST_F(SystemRoutes, ReadsTheConditionsOnListenersFromTheParameters) {
   EXPECT_EQ(filter.value, "o 1");
   EXPECT_EQ(filter.limit, 7U);
   EXPECT_EQ(filter.cursor, "c");
-  for (const char* const wrong : {"?kind=timer", "?value=o1", "?attribute=a&value=%ff"}) {
+  for (const char* const wrong : {"?kind=timer", "?attribute=a&value=%ff"}) {
     EXPECT_EQ(call("GET", listeners + wrong).code(), "request.parameter") << wrong;
   }
 }

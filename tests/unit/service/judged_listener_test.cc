@@ -57,6 +57,11 @@ TEST(JudgedListener, NamesNoReplayForAnInstanceThatHasEnded) {
   EXPECT_EQ(says(over, event).find("event replay"), std::string::npos) << says(over, event);
   EXPECT_NE(says(over, event).find("`millrace -n shop instance rerun 00000000-"),
             std::string::npos);
+  over.woken_by = "the event \"e\" of \"bank\" woke it";
+  EXPECT_EQ(says(over, event),
+            "the event came 5 ms before the wait began; the instance has ended, so it can take no "
+            "event; in that wait, the event \"e\" of \"bank\" woke it")
+      << "a rerun would do its work twice";
   EXPECT_FALSE(verdict_json(lives, event, false).contains("ended"));
   EXPECT_EQ(verdict_json(over, event, false)["ended"], true);
 }

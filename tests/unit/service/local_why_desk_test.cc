@@ -64,10 +64,10 @@ TEST_F(LocalWhyDeskTest, SayThatTheEventCameBeforeTheWait) {
   EXPECT_EQ(
       why["near"][0]["says"],
       "the event came before the wait began (the wait takes events after #2, and this one is "
-      "#1); send it to this instance only: `millrace -n default event replay 1 --to-instance " +
-          to_string(numbered_id(1)) +
-          "`; with `lookback` in the definition, instances that come to the state later also "
-          "take earlier events")
+      "#1); with `lookback` in the definition, instances that come to the state later also take "
+      "earlier events; send it to this instance only: `millrace -n default event replay 1 "
+      "--to-instance " +
+          to_string(numbered_id(1)) + "`")
       << "the times do not show that the event came earlier";
   EXPECT_FALSE(why["near"][0].contains("early"));
 }

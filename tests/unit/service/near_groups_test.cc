@@ -64,7 +64,7 @@ TEST_F(NearGroupsTest, NameTheGroupsThatHaveTheMissingTypeTheLikeliestFirst) {
       one["says"],
       "the event waits in a group for `packed` with `orderid` \"o-1\"; another group, with "
       "`orderid` \"O-1\", has `packed` (#1; the two differ in upper and lower case only); 1 more "
-      "group has an event of a missing type; `millrace group list` lists the groups");
+      "group has an event of a missing type; `millrace -n default group list` lists the groups");
 }
 
 TEST_F(NearGroupsTest, FindAMisspellingAmongManyGroups) {
@@ -104,8 +104,8 @@ TEST_F(NearGroupsTest, NameATypoOnlyAndCountTheOthers) {
             std::string::npos)
       << says;
   EXPECT_TRUE(
-      says.ends_with("; 3 more groups have an event of a missing type; `millrace group list` lists "
-                     "the groups"))
+      says.ends_with("; 3 more groups have an event of a missing type; `millrace -n default group "
+                     "list` lists the groups"))
       << says;
 }
 
@@ -148,9 +148,10 @@ TEST_F(NearGroupsTest, SayWhereATestEventWouldWait) {
   add_group("o-2", "packed");
   commit();
   const Json why = of_test(R"(,"orderid":"o-1")");
-  EXPECT_EQ(why["near"][0]["says"],
-            "the event would wait in a group for `packed` with `orderid` \"o-1\"; another group, "
-            "with `orderid` \"o-2\", has `packed`; `millrace group list` lists the groups");
+  EXPECT_EQ(
+      why["near"][0]["says"],
+      "the event would wait in a group for `packed` with `orderid` \"o-1\"; another group, "
+      "with `orderid` \"o-2\", has `packed`; `millrace -n default group list` lists the groups");
 }
 
 }  // namespace

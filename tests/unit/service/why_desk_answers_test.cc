@@ -199,7 +199,8 @@ TEST_F(LocalWhyDeskTest, NameANamespaceToWhichTheEventWasSentInstead) {
   const Json why = of_instance(1);
   EXPECT_EQ(why["events"], Json::array());
   EXPECT_EQ(why["elsewhere"], Json::array({"other"}));
-  EXPECT_EQ(why["elsewhereEvents"], Json::parse(R"([{"namespace": "other", "sequence": 1}])"));
+  EXPECT_EQ(why["elsewhereEvents"], Json::parse(R"([{"namespace": "other", "sequence": 1,
+    "id": "e", "type": "paid", "source": "bank.eu", "time": "2023-11-14T22:13:21.000Z"}])"));
 }
 
 TEST_F(LocalWhyDeskTest, FindTheFittingEventOfAnotherNamespaceBehindThoseOfOtherOrders) {
@@ -211,7 +212,8 @@ TEST_F(LocalWhyDeskTest, FindTheFittingEventOfAnotherNamespaceBehindThoseOfOther
   add(waiting(order, 1, "o-1"));
   add(waiting(order, 2, "o-3"));
   const Json found = of_instance(1);
-  EXPECT_EQ(found["elsewhereEvents"], Json::parse(R"([{"namespace": "other", "sequence": 1}])"));
+  ASSERT_EQ(found["elsewhereEvents"].size(), 1U);
+  EXPECT_EQ(found["elsewhereEvents"][0]["sequence"], 1);
   const Json none = of_instance(2);
   EXPECT_EQ(none["elsewhere"], Json::array({"other"})) << "it has events of the type";
   EXPECT_FALSE(none.contains("elsewhereEvents"));
@@ -230,8 +232,8 @@ TEST_F(LocalWhyDeskTest, NameANamespaceWhoseEventFitsIfNoneOfThisOneDoes) {
   send(R"(,"orderid":"o-1")", "paid", "other");
   apply_event(3);
   EXPECT_EQ(of_instance(1)["elsewhere"], Json::array({"other"}));
-  EXPECT_EQ(of_instance(1)["elsewhereEvents"],
-            Json::parse(R"([{"namespace": "other", "sequence": 3}])"));
+  EXPECT_EQ(of_instance(1)["elsewhereEvents"].at(0)["namespace"], "other");
+  EXPECT_EQ(of_instance(1)["elsewhereEvents"].at(0)["sequence"], 3);
   EXPECT_FALSE(of_instance(1, 1).contains("elsewhere")) << "the caller asks about one event";
   send(R"(,"orderid":"o-1")");
   EXPECT_FALSE(of_instance(1).contains("elsewhere")) << "an event fits";
