@@ -33,7 +33,7 @@ export function Now({ ns, instance }: { ns: string; instance: Instance }) {
           <Context context={wait.context} />
         </div>
       ))}
-      {!instance.endedAt && waits.length === 0 && instance.status === 'waiting' && <p>waits for its calls or for a timer</p>}
+      {!instance.endedAt && waits.length === 0 && instance.status === 'waiting' && <p>waits for its <a href={href(ns, ['instances', instance.id, 'calls'])}>calls</a> or for a timer</p>}
       {instance.nextRetryAt && <p>next attempt <Relative at={instance.nextRetryAt} /></p>}
       {(instance.timers ?? []).length > 0 && (
         <dl class="facts">

@@ -4,10 +4,14 @@ import { inNamespace, urlOf } from '../core/client'
 import { commandLine } from '../core/commands'
 import { useList } from '../core/resource'
 import { href } from '../core/route'
+import { lazy } from '../pages/lazy'
+import type { AcceptedCallsProps } from '../ui/accepted_calls'
 import { bytes, Clock, Empty, InstanceLink, Loaded, More, Relative, Status, WorkflowLink } from '../ui/basics'
 import { Table } from '../ui/table'
 
 type Call = InstanceCalls['items'][number]
+
+const AcceptedCalls = lazy<AcceptedCallsProps>(async () => (await import('../ui/accepted_calls')).AcceptedCalls, 'h2')
 
 /** How many calls of a state have which status, as a bar and as words. */
 export function CallBar({ counts }: { counts: Record<string, number> | undefined }) {
@@ -23,6 +27,7 @@ export function Calls({ ns, instance }: { ns: string; instance: Instance }) {
   return (
     <section aria-label="Calls">
       <CallBar counts={instance.callCounts} />
+      <AcceptedCalls ns={ns} instance={instance.id} isPart changed={list.reload} />
       <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0
         ? <Empty><p>The state {instance.state} has made no calls. The calls of an action, foreach or parallel state are here while the instance is in it.</p></Empty>
         : <>

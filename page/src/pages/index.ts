@@ -14,6 +14,7 @@ export interface PageProps {
   parts: string[]
 }
 
+const CallsPage = lazy(async () => (await import('./calls')).CallsPage)
 const DeadLetterPage = lazy(async () => (await import('./dead_letters')).DeadLetterPage)
 const DeadLettersPage = lazy(async () => (await import('./dead_letters')).DeadLettersPage)
 const FunctionsPage = lazy(async () => (await import('./functions')).FunctionsPage)
@@ -41,6 +42,7 @@ export const kPages = [
   { path: 'workflows', name: 'Workflows' },
   { path: 'groups', name: 'Groups' },
   { path: 'next', name: 'Next' },
+  { path: 'calls', name: 'Calls' },
   { path: 'functions', name: 'Functions' },
   { path: 'values', name: 'Values' },
   { path: 'server', name: 'Server' },
@@ -48,7 +50,7 @@ export const kPages = [
 
 const kLists: Record<string, ComponentType<PageProps>> = {
   instances: InstancesPage, waiting: WaitingPage, events: EventsPage, sources: SourcesPage, webhooks: SourcesPage, dead: DeadLettersPage,
-  workflows: WorkflowsPage, groups: GroupsPage, next: NextPage, functions: FunctionsPage, values: ValuesPage, server: ServerPage,
+  workflows: WorkflowsPage, groups: GroupsPage, next: NextPage, calls: CallsPage, functions: FunctionsPage, values: ValuesPage, server: ServerPage,
 }
 const kDetails: Record<string, ComponentType<PageProps>> = {
   instances: InstancePage, events: EventPage, sources: SourcePage, webhooks: WebhookPage, dead: DeadLetterPage, workflows: WorkflowPage,

@@ -1,0 +1,23 @@
+// The calls of a namespace that wait for an answer from outside, oldest first.
+import { inNamespace } from '../core/client'
+import { commandLine, httpCall, option } from '../core/commands'
+import { route, setQuery } from '../core/route'
+import { AcceptedCalls } from '../ui/accepted_calls'
+import { Page } from '../ui/basics'
+import { CopyAsCommand } from '../ui/dialog'
+import type { PageProps } from '.'
+
+export function CallsPage({ ns }: PageProps) {
+  const instance = route.value.query.get('instance')
+  const path = inNamespace(ns, 'calls')
+  return (
+    <Page title="Calls" actions={<CopyAsCommand command={{ line: commandLine(ns, 'call', 'list', ...option('instance', instance)), http: httpCall('GET', path, { instance }) }} />}>
+      <p class="quiet">Calls that wait for an answer from outside, oldest first: a service has accepted the task, and answers it later.</p>
+      <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+        <label>Instance<input size={36} value={instance ?? ''} onChange={(event) => setQuery({ instance: event.currentTarget.value.trim() })} /></label>
+        {instance && <button type="button" onClick={() => setQuery({ instance: null })}>Clear</button>}
+      </form>
+      <AcceptedCalls ns={ns} instance={instance} />
+    </Page>
+  )
+}
