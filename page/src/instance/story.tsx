@@ -32,8 +32,8 @@ export interface StoryState {
   jump: (number: number) => Promise<void>
 }
 
-/** The history of an instance, from its newest page on. */
-export function useStory(ns: string, id: string): StoryState {
+/** The history of an instance, from its newest page on; the first `erased` records do not exist any more. */
+export function useStory(ns: string, id: string, erased = 0): StoryState {
   const path = inNamespace(ns, 'instances', id, 'history')
   const [items, setItems] = useState<StoryRecord[]>([])
   const [state, setState] = useState<{ isReady: boolean; error: Error | null; isLoading: boolean; first: number }>({ isReady: false, error: null, isLoading: true, first: 0 })
@@ -63,8 +63,8 @@ export function useStory(ns: string, id: string): StoryState {
   return {
     items,
     ...state,
-    hasOlder: (items[0]?.number ?? 1) > 1,
-    oldest: 1,
+    hasOlder: (items[0]?.number ?? 1) > erased + 1,
+    oldest: erased + 1,
     last: Math.max(last.current, items.at(-1)?.number ?? 0),
     append: (records) => {
       const known = last.current
@@ -133,7 +133,7 @@ function StoryRow({ ns, record, previous, isFolded, isAt }: { ns: string; record
   )
 }
 
-const kWords: Partial<Record<HistoryRecord['kind'], string>> = { woken: 'woken by an event', elapsed: 'its time is over', raised: 'error', caught: 'error caught', timedout: 'timed out', run: 'a new run', called: 'called', returned: 'answer', revived: 'started again', noted: 'noted what undoes it', compensating: 'makes its compensations', undoing: 'is undone by', compensationStopped: 'compensations stopped' }
+const kWords: Partial<Record<HistoryRecord['kind'], string>> = { woken: 'woken by an event', elapsed: 'its time is over', raised: 'error', caught: 'error caught', timedout: 'timed out', run: 'a new run', continued: 'the next run', called: 'called', returned: 'answer', revived: 'started again', noted: 'noted what undoes it', compensating: 'makes its compensations', undoing: 'is undone by', compensationStopped: 'compensations stopped' }
 
 /** The detail of a record; what names an event or an instance is a link. */
 function Detail({ ns, record }: { ns: string; record: StoryRecord }): ComponentChildren {

@@ -15,6 +15,7 @@ import { InstanceAction, kVerbs, verbsFor, type Verb } from '../ui/instance_acti
 import { Calls, Children, Variables } from '../instance/parts'
 import { DataTab } from '../instance/data'
 import { Now } from '../instance/now'
+import { Run } from '../instance/run'
 import { Save } from '../instance/save'
 import { Story, useStory, type StoryState } from '../instance/story'
 import { WhyTab } from '../instance/why'
@@ -29,7 +30,7 @@ export function InstancePage({ ns, parts }: PageProps) {
   const instance = useGet<Instance>(path)
   const [verb, setVerb] = useState<Verb | null>(null)
   const soon = useThrottle(instance.reload, 150)
-  const story = useStory(ns, id)
+  const story = useStory(ns, id, instance.data?.historyTrimmed)
   const isKnown = instance.data !== undefined && story.isReady
   useLive(isKnown ? { ns, topics: [`instance:${id}`], after: story.first } : null, {
     history: (message) => {
@@ -103,7 +104,7 @@ function Facts({ ns, instance }: { ns: string; instance: Instance }) {
   return (
     <p>
       <Status status={instance.status} /> {instance.endedAt ? <>in {instance.failedState ?? instance.state}, ended <Relative at={instance.endedAt} /></> : <>in <b>{instance.state}</b></>}
-      <span class="quiet"> · run {instance.run ?? 1}{instance.attempt > 1 && `, attempt ${instance.attempt}`} · {plural(instance.transitions, 'transition')} · started <Clock at={instance.startedAt} exact /></span>
+      <span class="quiet"> · <Run key={instance.run} ns={ns} instance={instance} />{instance.attempt > 1 && `, attempt ${instance.attempt}`} · {plural(instance.transitions, 'transition')} · started <Clock at={instance.startedAt} exact /></span>
       <StartedBy ns={ns} by={instance.startedBy} />
       {instance.key && <span class="quiet"> · key <code>{instance.key}</code></span>}
       {instance.correlation && <span class="quiet"> · correlation <code>{instance.correlation}</code></span>}
