@@ -1,7 +1,7 @@
 // Acceptance checks 1 to 6: the address is the state, why an event had no effect, and the test event.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Console, sees, until } from './harness.mjs'
+import { Console, sees, settled, until } from './harness.mjs'
 
 const console_ = new Console()
 const { server } = console_
@@ -100,6 +100,72 @@ test('6 try: names the instance, sends nothing; Send wakes it', async () => {
   await page.getByRole('button', { name: 'Send', exact: true }).click()
   await server.reaches(id, 'complete')
   await until(async () => (await server.get('/events?limit=1')).newest > newest)
+})
+
+/** The card of an event on the page of an instance. */
+const cardOf = (page, { sequence }) => page.locator(`.judged:has(> div a[href$="/events/${sequence}"])`)
+
+/** Sends an event that is stored at least a millisecond after another. */
+async function sendAfter(event, earlier) {
+  return until(async () => { const sent = await server.send(event); return Date.parse(sent.time) > Date.parse(earlier.time) && sent }, 'a later event')
+}
+
+test('why: a window of time shows the events that were stored in it, and one event ends the window', async () => {
+  const id = await server.run('booking', { customerId: 'c-47' })
+  const early = await server.send({ type: 'guestbooking', customerid: 'c-50' })
+  const late = await sendAfter({ type: 'guestbooking', customerid: 'c-51' }, early)
+  const page = await console_.open(`#/default/instances/${id}/why`)
+  await cardOf(page, early).waitFor()
+  await cardOf(page, late).waitFor()
+  await page.getByLabel('Until', { exact: true }).fill(late.time)
+  await page.keyboard.press('Enter')
+  await cardOf(page, late).waitFor({ state: 'detached' })
+  await cardOf(page, early).waitFor()
+  await page.getByLabel('Or about those since').fill(early.time)
+  await page.keyboard.press('Enter')
+  await sees(page, `since ${early.time} until ${late.time}`)
+  await cardOf(page, early).waitFor()
+  assert.equal(await cardOf(page, late).count(), 0)
+  await page.getByText('Copy as command').last().click()
+  await sees(page, `millrace instance why ${id} --since ${early.time} --until ${late.time}`)
+  // The address is the state.
+  await page.reload()
+  await cardOf(page, early).waitFor()
+  assert.equal(await page.getByLabel('Until', { exact: true }).inputValue(), late.time)
+  await page.getByLabel('Ask about the event').fill(String(late.sequence))
+  await page.keyboard.press('Enter')
+  await cardOf(page, late).waitFor()
+  assert.doesNotMatch(page.url(), /since=|until=/)
+})
+
+test('why: a time that is none is refused in the words of the API', async () => {
+  const id = await server.run('booking', { customerId: 'c-48' })
+  const page = await console_.open(`#/default/instances/${id}/why`)
+  await page.getByLabel('Or about those since').fill('yesterday')
+  await page.keyboard.press('Enter')
+  await sees(page.getByRole('alert'), 'time.malformed')
+})
+
+test('why: the page says since when it looked, and looks further back', async () => {
+  const id = await server.run('booking', { customerId: 'c-49' })
+  const early = await server.send({ type: 'guestbooking', customerid: 'c-52' })
+  // They are farther from what the instance asks for than the early one, so each look shows that one if it reads it.
+  const crowd = Array.from({ length: 200 }, (_, index) => JSON.stringify({ specversion: '1.0', id: `crowd-${index}`, source: 'other', type: 'guestbooking', customerid: 'other' }))
+  await server.publish('millrace.events.default.guestbooking', crowd)
+  await until(async () => (await server.get('/events?id=crowd-199')).items.find((item) => item.applied))
+  const page = await console_.open(`#/default/instances/${id}/why`)
+  await settled(page)
+  await sees(page, /This looks back to .*There are older messages/)
+  assert.equal(await cardOf(page, early).count(), 0)
+  // The server ends a look after some time, so one more may be needed.
+  await until(async () => {
+    if ((await cardOf(page, early).count()) > 0) return true
+    await Promise.all([page.waitForResponse((response) => response.url().includes('cursor=')), page.getByRole('button', { name: 'Look further back' }).click()])
+    await settled(page)
+    return false
+  }, 'the event before the crowd')
+  assert.match(page.url(), /cursor=\d+/)
+  await sees(page, /among the next older \d+ messages/)
 })
 
 test('groups: an incomplete group shows what is missing, and can be dropped', async () => {

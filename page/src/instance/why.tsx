@@ -5,27 +5,33 @@ import { inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { useGet } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
+import { timeOf } from '../core/time'
 import { Clock, Empty, EventLink, Loaded } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { Effects, EventTitle, JudgedCard, type Corrections } from '../ui/judged'
 import { ReplayDialog } from '../ui/replay'
 
 export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
-  const event = route.value.query.get('event')
-  const cursor = event ? null : route.value.query.get('cursor')
+  const get = (name: string): string | null => route.value.query.get(name)
+  const event = get('event')
+  // The API judges one event, or those of a window.
+  const asked = event ? { event } : { since: get('since'), until: get('until'), cursor: get('cursor') }
   const path = inNamespace(ns, 'instances', instance.id, 'why')
-  const why = useGet<InstanceWhy>(path, { event, cursor })
+  const why = useGet<InstanceWhy>(path, asked)
   const [replay, setReplay] = useState<{ sequence: number; corrections: Corrections } | null>(null)
   return (
     <section aria-label="Why">
       <form class="filters" onSubmit={(submit) => submit.preventDefault()}>
-        <label>Ask about the event with the sequence<input size={10} inputMode="numeric" value={event ?? ''} onChange={(change) => setQuery({ event: change.currentTarget.value.replace(/\D/g, ''), cursor: '' })} /></label>
+        <label>Ask about the event with the sequence<input size={10} inputMode="numeric" value={event ?? ''} onChange={(change) => setQuery({ event: change.currentTarget.value.replace(/\D/g, ''), since: null, until: null, cursor: null })} /></label>
+        {(['since', 'until'] as const).map((name) => (
+          <label>{name === 'since' ? 'Or about those since' : 'Until'}<input size={26} placeholder="2h, or RFC 3339" value={get(name) ?? ''} onChange={(change) => setQuery({ [name]: timeOf(change.currentTarget.value.trim()), event: null, cursor: null })} /></label>
+        ))}
         <button type="button" onClick={why.reload}>Ask again</button>
-        <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'why', instance.id, ...option('event', event), ...option('cursor', cursor)), http: httpCall('GET', path, { event, cursor }) }} />
+        <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'why', instance.id, ...Object.entries(asked).flatMap(([name, value]) => option(name, value))), http: httpCall('GET', path, asked) }} />
       </form>
       <Loaded resource={why} ns={ns}>{(answer) => (
         <>
-          <p class="quiet">{event ? 'This event' : `The nearest ${answer.events.length}${answer.of === undefined ? '' : ` of ${answer.of}`} events of its types, among the ${cursor ? 'next' : 'newest'} ${answer.looked} messages of the namespace`}{answer.complete ? '' : '; a bound cut the look'}{!answer.complete && answer.lookedFrom && <>, which goes back to <Clock at={answer.lookedFrom} /></>}.{answer.next && <> <button type="button" class="small" onClick={() => setQuery({ cursor: answer.next ?? '' })}>Look at older events</button></>}</p>
+          {event ? <p class="quiet">This event:</p> : <Looked answer={answer} since={get('since')} until={get('until')} isOlder={get('cursor') !== null} />}
           {answer.instance.entering && answer.instance.entering.length > 0 && <p class="notes">It is entering its state and does not listen yet; it will listen for {answer.instance.entering.map((item) => item.type).join(', ')}.</p>}
           {answer.events.length === 0 && <NoEvents ns={ns} instance={instance} answer={answer} />}
           {answer.events.map((item) => (
@@ -37,6 +43,7 @@ export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
               </JudgedCard>
             </div>
           ))}
+          <Elsewhere answer={answer} />
           {(answer.elsewhereEvents ?? []).map((item) => <p class="notes">The namespace <a href={href(item.namespace, ['events', item.sequence])}>{item.namespace}</a> got an event that fits: <EventLink ns={item.namespace} sequence={item.sequence} />. A replay with this namespace sends it here.</p>)}
         </>
       )}</Loaded>
@@ -45,12 +52,41 @@ export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
   )
 }
 
+/** Among which messages the events were looked for, since when, and whether there are older ones. */
+function Looked({ answer, since, until, isOlder }: { answer: InstanceWhy; since: string | null; until: string | null; isOlder: boolean }) {
+  const { events, of, looked, lookedFrom, next } = answer
+  return (
+    <p class="quiet">
+      The nearest {events.length}{of !== undefined && ` of ${of}`} events of its types, among the {isOlder ? 'next older' : since || until ? 'newest of this window:' : 'newest'} {looked} messages of the namespace
+      {since && ` since ${since}`}{until && ` until ${until}`}.
+      {lookedFrom && <> This looks back to <Clock at={lookedFrom} exact />.</>}
+      {next
+        ? <> There are older messages. <button type="button" class="small" onClick={() => setQuery({ cursor: next })}>Look further back</button></>
+        : looked > 0 && ` ${since || until ? 'The window' : 'The namespace'} has no older ones.`}
+    </p>
+  )
+}
+
+/** The other namespaces that got events of the types, and how far they were looked at. */
+function Elsewhere({ answer }: { answer: InstanceWhy }) {
+  const fitting = new Set((answer.elsewhereEvents ?? []).map((item) => item.namespace))
+  const others = (answer.elsewhere ?? []).filter((name) => !fitting.has(name))
+  const { from, namespaces } = answer.elsewhereLook ?? {}
+  return (
+    <>
+      {others.length > 0 && <p class="quiet">Other namespaces got events of these types{answer.instance.waits.length > 0 && ', but none that fits'}: {others.join(', ')}.</p>}
+      {namespaces && <p class="quiet">Of the other namespaces, only {namespaces.join(', ')} were looked at.</p>}
+      {from && <p class="quiet">In other namespaces, events that are older than <Clock at={from} exact /> were not looked at.</p>}
+    </>
+  )
+}
+
 function NoEvents({ ns, instance, answer }: { ns: string; instance: Instance; answer: InstanceWhy }) {
   const types = answer.instance.waits.map((wait) => wait.type)
   if (types.length === 0) return <Empty><p>This instance waits for no event: its status is {instance.status}, in the state {instance.state}.</p></Empty>
   return (
     <Empty command={commandLine(ns, 'event', 'send', '--type', types[0] ?? 'TYPE', '--source', 'SOURCE', '--data', '{}')}>
-      <p>None of the newest {answer.looked} messages of the namespace has the type {types.join(' or ')}. An event of this type, with the attributes above, would be here.</p>
+      <p>None of these {answer.looked} messages of the namespace has the type {types.join(' or ')}. An event of this type, with the attributes above, would be here.</p>
       <p><a href={href(ns, ['events', 'try'], { instance: instance.id, type: types[0] })}>Try one</a>, or send one:</p>
     </Empty>
   )

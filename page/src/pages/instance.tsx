@@ -18,8 +18,10 @@ import { Now } from '../instance/now'
 import { Run } from '../instance/run'
 import { Save } from '../instance/save'
 import { Story, useStory, type StoryState } from '../instance/story'
-import { WhyTab } from '../instance/why'
+import { lazy } from './lazy'
 import type { PageProps } from '.'
+
+const WhyTab = lazy<{ ns: string; instance: Instance }>(async () => (await import('../instance/why')).WhyTab, 'h2')
 
 const kTabs = ['story', 'data', 'why', 'calls', 'children', 'variables'] as const
 

@@ -6,7 +6,7 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { useLive } from '../core/live'
 import { useGet, useList, useThrottle } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { duration, now } from '../core/time'
+import { duration, now, timeOf } from '../core/time'
 import { Clock, count, Empty, InstanceLink, kStatuses, Loaded, More, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { InstanceAction, kVerbs, type Target, type Verb } from '../ui/instance_actions'
@@ -16,15 +16,6 @@ import type { PageProps } from '.'
 /** The parameters of the list that stand in the address as they are. */
 const kTextFilters = ['id', 'key', 'correlation', 'parent', 'state', 'error'] as const
 const kFilters = ['workflow', 'status', 'since', 'until', 'has', 'order', ...kTextFilters] as const
-
-/** A length before now ("24h") as a time; other texts as they are. */
-function timeOf(text: string | null): string | null {
-  const match = /^(\d+)([mhd])$/.exec(text ?? '')
-  if (!match) return text
-  const size = { m: 60_000, h: 3_600_000, d: 86_400_000 }[match[2] as 'm' | 'h' | 'd']
-  // To the minute, so that the same filter is the same request for a while.
-  return new Date(Math.floor((now.peek() - Number(match[1]) * size) / 60_000) * 60_000).toISOString()
-}
 
 export function InstancesPage({ ns }: PageProps) {
   const { query } = route.value
