@@ -1,5 +1,5 @@
 // Every route of the page, on a server with something to show on each.
-import { askApproval, setApprovals } from './approvals.mjs'
+import { askApproval, leaveCompensation, setApprovals } from './approvals.mjs'
 import { until } from './harness.mjs'
 
 /** Makes what the routes show, and returns their addresses behind `#/`. */
@@ -18,10 +18,11 @@ export async function routesOf(server) {
   await server.call('PUT', '/v1/ns/empty')
   await setApprovals(server, 'answers')
   const accepted = await askApproval(server, 'answers')
+  const uncompensated = await leaveCompensation(server, 'answers')
   return [
     'default', 'default/instances', 'default/instances?status=failed', `default/instances/${id}/story?at=2`, `default/instances/${id}/data`, `default/instances/${id}/why`,
     `default/instances/${failed}/calls`, `default/instances/${failed}/children`, `default/instances/${failed}/variables`, 'default/waiting', 'default/events', `default/events/${event.sequence}`,
     'default/events/try', 'default/events/replays', 'default/dead', `default/dead/${letter.id}`, 'default/workflows', 'default/workflows/booking/graph', 'default/workflows/booking/text', 'default/workflows/booking/revisions',
-    'default/workflows/typed/run', 'default/groups', 'default/next', 'default/calls', 'answers/calls', `answers/instances/${accepted.instance}/calls`, 'default/functions', 'default/values', 'default/sources', 'default/sources/orders', 'default/sources/orders/try', 'default/webhooks/git', 'empty/sources', 'empty/webhooks/git', 'server?namespace=default', 'default/nonsense',
+    'default/workflows/typed/run', 'default/groups', 'default/next', 'default/calls', 'answers/calls', `answers/instances/${accepted.instance}/calls`, `answers/instances/${uncompensated}/story`, 'default/functions', 'default/values', 'default/sources', 'default/sources/orders', 'default/sources/orders/try', 'default/webhooks/git', 'empty/sources', 'empty/webhooks/git', 'server?namespace=default', 'default/nonsense',
   ]
 }

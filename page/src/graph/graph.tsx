@@ -30,7 +30,7 @@ export interface GraphProps {
   /** The states that were entered, in their order. */
   visited?: string[]
   status?: string
-  /** What is shown in a state besides its type, such as a number of instances. */
+  /** What is shown in a state besides its type, such as a number of instances, or what became of its compensation. */
   notes?: Map<string, string>
   open: (state: string) => void
   openLabel: string
@@ -204,7 +204,7 @@ function nextState(key: string, id: string, model: Model, graph: WorkflowGraph):
 function describe(state: State, { graph, current, status, notes, openLabel }: GraphProps): string {
   const ways = graph.ways.filter((way) => way.from === state.id).map((way) => `${way.kind}${way.label ? ` ${way.label}` : ''} to ${way.to ?? 'the end'}${way.nextRun ? ' in the next run' : ''}`)
   const note = notes?.get(state.id)
-  return `${state.id} ${state.type}${note ? ` ${note}` : ''}${state.id === current ? `, current state${status ? `, ${status}` : ''}` : ''}. ${ways.join(', ')}. Enter ${openLabel}`
+  return `${state.id} ${state.type}${state.undo ? ` (undone by ${state.undo})` : ''}${note ? ` ${note}` : ''}${state.id === current ? `, current state${status ? `, ${status}` : ''}` : ''}. ${ways.join(', ')}. Enter ${openLabel}`
 }
 
 function pathOf(points: Array<{ x: number; y: number }>): string {
@@ -228,7 +228,7 @@ function StateList({ graph, current, visited = [], notes, open }: GraphProps) {
     <ul class="plain">
       {graph.states.map((state) => (
         <li>
-          <button type="button" class="small" onClick={() => open(state.id)}>{state.id}</button> <span class="quiet">{state.type}{notes?.get(state.id) ? `, ${notes.get(state.id)}` : ''}{state.id === current ? ', current state' : visited.includes(state.id) ? ', was entered' : ''}</span>
+          <button type="button" class="small" onClick={() => open(state.id)}>{state.id}</button> <span class="quiet">{state.type}{state.undo && `, undone by ${state.undo}`}{notes?.get(state.id) ? `, ${notes.get(state.id)}` : ''}{state.id === current ? ', current state' : visited.includes(state.id) ? ', was entered' : ''}</span>
           <ul>{graph.ways.filter((way) => way.from === state.id).map((way) => <li>{way.kind}{way.label && <> <code>{way.label}</code></>} → {way.to ?? 'end'}{way.nextRun && ' (next run)'}</li>)}</ul>
         </li>
       ))}

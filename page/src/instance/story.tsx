@@ -8,6 +8,7 @@ import { shortJson } from '../core/json'
 import { href, route, setQuery } from '../core/route'
 import { duration } from '../core/time'
 import { kTimers } from './now'
+import { kUndoKinds } from './undo'
 import { Clock, Empty, EventIdLink, EventLink, InstanceLink, plural, Problem, Relative } from '../ui/basics'
 
 type StoryRecord = HistoryRecord & { cut?: true }
@@ -82,6 +83,7 @@ const kFilters: Record<string, string[] | null> = {
   errors: ['raised', 'caught', 'timedout', 'retrying', 'ended'],
   waits: ['entered', 'woken', 'elapsed', 'timedout', 'skipped'],
   calls: ['called', 'returned', 'retrying'],
+  compensations: kUndoKinds,
 }
 
 export function Story({ ns, instance, story, at }: { ns: string; instance: Instance; story: StoryState; at: number | null }) {

@@ -18,9 +18,11 @@ import { Now } from '../instance/now'
 import { Run } from '../instance/run'
 import { Save } from '../instance/save'
 import { Story, useStory, type StoryState } from '../instance/story'
+import { compensationsOf, undoNotes } from '../instance/undo'
 import { lazy } from './lazy'
 import type { PageProps } from '.'
 
+const Compensations = lazy<{ ns: string; instance: Instance; last: number }>(async () => (await import('../instance/compensations')).Compensations, 'h2')
 const WhyTab = lazy<{ ns: string; instance: Instance }>(async () => (await import('../instance/why')).WhyTab, 'h2')
 
 const kTabs = ['story', 'data', 'why', 'calls', 'children', 'variables'] as const
@@ -66,6 +68,7 @@ export function InstancePage({ ns, parts }: PageProps) {
               <Loaded resource={graph} ns={ns}>{(value) => <InstanceGraph ns={ns} graph={value} instance={data} story={story} at={at} />}</Loaded>
             </section>
           </div>
+          {hasCompensations(data, story) && <Compensations ns={ns} instance={data} last={story.last} />}
           <nav aria-label="Parts of the instance"><ul class="tabs">
             {kTabs.map((name) => <li><a href={href(ns, ['instances', id, name], { at })} aria-current={tab === name ? 'page' : undefined}>{name[0]?.toUpperCase()}{name.slice(1)}{badge(name, data)}</a></li>)}
           </ul></nav>
@@ -77,13 +80,18 @@ export function InstancePage({ ns, parts }: PageProps) {
           {tab === 'variables' && <Variables ns={ns} id={id} />}
           {story.last > 1 && (tab === 'story' || tab === 'data') && <Slider last={story.last} first={story.oldest} at={at} />}
           {verb && (
-            <InstanceAction ns={ns} verb={verb} target={{ ids: [id], workflow: data.workflow, revision: data.revision, runningTasks: data.callCounts?.running ?? 0 }} close={() => setVerb(null)}
+            <InstanceAction ns={ns} verb={verb} target={{ ids: [id], workflow: data.workflow, revision: data.revision, runningTasks: data.callCounts?.running ?? 0, hasFailedCompensation: data.compensation?.error !== undefined }} close={() => setVerb(null)}
               changed={() => { if (verb === 'delete') navigate(href(ns, ['instances'])); else instance.reload() }} />
           )}
         </>
       )}</Loaded>
     </Page>
   )
+}
+
+/** Whether compensations are left, or the records that are loaded say that some were made. */
+function hasCompensations(instance: Instance, story: StoryState): boolean {
+  return instance.compensation !== undefined || compensationsOf(story.items).some((one) => one.is !== 'noted')
 }
 
 function badge(name: string, instance: Instance): string {
@@ -96,7 +104,7 @@ function badge(name: string, instance: Instance): string {
 function Actions({ ns, instance, choose }: { ns: string; instance: Instance; choose: (verb: Verb) => void }) {
   return (
     <>
-      {verbsFor(instance.status).map((verb) => <button type="button" onClick={() => choose(verb)}>{kVerbs[verb].name}…</button>)}
+      {verbsFor(instance).map((verb) => <button type="button" onClick={() => choose(verb)}>{kVerbs[verb].name}…</button>)}
       <Save ns={ns} instance={instance} />
     </>
   )
@@ -128,12 +136,14 @@ function InstanceGraph({ ns, graph, instance, story, at }: { ns: string; graph: 
   const records = story.items.filter((record) => at === null || record.number <= at)
   const visited = records.filter((record) => record.kind === 'entered' && record.state).map((record) => record.state ?? '')
   const current = at === null ? (instance.failedState ?? instance.state) : visited.at(-1) ?? null
+  // The boxes have room for notes from the first moment on, so that none moves.
+  const notes = graph.states.some((state) => state.undo) ? undoNotes(records, at === null && instance.compensation?.error !== undefined) : undefined
   const isBad = at === null && (instance.status === 'failed' || instance.status === 'timedout')
   return (
     <>
-      <Graph graph={graph} current={current} isBad={isBad} visited={visited} status={at === null ? instance.status : undefined}
+      <Graph graph={graph} current={current} isBad={isBad} visited={visited} notes={notes} status={at === null ? instance.status : undefined}
         open={(state) => navigate(href(ns, ['instances'], { workflow: instance.workflow, state }))} openLabel="lists the instances in it" />
-      {story.hasOlder && <p class="quiet">Ways taken are those of the {story.items.length} records that are loaded.</p>}
+      {story.hasOlder && <p class="quiet">Ways taken, and compensations, are those of the {story.items.length} records that are loaded.</p>}
     </>
   )
 }

@@ -169,7 +169,7 @@ function NoInstances({ ns, counts }: { ns: string; counts: InstanceCounts | unde
 
 /** The error of an ended instance; for others what comes next. */
 function Outcome({ item }: { item: InstanceHead }) {
-  if (item.error) return <><code>{item.error.code}</code>{item.error.msg && `: ${item.error.msg}`}</>
+  if (item.error) return <><code>{item.error.code}</code>{item.error.msg && `: ${item.error.msg}`}{item.compensation && ` · ${plural(item.compensation.left, 'compensation')} left`}</>
   if (item.damage) return <>{item.damage}</>
   if (item.nextRetryAt) return <>next attempt <Relative at={item.nextRetryAt} /></>
   if (item.deadline && !item.endedAt) return <>times out <Relative at={item.deadline} /></>

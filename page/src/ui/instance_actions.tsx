@@ -1,13 +1,13 @@
 // The actions on instances: for one, for those that are selected, or for all that a filter names.
 import { useRef, useState } from 'preact/hooks'
-import type { InstanceCounts, InstancesChanged, InstancesDeleting, WorkflowGraph } from '../api'
+import type { InstanceCounts, InstanceHead, InstancesChanged, InstancesDeleting, WorkflowGraph } from '../api'
 import { ApiError, call, inNamespace, type Query } from '../core/client'
 import { commandLine, httpCall, option, type Command } from '../core/commands'
 import { useGet } from '../core/resource'
 import { ActionDialog, announce } from './dialog'
 import { kStatuses, plural } from './basics'
 
-export type Verb = 'pause' | 'resume' | 'cancel' | 'retry' | 'restart' | 'rerun' | 'delete'
+export type Verb = 'pause' | 'resume' | 'cancel' | 'retry' | 'restart' | 'rerun' | 'compensate' | 'delete'
 
 interface About {
   name: string
@@ -28,12 +28,13 @@ export const kVerbs: Record<Verb, About> = {
   retry: { name: 'Retry', done: 'retried', says: 'The failed state is tried again, on the revision with which the instance started.', statuses: ['failed', 'timedout'] },
   restart: { name: 'Restart', done: 'restarted', says: 'A new run begins at the first state, with the first input.', statuses: kEnded },
   rerun: { name: 'Rerun from', done: 'run again', says: 'A new run begins at a state that you name.', statuses: kEnded },
+  compensate: { name: 'Compensate', done: 'makes its compensations', says: 'The compensations that are left are made, the newest first, on the revision with which the instance started. Then its status is what it was.', statuses: ['failed', 'timedout', 'cancelled'] },
   delete: { name: 'Delete', done: 'deleted', says: 'The instance is erased with its history. This cannot be taken back.', statuses: kEnded, isDanger: true },
 }
 
-/** The actions that apply to an instance of a status. */
-export function verbsFor(status: string): Verb[] {
-  return (Object.keys(kVerbs) as Verb[]).filter((verb) => kVerbs[verb].statuses.includes(status))
+/** The actions that apply to an instance. */
+export function verbsFor({ status, compensation }: Pick<InstanceHead, 'status' | 'compensation'>): Verb[] {
+  return (Object.keys(kVerbs) as Verb[]).filter((verb) => kVerbs[verb].statuses.includes(status) && (verb !== 'compensate' || compensation !== undefined))
 }
 
 export interface Target {
@@ -44,17 +45,25 @@ export interface Target {
   revision?: number
   /** Tasks that run, if known. */
   runningTasks?: number
+  /** Whether a compensation has failed for good, which can be passed over; if known. */
+  hasFailedCompensation?: boolean
 }
 
 interface Choices {
   isNow: boolean
   isExtended: boolean
   from: string
+  isPast: boolean
+}
+
+/** The parameters of an action. */
+function queryOf(verb: Verb, choices: Choices): Query {
+  return { now: verb === 'cancel' && choices.isNow, extend: verb === 'retry' && choices.isExtended, from: verb === 'rerun' ? choices.from : null, past: verb === 'compensate' && choices.isPast }
 }
 
 function commandOf(ns: string, verb: Verb, target: Target, choices: Choices): Command {
-  const flags = [verb === 'cancel' && choices.isNow && '--now', verb === 'retry' && choices.isExtended && '--extend', ...(verb === 'rerun' ? option('from', choices.from || 'STATE') : [])]
-  const query: Query = { now: verb === 'cancel' && choices.isNow, extend: verb === 'retry' && choices.isExtended, from: verb === 'rerun' ? choices.from || 'STATE' : null }
+  const flags = [verb === 'cancel' && choices.isNow && '--now', verb === 'retry' && choices.isExtended && '--extend', ...(verb === 'rerun' ? option('from', choices.from || 'STATE') : []), verb === 'compensate' && choices.isPast && '--past']
+  const query = queryOf(verb, { ...choices, from: choices.from || 'STATE' })
   if (target.filter) {
     const { workflow, status, since } = target.filter
     const isAll = !workflow && !status && !since
@@ -82,7 +91,7 @@ interface Progress {
 /** The dialog of an action; `changed` is called when it has had an effect. */
 export function InstanceAction({ ns, verb, target, close, changed }: { ns: string; verb: Verb; target: Target; close: () => void; changed: () => void }) {
   const about = kVerbs[verb]
-  const [choices, setChoices] = useState<Choices>({ isNow: false, isExtended: false, from: '' })
+  const [choices, setChoices] = useState<Choices>({ isNow: false, isExtended: false, from: '', isPast: false })
   const [progress, setProgress] = useState<Progress | null>(null)
   const isStopped = useRef(false)
   const statuses = applicable(target.filter?.status ?? null, about.statuses)
@@ -128,6 +137,9 @@ export function InstanceAction({ ns, verb, target, close, changed }: { ns: strin
         </>
       )}
       {verb === 'retry' && <label><input type="checkbox" checked={choices.isExtended} onChange={(event) => setChoices({ ...choices, isExtended: event.currentTarget.checked })} /> Restart the execution timeout, if it has passed</label>}
+      {verb === 'compensate' && target.hasFailedCompensation !== false && (
+        <label><input type="checkbox" checked={choices.isPast} onChange={(event) => setChoices({ ...choices, isPast: event.currentTarget.checked })} /> Past the failed one: the newest compensation, which has failed, is not made, because what it undoes is undone already</label>
+      )}
       {verb === 'rerun' && (
         <label>State<input list="states" value={choices.from} required onInput={(event) => setChoices({ ...choices, from: event.currentTarget.value })} />
           <datalist id="states">{(graph.data?.states ?? []).map((state) => <option value={state.id} />)}</datalist>
@@ -159,7 +171,7 @@ export function filterText(filter: { workflow: string | null; status: string | n
 
 async function runOne(ns: string, verb: Verb, id: string, choices: Choices): Promise<void> {
   if (verb === 'delete') await call('DELETE', inNamespace(ns, 'instances', id))
-  else await call('POST', inNamespace(ns, 'instances', id, verb), { query: { now: verb === 'cancel' && choices.isNow, extend: verb === 'retry' && choices.isExtended, from: verb === 'rerun' ? choices.from : null } })
+  else await call('POST', inNamespace(ns, 'instances', id, verb), { query: queryOf(verb, choices) })
 }
 
 async function runEach(ns: string, verb: Verb, ids: string[], choices: Choices, state: Progress, report: () => void, isStopped: { current: boolean }): Promise<void> {
@@ -186,7 +198,7 @@ async function runFilter(ns: string, verb: Verb, target: Target, choices: Choice
   let cursor: string | null = null
   do {
     const answer: InstancesChanged = await call<InstancesChanged>('POST', inNamespace(ns, 'instances', verb), {
-      query: { workflow, status: applicable(status, statuses), since, limit: 100, cursor, now: verb === 'cancel' && choices.isNow, extend: verb === 'retry' && choices.isExtended, from: verb === 'rerun' ? choices.from : null },
+      query: { workflow, status: applicable(status, statuses), since, limit: 100, cursor, ...queryOf(verb, choices) },
     })
     state.done += answer.done
     state.refused.push(...answer.refused)
