@@ -6,7 +6,7 @@ import { useGet } from '../core/resource'
 import { Clock, Loaded, plural } from '../ui/basics'
 import { Icon, type IconName } from '../ui/icons'
 import { Table } from '../ui/table'
-import { compensationsOf, kUndoKinds, type Compensation, type Outcome } from './undo'
+import { compensationsOf, kReadKinds, type Compensation, type Outcome } from './undo'
 
 /** So many records are read. */
 const kRecords = 500
@@ -22,9 +22,9 @@ const kWords: Record<Outcome, { text: string; icon: IconName; style: string }> =
   passed: { text: 'passed over', icon: 'ban', style: 'status-cancelled' },
 }
 
-/** `last` is the number of the newest record: the records are read again when it grows. */
+/** `last` is the number of the newest record that tells of compensations: they are read again when it grows. */
 export function Compensations({ ns, instance, last }: { ns: string; instance: Instance; last: number }) {
-  const history = useGet<History>(inNamespace(ns, 'instances', instance.id, 'history'), { kind: `${kUndoKinds.join(',')},ended,continued,revived`, order: 'newest', before: last + 1, limit: kRecords, data: '0' })
+  const history = useGet<History>(inNamespace(ns, 'instances', instance.id, 'history'), { kind: kReadKinds.join(','), order: 'newest', before: last + 1, limit: kRecords, data: '0' })
   return (
     <section class="panel" aria-labelledby="compensations-title">
       <h2 id="compensations-title">Compensations</h2>

@@ -3,6 +3,8 @@ import type { HistoryRecord } from '../api'
 
 /** The kinds of records that the compensations of an instance write. */
 export const kUndoKinds: string[] = ['noted', 'compensating', 'undoing', 'undone', 'compensationStopped']
+/** The kinds of records that `compensationsOf` reads. */
+export const kReadKinds: string[] = [...kUndoKinds, 'ended', 'continued', 'revived']
 
 /** What became of a compensation, the most urgent first. */
 export const kOutcomes = ['failed', 'making', 'stopped', 'noted', 'done', 'passed'] as const

@@ -18,7 +18,7 @@ import { Now } from '../instance/now'
 import { Run } from '../instance/run'
 import { Save } from '../instance/save'
 import { Story, useStory, type StoryState } from '../instance/story'
-import { compensationsOf, undoNotes } from '../instance/undo'
+import { compensationsOf, kReadKinds, undoNotes } from '../instance/undo'
 import { lazy } from './lazy'
 import type { PageProps } from '.'
 
@@ -68,7 +68,7 @@ export function InstancePage({ ns, parts }: PageProps) {
               <Loaded resource={graph} ns={ns}>{(value) => <InstanceGraph ns={ns} graph={value} instance={data} story={story} at={at} />}</Loaded>
             </section>
           </div>
-          {hasCompensations(data, story) && <Compensations ns={ns} instance={data} last={story.last} />}
+          {hasCompensations(data, story) && <Compensations ns={ns} instance={data} last={Math.max(story.first, story.items.findLast((record) => kReadKinds.includes(record.kind))?.number ?? 0)} />}
           <nav aria-label="Parts of the instance"><ul class="tabs">
             {kTabs.map((name) => <li><a href={href(ns, ['instances', id, name], { at })} aria-current={tab === name ? 'page' : undefined}>{name[0]?.toUpperCase()}{name.slice(1)}{badge(name, data)}</a></li>)}
           </ul></nav>
