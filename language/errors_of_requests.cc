@@ -39,8 +39,8 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Let the service answer it, or cancel the instance; `millrace call list` shows the attempts "
      "that can be answered."},
     {"callback.ended", 409,
-     "The attempt of the callback has ended: it has an answer, it timed out, or nothing waits for "
-     "it.",
+     "The attempt of the callback has ended: it has another answer, it timed out, or nothing waits "
+     "for it.",
      "Do not send it again; nothing was changed."},
     {"callback.refused", 403, "The key of the callback is not one of this server.",
      "Use the URL that came with the task, unchanged."},

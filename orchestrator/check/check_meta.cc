@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "orchestrator/check/checker.h"
 #include "orchestrator/store/disk/log_row.h"
+#include "orchestrator/store/rows/answer_rows.h"
 #include "orchestrator/store/rows/archive_rows.h"
 #include "orchestrator/store/rows/crash_row.h"
 #include "orchestrator/store/rows/history_rows.h"
@@ -22,6 +23,7 @@
 namespace millrace {
 namespace {
 
+constexpr std::string_view kAnsweredKey = "answered/";
 constexpr std::string_view kArchiveKey = "archive/";
 constexpr std::string_view kCounterKey = "counter/";
 constexpr std::string_view kStreamKey = "stream/";
@@ -214,6 +216,8 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     check_source(place, value);
   } else if (key.starts_with(kOriginKey)) {
     check_origin(place, value);
+  } else if (key.starts_with(kAnsweredKey)) {
+    check_answers(place, value);
   } else if (key.starts_with(kNodeKey)) {
     check_node(place, value);
   } else if (key.starts_with(kPurgeKey)) {
@@ -308,6 +312,21 @@ void Checker::check_origin(const Place& place, std::string_view value) {
   note_minor(kMinorOfSources, "rows `origin/` of meta");
   const auto record = decode(place, value, decode_origin);
   if (record) note_given(Counter::kNamespace, static_cast<uint32_t>(record->ns), place);
+}
+
+/// Checks the answers of callbacks. Their tasks have ended, so nothing else names them.
+void Checker::check_answers(const Place& place, std::string_view value) {
+  const auto answers_of = answers_place(place.key);
+  if (!answers_of) return add(StoreFault::kRowKey, place, "the key is not a namespace and a byte");
+  note_given(Counter::kNamespace, static_cast<uint32_t>(answers_of->ns), place);
+  note_minor(kMinorOfAnswers, "rows `answered/` of meta");
+  const auto answers = decode(place, value, decode_answers);
+  if (!answers) return;
+  for (const GivenAnswer& one : *answers) {
+    if (one.task.bytes.back() == answers_of->last) continue;
+    add(StoreFault::kRowValue, place,
+        fmt::format("the answer of task {} belongs to another row", to_string(one.task)));
+  }
 }
 
 /// Checks the crash row. The instance in it need not exist: the active that wrote the row died.

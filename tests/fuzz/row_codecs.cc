@@ -4,6 +4,7 @@
 
 #include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/disk/seal.h"
+#include "orchestrator/store/rows/answer_rows.h"
 #include "orchestrator/store/rows/archive_rows.h"
 #include "orchestrator/store/rows/call_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -75,6 +76,8 @@ std::optional<bool> decodes_as_meta(std::string_view key, std::string_view value
   if (key.starts_with("stream/")) return decodes_once<int64_t>(decode_stream, value);
   if (key.starts_with("rate/")) return decodes_again<RateUse>(decode_rate_use, value);
   if (key.starts_with("purge/")) return decodes_again<PurgeRecord>(decode_purge, value);
+  if (key.starts_with("answered/"))
+    return decodes_again<std::vector<GivenAnswer>>(decode_answers, encode_answers, value);
   if (key.starts_with("node/")) return decodes_again<NodeRecord>(decode_node, value);
   if (key.starts_with("replay/")) return decodes_again<ReplayRecord>(decode_replay, value);
   if (key.starts_with("source/")) return decodes_again<SourceRecord>(decode_source, value);

@@ -346,6 +346,10 @@ TEST_F(HttpFunctions, AreAnsweredOnceByACallback) {
   EXPECT_EQ(millrace_.ask("POST", callback + "0/complete", "1").code(), "callback.refused");
   EXPECT_EQ(millrace_.ask("POST", callback + "/complete", R"({"paid":true})").status, 200);
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"paid", true}}));
+  millrace_.kill();
+  millrace_.start_ready();
+  EXPECT_EQ(millrace_.ask("POST", callback + "/complete", R"({"paid":true})").status, 200)
+      << "it repeats the answer";
   for (const char* const verb : {"/complete", "/heartbeat"}) {
     EXPECT_EQ(millrace_.ask("POST", callback + verb).code(), "callback.ended") << verb;
   }

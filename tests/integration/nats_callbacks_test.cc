@@ -86,6 +86,9 @@ TEST_F(NatsCallbacks, AnswerATaskOverNatsOnce) {
             "accepted");
   EXPECT_EQ(millrace_.instance_once(id, "failed")["error"],
             (Json{{"code", "card.declined"}, {"msg", "no money"}}));
+  EXPECT_EQ(say(*request, "fail", key, R"({"message": "no money", "code": "card.declined"})"),
+            "accepted")
+      << "it repeats the answer";
   EXPECT_EQ(say(*request, "complete", key, "1"), "callback.ended");
 }
 

@@ -7,8 +7,9 @@
 
 namespace millrace {
 
-/// Ends a task with a result or an error, or notes a heartbeat. Errors `namespace.not_found`,
-/// `callback.ended`, `call.not_accepted`.
+/// Ends a task with a result or an error, or notes a heartbeat. The repetition of the answer that
+/// has ended the task changes nothing, and is answered as that one was, as long as the store knows
+/// it (answer_rows.h). Errors `namespace.not_found`, `callback.ended`, `call.not_accepted`.
 Result<Json> run_command(const CommandContext& context, const AnswerTask& command);
 
 }  // namespace millrace

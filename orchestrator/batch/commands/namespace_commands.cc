@@ -17,6 +17,7 @@
 #include "orchestrator/definition/removed_settings.h"
 #include "orchestrator/definition/settings_targets.h"
 #include "orchestrator/definition/shown_settings.h"
+#include "orchestrator/store/rows/answer_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/rate_rows.h"
@@ -241,6 +242,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteN
   }
   context.purges.begin(ns, command.name);
   erase_rate_use(batch.tx, ns);
+  TRY(erase_answers(batch.tx, ns));
   TRY(erase_replays(context, ns));
   TRY(erase_sources(context, ns));
   batch.catalog.remove_namespace(batch.tx, ns);

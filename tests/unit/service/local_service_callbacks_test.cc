@@ -11,10 +11,11 @@ namespace {
 
 class CallbacksTest : public LocalServiceTest {
  protected:
-  /// Sends the result 7 with that key; returns the code of the error, or an empty text.
-  std::string complete(std::string key, const std::string& ns = "default") {
+  /// Sends the result with that key; returns the code of the error, or an empty text.
+  std::string complete(std::string key, const std::string& ns = "default",
+                       const std::string& result = "7") {
     std::optional<Result<Json>> answer;
-    service->answer_task({.ns = ns, .key = std::move(key), .what = TaskEnded{.result = "7"}},
+    service->answer_task({.ns = ns, .key = std::move(key), .what = TaskEnded{.result = result}},
                          [&](Result<Json> came) { answer = std::move(came); });
     world.run_until_idle();
     if (!answer) return "no answer";
@@ -37,7 +38,9 @@ TEST_F(CallbacksTest, EndATaskOnceWithTheKeyOfItsAttempt) {
   EXPECT_EQ(complete(key, "shop"), "callback.ended") << "the task is of another namespace";
   EXPECT_EQ(complete(key, "none"), "namespace.not_found");
   EXPECT_EQ(complete(key), "");
-  EXPECT_EQ(complete(key), "callback.ended");
+  EXPECT_EQ(complete(key), "") << "it repeats the answer";
+  EXPECT_EQ(complete(key, "default", "8"), "callback.ended");
+  EXPECT_EQ(complete(key, "shop"), "callback.ended");
 }
 
 TEST_F(CallbacksTest, AreRefusedWithAKeyThatTheServerHasNotMade) {

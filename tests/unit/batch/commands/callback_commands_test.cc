@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "tests/unit/batch/commands/command_rig.h"
 
@@ -35,7 +35,39 @@ TEST(CallbackCommands, AreForAcceptedTasksOnlyIfAnOperatorSendsThem) {
   ASSERT_TRUE(rig.batch().tasks.accept(rig.batch().tx, answer.task));
   ASSERT_TRUE(rig.commit());
   EXPECT_EQ(rig.must(answer), (Json{{"accepted", true}}));
-  EXPECT_EQ(rig.refusal(answer).code, "callback.ended") << "an attempt has one answer";
+  EXPECT_EQ(rig.must(answer), (Json{{"accepted", true}})) << "it repeats the answer";
+}
+
+TEST(CallbackCommands, AreAnsweredAgainIfTheyRepeatTheAnswerOfTheAttempt) {
+  CommandRig rig;
+  AnswerTask answer = answer_of_new_task(rig);
+  answer.only_accepted = false;
+  const auto failing = [](const std::string& code, const std::string& message) {
+    return TaskEnded{.result = tl::unexpected(Error{code, message}), .variables = {}};
+  };
+  answer.what = failing("card.declined", "no money");
+  EXPECT_EQ(rig.must(answer), (Json{{"accepted", true}}));
+  EXPECT_EQ(rig.must(answer), (Json{{"accepted", true}})) << "also after a commit";
+  AnswerTask other = answer;
+  for (const TaskEnded& what :
+       {failing("card.declined", "no card"), failing("card.lost", "no money"),
+        TaskEnded{.result = "", .variables = {}},
+        TaskEnded{.result = "card.declined", .variables = {}}}) {
+    other.what = what;
+    const Error refused = rig.refusal(other);
+    EXPECT_EQ(refused.code, "callback.ended");
+    EXPECT_THAT(refused.message, testing::HasSubstr("said something else"));
+  }
+  other.what = TaskHeartbeat{};
+  EXPECT_EQ(rig.refusal(other).code, "callback.ended");
+}
+
+TEST(CallbackCommands, OfAnAttemptThatEndedWithoutACallbackAreRefused) {
+  CommandRig rig;
+  const AnswerTask answer = answer_of_new_task(rig);
+  rig.batch().tasks.end(rig.batch().tx, answer.task);
+  ASSERT_TRUE(rig.commit());
+  EXPECT_THAT(rig.refusal(answer).message, testing::HasSubstr("a timeout has ended it"));
 }
 
 TEST(CallbackCommands, OfAServiceMayComeBeforeItsAcceptance) {

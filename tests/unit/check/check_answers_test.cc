@@ -1,0 +1,42 @@
+#include "orchestrator/store/rows/answer_rows.h"
+#include "tests/unit/check/check_fixture.h"
+
+namespace millrace {
+namespace {
+
+class CheckAnswersTest : public CheckTest {
+ protected:
+  CheckAnswersTest() {
+    define("id: ends\nstates: [{id: a, type: noop}]");
+    start("ends");
+  }
+
+  static Change put_row(std::string key, std::string value) {
+    return [=](Transaction& in) { in.put(Table::kMeta, key, value); };
+  }
+};
+
+TEST_F(CheckAnswersTest, ChecksTheAnswersOfCallbacks) {
+  const auto answer = [](NamespaceNumber of) {
+    return [of](Transaction& in) {
+      EXPECT_TRUE(add_answer(in, of, {.task = InstanceId{}, .outcome = {1}}));
+    };
+  };
+  EXPECT_THAT(found_after(answer(ns)), testing::IsEmpty()) << "the task has ended";
+  expect_only("counter.behind meta/answered/", answer(NamespaceNumber(9)));
+  expect_only("row.key meta/answered/", put_row("answered/x", encode_answers({GivenAnswer()})));
+  const std::string key = std::string("answered/\0\0\0\1\0", 14);
+  expect_only("row.record meta/answered/", put_row(key, "rubbish"));
+  GivenAnswer another;
+  another.task.bytes.back() = 1;
+  expect_only("belongs to another row", put_row(key, encode_answers({another})));
+  expect_only(
+      "the minor number is 9, but the store has rows `answered/` of meta, expected at least 10",
+      [&](Transaction& in) {
+        answer(ns)(in);
+        in.put(Table::kMeta, "minor", rows::key_of(uint64_t{9}));
+      });
+}
+
+}  // namespace
+}  // namespace millrace
