@@ -104,6 +104,7 @@ tl::expected<NatsMessage, Error> task_message(const Task& task, std::string_view
                                  callback_subject(task.ns, task.id, prefix));
     message.headers.emplace_back(kAttemptKeyHeader, task.callback->key);
   }
+  if (!task.progress.empty()) message.headers.emplace_back(kLastProgressHeader, task.progress);
   if (queue != nullptr) {
     message.headers.emplace_back("Millrace-Reply", reply_subject(task.ns, task.id, prefix));
   }

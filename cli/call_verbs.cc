@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
 #include "cli/command_line.h"
 #include "cli/pages.h"
 #include "cli/source.h"
@@ -16,13 +17,22 @@ struct CallListOptions {
   PageOptions page;
 };
 
+/// The most bytes of the progress in a table; `-o json` shows all of it.
+constexpr size_t kShownProgress = 40;
+
+std::string call_progress(const Json& call) {
+  const auto progress = call.find("progress");
+  return progress == call.end() ? "-" : shorten(dump_json(*progress), kShownProgress);
+}
+
 Ended list_accepted_calls(Session& session, const CallListOptions& options) {
   ApiCall call{.path = session.path({"calls"}), .query = {{"instance", options.instance}}};
-  return show_pages(session, std::move(call), options.page,
-                    {field("INSTANCE", "instance"), field("STATE", "state"),
-                     field("FUNCTION", "function"), age("SINCE", "since", session.console.now()),
-                     field("DEADLINE", "deadline"), field("ATTEMPT", "task")},
-                    "task");
+  return show_pages(
+      session, std::move(call), options.page,
+      {field("INSTANCE", "instance"), field("STATE", "state"), field("FUNCTION", "function"),
+       age("SINCE", "since", session.console.now()), field("DEADLINE", "deadline"),
+       Column{"PROGRESS", call_progress}, field("ATTEMPT", "task")},
+      "task");
 }
 
 struct CallAnswerOptions {

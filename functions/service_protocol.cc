@@ -59,6 +59,7 @@ Headers task_headers(const Task& task, const std::string& folder) {
   }
   if (task.epoch > 0) headers.emplace_back(kEpochHeader, std::to_string(task.epoch));
   if (task.callback) headers.emplace_back(kCallbackHeader, task.callback->url);
+  if (!task.progress.empty()) headers.emplace_back(kLastProgressHeader, task.progress);
   if (!folder.empty()) headers.emplace_back("Direktiv-TempDir", folder);
   if (task.folder) {
     headers.emplace_back(kFilesHeader, task.folder->url);

@@ -55,6 +55,10 @@ void add_callback_routes(Router& router, Service& service) {
   Route heartbeat = callback_route(service, "heartbeat");
   heartbeat.operation = "beatTask";
   heartbeat.summary = "Notes that a service still works on a task that it has accepted.";
+  heartbeat.body = "TaskProgress";
+  heartbeat.may_lack_body = true;
+  heartbeat.errors.emplace_back("json.");
+  heartbeat.max_body = kMaxHeartbeatBytes;
   router.add(std::move(heartbeat));
 }
 

@@ -51,6 +51,8 @@ Json instance_call() {
       {"instance?", instance_id("The instance of the latest attempt of a subflow.")},
       {"nextRetryAt?", instant("When the next attempt begins.")},
       {"lastError?", last_error},
+      {"progress?", any("The newest progress in a heartbeat of the call.")},
+      {"progressAt?", instant("When that heartbeat came.")},
       {"deadlines?", deadlines},
   });
 }
@@ -67,6 +69,8 @@ Json accepted_task() {
       {"attempt", whole("The number of the attempt, from 1.", 1)},
       {"since", instant("When the attempt was made.")},
       {"deadline?", instant("When a timeout ends the attempt at the latest.")},
+      {"progress?", any("The newest progress in a heartbeat of the call.")},
+      {"progressAt?", instant("When that heartbeat came.")},
       {"detached?", exactly(true, "No call waits for the answer.")},
   });
 }

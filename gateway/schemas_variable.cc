@@ -22,6 +22,8 @@ void add_variable_schemas(ApiSchemas& all) {
   all["TaskFailure"].schema =
       object({{"code", text("The error code, as `catch` and `retries` compare it.")},
               {"message?", text()}});
+  all["TaskProgress"].schema =
+      object({{"progress?", any("How far the service is: at most 4 KiB of JSON.")}});
   all["CallbackAccepted"].schema = object({{"accepted", exactly(true)}});
   all["Secrets"].schema = page(object({{"name", text()}}));
   all["SecretStored"].schema =

@@ -104,7 +104,8 @@ struct StartTask {
   std::optional<Duration> heartbeat;            ///< heartbeat timeout
   std::optional<Duration> start_to_close = {};  ///< how long the task may run
   Sealing sealed;                               ///< whether the input may contain data of a secret
-  bool is_accepted = false;  ///< its service has accepted it, and answers it by a callback
+  bool is_accepted = false;   ///< its service has accepted it, and answers it by a callback
+  std::string progress = {};  ///< CallProgress::json of an earlier attempt; empty: there is none
 };
 
 /// Stop a task whose result is no longer needed (best effort).

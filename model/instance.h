@@ -117,6 +117,17 @@ struct CallFailure {
 /// The length at which the message of a CallFailure is cut; the history has the complete message.
 inline constexpr size_t kMostCallFailureBytes = 1'024;
 
+/// What the service of a call has said by a heartbeat about how far it is.
+struct CallProgress {
+  std::string json;  ///< JSON in ASCII, kMostProgressBytes at most, as a header may have it
+  TimePoint at;      ///< when millrace got it
+
+  bool operator==(const CallProgress&) const = default;
+};
+
+/// The most bytes of the progress in a heartbeat.
+inline constexpr size_t kMostProgressBytes = size_t{4} << 10;
+
 /// The call of one action of a state. It exists from when the state is entered until the state is
 /// left (docs/FORMATS.md).
 struct Call {
@@ -144,6 +155,9 @@ struct Call {
   /// The failure of the latest failed attempt; nullopt: no attempt has failed, or the call has
   /// succeeded.
   std::optional<CallFailure> last_error;
+  /// The newest progress that a heartbeat of any attempt had, for the next attempt; nullopt: none
+  /// had one, or the call has succeeded.
+  std::optional<CallProgress> progress;
 };
 
 /// A call that undoes what a state of the instance has done. It is noted when the state has

@@ -125,6 +125,9 @@ inline constexpr const char* kCallbackHeader = "Millrace-Callback";
 inline constexpr const char* kAnswerHeader = "Millrace-Answer";
 inline constexpr std::string_view kAcceptedAnswer = "accepted";
 
+/// The header of a call with Task::progress.
+inline constexpr const char* kLastProgressHeader = "Millrace-Last-Progress";
+
 /// The header of a call with the epoch of the active of a cluster, so that a service can refuse
 /// calls of a former active, which has a lower epoch.
 inline constexpr const char* kEpochHeader = "Millrace-Epoch";
@@ -148,6 +151,9 @@ struct Task {
   uint64_t epoch = 0;   ///< of the active of a cluster that hands it out; 0: there is no cluster
   /// nullopt: the service cannot answer later, because it is a container, or the call has files.
   std::optional<TaskCallback> callback = {};
+  /// The newest progress that an earlier attempt of the call has said (CallProgress::json); empty:
+  /// none has.
+  std::string progress = {};
 
   /// Whether a timeout or a deadline ends the task if its worker or service never answers.
   bool has_timeout() const { return deadline || start_to_close || heartbeat; }
@@ -175,7 +181,9 @@ struct TaskStarted {};
 /// No worker had started the task when its runner checked: the answer to TaskRunner::check_started.
 struct TaskNotStarted {};
 /// The worker still works on the task.
-struct TaskHeartbeat {};
+struct TaskHeartbeat {
+  std::string progress = {};  ///< how far it is, as CallProgress::json; empty: it did not say
+};
 /// Output of the task, for the history of the instance.
 struct TaskOutput {
   std::string text;

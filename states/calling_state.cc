@@ -252,6 +252,7 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallResult result,
                                     call.outside ? "task" : "instance", to_string(call.id))));
   finish(call, std::move(*result));
   call.last_error.reset();
+  call.progress.reset();
   if (must_await_others(visit, has_timer_for_calls(visit.instance()))) {
     visit.note_only_call(index);
     return Wait{};

@@ -65,7 +65,8 @@ StartTask Visit::task(const Function& function, const Call& call) const {
                  .attempt = call.attempt,
                  .files = function.files,
                  .input = call.input,
-                 .sealed = instance_.sealed | call.sealed};
+                 .sealed = instance_.sealed | call.sealed,
+                 .progress = call.progress ? call.progress->json : std::string()};
   if (const auto* service = std::get_if<NamedService>(&function.runs)) task.runs = *service;
   if (const auto* container = std::get_if<Container>(&function.runs)) task.runs = *container;
   return task;

@@ -77,7 +77,13 @@ Result<bool> TaskInputs::answer(TimePoint now, NamespaceNumber ns, const AnswerT
   }
   if (const auto after = batch_.tasks.heard(answer.task))
     batch_.outcome.counts.started_after.push_back(*after);
-  if (known.caller) TRY(step_caller(now, known, CallStarted{*known.caller}));
+  if (!known.caller) return true;
+  TRY(step_caller(now, known, CallStarted{*known.caller}));
+  const std::string& progress = std::get<TaskHeartbeat>(answer.what).progress;
+  if (!progress.empty()) {
+    TRY(step_caller(now, known,
+                    Progressed{.call = *known.caller, .json = progress, .sealed = known.sealed}));
+  }
   return true;
 }
 

@@ -100,7 +100,8 @@ const char* wrong_call(const Call& call) {
   if (call.status == kQueued && (call.attempt > 0 || has_id)) {
     return "the call is queued, but has an attempt number or an id";
   }
-  const bool has_attempt_field = call.outside || call.started || call.first_at || call.last_error;
+  const bool has_attempt_field =
+      call.outside || call.started || call.first_at || call.last_error || call.progress;
   if (call.status == kQueued && (has_attempt_field || has_deadlines)) {
     return "the call is queued, but has a field that only a call with an attempt has";
   }
@@ -131,6 +132,7 @@ const char* wrong_call(const Call& call) {
     return "the call has a result, but no attempt";
   }
   if (call.status == kDone && call.last_error) return "the call has succeeded, but has an error";
+  if (call.status == kDone && call.progress) return "the call has succeeded, but has progress";
   return nullptr;
 }
 
@@ -194,6 +196,7 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
   if (!Seal::is_sealed(value)) one.plain = part;
   if (part == Part::kCall) {
     const auto call = open_and_decode(place, value, decode_call);
+    if (call && call->progress) note_minor(kMinorOfProgress, "progress of calls");
     if (*index != one.calls) {
       add(StoreFault::kInstanceParts, place,
           fmt::format("the row of call {}, which must come before this row, is missing",

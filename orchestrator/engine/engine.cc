@@ -94,6 +94,14 @@ void apply(StepContext& step, const CallStarted& started) {
   if (step.state().started(visit, started.call.index)) step.result.changed = true;
 }
 
+void apply(StepContext& step, const Progressed& progressed) {
+  if (!waits_for(step.instance, progressed.call)) return;
+  step.instance.sealed |= progressed.sealed;
+  step.instance.calls[progressed.call.index].progress = {.json = progressed.json, .at = step.now};
+  if (!step.result.changed) step.result.only_call = progressed.call.index;
+  step.result.changed = true;
+}
+
 void apply(StepContext& step, const HeartbeatMissed& missed) {
   if (step.instance.paused || !still_waits_for(step, missed.call)) return;
   if (step.instance.cancelling) return stop_task(step, missed.call.index);

@@ -74,6 +74,12 @@ struct Returned {
 struct CallStarted {
   Caller call;
 };
+/// The service of the call has said how far it is.
+struct Progressed {
+  Caller call;
+  std::string json;  ///< CallProgress::json
+  Sealing sealed;    ///< whether it may contain data of a secret: the instance becomes sealed
+};
 /// The worker of the call missed its heartbeat.
 struct HeartbeatMissed {
   Caller call;
@@ -154,9 +160,9 @@ struct Compensate {
 };
 
 using Stimulus =
-    std::variant<Matched, Fired, Returned, CallStarted, HeartbeatMissed, Printed, Overdue,
-                 EvaluationDone, Proceed, Cancel, Pause, Resume, ServicesResumed, Retry, Restart,
-                 Rerun, Compensate, Abandon, NextRun, NextRunRefused>;
+    std::variant<Matched, Fired, Returned, CallStarted, Progressed, HeartbeatMissed, Printed,
+                 Overdue, EvaluationDone, Proceed, Cancel, Pause, Resume, ServicesResumed, Retry,
+                 Restart, Rerun, Compensate, Abandon, NextRun, NextRunRefused>;
 
 /// Whether the stimulus is only for ended instances.
 inline bool revives(const Stimulus& stimulus) {

@@ -420,7 +420,8 @@ void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files, Seali
                .deadline = task.deadline,
                .start_to_close = task.start_to_close,
                .heartbeat = task.heartbeat,
-               .sealed = sealed});
+               .sealed = sealed,
+               .progress = task.progress});
   crash_point(CrashPoint::kHandedOut);
 }
 

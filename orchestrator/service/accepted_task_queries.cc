@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "orchestrator/batch/commands/not_found.h"
+#include "orchestrator/service/call_item.h"
 #include "orchestrator/service/cursor.h"
+#include "orchestrator/service/disclosure.h"
 #include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
@@ -22,24 +24,37 @@ namespace {
 constexpr size_t kMostLookedTasks = 20'000;
 constexpr size_t kMostLookedBytes = size_t{8} << 20;
 
-/// The earliest time at which a timeout ends the task, as far as it is known.
-Result<std::optional<TimePoint>> deadline_of(const View& view, const StartTask& task) {
-  std::optional<TimePoint> earliest = task.deadline;
-  if (!task.caller) return earliest;
-  const auto caller = read_caller(view, task.ns, *task.caller);
+/// The call that waits for a task, and the sealing of its instance.
+struct WaitingCall {
+  Call call;
+  Sealing instance;
+};
+
+/// nullopt: no call waits, or its rows are damaged.
+Result<std::optional<WaitingCall>> call_of(const View& view, const StartTask& task) {
+  if (!task.caller) return std::optional<WaitingCall>();
+  auto caller = read_caller(view, task.ns, *task.caller);
   if (!caller && !is_damaged_row(caller.error())) return tl::unexpected(caller.error());
-  if (!caller || !*caller) return earliest;
-  const std::vector<Call>& calls = (*caller)->calls;
-  if (task.caller->index >= calls.size()) return earliest;
-  const Call& call = calls[task.caller->index];
-  if (call.id != task.task) return earliest;
-  for (const auto& deadline : call.deadlines) {
+  if (!caller || !*caller) return std::optional<WaitingCall>();
+  std::vector<Call>& calls = (*caller)->calls;
+  if (task.caller->index >= calls.size()) return std::optional<WaitingCall>();
+  Call& call = calls[task.caller->index];
+  if (call.id != task.task) return std::optional<WaitingCall>();
+  return WaitingCall{.call = std::move(call), .instance = (*caller)->sealed};
+}
+
+/// The earliest time at which a timeout ends the task, as far as it is known.
+std::optional<TimePoint> deadline_of(const StartTask& task, const std::optional<WaitingCall>& by) {
+  std::optional<TimePoint> earliest = task.deadline;
+  if (!by) return earliest;
+  for (const auto& deadline : by->call.deadlines) {
     if (deadline && (!earliest || *deadline < *earliest)) earliest = deadline;
   }
   return earliest;
 }
 
-Result<Json> accepted_item(const View& view, std::string_view ns, const StartTask& task) {
+Result<Json> accepted_item(const View& view, std::string_view ns, const StartTask& task,
+                           Disclosures& disclosures) {
   Json item{{"task", to_string(task.task)},
             {"namespace", ns},
             {"instance", to_string(task.by)},
@@ -47,9 +62,9 @@ Result<Json> accepted_item(const View& view, std::string_view ns, const StartTas
             {"function", task.function},
             {"attempt", task.attempt},
             {"since", format_rfc3339(std::min(time_of(task.task), kLastTime))}};
-  if (const auto deadline = TRY(deadline_of(view, task))) {
-    item["deadline"] = format_rfc3339(*deadline);
-  }
+  const std::optional<WaitingCall> by = TRY(call_of(view, task));
+  if (const auto deadline = deadline_of(task, by)) item["deadline"] = format_rfc3339(*deadline);
+  if (by) add_progress(item, by->call, by->instance, disclosures);
   if (!task.caller) item["detached"] = true;
   return item;
 }
@@ -74,7 +89,7 @@ Result<std::set<InstanceId>> tasks_of_calls(const View& view, const Instance& he
 
 /// The accepted tasks of the calls of one instance.
 Result<Json> accepted_of(const View& view, std::string_view ns, const Instance& head, size_t limit,
-                         const std::optional<InstanceId>& behind) {
+                         const std::optional<InstanceId>& behind, Disclosures& disclosures) {
   Page page(limit);
   size_t looked = 0;
   for (const InstanceId& id : TRY(tasks_of_calls(view, head, behind))) {
@@ -83,7 +98,7 @@ Result<Json> accepted_of(const View& view, std::string_view ns, const Instance& 
     if (!task && !is_damaged_row(task.error())) return tl::unexpected(task.error());
     if (!task || !*task || !(*task)->is_accepted) continue;
     if (!page.has_room()) break;
-    page.add(TRY(accepted_item(view, ns, **task)), to_string(id));
+    page.add(TRY(accepted_item(view, ns, **task, disclosures)), to_string(id));
   }
   return with_end(std::move(page), true, looked);
 }
@@ -99,10 +114,11 @@ Result<Json> Queries::accepted_tasks(const View& view, std::string_view ns,
     behind = *last;
   }
   const NamespaceNumber number = TRY(find_namespace(view, ns));
+  Disclosures disclosures = TRY(Disclosures::read(view, ns, number));
   if (filter.instance) {
     const auto head = TRY(read_head_anywhere(view, number, *filter.instance));
     if (!head) return tl::unexpected(no_instance(ns, *filter.instance));
-    return accepted_of(view, ns, *head, filter.limit, behind);
+    return accepted_of(view, ns, *head, filter.limit, behind, disclosures);
   }
   Page page(filter.limit);
   const WalkBounds bounds = bounds_from_now();
@@ -119,7 +135,7 @@ Result<Json> Queries::accepted_tasks(const View& view, std::string_view ns,
     }
     if (task.ns == number && task.is_accepted) {
       if (!page.has_room()) return false;
-      Result<Json> item = accepted_item(view, ns, task);
+      Result<Json> item = accepted_item(view, ns, task, disclosures);
       if (!item) {
         status = tl::unexpected(std::move(item).error());
         return false;

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/json.h"
 #include "orchestrator/service/shapes.h"
 
 namespace millrace {
@@ -23,6 +24,13 @@ std::string_view call_status(const Call& call, const StartedTasks& started) {
   return "unknown";
 }
 
+void add_progress(Json& item, const Call& call, Sealing instance, Disclosures& disclosures) {
+  if (!call.progress) return;
+  Json progress = parse_own_json(call.progress->json).value_or(Json());
+  item["progress"] = disclosures.of(instance | call.sealed).over(std::move(progress));
+  item["progressAt"] = format_rfc3339(call.progress->at);
+}
+
 Json call_item(const Call& call, Sealing instance, const StartedTasks& started,
                Disclosures& disclosures) {
   Json json{{"status", call_status(call, started)}, {"attempt", call.attempt}};
@@ -34,6 +42,7 @@ Json call_item(const Call& call, Sealing instance, const StartedTasks& started,
                                      disclosures.of(instance | call.sealed));
     json["lastError"]["at"] = format_rfc3339(last->at);
   }
+  add_progress(json, call, instance, disclosures);
   for (size_t i = 0; i < kTimeoutKinds; ++i) {
     if (!call.deadlines[i]) continue;
     const std::string_view code = error_code(static_cast<TimeoutKind>(i));

@@ -14,8 +14,12 @@ namespace millrace {
 /// attempt), "retrying", "complete" or "failed". `started` has the tasks that a worker has started.
 std::string_view call_status(const Call& call, const StartedTasks& started);
 
-/// {"status","attempt","task"|"instance"?,"nextRetryAt"?,"lastError"?,"deadlines"?}. `instance` is
-/// the sealing of the instance of the call.
+/// Adds "progress" and "progressAt" if the call has them. `instance` is the sealing of the instance
+/// of the call.
+void add_progress(Json& item, const Call& call, Sealing instance, Disclosures& disclosures);
+
+/// {"status","attempt","task"|"instance"?,"nextRetryAt"?,"lastError"?,"progress"?,"progressAt"?,
+/// "deadlines"?}. `instance` is the sealing of the instance of the call.
 Json call_item(const Call& call, Sealing instance, const StartedTasks& started,
                Disclosures& disclosures);
 

@@ -170,9 +170,10 @@ class StoreReads {
                                       std::string_view cursor) = 0;
   /// Tasks that a service has accepted, and for whose answer an instance waits, oldest first:
   /// {"items":[{"task","namespace","instance","state","function","attempt","since","deadline"?,
-  /// "detached"?}],"next","complete","looked"}. `since`: when the attempt was made; `deadline`: its
-  /// earliest one; `detached`: no call waits for the answer. `complete` and `looked` as in
-  /// instances(), of tasks. Errors `instance.not_found` (of the filter), `cursor.malformed`.
+  /// "progress"?,"progressAt"?,"detached"?}],"next","complete","looked"}. `since`: when the attempt
+  /// was made; `deadline`: its earliest one; `detached`: no call waits for the answer. `complete`
+  /// and `looked` as in instances(), of tasks. Errors `instance.not_found` (of the filter),
+  /// `cursor.malformed`.
   virtual Result<Json> accepted_tasks(std::string_view ns, const AcceptedFilter& filter) = 0;
   /// The instances that calls of the instance have started, as in instances(), oldest first. Error
   /// `instance.not_found`.

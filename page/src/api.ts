@@ -15,6 +15,10 @@ export type AcceptedTasks = {
     instance: string
     /** The name of the namespace. */
     namespace: string
+    /** The newest progress in a heartbeat of the call. */
+    progress?: unknown
+    /** When that heartbeat came. */
+    progressAt?: string
     /** When the attempt was made. */
     since: string
     /** The id of the state that made the call. */
@@ -746,6 +750,10 @@ export type InstanceCall = {
   }
   /** When the next attempt begins. */
   nextRetryAt?: string
+  /** The newest progress in a heartbeat of the call. */
+  progress?: unknown
+  /** When that heartbeat came. */
+  progressAt?: string
   status: "queued" | "scheduled" | "running" | "retrying" | "complete" | "failed"
   /** The action id of the latest attempt of a function. */
   task?: string
@@ -769,6 +777,10 @@ export type InstanceCalls = {
     }
     /** When the next attempt begins. */
     nextRetryAt?: string
+    /** The newest progress in a heartbeat of the call. */
+    progress?: unknown
+    /** When that heartbeat came. */
+    progressAt?: string
     status: "queued" | "scheduled" | "running" | "retrying" | "complete" | "failed"
     /** The action id of the latest attempt of a function. */
     task?: string
@@ -1964,6 +1976,11 @@ export type TaskFailure = {
   /** The error code, as `catch` and `retries` compare it. */
   code: string
   message?: string
+}
+
+export type TaskProgress = {
+  /** How far the service is: at most 4 KiB of JSON. */
+  progress?: unknown
 }
 
 export type VariableDeleted = {

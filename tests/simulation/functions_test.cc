@@ -143,6 +143,28 @@ TEST(FunctionCall, RetriesAFailedAttemptUnderAnotherTaskId) {
   EXPECT_EQ(world.instance(id)["output"]["return"], "in time");
 }
 
+TEST(FunctionCall, GivesTheProgressOfAHeartbeatToTheNextAttemptAlsoAfterACrash) {
+  World world;
+  world.apply(order(kRetryTwice));
+  const std::string id = world.start_order();
+  const Task first = world.functions.tasks()[0];
+  EXPECT_EQ(first.progress, "");
+  const size_t records = world.history(id).size();
+  for (const char* const progress : {R"({"done":3})", R"({"done":4})"}) {
+    world.must(AnswerTask{.ns = "default", .task = first.id, .what = TaskHeartbeat{progress}});
+  }
+  EXPECT_EQ(world.history(id).size(), records);
+  EXPECT_EQ(world.instance(id)["calls"][0]["progress"], (Json{{"done", 4}}));
+  world.must(AnswerTask{.ns = "default", .task = first.id, .what = TaskHeartbeat{}});
+  world.crash();
+  world.recover();
+  fail(world, first.id, "card.declined");
+  world.run_for(seconds(10));
+  const Task second = world.functions.tasks().back();
+  EXPECT_EQ(second.attempt, 2u);
+  EXPECT_EQ(second.progress, R"({"done":4})");
+}
+
 /// Reports that the service is busy, with a Retry-After.
 void refuse(World& world, const InstanceId& task, Duration retry_after) {
   TaskEnded ended{.result = tl::unexpected(Error{"busy", "no"})};

@@ -16,8 +16,10 @@ using namespace rows;
 
 namespace {
 
-/// Since version 2 a call's row has its task and timeouts, since version 3 its latest error.
-constexpr uint8_t kCallVersion = 3;
+/// Since version 2 a call's row has its task and timeouts, since version 3 its latest error. Only a
+/// call with progress has version 4.
+constexpr uint8_t kCallVersion = 4;
+constexpr uint8_t kVersionWithoutProgress = 3;
 
 std::string call_key(const std::string& prefix, size_t index) {
   Writer key;
@@ -39,14 +41,15 @@ LazyJson get_call_json(Reader& reader) {
 bool stands_as(const Call& call, const Call& row) {
   return call.status == row.status && call.attempt == row.attempt && call.id == row.id &&
          call.retry_at == row.retry_at && call.started == row.started &&
-         call.deadlines == row.deadlines && call.input.shared_text() == row.input.shared_text() &&
+         call.deadlines == row.deadlines && call.progress == row.progress &&
+         call.input.shared_text() == row.input.shared_text() &&
          call.result.shared_text() == row.result.shared_text();
 }
 
 }  // namespace
 
 std::string encode_call(const Call& call) {
-  Writer writer = begin_record(kCallVersion);
+  Writer writer = begin_record(call.progress ? kCallVersion : kVersionWithoutProgress);
   put_enum(writer, call.status);
   writer.varint(call.attempt);
   writer.id(call.id.bytes);
@@ -61,6 +64,10 @@ std::string encode_call(const Call& call) {
     put_error(to, failure.error);
     put_time(to, failure.at);
   });
+  if (call.progress) {
+    writer.bytes(call.progress->json);
+    put_time(writer, call.progress->at);
+  }
   return writer.take();
 }
 
@@ -85,6 +92,10 @@ Result<Call> decode_call(std::string_view bytes) {
       Error error = get_error(from);
       return CallFailure{.error = std::move(error), .at = get_time(from)};
     });
+  }
+  if (version >= kCallVersion) {
+    std::string json = get_json(reader).text();
+    call.progress = CallProgress{.json = std::move(json), .at = get_time(reader)};
   }
   return end_record(reader, std::move(call), "call");
 }

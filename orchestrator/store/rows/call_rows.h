@@ -14,6 +14,9 @@
 
 namespace millrace {
 
+/// The first minor number of a store with calls that have progress, and with tasks that have it.
+inline constexpr uint64_t kMinorOfProgress = 10;
+
 /// The bytes of one call. Decoding fails with `store.corrupt`.
 std::string encode_call(const Call& call);
 Result<Call> decode_call(std::string_view bytes);

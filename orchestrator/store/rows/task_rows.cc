@@ -14,8 +14,9 @@ using namespace rows;
 namespace {
 
 /// Since version 2 a task's row has `start_to_close`, the timeout of an attempt; since version 3 it
-/// says whether a service has accepted the task.
-constexpr uint8_t kTaskVersion = 3;
+/// says whether a service has accepted the task. Only a task with progress has version 4.
+constexpr uint8_t kTaskVersion = 4;
+constexpr uint8_t kTaskVersionWithoutProgress = 3;
 
 /// Since version 2 an instance message has the event of `listen_from`.
 constexpr uint8_t kInboxVersion = 2;
@@ -41,7 +42,7 @@ InstanceMessageKind kind_of(const InstanceMessage& message) {
 // Tasks.
 
 std::string encode(const StartTask& task) {
-  Writer writer = begin_record(kTaskVersion);
+  Writer writer = begin_record(task.progress.empty() ? kTaskVersionWithoutProgress : kTaskVersion);
   writer.varint(static_cast<uint32_t>(task.ns));
   writer.id(task.task.bytes);
   put_optional(writer, task.caller, put_caller);
@@ -75,6 +76,7 @@ std::string encode(const StartTask& task) {
   put_optional(writer, task.heartbeat, put_duration);
   put_optional(writer, task.start_to_close, put_duration);
   writer.boolean(task.is_accepted);
+  if (!task.progress.empty()) writer.bytes(task.progress);
   return writer.take();
 }
 
@@ -117,6 +119,7 @@ Result<StartTask> decode_task(std::string_view bytes) {
   task.heartbeat = get_optional(reader, get_duration);
   if (version >= 2) task.start_to_close = get_optional(reader, get_duration);
   if (version >= 3) task.is_accepted = reader.boolean();
+  if (version >= kTaskVersion) task.progress = get_json(reader).text();
   return end_record(reader, std::move(task), "task");
 }
 

@@ -38,6 +38,13 @@ TEST(TaskMessage, HasTheEpochOnlyInACluster) {
   EXPECT_EQ(*find_header(task_message(task)->headers, "Millrace-Epoch"), "18");
 }
 
+TEST(TaskMessage, HasTheProgressOfAnEarlierAttempt) {
+  Task task = queue_task(1);
+  EXPECT_EQ(find_header(task_message(task)->headers, "Millrace-Last-Progress"), nullptr);
+  task.progress = R"({"done":3})";
+  EXPECT_EQ(*find_header(task_message(task)->headers, "Millrace-Last-Progress"), task.progress);
+}
+
 TEST(TaskMessage, HasTheUrlOfItsFilesAndTheKeyOnlyIfItHasFiles) {
   Task task = queue_task(1);
   task.target = NatsService{"shop.charge"};

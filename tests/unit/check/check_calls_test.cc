@@ -42,6 +42,27 @@ TEST_F(CheckCallsTest, ComparesTheInputOfACallWithThatOfTheState) {
               call([](Call& one) { one.input = LazyJson("other"); }));
 }
 
+TEST_F(CheckCallsTest, RequiresTheMinorNumberOfProgress) {
+  call_with("");
+  const auto progress =
+      call([this](Call& one) { one.progress = CallProgress{.json = "3", .at = now}; });
+  const InstanceId task = read_live(*tx, ns, id).value()->calls.at(0).id;
+  for (const char* const of : {"calls", "tasks"}) {
+    expect_among(
+        fmt::format("the minor number is 9, but the store has progress of {}, expected at least 10",
+                    of),
+        [&](Transaction& in) {
+          progress(in);
+          edit<StartTask>(in, Table::kTasks, rows::key_of(task), decode_task, encode,
+                          [](StartTask& one) { one.progress = "2"; });
+          in.put(Table::kMeta, "minor", rows::key_of(uint64_t{9}));
+        });
+  }
+  expect_among(
+      "the call is queued, but has a field that only a call with an attempt has",
+      call([this](Call& one) { one = {.progress = CallProgress{.json = "3", .at = now}}; }));
+}
+
 TEST_F(CheckCallsTest, BoundsTheDeadlinesOfACallByItsTimeouts) {
   call_with(", scheduleToCloseTimeout: PT2H");
   expect_only(where() + "the deadline millrace.timeout.scheduleToClose of the call is at",

@@ -141,8 +141,9 @@ TEST_F(ListVerbs, ShowsTheCallsThatWaitForAnAnswer) {
   const std::string pad(36 - std::string("INSTANCE").size(), ' ');
   expect_outputs({
       {{"call", "list", "--limit", "3"},
-       "INSTANCE" + pad + "  STATE  FUNCTION  SINCE  DEADLINE                  ATTEMPT\n" + kId +
-           "  ask    approve   5m     2021-09-03T12:00:00.000Z  " + task + "\n"},
+       "INSTANCE" + pad +
+           "  STATE  FUNCTION  SINCE  DEADLINE                  PROGRESS    ATTEMPT\n" + kId +
+           "  ask    approve   5m     2021-09-03T12:00:00.000Z  {\"done\":3}  " + task + "\n"},
       {{"call", "list", "-o", "name"}, task + "\n"},
   });
   EXPECT_FALSE(service_.last_accepted_filter().instance);

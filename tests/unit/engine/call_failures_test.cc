@@ -83,6 +83,39 @@ TEST(CallFailures, AreKeptUntilTheCallSucceeds) {
   EXPECT_FALSE(instance.calls[0].last_error);
 }
 
+TEST(CallFailures, LeaveTheProgressToTheNextAttemptUntilTheCallSucceeds) {
+  const auto workflow = calling_mail("");
+  const TwoAttempts lookup;
+  Instance instance = mail_caller(*workflow);
+  step(*workflow, instance, Proceed{}, run_start(), lookup);
+  const Caller first{.instance = instance.id, .entered = instance.entered, .attempt = 1};
+  const StepResult noted = step(*workflow, instance, Progressed{.call = first, .json = "[3]"},
+                                run_start() + seconds(1), lookup);
+  EXPECT_TRUE(noted.changed);
+  EXPECT_EQ(noted.only_call, 0u);
+  EXPECT_TRUE(noted.history.empty()) << "the history does not have each heartbeat";
+  const CallProgress expected{.json = "[3]", .at = run_start() + seconds(1)};
+  EXPECT_EQ(instance.calls[0].progress, expected);
+  EXPECT_FALSE(instance.calls[1].progress);
+  step(*workflow, instance,
+       Returned{.call = first, .result = tl::unexpected(Error{"mail.down", "no"})},
+       run_start() + seconds(1), lookup);
+  const StepResult again =
+      step(*workflow, instance, Fired{TimerKind::kCalls, run_start() + seconds(11)},
+           run_start() + seconds(11), lookup);
+  ASSERT_EQ(again.effects.size(), 1u);
+  EXPECT_EQ(std::get<StartTask>(again.effects[0]).progress, "[3]");
+  Caller second = first;
+  second.attempt = 2;
+  EXPECT_FALSE(step(*workflow, instance, Progressed{.call = first, .json = "[4]"},
+                    run_start() + seconds(12), lookup)
+                   .changed)
+      << "the first attempt has ended";
+  step(*workflow, instance, Returned{.call = second, .result = LazyJson(Json(1))},
+       run_start() + seconds(12), lookup);
+  EXPECT_FALSE(instance.calls[0].progress);
+}
+
 TEST(CallFailures, AreRetriedByThePolicyOfTheNamespaceIfTheActionHasNone) {
   const struct {
     const char* keys;

@@ -96,6 +96,9 @@ std::vector<Row> rows() {
     };
   };
   const auto started = [](const Instance& one) -> Stimulus { return CallStarted{caller_in(one)}; };
+  const auto progressed = [](const Instance& one) -> Stimulus {
+    return Progressed{.call = caller_in(one), .json = "7"};
+  };
   const auto heartbeat_missed = [](const Instance& one) -> Stimulus {
     return HeartbeatMissed{caller_in(one)};
   };
@@ -118,6 +121,7 @@ std::vector<Row> rows() {
       {"Returned", returned(1), "NECAPX", "C"},
       {"Returned, of another attempt", returned(2), "NECAPX", ""},
       {"CallStarted", started, "NECAPX", "C"},
+      {"Progressed", progressed, "NECAPX", "C"},
       {"HeartbeatMissed", heartbeat_missed, "NECAPX", "C"},
       {"Printed", printed, "NECAPX", "C"},
       {"Cancel", always(Cancel{.error = {"a", "b"}}), "NECAPX", "NECAP"},

@@ -53,11 +53,15 @@ TEST(ServiceProtocol, PostsTheInputWithTheHeadersOfTheTask) {
   EXPECT_EQ(find_header(request.headers, "Millrace-Files"), nullptr);
   EXPECT_EQ(find_header(request.headers, "Millrace-Key"), nullptr);
 
+  EXPECT_EQ(find_header(request.headers, "Millrace-Last-Progress"), nullptr);
+
   task.epoch = 18;
+  task.progress = R"({"done":3})";
   task.folder = {.url = "http://m/v1/tasks/1/files", .key = "0f"};
   call(peer.url("/pay"), task, "/mnt/files");
   EXPECT_EQ(peer.requests(2).back().header("Direktiv-TempDir"), "/mnt/files");
   EXPECT_EQ(peer.requests(2).back().header("Millrace-Epoch"), "18");
+  EXPECT_EQ(peer.requests(2).back().header("Millrace-Last-Progress"), R"({"done":3})");
   EXPECT_EQ(peer.requests(2).back().header("Millrace-Files"), "http://m/v1/tasks/1/files");
   EXPECT_EQ(peer.requests(2).back().header("Millrace-Key"), "0f");
 }

@@ -63,6 +63,15 @@ TEST_F(CallbackRoutes, PassAHeartbeat) {
   EXPECT_TRUE(std::holds_alternative<TaskHeartbeat>(callbacks[0].what));
 }
 
+TEST_F(CallbackRoutes, PassTheProgressOfAHeartbeat) {
+  EXPECT_EQ(post("/heartbeat", R"({"progress": [1, 2]})").status, 200);
+  const auto callbacks = service_.callbacks();
+  ASSERT_THAT(callbacks, SizeIs(1));
+  EXPECT_EQ(std::get<TaskHeartbeat>(callbacks[0].what).progress, "[1,2]");
+  EXPECT_EQ(post("/heartbeat", "[1, 2]").code(), "request.parameter");
+  EXPECT_EQ(post("/heartbeat", std::string(17'000, ' ')).status, 413);
+}
+
 TEST_F(CallbackRoutes, ChangeNothingByAGet) {
   for (const char* const verb : {"/complete", "/fail", "/heartbeat"}) {
     EXPECT_EQ(call("GET", std::string(kCallback) + verb).status, 405) << verb;

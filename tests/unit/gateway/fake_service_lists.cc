@@ -140,7 +140,9 @@ Result<Json> FakeService::accepted_tasks(std::string_view ns, const AcceptedFilt
                   {"function", "approve"},
                   {"attempt", 1},
                   {"since", "2021-09-01T12:00:00.000Z"},
-                  {"deadline", "2021-09-03T12:00:00.000Z"}};
+                  {"deadline", "2021-09-03T12:00:00.000Z"},
+                  {"progress", {{"done", 3}}},
+                  {"progressAt", "2021-09-01T12:00:00.000Z"}};
   return Json{{"items", Json::array_t(accepted_calls, item)},
               {"next", nullptr},
               {"complete", true},

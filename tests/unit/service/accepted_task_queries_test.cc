@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,6 +48,7 @@ class AcceptedTaskQueriesTest : public QueryTest {
                  .id = task_id(i + 1),
                  .outside = true,
                  .started = true};
+      made[i].progress = {.json = fmt::format(R"({{"done":{}}})", i), .at = now};
       made[i].deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)] = now + hours(2 + i);
     }
     instance.calls = made;
@@ -84,7 +86,9 @@ TEST_F(AcceptedTaskQueriesTest, ShowTheCallAndItsEarliestDeadline) {
                        {"function", "approve"},
                        {"attempt", 1},
                        {"since", format_rfc3339(time_of(task_id(1)))},
-                       {"deadline", format_rfc3339(now + hours(2))}}};
+                       {"deadline", format_rfc3339(now + hours(2))},
+                       {"progress", {{"done", 0}}},
+                       {"progressAt", format_rfc3339(now)}}};
   for (const auto& instance : {std::optional<InstanceId>(), std::optional(numbered_id(1))}) {
     const Json found = answer(list({.instance = instance}));
     EXPECT_EQ(found["items"], expected);
@@ -113,6 +117,7 @@ TEST_F(AcceptedTaskQueriesTest, MarkATaskForWhichNoCallWaits) {
   const Json item = answer(list())["items"][0];
   EXPECT_EQ(item["detached"], true);
   EXPECT_FALSE(item.contains("deadline"));
+  EXPECT_FALSE(item.contains("progress"));
 }
 
 TEST_F(AcceptedTaskQueriesTest, GoOnWithTheNextPageWhereOneEnds) {

@@ -38,10 +38,37 @@ TEST(CallbackBody, IsTheErrorOfATask) {
             "request.body_too_large");
 }
 
-TEST(CallbackBody, IsNotReadOfAHeartbeat) {
-  const auto read = read_callback_body("heartbeat", "any");
-  ASSERT_TRUE(read);
-  EXPECT_TRUE(std::holds_alternative<TaskHeartbeat>(*read));
+/// The progress in the body of a heartbeat.
+std::string progress_in(const std::string& body) {
+  const auto read = read_callback_body("heartbeat", body);
+  return read ? std::get<TaskHeartbeat>(*read).progress : read.error().code;
+}
+
+TEST(CallbackBody, OfAHeartbeatMayHaveItsProgress) {
+  EXPECT_EQ(progress_in(""), "");
+  EXPECT_EQ(progress_in("{}"), "");
+  EXPECT_EQ(progress_in(R"({"progress": {"of": 7, "done": 3}})"), R"({"done":3,"of":7})");
+  EXPECT_EQ(progress_in(R"({"progress": null})"), "null");
+  EXPECT_EQ(progress_in(R"({"progress": 123456789012345678901234567890})"),
+            "123456789012345678901234567890");
+  for (const char* const body : {"7", "[]", R"({"done": 3})", R"({"progress": 1, "done": 3})"}) {
+    EXPECT_EQ(progress_in(body), "request.parameter") << body;
+  }
+  EXPECT_EQ(progress_in("any"), "json.malformed");
+}
+
+TEST(CallbackBody, HasTheProgressAsAsciiForAHeader) {
+  EXPECT_EQ(progress_in("{\"progress\": \"a\u00e9\u20acb\U0001f600\x7f\"}"),
+            R"("a\u00e9\u20acb\ud83d\ude00\u007f")");
+}
+
+TEST(CallbackBody, BoundsTheProgress) {
+  const auto body = [](size_t bytes) {
+    return R"({"progress": ")" + std::string(bytes - 2, 'x') + R"("})";
+  };
+  EXPECT_EQ(progress_in(body(kMostProgressBytes)).size(), kMostProgressBytes);
+  EXPECT_EQ(progress_in(body(kMostProgressBytes + 1)), "request.body_too_large");
+  EXPECT_EQ(progress_in(std::string(kMaxHeartbeatBytes + 1, ' ')), "request.body_too_large");
 }
 
 TEST(CallbackBody, BelongsToAKnownVerb) {

@@ -68,6 +68,16 @@ TEST(CallRows, KeepTheErrorOfTheLatestAttempt) {
   expect_whole(encode_call(call), decode_call);
 }
 
+TEST(CallRows, HaveAFurtherVersionOnlyWithProgress) {
+  Call call{.status = Call::Status::kRunning, .attempt = 2};
+  EXPECT_EQ(encode_call(call).front(), 3);
+  call.progress = {.json = R"({"done":3})", .at = kNow};
+  const std::string bytes = encode_call(call);
+  EXPECT_EQ(bytes.front(), 4);
+  EXPECT_EQ(decode_call(bytes).value().progress, call.progress);
+  expect_whole(bytes, decode_call);
+}
+
 TEST(CallRows, DecodeOlderVersions) {
   const Call call{.status = Call::Status::kBetween, .attempt = 2, .outside = true};
   std::string bytes = encode_call(call);
@@ -98,7 +108,7 @@ TEST(CallRows, StoreEnumeratorsAsFixedNumbers) {
   }
 }
 
-TEST(CallRows, RefuseUnknownVersions) { expect_known_versions(encode_call({}), 3, decode_call); }
+TEST(CallRows, RefuseUnknownVersions) { expect_known_versions(encode_call({}), 4, decode_call); }
 
 class CallRowsTest : public StoreTest {};
 

@@ -106,6 +106,15 @@ TEST(TaskRows, EncodeAndDecodeATaskWithoutChange) {
   EXPECT_FALSE(older.start_to_close);
 }
 
+TEST(TaskRows, HaveAFurtherVersionOnlyWithProgress) {
+  StartTask task{.task = id(1), .runs = NamedService{"charge"}};
+  EXPECT_EQ(encode(task).front(), 3);
+  task.progress = R"({"done":3})";
+  EXPECT_EQ(encode(task).front(), 4);
+  EXPECT_EQ(decode_task(encode(task)).value().progress, task.progress);
+  expect_whole(encode(task), decode_task);
+}
+
 TEST(TaskRows, StoreEnumeratorsAsFixedNumbers) {
   expect_pinned<ContainerSize>("size", pinned, [](ContainerSize size) {
     const auto read = decode_task(encode(StartTask{.runs = Container{.size = size}}));
@@ -183,7 +192,7 @@ TEST(TaskRows, StoreKindsOfInstanceMessagesAsFixedNumbers) {
 }
 
 TEST(TaskRows, RefuseUnknownVersions) {
-  expect_known_versions(encode(StartTask{.runs = NamedService{}}), 3, decode_task);
+  expect_known_versions(encode(StartTask{.runs = NamedService{}}), 4, decode_task);
   expect_known_versions(encode(InboxRecord{.message = CancelChild{}}), 2, decode_inbox);
   expect_known_versions(encode(WebhookRecord{}), 1, decode_webhook);
 }
