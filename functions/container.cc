@@ -103,6 +103,18 @@ void ContainerRunner::Impl::take(CallDone message) {
   end(*job, std::move(ended));
 }
 
+void ContainerRunner::Impl::take(CallAccepted message) {
+  Job* const job = jobs_.find(message.ticket);
+  if (job != nullptr) accept(*job);
+}
+
+/// Lets a task go that its function has accepted: its container and its files have no further part
+/// in it.
+void ContainerRunner::Impl::accept(Job& job) {
+  jobs_.report(job, TaskAccepted{});
+  forget(job);
+}
+
 void ContainerRunner::Impl::end(Job& job, TaskEnded ended) {
   jobs_.report(job, std::move(ended));
   forget(job);

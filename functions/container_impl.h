@@ -65,10 +65,12 @@ class ContainerRunner::Impl {
   void take(StopContainerTask message);
   void take(CallHeartbeat message);
   void take(CallDone message);
+  void take(CallAccepted message);
   void take(ContainersAllowed) {}  // assign() follows
 
   // Jobs.
   void end(Job& job, TaskEnded ended);
+  void accept(Job& job);
   void give_up(Job& job);
   void forget(Job& job);
   void give_up_overdue();

@@ -31,10 +31,14 @@ struct CallDone {
   Ticket ticket;
   TaskEnded answer;
 };
+/// A reusable function has accepted a task, and answers it by a callback.
+struct CallAccepted {
+  Ticket ticket;
+};
 /// Containers may be started again.
 struct ContainersAllowed {};
-using ContainerMessage =
-    std::variant<RunTask, StopContainerTask, CallHeartbeat, CallDone, ContainersAllowed>;
+using ContainerMessage = std::variant<RunTask, StopContainerTask, CallHeartbeat, CallDone,
+                                      CallAccepted, ContainersAllowed>;
 
 using ContainerInbox = PolledMailbox<ContainerMessage>;
 

@@ -43,13 +43,15 @@ void ContainerRunner::Impl::has_ended(Box& box) {
                                  box.process->last_errors()));
   }
   Job& job = *jobs_.find(*box.job);
-  IsolatedAnswer answer = read_isolated(
-      box.folder,
-      {.code = *box.process->code(), .output = box.output, .errors = box.process->last_errors()});
+  IsolatedAnswer answer = read_isolated(box.folder, {.code = *box.process->code(),
+                                                     .output = box.output,
+                                                     .errors = box.process->last_errors(),
+                                                     .may_accept = job.task.callback.has_value()});
   jobs_.report_rest(job, box.error_lines, "");
   OutputLines lines;
   jobs_.report_rest(job, lines, answer.log);
   if (!answer.is_output_result) jobs_.report_rest(job, box.output_lines, box.output);
+  if (answer.is_accepted) return accept(job);
   end(job, std::move(answer.ended));
 }
 

@@ -73,12 +73,16 @@ void ContainerRunner::Impl::call(Job& job, Box& box) {
   job.task.files.clear();
   jobs_.report(job, TaskStarted());
   const Ticket ticket = job.ticket();
+  ServiceWatch watch{.alive = [inbox = inbox_, ticket] { inbox->put(CallHeartbeat{ticket}); },
+                     .done =
+                         [inbox = inbox_, ticket](TaskEnded answer) {
+                           inbox->put(CallDone{ticket, std::move(answer)});
+                         }};
+  if (job.task.callback) {
+    watch.accepted = [inbox = inbox_, ticket] { inbox->put(CallAccepted{ticket}); };
+  }
   job.call = call_service(http_, box.url(), job.task, fmt::format("{}/{}", kSharedMount, id),
-                          {.alive = [inbox = inbox_, ticket] { inbox->put(CallHeartbeat{ticket}); },
-                           .done =
-                               [inbox = inbox_, ticket](TaskEnded answer) {
-                                 inbox->put(CallDone{ticket, std::move(answer)});
-                               }});
+                          std::move(watch));
   job.task.input.clear();
 }
 

@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 using Answer = tl::expected<std::string, Error>;
 
 constexpr const char* kInput = "input.json";
+constexpr const char* kCallback = "callback";
+constexpr const char* kProgress = "progress.json";
 constexpr const char* kVariables = "vars";
 constexpr fs::perms kReadable =
     fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read;
@@ -52,8 +54,14 @@ Error error_of(std::string_view text) {
           message.is_string() ? message.get<std::string>() : ""};
 }
 
+/// Whether the function has written the file.
+bool has_file(const fs::path& file) {
+  const Result<std::optional<std::string>> head = head_of_file(file, 0);
+  return head && *head;
+}
+
 /// The answer of a function that did not write an error.json.
-Answer answer_of(const fs::path& folder, const IsolatedEnd& end, bool& is_output_result) {
+Answer answer_of(const fs::path& folder, const IsolatedEnd& end, IsolatedAnswer& all) {
   if (end.code == kKilled) {
     return error(kFunctionUnavailable,
                  "its container was killed: it may have needed more memory than its size allows");
@@ -67,28 +75,42 @@ Answer answer_of(const fs::path& folder, const IsolatedEnd& end, bool& is_output
     return error(kFunctionUnavailable, fmt::format("its container ended with code {}{}{}", end.code,
                                                    end.errors.empty() ? "" : ": ", end.errors));
   }
+  if (end.may_accept && has_file(folder / "accepted")) {
+    all.is_accepted = true;
+    return "";
+  }
   const Result<std::optional<std::string>> output =
       head_of_file(folder / "output.json", kMaxAnswerBytes + 1);
   if (!output) return error(output.error());
   if (*output) return bounded(**output, "output.json");
-  const Result<std::optional<std::string>> done = head_of_file(folder / "done", 0);
-  if (done && *done) return "";
-  is_output_result = true;
+  if (has_file(folder / "done")) return "";
+  all.is_output_result = true;
   return bounded(end.output, "its standard output");
+}
+
+/// Writes a file that all users may read, because a container may run as any user.
+bool write_readable(const fs::path& file, std::string_view bytes) {
+  std::error_code failed;
+  if (!(std::ofstream(file, std::ios::binary) << bytes).flush().good()) return false;
+  fs::permissions(file, kReadable, failed);
+  return !failed;
+}
+
+/// Writes what the function gets besides its variables.
+bool write_task(const Task& task, const fs::path& folder) {
+  return write_readable(folder / kInput, task.input) &&
+         (!task.callback || write_readable(folder / kCallback, task.callback->url)) &&
+         (task.progress.empty() || write_readable(folder / kProgress, task.progress));
 }
 
 }  // namespace
 
 Status lay_out_isolated(const Task& task, const fs::path& folder) {
-  const fs::path input = folder / kInput;
   std::error_code failed;
   fs::create_directory(folder, failed);
   // Open to all users like the folders of files, because a container may run as any user.
   if (!failed) fs::permissions(folder, fs::perms::all, failed);
-  const bool is_written =
-      !failed && (std::ofstream(input, std::ios::binary) << task.input).flush().good();
-  if (is_written) fs::permissions(input, kReadable, failed);
-  Status done = is_written && !failed
+  Status done = !failed && write_task(task, folder)
                     ? lay_out_files(task.files, folder / kVariables)
                     : fail(std::string(kFunctionFiles), "the folder of the task can't be created");
   if (!done) fs::remove_all(folder, failed);
@@ -109,8 +131,9 @@ IsolatedAnswer read_isolated(const fs::path& folder, const IsolatedEnd& end) {
   } else if (!failure) {
     all.ended.result = error(failure.error());
   } else {
-    all.ended.result = answer_of(folder, end, all.is_output_result);
+    all.ended.result = answer_of(folder, end, all);
   }
+  if (all.is_accepted) return all;
   if (!all.ended.result && !has_failed_itself) return all;
 
   Result<std::vector<TaskVariable>> variables = collect_variables(folder / kVariables);

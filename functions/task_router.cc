@@ -11,8 +11,7 @@ void TaskRouter::run(Task task) {
   CHECK(runner != nullptr, "there is no runner for targets of kind {}", task.target.index());
   task.epoch = epoch_;
   // The files of a call become variables with its response, so such a call is not answered later.
-  const bool may_answer_later = !std::holds_alternative<Container>(task.target) && !task.folder;
-  if (make_callback_ && may_answer_later) task.callback = make_callback_(task);
+  if (make_callback_ && !task.folder) task.callback = make_callback_(task);
   runner->run(std::move(task));
 }
 

@@ -149,7 +149,7 @@ struct Task {
   std::optional<Duration> heartbeat = {};       ///< the longest time without a heartbeat
   bool sealed = false;  ///< the input or a file may contain data of a secret
   uint64_t epoch = 0;   ///< of the active of a cluster that hands it out; 0: there is no cluster
-  /// nullopt: the service cannot answer later, because it is a container, or the call has files.
+  /// nullopt: the service cannot answer later, because the call has files in TaskFolder.
   std::optional<TaskCallback> callback = {};
   /// The newest progress that an earlier attempt of the call has said (CallProgress::json); empty:
   /// none has.

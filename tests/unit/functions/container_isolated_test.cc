@@ -54,6 +54,44 @@ TEST_F(IsolatedContainerTest, AnswersThroughItsFolder) {
   EXPECT_TRUE(eventually([&] { return folders() == 0; }));
 }
 
+TEST_F(IsolatedContainerTest, AcceptsItsTaskByAFileAndAnswersItLater) {
+  runtime_.add_image("ask", R"sh(
+    touch "$data/accepted"
+    echo "$(cat "$data/callback") $(cat "$data/progress.json")"
+    echo '7' > "$data/output.json"
+    echo 'unused' > "$data/vars/out/workflow/note")sh");
+  Task task = isolated(1, "ask");
+  task.callback = {.url = "http://m/v1/ns/space/callbacks/k", .key = "0f"};
+  task.progress = "[3]";
+  runner().run(task);
+  ASSERT_TRUE(eventually([&] { return reports_.count<TaskAccepted>(id(1)) == 1; }));
+  EXPECT_TRUE(are_gone());
+  EXPECT_TRUE(eventually([&] { return folders() == 0; }));
+  EXPECT_THAT(reports_.output(id(1)), ElementsAre("http://m/v1/ns/space/callbacks/k [3]"));
+  EXPECT_EQ(reports_.count<TaskEnded>(id(1)), 0u);
+  EXPECT_EQ(runner().since_heartbeat(id(1)), std::nullopt) << "its heartbeats are callbacks";
+}
+
+TEST_F(IsolatedContainerTest, FailsDespiteAcceptanceIfItsExitCodeOrErrorSaysSo) {
+  runtime_.add_image("exits", R"(touch "$data/accepted"; exit 3)");
+  runtime_.add_image("says", R"(
+    touch "$data/accepted"
+    echo '{"code": "no.mail"}' > "$data/error.json")");
+  Task first = isolated(1, "exits");
+  Task second = isolated(2, "says");
+  first.callback = second.callback = {.url = "http://m", .key = "0f"};
+  expect_error(run(first), kFunctionUnavailable, "ended with code 3");
+  expect_error(run(second), "no.mail", "");
+  EXPECT_EQ(reports_.count<TaskAccepted>(id(1)) + reports_.count<TaskAccepted>(id(2)), 0u);
+}
+
+TEST_F(IsolatedContainerTest, CannotAcceptATaskWithoutACallback) {
+  runtime_.add_image("ask", R"(
+    touch "$data/accepted"
+    [ -e "$data/callback" ] || [ -e "$data/progress.json" ] || echo 7)");
+  EXPECT_EQ(run(isolated(1, "ask")).result.value_or("none"), "7\n");
+}
+
 TEST_F(IsolatedContainerTest, AnswersThroughItsStandardStreams) {
   runtime_.add_image("count", "echo 'counting' >&2; tr -d '\\n' | wc -c");
   const TaskEnded ended = run(isolated(1, "count"));

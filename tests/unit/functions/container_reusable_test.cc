@@ -61,6 +61,25 @@ TEST_F(ReusableContainerTest, StartsOnDemandAndIsCalledOverHttp) {
   EXPECT_TRUE(eventually([&] { return !fs::exists(files_of(0, 1)); }));
 }
 
+TEST_F(ReusableContainerTest, MayAcceptACallAndAnswerItLater) {
+  Task task = reusable(1, "serve");
+  task.callback = {.url = "http://m/v1/ns/space/callbacks/k", .key = "0f"};
+  task.files = {{"note", FileType::kPlain, "hello"}};
+  runner().run(task);
+  serve(0);
+  ASSERT_TRUE(calls_.have(1));
+  calls_.answer(0, "", {{"Millrace-Answer", "accepted"}});
+  ASSERT_TRUE(eventually([&] { return reports_.count<TaskAccepted>(id(1)) == 1; }));
+  EXPECT_TRUE(eventually([&] { return !fs::exists(files_of(0, 1)); }));
+  EXPECT_EQ(reports_.count<TaskEnded>(id(1)), 0u);
+  runner().stop(id(1));
+  runner().run(reusable(2, "serve"));
+  ASSERT_TRUE(calls_.have(2)) << "the container takes further calls";
+  EXPECT_THAT(calls_.stopped(), IsEmpty()) << "the stop of an accepted task asks for nothing";
+  calls_.answer(1, "7", {{"Millrace-Answer", "accepted"}});
+  EXPECT_EQ(reports_.end_of(id(2)).result.value_or("none"), "7") << "it has no callback";
+}
+
 TEST_F(ReusableContainerTest, FailsAtOnceWithoutANetwork) {
   settings_.network = "none";
   const TaskEnded ended = run(reusable(1, "serve"));
