@@ -85,12 +85,14 @@ AttemptUrls attempt_urls(ProcessParts& process, const Environment& store) {
 }
 
 /// The folders are beside those of containers, and have names of their own: both are emptied.
-FileCallSettings file_call_settings(const ServerSettings& settings, AttemptUrls urls) {
+FileCallSettings file_call_settings(const ServerSettings& settings, AttemptUrls urls,
+                                    const OwnerRecord& owner) {
   const std::string name = "millrace-" + data_id(settings.data) + "-calls";
   const std::string& folder = settings.containers.folder;
   return {.folder = folder.empty() ? settings.data / "calls" : std::filesystem::path(folder) / name,
           .sealed_folder = settings.memory_folder / name,
-          .urls = std::move(urls)};
+          .urls = std::move(urls),
+          .process = owner.process.substr(0, 8)};
 }
 
 /// The record that names this process as the owner of the streams. `epoch`: as the active of the
@@ -167,7 +169,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       restored_(restored ? publisher_of(*restored) : nullptr),
       events_(std::make_unique<JetStreamEvents>(*process_.reading, stream_settings())),
       urls_(attempt_urls(process_, *environment_)),
-      file_calls_(file_call_settings(process_.settings, urls_), functions_, intake_),
+      file_calls_(file_call_settings(process_.settings, urls_, owner_record_), functions_, intake_),
       archive_(process_.settings.data / kArchiveFolder, archive_lines(*environment_, queries_)),
       stored_events_(*process_.reading, process_.settings.streams),
       early_events_(stored_events_, process_.clock, &early_event_feed_),
@@ -432,6 +434,7 @@ PartLevels RunningEngine::levels() const {
                        .http_waiting = http.total.waiting,
                        .file_calls_open = files.open,
                        .file_calls_waiting = files.waiting,
+                       .file_calls_accepted = files.accepted,
                        .lookbacks_waiting = early_events_.waiting(),
                        .evaluations_waiting = jq.waiting,
                        .evaluations_running = jq.running,

@@ -131,10 +131,8 @@ class RunningEngine {
   DefinitionCache definitions_{load_stored};
   Queries queries_{definitions_, started_tasks_, process_.clock};
   const AttemptUrls urls_;
-  TaskRouter functions_{lead_ ? lead_->epoch : 0, [this](const Task& task) {
-                          return TaskCallback{.url = urls_.callback_of(task.ns, task.id),
-                                              .key = urls_.keys.key_of(task.id)};
-                        }};
+  TaskRouter functions_{lead_ ? lead_->epoch : 0,
+                        [this](const Task& task) { return urls_.callback_of(task); }};
   Intake intake_;
   FileCalls file_calls_;  ///< between the processor and functions_, and between these and intake_
   ArchiveThread archive_;

@@ -102,7 +102,7 @@ tl::expected<NatsMessage, Error> task_message(const Task& task, std::string_view
     message.headers.emplace_back(kCallbackHeader, task.callback->url);
     message.headers.emplace_back(kCallbackSubjectHeader,
                                  callback_subject(task.ns, task.id, prefix));
-    message.headers.emplace_back(kAttemptKeyHeader, task.callback->key);
+    if (!task.folder) message.headers.emplace_back(kAttemptKeyHeader, task.callback->key);
   }
   if (!task.progress.empty()) message.headers.emplace_back(kLastProgressHeader, task.progress);
   if (queue != nullptr) {

@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "model/attempt_key.h"
+#include "model/task.h"
 
 namespace millrace {
 
@@ -19,8 +20,11 @@ struct AttemptUrls {
   /// kAttemptKeyHeader.
   std::string files_of(const InstanceId& task) const;
   /// Where the service answers the task later, without `/complete`, `/fail` or `/heartbeat`. The
-  /// URL has the key of the attempt. `ns`: the name of the namespace of the task.
-  std::string callback_of(std::string_view ns, const InstanceId& task) const;
+  /// URL has `key`, that of the attempt or of its delivery. `ns`: the name of the namespace of the
+  /// task.
+  std::string callback_of(std::string_view ns, const InstanceId& task, std::string_view key) const;
+  /// How the service of the task answers it later. A task with files has the key of its delivery.
+  TaskCallback callback_of(const Task& task) const;
 };
 
 }  // namespace millrace

@@ -51,6 +51,8 @@ class CallFolder : public std::enable_shared_from_this<CallFolder> {
   /// From now on the service can neither read nor write. The files under way are not complete,
   /// except one that is being put in its place. Never blocks.
   void close() { is_closed_ = true; }
+  /// The service can read and write again: the call has not ended after all.
+  void open_again() { is_closed_ = false; }
   /// The complete files in `out/<scope>/` as variables (collect_variables). Precondition: closed.
   Result<std::vector<TaskVariable>> collect() const;
   /// Removes the folder with its content. Precondition: closed.

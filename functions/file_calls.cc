@@ -36,6 +36,21 @@ bool was_answered(const TaskEnded& ended) {
          !code.starts_with("millrace.timeout.");
 }
 
+Error stopping() { return {"stopping", "millrace is stopping; try again"}; }
+
+Error under_way() {
+  return {"busy", "another answer of this call is under way; try again in a second"};
+}
+
+TaskEnded too_many_accepted(size_t most) {
+  return {.result = tl::unexpected(Error{
+              std::string(kFunctionUnavailable),
+              fmt::format("the service has accepted its call, but so many accepted calls have "
+                          "files already that the namespace gets no further place; the server "
+                          "has {}",
+                          most)})};
+}
+
 TaskReport ended_with(const InstanceId& task, const Error& error) {
   return {.task = task, .what = TaskEnded{.result = tl::unexpected(error)}};
 }
@@ -48,10 +63,11 @@ struct FileCalls::Call {
   explicit Call(Task its_task) : id(its_task.id), ns(its_task.ns), task(std::move(its_task)) {}
 
   enum class Stage : uint8_t {
-    kWaiting,  ///< for a place
-    kMaking,   ///< its folder is made, and the task is passed on
-    kRunning,  ///< the runner has the task
-    kEnding,   ///< it has ended; its variables are collected
+    kWaiting,    ///< for a place
+    kMaking,     ///< its folder is made, and the task is passed on
+    kRunning,    ///< the runner has the task, or its service has accepted it
+    kAnswering,  ///< an answer by a callback is under way
+    kEnding,     ///< it has ended; its variables are collected
   };
 
   const InstanceId id;
@@ -59,7 +75,11 @@ struct FileCalls::Call {
   Task task;  ///< until it is passed on
   Stage stage = Stage::kWaiting;
   bool is_stopped = false;
+  bool is_accepted = false;            ///< by its service, which answers it by a callback
+  std::string key;                     ///< of this delivery; set with the folder
   std::shared_ptr<CallFolder> folder;  ///< null: it is not made yet
+  /// The end that the runner has reported while kAnswering; without the call.
+  std::optional<End> held = std::nullopt;
 };
 
 FileCalls::FileCalls(FileCallSettings settings, TaskRunner& runner, TaskSink& sink)
@@ -72,7 +92,8 @@ void FileCalls::end() {
     changed_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
-  const std::lock_guard lock(mutex_);
+  std::deque<Answer> answers_left;
+  std::unique_lock lock(mutex_);
   const auto remove = [](const Call& call) {
     if (!call.folder) return;
     call.folder->close();
@@ -81,7 +102,11 @@ void FileCalls::end() {
   for (const auto& [id, call] : calls_) remove(*call);
   for (const End& one : ends_) remove(*one.call);
   ends_.clear();
+  for (const Answer& one : answers_) remove(*one.call);
+  answers_left.swap(answers_);
   // `calls_` stays: a report on one of them is dropped.
+  lock.unlock();
+  for (const Answer& one : answers_left) one.then(tl::unexpected(stopping()));
 }
 
 void FileCalls::run(Task task) {
@@ -104,18 +129,22 @@ void FileCalls::stop(const InstanceId& task) {
     if (found != calls_.end()) {
       const CallPtr call = found->second;
       calls_.erase(found);  // the same task may come again at once
-      call->is_stopped = true;
+      const bool is_answered = std::exchange(call->is_stopped, true);
       if (call->stage == Call::Stage::kWaiting) {
         Queue& queue = queues_[call->ns];
         std::erase(queue.waiting, call);
         queue.waiting_bytes -= uncounted_bytes(call->task);
         return forget(call);
       }
-      if (call->stage != Call::Stage::kRunning) return;  // the thread sees it
-      call->stage = Call::Stage::kEnding;
-      call->folder->close();
-      ends_.push_back({.call = call, .report = {}, .stored = {}});
-      changed_.notify_all();
+      // The thread, or settle(), sees it.
+      if (call->stage == Call::Stage::kMaking) return;
+      if (call->stage == Call::Stage::kEnding && !is_answered) return;
+      if (call->stage == Call::Stage::kRunning) {
+        call->stage = Call::Stage::kEnding;
+        call->folder->close();
+        ends_.push_back({.call = call, .report = {}, .stored = {}});
+        changed_.notify_all();
+      }
     }
   }
   runner_.stop(task);
@@ -132,11 +161,24 @@ uint64_t FileCalls::waiting_bytes(std::string_view ns) const {
 void FileCalls::report(TaskReport report, std::function<void()> stored) {
   // A report with a namespace came over a subject on which any client may publish, and not from the
   // service that has the call.
-  if (std::holds_alternative<TaskEnded>(report.what) && !report.ns) {
-    const std::lock_guard lock(mutex_);
+  const bool is_last = std::holds_alternative<TaskEnded>(report.what) ||
+                       std::holds_alternative<TaskAccepted>(report.what);
+  if (is_last && !report.ns) {
+    std::unique_lock lock(mutex_);
     if (const auto found = calls_.find(report.task); found != calls_.end()) {
       const CallPtr call = found->second;
       if (is_ending_ || call->stage == Call::Stage::kEnding || !call->folder) return;
+      if (std::holds_alternative<TaskAccepted>(report.what)) {
+        if (take_acceptance(call)) {
+          lock.unlock();
+          return sink_.report(std::move(report), std::move(stored));
+        }
+        report.what = too_many_accepted(settings_.accepted_places);
+      }
+      if (call->stage == Call::Stage::kAnswering) {
+        call->held = {.call = {}, .report = std::move(report), .stored = std::move(stored)};
+        return;
+      }
       call->stage = Call::Stage::kEnding;
       call->folder->close();  // the service can change nothing behind its answer
       ends_.push_back({.call = call, .report = std::move(report), .stored = std::move(stored)});
@@ -154,7 +196,13 @@ void FileCalls::work() {
   remove_folder(settings_.sealed_folder);
   std::unique_lock lock(mutex_);
   while (!is_ending_) {
-    if (!ends_.empty()) {
+    if (!answers_.empty()) {
+      Answer first = std::move(answers_.front());
+      answers_.pop_front();
+      lock.unlock();
+      pass_on(std::move(first));
+      lock.lock();
+    } else if (!ends_.empty()) {
       End first = std::move(ends_.front());
       ends_.pop_front();
       lock.unlock();
@@ -197,15 +245,17 @@ void FileCalls::begin(std::unique_lock<std::mutex>& lock, const CallPtr& call) {
   }();
   Task task = std::move(call->task);
   task.files.clear();
+  const std::string delivery = fmt::format("{}-{}", settings_.process, last_folder_);
   task.folder = {.url = settings_.urls.files_of(call->id),
-                 .key = settings_.urls.keys.key_of(call->id)};
+                 .key = settings_.urls.keys.key_of(call->id, delivery)};
   lock.lock();
+  call->key = task.folder->key;
   if (folder) call->folder = *folder;
   if (folder && !call->is_stopped) {
     lock.unlock();
     runner_.run(std::move(task));
     lock.lock();
-    if (call->stage == Call::Stage::kEnding) return;
+    if (call->stage != Call::Stage::kMaking) return;
     call->stage = Call::Stage::kRunning;
     if (!call->is_stopped) return;
   }
@@ -244,6 +294,77 @@ void FileCalls::complete(End end) {
   if (is_wanted) sink_.report(std::move(end.report), std::move(end.stored));
 }
 
+/// Gives the place of a call that its service has accepted to another call. Returns false if too
+/// many accepted calls have files. The caller holds the lock.
+bool FileCalls::take_acceptance(const CallPtr& call) {
+  if (call->is_accepted) return true;
+  Queue& queue = queues_[call->ns];
+  const size_t free = settings_.accepted_places - accepted_;
+  if (free == 0 || queue.accepted >= free) return false;
+  call->is_accepted = true;
+  --queue.open;
+  --open_;
+  ++queue.accepted;
+  ++accepted_;
+  changed_.notify_all();
+  return true;
+}
+
+void FileCalls::collect(const CallAccess& access, TaskEnded ended,
+                        std::function<void(Result<CollectedAnswer>)> then) {
+  std::optional<Error> refusal;
+  {
+    const std::lock_guard lock(mutex_);
+    const CallPtr call = call_of(access);
+    if (call != nullptr && is_ending_) {
+      refusal = stopping();
+    } else if (call != nullptr && call->stage >= Call::Stage::kAnswering) {
+      refusal = under_way();
+    } else if (call != nullptr) {
+      call->stage = Call::Stage::kAnswering;
+      call->folder->close();
+      answers_.push_back({.call = call, .ended = std::move(ended), .then = std::move(then)});
+      changed_.notify_all();
+      return;
+    }
+  }
+  if (refusal) return then(tl::unexpected(*std::move(refusal)));
+  then(CollectedAnswer{.ended = std::move(ended)});
+}
+
+/// Passes an answer by a callback on with the variables. The folder stays until it is settled.
+void FileCalls::pass_on(Answer answer) {
+  CollectedAnswer collected{.ended = std::move(answer.ended), .has_files = true};
+  if (was_answered(collected.ended)) {
+    Result<std::vector<TaskVariable>> variables = answer.call->folder->collect();
+    if (variables) {
+      collected.ended.variables = *std::move(variables);
+    } else {
+      collected.wrong_files = variables.error();
+    }
+  }
+  collected.settle = [this, call = answer.call](bool has_ended) { settle(call, has_ended); };
+  answer.then(std::move(collected));
+}
+
+/// Goes on after an answer by a callback: it has ended the task, or the service may answer again.
+void FileCalls::settle(const CallPtr& call, bool has_ended) {
+  const std::lock_guard lock(mutex_);
+  if (is_ending_) return;  // end() removes the folder, or the next process
+  if (!has_ended && !call->is_stopped && !call->held) {
+    call->stage = Call::Stage::kRunning;
+    call->folder->open_again();
+    return;
+  }
+  call->stage = Call::Stage::kEnding;
+  End end;
+  if (call->held) end = *std::exchange(call->held, std::nullopt);
+  end.call = call;
+  if (has_ended) call->is_stopped = true;  // nothing is to be reported
+  ends_.push_back(std::move(end));
+  changed_.notify_all();
+}
+
 /// Forgets a call that has ended, and frees its place. The caller holds the lock.
 void FileCalls::forget(const CallPtr& call) {
   if (const auto found = calls_.find(call->id); found != calls_.end() && found->second == call) {
@@ -251,11 +372,15 @@ void FileCalls::forget(const CallPtr& call) {
   }
   const auto queue = queues_.find(call->ns);
   if (queue == queues_.end()) return;
-  if (call->stage != Call::Stage::kWaiting) {
-    --queue->second.open;
+  Queue& own = queue->second;
+  if (call->is_accepted) {
+    --own.accepted;
+    --accepted_;
+  } else if (call->stage != Call::Stage::kWaiting) {
+    --own.open;
     --open_;
   }
-  if (queue->second.open == 0 && queue->second.waiting.empty()) queues_.erase(queue);
+  if (own.open == 0 && own.accepted == 0 && own.waiting.empty()) queues_.erase(queue);
 }
 
 /// Where the folder of the call is made. Error: see prepare_sealed_folder().
@@ -292,19 +417,27 @@ Result<std::shared_ptr<FileSink>> FileCalls::write(const CallAccess& access, std
 
 /// The folder that the key opens. Error kFilesRefused.
 Result<std::shared_ptr<CallFolder>> FileCalls::folder_for(const CallAccess& access) const {
-  if (!settings_.urls.keys.is_key_of(access.task, access.key))
-    return tl::unexpected(no_call_files());
+  const std::string_view key = AttemptKeys::key_of_attempt(access.key);
+  if (!settings_.urls.keys.is_key_of(access.task, key)) return tl::unexpected(no_call_files());
   const std::lock_guard lock(mutex_);
+  const CallPtr call = call_of(access);
+  if (call == nullptr) return tl::unexpected(no_call_files());
+  return call->folder;
+}
+
+/// The call of the delivery whose key it is; null: it has no folder here. The key was checked, or
+/// is checked by the caller. The caller holds the lock.
+FileCalls::CallPtr FileCalls::call_of(const CallAccess& access) const {
   const auto found = calls_.find(access.task);
-  if (found == calls_.end() || !found->second->folder) return tl::unexpected(no_call_files());
-  return found->second->folder;
+  if (found == calls_.end() || !found->second->folder) return nullptr;
+  return found->second->key == access.key ? found->second : nullptr;
 }
 
 FileCalls::Counts FileCalls::counts() const {
   const std::lock_guard lock(mutex_);
   size_t waiting = 0;
   for (const auto& [ns, queue] : queues_) waiting += queue.waiting.size();
-  return {.open = open_, .waiting = waiting};
+  return {.open = open_, .waiting = waiting, .accepted = accepted_};
 }
 
 }  // namespace millrace

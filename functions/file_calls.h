@@ -35,8 +35,11 @@ struct FileCallSettings {
   std::filesystem::path folder;
   std::filesystem::path sealed_folder;  ///< the same in a tmpfs, for sealed calls
   AttemptUrls urls;
+  std::string process = {};  ///< of letters and digits; no other process has the same
   /// How many calls have a folder at once; a namespace has at most as many as are free.
   size_t places = 32;
+  /// The same for calls that their services have accepted, which have no place any more.
+  size_t accepted_places = 1'024;
 };
 
 class FileCalls final : public TaskRunner, public TaskSink, public CallFiles {
@@ -68,10 +71,13 @@ class FileCalls final : public TaskRunner, public TaskSink, public CallFiles {
                                            std::string_view name) override;
   Result<std::shared_ptr<FileSink>> write(const CallAccess& access, std::string_view name,
                                           bool executable) override;
+  void collect(const CallAccess& access, TaskEnded ended,
+               std::function<void(Result<CollectedAnswer>)> then) override;
 
   struct Counts {
-    size_t open = 0;     ///< calls that have a folder
-    size_t waiting = 0;  ///< calls that wait for one
+    size_t open = 0;      ///< calls that have a folder, without the accepted ones
+    size_t waiting = 0;   ///< calls that wait for one
+    size_t accepted = 0;  ///< accepted calls that have a folder
   };
   Counts counts() const;
 
@@ -81,6 +87,7 @@ class FileCalls final : public TaskRunner, public TaskSink, public CallFiles {
   struct Queue {
     std::deque<CallPtr> waiting;
     size_t open = 0;             ///< the calls of the namespace that have a folder
+    size_t accepted = 0;         ///< those that were accepted; `open` is without them
     uint64_t waiting_bytes = 0;  ///< of tasks that nothing else bounds
   };
   struct End {
@@ -88,11 +95,21 @@ class FileCalls final : public TaskRunner, public TaskSink, public CallFiles {
     TaskReport report;
     std::function<void()> stored;
   };
+  /// An answer by a callback whose files are to be collected.
+  struct Answer {
+    CallPtr call;
+    TaskEnded ended;
+    std::function<void(Result<CollectedAnswer>)> then;
+  };
 
   void work();
   CallPtr take_waiting();
   void begin(std::unique_lock<std::mutex>& lock, const CallPtr& call);
   void complete(End end);
+  void pass_on(Answer answer);
+  void settle(const CallPtr& call, bool has_ended);
+  bool take_acceptance(const CallPtr& call);
+  CallPtr call_of(const CallAccess& access) const;
   void forget(const CallPtr& call);
   Result<std::filesystem::path> folder_of(const Task& task);
   Result<std::shared_ptr<CallFolder>> folder_for(const CallAccess& access) const;
@@ -110,7 +127,9 @@ class FileCalls final : public TaskRunner, public TaskSink, public CallFiles {
   std::unordered_map<InstanceId, CallPtr> calls_;
   std::map<std::string, Queue, std::less<>> queues_;  ///< by namespace; none is unused
   std::deque<End> ends_;
-  size_t open_ = 0;  ///< the calls that have a folder
+  std::deque<Answer> answers_;
+  size_t open_ = 0;      ///< the calls that have a folder, without the accepted ones
+  size_t accepted_ = 0;  ///< the accepted calls that have a folder
   bool is_ending_ = false;
 
   std::thread thread_;  ///< the last member

@@ -10,8 +10,7 @@ void TaskRouter::run(Task task) {
   TaskRunner* const runner = runners_[task.target.index()];
   CHECK(runner != nullptr, "there is no runner for targets of kind {}", task.target.index());
   task.epoch = epoch_;
-  // The files of a call become variables with its response, so such a call is not answered later.
-  if (make_callback_ && !task.folder) task.callback = make_callback_(task);
+  if (make_callback_) task.callback = make_callback_(task);
   runner->run(std::move(task));
 }
 

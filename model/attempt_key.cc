@@ -24,11 +24,15 @@ std::string AttemptKeys::named_key_of(const InstanceId& task) const {
   return fmt::format("{}.{}", to_string(task), key_of(task));
 }
 
+std::string AttemptKeys::key_of(const InstanceId& task, std::string_view delivery) const {
+  return fmt::format("{}-{}", key_of(task), delivery);
+}
+
 std::optional<InstanceId> AttemptKeys::task_of(std::string_view named_key) const {
   const size_t dot = named_key.find('.');
   const auto task = parse_instance_id(named_key.substr(0, dot));
   if (!task || dot == std::string_view::npos) return std::nullopt;
-  if (!is_key_of(*task, named_key.substr(dot + 1))) return std::nullopt;
+  if (!is_key_of(*task, key_of_attempt(named_key.substr(dot + 1)))) return std::nullopt;
   return *task;
 }
 

@@ -31,7 +31,17 @@ class AttemptKeys {
   /// The attempt and its key in one text, for a URL: the action id, a `.` and key_of().
   std::string named_key_of(const InstanceId& task) const;
 
-  /// The action id in such a text; nullopt: the text has not the key of the attempt that it names.
+  /// The key of one delivery of an attempt, for what only that delivery has: key_of(), a `-` and
+  /// `delivery`, which need not be secret.
+  std::string key_of(const InstanceId& task, std::string_view delivery) const;
+
+  /// A key without what it says about the delivery.
+  static std::string_view key_of_attempt(std::string_view key) {
+    return key.substr(0, key.find('-'));
+  }
+
+  /// The action id in such a text, whose key may be that of a delivery; nullopt: the text has not
+  /// the key of the attempt that it names.
   std::optional<InstanceId> task_of(std::string_view named_key) const;
 
  private:

@@ -102,7 +102,7 @@ struct TaskFile {
 /// those that become variables.
 struct TaskFolder {
   std::string url;  ///< the URL of a file is this, `/` and the name of the file
-  std::string key;  ///< of the attempt (AttemptKeys)
+  std::string key;  ///< of this delivery of the attempt (AttemptKeys)
 
   bool operator==(const TaskFolder&) const = default;
 };
@@ -113,7 +113,7 @@ inline constexpr const char* kFilesHeader = "Millrace-Files";
 /// How a service answers its task later.
 struct TaskCallback {
   std::string url;  ///< without `/complete`, `/fail` or `/heartbeat`; it has the key
-  std::string key;  ///< of the attempt (AttemptKeys), which a callback over NATS has in a header
+  std::string key;  ///< in the URL (AttemptKeys); a callback over NATS has it in a header
 
   bool operator==(const TaskCallback&) const = default;
 };
@@ -149,7 +149,7 @@ struct Task {
   std::optional<Duration> heartbeat = {};       ///< the longest time without a heartbeat
   bool sealed = false;  ///< the input or a file may contain data of a secret
   uint64_t epoch = 0;   ///< of the active of a cluster that hands it out; 0: there is no cluster
-  /// nullopt: the service cannot answer later, because the call has files in TaskFolder.
+  /// nullopt: the service cannot answer later.
   std::optional<TaskCallback> callback = {};
   /// The newest progress that an earlier attempt of the call has said (CallProgress::json); empty:
   /// none has.

@@ -278,6 +278,9 @@ struct AnswerTask {
   InstanceId task;
   std::variant<TaskHeartbeat, TaskEnded> what;
   bool only_accepted = false;  ///< refused as long as no service has accepted the task
+  bool has_files = false;      ///< `what` has the variables of the files of the call
+  /// Why a file of the call cannot become a variable: the task fails with it in place of a result.
+  std::optional<Error> wrong_files = {};
 };
 using Command =
     std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule, CancelInstance,

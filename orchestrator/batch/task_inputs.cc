@@ -55,9 +55,12 @@ Status TaskInputs::apply_input(TimePoint now, const TaskInput& input) {
 }
 
 /// Stores the acceptance in the batch of its report: from its commit on the task is not handed out
-/// again. An acceptance proves the start, of which the report may have been lost in a crash.
+/// again, unless it has files, which a restart removes. An acceptance proves the start, of which
+/// the report may have been lost in a crash.
 Status TaskInputs::apply_acceptance(TimePoint now, const InstanceId& task, const OpenTask& known) {
-  if (TRY(batch_.tasks.accept(batch_.tx, task))) batch_.after_commit(AcceptedTask{task});
+  // A task with files is handed out again after a restart, and so may be accepted again.
+  const bool is_new = TRY(batch_.tasks.accept(batch_.tx, task));
+  if (is_new || known.has_files) batch_.after_commit(AcceptedTask{task});
   return known.caller ? step_caller(now, known, CallStarted{*known.caller}) : Status();
 }
 
@@ -68,8 +71,11 @@ Result<bool> TaskInputs::answer(TimePoint now, NamespaceNumber ns, const AnswerT
   batch_.crash_note.take_instance({known.ns, known.by});
   if (const auto* const ended = std::get_if<TaskEnded>(&answer.what)) {
     // The runner still waits for the response, which may never come.
-    if (!known.is_accepted) batch_.after_commit(StopTask{answer.task});
-    return apply_end(now, answer.task, known, *ended);
+    if (!known.is_accepted || (known.has_files && !answer.has_files)) {
+      batch_.after_commit(StopTask{answer.task});
+    }
+    if (!answer.wrong_files || !ended->result) return apply_end(now, answer.task, known, *ended);
+    return apply_end(now, answer.task, known, {.result = tl::unexpected(*answer.wrong_files)});
   }
   if (known.caller) {
     TRY(step_caller(now, known, Overdue{}));

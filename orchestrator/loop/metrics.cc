@@ -277,6 +277,8 @@ struct Metrics::Series {
       gauge("millrace_file_calls_open", "Calls of services that have a folder with files.");
   prometheus::Gauge& file_calls_waiting =
       gauge("millrace_file_calls_waiting", "Calls of services that wait for a folder with files.");
+  prometheus::Gauge& file_calls_accepted =
+      gauge("millrace_file_calls_accepted", "Accepted calls that have a folder with files.");
   prometheus::Gauge& lookbacks_waiting =
       gauge("millrace_lookbacks_waiting", "States that wait until their lookback is read.");
   prometheus::Gauge& evaluations_waiting =
@@ -461,6 +463,7 @@ void Metrics::set(const PartLevels& levels) {
   series_->sources_waiting.Set(static_cast<double>(levels.sources_waiting));
   series_->file_calls_open.Set(static_cast<double>(levels.file_calls_open));
   series_->file_calls_waiting.Set(static_cast<double>(levels.file_calls_waiting));
+  series_->file_calls_accepted.Set(static_cast<double>(levels.file_calls_accepted));
   series_->lookbacks_waiting.Set(static_cast<double>(levels.lookbacks_waiting));
   series_->evaluations_waiting.Set(static_cast<double>(levels.evaluations_waiting));
   series_->evaluations_running.Set(static_cast<double>(levels.evaluations_running));

@@ -76,6 +76,7 @@ struct PartLevels {
 
   size_t file_calls_open = 0;      ///< calls of services that have a folder with files
   size_t file_calls_waiting = 0;   ///< calls of services that wait for such a folder
+  size_t file_calls_accepted = 0;  ///< accepted calls of services that have such a folder
   size_t lookbacks_waiting = 0;    ///< searches for early events that are not answered
   size_t evaluations_waiting = 0;  ///< evaluations that wait for a jq worker
   size_t evaluations_running = 0;

@@ -28,6 +28,11 @@ constexpr uint64_t kMostWaitingBytes = uint64_t{16} << 20;
 constexpr Duration kLookForMemory{20};
 constexpr size_t kUnsentReleasedTogether = 64;
 
+/// Whether the service of the task gets files over HTTP, which do not survive the process.
+bool has_served_files(const StartTask& task) {
+  return std::holds_alternative<NamedService>(task.runs) && !task.files.empty();
+}
+
 /// Whether the call of the task was already started.
 Result<bool> has_started(const View& view, const StartTask& task) {
   if (!task.caller) return false;
@@ -87,6 +92,7 @@ OpenTask TaskDispatch::summary_of(const StartTask& task) {
           .service = started_.services().number_of(task.ns, name),
           .heartbeat = task.heartbeat,
           .is_accepted = task.is_accepted,
+          .has_files = has_served_files(task),
           .sealed = task.sealed};
 }
 
@@ -111,7 +117,7 @@ Status TaskDispatch::load(const View& view) {
     known.has_started = started_.contains(task.task);
     const auto* const handed_out = handed_out_.find(task.task);
     if (handed_out == nullptr) {
-      if (!task.is_accepted) due_.push_back(task.task);
+      if (!task.is_accepted || known.has_files) due_.push_back(task.task);
     } else {
       known.sealed |= handed_out->second;
     }
@@ -453,7 +459,7 @@ Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id, uint64
   auto task = read_task(view, id);
   if (!task && is_damaged_row(task.error())) return tl::unexpected(task.error());
   if (!task) return again(task.error());
-  if (!*task || (*task)->is_accepted) return {};
+  if (!*task || ((*task)->is_accepted && !has_served_files(**task))) return {};
   const auto deadline = present_deadline(view, **task);
   if (!deadline && !is_damaged_row(deadline.error())) return again(deadline.error());
   if (deadline) (*task)->deadline = *deadline;

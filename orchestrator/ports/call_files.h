@@ -5,13 +5,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "model/task.h"
 
 namespace millrace {
 
@@ -58,9 +61,26 @@ class FileSink {
   virtual Status finish() = 0;
 };
 
+/// The answer of a service by a callback, with the files of its call.
+struct CollectedAnswer {
+  TaskEnded ended;         ///< with the variables, if the files count
+  bool has_files = false;  ///< the call has files here; false: it has none, or they are gone
+  std::optional<Error> wrong_files = {};  ///< why a file cannot become a variable
+  /// To be called once, by any thread: whether the answer has ended the task. If it has not, the
+  /// service can go on with the files. Null if `has_files` is false.
+  std::function<void(bool has_ended)> settle = nullptr;
+};
+
 class CallFiles {
  public:
   virtual ~CallFiles() = default;
+
+  /// Collects the files of the call for an answer by a callback, after which the service can change
+  /// nothing. `then` is called once, on any thread. `access` has the key in the URL of the
+  /// callback; if it is not that of the delivery that has files here, the answer is passed on
+  /// without files. Errors, in `then`: `busy`, another answer is under way; `stopping`.
+  virtual void collect(const CallAccess& access, TaskEnded ended,
+                       std::function<void(Result<CollectedAnswer>)> then) = 0;
 
   /// The files of the call: {"items":[{"name","size","executable","url"}]}, sorted by name. Error
   /// kFilesRefused.

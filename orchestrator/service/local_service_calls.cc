@@ -1,5 +1,7 @@
 // LocalService: the calls of instances, and the answers of their tasks that come later.
+#include <string>
 #include <utility>
+#include <variant>
 
 #include "orchestrator/service/local_service.h"
 
@@ -13,9 +15,34 @@ void LocalService::answer_task(CallbackRequest request, Done done) {
                      "the key is not one that this server has given to a service; use the URL in "
                      "the header Millrace-Callback of the task, unchanged"));
   }
+  auto* const ended = std::get_if<TaskEnded>(&request.what);
+  if (ended == nullptr || parts_.call_files == nullptr) {
+    return parts_.intake.command(
+        AnswerTask{.ns = std::move(request.ns), .task = *task, .what = std::move(request.what)},
+        std::move(done));
+  }
+  const CallAccess access{.task = *task, .key = request.key.substr(request.key.find('.') + 1)};
+  parts_.call_files->collect(access, std::move(*ended),
+                             [this, ns = std::move(request.ns), task = *task,
+                              done = std::move(done)](Result<CollectedAnswer> answer) mutable {
+                               end_task(ns, task, std::move(answer), std::move(done));
+                             });
+}
+
+/// Ends the task with an answer whose files were collected.
+void LocalService::end_task(const std::string& ns, const InstanceId& task,
+                            Result<CollectedAnswer> answer, Done done) {
+  if (!answer) return done(tl::unexpected(std::move(answer).error()));
   parts_.intake.command(
-      AnswerTask{.ns = std::move(request.ns), .task = *task, .what = std::move(request.what)},
-      std::move(done));
+      AnswerTask{.ns = ns,
+                 .task = task,
+                 .what = std::move(answer->ended),
+                 .has_files = answer->has_files,
+                 .wrong_files = std::move(answer->wrong_files)},
+      [settle = std::move(answer->settle), done = std::move(done)](Result<Json> ended) {
+        if (settle) settle(ended.has_value());
+        done(std::move(ended));
+      });
 }
 
 Result<Json> LocalService::instance_calls(std::string_view ns, const InstanceId& id, size_t limit,

@@ -227,5 +227,38 @@ TEST_F(ServiceFiles, AreReadAndWrittenByANatsServiceToo) {
   EXPECT_EQ(files.get("notes/one").code(), "files.refused");
 }
 
+TEST_F(ServiceFiles, AreWrittenUntilACallbackAnswersAnAcceptedCall) {
+  HttpPeer peer([](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+    return connection.send(
+        "HTTP/1.1 200 OK\r\nMillrace-Answer: accepted\r\nContent-Length: 0\r\n\r\n");
+  });
+  const Json settings = {{"services", {{"paint", {{"url", peer.url("/")}}}}}};
+  EXPECT_EQ(millrace_.ask("PUT", "/v1/ns/default", settings.dump()).status, 200);
+  apply(kNote);
+  set_variable("text", "hello");
+  const std::string id = start();
+  const auto complete = [&](const HttpPeer::Request& task) {
+    const std::string url = task.header("Millrace-Callback");
+    return millrace_.ask("POST", url.substr(url.find("/v1/")) + "/complete", "7");
+  };
+  const HttpPeer::Request first = peer.requests(1)[0];
+  const FilesOfCall lost(first.header("Millrace-Files"), first.header("Millrace-Key"));
+  EXPECT_EQ(lost.put("out/workflow/copy", "1").status, 204);
+  millrace_.kill();
+  millrace_.start_ready();
+  const HttpPeer::Request second = peer.requests(2)[1];
+  EXPECT_EQ(second.header("Direktiv-ActionID"), first.header("Direktiv-ActionID"));
+  EXPECT_EQ(complete(first).code(), "callback.ended") << "its files are gone";
+  const FilesOfCall files(second.header("Millrace-Files"), second.header("Millrace-Key"));
+  EXPECT_EQ(files.get("notes/one").body, "hello");
+  EXPECT_EQ(files.put("out/workflow/copy", "2").status, 204);
+  EXPECT_EQ(variable("copy").status, 404);
+  EXPECT_EQ(complete(second).status, 200);
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], 7);
+  EXPECT_EQ(variable("copy").body, "2");
+  EXPECT_EQ(complete(second).status, 200) << "it repeats the answer";
+  EXPECT_EQ(files.get("notes/one").code(), "files.refused");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -53,6 +53,14 @@ Result<Json> run_command(const CommandContext& context, const AnswerTask& comman
                 "no service has accepted the task of this attempt, so its runner still answers it; "
                 "`millrace call list` shows the attempts that can be answered");
   }
+  const bool ends = std::holds_alternative<TaskEnded>(command.what);
+  if (ends && open != nullptr && open->ns == ns && open->has_files && !command.has_files &&
+      !command.only_accepted) {
+    return fail("callback.ended",
+                "this delivery of the task has ended: its files are gone, because millrace has "
+                "restarted, and it sends the task again under the same action id with another URL "
+                "and key; nothing was changed");
+  }
   const bool is_taken = TRY(context.tasks.answer(context.now, ns, command));
   if (!is_taken) return answer_again(context, ns, command);
   if (const auto* const ended = std::get_if<TaskEnded>(&command.what)) {

@@ -164,6 +164,35 @@ TEST_F(TaskInputsTest, FailATaskByACallback) {
   EXPECT_EQ(error_code(), "card.declined");
 }
 
+TEST_F(TaskInputsTest, FailATaskByACallbackWithAFileThatCannotBecomeAVariable) {
+  call();
+  take(report_of(TaskAccepted()));
+  ASSERT_TRUE(inputs.answer(now, ns,
+                            {.task = task,
+                             .what = TaskEnded{.result = "7"},
+                             .has_files = true,
+                             .wrong_files = Error{"millrace.function.files", "it is too large"}}));
+  commit_batch();
+  EXPECT_EQ(error_code(), "millrace.function.files");
+  EXPECT_THAT(actions_of<StopTask>(outcome), IsEmpty());
+}
+
+TEST_F(TaskInputsTest, StopTheRunnerOfAnAcceptedTaskThatIsAnsweredWithoutItsFiles) {
+  call(R"(
+id: pays
+functions:
+- {id: charge, type: knative-namespace, service: charge, files: [{key: order}]}
+states:
+- {id: pay, type: action, action: {function: charge}}
+)");
+  take(report_of(TaskAccepted()));
+  take(report_of(TaskAccepted()));
+  EXPECT_THAT(actions_of<AcceptedTask>(outcome), SizeIs(1)) << "it is sent again after a restart";
+  EXPECT_TRUE(says(TaskEnded{.result = "7"}));
+  EXPECT_THAT(actions_of<StopTask>(outcome), SizeIs(1)) << "the runner has its files";
+  EXPECT_EQ(status_of(id), "complete");
+}
+
 TEST_F(TaskInputsTest, RefuseACallbackOfAnotherNamespace) {
   call();
   EXPECT_FALSE(inputs.answer(now, NamespaceNumber(99), {.task = task, .what = paid()}).value());

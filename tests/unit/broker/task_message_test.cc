@@ -1,5 +1,7 @@
 #include "broker/task_message.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/broker/task_world.h"
@@ -63,6 +65,12 @@ TEST(TaskMessage, HasTheUrlTheSubjectAndTheKeyOfItsCallbackOnlyIfItMayBeAnswered
     EXPECT_EQ(find_header(task_message(task)->headers, name), nullptr) << name;
   }
   task.callback = {.url = "http://m/v1/ns/shop/callbacks/k", .key = "0f"};
+  task.folder = {.url = "http://m/v1/tasks/1/files", .key = "0f"};
+  const Headers both = task_message(task)->headers;
+  EXPECT_EQ(std::count_if(both.begin(), both.end(),
+                          [](const auto& one) { return one.first == "Millrace-Key"; }),
+            1);
+  task.folder.reset();
   const Headers headers = task_message(task, "orders")->headers;
   EXPECT_EQ(*find_header(headers, "Millrace-Callback"), task.callback->url);
   EXPECT_EQ(*find_header(headers, "Millrace-Callback-Subject"),

@@ -12,9 +12,14 @@ TEST(AttemptUrls, BeginWithThePublicUrlOfTheServer) {
   const InstanceId task = *parse_instance_id("0190b5a4-7c1e-7f2a-8000-000000000000");
   EXPECT_EQ(urls.files_of(task),
             "http://millrace:8780/v1/tasks/0190b5a4-7c1e-7f2a-8000-000000000000/files");
-  EXPECT_EQ(urls.callback_of("shop", task),
-            "http://millrace:8780/v1/ns/shop/callbacks/0190b5a4-7c1e-7f2a-8000-000000000000." +
-                urls.keys.key_of(task));
+  const std::string callbacks =
+      "http://millrace:8780/v1/ns/shop/callbacks/0190b5a4-7c1e-7f2a-8000-000000000000.";
+  const std::string key = urls.keys.key_of(task);
+  Task called{.id = task, .ns = "shop"};
+  EXPECT_EQ(urls.callback_of(called), (TaskCallback{.url = callbacks + key, .key = key}));
+  called.folder = {.url = "http://m/files", .key = "0f-p1-3"};
+  EXPECT_EQ(urls.callback_of(called),
+            (TaskCallback{.url = callbacks + "0f-p1-3", .key = "0f-p1-3"}));
   base = "https://m.example";
   EXPECT_TRUE(urls.files_of(task).starts_with("https://m.example/v1/"));
 }

@@ -9,9 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "functions/files.h"
-#include "tests/support/folder.h"
-#include "tests/unit/functions/recorded_reports.h"
-#include "tests/unit/functions/service_peer.h"
+#include "tests/unit/functions/file_calls_fixture.h"
 #include "tests/unit/functions/tar_maker.h"
 
 namespace millrace {
@@ -21,112 +19,6 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-/// Keeps the tasks that it gets.
-class KeptTasks final : public TaskRunner {
- public:
-  void run(Task task) override {
-    const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
-  }
-  void stop(const InstanceId& task) override {
-    const std::lock_guard lock(mutex_);
-    stopped_.push_back(task);
-  }
-  uint64_t waiting_bytes(std::string_view /*ns*/) const override { return 5; }
-
-  std::vector<Task> tasks() const {
-    const std::lock_guard lock(mutex_);
-    return tasks_;
-  }
-  std::vector<InstanceId> stopped() const {
-    const std::lock_guard lock(mutex_);
-    return stopped_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<Task> tasks_;
-  std::vector<InstanceId> stopped_;
-};
-
-class FileCallsTest : public testing::Test {
- protected:
-  FileCalls& calls() {
-    if (!calls_) {
-      calls_ = std::make_unique<FileCalls>(
-          FileCallSettings{
-              .folder = folder(),
-              .sealed_folder = "/proc/millrace-calls",
-              .urls = {.keys = AttemptKeys("secret"),
-                       .public_url = [] { return std::string("http://millrace:8780"); }},
-              .places = places_},
-          runner_, reports_);
-    }
-    return *calls_;
-  }
-
-  fs::path folder() const { return folder_.path() / "calls"; }
-
-  static Task task_with(std::vector<TaskFile> files, uint8_t number = 1) {
-    Task task = task_for("http://service/", number);
-    task.files = std::move(files);
-    return task;
-  }
-
-  static CallAccess access_to(const Task& task) {
-    return {.task = task.id, .key = AttemptKeys("secret").key_of(task.id)};
-  }
-
-  /// Runs the task, and waits until the runner has it.
-  CallAccess begin(const Task& task) {
-    const size_t before = runner_.tasks().size();
-    calls().run(task);
-    EXPECT_TRUE(eventually([&] { return runner_.tasks().size() > before; }));
-    return access_to(task);
-  }
-
-  Status put(const CallAccess& access, std::string_view name, std::string_view bytes,
-             bool is_executable = false) {
-    const std::shared_ptr<FileSink> sink = TRY(calls().write(access, name, is_executable));
-    TRY(sink->write(bytes));
-    return sink->finish();
-  }
-
-  Result<std::string> get(const CallAccess& access, std::string_view name) {
-    const std::shared_ptr<FileSource> source = TRY(calls().read(access, name));
-    std::string all;
-    while (true) {
-      const std::string piece = TRY(source->next(3));
-      if (piece.empty()) return all;
-      all += piece;
-    }
-  }
-
-  TaskEnded end(const Task& task, tl::expected<std::string, Error> result) {
-    calls().report({.task = task.id, .what = TaskEnded{.result = std::move(result)}}, {});
-    return reports_.end_of(task.id);
-  }
-
-  static std::string code_of(const Status& status) { return status ? "" : status.error().code; }
-
-  /// `scope/key=bytes` of each variable.
-  static std::vector<std::string> in_words_of(const std::vector<TaskVariable>& variables) {
-    std::vector<std::string> all;
-    for (const TaskVariable& one : variables) {
-      all.push_back(fmt::format("{}/{}={}", to_string(one.scope), one.key, one.value.bytes));
-    }
-    return all;
-  }
-
-  bool is_empty() const { return fs::is_empty(folder()); }
-
-  size_t places_ = 32;
-  const Folder folder_;
-  KeptTasks runner_;
-  RecordedReports reports_;
-  std::unique_ptr<FileCalls> calls_;
-};
 
 TEST_F(FileCallsTest, GivesTheTaskAUrlAndTheKeyOfItsAttempt) {
   const Task task = task_with({{"note", FileType::kPlain, "hello"}});
@@ -288,6 +180,7 @@ TEST_F(FileCallsTest, OpensNothingForTheKeyOfAnotherAttemptOrOfOneThatHasEnded) 
                               {task.id, ""},
                               {task.id, access.key.substr(1)},
                               {task.id, access.key + "0"},
+                              {task.id, AttemptKeys("secret").key_of(task.id)},
                               access_to(task_with({}, 3))};
   const auto expect_refused = [&](const CallAccess& shown) {
     EXPECT_EQ(calls().list(shown).error(), no_call_files());

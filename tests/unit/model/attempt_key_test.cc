@@ -34,6 +34,17 @@ TEST(AttemptKeys, AcceptTheKeyOfTheAttemptOnly) {
   EXPECT_FALSE(keys.is_key_of(attempt(1), changed));
 }
 
+TEST(AttemptKeys, MayNameADeliveryOfTheAttempt) {
+  const AttemptKeys keys("secret");
+  const std::string key = keys.key_of(attempt(1), "p1-3");
+  EXPECT_EQ(key, keys.key_of(attempt(1)) + "-p1-3");
+  EXPECT_EQ(AttemptKeys::key_of_attempt(key), keys.key_of(attempt(1)));
+  EXPECT_EQ(AttemptKeys::key_of_attempt(keys.key_of(attempt(1))), keys.key_of(attempt(1)));
+  EXPECT_EQ(keys.task_of(to_string(attempt(1)) + "." + key), attempt(1));
+  EXPECT_FALSE(keys.task_of(to_string(attempt(2)) + "." + key));
+  EXPECT_FALSE(keys.is_key_of(attempt(1), key)) << "it is compared as a whole";
+}
+
 TEST(AttemptKeys, NameTheAttemptInOneTextWithItsKey) {
   const AttemptKeys keys("secret");
   const std::string named = keys.named_key_of(attempt(1));

@@ -45,6 +45,21 @@ TEST_F(TaskDispatchTest, HandsOutNoAcceptedTaskAgainAfterARestart) {
   EXPECT_FALSE(tasks->is_called_directly(numbered_id(2)));
 }
 
+TEST_F(TaskDispatchTest, HandsOutAnAcceptedTaskWithFilesAgainAfterARestart) {
+  StartTask of_pool = with_file(2);
+  of_pool.runs = Container{.image = "paint"};
+  begin({with_file(1), of_pool});
+  EXPECT_TRUE(tasks->find(numbered_id(1))->has_files);
+  EXPECT_FALSE(tasks->find(numbered_id(2))->has_files) << "its container has the files";
+  EXPECT_TRUE(tasks->accept(*tx, numbered_id(1)).value());
+  EXPECT_TRUE(tasks->accept(*tx, numbered_id(2)).value());
+  commit_tasks();
+  restart();
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1)));
+  EXPECT_TRUE(tasks->find(numbered_id(1))->is_accepted) << "an operator can answer it";
+  EXPECT_FALSE(tasks->accept(*tx, numbered_id(1)).value());
+}
+
 TEST_F(TaskDispatchTest, HandsOutATaskAgainIfItsAcceptanceWasLost) {
   begin({task(1)});
   EXPECT_TRUE(tasks->accept(*tx, numbered_id(1)).value());

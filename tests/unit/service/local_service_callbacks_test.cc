@@ -1,13 +1,45 @@
 // LocalService: what services say by callbacks about tasks that they have accepted.
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tests/simulation/charge_order.h"
 #include "tests/unit/service/local_service_fixture.h"
 
 namespace millrace {
 namespace {
+
+/// The files of one call, which are collected at once.
+class FilesOfOneCall final : public CallFiles {
+ public:
+  void collect(const CallAccess& access, TaskEnded ended,
+               std::function<void(Result<CollectedAnswer>)> then) override {
+    asked.push_back(access.key);
+    if (refusal) return then(tl::unexpected(*refusal));
+    then(CollectedAnswer{.ended = std::move(ended),
+                         .has_files = true,
+                         .wrong_files = wrong,
+                         .settle = [this](bool has_ended) { settled.push_back(has_ended); }});
+  }
+  Result<Json> list(const CallAccess& /*access*/) override { return fail("test", "no list"); }
+  Result<std::shared_ptr<FileSource>> read(const CallAccess& /*access*/,
+                                           std::string_view /*name*/) override {
+    return fail("test", "no file");
+  }
+  Result<std::shared_ptr<FileSink>> write(const CallAccess& /*access*/, std::string_view /*name*/,
+                                          bool /*executable*/) override {
+    return fail("test", "no file");
+  }
+
+  std::optional<Error> refusal;
+  std::optional<Error> wrong;
+  std::vector<std::string> asked;
+  std::vector<bool> settled;
+};
 
 class CallbacksTest : public LocalServiceTest {
  protected:
@@ -23,6 +55,13 @@ class CallbacksTest : public LocalServiceTest {
       EXPECT_EQ(**answer, (Json{{"accepted", true}}));
     }
     return code_of(*answer);
+  }
+
+  /// Makes a service whose calls have these files.
+  void renew_with(CallFiles& files) {
+    LocalService::Parts made = parts(world.processor());
+    made.call_files = &files;
+    service = std::make_unique<LocalService>(std::move(made));
   }
 
   const AttemptKeys keys{"secret"};
@@ -41,6 +80,25 @@ TEST_F(CallbacksTest, EndATaskOnceWithTheKeyOfItsAttempt) {
   EXPECT_EQ(complete(key), "") << "it repeats the answer";
   EXPECT_EQ(complete(key, "default", "8"), "callback.ended");
   EXPECT_EQ(complete(key, "shop"), "callback.ended");
+}
+
+TEST_F(CallbacksTest, EndATaskWithTheFilesOfItsCall) {
+  FilesOfOneCall files;
+  renew_with(files);
+  world.apply(order());
+  const std::string id = world.start_order();
+  const InstanceId task = world.functions.tasks()[0].id;
+  const std::string key = keys.named_key_of(task) + "-p1-3";
+  EXPECT_EQ(complete(key, "none"), "namespace.not_found");
+  files.refusal = Error{"busy", "another answer is under way"};
+  EXPECT_EQ(complete(key), "busy");
+  files.refusal.reset();
+  files.wrong = Error{"millrace.function.files", "a file is too large"};
+  EXPECT_EQ(complete(key), "");
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.function.files");
+  EXPECT_EQ(files.settled, (std::vector<bool>{false, true})) << "the service can go on after one";
+  EXPECT_EQ(files.asked, std::vector<std::string>(3, keys.key_of(task) + "-p1-3"));
+  service.reset();  // before the files
 }
 
 TEST_F(CallbacksTest, AreRefusedWithAKeyThatTheServerHasNotMade) {

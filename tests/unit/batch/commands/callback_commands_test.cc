@@ -2,6 +2,8 @@
 #include "orchestrator/batch/commands/callback_commands.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -11,7 +13,7 @@ namespace millrace {
 namespace {
 
 /// Stores a task of a detached call, and returns the command with which an operator completes it.
-AnswerTask answer_of_new_task(CommandRig& rig) {
+AnswerTask answer_of_new_task(CommandRig& rig, std::vector<FunctionFile> files = {}) {
   InstanceId task;
   task.bytes.back() = 77;
   InstanceId instance;
@@ -20,7 +22,8 @@ AnswerTask answer_of_new_task(CommandRig& rig) {
                                            .task = task,
                                            .by = instance,
                                            .workflow = WorkflowNumber(1),
-                                           .runs = NamedService{.name = "mail"}});
+                                           .runs = NamedService{.name = "mail"},
+                                           .files = std::move(files)});
   EXPECT_TRUE(rig.commit());
   return {.ns = "default",
           .task = task,
@@ -60,6 +63,25 @@ TEST(CallbackCommands, AreAnsweredAgainIfTheyRepeatTheAnswerOfTheAttempt) {
   }
   other.what = TaskHeartbeat{};
   EXPECT_EQ(rig.refusal(other).code, "callback.ended");
+}
+
+TEST(CallbackCommands, OfACallWithFilesAreRefusedWithoutThemUnlessAnOperatorSendsThem) {
+  for (const bool is_of_operator : {false, true}) {
+    CommandRig rig;
+    AnswerTask answer = answer_of_new_task(rig, {{.key = "order", .as = "order"}});
+    ASSERT_TRUE(rig.batch().tasks.accept(rig.batch().tx, answer.task));
+    ASSERT_TRUE(rig.commit());
+    answer.only_accepted = is_of_operator;
+    if (!is_of_operator) {
+      const Error refused = rig.refusal(answer);
+      EXPECT_EQ(refused.code, "callback.ended");
+      EXPECT_THAT(refused.message, testing::HasSubstr("its files are gone"));
+      answer.has_files = true;
+    }
+    EXPECT_EQ(rig.must(answer), (Json{{"accepted", true}}));
+    answer.has_files = false;
+    EXPECT_EQ(rig.must(answer), (Json{{"accepted", true}})) << "it repeats the answer";
+  }
 }
 
 TEST(CallbackCommands, OfAnAttemptThatEndedWithoutACallbackAreRefused) {
