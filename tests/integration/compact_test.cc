@@ -117,7 +117,7 @@ TEST_F(StoreVerbs, RefuseAStoreOfALaterReleaseOrThatLacksRowsAsBackupAndVerifyDo
     const char* key;
     std::string value;
     const char* message;
-  } cases[] = {{"minor", rows::key_of(kStoreMinor + 1), "has format 6.11"},
+  } cases[] = {{"minor", rows::key_of(kStoreMinor + 1), "has format 6.10"},
                {"loading", "any", "was loading a snapshot"}};
   const Folder folder;
   const std::string backup = (folder.path() / "backup").string();

@@ -15,7 +15,7 @@
 namespace millrace {
 
 /// The first minor number of a store with calls that have progress, and with tasks that have it.
-inline constexpr uint64_t kMinorOfProgress = 10;
+inline constexpr uint64_t kMinorOfProgress = 9;
 
 /// The bytes of one call. Decoding fails with `store.corrupt`.
 std::string encode_call(const Call& call);

@@ -103,7 +103,7 @@ TEST(Manifest, IsRefusedIfItHasAnotherVersionOrANewerFormatOfTheStore) {
   const auto larger = decode_backup_manifest(dump_json(json));
   EXPECT_EQ(code_of(larger), "store.version") << "a later release may have tables that are lost";
   EXPECT_THAT(larger.error().message,
-              HasSubstr("format 6.11, this release reads up to format 6.10"));
+              HasSubstr("format 6.10, this release reads up to format 6.9"));
   json["minor"] = "0";
   EXPECT_EQ(code_of(decode_backup_manifest(dump_json(json))), kBackupDamaged);
   json.erase("minor");

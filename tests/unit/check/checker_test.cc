@@ -73,7 +73,7 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrThatLacksRows) {
     const char* message;
   } cases[] = {
       {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.8"},
-      {"minor", rows::key_of(kStoreMinor + 1), "store.version", "format 6.11"},
+      {"minor", rows::key_of(kStoreMinor + 1), "store.version", "format 6.10"},
       {"loading", "any", "store.joining", "lacks rows"},
   };
   fill();
