@@ -1,6 +1,5 @@
 // Compensations: what states have done is undone, the newest first, before an instance ends; also
 // through crashes, failures for good, cancellations and an operator's word.
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -8,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/simulation/charge_order.h"
+#include "tests/simulation/compensated_order.h"
 #include "tests/simulation/operator_order.h"
 #include "tests/simulation/world.h"
 
@@ -21,74 +20,20 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// A workflow with the states `step1`, `step2`, …, each of which calls `do` and notes a call of
-/// `undo` with its number and its result. `more`: further keys of the workflow; `undo`: further
-/// keys of each `compensate`.
-std::string steps(int count, const std::string& more = "compensate: true",
-                  const std::string& undo = "") {
-  std::string text = fmt::format(R"(
-id: order
-{}
-functions:
-- {{id: do, type: knative-namespace, service: do}}
-- {{id: undo, type: knative-namespace, service: undo}}
-states:
-)",
-                                 more);
-  for (int i = 1; i <= count; ++i) {
-    text += fmt::format(R"(- id: step{0}
-  type: action
-  action: {{function: do, input: {0}}}
-  compensate: {{function: undo, input: {{step: {0}, done: jq(.return)}}{1}}}
-  transform: "{{}}"
-)",
-                        i, undo);
-    if (i < count) text += fmt::format("  transition: step{}\n", i + 1);
-  }
-  return text;
-}
-
-/// The tasks of a function in the order of their start.
-std::vector<Task> tasks_of(World& world, std::string_view function) {
-  std::vector<Task> found;
-  for (const Task& task : world.functions.tasks()) {
-    const auto is_same = [&](const Task& one) { return one.id == task.id; };
-    const bool is_again = std::any_of(found.begin(), found.end(), is_same);
-    if (task.function == function && !is_again) found.push_back(task);
-  }
-  return found;
-}
-
-/// Answers the newest task; its result is `result`.
-void answer_newest(World& world, const Json& result) {
-  world.functions.answer(world.functions.tasks().back().id, result);
-  world.run_until_idle();
-}
-
-void fail_newest(World& world, const std::string& code = "no") {
-  fail(world, world.functions.tasks().back().id, code);
-}
-
-std::vector<std::string> inputs_of(World& world, std::string_view function) {
-  std::vector<std::string> inputs;
-  for (const Task& task : tasks_of(world, function)) inputs.push_back(task.input);
-  return inputs;
-}
-
 TEST(Compensations, AreMadeNewestFirstWithTheInputOfTheTimeWhenTheyWereNoted) {
   World world;
-  const std::string id = world.apply_order(steps(3));
-  answer_newest(world, "a");
-  answer_newest(world, "b");
-  fail_newest(world);
+  const std::string id = world.apply_order(compensated_steps(3));
+  answer_newest_task(world, "a");
+  answer_newest_task(world, "b");
+  fail_newest_task(world);
   EXPECT_EQ(world.status(id), "running");
   EXPECT_THAT(inputs_of(world, "undo"), ElementsAre(R"({"done":"b","step":2})"));
   EXPECT_EQ(world.instance(id)["compensation"],
             (Json{{"left", 2}, {"making", true}, {"ends", "failed"}}));
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_THAT(inputs_of(world, "undo"),
               ElementsAre(R"({"done":"b","step":2})", R"({"done":"a","step":1})"));
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   const Json ended = world.instance(id);
   EXPECT_EQ(ended["status"], "failed");
   EXPECT_EQ(ended["state"], "step3");
@@ -108,9 +53,9 @@ TEST(Compensations, AreMadeNewestFirstWithTheInputOfTheTimeWhenTheyWereNoted) {
 
 TEST(Compensations, AreNotMadeWhenTheInstanceCompletes) {
   World world;
-  const std::string id = world.apply_order(steps(2));
-  answer_newest(world, 1);
-  answer_newest(world, 2);
+  const std::string id = world.apply_order(compensated_steps(2));
+  answer_newest_task(world, 1);
+  answer_newest_task(world, 2);
   EXPECT_EQ(world.status(id), "complete");
   EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
   EXPECT_FALSE(world.instance(id).contains("compensation"));
@@ -118,9 +63,9 @@ TEST(Compensations, AreNotMadeWhenTheInstanceCompletes) {
 
 TEST(Compensations, StayNotedIfNothingAsksForThem) {
   World world;
-  const std::string id = world.apply_order(steps(2, "name: x"));
-  answer_newest(world, "a");
-  fail_newest(world);
+  const std::string id = world.apply_order(compensated_steps(2, "name: x"));
+  answer_newest_task(world, "a");
+  fail_newest_task(world);
   EXPECT_EQ(world.status(id), "failed");
   EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
   EXPECT_EQ(world.instance(id)["compensations"],
@@ -129,7 +74,7 @@ TEST(Compensations, StayNotedIfNothingAsksForThem) {
   world.restart();
   EXPECT_EQ(world.must(CompensateInstance{"default", key(id)})["left"], 1);
   EXPECT_EQ(world.status(id), "running");
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_EQ(world.status(id), "failed");
   EXPECT_EQ(world.refusal(CompensateInstance{"default", key(id)}).code, "instance.no_compensation");
 }
@@ -149,10 +94,10 @@ states:
   transition: stop
 - {id: stop, type: error, error: out.of.stock, message: none left, compensate: true}
 )");
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_EQ(world.status(id), "running");
   EXPECT_THAT(inputs_of(world, "undo"), ElementsAre("7"));
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_EQ(world.instance(id)["error"]["code"], "out.of.stock");
   EXPECT_EQ(world.status(id), "failed");
 }
@@ -170,43 +115,43 @@ states:
 - {id: ship, type: action, action: {function: do}}
 - {id: clean, type: action, action: {function: do, input: clean}}
 )");
-  answer_newest(world, nullptr);
-  fail_newest(world);
+  answer_newest_task(world, nullptr);
+  fail_newest_task(world);
   EXPECT_EQ(world.functions.tasks().back().input, R"("clean")");
   EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_EQ(world.status(id), "failed");
 }
 
 TEST(Compensations, HaveRetriesOfTheirOwnAndNoDeadlineOfTheInstance) {
   World world;
-  const std::string id =
-      world.apply_order(steps(2, "compensate: true\ntimeouts: {kill: PT1H}",
-                              ", retries: {max_attempts: 2, delay: PT10S, codes: ['*']}"));
-  answer_newest(world, "a");
+  const std::string id = world.apply_order(
+      compensated_steps(2, "compensate: true\ntimeouts: {kill: PT1H}",
+                        ", retries: {max_attempts: 2, delay: PT10S, codes: ['*']}"));
+  answer_newest_task(world, "a");
   world.run_for(hours(1));
   EXPECT_EQ(world.status(id), "running");
   EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
   world.run_for(hours(48));
   EXPECT_EQ(world.status(id), "running");
-  fail_newest(world, "busy");
+  fail_newest_task(world, "busy");
   EXPECT_EQ(world.status(id), "running");
   world.restart();
   world.run_for(seconds(10));
   EXPECT_THAT(inputs_of(world, "undo"), SizeIs(2));
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_EQ(world.status(id), "timedout");
 }
 
 TEST(Compensations, StopAtOneThatFailsForGoodAndGoOnByAnOperatorsWord) {
   World world;
-  const std::string id = world.apply_order(steps(3));
-  answer_newest(world, "a");
-  answer_newest(world, "b");
-  fail_newest(world, "cause");
-  fail_newest(world, "not.undone");
+  const std::string id = world.apply_order(compensated_steps(3));
+  answer_newest_task(world, "a");
+  answer_newest_task(world, "b");
+  fail_newest_task(world, "cause");
+  fail_newest_task(world, "not.undone");
   const Json stopped = world.instance(id);
   EXPECT_EQ(stopped["status"], "failed");
   EXPECT_EQ(stopped["error"]["code"], "cause");
@@ -217,10 +162,10 @@ TEST(Compensations, StopAtOneThatFailsForGoodAndGoOnByAnOperatorsWord) {
   world.restart();
   world.must(CompensateInstance{"default", key(id)});
   EXPECT_EQ(world.functions.tasks().back().input, R"({"done":"b","step":2})");
-  fail_newest(world, "not.undone");
+  fail_newest_task(world, "not.undone");
   world.must(CompensateInstance{.ns = "default", .instance = key(id), .past = true});
   EXPECT_EQ(world.functions.tasks().back().input, R"({"done":"a","step":1})");
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_EQ(world.status(id), "failed");
   EXPECT_EQ(world.instance(id)["error"]["code"], "cause");
   EXPECT_FALSE(world.instance(id).contains("compensation"));
@@ -228,9 +173,9 @@ TEST(Compensations, StopAtOneThatFailsForGoodAndGoOnByAnOperatorsWord) {
 
 TEST(Compensations, CannotBePassedOverUnlessOneHasFailed) {
   World world;
-  const std::string id = world.apply_order(steps(2, "name: x"));
-  answer_newest(world, "a");
-  fail_newest(world);
+  const std::string id = world.apply_order(compensated_steps(2, "name: x"));
+  answer_newest_task(world, "a");
+  fail_newest_task(world);
   EXPECT_EQ(world.refusal(CompensateInstance{"default", key(id), true}).code,
             "instance.no_compensation");
   EXPECT_EQ(world.instance(id)["compensation"]["left"], 1);
@@ -238,9 +183,9 @@ TEST(Compensations, CannotBePassedOverUnlessOneHasFailed) {
 
 TEST(Compensations, AreStoppedByASecondCancelOnly) {
   World world;
-  const std::string id = world.apply_order(steps(3));
-  answer_newest(world, "a");
-  answer_newest(world, "b");
+  const std::string id = world.apply_order(compensated_steps(3));
+  answer_newest_task(world, "a");
+  answer_newest_task(world, "b");
   world.must(CancelInstance{.ns = "default", .instance = key(id), .now = true});
   EXPECT_EQ(world.status(id), "running");
   EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
@@ -252,46 +197,47 @@ TEST(Compensations, AreStoppedByASecondCancelOnly) {
 
 TEST(Compensations, AreNotMadeWhenTheWorkflowIsDeleted) {
   World world;
-  world.apply_order(steps(2));
-  answer_newest(world, "a");
+  world.apply_order(compensated_steps(2));
+  answer_newest_task(world, "a");
   world.must(DeleteWorkflow{.ns = "default", .id = "order", .cancel = true});
   EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
 }
 
 TEST(Compensations, WaitUntilTheTasksOfACancelledInstanceHaveEnded) {
   World world;
-  const std::string id = world.apply_order(steps(2));
-  answer_newest(world, "a");
+  const std::string id = world.apply_order(compensated_steps(2));
+  answer_newest_task(world, "a");
   world.must(CancelInstance{.ns = "default", .instance = key(id)});
   EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
-  answer_newest(world, "b");
+  answer_newest_task(world, "b");
   EXPECT_THAT(inputs_of(world, "undo"), ElementsAre(R"({"done":"a","step":1})"));
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_EQ(world.status(id), "cancelled");
 }
 
 TEST(Compensations, PauseAndResumeAsAnyCallDoes) {
   World world;
-  const std::string id = world.apply_order(
-      steps(3, "compensate: true", ", retries: {max_attempts: 2, delay: PT10S, codes: ['*']}"));
-  answer_newest(world, "a");
-  answer_newest(world, "b");
-  fail_newest(world);
+  const std::string id = world.apply_order(compensated_steps(
+      3, "compensate: true", ", retries: {max_attempts: 2, delay: PT10S, codes: ['*']}"));
+  answer_newest_task(world, "a");
+  answer_newest_task(world, "b");
+  fail_newest_task(world);
   world.must(PauseInstance{"default", key(id)});
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_EQ(world.status(id), "paused");
   EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
   world.restart();
   world.must(ResumeInstance{"default", key(id)});
   EXPECT_THAT(inputs_of(world, "undo"), SizeIs(2));
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_EQ(world.status(id), "failed");
 }
 
 TEST(Compensations, WaitForTheResumeOfAnInstanceWhoseDeadlinePassesInAPause) {
   World world;
-  const std::string id = world.apply_order(steps(2, "compensate: true\ntimeouts: {kill: PT1H}"));
-  answer_newest(world, "a");
+  const std::string id =
+      world.apply_order(compensated_steps(2, "compensate: true\ntimeouts: {kill: PT1H}"));
+  answer_newest_task(world, "a");
   world.must(PauseInstance{"default", key(id)});
   world.run_for(hours(1));
   EXPECT_EQ(world.status(id), "paused");
@@ -300,19 +246,19 @@ TEST(Compensations, WaitForTheResumeOfAnInstanceWhoseDeadlinePassesInAPause) {
   world.must(ResumeInstance{"default", key(id)});
   EXPECT_EQ(world.status(id), "running");
   EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_EQ(world.status(id), "timedout");
 }
 
 TEST(Compensations, BeginAtOnceIfAPausedInstanceIsCancelled) {
   World world;
-  const std::string id = world.apply_order(steps(2));
-  answer_newest(world, "a");
+  const std::string id = world.apply_order(compensated_steps(2));
+  answer_newest_task(world, "a");
   world.must(PauseInstance{"default", key(id)});
   world.must(CancelInstance{.ns = "default", .instance = key(id), .now = true});
   EXPECT_EQ(world.status(id), "running");
   EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_EQ(world.status(id), "cancelled");
 }
 
@@ -341,11 +287,11 @@ TEST(Compensations, AreNotedForAStateThatIsCancelledWhileItsTransformIsEvaluated
   world.evaluator.hold();
   const std::string id =
       world.apply_order(pays_and_leaves("transform: jq(slow)\n  transition: last"));
-  answer_newest(world, 7);
+  answer_newest_task(world, 7);
   EXPECT_EQ(world.evaluator.waiting(), 1U);
   world.must(CancelInstance{.ns = "default", .instance = key(id), .now = true});
   EXPECT_THAT(inputs_of(world, "undo"), ElementsAre("7"));
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_EQ(world.status(id), "cancelled");
 }
 
@@ -353,9 +299,9 @@ TEST(Compensations, AreNotedOnceForAStateWhoseTransformFails) {
   World world;
   const std::string id =
       world.apply_order(pays_and_leaves("transform: jq(.return.a)\n  transition: last"));
-  answer_newest(world, 7);
+  answer_newest_task(world, 7);
   EXPECT_THAT(inputs_of(world, "undo"), ElementsAre("7"));
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_EQ(world.status(id), "failed");
   EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
 }
@@ -363,26 +309,26 @@ TEST(Compensations, AreNotedOnceForAStateWhoseTransformFails) {
 TEST(Compensations, OfTheRunBeforeAreDroppedByTheNextRun) {
   World world;
   const std::string id = world.apply_order(pays_and_leaves("continueAsNew: jq({})"));
-  answer_newest(world, 7);
+  answer_newest_task(world, 7);
   EXPECT_EQ(world.instance(id)["run"], 2);
   EXPECT_FALSE(world.instance(id).contains("compensation"));
-  fail_newest(world);
+  fail_newest_task(world);
   EXPECT_EQ(world.status(id), "failed");
   EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
 }
 
 TEST(Compensations, AreDroppedByARestartAndKeptByARetry) {
   World world;
-  const std::string id = world.apply_order(steps(2, "name: x"));
-  answer_newest(world, "a");
-  fail_newest(world);
+  const std::string id = world.apply_order(compensated_steps(2, "name: x"));
+  answer_newest_task(world, "a");
+  fail_newest_task(world);
   world.must(RetryInstance{"default", key(id)});
   EXPECT_EQ(world.instance(id)["compensation"]["left"], 1);
-  fail_newest(world);
+  fail_newest_task(world);
   world.must(RestartInstance{"default", key(id)});
   EXPECT_FALSE(world.instance(id).contains("compensation"));
-  answer_newest(world, "b");
-  fail_newest(world);
+  answer_newest_task(world, "b");
+  fail_newest_task(world);
   EXPECT_EQ(world.instance(id)["compensations"][0]["input"]["done"], "b");
   EXPECT_THAT(world.instance(id)["compensations"], SizeIs(1));
 }
@@ -402,9 +348,9 @@ states:
   compensate: {function: undo, input: jq(.return)}
   transition: pay
 )");
-  for (const int n : {1, 2, 3}) answer_newest(world, n);
-  fail_newest(world);
-  for (int n = 0; n < 3; ++n) answer_newest(world, nullptr);
+  for (const int n : {1, 2, 3}) answer_newest_task(world, n);
+  fail_newest_task(world);
+  for (int n = 0; n < 3; ++n) answer_newest_task(world, nullptr);
   EXPECT_THAT(inputs_of(world, "undo"), ElementsAre("3", "2", "1"));
   EXPECT_EQ(world.status(id), "failed");
 }
@@ -426,7 +372,7 @@ states:
 
 TEST(Compensations, OfASubflowGoOnAfterItsCallerHasEnded) {
   World world;
-  world.apply(steps(2));
+  world.apply(compensated_steps(2));
   world.apply(R"(
 id: parent
 functions:
@@ -435,11 +381,11 @@ states:
 - {id: call, type: action, action: {function: f}}
 )");
   const std::string parent = world.start("parent")["id"];
-  answer_newest(world, "a");
+  answer_newest_task(world, "a");
   world.must(CancelInstance{.ns = "default", .instance = key(parent), .now = true});
   EXPECT_EQ(world.status(parent), "cancelled");
   EXPECT_THAT(inputs_of(world, "undo"), SizeIs(1));
-  answer_newest(world, nullptr);
+  answer_newest_task(world, nullptr);
   EXPECT_THAT(world.functions.tasks(), SizeIs(3));
 }
 
@@ -447,7 +393,7 @@ states:
 /// once, or after the next commit and before its actions. Returns the inputs of `undo`.
 std::vector<std::string> play_with_crash(int crash, bool is_after_commit) {
   World world;
-  const std::string id = world.apply_order(steps(10));
+  const std::string id = world.apply_order(compensated_steps(10));
   for (int answers = 0; world.status(id) != "failed" && answers < 30; ++answers) {
     const bool crashes = answers == crash;
     const std::vector<Task> undone = tasks_of(world, "undo");
