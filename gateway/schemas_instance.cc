@@ -103,9 +103,11 @@ Json whole_instance() {
   });
   const Json noted = object({
       {"number", whole("The number of the compensation, from 1.", 1)},
-      {"state", text("The id of the state that it undoes.")},
-      {"function", text("The id of the function that it calls.")},
-      {"input", any("The input of the call, or what it is evaluated over.")},
+      {"state?", text("The id of the state that it undoes.")},
+      {"function?", text("The id of the function that it calls.")},
+      {"input?", any("The input of the call, or what it is evaluated over.")},
+      {"damage?",
+       text("What is wrong with the row of the compensation; then the row is not shown.")},
   });
   const Json children = object({
       {"counts", map(whole(), "How many of the children have each status.")},

@@ -12,7 +12,6 @@
 #include "orchestrator/batch/check_instance.h"
 #include "orchestrator/batch/step_growth.h"
 #include "orchestrator/outgoing/messages.h"
-#include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/doubtful_head.h"
 #include "orchestrator/store/rows/event_rows.h"
@@ -281,15 +280,15 @@ Result<LoadedInstance*> Instances::revive(const WorkflowEntry& entry, const Work
                                           Instance ended) {
   TRY(refuse_singular(entry, workflow));
   if (const auto over = TRY(over_quota(entry.ns))) return tl::unexpected(*over);
-  ended.new_compensations = TRY(read_compensations(batch_.tx, ended));
-  erase_ended(batch_.tx, ended);
   batch_.index.remove(batch_.tx, indexed(ended));
-  ended.part_bytes = {};
+  revive_rows(batch_.tx, ended);
   batch_.live.began(entry.ns, entry.number);
   // Events that came before the new run do not wake the instance.
   ended.listen_from = batch_.listen_from_now();
   LoadedInstance& loaded = loaded_[ended.id];
-  loaded = {.instance = std::move(ended), .is_new = true};  // `is_new`: write() must write all rows
+  // `is_new`: write() must write all rows but those of the compensations.
+  loaded = {.instance = std::move(ended), .is_new = true};
+  loaded.compensations = loaded.instance.compensations;
   batch_.meter.add_change();
   return &loaded;
 }

@@ -1,11 +1,15 @@
 // The JSON forms of an instance: as an item of a list, and whole.
 #include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "orchestrator/batch/check_instance.h"
 #include "orchestrator/service/call_item.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/store/rows/compensation_rows.h"
+#include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "states/compensation.h"
@@ -34,6 +38,24 @@ Json compensation_json(const Instance& instance, const Disclosure& disclosure) {
     json["error"] = shown_detail(to_json(*instance.compensation_error), disclosure);
   }
   return json;
+}
+
+/// {"state","function","input"} of the compensation with that number, counted from 0. A damaged row
+/// hides neither the others nor the instance: then {"damage"}, which says what is wrong.
+Result<Json> compensation_item(const View& view, const Instance& instance, uint32_t number,
+                               const Workflow& workflow, const Disclosure& disclosure) {
+  const Result<Compensation> one = read_compensation(view, instance, number);
+  if (!one && is_damaged_row(one.error())) return Json{{"damage", one.error().message}};
+  if (!one) return tl::unexpected(one.error());
+  const CompensationState* const state = compensation_of(workflow, one->state);
+  if (state == nullptr) {
+    return Json{{"damage", fmt::format("it undoes state {} (counted from 0), which has no "
+                                       "`compensate`",
+                                       one->state)}};
+  }
+  return Json{{"state", state->common().id},
+              {"function", state->function()},
+              {"input", shown(one->input, disclosure)}};
 }
 
 }  // namespace
@@ -75,16 +97,9 @@ Result<Json> Queries::compensations_left(const View& view, const Instance& insta
   Json items = Json::array();
   uint32_t left = instance.compensations;
   for (; left > 0 && items.size() < kMostShownCompensations; --left) {
-    const Compensation one = TRY(read_compensation(view, instance, left - 1));
-    const CompensationState* const state = compensation_of(*workflow, one.state);
-    if (state == nullptr) {
-      return tl::unexpected(damaged_instance(instance.ns, instance.id,
-                                             "it has a compensation that its workflow does not"));
-    }
-    items.push_back({{"number", left},
-                     {"state", state->common().id},
-                     {"function", state->function()},
-                     {"input", shown(one.input, disclosure)}});
+    Json item = TRY(compensation_item(view, instance, left - 1, *workflow, disclosure));
+    item["number"] = left;
+    items.push_back(std::move(item));
   }
   return items;
 }

@@ -166,7 +166,8 @@ class Queries {
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
   /// The JSON of an instance as an item of a list.
   Result<Json> head(const View& view, const Instance& instance, Disclosures& disclosures);
-  /// [{"number","state","function","input"}] of the compensations that are left, newest first.
+  /// [{"number","state","function","input"}] of the compensations that are left, newest first; of
+  /// one whose row is damaged {"number","damage"}.
   Result<Json> compensations_left(const View& view, const Instance& instance,
                                   const Disclosure& disclosure);
   /// The JSON of an instance that was read, with its data and calls. instance() adds to it what is

@@ -661,14 +661,16 @@ export type Instance = {
   }
   /** Those that are left, newest first; at most 100. */
   compensations?: Array<{
+    /** What is wrong with the row of the compensation; then the row is not shown. */
+    damage?: string
     /** The id of the function that it calls. */
-    function: string
+    function?: string
     /** The input of the call, or what it is evaluated over. */
-    input: unknown
+    input?: unknown
     /** The number of the compensation, from 1. */
     number: number
     /** The id of the state that it undoes. */
-    state: string
+    state?: string
   }>
   /** The correlation of the start. */
   correlation?: string

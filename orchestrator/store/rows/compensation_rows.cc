@@ -23,6 +23,12 @@ std::string compensation_key(const Instance& instance, uint32_t number) {
   return key.take();
 }
 
+/// Moves a row as it is. The seal of a row is the same in both tables (rows::seal_context).
+void move_row(Transaction& tx, const std::string& key, Table from, Table to) {
+  if (const auto row = tx.get(from, key)) tx.put(to, key, std::string(*row));
+  tx.erase(from, key);
+}
+
 }  // namespace
 
 std::string encode_compensation(const Compensation& compensation) {
@@ -52,15 +58,6 @@ Result<Compensation> read_compensation(const View& view, const Instance& instanc
                      fmt::format(", but the head has {} compensations", instance.compensations));
 }
 
-Result<std::vector<Compensation>> read_compensations(const View& view, const Instance& instance) {
-  std::vector<Compensation> all;
-  all.reserve(instance.compensations);
-  for (uint32_t number = 0; number < instance.compensations; ++number) {
-    all.push_back(TRY(read_compensation(view, instance, number)));
-  }
-  return all;
-}
-
 uint64_t write_compensations(Transaction& tx, const Instance& instance, uint32_t before,
                              uint64_t bytes) {
   const bool ended = has_ended(instance.status);
@@ -73,9 +70,7 @@ uint64_t write_compensations(Transaction& tx, const Instance& instance, uint32_t
     tx.erase(Table::kLive, key);
   }
   for (uint32_t number = 0; ended && number < kept; ++number) {
-    const std::string key = compensation_key(instance, number);
-    if (const auto row = tx.get(Table::kLive, key)) tx.put(Table::kEnded, key, std::string(*row));
-    tx.erase(Table::kLive, key);
+    move_row(tx, compensation_key(instance, number), Table::kLive, Table::kEnded);
   }
   for (uint32_t i = 0; i < added; ++i) {
     std::string encoded = encode_compensation(instance.new_compensations[i]);
@@ -84,6 +79,12 @@ uint64_t write_compensations(Transaction& tx, const Instance& instance, uint32_t
               std::move(encoded), instance.sealed);
   }
   return instance.compensations == 0 ? 0 : bytes;
+}
+
+void revive_compensations(Transaction& tx, const Instance& ended) {
+  for (uint32_t number = 0; number < ended.compensations; ++number) {
+    move_row(tx, compensation_key(ended, number), Table::kEnded, Table::kLive);
+  }
 }
 
 void erase_compensations(Transaction& tx, const Instance& ended) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "model/instance.h"
@@ -27,14 +26,15 @@ Result<Compensation> decode_compensation(std::string_view bytes);
 /// a damaged or missing row.
 Result<Compensation> read_compensation(const View& view, const Instance& instance, uint32_t number);
 
-/// All compensations of a stored instance, by their numbers. Error: a damaged or missing row.
-Result<std::vector<Compensation>> read_compensations(const View& view, const Instance& instance);
-
 /// Writes the compensations without a row, and erases the rows of those that the instance no longer
 /// has. If the instance has ended, moves the others from `live` to `ended`. `before` is the number
 /// of rows in `live`; `bytes` is their size, not sealed. Returns the size of the rows after.
 uint64_t write_compensations(Transaction& tx, const Instance& instance, uint32_t before,
                              uint64_t bytes);
+
+/// Moves the rows of an ended instance from `ended` to `live`, for its next run. Does not decode
+/// them: a damaged or missing row must not prevent the run, which may never need it.
+void revive_compensations(Transaction& tx, const Instance& ended);
 
 /// Erases the rows of an ended instance.
 void erase_compensations(Transaction& tx, const Instance& ended);

@@ -21,8 +21,11 @@ std::string plain(std::string_view bytes) {
   return out;
 }
 
+/// Part::kCompensation.
+constexpr uint8_t kCompensationPart = 8;
+
 std::string instance_part(std::string_view key) {
-  static constexpr std::array<const char*, 9> kParts{
+  static constexpr std::array<const char*, kCompensationPart + 1> kParts{
       "head", "input",       "data",           "slots",       "found data",
       "call", "failed data", "starting event", "compensation"};
   Reader reader(key);
@@ -86,7 +89,14 @@ Error damaged_row(Table table, std::string_view key, std::string_view what) {
   Reader reader(key);
   reader.u32();
   const InstanceId id{reader.id()};
-  if (table == Table::kLive && reader.ok()) {
+  const bool has_id = reader.ok();
+  const bool is_of_instance = (table == Table::kLive || table == Table::kEnded) && has_id;
+  if (is_of_instance && reader.u8() == kCompensationPart) {
+    message += fmt::format(
+        "; its instance is as usable as without it, and when it has ended, `millrace instance "
+        "compensate {} --past` passes over the compensation",
+        to_string(id));
+  } else if (table == Table::kLive && has_id) {
     message += fmt::format("; `millrace instance delete {} --damaged` removes the instance",
                            to_string(id));
   }

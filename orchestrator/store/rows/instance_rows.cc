@@ -331,13 +331,25 @@ Status store_final_data(Transaction& tx, Instance& instance) {
   return {};
 }
 
-void erase_ended(Transaction& tx, const Instance& instance) {
+namespace {
+
+/// Erases the rows of an ended instance, but not those of its compensations.
+void erase_own_rows(Transaction& tx, const Instance& instance) {
   const std::string prefix = instance_prefix(instance.ns, instance.id);
   for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kFailedData}) {
     tx.erase(Table::kEnded, part_key(prefix, part));
   }
   if (has_start_event(instance)) tx.erase(Table::kEnded, part_key(prefix, Part::kStartEvent));
-  erase_compensations(tx, instance);
+}
+
+}  // namespace
+
+void revive_rows(Transaction& tx, Instance& instance) {
+  erase_own_rows(tx, instance);
+  revive_compensations(tx, instance);
+  const auto bytes = std::exchange(instance.part_bytes, {});
+  constexpr auto kKept = static_cast<size_t>(Part::kCompensation);
+  instance.part_bytes[kKept] = bytes[kKept];
 }
 
 Result<size_t> erase_parts(Transaction& tx, NamespaceNumber ns, const InstanceId& id) {
@@ -348,7 +360,8 @@ Result<size_t> erase_parts(Transaction& tx, NamespaceNumber ns, const InstanceId
 }
 
 void erase_instance(Transaction& tx, const Instance& instance) {
-  erase_ended(tx, instance);
+  erase_own_rows(tx, instance);
+  erase_compensations(tx, instance);
   erase_idempotency(tx, instance);
 }
 

@@ -54,8 +54,8 @@ Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumb
 
 /// Which rows of an instance must be written in addition to its head.
 struct Changed {
-  bool is_new = false;  ///< `live` has no rows of the instance; the starting event is written, if
-                        ///< there is one
+  bool is_new = false;  ///< `live` has no rows of the instance, except those of compensations; the
+                        ///< starting event is written, if there is one
   bool input = false;
   bool data = false;
   bool ends_history = false;  ///< the last history record with data has the instance's data
@@ -86,9 +86,9 @@ void write_head(Transaction& tx, Instance& instance);
 /// and those of the store.
 Status store_final_data(Transaction& tx, Instance& instance);
 
-/// Erases the rows of an ended instance, but not its history. Used before the instance is written
-/// as a live instance.
-void erase_ended(Transaction& tx, const Instance& instance);
+/// Erases the rows of an ended instance, but not its history, and moves its compensations to
+/// `live`. Used before the instance is written as a live instance. Updates the sizes of the rows.
+void revive_rows(Transaction& tx, Instance& instance);
 
 /// Erases every row of an instance in `live` and `ended`, also damaged rows. The history and the
 /// idempotency key of the instance stay. Returns the number of erased rows.

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/codec.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/row.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -99,10 +101,8 @@ TEST_F(CompensationRows, AreWrittenAndErasedAtTheEndOfTheStackOnly) {
   note_compensation(instance_, compensation(5));
   write_instance(*tx, instance_, {.compensations = 3});
   EXPECT_EQ(size(), 2 * size_of_one());
-  const auto all = read_compensations(*tx, instance_).value();
-  ASSERT_EQ(all.size(), 2U);
-  EXPECT_EQ(all[0].input, LazyJson(Json{{"n", 0}}));
-  EXPECT_EQ(all[1].input, LazyJson(Json{{"n", 5}}));
+  EXPECT_EQ(read_compensation(*tx, instance_, 0).value().input, LazyJson(Json{{"n", 0}}));
+  EXPECT_EQ(read_compensation(*tx, instance_, 1).value().input, LazyJson(Json{{"n", 5}}));
   EXPECT_FALSE(read_compensation(*tx, instance_, 2));
 }
 
@@ -111,9 +111,34 @@ TEST_F(CompensationRows, GoWithAnInstanceThatEnds) {
   end();
   write_instance(*tx, instance_, {.compensations = 3});
   EXPECT_EQ(size(), 2 * size_of_one());
-  EXPECT_EQ(read_compensations(*tx, instance_).value().size(), 2U);
+  EXPECT_TRUE(read_compensation(*tx, instance_, 1));
   erase_instance(*tx, instance_);
   EXPECT_FALSE(has_rows(*tx, instance_.ns, instance_.id).value());
+}
+
+TEST_F(CompensationRows, ComeBackWithANewRunAlsoIfOneIsDamaged) {
+  end();
+  write_instance(*tx, instance_, {.compensations = 3});
+  const uint64_t bytes = size();
+  Writer damaged;
+  damaged.raw(part_key(rows::instance_prefix(instance_.ns, instance_.id), Part::kCompensation));
+  damaged.u32(1);
+  ASSERT_TRUE(tx->get(Table::kEnded, damaged.view()));
+  tx->put(Table::kEnded, damaged.view(), "\1");
+  revive_rows(*tx, instance_);
+  instance_.status = InstanceStatus::kRunning;
+  instance_.phase = Phase::kEntering;
+  instance_.ended_at.reset();
+  write_instance(*tx, instance_, {.is_new = true, .input = true, .compensations = 3});
+  EXPECT_EQ(size(), bytes);
+  EXPECT_EQ(read_compensation(*tx, instance_, 0).value().input, LazyJson(Json{{"n", 0}}));
+  EXPECT_TRUE(is_damaged_row(read_compensation(*tx, instance_, 1).error()));
+  EXPECT_EQ(read_compensation(*tx, instance_, 2).value().input, LazyJson(Json{{"n", 2}}));
+  remove_compensation(instance_);
+  remove_compensation(instance_);
+  write_instance(*tx, instance_, {.compensations = 3});
+  EXPECT_EQ(instance_.compensations, 1U);
+  EXPECT_TRUE(read_compensation(*tx, instance_, 0)) << "the damaged row is erased like any other";
 }
 
 TEST_F(CompensationRows, LeaveNothingWhenAllAreMade) {
