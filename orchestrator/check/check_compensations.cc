@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "orchestrator/check/checker.h"
+#include "orchestrator/check/record_detail.h"
 #include "orchestrator/check/walked.h"
 #include "orchestrator/store/rows/compensation_rows.h"
 #include "states/compensation.h"
@@ -44,14 +45,25 @@ void Checker::check_compensation(Walked& one, const Place& place, std::string_vi
                     one.compensations));
   }
   one.compensations = number + 1;
+  one.last_compensation.reset();
   const auto compensation = open_and_decode(place, value, decode_compensation);
   if (!compensation) return;
-  check_json(compensation->input.text(), place, "the input");
+  if (check_json(compensation->input.text(), place, "the input")) {
+    one.last_compensation = *compensation;
+  }
   const auto workflow = one.head ? definition(one.head->revision) : nullptr;
-  if (workflow == nullptr || compensation_of(*workflow, compensation->state) != nullptr) return;
-  add(StoreFault::kInstanceState, place,
-      fmt::format("the compensation undoes state {} (counted from 0), which has no `compensate`",
-                  compensation->state));
+  if (workflow == nullptr) return;
+  const CompensationState* const state = compensation_of(*workflow, compensation->state);
+  if (state == nullptr) {
+    add(StoreFault::kInstanceState, place,
+        fmt::format("the compensation undoes state {} (counted from 0), which has no `compensate`",
+                    compensation->state));
+  } else if (state->undoes_calls() != compensation->of_call) {
+    add(StoreFault::kInstanceState, place,
+        fmt::format("the compensation undoes {}, but state \"{}\" notes one for {}",
+                    compensation->of_call ? "a call" : "a state", state->common().id,
+                    state->undoes_calls() ? "each of its calls" : "each of its visits"));
+  }
 }
 
 /// Compares the compensations of the head with their rows, its status and its definition.
@@ -68,7 +80,15 @@ void Checker::check_compensations(const Walked& one, const Workflow* workflow) {
   if (const char* const wrong = wrong_compensations(head)) {
     add(StoreFault::kInstanceStatus, place, wrong);
   }
-  if (workflow == nullptr || !head.compensating) return;
+  if (!head.compensating) return;
+  const Compensation* const newest = one.newest_compensation();
+  if (newest != nullptr && newest->state != head.state && head.phase == Phase::kWaiting) {
+    add(StoreFault::kInstanceState, place,
+        fmt::format("the instance makes the compensation of state {} (counted from 0), but its "
+                    "newest compensation undoes state {}",
+                    head.state, newest->state));
+  }
+  if (workflow == nullptr) return;
   if (state_of(*workflow, head) == nullptr) {
     add(StoreFault::kInstanceState, place,
         "the instance makes the compensation of a state that has no `compensate`");
@@ -78,6 +98,21 @@ void Checker::check_compensations(const Walked& one, const Workflow* workflow) {
         fmt::format("the instance ends in state {}, but its revision has {} states",
                     head.compensating->state, workflow->states.size()));
   }
+}
+
+/// Compares the compensation whose call an instance waits for with the record of its begin.
+void Checker::check_begun_compensation(const Walked& one) {
+  const Instance& head = *one.head;
+  const bool has_begun = head.compensating && head.phase == Phase::kWaiting;
+  if (!has_begun || !one.story || !one.story->entered) return;
+  const HistoryRecord& record = *one.story->entered;
+  if (record.kind != HistoryKind::kUndoing) return;  // it was trimmed
+  const auto number = RecordDetail(record).number("number");
+  if (!number || *number == head.compensations) return;  // wrong_shape() reports a missing one
+  const std::string key = one.key(Part::kHead);
+  add(StoreFault::kInstanceParts, {one.table, key},
+      fmt::format("the instance makes compensation {}, but by its history it makes compensation {}",
+                  head.compensations, *number));
 }
 
 }  // namespace millrace

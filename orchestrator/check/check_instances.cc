@@ -330,6 +330,7 @@ void Checker::finish(Walked& one) {
   check_status(one);
   check_compensations(one, workflow.get());
   check_history(one, workflow.get());
+  check_begun_compensation(one);
   if (one.table == Table::kLive) check_waits(one, workflow.get());
   if (one.table == Table::kLive && workflow != nullptr && workflow->singular) check_singular(one);
   check_relations(one);

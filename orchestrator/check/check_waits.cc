@@ -303,7 +303,11 @@ bool Checker::check_opened(const Walked& one, const State& state) {
   if (!input || !data || (one.has_data && !one.data)) return false;
   const LazyJson as_input(std::move(*input));
   const LazyJson as_data(std::move(*data));
-  const auto opened = open_state(state, head, as_data, as_input, head.state_from);
+  const Compensation* const newest = one.newest_compensation();
+  const auto open_at = [&](TimePoint at) {
+    return open_state(state, head, as_data, as_input, at, newest);
+  };
+  const auto opened = open_at(head.state_from);
   if (!opened) {
     const auto types = state.awaited_types();
     for (const Listener& listener : head.listeners) {
@@ -325,7 +329,7 @@ bool Checker::check_opened(const Walked& one, const State& state) {
     const bool has_entry = one.story && one.story->entered;
     const TimePoint entered =
         no_later(has_entry ? std::optional(one.story->entered->time) : std::nullopt);
-    const auto latest = open_state(state, head, as_data, as_input, entered);
+    const auto latest = open_at(entered);
     const Duration slack = has_entry ? Duration(0) : slack_from(entered);  // it begins at the entry
     if (*delay < *opened->delay - slack_from(head.state_from) ||
         (latest && *delay > *latest->delay + slack)) {
@@ -382,8 +386,8 @@ bool Checker::check_opened(const Walked& one, const State& state) {
   std::optional<OpenedState> now;
   std::optional<OpenedState> recorded;
   if (has_deadlines) {
-    now = open_state(state, head, as_data, as_input, *time_);
-    recorded = open_state(state, head, as_data, as_input, armed);
+    now = open_at(*time_);
+    recorded = open_at(armed);
   }
   for (uint32_t index = 0; index < one.read_calls.size(); ++index) {
     const auto effect = opened->started.find(index);

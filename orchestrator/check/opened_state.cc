@@ -23,7 +23,8 @@ constexpr CallPortion kAllCalls{.calls = kMostCalls, .bytes = std::numeric_limit
 /// may have changed since.
 class Placeholders final : public Lookup {
  public:
-  explicit Placeholders(const LazyJson& input) : input_(input) {}
+  Placeholders(const LazyJson& input, const Compensation* newest)
+      : input_(input), newest_(newest) {}
 
   Result<std::optional<Variable>> variable(const VariableName&) const override {
     return std::nullopt;
@@ -32,6 +33,10 @@ class Placeholders final : public Lookup {
     return std::string();
   }
   Result<LazyJson> input(const Instance&) const override { return input_; }
+  Result<Compensation> compensation(const Instance& instance, uint32_t number) const override {
+    if (newest_ != nullptr) return *newest_;
+    return Lookup::compensation(instance, number);
+  }
   const RetryPolicy* default_retries(NamespaceNumber) const override { return nullptr; }
   const ServicePolicy* service_policy(NamespaceNumber, const NamedService&) const override {
     return nullptr;
@@ -42,6 +47,7 @@ class Placeholders final : public Lookup {
 
  private:
   const LazyJson& input_;
+  const Compensation* newest_;  ///< null: it cannot be read
 };
 
 using StartedCall = std::pair<const uint32_t, Effect>;
@@ -74,8 +80,9 @@ bool has_record(TimeoutKind kind, const Call& call) {
 }  // namespace
 
 std::optional<OpenedState> open_state(const State& state, const Instance& head,
-                                      const LazyJson& data, const LazyJson& input, TimePoint at) {
-  const Placeholders lookup(input);
+                                      const LazyJson& data, const LazyJson& input, TimePoint at,
+                                      const Compensation* newest) {
+  const Placeholders lookup(input, newest);
   const std::vector<Effect> nothing_earlier;
   std::vector<EvaluationResult> results;
   // A list of expressions needs one evaluation for each thousand of them.
@@ -86,6 +93,8 @@ std::optional<OpenedState> open_state(const State& state, const Instance& head,
     copy.step = head.step;
     copy.entered = head.entered;
     copy.depth = head.depth;
+    copy.compensations = head.compensations;
+    copy.compensating = head.compensating;
     copy.data = data;
     Visit visit(copy, at, results, lookup, nothing_earlier, kAllCalls);
     const Outcome outcome = state.enter(visit);

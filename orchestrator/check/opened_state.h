@@ -30,10 +30,12 @@ struct OpenedState {
   bool is_exact = true;
 };
 
-/// Enters a state at the time `at`. nullopt: with this data, or with the placeholders for a jq
+/// Enters a state at the time `at`. `newest` is the newest compensation of the instance; null: it
+/// has none, or its row cannot be read. nullopt: with this data, or with the placeholders for a jq
 /// worker's results, the state would not wait.
 std::optional<OpenedState> open_state(const State& state, const Instance& head,
-                                      const LazyJson& data, const LazyJson& input, TimePoint at);
+                                      const LazyJson& data, const LazyJson& input, TimePoint at,
+                                      const Compensation* newest = nullptr);
 
 /// The effect that starts the call, or another call with the same action; null: no such call starts
 /// at once.

@@ -99,7 +99,9 @@ struct Checker::Walked {
   std::vector<bool> slots;           ///< which slots have a value
   uint32_t calls = 0;                ///< the number of rows of calls
   uint32_t compensations = 0;        ///< the number of rows of compensations
-  std::vector<Call> read_calls;      ///< readable calls, without results; may be fewer than `calls`
+  /// The compensation of the last of these rows; nullopt: the row cannot be read.
+  std::optional<Compensation> last_compensation;
+  std::vector<Call> read_calls;  ///< readable calls, without results; may be fewer than `calls`
   std::vector<CallFacts> call_facts;  ///< of `read_calls`; empty: no record of a call was read
   std::vector<bool> sealed_calls;     ///< whether the row is sealed, of each row of a call
   std::optional<TimePoint> due;       ///< the earliest deadline or retry of the calls
@@ -113,6 +115,11 @@ struct Checker::Walked {
   std::optional<HistoryFacts> story;  ///< set if all rows of the history can be read
 
   std::string key(Part part) const { return prefix + static_cast<char>(part); }
+  /// The newest compensation of the head; null: there is none, or its row cannot be read.
+  const Compensation* newest_compensation() const {
+    const bool has_newest = last_compensation && head && compensations == head->compensations;
+    return has_newest ? &*last_compensation : nullptr;
+  }
   /// Whether the beginning of the history was erased. A history that still begins with kStarted is
   /// complete, even if the head counts erased records: check_chained_records() reports that count.
   bool is_trimmed() const {

@@ -1,0 +1,123 @@
+// The store check compares the compensation that an instance makes with its row, its call and its
+// history.
+#include <string>
+
+#include "base/codec.h"
+#include "orchestrator/store/rows/call_rows.h"
+#include "orchestrator/store/rows/compensation_rows.h"
+#include "tests/unit/check/check_fixture.h"
+
+namespace millrace {
+namespace {
+
+class CheckCompensationsTest : public CheckTest {
+ protected:
+  /// Starts an instance that makes the newest of two compensations, that of state 1.
+  CheckCompensationsTest() {
+    define(R"(
+id: undone
+compensate: true
+functions: [{id: f, type: knative-namespace, service: f}]
+states:
+- {id: pay, type: noop, compensate: {function: f, input: jq(.from)}, transition: send}
+- {id: send, type: noop, compensate: {function: f, input: 2}, transition: stop}
+- {id: stop, type: error, error: a.b, message: stops}
+)");
+    id = start("undone");
+    const Instance head = read_head(*tx, Table::kLive, ns, id).value().value();
+    EXPECT_TRUE(head.compensating);
+    EXPECT_EQ(head.compensations, 2U);
+    EXPECT_EQ(head.calls.size(), 1U);
+  }
+
+  std::string row_of(Part which, uint32_t number) const {
+    Writer key;
+    key.raw(part(id, which));
+    key.u32(number);
+    return key.take();
+  }
+  Change note(uint32_t number, const std::function<void(Compensation&)>& change) {
+    return [=, this](Transaction& in) {
+      edit<Compensation>(in, Table::kLive, row_of(Part::kCompensation, number), decode_compensation,
+                         encode_compensation, change);
+    };
+  }
+
+  InstanceId id;
+};
+
+TEST_F(CheckCompensationsTest, FindsNothingWhileOneIsMade) { expect_sound(); }
+
+TEST_F(CheckCompensationsTest, ComparesTheCallWithTheRow) {
+  expect_among(fmt::format("call.state live/default/{} call 0: the input of the call is not the "
+                           "one that its state computes",
+                           to_string(id)),
+               note(1, [](Compensation& one) { one.input = Json(3); }));
+  expect_only(
+      "makes the compensation of state 1 (counted from 0), but its newest compensation "
+      "undoes state 0",
+      note(1, [](Compensation& one) { one.state = 0; }));
+}
+
+TEST_F(CheckCompensationsTest, ComparesARowWithWhatItsStateNotes) {
+  expect_only("the compensation undoes a call, but state \"pay\" notes one for each of its visits",
+              note(0, [](Compensation& one) { one.of_call = true; }));
+  expect_only("the compensation undoes state 2 (counted from 0), which has no `compensate`",
+              note(0, [](Compensation& one) { one.state = 2; }));
+}
+
+TEST_F(CheckCompensationsTest, FindsOneThatIsMadeWithoutACall) {
+  expect_among("instance.stuck live/default/", [this](Transaction& in) {
+    in.erase(Table::kLive, row_of(Part::kCall, 0));
+    edit_head(id, [](Instance& head) {
+      head.calls.clear();
+      head.timers.clear();
+    });
+  });
+}
+
+TEST_F(CheckCompensationsTest, FindsACallWithoutItsRow) {
+  const Change without_newest = [this](Transaction& in) {
+    in.erase(Table::kLive, row_of(Part::kCompensation, 1));
+  };
+  expect_among("the head has 2 compensations, but 1 rows of compensations exist", without_newest);
+  const Change without_number = [=, this](Transaction& in) {
+    without_newest(in);
+    edit_head(id, [](Instance& head) { head.compensations = 1; });
+  };
+  expect_among("makes compensation 1, but by its history it makes compensation 2", without_number);
+  expect_among("but its newest compensation undoes state 0", without_number);
+}
+
+TEST_F(CheckCompensationsTest, ComparesTheNumberWithTheHistory) {
+  expect_only("makes compensation 2, but by its history it makes compensation 1",
+              [this](Transaction& in) {
+                edit_history(read_live(in, ns, id).value()->last_history, [](HistoryRow& row) {
+                  for (HistoryRecord& record : row.records) {
+                    if (record.kind != HistoryKind::kUndoing) continue;
+                    record.detail = Json{{"function", "f"}, {"number", 1}};
+                  }
+                });
+              });
+}
+
+TEST_F(CheckCompensationsTest, ReportsADamagedRow) {
+  for (const char* const bytes : {"", "\1", "?"}) {
+    EXPECT_THAT(found_after([&](Transaction& in) {
+                  in.put(Table::kLive, row_of(Part::kCompensation, 0), bytes);
+                }),
+                testing::Contains(testing::HasSubstr(
+                    fmt::format("row.record live/default/{} compensation 0", to_string(id)))));
+  }
+  EXPECT_THAT(
+      found_after(note(0, [](Compensation& one) { one.input = LazyJson::of_text("{oops}"); })),
+      testing::Contains(
+          testing::HasSubstr(fmt::format("live/default/{} compensation 0", to_string(id)))));
+}
+
+TEST_F(CheckCompensationsTest, ReportsAFailedReadAlone) {
+  EXPECT_GT(expect_each_failed_read_alone(), 0U);
+}
+
+}  // namespace
+}  // namespace millrace
