@@ -20,7 +20,7 @@
 namespace millrace {
 
 /// The first minor number of a store with such rows.
-inline constexpr uint64_t kMinorOfAnswers = 10;
+inline constexpr uint64_t kMinorOfAnswers = 9;
 
 /// The most answers in one row; a further one replaces the oldest.
 inline constexpr size_t kMostAnswersOfRow = 16;
