@@ -23,7 +23,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::string_view kAnsweredKey = "answered/";
+constexpr std::string_view kAnsweredKey = "given-answers/";
 constexpr std::string_view kArchiveKey = "archive/";
 constexpr std::string_view kCounterKey = "counter/";
 constexpr std::string_view kStreamKey = "stream/";
@@ -319,7 +319,7 @@ void Checker::check_answers(const Place& place, std::string_view value) {
   const auto answers_of = answers_place(place.key);
   if (!answers_of) return add(StoreFault::kRowKey, place, "the key is not a namespace and a byte");
   note_given(Counter::kNamespace, static_cast<uint32_t>(answers_of->ns), place);
-  note_minor(kMinorOfAnswers, "rows `answered/` of meta");
+  note_minor(kMinorOfAnswers, "rows `given-answers/` of meta");
   const auto answers = decode(place, value, decode_answers);
   if (!answers) return;
   for (const GivenAnswer& one : *answers) {

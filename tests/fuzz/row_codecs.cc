@@ -76,7 +76,7 @@ std::optional<bool> decodes_as_meta(std::string_view key, std::string_view value
   if (key.starts_with("stream/")) return decodes_once<int64_t>(decode_stream, value);
   if (key.starts_with("rate/")) return decodes_again<RateUse>(decode_rate_use, value);
   if (key.starts_with("purge/")) return decodes_again<PurgeRecord>(decode_purge, value);
-  if (key.starts_with("answered/"))
+  if (key.starts_with("given-answers/"))
     return decodes_again<std::vector<GivenAnswer>>(decode_answers, encode_answers, value);
   if (key.starts_with("node/")) return decodes_again<NodeRecord>(decode_node, value);
   if (key.starts_with("replay/")) return decodes_again<ReplayRecord>(decode_replay, value);

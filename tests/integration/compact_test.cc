@@ -116,8 +116,9 @@ TEST_F(StoreVerbs, RefuseAStoreOfALaterReleaseOrThatLacksRowsAsBackupAndVerifyDo
   const struct {
     const char* key;
     std::string value;
-    const char* message;
-  } cases[] = {{"minor", rows::key_of(kStoreMinor + 1), "has format 6.10"},
+    std::string message;
+  } cases[] = {{"minor", rows::key_of(kStoreMinor + 1),
+                fmt::format("has format {}.{}", kStoreFormat, kStoreMinor + 1)},
                {"loading", "any", "was loading a snapshot"}};
   const Folder folder;
   const std::string backup = (folder.path() / "backup").string();

@@ -13,7 +13,7 @@ using namespace rows;
 
 namespace {
 
-constexpr std::string_view kAnsweredKey = "answered/";
+constexpr std::string_view kAnsweredKey = "given-answers/";
 
 /// How many rows a namespace has at most: one for each value of a byte.
 constexpr size_t kMostAnswerRows = 256;

@@ -1,7 +1,7 @@
 // Answer rows: the newest answers that callbacks have given to tasks, so that the repetition of an
-// answer is recognised. Rows `answered/` of table `meta`: each namespace has at most 256 of them,
-// by the last byte of the action id, which is random, and a row has the newest answers to tasks
-// with that byte. A damaged row gives an error that names it (damage.h).
+// answer is recognised. Rows `given-answers/` of table `meta`: each namespace has at most 256 of
+// them, by the last byte of the action id, which is random, and a row has the newest answers to
+// tasks with that byte. A damaged row gives an error that names it (damage.h).
 #pragma once
 
 #include <cstddef>

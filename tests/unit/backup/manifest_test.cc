@@ -103,7 +103,8 @@ TEST(Manifest, IsRefusedIfItHasAnotherVersionOrANewerFormatOfTheStore) {
   const auto larger = decode_backup_manifest(dump_json(json));
   EXPECT_EQ(code_of(larger), "store.version") << "a later release may have tables that are lost";
   EXPECT_THAT(larger.error().message,
-              HasSubstr("format 6.10, this release reads up to format 6.9"));
+              HasSubstr(fmt::format("format {0}.{1}, this release reads up to format {0}.{2}",
+                                    kStoreFormat, kStoreMinor + 1, kStoreMinor)));
   json["minor"] = "0";
   EXPECT_EQ(code_of(decode_backup_manifest(dump_json(json))), kBackupDamaged);
   json.erase("minor");

@@ -23,18 +23,19 @@ TEST_F(CheckAnswersTest, ChecksTheAnswersOfCallbacks) {
     };
   };
   EXPECT_THAT(found_after(answer(ns)), testing::IsEmpty()) << "the task has ended";
-  expect_only("counter.behind meta/answered/", answer(NamespaceNumber(9)));
-  expect_only("row.key meta/answered/", put_row("answered/x", encode_answers({GivenAnswer()})));
-  const std::string key = std::string("answered/\0\0\0\1\0", 14);
-  expect_only("row.record meta/answered/", put_row(key, "rubbish"));
+  expect_only("counter.behind meta/given-answers/", answer(NamespaceNumber(9)));
+  expect_only("row.key meta/given-answers/",
+              put_row("given-answers/x", encode_answers({GivenAnswer()})));
+  const std::string key = std::string("given-answers/\0\0\0\1\0", 19);
+  expect_only("row.record meta/given-answers/", put_row(key, "rubbish"));
   GivenAnswer another;
   another.task.bytes.back() = 1;
   expect_only("belongs to another row", put_row(key, encode_answers({another})));
   expect_only(
-      "the minor number is 9, but the store has rows `answered/` of meta, expected at least 10",
+      "the minor number is 8, but the store has rows `given-answers/` of meta, expected at least 9",
       [&](Transaction& in) {
         answer(ns)(in);
-        in.put(Table::kMeta, "minor", rows::key_of(uint64_t{9}));
+        in.put(Table::kMeta, "minor", rows::key_of(uint64_t{8}));
       });
 }
 

@@ -49,9 +49,7 @@ states:
 TEST_F(CheckCompensationsTest, FindsNothingWhileOneIsMade) { expect_sound(); }
 
 TEST_F(CheckCompensationsTest, ComparesTheCallWithTheRow) {
-  expect_among(fmt::format("call.state live/default/{} call 0: the input of the call is not the "
-                           "one that its state computes",
-                           to_string(id)),
+  expect_among(fmt::format("the input of the task is not that of call 0 of {}", to_string(id)),
                note(1, [](Compensation& one) { one.input = Json(3); }));
   expect_only(
       "makes the compensation of state 1 (counted from 0), but its newest compensation "

@@ -70,10 +70,12 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrThatLacksRows) {
     std::string_view key;
     std::string value;
     std::string_view code;
-    const char* message;
+    std::string message;
   } cases[] = {
-      {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.8"},
-      {"minor", rows::key_of(kStoreMinor + 1), "store.version", "format 6.10"},
+      {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version",
+       fmt::format("format {}.{}", kStoreFormat + 1, kStoreMinor)},
+      {"minor", rows::key_of(kStoreMinor + 1), "store.version",
+       fmt::format("format {}.{}", kStoreFormat, kStoreMinor + 1)},
       {"loading", "any", "store.joining", "lacks rows"},
   };
   fill();

@@ -138,12 +138,17 @@ TEST_F(EventDeskVerbs, SayThatACorrectedEventStillWaitsInAGroup) {
   const CommandOutput corrected = run({"event", "replay", "79", "--attr", "order=o-2"});
   EXPECT_EQ(corrected.code, 0);
   EXPECT_EQ(corrected.out, "id        replay-1\nsequence  19\n");
+  const std::string next = "`millrace -n default event why 19` shows what comes of it\n";
   EXPECT_EQ(corrected.err,
-            "event 79 still waits in a group of workflow ship; if the group will never be "
-            "complete, `millrace -n default group drop ship:6f1ed002ab5595859014ebf0951522d9` "
-            "removes it\n");
-  EXPECT_EQ(run({"event", "replay", "79"}).err, "") << "it is the same event again";
-  EXPECT_EQ(run({"event", "replay", "18", "--attr", "order=o-2"}).err, "");
+            next +
+                "event 79 still waits in a group of workflow ship; if the group will never be "
+                "complete, `millrace -n default group drop ship:6f1ed002ab5595859014ebf0951522d9` "
+                "removes it\n");
+  EXPECT_EQ(run({"event", "replay", "79"}).err, next) << "it is the same event again";
+  EXPECT_EQ(run({"event", "replay", "18", "--attr", "order=o-2"}).err, next);
+  EXPECT_EQ(run({"event", "replay", "18", "--to-namespace", "stock"}).err,
+            "`millrace -n stock event why 19` shows what comes of it\n");
+  EXPECT_EQ(run({"event", "replay", "18", "-o", "json"}).err, "") << "a script needs no command";
 }
 
 TEST_F(EventDeskVerbs, RefuseTheOptionsOfARangeTogetherWithAnEvent) {

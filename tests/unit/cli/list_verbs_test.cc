@@ -109,7 +109,9 @@ TEST_F(ListVerbs, PassesTheConditionsOnListenersToTheServer) {
   EXPECT_EQ(filter.value, "o 1");
   EXPECT_EQ(run({"listener", "list"}).code, 0);
   EXPECT_EQ(service_.last_listener_filter().value, std::nullopt);
-  EXPECT_EQ(run({"listener", "list", "--value", "o1"}).code, 1);
+  EXPECT_EQ(run({"listener", "list", "--value", "o1"}).code, 0);
+  EXPECT_EQ(service_.last_listener_filter().attribute, "");
+  EXPECT_EQ(service_.last_listener_filter().value, "o1");
   EXPECT_EQ(run({"listener", "list", "--attribute", "orderid", "--value", ""}).code, 2);
 }
 

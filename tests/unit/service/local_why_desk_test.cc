@@ -301,9 +301,10 @@ TEST_F(LocalWhyDeskTest, SayWhatAGroupStillWaitsFor) {
   commit();
   const Json why = of_event(1);
   EXPECT_EQ(why["near"][0]["waitsFor"], Json::array({"packed"}));
-  EXPECT_EQ(why["near"][0]["says"],
-            "the event waits in a group for `packed` with `orderid` \"o-1\"; `millrace group list` "
-            "lists the groups");
+  EXPECT_EQ(
+      why["near"][0]["says"],
+      "the event waits in a group for `packed` with `orderid` \"o-1\"; `millrace -n default group "
+      "list` lists the groups");
   EXPECT_THAT(verdicts(of_test(R"(,"orderid":"o-1")")), ElementsAre("start pair grouped"));
   write_counts(*tx, pair, group, {0, 1});
   commit();

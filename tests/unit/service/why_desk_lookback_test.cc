@@ -69,8 +69,8 @@ TEST_F(LookbackWhyTest, NameTheWindowIfTheEventCameBeforeIt) {
   const Json why = of_event(1);
   EXPECT_THAT(verdicts(why), ElementsAre("instance 1 before"));
   EXPECT_EQ(why["near"][0]["lookbackFrom"], window());
-  EXPECT_THAT(says_of(why),
-              HasSubstr("`; the state looks back to " + window() + " only (`lookback`)"));
+  EXPECT_THAT(says_of(why), HasSubstr("; the state looks back to " + window() +
+                                      " only (`lookback`); send it to "));
   EXPECT_EQ(of_instance(1)["instance"]["waits"][0]["lookbackFrom"], window());
 }
 

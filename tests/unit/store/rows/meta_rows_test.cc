@@ -179,7 +179,9 @@ TEST_F(MetaRows, RefuseAHigherMinorNumberAndAStoreOfACluster) {
   const Status newer = check_format(*tx);
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().code, "store.version");
-  EXPECT_NE(newer.error().message.find("format 6.10, this release reads up to format 6.9"),
+  EXPECT_NE(newer.error().message.find(
+                fmt::format("format {0}.{1}, this release reads up to format {0}.{2}", kStoreFormat,
+                            kStoreMinor + 1, kStoreMinor)),
             std::string::npos)
       << newer.error().message;
   tx->erase(Table::kMeta, "minor");
