@@ -25,9 +25,17 @@ static std::string what_happens(const Step& s) {
   const std::string pick = "#" + std::to_string(s.pick);
   const std::string outcome =
       s.outcome.ok ? " with " + s.outcome.result.dump() : " with the error " + s.outcome.code;
-  const char* const verbs[] = {
-      "cancel", "pause",          "resume",  "pause the workflow", "resume the workflow",
-      "retry",  "retry --extend", "restart", "rerun --from state "};
+  const char* const verbs[] = {"cancel",
+                               "pause",
+                               "resume",
+                               "pause the workflow",
+                               "resume the workflow",
+                               "retry",
+                               "retry --extend",
+                               "restart",
+                               "rerun --from state ",
+                               "compensate",
+                               "compensate --past"};
   switch (s.kind) {
     case Step::Kind::kAdvance:
       return ms(s.ms) + " pass";
@@ -83,7 +91,9 @@ bool valid(const Definition& d) {
     if (s.kind == Kind::kParallel && s.actions.size() < 2) return false;
     if ((s.kind == Kind::kAction || s.kind == Kind::kForeach) && s.actions.size() != 1)
       return false;
-    for (const Action& a : s.actions) {
+    std::vector<Action> actions = s.actions;
+    if (s.undo) actions.push_back(*s.undo);
+    for (const Action& a : actions) {
       const Function* f = d.function(a.function);
       if (!f) return false;
       bool temporal = false, close = false;

@@ -91,7 +91,9 @@ struct State {
   std::optional<Ms> timeout;   // direktiv: timeout of the state
   std::optional<Retry> retry;  // the retry policy of the state
   std::vector<Catch> catches;
-  std::string to;  // "" ends the workflow
+  std::string to;              // "" ends the workflow
+  std::optional<Action> undo;  // `compensate`; its input is the whole data
+  bool compensates = false;    // error: `compensate: true`
 };
 
 struct Definition {
@@ -103,6 +105,8 @@ struct Definition {
   std::optional<Ms> execution, run;   // temporal: workflowExecutionTimeout, workflowRunTimeout
   std::optional<Ms> timeout;          // zart
   std::string on_failure;             // the state of on_failure; only with `timeout`
+  bool compensates = false;           // `compensate: true`
+  bool on_failure_compensates = false;
 
   const State* find(const std::string& id) const;
   const Function* function(const std::string& id) const;

@@ -106,7 +106,11 @@ std::string to_yaml(const Case& c, const Rendering& rendering) {
   if (d.execution) y += "workflowExecutionTimeout: " + ms(*d.execution) + "\n";
   if (d.run) y += "workflowRunTimeout: " + ms(*d.run) + "\n";
   if (d.timeout) y += "timeout: " + ms(*d.timeout) + "\n";
-  if (!d.on_failure.empty()) y += "on_failure: " + d.on_failure + "\n";
+  if (d.on_failure_compensates && !d.on_failure.empty())
+    y += "on_failure: {state: " + d.on_failure + ", compensate: true}\n";
+  else if (!d.on_failure.empty())
+    y += "on_failure: " + d.on_failure + "\n";
+  if (d.compensates) y += "compensate: true\n";
   if (d.interrupt || d.kill) {
     y += "timeouts:\n";
     if (d.interrupt) y += "  interrupt: " + ms(*d.interrupt) + "\n";
@@ -140,6 +144,10 @@ std::string to_yaml(const Case& c, const Rendering& rendering) {
     if (s.kind == Kind::kError) y += "  error: " + s.error_code + "\n  message: made to fail\n";
     if (s.timeout) y += time_line(s, "timeout", *s.timeout);
     if (s.retry) y += "  " + policy_line(*s.retry);
+    if (s.compensates) y += "  compensate: true\n";
+    if (s.undo)
+      y += "  compensate:\n    function: " + s.undo->function + "\n" +
+           limits("    ", s.undo->retry, s.undo->timeouts);
     if (s.kind == Kind::kBranch) {
       y += "  conditions:\n  - condition: 'jq(" + s.condition + ")'\n    transform: " + note + "\n";
       y += exit_line("    ", s.branch_to);

@@ -31,23 +31,34 @@ bool is_true(Json value, const std::string& at) {
 // All timed actions with their times. `held_back_too`: also those that a pause or the broker holds.
 std::vector<Model::Due> Model::dues(bool held_back_too) {
   std::vector<Due> all;
-  if (phase_ == Phase::kEnded) return all;
   const auto add = [&all](std::optional<Ms> at, int rank, const char* what,
                           std::function<void()> fire) {
     if (at && *at >= 0) all.push_back({*at, rank, what, std::move(fire)});
   };
+  if (undoes_after_tasks_) {
+    const auto open = [this] { doubt("whether a deadline ends a task after a cancel"); };
+    for (const auto& at : {execution_deadline_, run_deadline_, kill_at_}) add(at, 0, "", open);
+    for (const Call& call : calls_) {
+      add(call.doubt, 0, "", open);
+      for (const auto& [limit, at] : call.deadlines) add(at, 0, "", open);
+    }
+  }
+  if (phase_ == Phase::kEnded) return all;
 
   // An unreachable broker may hold an event that came before the timers below.
   const bool held_by_broker =
       away_ && !held_back_too && waits_for_event() && !has(Fault::kWaitTimesOutWhileAway);
   if (held_by_broker) return all;
 
-  // The deadlines of the execution and the run. A pause does not hold these.
-  add(run_limits_doubt_, 0, "",
-      [this] { doubt("whether the limits of the run restart after a manual retry"); });
-  if (!in_on_failure_)
+  // The deadlines of the execution and the run. A pause does not hold these. They do not bound
+  // compensations.
+  const bool is_bounded = !undoing_ || has(Fault::kDeadlineEndsUndoing);
+  if (is_bounded)
+    add(run_limits_doubt_, 0, "",
+        [this] { doubt("whether the limits of the run restart after a manual retry"); });
+  if (is_bounded && !in_on_failure_)
     add(execution_deadline_, 0, "execution timeout", [this] { execution_expired(); });
-  if (phase_ == Phase::kLive) {
+  if (phase_ == Phase::kLive && is_bounded) {
     if (!in_on_failure_)
       add(run_deadline_, 1, "run timeout", [this] { run_out("timedout", "millrace.timeout.run"); });
     add(kill_at_, 2, "kill",
@@ -207,6 +218,7 @@ void Model::begin_run(const std::string& state, const Json& data) {
   code_ = message_ = failed_state_ = error_state_id_ = "";
   error_state_.reset();
   in_on_failure_ = on_failure_done_ = rerun_ = error_before_retry_ = false;
+  undo_failed_ = false;
   if (!has(Fault::kPerAttemptStays)) per_attempt_ = false;
   enter(state, data);
 }
@@ -262,7 +274,10 @@ void Model::enter(const std::string& id, const Json& data, bool by_retry, int at
     return state_failed({"millrace.duration.invalid", "", false, false});
   }
   acted_[id] = s.check.empty() || !is_true(data_, s.check);
-  if (!acted_[id]) return raise({"direktiv.jq.badCommand", "", false, false});
+  if (!acted_[id]) {
+    if (s.kind == Kind::kNoop) note();  // its transform fails after the state has done its work
+    return raise({"direktiv.jq.badCommand", "", false, false});
+  }
   switch (s.kind) {
     case Kind::kWait:
       if (!kept_events_.empty()) {
@@ -333,6 +348,7 @@ void Model::leave() {
     for (const Call& c : calls_) all.push_back(c.at == At::kDone ? c.result : Json());
     data_["return"] = s.kind == Kind::kAction ? all[0] : all;
   }
+  if (!notes_each_call()) note();
   data_["seen"].push_back(s.id);
   go(s.to);
 }

@@ -4,7 +4,8 @@
 // actions, it computes them from stored times (`dues`), so it has no timers that could be
 // forgotten. The model is a Subject, so it can also replace the engine. control_model.cc has time,
 // runs and states; control_model_calls.cc the calls and their failures; control_model_commands.cc
-// events, commands, the process and the broker; control_model_observation.cc the observation.
+// events, commands, the process and the broker; control_model_undoing.cc the compensations;
+// control_model_observation.cc the observation.
 #pragma once
 
 #include <deque>
@@ -54,6 +55,14 @@ enum class Fault {
   kNextRunKeepsLimits,   // continueAsNew keeps the run timeout, the interrupt and the kill
   kNextRunKeepsHistory,  // after continueAsNew, a rerun knows the states of the run before
   kAttemptIsNotCounted,  // $instance.attempt is 1 in each attempt
+  // The faults from here on are about compensations, see make_case_of_compensations().
+  kUndoesOldestFirst,    // the oldest compensation is made first
+  kDeadlineEndsUndoing,  // the deadlines of the instance bound its compensations
+  kRetryDropsNotes,      // a manual retry drops the compensations that are left
+  kRestartKeepsNotes,
+  kCompletionKeepsNotes,
+  kFailedStateIsNoted,   // a state whose error was caught notes its compensation
+  kStateRetriesUndoing,  // the policy of the state also retries its compensation
   kLast,
 };
 
@@ -123,6 +132,20 @@ class Model : public Subject {
     bool skipped = false;
   };
 
+  // A compensation that was noted and not made.
+  struct Note {
+    std::string state;
+    Json input;
+  };
+
+  // How an instance ends, and what of that is known.
+  struct Ending {
+    std::string status, code, message;
+    bool run_known = true, data_known = true;
+  };
+
+  enum class Demand { kNo, kYes, kOpen };
+
   struct Due {
     Ms at;
     int rank;  // the order of deadlines of one time: the wider is first; 9 and above are wake-ups
@@ -156,8 +179,25 @@ class Model : public Subject {
   std::string first_code(const std::string& code) const;
   void run_out(const std::string& status, std::string code);
   void end(const std::string& status, const std::string& code, const std::string& message = {});
+  void end_at_once(const Ending& ending);
+  Ending ending(const std::string& status, const std::string& code,
+                const std::string& message) const;
   void execution_expired();
   void await_run(Interval at);
+  // compensations
+  bool notes_each_call() const;
+  void note();
+  Demand demand(const std::string& status) const;
+  void begin_undoing(const Ending& ending);
+  void undo_next();
+  void undone();
+  void undoing_failed();
+  void stop_undoing();
+  void cancel();
+  std::optional<Reply> would_cancel() const;
+  std::optional<Reply> would_compensate(bool past) const;
+  void compensate(bool past);
+  std::optional<Policy> policy_of_call(const Call& call) const;
   void resume_current();
   void retry(bool extend);
   void doubt_run_limits();
@@ -212,6 +252,12 @@ class Model : public Subject {
   int entries_ = 0, entries_at_once_ = 0;
   Ms entered_at_ = -1;
   bool error_before_retry_ = false;  // the instance passed an error state before the retried state
+
+  std::vector<Note> notes_;          // the newest one is the last
+  std::optional<Ending> undoing_;    // the end that follows the compensations
+  bool undoing_waits_ = false;       // the first compensation begins at the end of the pause
+  bool undoes_after_tasks_ = false;  // the instance is being cancelled; then it is undone
+  bool undo_failed_ = false;
 
   std::optional<std::string> pending_;  // a state to start at the end of the pause
   Json pending_data_;

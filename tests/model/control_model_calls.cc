@@ -59,6 +59,7 @@ void Model::expire(Call& c, Limit limit) {
   count(std::string(bound.key) + (bound.cancels ? " that cancels" : "") + " expires");
   if (has(Fault::kFinalTimeoutIsRetried)) bound.error.final = false;
   if (!bound.cancels) return call_failed(c, bound.error);
+  if (undoing_) doubt("maxInactivity, maxRuntime or deadline cancels a compensation");
   if (in_on_failure_) doubt("maxInactivity, maxRuntime or deadline cancels in on_failure");
   end("cancelled", "");
 }
@@ -79,7 +80,10 @@ void Model::answer(const std::string& handle, const Outcome& outcome) {
     if (std::to_string(c.serial) != handle || c.at != At::kTaken) continue;
     if (phase_ == Phase::kEnded) {  // after a cancel, results go only to the history
       std::erase_if(calls_, [&](const Call& x) { return x.serial == c.serial; });
-      return;
+      if (!calls_.empty() || !std::exchange(undoes_after_tasks_, false)) return;
+      if (paused()) doubt("whether the pause of a workflow holds an instance that is cancelled");
+      begin_undoing({status_, code_, message_, run_known_, data_known_});
+      return run_until_idle();
     }
     if (paused()) {
       c.at = At::kAnswered;
@@ -98,15 +102,17 @@ void Model::apply(Call& c, const Outcome& outcome) {
   c.deadlines.clear();
   c.doubt.reset();
   c.result = outcome.result;
+  if (undoing_) return undone();
+  if (notes_each_call()) notes_.push_back({state_, {{"return", c.result}}});
   const auto done = [](const Call& x) { return x.at == At::kDone; };
   if (current().any || std::all_of(calls_.begin(), calls_.end(), done)) leave();
 }
 
 void Model::call_failed(Call& c, const Error& error) {
   c.error = error;
-  auto policy = policy_of(definition_, current(), *c.action);
-  // In mode `or` a failed call does not fail the state.
-  const bool is_caught = !current().any && caught(error.code);
+  auto policy = policy_of_call(c);
+  // In mode `or` a failed call does not fail the state. A `catch` is not about compensations.
+  const bool is_caught = !undoing_ && !current().any && caught(error.code);
   if (!policy || !retries(*policy, error, is_caught) ||
       (has(Fault::kCatchBeforePolicy) && is_caught))
     return branch_failed(c, error);
@@ -141,6 +147,7 @@ void Model::branch_failed(Call& c, const Error& error) {
   c.error = error;
   c.deadlines.clear();
   c.doubt.reset();
+  if (undoing_) return undoing_failed();
   if (!current().any) return raise(error);
   if (std::any_of(calls_.begin(), calls_.end(),
                   [](const Call& x) { return x.at != At::kFailed && !x.skipped; }))
@@ -185,6 +192,7 @@ void Model::raise(const Error& error) {
   for (const Catch& c : current().catches) {
     if (!glob_matches(c.pattern, error.code)) continue;
     count("catch");
+    if (has(Fault::kFailedStateIsNoted)) note();
     // A failure of the states that clean up after an error state is not a failure of the run.
     const State* const next = c.to.empty() ? nullptr : definition_.find(c.to);
     if (!error_state_ && next && next->kind == Kind::kError) caught_before_error_ = state_;
@@ -235,25 +243,6 @@ void Model::await_run(Interval at) {
   state_deadline_.reset(), wake_at_.reset();
   phase_ = Phase::kBetweenRuns;
   next_run_at_ = at;
-}
-
-void Model::end(const std::string& status, const std::string& code, const std::string& message) {
-  count("ends " + status.substr(0, status.find('|')));
-  status_ = status;
-  code_ = code;
-  message_ = error_state_ ? "" : message;
-  run_known_ = phase_ == Phase::kLive;
-  data_known_ = run_known_ && !held_event_ && !pending_;
-  phase_ = Phase::kEnded;
-  calls_.clear();
-  state_deadline_.reset(), wake_at_.reset();
-  state_retry_at_ = next_run_at_ = {};
-  pending_.reset();
-  held_answers_.clear();
-  held_at_.reset();
-  held_event_.reset();
-  kept_events_.clear();
-  paused_ = false;
 }
 
 // Ends the instance at a deadline of the execution. After an error state, the documents leave open

@@ -11,19 +11,19 @@ std::vector<TaskView> Model::tasks() {
   if (phase_ != Phase::kLive) return all;
   for (const Call& c : calls_)
     if (c.at == At::kOffered || c.at == At::kTaken)
-      all.push_back({std::to_string(c.serial), run_, state_, c.index, c.attempt, c.at == At::kTaken,
-                     c.input});
+      all.push_back({std::to_string(c.serial), run_, undoing_ ? notes_.back().state : state_,
+                     c.index, c.attempt, c.at == At::kTaken, c.input});
   return all;
 }
 
 bool Model::waits_for_event() const {
-  return phase_ == Phase::kLive && !pending_ && current().kind == Kind::kWait &&
+  return phase_ == Phase::kLive && !undoing_ && !pending_ && current().kind == Kind::kWait &&
          state_retry_at_.low < 0 && !held_event_;
 }
 
 // Whether events are kept for a later wait of the instance.
 bool Model::may_come_to_wait() const {
-  return phase_ == Phase::kLive && (pending_ || held_event_ || !calls_.empty());
+  return phase_ == Phase::kLive && !undoing_ && (pending_ || held_event_ || !calls_.empty());
 }
 
 bool Model::may_wait() const {
@@ -78,9 +78,7 @@ std::optional<Reply> Model::would(Verb verb, const std::string& state) const {
   const auto past = [this](std::optional<Ms> at) { return at && *at <= now_; };
   switch (verb) {
     case Verb::kCancel:
-      // The documents leave a second cancel open.
-      if (status_ == "cancelled" && !live) return std::nullopt;
-      return live ? Reply::kAccepted : Reply::kConflict;
+      return would_cancel();
     case Verb::kPause:
       if (!live) return Reply::kConflict;
       return paused_ || workflow_paused_ ? std::nullopt : std::optional(Reply::kAccepted);
@@ -118,6 +116,9 @@ std::optional<Reply> Model::would(Verb verb, const std::string& state) const {
       if (last_entry_.count(state) && !acted_.at(state)) return std::nullopt;
       return last_entry_.count(state) ? Reply::kAccepted : Reply::kConflict;
     }
+    case Verb::kCompensate:
+    case Verb::kCompensatePast:
+      return would_compensate(verb == Verb::kCompensatePast);
     default:
       return std::nullopt;
   }
@@ -133,15 +134,13 @@ Reply Model::command(Verb verb, const std::string& state) {
   passed_event_ = false;
   const bool was_paused = paused();
   switch (verb) {
-    case Verb::kCancel: {  // an action with a worker finishes; an action without a worker may end
-                           // at once
-      std::vector<Call> running = calls_;
-      std::erase_if(running,
-                    [](const Call& c) { return c.at != At::kTaken && c.at != At::kOffered; });
-      end("cancelled", "");
-      calls_ = running;
+    case Verb::kCancel:
+      cancel();
       break;
-    }
+    case Verb::kCompensate:
+    case Verb::kCompensatePast:
+      compensate(verb == Verb::kCompensatePast);
+      break;
     case Verb::kPause:
       paused_ = true;
       break;
@@ -165,6 +164,7 @@ Reply Model::command(Verb verb, const std::string& state) {
       if (!has(Fault::kRunsStayUsedUp)) runs_of_policy_ = 1;
       if (execution_deadline_ && !has(Fault::kRestartKeepsDeadline))
         execution_deadline_ = now_ + *execution_time();
+      if (verb == Verb::kRestart && !has(Fault::kRestartKeepsNotes)) notes_.clear();
       Json data = verb == Verb::kRestart ? input_ : last_entry_.at(state);
       if (verb == Verb::kRerun && has(Fault::kRerunWithLastData)) data = data_;
       begin_run(verb == Verb::kRestart ? definition_.states.front().id : state, data);
@@ -180,6 +180,7 @@ Reply Model::command(Verb verb, const std::string& state) {
 // Runs the held actions, and restarts the deadlines of the current state and its calls. The
 // deadlines of the execution continue.
 void Model::resume_current() {
+  if (std::exchange(undoing_waits_, false)) return undo_next();
   if (pending_) {
     const std::string id = *pending_;
     const Json data = pending_data_;
@@ -236,6 +237,8 @@ void Model::retry(bool extend) {
   if (has(Fault::kRetryKeepsError) && data_.contains("error")) data["error"] = data_["error"];
   if (extend && execution_deadline_) execution_deadline_ = now_ + *execution_time();
   if (!has(Fault::kRunsStayUsedUp)) runs_of_policy_ = 1;
+  if (has(Fault::kRetryDropsNotes)) notes_.clear();
+  undo_failed_ = false;
   doubt_run_limits();
   phase_ = Phase::kLive;
   in_on_failure_ = false;

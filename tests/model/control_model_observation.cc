@@ -34,11 +34,14 @@ Observation Model::observe() {
   o.run = run_;
   o.calls = offered_;
   if (!running_after_cancel() && held_answers_.empty()) o.tasks = tasks();
+  if (!running_after_cancel() && !paused() && !held_event_)
+    o.notes = static_cast<int>(notes_.size());
   if (phase_ == Phase::kEnded) {
     o.status = running_after_cancel() ? status_after_cancel() : status_;
     if (running_after_cancel()) return o;
     if (!run_known_) o.run.reset();
     if (data_known_) o.data = data_;
+    o.undo_failed = undo_failed_;
     if (code_ != "?" && status_ != "cancelled") o.error_code = code_;
     if (!message_.empty()) o.error_message = message_;
     if (status_ == "complete")
@@ -55,6 +58,14 @@ Observation Model::observe() {
   if (!paused()) o.deadline = deadlines;
   // An answer that ends the instance may end it already in the pause.
   if (!workflow_paused_ && held_answers_.empty()) o.paused = paused_;
+  if (undoing_) {
+    if (!undoing_->run_known) o.run.reset();
+    if (undoing_->data_known && held_answers_.empty()) o.data = data_;
+    if (held_answers_.empty()) o.status = paused() ? "paused" : "running";
+    if (paused() || calls_.empty()) return o;
+    o.next_retry_at = calls_[0].at == At::kResting ? calls_[0].retry_at : Interval{};
+    return o;
+  }
   if (phase_ == Phase::kBetweenRuns) {
     o.status = paused() ? "paused|waiting|pending" : "waiting";
     o.run.reset();  // the run that failed, or the next one

@@ -49,5 +49,10 @@ TEST(EngineAndModel, AgreeOnRandomCases) { expect_agreement(make_case, 500); }
 // Evaluated times, `until`, `$instance` and continueAsNew.
 TEST(EngineAndModel, AgreeOnRandomCasesOfValues) { expect_agreement(make_case_of_values, 200); }
 
+// Compensations: noted, made, failed, stopped and passed over.
+TEST(EngineAndModel, AgreeOnRandomCasesOfCompensations) {
+  expect_agreement(make_case_of_compensations, 300);
+}
+
 }  // namespace
 }  // namespace millrace::reference

@@ -64,6 +64,10 @@ Command command_of(Verb verb, const InstanceId& instance, const std::string& sta
       return RetryInstance{ns, instance, true};
     case Verb::kRestart:
       return RestartInstance{ns, instance};
+    case Verb::kCompensate:
+      return CompensateInstance{ns, instance};
+    case Verb::kCompensatePast:
+      return CompensateInstance{ns, instance, true};
     case Verb::kRerun:
       break;
   }
@@ -238,6 +242,9 @@ Observation EngineSubject::observe() {
   }
   seen.tasks = tasks();
   seen.calls = static_cast<int>(world_.functions.tasks().size());
+  const Json noted = shown.contains("compensation") ? shown["compensation"] : Json::object();
+  seen.notes = noted.value("left", 0);
+  if (ended) seen.undo_failed = noted.contains("error");
   return seen;
 }
 

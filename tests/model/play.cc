@@ -11,9 +11,17 @@ namespace millrace::reference {
 
 namespace {
 
-const char* const kVerbs[] = {
-    "cancel", "pause",          "resume",  "pause the workflow", "resume the workflow",
-    "retry",  "retry --extend", "restart", "rerun --from"};
+const char* const kVerbs[] = {"cancel",
+                              "pause",
+                              "resume",
+                              "pause the workflow",
+                              "resume the workflow",
+                              "retry",
+                              "retry --extend",
+                              "restart",
+                              "rerun --from",
+                              "compensate",
+                              "compensate --past"};
 const char* const kReplies[] = {"accepted", "refused (409)", "refused otherwise"};
 
 std::string name(const TaskView& t) {
@@ -121,6 +129,8 @@ std::string difference(const Observation& m, const Observation& s, const PlayOpt
   if (m.tasks && s.tasks && !same_tasks(*m.tasks, *s.tasks))
     differ("tasks", list(*m.tasks), list(*s.tasks));
   numbers("calls made", m.calls, s.calls);
+  numbers("compensations left", m.notes, s.notes);
+  numbers("a compensation failed", m.undo_failed, s.undo_failed);
   return all;
 }
 
@@ -396,6 +406,8 @@ std::string print(const Observation& o) {
   line("failedState", o.failed_state);
   if (o.tasks) out << "    tasks: " << list(*o.tasks) << "\n";
   line("calls made", o.calls);
+  line("compensations left", o.notes);
+  line("a compensation failed", o.undo_failed);
   return out.str();
 }
 

@@ -7,6 +7,7 @@
 
 #include "tests/model/control_model.h"
 #include "tests/model/play.h"
+#include "tests/model/random_compensations.h"
 #include "tests/model/random_definition.h"
 #include "tests/model/random_values.h"
 
@@ -241,6 +242,15 @@ Case make_case_of_values(uint64_t seed) {
     if (step.kind == K::kAnswer || step.kind == K::kAnswerLate || step.kind == K::kEvent)
       add_values(r, step.outcome);
   });
+  return c;
+}
+
+Case make_case_of_compensations(uint64_t seed) {
+  Random r(seed ^ (uint64_t{1} << 63));
+  Case c;
+  c.seed = seed;
+  c.definition = random_definition_of_compensations(r);
+  add_steps(r, c, {}, [&r](Step& step) { add_undoing(r, step); });
   return c;
 }
 

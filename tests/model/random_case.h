@@ -14,4 +14,7 @@ Case make_case(uint64_t seed);
 // A case with evaluated times and next runs: the theme of written_time.h.
 Case make_case_of_values(uint64_t seed);
 
+// A case whose states note compensations: the theme of control_model_undoing.cc.
+Case make_case_of_compensations(uint64_t seed);
+
 }  // namespace millrace::reference

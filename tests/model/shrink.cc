@@ -43,6 +43,8 @@ std::vector<Case> simpler(const Case& c) {
   forget(&Definition::retry), forget(&Definition::defaults), forget(&Definition::interrupt);
   forget(&Definition::kill), forget(&Definition::execution), forget(&Definition::run);
   if (d.timeout) with([&](Case& x) { x.definition.timeout.reset(), x.definition.on_failure = ""; });
+  for (const auto field : {&Definition::compensates, &Definition::on_failure_compensates})
+    if (d.*field) with([&](Case& x) { x.definition.*field = false; });
   for (size_t i = 0; i < d.states.size(); i++) {
     const State& s = d.states[i];
     with([&](Case& x) { drop_state(x.definition, i); });
@@ -50,6 +52,8 @@ std::vector<Case> simpler(const Case& c) {
     if (!s.check.empty()) with([&](Case& x) { x.definition.states[i].check = ""; });
     if (s.retry) with([&](Case& x) { x.definition.states[i].retry.reset(); });
     if (!s.to.empty()) with([&](Case& x) { x.definition.states[i].to = ""; });
+    if (s.undo) with([&](Case& x) { x.definition.states[i].undo.reset(); });
+    if (s.compensates) with([&](Case& x) { x.definition.states[i].compensates = false; });
     if (s.writing != Writing::kConstant)
       with([&](Case& x) { x.definition.states[i].writing = Writing::kConstant; });
     if (!s.written_path.empty())
@@ -72,8 +76,10 @@ std::vector<Case> simpler(const Case& c) {
   // Policies and timeouts on all levels.
   const auto each_holder = [](Case& x, auto&& visit) {
     for (Function& f : x.definition.functions) visit(f.retry, f.timeouts);
-    for (State& s : x.definition.states)
+    for (State& s : x.definition.states) {
       for (Action& a : s.actions) visit(a.retry, a.timeouts);
+      if (s.undo) visit(s.undo->retry, s.undo->timeouts);
+    }
   };
   Case counted = c;
   int holders = 0;

@@ -54,7 +54,9 @@ struct Observation {
       deadline;  // the model gives all stored deadlines; a Subject gives the one that it shows
   std::optional<std::string> failed_state;  // of an ended instance; "" = none
   std::optional<std::vector<TaskView>> tasks;
-  std::optional<int> calls;  // the number of tasks that were handed out for this instance
+  std::optional<int> calls;         // the number of tasks that were handed out for this instance
+  std::optional<int> notes;         // the number of compensations that were noted and not made
+  std::optional<bool> undo_failed;  // of an ended instance: a compensation has failed for good
 };
 
 enum class Verb {
@@ -66,7 +68,9 @@ enum class Verb {
   kRetry,
   kRetryExtend,
   kRestart,
-  kRerun
+  kRerun,
+  kCompensate,
+  kCompensatePast
 };
 enum class Reply { kAccepted, kConflict /* 409 */, kOther };
 

@@ -188,7 +188,7 @@ TEST_P(PlantedFaultOfValues, IsFoundAndShrunk) {
 
 INSTANTIATE_TEST_SUITE_P(All, PlantedFaultOfValues,
                          testing::Range(static_cast<int>(Fault::kResumeMovesUntil),
-                                        static_cast<int>(Fault::kLast)));
+                                        static_cast<int>(Fault::kUndoesOldestFirst)));
 
 }  // namespace
 }  // namespace millrace::reference
