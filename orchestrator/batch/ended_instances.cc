@@ -36,7 +36,7 @@ Result<bool> delete_ended(BatchState& batch, const Instance& head, DeletionReaso
   batch.index.remove(tx, removed);
   const auto parts = std::count_if(head.part_bytes.begin(), head.part_bytes.end(),
                                    [](uint64_t bytes) { return bytes > 0; });
-  budget.erase(static_cast<size_t>(parts) + 1);  // and the row of the index
+  budget.erase(static_cast<size_t>(parts) + head.compensations + 1);  // and the row of the index
   const uint64_t row = TRY(purge_history(tx, head.last_history, budget, head.id));
   if (row != 0) left(row);
   batch.show(head, true);

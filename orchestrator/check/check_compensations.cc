@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "base/codec.h"
 #include "orchestrator/check/checker.h"
 #include "orchestrator/check/record_detail.h"
 #include "orchestrator/check/walked.h"
 #include "orchestrator/store/rows/compensation_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
 #include "states/compensation.h"
 
 namespace millrace {
@@ -35,6 +37,38 @@ const char* wrong_compensations(const Instance& head) {
 }
 
 }  // namespace
+
+/// Checks that the row of a compensation is in its table, and that its instance exists. The check
+/// of the instance reads the row.
+void Checker::check_place_of_compensation(const Place& place, NamespaceNumber ns,
+                                          const InstanceId& id) {
+  if (place.table != Table::kEnded) {
+    add(StoreFault::kInstanceParts, place,
+        "the rows of compensations are in `ended`, also while their instance is live");
+  } else if (!exists(ns, id)) {
+    add(StoreFault::kInstanceNoHead, place, "the compensation belongs to no instance");
+  }
+}
+
+/// Reads the rows of the compensations of an instance, live or ended.
+void Checker::read_compensations(Walked& one) {
+  const std::string prefix = one.key(Part::kCompensation);
+  view_.scan(Table::kEnded, prefix, [&](std::string_view key, std::string_view value) {
+    Reader number(key.substr(prefix.size()));
+    const uint32_t at = number.u32();
+    if (!number.done()) return true;  // check_instances() reports the key
+    const Place place{Table::kEnded, key};
+    one.part_bytes[static_cast<size_t>(Part::kCompensation)] += Seal::plain_size(value);
+    if (!Seal::is_sealed(value)) {
+      one.plain = one.plain.value_or(Part::kCompensation);
+    } else if (!one.head->sealed) {
+      add(StoreFault::kInstanceSeal, place, "the row is sealed, but the head is not");
+    }
+    check_compensation(one, place, value, at);
+    return true;
+  });
+  note_failed_read(Table::kEnded);
+}
 
 /// Checks the row of a compensation.
 void Checker::check_compensation(Walked& one, const Place& place, std::string_view value,

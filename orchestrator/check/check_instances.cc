@@ -157,6 +157,7 @@ void Checker::check_instances(Table table) {
       return;
     }
     if (purged_.contains(ns)) return;
+    if (part == Part::kCompensation) return check_place_of_compensation(place, ns, id);
     constexpr size_t kPrefixSize = 4 + 16;
     if (key.substr(0, kPrefixSize) != one.prefix) {
       finish(one);
@@ -210,7 +211,6 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
     }
     return;
   }
-  if (part == Part::kCompensation) return check_compensation(one, place, value, *index);
   if (part == Part::kSlots) {
     const auto slots = open_and_decode(place, value, decode_slots);
     if (!slots) return;
@@ -328,6 +328,7 @@ void Checker::finish(Walked& one) {
   const auto workflow = definition(head.revision);
   if (workflow != nullptr) check_place_in_workflow(one, *workflow);
   check_status(one);
+  read_compensations(one);
   check_compensations(one, workflow.get());
   check_history(one, workflow.get());
   check_begun_compensation(one);

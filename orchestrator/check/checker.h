@@ -209,6 +209,8 @@ class Checker {
   void check_instances(Table table);
   void check_row(Walked& one, Part part, std::string_view key, std::string_view value,
                  std::optional<uint32_t> index);
+  void check_place_of_compensation(const Place& place, NamespaceNumber ns, const InstanceId& id);
+  void read_compensations(Walked& one);
   void check_compensation(Walked& one, const Place& place, std::string_view value, uint32_t number);
   void check_compensations(const Walked& one, const Workflow* workflow);
   void check_begun_compensation(const Walked& one);

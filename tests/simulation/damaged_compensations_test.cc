@@ -39,17 +39,16 @@ std::vector<NoteDamage> note_damages() {
 class DamagedCompensation : public Damaged {
  protected:
   /// Damages the row of the compensation with that number, counted from 0.
-  void damage_note(Table table, const std::string& id, uint32_t number,
-                   const std::optional<std::string>& row) {
+  void damage_note(const std::string& id, uint32_t number, const std::optional<std::string>& row) {
     Writer key;
     key.raw(part_of(id, Part::kCompensation));
     key.u32(number);
     damage([&](Transaction& tx) {
-      ASSERT_TRUE(tx.get(table, key.view()));
+      ASSERT_TRUE(tx.get(Table::kEnded, key.view()));
       if (row) {
-        tx.put(table, key.view(), *row);
+        tx.put(Table::kEnded, key.view(), *row);
       } else {
-        tx.erase(table, key.view());
+        tx.erase(Table::kEnded, key.view());
       }
     });
   }
@@ -89,7 +88,7 @@ TEST_F(DamagedCompensation, IsNamedBesideTheOthersOfItsInstance) {
   for (const NoteDamage& one : note_damages()) {
     SCOPED_TRACE(one.name);
     const std::string id = fail_with_notes();
-    damage_note(Table::kEnded, id, 1, one.row);
+    damage_note(id, 1, one.row);
     const Json instance = world.instance(id);
     EXPECT_EQ(instance["status"], "failed");
     ASSERT_THAT(instance["compensations"], SizeIs(2));
@@ -105,7 +104,7 @@ TEST_F(DamagedCompensation, PreventsNeitherARetryNorARestart) {
   for (const NoteDamage& one : note_damages()) {
     SCOPED_TRACE(one.name);
     const std::string id = fail_with_notes();
-    damage_note(Table::kEnded, id, 1, one.row);
+    damage_note(id, 1, one.row);
     world.must(RetryInstance{"default", key(id)});
     EXPECT_EQ(world.status(id), "waiting");
     EXPECT_EQ(world.instance(id)["compensation"]["left"], 2) << "a retry keeps them";
@@ -128,7 +127,7 @@ TEST_F(DamagedCompensation, DoesNotPreventTheDeleteOfItsInstance) {
   for (const NoteDamage& one : note_damages()) {
     SCOPED_TRACE(one.name);
     const std::string id = fail_with_notes();
-    damage_note(Table::kEnded, id, 0, one.row);
+    damage_note(id, 0, one.row);
     EXPECT_EQ(world.must(DeleteInstance{.ns = "default", .instance = key(id)})["deleted"], true);
     world.run_until_idle();
     EXPECT_EQ(world.rows_of("ended"), 0U);
@@ -141,7 +140,7 @@ TEST_F(DamagedCompensation, EndsThoseThatAreLeftAfterACancel) {
     SCOPED_TRACE(one.name);
     const std::string id = begin_third_step();
     const size_t undone = inputs_of(world, "undo").size();
-    damage_note(Table::kLive, id, 1, one.row);
+    damage_note(id, 1, one.row);
     world.must(CancelInstance{.ns = "default", .instance = key(id), .now = true});
     EXPECT_EQ(world.status(id), "cancelled");
     EXPECT_EQ(world.instance(id)["error"]["code"], "direktiv.cancels.api");
@@ -161,7 +160,7 @@ TEST_F(DamagedCompensation, IsReachedAfterTheNewerOnesAndPassedOverByAnOperator)
   const std::string id = begin_third_step();
   fail_newest_task(world, "cause");
   EXPECT_THAT(inputs_of(world, "undo"), ElementsAre(R"({"done":"b","step":2})"));
-  damage_note(Table::kLive, id, 0, std::string(1, '\1'));
+  damage_note(id, 0, std::string(1, '\1'));
   answer_newest_task(world, nullptr);
   const Json stopped = world.instance(id);
   EXPECT_EQ(stopped["status"], "failed");

@@ -1,7 +1,8 @@
-// Compensation rows: the compensations that an instance has noted and not made. Each has a row next
-// to the instance's head (head_rows.h), with its number, counted from 0. Most steps read none of
-// them: the head has how many there are. Tables `live` and `ended`. instance_rows.h writes them
-// with their instance.
+// Compensation rows: the compensations that an instance has noted and not made, each with its
+// number, counted from 0. They are in the table `ended` from the beginning, under the keys that the
+// other rows of the instance have there once it has ended: so neither its end nor its next run
+// moves them, however many and large they are. Most steps read none of them: the head has how many
+// there are. instance_rows.h writes them with their instance.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +28,15 @@ Result<Compensation> decode_compensation(std::string_view bytes);
 Result<Compensation> read_compensation(const View& view, const Instance& instance, uint32_t number);
 
 /// Writes the compensations without a row, and erases the rows of those that the instance no longer
-/// has. If the instance has ended, moves the others from `live` to `ended`. `before` is the number
-/// of rows in `live`; `bytes` is their size, not sealed. Returns the size of the rows after.
+/// has; touches no other row. `before` is the number of rows; `bytes` is their size, not sealed.
+/// Returns the size of the rows after.
 uint64_t write_compensations(Transaction& tx, const Instance& instance, uint32_t before,
                              uint64_t bytes);
 
-/// Moves the rows of an ended instance from `ended` to `live`, for its next run. Does not decode
-/// them: a damaged or missing row must not prevent the run, which may never need it.
-void revive_compensations(Transaction& tx, const Instance& ended);
+/// The size of the rows of an instance, not sealed; reads each of them.
+uint64_t compensation_bytes(const View& view, const Instance& instance);
 
-/// Erases the rows of an ended instance.
-void erase_compensations(Transaction& tx, const Instance& ended);
+/// Erases the rows of an instance; reads none of them.
+void erase_compensations(Transaction& tx, const Instance& instance);
 
 }  // namespace millrace

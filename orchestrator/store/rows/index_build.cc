@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/codec.h"
+#include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/counted_rows.h"
 #include "orchestrator/store/rows/fields.h"
 #include "orchestrator/store/rows/head_rows.h"
@@ -84,6 +85,10 @@ class Adding {
     if (!head) return damaged_(head.error());
     head_ = std::move(*head);
     head_->part_bytes = {};
+    if (table_ == Table::kLive && head_->compensations > 0) {
+      constexpr auto kPart = static_cast<size_t>(Part::kCompensation);
+      head_->part_bytes[kPart] = compensation_bytes(tx_, *head_);  // their rows are in `ended`
+    }
     prefix_ = key.substr(0, key.size() - 1);
     before_ = value;
   }

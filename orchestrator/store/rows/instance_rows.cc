@@ -346,7 +346,6 @@ void erase_own_rows(Transaction& tx, const Instance& instance) {
 
 void revive_rows(Transaction& tx, Instance& instance) {
   erase_own_rows(tx, instance);
-  revive_compensations(tx, instance);
   const auto bytes = std::exchange(instance.part_bytes, {});
   constexpr auto kKept = static_cast<size_t>(Part::kCompensation);
   instance.part_bytes[kKept] = bytes[kKept];

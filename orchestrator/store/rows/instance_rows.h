@@ -54,8 +54,8 @@ Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumb
 
 /// Which rows of an instance must be written in addition to its head.
 struct Changed {
-  bool is_new = false;  ///< `live` has no rows of the instance, except those of compensations; the
-                        ///< starting event is written, if there is one
+  bool is_new = false;  ///< `live` has no rows of the instance; the starting event is written, if
+                        ///< there is one
   bool input = false;
   bool data = false;
   bool ends_history = false;  ///< the last history record with data has the instance's data
@@ -66,7 +66,7 @@ struct Changed {
   /// If there are no more calls than rows: the indexes of all calls that differ from their rows;
   /// null: any may differ.
   const std::vector<size_t>* changed_calls = nullptr;
-  uint32_t compensations = 0;  ///< the number of rows of compensations in `live`
+  uint32_t compensations = 0;  ///< the number of rows of compensations
   /// Gets the indexes of the calls whose rows were written; null: they are not needed.
   std::vector<size_t>* written_calls = nullptr;
 };
@@ -86,8 +86,7 @@ void write_head(Transaction& tx, Instance& instance);
 /// and those of the store.
 Status store_final_data(Transaction& tx, Instance& instance);
 
-/// Erases the rows of an ended instance, but not its history, and moves its compensations to
-/// `live`. Used before the instance is written as a live instance. Updates the sizes of the rows.
+/// Erases the rows of an ended instance, but neither its history nor its compensations. Used before the instance is written as a live instance. Updates the sizes of the rows.
 void revive_rows(Transaction& tx, Instance& instance);
 
 /// Erases every row of an instance in `live` and `ended`, also damaged rows. The history and the

@@ -38,8 +38,8 @@ states:
   }
   Change note(uint32_t number, const std::function<void(Compensation&)>& change) {
     return [=, this](Transaction& in) {
-      edit<Compensation>(in, Table::kLive, row_of(Part::kCompensation, number), decode_compensation,
-                         encode_compensation, change);
+      edit<Compensation>(in, Table::kEnded, row_of(Part::kCompensation, number),
+                         decode_compensation, encode_compensation, change);
     };
   }
 
@@ -76,7 +76,7 @@ TEST_F(CheckCompensationsTest, FindsOneThatIsMadeWithoutACall) {
 
 TEST_F(CheckCompensationsTest, FindsACallWithoutItsRow) {
   const Change without_newest = [this](Transaction& in) {
-    in.erase(Table::kLive, row_of(Part::kCompensation, 1));
+    in.erase(Table::kEnded, row_of(Part::kCompensation, 1));
   };
   expect_among("the head has 2 compensations, but 1 rows of compensations exist", without_newest);
   const Change without_number = [=, this](Transaction& in) {
@@ -102,15 +102,30 @@ TEST_F(CheckCompensationsTest, ComparesTheNumberWithTheHistory) {
 TEST_F(CheckCompensationsTest, ReportsADamagedRow) {
   for (const char* const bytes : {"", "\1", "?"}) {
     EXPECT_THAT(found_after([&](Transaction& in) {
-                  in.put(Table::kLive, row_of(Part::kCompensation, 0), bytes);
+                  in.put(Table::kEnded, row_of(Part::kCompensation, 0), bytes);
                 }),
                 testing::Contains(testing::HasSubstr(
-                    fmt::format("row.record live/default/{} compensation 0", to_string(id)))));
+                    fmt::format("row.record ended/default/{} compensation 0", to_string(id)))));
   }
   EXPECT_THAT(
       found_after(note(0, [](Compensation& one) { one.input = LazyJson::of_text("{oops}"); })),
       testing::Contains(
-          testing::HasSubstr(fmt::format("live/default/{} compensation 0", to_string(id)))));
+          testing::HasSubstr(fmt::format("ended/default/{} compensation 0", to_string(id)))));
+}
+
+TEST_F(CheckCompensationsTest, FindsARowInTheOtherTableOrOfNoInstance) {
+  const auto move_to = [this](Table table, const InstanceId& of) -> Change {
+    return [=, this](Transaction& in) {
+      const std::string value(*in.get(Table::kEnded, row_of(Part::kCompensation, 1)));
+      Writer key;
+      key.raw(part(of, Part::kCompensation));
+      key.u32(1);
+      in.erase(Table::kEnded, row_of(Part::kCompensation, 1));
+      in.put(table, key.view(), value);
+    };
+  };
+  expect_among("the rows of compensations are in `ended`", move_to(Table::kLive, id));
+  expect_among("the compensation belongs to no instance", move_to(Table::kEnded, numbered_id(99)));
 }
 
 TEST_F(CheckCompensationsTest, ReportsAFailedReadAlone) {

@@ -106,6 +106,38 @@ TEST_F(CompensationRows, AreWrittenAndErasedAtTheEndOfTheStackOnly) {
   EXPECT_FALSE(read_compensation(*tx, instance_, 2));
 }
 
+TEST_F(CompensationRows, AreNotWrittenAgainByAnEndOrANewRun) {
+  constexpr uint32_t kMany = 200;
+  constexpr size_t kLarge = size_t{32} << 10;
+  for (uint32_t n = 3; n < kMany; ++n) {
+    note_compensation(instance_, {.state = 3, .input = Json(std::string(kLarge, 'x'))});
+  }
+  write_instance(*tx, instance_, {.compensations = 3});
+  commit();
+  EXPECT_GT(size(), kLarge * (kMany - 3));
+  const auto written = [this] {
+    uint64_t bytes = 0;
+    for (const auto& [key, value] : tx->write_set()) {
+      bytes += key.size() + (value ? value->size() : 0);
+    }
+    return bytes;
+  };
+  end();
+  write_instance(*tx, instance_, {.compensations = kMany});
+  EXPECT_LT(written(), 1'000U) << "the rows of the compensations stay where they are";
+  commit();
+  revive_rows(*tx, instance_);
+  EXPECT_LT(written(), 1'000U);
+  EXPECT_GT(size(), kLarge * (kMany - 3));
+  EXPECT_EQ(compensation_bytes(*tx, instance_), size());
+  commit();
+  instance_.status = InstanceStatus::kRunning;
+  remove_compensations(instance_);
+  write_instance(*tx, instance_, {.is_new = true, .input = true, .compensations = kMany});
+  EXPECT_LT(written(), kMany * 50U) << "the keys of the erased rows, and no value";
+  EXPECT_EQ(size(), 0U);
+}
+
 TEST_F(CompensationRows, GoWithAnInstanceThatEnds) {
   remove_compensation(instance_);
   end();
