@@ -2,6 +2,8 @@
 // texts are refused.
 #include "orchestrator/backup/manifest.h"
 
+#include <fmt/format.h>
+
 #include "tests/unit/backup/backup_fixture.h"
 
 namespace millrace {

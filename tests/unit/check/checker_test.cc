@@ -2,6 +2,8 @@
 // reads.
 #include "orchestrator/check/checker.h"
 
+#include <fmt/format.h>
+
 #include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"

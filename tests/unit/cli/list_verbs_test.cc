@@ -246,34 +246,36 @@ TEST_F(ListVerbs, SayOfAnEmptyTableHowToGetTheFirstItem) {
 }
 
 TEST_F(ListVerbs, SayWhereFindHasLookedAndForWhat) {
-  const auto expected = [](const std::string& ns, const std::string& others) {
+  const auto expected = [](const std::string& text, const std::string& ns,
+                           const std::string& others) {
     return fmt::format(
         "no such instances, workflows, groups, events or dead letters in namespace {0}{1}\n"
         "`find` looks for the beginning of the id of an instance or a workflow, for an idempotency "
         "key, for the id of a group, for the sequence or the id of an event, and for the id, the "
         "reason or the event id "
-        "of a dead letter; a value of an attribute or of a correlation is found by `millrace -n "
-        "{0} event list --attr NAME=VALUE`, `millrace -n {0} instance list --correlation VALUE` "
-        "and `millrace -n {0} group list`\n",
-        ns, others);
+        "of a dead letter; `millrace -n {0} listener list --value {2}` shows the instances that "
+        "wait for an event with this value of an attribute; values of events and groups are found "
+        "by `millrace -n {0} event list --attr NAME=VALUE`, `millrace -n {0} instance list "
+        "--correlation VALUE` and `millrace -n {0} group list`\n",
+        ns, others, text);
   };
-  EXPECT_EQ(run({"find", "nothing"}).err, expected("default", ""));
+  EXPECT_EQ(run({"find", "nothing"}).err, expected("nothing", "default", ""));
   EXPECT_EQ(run({"find", "older"}).err,
-            expected("default", "") +
+            expected("older", "default", "") +
                 "not all events and dead letters were looked at: `millrace -n default event list "
                 "--id older` also finds older events\n");
   ASSERT_EQ(run({"namespace", "create", "empty"}).code, 0);
   EXPECT_EQ(run({"-n", "empty", "find", "order"}).err,
-            expected("empty", "; other namespaces have some: default (-n default)"));
-  EXPECT_EQ(run({"-n", "empty", "find", "nothing"}).err, expected("empty", ""))
+            expected("order", "empty", "; other namespaces have some: default (-n default)"));
+  EXPECT_EQ(run({"-n", "empty", "find", "nothing"}).err, expected("nothing", "empty", ""))
       << "the other namespaces have nothing of this name either";
   EXPECT_EQ(run({"find", "unread"}).err,
-            expected("default", "") +
+            expected("unread", "default", "") +
                 "the broker did not answer, so not all events and dead letters were looked at: not "
                 "connected\n");
   const CommandOutput json = run({"-n", "empty", "find", "nothing", "-o", "json"});
   EXPECT_EQ(json.code, 3);
-  EXPECT_EQ(json.err, expected("empty", ""));
+  EXPECT_EQ(json.err, expected("nothing", "empty", ""));
   EXPECT_EQ(Json::parse(json.out)["items"], Json::array());
 }
 
