@@ -315,7 +315,9 @@ void FileCalls::collect(const CallAccess& access, TaskEnded ended,
   std::optional<Error> refusal;
   {
     const std::lock_guard lock(mutex_);
-    const CallPtr call = call_of(access);
+    CallPtr call = call_of(access);
+    // The engine knows that the task has ended, and whether this answer repeats the first one.
+    if (call != nullptr && call->stage == Call::Stage::kEnding && call->is_stopped) call = nullptr;
     if (call != nullptr && is_ending_) {
       refusal = stopping();
     } else if (call != nullptr && call->stage >= Call::Stage::kAnswering) {

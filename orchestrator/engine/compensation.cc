@@ -33,6 +33,9 @@ void end_as_pending(StepContext& step) {
 void enter_newest(StepContext& step) {
   Instance& instance = step.instance;
   if (instance.compensations == 0) return end_as_pending(step);
+  // Also a damaged compensation was entered: its failure ends the instance.
+  ++instance.step;
+  instance.entered = instance.step;
   auto newest = step.visit().newest_compensation();
   if (!newest) return fail_compensating(step, std::get<Raise>(newest.error()).error);
   if (compensation_of(step.workflow, newest->state) == nullptr) {
@@ -46,9 +49,7 @@ void enter_newest(StepContext& step) {
   instance.attempt = 1;
   instance.retried = false;
   instance.state_from = step.now;
-  ++instance.step;
   instance.phase = Phase::kEntering;
-  instance.entered = instance.step;
 }
 
 /// Sets what is the same for every instance that makes its compensations: nothing else bounds them.

@@ -80,15 +80,15 @@ class StepWorker {
     }
   }
 
-  /// Whether the last step has begun.
+  /// Whether the last step has started.
   bool has_last_step() const { return has_last_step_; }
-  /// How many attempts of this compensation have begun.
+  /// How many attempts of this compensation have started.
   size_t attempts_of(int step) const {
     const auto found = attempts_.find(step);
     return found == attempts_.end() ? 0 : found->second.size();
   }
   /// The steps of the compensations, each attempt once, in the order in which they began.
-  const std::vector<int>& begun() const { return begun_; }
+  const std::vector<int>& started() const { return begun_; }
 
  private:
   void do_step(const RawNatsClient::Message& task, int step) {
@@ -137,9 +137,10 @@ class UndoneRun {
     start();
     const bool cancels = kind_ == StopKind::kCancel;
     if (cancels) {
-      until("the last step has begun", [&] { return worker_.has_last_step(); });
+      until("the last step has started", [&] { return worker_.has_last_step(); });
       command("cancel?now=1", "compensating", 1);
-      until("the held compensation has begun", [&] { return worker_.attempts_of(kHeldStep) > 0; });
+      until("the held compensation has started",
+            [&] { return worker_.attempts_of(kHeldStep) > 0; });
       command("cancel", "compensationStopped", 1);
     }
     expect_stopped(1);
@@ -157,7 +158,7 @@ class UndoneRun {
     const Json ended = instance_once("the instance has ended", [](const Json&) { return true; });
     EXPECT_EQ(ended.at("status"), cancels ? "cancelled" : "failed");
     EXPECT_EQ(ended.at("error").at("code"), cancels ? "direktiv.cancels.api" : "cause");
-    EXPECT_THAT(worker_.begun(), testing::ElementsAre(9, 8, 7, 6, 5, 5, 4, 3, 3, 2, 1));
+    EXPECT_THAT(worker_.started(), testing::ElementsAre(9, 8, 7, 6, 5, 5, 4, 3, 3, 2, 1));
     std::vector<std::string> expected;
     for (int step = kLastStep - 1; step > 0; --step) {
       const bool is_held = step == kHeldStep;

@@ -106,8 +106,8 @@ TEST_F(Why, ShowsAnEventThatCameTooEarly) {
   EXPECT_EQ(why_json()["near"][0]["verdict"], "before");
   EXPECT_THAT(why_text({"instance", "why", id}), HasSubstr("before the wait began"));
   EXPECT_THAT(why_text({"event", "why", "1"}),
-              HasSubstr("(the wait takes events after #1, and this one is #1); send it to this "
-                        "instance only: `millrace -n default event replay 1 --to-instance " +
+              HasSubstr("also take earlier events; send it to this instance only: `millrace -n "
+                        "default event replay 1 --to-instance " +
                         id + "`"));
 }
 
@@ -144,7 +144,7 @@ TEST_F(Why, ShowsHalfAnEventsAndStart) {
   millrace_.apply(kPair);
   send({"--attr", "orderid=o-42"});
   EXPECT_THAT(why_last(), HasSubstr("Grouped: the event waits in a group for `packed` with "
-                                    "`orderid` \"o-42\"; `millrace group list`"));
+                                    "`orderid` \"o-42\"; `millrace -n default group list`"));
   send({"--attr", "orderid=O-42"}, "packed");
   EXPECT_THAT(why_last(), HasSubstr("Grouped: the event waits in a group for `paid` with `orderid` "
                                     "\"O-42\"; another group, with `orderid` \"o-42\", has `paid` "

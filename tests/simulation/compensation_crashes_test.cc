@@ -64,11 +64,11 @@ class StruckOrder {
 
   Json instance() { return world_.instance(id_); }
 
-  /// Expects that the compensations of the steps in `begun` began, each attempt by an operator
+  /// Expects that the compensations of the steps in `started` began, each attempt by an operator
   /// counted, in this order, and that those in `undone` succeeded, in this order, each once.
-  void expect_order(const std::vector<int>& begun, const std::vector<int>& undone) {
+  void expect_order(const std::vector<int>& started, const std::vector<int>& undone) {
     std::vector<std::string> inputs;
-    for (const int step : begun)
+    for (const int step : started)
       inputs.push_back(fmt::format(R"({{"done":null,"step":{}}})", step));
     EXPECT_EQ(inputs_of(world_, "undo"), inputs);
     std::vector<std::string> expected;
@@ -83,7 +83,7 @@ class StruckOrder {
  private:
   void strike(Blow blow, std::optional<Death> death) {
     const size_t records = world_.history(id_).size();
-    const size_t begun = tasks_of(world_, "undo").size();
+    const size_t started = tasks_of(world_, "undo").size();
     begin(blow);
     if (death == Death::kBeforeCommit) world_.restart();
     if (death == Death::kAfterCommit) {
@@ -102,7 +102,7 @@ class StruckOrder {
       world_.run_until_idle();
     }
     EXPECT_GT(world_.history(id_).size(), records);
-    EXPECT_LE(tasks_of(world_, "undo").size(), begun + 1) << "each begins after the newer one";
+    EXPECT_LE(tasks_of(world_, "undo").size(), started + 1) << "each begins after the newer one";
   }
 
   /// Gives the blow to the engine, which has not taken it yet.
@@ -179,10 +179,10 @@ TEST(CompensationCrashes, OfOneThatFailsForGoodKeepTheOthersForTheOperator) {
     add_blows(blows, times(kSteps - 1 - stuck, Blow::kSucceeds));
     add_blows(blows, {Blow::kFails, Blow::kCompensate, Blow::kFails, Blow::kPassOver});
     add_blows(blows, times(stuck - 1, Blow::kSucceeds));
-    const std::vector<int> begun = joined(down(kSteps - 1, stuck), down(stuck, 1));
+    const std::vector<int> started = joined(down(kSteps - 1, stuck), down(stuck, 1));
     const std::vector<int> undone = joined(down(kSteps - 1, stuck + 1), down(stuck - 1, 1));
     die_at_each(blows, first, false, "failed", "cause",
-                [&](StruckOrder& order) { order.expect_order(begun, undone); });
+                [&](StruckOrder& order) { order.expect_order(started, undone); });
   }
 }
 
@@ -195,9 +195,9 @@ TEST(CompensationCrashes, OfASecondCancelKeepTheOthersForTheOperator) {
     add_blows(blows, times(kSteps - 1 - stopped, Blow::kSucceeds));
     add_blows(blows, {Blow::kCancel, Blow::kCompensate});
     add_blows(blows, times(stopped, Blow::kSucceeds));
-    const std::vector<int> begun = joined(down(kSteps - 1, stopped), down(stopped, 1));
+    const std::vector<int> started = joined(down(kSteps - 1, stopped), down(stopped, 1));
     die_at_each(blows, first, false, "cancelled", "direktiv.cancels.api",
-                [&](StruckOrder& order) { order.expect_order(begun, down(kSteps - 1, 1)); });
+                [&](StruckOrder& order) { order.expect_order(started, down(kSteps - 1, 1)); });
   }
 }
 

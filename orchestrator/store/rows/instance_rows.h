@@ -86,7 +86,8 @@ void write_head(Transaction& tx, Instance& instance);
 /// and those of the store.
 Status store_final_data(Transaction& tx, Instance& instance);
 
-/// Erases the rows of an ended instance, but neither its history nor its compensations. Used before the instance is written as a live instance. Updates the sizes of the rows.
+/// Erases the rows of an ended instance, but neither its history nor its compensations. Used before
+/// the instance is written as a live instance. Updates the sizes of the rows.
 void revive_rows(Transaction& tx, Instance& instance);
 
 /// Erases every row of an instance in `live` and `ended`, also damaged rows. The history and the

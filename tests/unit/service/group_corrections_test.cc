@@ -1,5 +1,5 @@
-// LocalWhyDesk: what it proposes for an incomplete group. Whoever follows each first proposal,
-// about either half of a group, starts one instance.
+// LocalWhyDesk: what it proposes for an incomplete group. The first proposal about either half of a
+// group is the same, so to follow both starts one instance.
 #include "orchestrator/service/group_corrections.h"
 
 #include <string>
