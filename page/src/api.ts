@@ -395,6 +395,19 @@ export type EventWhy = {
     count: number
     what: string
   }>
+  /** The newest replays of the event, three at most. */
+  replays?: Array<{
+    /** Whether the engine has applied the replay. */
+    applied: boolean
+    /** How many effects the replay had. */
+    effectCount: number
+    /** What became of the replay; the first 20. */
+    effects: Array<EventEffect>
+    /** The namespace to which the event was sent again. */
+    namespace: string
+    /** The sequence of the replay in the event stream. */
+    sequence: number
+  }>
   /** Types of events for which something listens. */
   similarTypes?: Array<string>
 }
@@ -912,8 +925,15 @@ export type InstanceWhy = {
   elsewhere?: Array<string>
   /** An event of each of them that fits, if one was read. */
   elsewhereEvents?: Array<{
+    id?: string
+    /** The namespace of it. */
     namespace: string
+    /** The sequence of the event in the event stream. */
     sequence: number
+    source?: string
+    /** When the broker stored the event. */
+    time: string
+    type?: string
   }>
   elsewhereLook?: {
     /** Since when their events were looked at. */
