@@ -135,10 +135,10 @@ void Checker::check_compensations(const Walked& one, const Workflow* workflow) {
 }
 
 /// Compares the compensation whose call an instance waits for with the record of its begin.
-void Checker::check_begun_compensation(const Walked& one) {
+void Checker::check_started_compensation(const Walked& one) {
   const Instance& head = *one.head;
-  const bool has_begun = head.compensating && head.phase == Phase::kWaiting;
-  if (!has_begun || !one.story || !one.story->entered) return;
+  const bool has_started = head.compensating && head.phase == Phase::kWaiting;
+  if (!has_started || !one.story || !one.story->entered) return;
   const HistoryRecord& record = *one.story->entered;
   if (record.kind != HistoryKind::kUndoing) return;  // it was trimmed
   const auto number = RecordDetail(record).number("number");

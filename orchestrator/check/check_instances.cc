@@ -331,7 +331,7 @@ void Checker::finish(Walked& one) {
   read_compensations(one);
   check_compensations(one, workflow.get());
   check_history(one, workflow.get());
-  check_begun_compensation(one);
+  check_started_compensation(one);
   if (one.table == Table::kLive) check_waits(one, workflow.get());
   if (one.table == Table::kLive && workflow != nullptr && workflow->singular) check_singular(one);
   check_relations(one);

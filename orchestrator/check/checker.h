@@ -213,7 +213,7 @@ class Checker {
   void read_compensations(Walked& one);
   void check_compensation(Walked& one, const Place& place, std::string_view value, uint32_t number);
   void check_compensations(const Walked& one, const Workflow* workflow);
-  void check_begun_compensation(const Walked& one);
+  void check_started_compensation(const Walked& one);
   bool check_call(Walked& one, const Place& place, const Call& call, uint32_t index);
   void finish(Walked& one);
   void check_singular(const Walked& one);

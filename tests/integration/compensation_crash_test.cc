@@ -88,7 +88,7 @@ class StepWorker {
     return found == attempts_.end() ? 0 : found->second.size();
   }
   /// The steps of the compensations, each attempt once, in the order in which they began.
-  const std::vector<int>& started() const { return begun_; }
+  const std::vector<int>& started() const { return started_; }
 
  private:
   void do_step(const RawNatsClient::Message& task, int step) {
@@ -101,7 +101,7 @@ class StepWorker {
     std::vector<std::string>& attempts = attempts_[step];
     if (std::find(attempts.begin(), attempts.end(), id) == attempts.end()) {
       attempts.push_back(id);
-      begun_.push_back(step);
+      started_.push_back(step);
     }
     const bool is_first = attempts.front() == id;
     if (step == kHeldStep && kind_ == StopKind::kCancel && is_first) return;
@@ -118,7 +118,7 @@ class StepWorker {
   const StopKind kind_;
   bool has_last_step_ = false;
   std::map<int, std::vector<std::string>> attempts_;  ///< the action ids, by step
-  std::vector<int> begun_;
+  std::vector<int> started_;
 };
 
 /// Runs the program through one instance. Calls that a crash left without an answer are repeated

@@ -11,7 +11,7 @@ namespace millrace {
 namespace {
 
 constexpr NamespaceNumber kAnswered{7};
-const std::string kAnsweredRow = std::string("given-answers/\0\0\0\7\5", 14);
+const std::string kAnsweredRow = std::string("given-answers/\0\0\0\7\5", 19);
 
 /// A task whose action id ends with the byte 5.
 InstanceId answered_task(uint8_t number) {
@@ -59,7 +59,7 @@ TEST_F(AnswerRowsTest, NameTheirPlaceByTheKey) {
   EXPECT_EQ(answers_place(kAnsweredRow), (AnswersPlace{.ns = kAnswered, .last = 5}));
   for (const std::string& key :
        {std::string("given-answers/"), kAnsweredRow + "x",
-        std::string("given-answers/\0\0\0\0\5", 14), std::string("answers")}) {
+        std::string("given-answers/\0\0\0\0\5", 19), std::string("answers")}) {
     EXPECT_EQ(answers_place(key), std::nullopt) << key;
   }
 }
