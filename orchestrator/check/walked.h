@@ -23,18 +23,10 @@ struct CallTrail {
 struct HistoryFacts {
   /// The record that began the current run: kStarted, kRun or kRevived.
   std::optional<HistoryRecord> began;
-  /// The latest record kEntered, and whether the data of this record is the instance's input.
-  std::optional<HistoryRecord> entered;
-  bool entered_with_input = false;
-  bool is_entry_sealed = false;           ///< the row of `entered` is sealed
+  std::optional<HistoryRecord> entered;   ///< the latest record kEntered
   std::optional<HistoryRecord> retrying;  ///< the last record kRetrying of a state or run
-  uint32_t runs = 0;                      ///< the number of runs that began
   std::optional<TimePoint> newest;        ///< the time of the newest record
-  /// The kind of the newest record; nullopt: it is the record of a retry of a call.
-  std::optional<HistoryKind> newest_kind;
-  std::string last_state;        ///< the state of the last record
-  bool is_first_sealed = false;  ///< the instance was sealed from its first batch on
-  bool has_other_data = false;   ///< a record has data that is not the input
+  std::string last_state;                 ///< the state of the last record
 
   /// The time of the latest record kEntered or kResumed: the timeout of the state began then, or
   /// before the entry.
@@ -45,18 +37,29 @@ struct HistoryFacts {
   std::optional<HistoryRecord> started;  ///< the record kStarted; nullopt: it was trimmed
   std::optional<TimePoint> oldest;       ///< the time of the oldest kept record
   std::optional<TimePoint> revived;      ///< the time of the latest record kRevived or kContinued
-  uint32_t runs_since_revival = 0;       ///< the number of runs that began after that record
-  bool has_retry = false;                ///< an operator retried the instance
-  bool has_execution_start = false;      ///< a record kRevived has the time `execution_from`
+  /// The time of the latest record of another state than the one that the head names.
+  std::optional<TimePoint> elsewhere;
+  uint64_t most_attempt = 1;  ///< the highest attempt of a state or call that was scheduled
+  /// Of the calls with a record after the next earlier record kEntered, by their indexes.
+  std::map<uint64_t, CallTrail> trails;
+
+  uint32_t runs = 0;                ///< the number of runs that began
+  uint32_t runs_since_revival = 0;  ///< the number of runs that began after the record `revived`
+  /// The stream of the position of the earliest record kEntered so far; nullopt: no such record.
+  std::optional<uint32_t> entered_stream;
+  /// The kind of the newest record; nullopt: it is the record of a retry of a call.
+  std::optional<HistoryKind> newest_kind;
   /// Whether the latest record that pauses an instance or ends its pause is kPaused; nullopt: the
   /// kept history has no such record.
   std::optional<bool> is_paused;
-  bool is_resumed = false;  ///< the earliest record of a pause or an end so far is kResumed
-  /// The stream of the position of the earliest record kEntered so far; nullopt: no such record.
-  std::optional<uint32_t> entered_stream;
-  /// The time of the latest record of another state than the one that the head names.
-  std::optional<TimePoint> elsewhere;
-  bool has_entry_elsewhere = false;   ///< a record kEntered of such a state has a stream
+  bool is_resumed = false;          ///< the earliest record of a pause or an end so far is kResumed
+  bool entered_with_input = false;  ///< the data of the record `entered` is the instance's input
+  bool is_entry_sealed = false;     ///< the row of `entered` is sealed
+  bool is_first_sealed = false;     ///< the instance was sealed from its first batch on
+  bool has_other_data = false;      ///< a record has data that is not the input
+  bool has_retry = false;           ///< an operator retried the instance
+  bool has_execution_start = false;  ///< a record kRevived has the time `execution_from`
+  bool has_entry_elsewhere = false;  ///< a record kEntered of the state of `elsewhere` has a stream
   bool has_many_transitions = false;  ///< a record has the error of too many transitions
   bool is_cancelled = false;          ///< the current run has a record kCancelled
   bool has_wake = false;              ///< an event woke the instance
@@ -65,9 +68,6 @@ struct HistoryFacts {
   bool has_clean_up = false;          ///< the current run has entered the state `on_failure`
   bool has_compensated = false;       ///< the current run has a record kCompensating
   bool has_failed_state = false;      ///< a record has an error in the failed state of the head
-  uint64_t most_attempt = 1;          ///< the highest attempt of a state or call that was scheduled
-  /// Of the calls with a record after the next earlier record kEntered, by their indexes.
-  std::map<uint64_t, CallTrail> trails;
 };
 
 /// Facts about a call from the records after the latest record kEntered.

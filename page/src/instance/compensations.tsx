@@ -71,7 +71,7 @@ function rowsOf(instance: Instance, known: Compensation[]): Row[] {
     const record = rest.find((other) => other.number === one.number)
     const newest = index === 0 ? (making ? 'making' : error ? 'failed' : null) : null
     const is = newest ?? (record?.is === 'stopped' ? 'stopped' : 'noted')
-    return { number: one.number, state: one.state, function: one.function, input: one.input, is, at: record?.at ?? '' }
+    return { number: one.number, state: one.state ?? one.damage ?? '', function: one.function ?? '', input: one.input, is, at: record?.at ?? '' }
   })
   return [...left, ...known.filter((one) => !rest.includes(one)).sort((a, b) => b.at.localeCompare(a.at))]
 }
