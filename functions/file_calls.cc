@@ -349,7 +349,7 @@ void FileCalls::pass_on(Answer answer) {
   answer.then(std::move(collected));
 }
 
-/// Goes on after an answer by a callback: it has ended the task, or the service may answer again.
+/// After an answer by a callback: ends the call, or lets the service answer again.
 void FileCalls::settle(const CallPtr& call, bool has_ended) {
   const std::lock_guard lock(mutex_);
   if (is_ending_) return;  // end() removes the folder, or the next process
