@@ -4,6 +4,7 @@
 // an Error: it stops the process (base/check.h).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -18,6 +19,7 @@ namespace millrace {
 struct Error {
   std::string code;
   std::string message;
+  uint32_t retry_after = 0;  ///< after how many seconds the same may succeed; 0: that is not known
 
   bool operator==(const Error&) const = default;
 };

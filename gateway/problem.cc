@@ -37,7 +37,10 @@ constexpr auto kTitles = std::to_array<Title>({
 
 /// After how many seconds a request that got this error should come again. A paused inbound webhook
 /// waits for an operator.
-const char* seconds_to_wait(std::string_view code) { return code == "hooks.paused" ? "60" : "1"; }
+std::string seconds_to_wait(const Error& error) {
+  if (error.retry_after > 0) return std::to_string(error.retry_after);
+  return error.code == "hooks.paused" ? "60" : "1";
+}
 
 }  // namespace
 
@@ -73,7 +76,7 @@ Response problem(unsigned status, const Error& error, const Json& errors) {
   Response response = json_response(status, body);
   response.headers.front().second = "application/problem+json";
   if (status == 503 || status == 429) {
-    response.headers.emplace_back("Retry-After", seconds_to_wait(error.code));
+    response.headers.emplace_back("Retry-After", seconds_to_wait(error));
   }
   if (status == 401) {
     // `error` is left out if no token was sent: the caller may not have known that a token is

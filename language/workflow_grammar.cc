@@ -37,6 +37,36 @@ constexpr Mapping kTimeoutDefinition = {
     .groups = {kTimeoutsKeys},
 };
 
+constexpr KeyRule kRateLimitKeys[] = {
+    {.name = "limit",
+     .kind = Kind::kInteger,
+     .meaning = "How many instances may start.",
+     .required = true,
+     .min = 1,
+     .max = 1'000'000,
+     .own = true},
+    {.name = "period",
+     .kind = Kind::kDuration,
+     .meaning = "The length of time in which no more than that many instances start, whenever it "
+                "begins.",
+     .required = true,
+     .own = true},
+    {.name = "key",
+     .kind = Kind::kCommand,
+     .meaning = "The starts with equal values of this key count together; jq(…) in it reads the "
+                "input of the instance. Without this key, all starts of the workflow do.",
+     .own = true},
+};
+constexpr Mapping kRateLimit = {
+    .name = "RateLimit",
+    .section = "Rate Limits",
+    .meaning =
+        "How many instances of the workflow may start in a time. A start beyond it is "
+        "refused: a call gets the error millrace.rateLimit, events and ticks are skipped.",
+    .groups = {kRateLimitKeys},
+    .source = "millrace",
+};
+
 constexpr std::array kDefaults = {
     Word{"stevora", "three attempts, with waits that grow from 1 second"},
     Word{"temporal", "attempts for ten years, with waits that grow from 1 to 100 seconds"},
@@ -87,6 +117,11 @@ constexpr KeyRule kWorkflowKeys[] = {
      .kind = Kind::kBoolean,
      .meaning = "Do not start an instance while another instance of the workflow has not ended.",
      .otherwise = "false"},
+    {.name = "rateLimit",
+     .kind = Kind::kObject,
+     .meaning = "How many instances may start in a time, for each key.",
+     .object = &kRateLimit,
+     .own = true},
     {.name = "sealed",
      .kind = Kind::kBoolean,
      .meaning = "Whether the API hides the data of the instances of this workflow.",

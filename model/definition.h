@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -89,6 +90,15 @@ struct Start {
   std::vector<std::string> correlate;  ///< kEventsAnd only: names of context attributes, lower case
   std::optional<Span> lifespan;        ///< kEventsAnd only
   std::optional<Cron> cron;            ///< kScheduled only; nullopt: the schedule has no ticks
+};
+
+/// How many instances of a workflow may start in a time (`rateLimit`).
+struct RateLimit {
+  uint32_t limit = 1;
+  Span period;
+  /// The starts with equal values of this template over their input count together; nullopt: all
+  /// starts of the workflow do. All its programs are of the fast lane.
+  std::optional<Template> key;
 };
 
 /// A function that calls a workflow of the same namespace: the workflow runs as a separate

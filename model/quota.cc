@@ -29,6 +29,9 @@ constexpr std::array<QuotaText, kQuotas> kQuotaTexts = {{
      "try again when calls have ended"},
     {"millrace.quota.workflows", "the namespace has {} workflows, which is its quota",
      "delete workflows that are not needed"},
+    {"millrace.quota.startKeys",
+     "the starts of {} keys of `rateLimit` still count in the namespace, which is its quota",
+     "write a key with fewer values or a shorter period"},
 }};
 
 constexpr std::string_view kQuotaPrefix = "millrace.quota.";

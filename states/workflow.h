@@ -27,6 +27,7 @@ struct Workflow {
   bool compensates = false;     ///< any end but complete makes the compensations first
   bool names_instance = false;  ///< a jq program names `$instance`: the starting event is kept
   Start start;
+  std::optional<RateLimit> rate_limit;
   WorkflowTimeouts timeouts;
   std::optional<RetryPolicy> retries;  ///< decides whether another run follows a failed run
   std::vector<std::shared_ptr<const State>> states;  ///< at least one, in the order of the text

@@ -134,8 +134,8 @@ Result<std::vector<uint32_t>> Groups::counts_of(WorkflowNumber workflow, const F
 /// Starts one instance with the first event of each queue, when every queue of the group has one.
 /// Only an event that is applied completes a group: an expiry removes an event, and a change of the
 /// start closes its groups. So there is always a `last` event from which the id follows.
-/// The events are removed even if the start is skipped because the workflow is singular, or refused
-/// by a quota, in which case they become dead letters. Returns
+/// The events are removed even if the start is skipped because the workflow is singular or because
+/// of its `rateLimit`, or refused by a quota, in which case they become dead letters. Returns
 /// false if an event is missing or damaged; `waiting` is then recomputed.
 Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const WorkflowEntry& entry,
                            const Workflow& workflow, const Fingerprint& group,
@@ -172,6 +172,15 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
   }
   StartSpec spec =
       start_by_events(workflow, entry.latest, workflow.start.events, events, last.event);
+  if (const auto refusal = TRY(instances_.over_rate(now, entry, workflow, spec.data))) {
+    if (refusal->code != kRateLimitError) {
+      TRY(refuse(entry.ns, heads, events, *refusal));
+      return true;
+    }
+    batch_.note_effect(last.position,
+                       {.kind = EventEffect::Kind::kRateLimited, .workflow = entry.number});
+    return true;
+  }
   for (size_t i = 0; workflow.looks_back && i < heads.size(); ++i) {
     // An earlier stream cannot be read again. Its events would replace those of this one.
     if (heads[i].record.position.stream != last.position.stream) continue;

@@ -175,6 +175,9 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
   if (const auto over = TRY(instances_.over_quota(entry->ns))) {
     return refuse(now, message, queued.lane, *over);
   }
+  if (const auto over = TRY(instances_.over_rate(now, *entry, **workflow, message.input))) {
+    return refuse(now, message, queued.lane, {over->code, over->message});
+  }
   const std::string how = fmt::format(R"({{"by":"subflow","parent":"{}","revision":{}}})",
                                       to_string(message.by), entry->latest);
   TRY(instances_.start(now, *entry, **workflow,

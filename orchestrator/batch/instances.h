@@ -15,6 +15,7 @@
 #include "orchestrator/batch/history_trims.h"
 #include "orchestrator/batch/large_instances.h"
 #include "orchestrator/batch/quotas.h"
+#include "orchestrator/batch/start_rates.h"
 #include "orchestrator/batch/store_lookup.h"
 #include "orchestrator/engine/runs.h"
 
@@ -71,6 +72,13 @@ class Instances {
     return quotas_.refusal_of_start(ns);
   }
   Quotas& quotas() { return quotas_; }
+  /// See StartRates::take(). To be called before every start, after over_quota(), because it counts
+  /// the start.
+  Result<std::optional<Error>> over_rate(TimePoint now, const WorkflowEntry& entry,
+                                         const Workflow& workflow, const LazyJson& input) {
+    return rates_.take(now, entry, workflow, input);
+  }
+  StartRates& rates() { return rates_; }
   /// Whether a start that has no caller to answer must be skipped because of refuse_singular().
   /// Counts the skipped start.
   bool skips(const WorkflowEntry& entry, const Workflow& workflow);
@@ -194,6 +202,7 @@ class Instances {
 
   BatchState& batch_;
   Quotas quotas_{batch_};
+  StartRates rates_{batch_};
   StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.id_key, &quotas_};
   HistoryTrims trims_{batch_};
   /// Those that are not in loaded_; null: no instance was large.

@@ -1,5 +1,7 @@
 #include "orchestrator/batch/schedules.h"
 
+#include <utility>
+
 #include "orchestrator/store/rows/catalog_rows.h"
 
 namespace millrace {
@@ -38,9 +40,11 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
   const bool is_one = execution && !workflow->timeouts.fails;
   if (is_one && now >= execution->after(first)) return {};
   if (instances_.skips(entry, *workflow) || TRY(instances_.over_quota(entry.ns))) return {};
+  LazyJson input = Json::object();
+  if (TRY(instances_.over_rate(now, entry, *workflow, input))) return {};
   TRY(instances_.start_later(
       now, entry, *workflow,
-      {.data = Json::object(),
+      {.data = std::move(input),
        .how = Json{{"by", "schedule"}, {"revision", entry.latest}, {"tick", format_rfc3339(tick)}},
        .origin = {.execution_from = is_one ? std::optional(first) : std::nullopt}}));
   return {};

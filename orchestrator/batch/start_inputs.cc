@@ -40,6 +40,15 @@ Result<bool> StartInputs::offer(TimePoint now, const AppliedEvent& applied,
   const size_t which = target.entries.front();
   StartSpec spec = start_by_events(*workflow, entry->latest, {&start_of.events[which], 1},
                                    {&applied.event, 1}, applied.event);
+  if (auto refusal = TRY(instances_.over_rate(now, *entry, *workflow, spec.data))) {
+    if (refusal->code != kRateLimitError) {
+      over = std::move(refusal);
+      return false;
+    }
+    batch_.note_effect(applied.position,
+                       {.kind = EventEffect::Kind::kRateLimited, .workflow = entry->number});
+    return true;
+  }
   if (workflow->looks_back) spec.consumed.add(applied.position, applied.known_as);
   const InstanceId id = TRY(instances_.start_by(now, applied, *entry, *workflow, std::move(spec)));
   batch_.note_effect(applied.position, {.kind = EventEffect::Kind::kStarted, .instance = id});

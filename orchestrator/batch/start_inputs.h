@@ -1,5 +1,6 @@
 // StartInputs: applies an event to the start of a workflow that it matches. The event starts an
-// instance, waits in a group, or is used up because the workflow is singular. Engine thread only.
+// instance, waits in a group, or is used up because the workflow is singular or has had as many
+// starts as its `rateLimit` permits. Engine thread only.
 #pragma once
 
 #include <optional>
@@ -20,7 +21,8 @@ class StartInputs {
 
   /// Offers the event to the start of a workflow. Returns whether the event had an effect on the
   /// start. If a quota of the namespace does not permit the start, or that the event waits in a
-  /// group, `over` is set. Precondition: the workflow exists. Errors: those of the store.
+  /// group, or the key of the `rateLimit` cannot be evaluated, `over` is set. Precondition: the
+  /// workflow exists. Errors: those of the store.
   Result<bool> offer(TimePoint now, const AppliedEvent& applied, const StartTarget& target,
                      std::optional<Error>& over);
 

@@ -11,6 +11,7 @@
 #include "language/grammar.h"
 #include "language/policy_fields.h"
 #include "orchestrator/definition/functions.h"
+#include "orchestrator/definition/start_limits.h"
 #include "states/compensation.h"
 #include "states/state.h"
 #include "states/state_fields.h"
@@ -40,6 +41,7 @@ class Loader {
     workflow.description = fields.string("description").value_or("");
     workflow.version = fields.string("version").value_or("");
     workflow.singular = fields.boolean("singular").value_or(false);
+    workflow.rate_limit = read_rate_limit(fields, context_);
     workflow.sealed = fields.boolean("sealed").value_or(false);
     workflow.compensates = fields.boolean("compensate").value_or(false);
     number_states(document);

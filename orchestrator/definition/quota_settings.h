@@ -8,8 +8,8 @@
 namespace millrace {
 
 /// Parses the setting `quotas`: `{"instances": n, "storeBytes": n or text such as "10GiB",
-/// "historyBytes": likewise, "eventsPerSecond": n, "calls": n, "workflows": n}`. Each limit may
-/// also be "unlimited"; a missing one has its default (kDefaultQuotas, kDefaultHttpEvents). Error
+/// "historyBytes": likewise, "eventsPerSecond": n, "calls": n, "workflows": n,
+/// "startKeys": n}`. Each limit may also be "unlimited"; a missing one has its default (kDefaultQuotas, kDefaultHttpEvents). Error
 /// `settings.invalid`.
 Result<QuotaLimits> parse_quotas(const Json& value);
 

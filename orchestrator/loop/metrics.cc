@@ -102,6 +102,10 @@ struct Metrics::Series {
   prometheus::Counter& skipped = counter("millrace_starts_skipped_total",
                                          "Starts, by an event or a tick, that were skipped because "
                                          "the singular workflow has a live instance.");
+  prometheus::Counter& limited =
+      counter("millrace_starts_limited_total",
+              "Starts that the rateLimit of their workflow refused, or whose key could not be "
+              "evaluated.");
   prometheus::Counter& woken =
       counter("millrace_instances_woken_total", "How often an event woke an instance.");
   std::array<prometheus::Counter*, 8> ended = [this] {
@@ -345,6 +349,7 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->compensations_made, counts.compensations_made);
   add(series_->compensations_stopped, counts.compensations_stopped);
   add(series_->skipped, counts.starts_skipped);
+  add(series_->limited, counts.starts_limited);
   add(series_->woken, counts.instances_woken);
   add(series_->timers, counts.timers_fired);
   add(series_->published, counts.published);

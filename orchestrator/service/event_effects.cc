@@ -35,6 +35,8 @@ std::string_view what_of(EventEffect::Kind kind) {
       return "expired";
     case EventEffect::Kind::kClosed:
       return "closed";
+    case EventEffect::Kind::kRateLimited:
+      return "rateLimited";
   }
   return "unknown";
 }

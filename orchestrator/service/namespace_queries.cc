@@ -11,6 +11,7 @@
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/index_rows.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
 
 namespace millrace {
 namespace {
@@ -56,6 +57,8 @@ Result<std::optional<uint64_t>> used_of(const View& view, NamespaceNumber ns, Qu
       TRY(each_workflow(view, ns, [&](std::string_view, const WorkflowRecord&) { ++count; }));
       return std::optional(count);
     }
+    case Quota::kStartKeys:
+      return std::optional(TRY(start_rates_of(view, ns)));
     case Quota::kHistoryBytes:
     case Quota::kEventsPerSecond:
       break;

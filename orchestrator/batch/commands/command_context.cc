@@ -39,9 +39,11 @@ Result<Instance> find_instance(const CommandContext& context, std::string_view n
 }
 
 Status refuse_start(const CommandContext& context, const WorkflowEntry& entry,
-                    const Workflow& workflow) {
+                    const Workflow& workflow, const LazyJson& input) {
   TRY(context.instances.refuse_singular(entry, workflow));
   if (const auto over = TRY(context.instances.over_quota(entry.ns))) return tl::unexpected(*over);
+  const auto over = TRY(context.instances.over_rate(context.now, entry, workflow, input));
+  if (over) return tl::unexpected(*over);
   return {};
 }
 

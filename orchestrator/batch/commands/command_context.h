@@ -48,9 +48,10 @@ Result<Instance> find_instance(const CommandContext& context, std::string_view n
                                const InstanceId& id);
 
 /// Whether an instance of the workflow may start now. Errors `direktiv.mutex`, see
-/// Instances::refuse_singular(), and those of Instances::over_quota().
+/// Instances::refuse_singular(), those of Instances::over_quota(), and those of
+/// Instances::over_rate(), which counts the start.
 Status refuse_start(const CommandContext& context, const WorkflowEntry& entry,
-                    const Workflow& workflow);
+                    const Workflow& workflow, const LazyJson& input);
 
 /// Erases the history of a removed instance of the namespace, backward from the history row `last`.
 /// A purge erases the rows that one batch should not erase.

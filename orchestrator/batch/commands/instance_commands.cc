@@ -191,7 +191,7 @@ Result<Json> run_command(const CommandContext& context, const StartInstance& com
     }
   }
   const auto workflow = TRY(batch.catalog.definition(batch.tx, {entry->number, entry->latest}));
-  TRY(refuse_start(context, *entry, *workflow));
+  TRY(refuse_start(context, *entry, *workflow, command.input));
   const InstanceId id =
       TRY(context.instances.start(context.now, *entry, *workflow,
                                   {.data = command.input,

@@ -128,10 +128,11 @@ Result<Json> run_command(const CommandContext& context, const TriggerSchedule& c
     return fail("schedule.not_found",
                 fmt::format("workflow \"{}\" has no schedule", command.workflow));
   }
-  TRY(refuse_start(context, *entry, *workflow));
+  LazyJson input = Json::object();
+  TRY(refuse_start(context, *entry, *workflow, input));
   const InstanceId id = TRY(context.instances.start(
       context.now, *entry, *workflow,
-      {.data = Json::object(),
+      {.data = std::move(input),
        .how = Json{{"by", "schedule"}, {"revision", entry->latest}, {"triggered", true}}}));
   return Json{{"id", to_string(id)}};
 }

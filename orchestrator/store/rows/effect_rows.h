@@ -35,10 +35,11 @@ struct EventEffect {
     kRefused = 7,       ///< became a dead letter
     kExpired = 8,       ///< its lifespan in a group of `workflow` ended
     kClosed = 9,        ///< its group was closed by a new revision of `workflow`, or its deletion
+    kRateLimited = 10,  ///< none: the `rateLimit` of `workflow` was used up
   };
   Kind kind{};
   InstanceId instance{};      ///< of kStarted and kWoken
-  WorkflowNumber workflow{};  ///< of kGrouped, kSkipped, kUncorrelated, kExpired and kClosed
+  WorkflowNumber workflow{};  ///< of all other kinds but kDuplicate, kKept and kRefused
 
   bool operator==(const EventEffect&) const = default;
 };

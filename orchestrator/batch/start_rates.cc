@@ -1,0 +1,75 @@
+#include "orchestrator/batch/start_rates.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/excerpt.h"
+#include "model/start_rate.h"
+#include "orchestrator/batch/quotas.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
+#include "states/start_key.h"
+
+namespace millrace {
+namespace {
+
+/// How many rows one batch looks at that have ended, or whose end has moved: more than the few
+/// starts of most batches add.
+constexpr size_t kSweptAtOnce = 256;
+/// After which time a sweep looks again if no row was to be swept.
+constexpr Duration kSweepAgain{60'000};
+
+/// The error of a start that is permitted from `until` on. An HTTP client waits whole seconds.
+Error over_rate(const WorkflowEntry& entry, const RateLimit& limit, const std::string& key,
+                Duration wait) {
+  const int64_t seconds = std::max<int64_t>((wait.count() + 999) / 1'000, 1);
+  return {std::string(kRateLimitError),
+          fmt::format("workflow \"{}\" has had {} starts in {} for the key {}, which is its "
+                      "`rateLimit`; the next start of this key is permitted in {} s",
+                      entry.id, limit.limit, limit.period.text, excerpt(key), seconds),
+          static_cast<uint32_t>(std::min<int64_t>(seconds, UINT32_MAX))};
+}
+
+}  // namespace
+
+Result<std::optional<Error>> StartRates::take(TimePoint now, const WorkflowEntry& entry,
+                                              const Workflow& workflow, const LazyJson& input) {
+  if (!workflow.rate_limit) return std::optional<Error>();
+  const RateLimit& limit = *workflow.rate_limit;
+  const auto key = start_key(limit.key, "rateLimit.key", input, now);
+  if (!key) {
+    ++batch_.outcome.counts.starts_limited;
+    return std::optional(key.error());
+  }
+  const StartRatePlace place{entry.number, keyed_fingerprint(batch_.id_key, {*key})};
+  const auto known = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, place)));
+  StartRateRecord record = known.value_or(StartRateRecord{.ns = entry.ns});
+  if (const auto until = refused_until(limit, record.use, now)) {
+    ++batch_.outcome.counts.starts_limited;
+    return std::optional(over_rate(entry, limit, *key, *until - now));
+  }
+  if (!known) {
+    const uint64_t most = batch_.catalog.settings(entry.ns).quotas.of(Quota::kStartKeys);
+    if (TRY(start_rates_of(batch_.tx, entry.ns)) >= most) {
+      return std::optional(refuse_over_quota(batch_, entry.ns, Quota::kStartKeys));
+    }
+  }
+  count_start(limit, record.use, now);
+  record.ends = std::max(record.listed, end_of(limit, record.use));
+  if (!known) record.listed = record.ends;
+  next_sweep_ = std::min(next_sweep_, record.listed);
+  TRY(write_start_rate(batch_.tx, place, record, !known));
+  return std::optional<Error>();
+}
+
+Status StartRates::sweep(TimePoint now) {
+  if (now < next_sweep_) return {};
+  const auto left = TRY(sweep_start_rates(batch_.tx, now, kSweptAtOnce));
+  next_sweep_ = std::min(left.value_or(now + kSweepAgain), now + kSweepAgain);
+  return {};
+}
+
+}  // namespace millrace

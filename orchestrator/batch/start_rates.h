@@ -1,0 +1,40 @@
+// StartRates: whether the `rateLimit` of a workflow permits a start, and how many starts each of
+// its keys has had. The counts are rows (start_rate_rows.h) that are written in the commit of the
+// start, so a restart decides equally. Engine thread only.
+#pragma once
+
+#include <optional>
+
+#include "base/lazy_json.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "orchestrator/batch/batch_state.h"
+#include "states/workflow.h"
+
+namespace millrace {
+
+/// The error of a start that the `rateLimit` of its workflow refuses.
+inline constexpr std::string_view kRateLimitError = "millrace.rateLimit";
+
+class StartRates {
+ public:
+  explicit StartRates(BatchState& batch) : batch_(batch) {}
+
+  /// Counts the start of an instance with that input. The value is the error of a start that is
+  /// refused, which is counted in the metrics and not in the rows: kRateLimitError, with the
+  /// seconds until the next start of the key is permitted; kStartKeyError (states/start_key.h);
+  /// `millrace.quota.startKeys`. Errors of the result: those of the store.
+  Result<std::optional<Error>> take(TimePoint now, const WorkflowEntry& entry,
+                                    const Workflow& workflow, const LazyJson& input);
+
+  /// Erases rows that count no more, a bounded number. To be called at the end of a batch that
+  /// writes something else, too.
+  Status sweep(TimePoint now);
+
+ private:
+  BatchState& batch_;
+  /// No row is to be swept before. Only a hint: after a lost batch it may be late.
+  TimePoint next_sweep_;
+};
+
+}  // namespace millrace

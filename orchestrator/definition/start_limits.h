@@ -1,0 +1,16 @@
+// The limits of the starts of a workflow: reads its key `rateLimit`. Mistakes become findings.
+#pragma once
+
+#include <optional>
+
+#include "language/fields.h"
+#include "model/definition.h"
+#include "states/state_fields.h"
+
+namespace millrace {
+
+/// Reads `rateLimit` of a workflow; nullopt: the key is absent, or has a mistake. A key that a jq
+/// worker would have to evaluate is one (`definition.value`): a start does not wait for it.
+std::optional<RateLimit> read_rate_limit(Fields& workflow, LoadContext& context);
+
+}  // namespace millrace
