@@ -45,9 +45,9 @@ Json verdict_members() {
       {"time", instant("About when its lifespan ended.")},
   });
   return object({
-      {"verdict",
-       word({"woke", "started", "filled", "grouped", "predicate", "before", "after", "unread",
-             "duplicate", "paused", "skipped", "correlation", "lifespan", "limit", "dead"})},
+      {"verdict", word({"woke", "started", "filled", "grouped", "predicate", "before", "after",
+                        "unread", "duplicate", "paused", "skipped", "correlation", "lifespan",
+                        "limit", "dead", "rateLimit"})},
       {"says", text("The verdict, for people.")},
       {"predicates", list(ref("JudgedPredicate"))},
       {"lookbackFrom?", instant("From when on the state takes events that came before its wait.")},

@@ -26,10 +26,12 @@ constexpr Duration kSweepAgain{60'000};
 Error over_rate(const WorkflowEntry& entry, const RateLimit& limit, const std::string& key,
                 Duration wait) {
   const int64_t seconds = std::max<int64_t>((wait.count() + 999) / 1'000, 1);
+  const std::string of_key = limit.key ? fmt::format(" for the key {}", excerpt(key)) : "";
   return {std::string(kRateLimitError),
-          fmt::format("workflow \"{}\" has had {} starts in {} for the key {}, which is its "
-                      "`rateLimit`; the next start of this key is permitted in {} s",
-                      entry.id, limit.limit, limit.period.text, excerpt(key), seconds),
+          fmt::format("the `rateLimit` of workflow \"{}\" is used up{} ({} in {}); the next start "
+                      "{} permitted in {} s",
+                      entry.id, of_key, limit.limit, limit.period.text,
+                      limit.key ? "of this key is" : "is", seconds),
           static_cast<uint32_t>(std::min<int64_t>(seconds, UINT32_MAX))};
 }
 

@@ -243,6 +243,8 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
       return fmt::format("the workflow is singular and has a live instance{}, so the start {}",
                          one.instance ? ", " + to_string(*one.instance) : "",
                          is_test ? "would be skipped" : "was skipped");
+    case Verdict::kRateLimit:
+      return one.note;
     case Verdict::kCorrelation:
       return fmt::format(
           "the event lacks an attribute by which the events of a group are found: {}",

@@ -8,9 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
 #include "matchers/correlation.h"
 #include "model/event_target.h"
 #include "model/quota.h"
+#include "model/start_rate.h"
+#include "orchestrator/batch/event_start.h"
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/service/listener_judging.h"
 #include "orchestrator/service/near_groups.h"
@@ -18,6 +21,8 @@
 #include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/index_rows.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
+#include "states/start_key.h"
 
 namespace millrace {
 namespace {
@@ -118,6 +123,9 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
       one.instance = live->id;
     }
   }
+  if (!standing_.position && fits && !about.needs_others) {
+    about.is_limited = TRY(is_limited(record, workflow, *entry));
+  }
   if (standing_.is_dead && !about.effect && fits) about.effect = Verdict::kDead;
   one.verdict = decide_verdict(one.result, about);
   TRY(note_target(one));
@@ -132,6 +140,9 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
     const bool is_closed = on_workflows_.at(record.number).is_closed;
     one.note = left_group_says(start, is_closed, standing_.stamped);
     if (!is_closed) note_partners(record, start, types_of_others(start, *entry), one);
+  }
+  if (one.verdict == Verdict::kRateLimit) {
+    one.note = rate_limit_says(one, record, workflow, *entry);
   }
   if (one.verdict == Verdict::kCorrelation) hint_at_data(one);
   if (one.verdict == Verdict::kGrouped) note_partners(record, start, one.waits_for, one);
@@ -164,6 +175,46 @@ void ListenerJudging::hint_at_data(JudgedListener& one) {
   }
   if (!has_hint) return;
   for (PredicateResult& result : lacking) one.result.predicates.push_back(std::move(result));
+}
+
+/// The key of the `rateLimit` that the start by the event has; nullopt: it is not known. That of a
+/// group needs all its events.
+std::optional<std::string> ListenerJudging::start_key_of(const Workflow& workflow,
+                                                         uint32_t revision, size_t entry) const {
+  const Start& start = workflow.start;
+  if (!workflow.rate_limit || start.kind == Start::Kind::kEventsAnd) return std::nullopt;
+  const StartSpec spec = start_by_events(workflow, revision, {&start.events[entry], 1},
+                                         {&event_.event, 1}, event_.event);
+  auto key = start_key(workflow.rate_limit->key, "rateLimit.key", spec.data, place_.clock.now());
+  return key ? std::optional(*std::move(key)) : std::nullopt;
+}
+
+/// Whether the `rateLimit` of the workflow would refuse the start by a test event now.
+Result<bool> ListenerJudging::is_limited(const WorkflowRecord& record, const Workflow& workflow,
+                                         size_t entry) const {
+  const auto key = start_key_of(workflow, record.latest, entry);
+  if (!key) return false;
+  const auto row = read_start_rate(
+      place_.view, {record.number, keyed_fingerprint(place_.view.seal().id_key(), {*key})});
+  if (!row && !is_damaged_row(row.error())) return tl::unexpected(row.error());
+  if (!row || !*row) return false;
+  return refused_until(*workflow.rate_limit, (*row)->use, place_.clock.now()).has_value();
+}
+
+/// Why the start was skipped, or would be.
+std::string ListenerJudging::rate_limit_says(const JudgedListener& one,
+                                             const WorkflowRecord& record, const Workflow& workflow,
+                                             size_t entry) const {
+  const auto key = start_key_of(workflow, record.latest, entry);
+  const bool has_key = key && workflow.rate_limit->key;
+  const std::string of_key = has_key ? fmt::format(", key {}", excerpt(*key)) : "";
+  const std::string limit =
+      workflow.rate_limit
+          ? fmt::format(" ({} in {})", workflow.rate_limit->limit, workflow.rate_limit->period.text)
+          : "";
+  return fmt::format("rate limit of workflow {}{}{}: it {} used up, so the start {}", one.workflow,
+                     of_key, limit, standing_.position ? "was" : "is",
+                     standing_.position ? "was skipped" : "would be skipped");
 }
 
 /// Why the quotas of the namespace refuse each start now; empty: they permit one, or that is not

@@ -129,6 +129,9 @@ Status ListenerJudging::note_effects() {
       case EventEffect::Kind::kSkipped:
         on_workflows_[effect.workflow] = {Verdict::kSkipped, std::nullopt};
         break;
+      case EventEffect::Kind::kRateLimited:
+        on_workflows_[effect.workflow] = {Verdict::kRateLimit, std::nullopt};
+        break;
       case EventEffect::Kind::kUncorrelated:
         on_workflows_[effect.workflow] = {Verdict::kCorrelation, std::nullopt};
         break;

@@ -106,6 +106,12 @@ class ListenerJudging {
   Status judge_start(std::string_view id, const WorkflowRecord& record, const Workflow& workflow);
   Result<std::optional<Instance>> oldest_live(WorkflowNumber workflow) const;
   void hint_at_data(JudgedListener& one);
+  std::optional<std::string> start_key_of(const Workflow& workflow, uint32_t revision,
+                                          size_t entry) const;
+  Result<bool> is_limited(const WorkflowRecord& record, const Workflow& workflow,
+                          size_t entry) const;
+  std::string rate_limit_says(const JudgedListener& one, const WorkflowRecord& record,
+                              const Workflow& workflow, size_t entry) const;
   Status describe_group(const WorkflowRecord& record, const Start& start, size_t entry,
                         JudgedListener& one, Circumstances& about);
   void note_partners(const WorkflowRecord& record, const Start& start,

@@ -6,16 +6,17 @@
 namespace millrace {
 namespace {
 
-constexpr std::array<std::string_view, 15> kVerdictNames = {
+constexpr std::array<std::string_view, 16> kVerdictNames = {
     "woke",      "started", "filled",  "grouped",     "predicate", "before", "after", "unread",
-    "duplicate", "paused",  "skipped", "correlation", "lifespan",  "limit",  "dead"};
+    "duplicate", "paused",  "skipped", "correlation", "lifespan",  "limit",  "dead",  "rateLimit"};
 
 /// What the event does, or would do, with a listener for which nothing else decides.
 Verdict doing_of(const Circumstances& about) {
   if (about.is_start) {
     if (about.lacks_correlation) return Verdict::kCorrelation;
     if (about.needs_others) return Verdict::kGrouped;
-    return about.is_skipped ? Verdict::kSkipped : Verdict::kStarted;
+    if (about.is_skipped) return Verdict::kSkipped;
+    return about.is_limited ? Verdict::kRateLimit : Verdict::kStarted;
   }
   if (about.is_paused) return Verdict::kPaused;
   return about.needs_others ? Verdict::kFilled : Verdict::kWoke;

@@ -29,6 +29,7 @@ enum class Verdict : uint8_t {
   kLimit,        ///< a pattern reached its limit, which counts as no match; or the window of a
                  ///< `lookback` could not be read completely
   kDead,         ///< became a dead letter, or would become one
+  kRateLimit,    ///< the `rateLimit` of the workflow was used up for the key of the start
 };
 
 /// The name of the verdict in the API: "woke", "started", …
@@ -56,6 +57,7 @@ struct Circumstances {
   bool needs_others = false;       ///< other entries of the start or the state wait for events
   bool lacks_correlation = false;  ///< of a start: the event lacks an attribute of `correlate`
   bool is_skipped = false;         ///< of a start: singular, and an instance is live
+  bool is_limited = false;         ///< of a start: its `rateLimit` is used up
   std::optional<Verdict> effect;   ///< what the event had done here, as stored
 };
 

@@ -29,6 +29,11 @@ start: {type: event, event: {type: NAME}}
 states:
   - {id: rest, type: delay, duration: PT1H}
 )";
+constexpr const char* kStartsAtARate = R"(rateLimit: {limit: 1, period: PT1H}
+start: {type: event, event: {type: NAME}}
+states:
+  - {id: end, type: noop}
+)";
 constexpr const char* kStartsByPair = R"(start:
   type: eventsAnd
   correlate: [orderid]
@@ -150,6 +155,16 @@ std::vector<Situation> situations_of_starts() {
       // Something holds the start back.
       {"single", kStartsOne, {sends_other(), sends()}, "skipped", "the start was skipped"},
       {"singletry", kStartsOne, {sends_other(), tries()}, "skipped", "would be skipped"},
+      {"limited",
+       kStartsAtARate,
+       {sends_other(), sends()},
+       "rateLimit",
+       "rate limit of workflow limited (1 in PT1H): it was used up, so the start was skipped"},
+      {"limitedtry",
+       kStartsAtARate,
+       {sends_other(), tries()},
+       "rateLimit",
+       "it is used up, so the start would be skipped"},
       {"held",
        kStartsAndEnds,
        {posts("workflows/NAME/pause"), sends()},

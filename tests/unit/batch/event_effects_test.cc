@@ -62,12 +62,17 @@ class EventEffectsTest : public BatchEventsTest {
   /// The effects of an event as text.
   std::vector<std::string> effects(uint64_t of) {
     using Kind = EventEffect::Kind;
-    static const std::map<Kind, std::string> kNames = {
-        {Kind::kStarted, "started"}, {Kind::kWoken, "woken"},
-        {Kind::kGrouped, "grouped"}, {Kind::kDuplicate, "duplicate"},
-        {Kind::kSkipped, "skipped"}, {Kind::kUncorrelated, "uncorrelated"},
-        {Kind::kKept, "kept"},       {Kind::kRefused, "refused"},
-        {Kind::kExpired, "expired"}, {Kind::kClosed, "closed"}};
+    static const std::map<Kind, std::string> kNames = {{Kind::kStarted, "started"},
+                                                       {Kind::kWoken, "woken"},
+                                                       {Kind::kGrouped, "grouped"},
+                                                       {Kind::kDuplicate, "duplicate"},
+                                                       {Kind::kSkipped, "skipped"},
+                                                       {Kind::kUncorrelated, "uncorrelated"},
+                                                       {Kind::kKept, "kept"},
+                                                       {Kind::kRefused, "refused"},
+                                                       {Kind::kExpired, "expired"},
+                                                       {Kind::kClosed, "closed"},
+                                                       {Kind::kRateLimited, "rateLimited"}};
     std::vector<std::string> found;
     const auto effects = read_effects(*tx, {1, of}).value();
     for (const EventEffect& one : effects) {

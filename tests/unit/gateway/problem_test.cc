@@ -32,6 +32,9 @@ TEST(Problem, HasTheHttpStatusThatFitsItsErrorCode) {
       {"event.unsupported_format", 415},
       {"millrace.quota.instances", 403},
       {"millrace.quota.eventsPerSecond", 429},
+      {"millrace.quota.startKeys", 403},
+      {"millrace.rateLimit", 429},
+      {"millrace.startKey", 422},
       {"definition.refused", 422},
       {"json.malformed", 400},
       {"input.refused", 422},
@@ -52,6 +55,11 @@ TEST(Problem, SaysWhenToSendAgainIfARateIsExceeded) {
   const Response response = problem(Error{"millrace.quota.eventsPerSecond", "too many"});
   EXPECT_EQ(Json::parse(response.body)["title"], "Too Many Requests");
   EXPECT_EQ(*find_header(response.headers, "Retry-After"), "1");
+}
+
+TEST(Problem, SaysWhenToSendAgainIfTheErrorKnowsIt) {
+  const Response response = problem(Error{"millrace.rateLimit", "too many", 3'600});
+  EXPECT_EQ(*find_header(response.headers, "Retry-After"), "3600");
 }
 
 TEST(Problem, LetsSendersOfAPausedWebhookWaitLonger) {

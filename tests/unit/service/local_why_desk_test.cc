@@ -255,8 +255,10 @@ TEST_F(LocalWhyDeskTest, ShowHowAStartMissed) {
   const WorkflowNumber pair = apply(kPair);
   uint64_t sequence = 0;
   for (const auto& [kind, verdict] :
-       {Row{EventEffect::Kind::kSkipped, "skipped"}, Row{EventEffect::Kind::kExpired, "lifespan"},
-        Row{EventEffect::Kind::kClosed, "lifespan"}, Row{EventEffect::Kind::kGrouped, "grouped"}}) {
+       {Row{EventEffect::Kind::kSkipped, "skipped"},
+        Row{EventEffect::Kind::kRateLimited, "rateLimit"},
+        Row{EventEffect::Kind::kExpired, "lifespan"}, Row{EventEffect::Kind::kClosed, "lifespan"},
+        Row{EventEffect::Kind::kGrouped, "grouped"}}) {
     send(R"(,"orderid":"o-1")");
     apply_event(++sequence, {{.kind = kind, .workflow = pair}});
     EXPECT_THAT(verdicts(of_event(sequence)), ElementsAre("start pair " + verdict));

@@ -37,6 +37,8 @@ int pinned(Kind kind) {
       return 8;
     case Kind::kClosed:
       return 9;
+    case Kind::kRateLimited:
+      return 10;
   }
   return -1;
 }
@@ -77,7 +79,7 @@ class EffectRowsTest : public StoreTest {
 
 TEST_F(EffectRowsTest, HaveAllKindsOfEffects) {
   EffectRow row{.at = {2, 300}, .number = 5};
-  for (int kind = 0; kind <= static_cast<int>(Kind::kClosed); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(Kind::kRateLimited); ++kind) {
     EXPECT_EQ(pinned(Kind(kind)), kind);
     PlacedEffect one{.event = {2, 300 - static_cast<uint64_t>(kind)},
                      .effect = {.kind = Kind(kind)}};
