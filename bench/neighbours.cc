@@ -49,7 +49,7 @@ constexpr double kFirstWork = 30;
 constexpr const char* kNoQuotas =
     R"({"quotas": {"instances": "unlimited", "storeBytes": "unlimited",)"
     R"( "historyBytes": "unlimited", "eventsPerSecond": "unlimited", "calls": "unlimited",)"
-    R"( "workflows": "unlimited"}})";
+    R"( "workflows": "unlimited", "startKeys": "unlimited"}})";
 
 struct NeighbourPlan {
   double seconds = 10;   ///< of each row, beside the attack

@@ -146,6 +146,8 @@ constexpr ErrorEntry kDefinitionErrors[] = {
      "Set its `url` in the settings, or start a worker."},
     {"lint.split_key", 0, "A query reads nested keys, and the data has one key with dots.",
      "Write the key in quotes."},
+    {"lint.start_key", 0, "The key of a limit of starts reads nothing of the input.",
+     "Write a path of the input, or remove the key."},
     {"lint.ticks", 0, "The next ticks of a schedule.", "Nothing: this is a note."},
     {"lint.timeout_never", 0, "A timeout never expires.", "Remove it, or correct its length."},
     {"lint.unanchored", 0, "A pattern matches longer texts too.",

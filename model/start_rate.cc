@@ -10,7 +10,7 @@ bool counts(const RateLimit& limit, const RateEntry& entry, TimePoint now) {
 }
 
 /// The length of one part of a period that begins at `start`.
-Duration part_of(const RateLimit& limit, TimePoint start) {
+Duration rate_part(const RateLimit& limit, TimePoint start) {
   return (limit.period.after(start) - start) / static_cast<int64_t>(kRateParts);
 }
 
@@ -35,7 +35,7 @@ void count_start(const RateLimit& limit, StartUse& use, TimePoint now) {
   std::erase_if(use.entries, [&](const RateEntry& entry) { return !counts(limit, entry, now); });
   if (!use.entries.empty() && limit.limit > kRateParts) {
     RateEntry& newest = use.entries.back();
-    if (now < newest.first + part_of(limit, newest.first)) {
+    if (now < newest.first + rate_part(limit, newest.first)) {
       newest.last = std::max(newest.last, now);
       ++newest.count;
       return;

@@ -9,6 +9,7 @@
 #include "base/excerpt.h"
 #include "model/start_rate.h"
 #include "orchestrator/batch/quotas.h"
+#include "orchestrator/engine/runs.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/start_rate_rows.h"
 #include "states/start_key.h"
@@ -41,7 +42,7 @@ Result<std::optional<Error>> StartRates::take(TimePoint now, const WorkflowEntry
                                               const Workflow& workflow, const LazyJson& input) {
   if (!workflow.rate_limit) return std::optional<Error>();
   const RateLimit& limit = *workflow.rate_limit;
-  const auto key = start_key(limit.key, "rateLimit.key", input, now);
+  const auto key = start_key(limit.key, "rateLimit.key", as_input(input), now);
   if (!key) {
     ++batch_.outcome.counts.starts_limited;
     return std::optional(key.error());
@@ -53,11 +54,8 @@ Result<std::optional<Error>> StartRates::take(TimePoint now, const WorkflowEntry
     ++batch_.outcome.counts.starts_limited;
     return std::optional(over_rate(entry, limit, *key, *until - now));
   }
-  if (!known) {
-    const uint64_t most = batch_.catalog.settings(entry.ns).quotas.of(Quota::kStartKeys);
-    if (TRY(start_rates_of(batch_.tx, entry.ns)) >= most) {
-      return std::optional(refuse_over_quota(batch_, entry.ns, Quota::kStartKeys));
-    }
+  if (!known && !TRY(has_room(now, entry.ns))) {
+    return std::optional(refuse_over_quota(batch_, entry.ns, Quota::kStartKeys));
   }
   count_start(limit, record.use, now);
   record.ends = std::max(record.listed, end_of(limit, record.use));
@@ -65,6 +63,15 @@ Result<std::optional<Error>> StartRates::take(TimePoint now, const WorkflowEntry
   next_sweep_ = std::min(next_sweep_, record.listed);
   TRY(write_start_rate(batch_.tx, place, record, !known));
   return std::optional<Error>();
+}
+
+/// Whether the namespace may have one more key. If it may not, rows that count no more are erased
+/// first: a start that is refused makes no commit that would erase them.
+Result<bool> StartRates::has_room(TimePoint now, NamespaceNumber ns) {
+  const uint64_t most = batch_.catalog.settings(ns).quotas.of(Quota::kStartKeys);
+  if (TRY(start_rates_of(batch_.tx, ns)) < most) return true;
+  TRY(sweep_start_rates(batch_.tx, now, kSweptAtOnce));
+  return TRY(start_rates_of(batch_.tx, ns)) < most;
 }
 
 Status StartRates::sweep(TimePoint now) {

@@ -32,6 +32,8 @@ class StartRates {
   Status sweep(TimePoint now);
 
  private:
+  Result<bool> has_room(TimePoint now, NamespaceNumber ns);
+
   BatchState& batch_;
   /// No row is to be swept before. Only a hint: after a lost batch it may be late.
   TimePoint next_sweep_;

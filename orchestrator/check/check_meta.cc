@@ -18,6 +18,7 @@
 #include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
 #include "orchestrator/store/rows/source_rows.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 
 namespace millrace {
@@ -64,6 +65,7 @@ void Checker::check_meta() {
     check_meta_row({Table::kMeta, key}, value);
   });
   if (is_over()) return;
+  compare_start_rates();
   check_stream_numbers();
   if (!format_) {
     if (about_rows_ > 0 || rows_ > 0) {
@@ -210,6 +212,12 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     check_stream(place, value);
   } else if (key.starts_with(kRateKey)) {
     check_rate(place, value);
+  } else if (key.starts_with(kStartRateKey)) {
+    check_start_rate(place, value);
+  } else if (key.starts_with(kStartRateEndKey)) {
+    check_start_rate_end(place, value);
+  } else if (key.starts_with(kStartRatesKey)) {
+    check_start_rate_count(place, value);
   } else if (key.starts_with(kReplayKey)) {
     check_replay(place, value);
   } else if (key.starts_with(kSourceKey)) {

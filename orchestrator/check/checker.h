@@ -159,6 +159,11 @@ class Checker {
   void check_archives();
   void check_stream(const Place& place, std::string_view value);
   void check_rate(const Place& place, std::string_view value);
+  // Counts of starts (check_start_rates.cc).
+  void check_start_rate(const Place& place, std::string_view value);
+  void check_start_rate_end(const Place& place, std::string_view value);
+  void check_start_rate_count(const Place& place, std::string_view value);
+  void compare_start_rates();
   void check_replay(const Place& place, std::string_view value);
   void check_source(const Place& place, std::string_view value);
   void check_origin(const Place& place, std::string_view value);
@@ -393,12 +398,15 @@ class Checker {
   std::optional<Cursor> cursor_;
   bool has_key_ = false;  ///< the view has the store's key
   std::array<uint64_t, kCounters> counters_{};
-  std::array<bool, kCounters> behind_{};   ///< counters that already have a finding
-  std::vector<NamespaceNumber> archives_;  ///< the namespaces of the rows `archive/`
-  std::set<uint32_t> streams_;             ///< the numbers of event streams
-  std::set<int64_t> stream_times_;         ///< when the event streams were created
-  bool has_index_ = false;                 ///< the index is complete
-  bool has_counted_rows_ = false;          ///< and has the sizes of the counted rows
+  std::array<bool, kCounters> behind_{};             ///< counters that already have a finding
+  std::vector<NamespaceNumber> archives_;            ///< the namespaces of the rows `archive/`
+  std::set<uint32_t> streams_;                       ///< the numbers of event streams
+  std::map<NamespaceNumber, uint64_t> start_rates_;  ///< how many rows `start-rate/`
+  std::map<NamespaceNumber, uint64_t> start_rate_counts_;  ///< the rows `start-rates/`
+  bool has_all_start_rates_ = true;                        ///< none of these rows is damaged
+  std::set<int64_t> stream_times_;                         ///< when the event streams were created
+  bool has_index_ = false;                                 ///< the index is complete
+  bool has_counted_rows_ = false;  ///< and has the sizes of the counted rows
 
   std::map<NamespaceNumber, std::string> spaces_;
   std::map<NamespaceNumber, TimePoint> created_;  ///< when the namespaces were created

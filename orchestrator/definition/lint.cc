@@ -24,6 +24,7 @@
 #include "orchestrator/definition/lint_nodes.h"
 #include "orchestrator/definition/lint_queries.h"
 #include "orchestrator/definition/lint_retries.h"
+#include "orchestrator/definition/lint_starts.h"
 #include "orchestrator/definition/lint_timeouts.h"
 #include "policies/cron.h"
 #include "policies/duration.h"
@@ -132,6 +133,7 @@ class Linter {
     lint_retries(document_, findings_);
     lint_idle(document_, context_.loads, findings_);
     lint_compensations(document_, context_.loads, findings_);
+    lint_starts(document_, findings_);
   }
 
  private:

@@ -31,14 +31,13 @@ void keep_timers(Instance& instance, TimerKind kind) {
   std::erase_if(instance.held_timers, ends);
 }
 
-/// The input of a run: an object stays, other JSON becomes {"input": …}.
+}  // namespace
+
 LazyJson as_input(LazyJson value) {
   LazyJson input = value.is_object() ? std::move(value) : LazyJson::of_members({{"input", value}});
   input.text();  // make the text now, so that the data shares it
   return input;
 }
-
-}  // namespace
 
 Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
                        const Workflow& workflow, LazyJson input, TimePoint now,

@@ -25,6 +25,9 @@ struct Origin {
   std::optional<TimePoint> execution_from = std::nullopt;
 };
 
+/// The input of a run: an object stays, other JSON becomes {"input": …}.
+LazyJson as_input(LazyJson value);
+
 /// Makes an instance that has not yet entered its first state; the stimulus Proceed starts the
 /// instance. `input` is an object (the data); other JSON becomes {"input": …}. The
 /// instance listens to the events after `position`.

@@ -1,5 +1,6 @@
 #include "orchestrator/store/rows/start_rate_rows.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -34,37 +35,41 @@ std::string place_key(const StartRatePlace& place) {
   return key.take();
 }
 
-std::string count_key(NamespaceNumber ns) { return std::string(kStartRatesKey) + ns_prefix(ns); }
+std::string start_rates_key(NamespaceNumber ns) {
+  return std::string(kStartRatesKey) + ns_prefix(ns);
+}
 
 /// Changes the number of the rows of a namespace. A number that would fall below 0 is damaged, and
 /// stays 0.
 Status count_rows(Transaction& tx, NamespaceNumber ns, bool is_one_more) {
   const uint64_t before = TRY(start_rates_of(tx, ns));
   if (!is_one_more && before <= 1) {
-    tx.erase(Table::kMeta, count_key(ns));
+    tx.erase(Table::kMeta, start_rates_key(ns));
     return {};
   }
   Writer writer = begin_record();
   writer.varint(is_one_more ? before + 1 : before - 1);
-  tx.put(Table::kMeta, count_key(ns), writer.take());
+  tx.put(Table::kMeta, start_rates_key(ns), writer.take());
   return {};
 }
 
-/// Erases a row that has ended, or lists it anew.
-Status sweep_one(Transaction& tx, TimePoint now, const StartRateEnd& end) {
+/// Erases a row that has ended, or lists it anew, at the time that is returned.
+Result<std::optional<TimePoint>> sweep_one(Transaction& tx, TimePoint now,
+                                           const StartRateEnd& end) {
   const auto read = read_start_rate(tx, end.place);
   if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
   // `millrace verify` finds a damaged row; the next start for its key replaces it.
-  if (!read || !*read || (*read)->listed != end.listed) return {};
+  if (!read || !*read || (*read)->listed != end.listed) return std::optional<TimePoint>();
   StartRateRecord record = **read;
   if (record.ends <= now) {
     tx.erase(Table::kMeta, place_key(end.place));
-    return count_rows(tx, record.ns, false);
+    TRY(count_rows(tx, record.ns, false));
+    return std::optional<TimePoint>();
   }
   record.listed = record.ends;
   tx.put(Table::kMeta, start_rate_end_key({record.listed, end.place}), "");
   tx.put(Table::kMeta, place_key(end.place), encode(record));
-  return {};
+  return std::optional(record.listed);
 }
 
 }  // namespace
@@ -116,7 +121,7 @@ Status write_start_rate(Transaction& tx, const StartRatePlace& place, const Star
 }
 
 Result<uint64_t> start_rates_of(const View& view, NamespaceNumber ns) {
-  const auto count = read(view, Table::kMeta, count_key(ns), decode_start_rates);
+  const auto count = read(view, Table::kMeta, start_rates_key(ns), decode_start_rates);
   if (!count && !is_damaged_row(count.error())) return tl::unexpected(count.error());
   return count ? count->value_or(0) : 0;
 }
@@ -136,7 +141,9 @@ Result<std::optional<TimePoint>> sweep_start_rates(Transaction& tx, TimePoint no
   TRY(tx.status());
   for (const auto& [key, end] : due) {
     tx.erase(Table::kMeta, key);
-    if (end) TRY(sweep_one(tx, now, *end));
+    if (!end) continue;
+    const auto again = TRY(sweep_one(tx, now, *end));
+    if (again) left = std::min(left.value_or(*again), *again);
   }
   return left;
 }

@@ -77,7 +77,8 @@ TEST_F(NamespaceQueriesTest, ShowTheQuotasOfOneNamespaceWithTheirUse) {
     "historyBytes": {"limit": 1073741824},
     "eventsPerSecond": {"limit": "unlimited", "overHttp": 20000},
     "calls": {"limit": 100000, "used": 2},
-    "workflows": {"limit": 10000, "used": 1}})"));
+    "workflows": {"limit": 10000, "used": 1},
+    "startKeys": {"limit": 100000, "used": 0}})"));
   EXPECT_EQ(
       ask([](Queries& queries, const View& view) { return queries.one_namespace(view, "none"); })
           .error()

@@ -1,0 +1,50 @@
+#include "orchestrator/definition/lint_starts.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "expressions/template.h"
+#include "orchestrator/definition/lint_nodes.h"
+
+namespace millrace {
+namespace {
+
+/// Whether the result of the jq program may depend on its input. Programs of the fast lane reach
+/// their input by a path, `length` or `not` only.
+bool may_read_input(const Program& program) {
+  const std::string_view text = program.text;
+  return std::any_of(text.begin(), text.end(), [](char c) { return c == '.'; }) ||
+         text.find("length") != std::string_view::npos ||
+         text.find("not") != std::string_view::npos;
+}
+
+/// Whether a part of the value may depend on the input.
+bool may_read_input(const Node& value) {
+  const auto has = [](const auto& one) { return may_read_input(one); };
+  if (std::any_of(value.items.begin(), value.items.end(), has)) return true;
+  if (std::any_of(value.members.begin(), value.members.end(),
+                  [](const Member& member) { return may_read_input(member.value); })) {
+    return true;
+  }
+  if (value.kind != Node::Kind::kString) return false;
+  const auto text = Template::literal_or_jq(value.text, Template::Dot::kIdentity);
+  if (!text) return true;  // the loader reports it
+  return std::any_of(text->programs().begin(), text->programs().end(), has);
+}
+
+}  // namespace
+
+void lint_starts(const Node& document, Findings& findings) {
+  for (const std::string_view limit : {"rateLimit"}) {
+    const Node* const written = value_of(document, limit);
+    const Member* const key = written == nullptr ? nullptr : written->find("key");
+    if (key == nullptr || may_read_input(key->value)) continue;
+    findings.warning("lint.start_key", path_of(std::string(limit), "key"), key->value.at,
+                     "the key reads nothing of the input, so all starts of the workflow have the "
+                     "same key",
+                     "write a path such as jq(.customer), or remove the key");
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,13 @@
+// Lint about the limits of the starts of a workflow (`rateLimit`). Pure.
+#pragma once
+
+#include "language/document.h"
+#include "language/findings.h"
+
+namespace millrace {
+
+/// Adds a warning (`lint.start_key`) for a `key` that reads nothing of the input, so that all
+/// starts have the same key.
+void lint_starts(const Node& document, Findings& findings);
+
+}  // namespace millrace

@@ -1,0 +1,118 @@
+#include "orchestrator/store/rows/start_rate_rows.h"
+
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/row.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+constexpr NamespaceNumber kShop{3};
+
+TimePoint second(int64_t seconds) { return from_millis(1'700'000'000'000 + seconds * 1'000); }
+
+class StartRateRowsTest : public StoreTest {
+ protected:
+  static StartRatePlace place(const char* key) {
+    return {.workflow = WorkflowNumber(5), .key = fingerprint({key})};
+  }
+  static StartRateRecord record(int64_t ends, int64_t listed) {
+    return {.ns = kShop,
+            .ends = second(ends),
+            .listed = second(listed),
+            .use = {{{.first = second(0), .last = second(1), .count = 3},
+                     {.first = second(2), .last = second(2)}}}};
+  }
+  /// How many rows of `meta` have a key with that prefix.
+  size_t rows(std::string_view prefix) const {
+    size_t count = 0;
+    tx->scan(Table::kMeta, prefix, [&](auto, auto) {
+      ++count;
+      return true;
+    });
+    return count;
+  }
+};
+
+TEST_F(StartRateRowsTest, KeepTheStartsOfEachKey) {
+  EXPECT_EQ(*read_start_rate(*tx, place("a")), std::nullopt);
+  ASSERT_TRUE(write_start_rate(*tx, place("a"), record(60, 60), true));
+  EXPECT_EQ(*read_start_rate(*tx, place("a")), record(60, 60));
+  EXPECT_EQ(*read_start_rate(*tx, place("b")), std::nullopt);
+  ASSERT_TRUE(write_start_rate(*tx, place("a"), record(70, 60), false));
+  EXPECT_EQ(*read_start_rate(*tx, place("a")), record(70, 60));
+  EXPECT_EQ(rows(kStartRateKey), 1U);
+  EXPECT_EQ(rows(kStartRateEndKey), 1U);
+  EXPECT_EQ(start_rates_of(*tx, kShop), 1U);
+  EXPECT_EQ(start_rates_of(*tx, NamespaceNumber(4)), 0U);
+}
+
+TEST_F(StartRateRowsTest, AreErasedWhenTheyHaveEndedAndListedAnewBefore) {
+  ASSERT_TRUE(write_start_rate(*tx, place("a"), record(60, 60), true));
+  ASSERT_TRUE(write_start_rate(*tx, place("b"), record(61, 61), true));
+  ASSERT_TRUE(write_start_rate(*tx, place("b"), record(90, 61), false));
+  ASSERT_TRUE(write_start_rate(*tx, place("c"), record(200, 200), true));
+  EXPECT_EQ(*sweep_start_rates(*tx, second(59), 10), second(60));
+  EXPECT_EQ(start_rates_of(*tx, kShop), 3U);
+  EXPECT_EQ(*sweep_start_rates(*tx, second(61), 10), second(90)) << "b is listed anew";
+  EXPECT_EQ(*read_start_rate(*tx, place("a")), std::nullopt);
+  EXPECT_EQ(*read_start_rate(*tx, place("b")), record(90, 90));
+  EXPECT_EQ(start_rates_of(*tx, kShop), 2U);
+  EXPECT_EQ(*sweep_start_rates(*tx, second(90), 10), second(200));
+  EXPECT_EQ(*sweep_start_rates(*tx, second(200), 10), std::nullopt);
+  EXPECT_EQ(rows("start-rate"), 0U) << "nor a row that counts them";
+}
+
+TEST_F(StartRateRowsTest, AreSweptInPortions) {
+  for (const char* const key : {"a", "b", "c", "d", "e"}) {
+    ASSERT_TRUE(write_start_rate(*tx, place(key), record(60, 60), true));
+  }
+  EXPECT_EQ(*sweep_start_rates(*tx, second(60), 2), second(60));
+  EXPECT_EQ(start_rates_of(*tx, kShop), 3U);
+  EXPECT_EQ(*sweep_start_rates(*tx, second(60), 2), second(60));
+  EXPECT_EQ(*sweep_start_rates(*tx, second(60), 2), std::nullopt);
+  EXPECT_EQ(start_rates_of(*tx, kShop), 0U);
+}
+
+TEST_F(StartRateRowsTest, AreNamedByTheirKeys) {
+  const StartRateEnd end{second(60), place("a")};
+  ASSERT_TRUE(start_rate_end(start_rate_end_key(end)));
+  EXPECT_EQ(start_rate_end(start_rate_end_key(end))->listed, end.listed);
+  EXPECT_EQ(start_rate_end(start_rate_end_key(end))->place, end.place);
+  const std::string of_namespace = std::string(kStartRatesKey) + rows::ns_prefix(kShop);
+  EXPECT_EQ(namespace_of_start_rates(of_namespace), kShop);
+  for (const std::string& key :
+       {std::string("start-rate/"), std::string("start-rate/x"), start_rate_end_key(end),
+        std::string("start-rate/") + std::string(20, '\0')}) {
+    EXPECT_EQ(start_rate_place(key), std::nullopt) << key;
+  }
+  EXPECT_EQ(start_rate_end("start-rate-end/x").has_value(), false);
+  EXPECT_EQ(start_rate_end(start_rate_end_key(end) + "x").has_value(), false);
+  EXPECT_EQ(namespace_of_start_rates("start-rates/x"), std::nullopt);
+}
+
+TEST_F(StartRateRowsTest, GiveAnErrorIfTheyAreDamaged) {
+  EXPECT_EQ(*decode_start_rate(encode(record(60, 60))), record(60, 60));
+  for (StartRateRecord wrong : {record(59, 60), record(60, 60), record(60, 60)}) {
+    if (wrong.ends >= wrong.listed) wrong.use.entries.clear();
+    const auto read = decode_start_rate(encode(wrong));
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, "store.corrupt");
+  }
+  StartRateRecord long_one = record(60, 60);
+  long_one.use.entries.resize(kMostRateEntries + 1, {.first = second(0), .last = second(0)});
+  EXPECT_FALSE(decode_start_rate(encode(long_one)));
+  long_one.use.entries.resize(kMostRateEntries);
+  EXPECT_TRUE(decode_start_rate(encode(long_one)));
+  long_one.use.entries.back().count = 0;
+  EXPECT_FALSE(decode_start_rate(encode(long_one)));
+  EXPECT_FALSE(decode_start_rates("rubbish"));
+}
+
+}  // namespace
+}  // namespace millrace
