@@ -257,7 +257,9 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   if (batch_.archive.has_page()) TRY(send_archive_page(batch_));
   batch_.archive.end_waits(now);
   batch_.kept_events.trim(batch_.tx);
-  if (!batch_.tx.write_set().empty()) TRY(instances_.rates().sweep(now));
+  if (batch_.start_rates_due <= now && !batch_.tx.write_set().empty()) {
+    TRY(instances_.rates().sweep(now));
+  }
   TRY(count_bytes(batch_));
   TRY(batch_.index.write(batch_.tx, note_damage_));
   TRY(batch_.dedupe.end_batch(batch_.tx, batch_.cursor.stamped, batch_.cursor.sequence));

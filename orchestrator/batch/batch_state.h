@@ -119,6 +119,8 @@ struct BatchState : BatchParts {
   Origins origins{tx, damages};           ///< of the events of sources
   MatchBudget kept_budget = kKeptBudget;  ///< what is left of it in this batch
   size_t late_events = 0;                 ///< kept events for which LateMatches has something to do
+  /// When StartRates::sweep() has something to do. Only a hint: after a lost batch it may be late.
+  TimePoint start_rates_due;
   std::vector<UnfinishedSearch> unfinished;  ///< searches that LateMatches must take over
 
   /// Assigns the next number of the counter, and returns it.

@@ -1,6 +1,7 @@
 #include "orchestrator/batch/start_rates.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -21,7 +22,7 @@ namespace {
 /// starts of most batches add.
 constexpr size_t kSweptAtOnce = 256;
 /// After which time a sweep looks again if no row was to be swept.
-constexpr Duration kSweepAgain{60'000};
+constexpr Duration kSweepAgain{std::chrono::hours(1)};
 
 /// The error of a start that is permitted from `until` on. An HTTP client waits whole seconds.
 Error over_rate(const WorkflowEntry& entry, const RateLimit& limit, const std::string& key,
@@ -60,7 +61,7 @@ Result<std::optional<Error>> StartRates::take(TimePoint now, const WorkflowEntry
   count_start(limit, record.use, now);
   record.ends = std::max(record.listed, end_of(limit, record.use));
   if (!known) record.listed = record.ends;
-  next_sweep_ = std::min(next_sweep_, record.listed);
+  batch_.start_rates_due = std::min(batch_.start_rates_due, record.listed);
   TRY(write_start_rate(batch_.tx, place, record, !known));
   return std::optional<Error>();
 }
@@ -75,9 +76,8 @@ Result<bool> StartRates::has_room(TimePoint now, NamespaceNumber ns) {
 }
 
 Status StartRates::sweep(TimePoint now) {
-  if (now < next_sweep_) return {};
   const auto left = TRY(sweep_start_rates(batch_.tx, now, kSweptAtOnce));
-  next_sweep_ = std::min(left.value_or(now + kSweepAgain), now + kSweepAgain);
+  batch_.start_rates_due = std::min(left.value_or(now + kSweepAgain), now + kSweepAgain);
   return {};
 }
 

@@ -27,16 +27,14 @@ class StartRates {
   Result<std::optional<Error>> take(TimePoint now, const WorkflowEntry& entry,
                                     const Workflow& workflow, const LazyJson& input);
 
-  /// Erases rows that count no more, a bounded number. To be called at the end of a batch that
-  /// writes something else, too.
+  /// Erases rows that count no more, a bounded number. To be called when `start_rates_due` of the
+  /// batch has come, at the end of a batch that writes something else, too.
   Status sweep(TimePoint now);
 
  private:
   Result<bool> has_room(TimePoint now, NamespaceNumber ns);
 
   BatchState& batch_;
-  /// No row is to be swept before. Only a hint: after a lost batch it may be late.
-  TimePoint next_sweep_;
 };
 
 }  // namespace millrace
