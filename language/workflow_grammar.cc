@@ -67,6 +67,33 @@ constexpr Mapping kRateLimit = {
     .source = "millrace",
 };
 
+constexpr KeyRule kDebounceKeys[] = {
+    {.name = "period",
+     .kind = Kind::kDuration,
+     .meaning = "How long after the newest request the instance starts.",
+     .required = true,
+     .own = true},
+    {.name = "timeout",
+     .kind = Kind::kDuration,
+     .meaning = "How long after the first request the instance starts at the latest; without this "
+                "key, each request moves the start.",
+     .own = true},
+    {.name = "key",
+     .kind = Kind::kCommand,
+     .meaning = "Of the requests with equal values of this key the last one counts; jq(…) in it "
+                "reads the input of the instance. Without this key, of all requests.",
+     .own = true},
+};
+constexpr Mapping kDebounce = {
+    .name = "Debounce",
+    .section = "Debounced Starts",
+    .meaning =
+        "Puts off a start until no request has come for a while, so that of many requests "
+        "the last one starts an instance.",
+    .groups = {kDebounceKeys},
+    .source = "millrace",
+};
+
 constexpr std::array kDefaults = {
     Word{"stevora", "three attempts, with waits that grow from 1 second"},
     Word{"temporal", "attempts for ten years, with waits that grow from 1 to 100 seconds"},
@@ -121,6 +148,11 @@ constexpr KeyRule kWorkflowKeys[] = {
      .kind = Kind::kObject,
      .meaning = "How many instances may start in a time, for each key.",
      .object = &kRateLimit,
+     .own = true},
+    {.name = "debounce",
+     .kind = Kind::kObject,
+     .meaning = "Whether starts wait for further requests, of which the last one counts.",
+     .object = &kDebounce,
      .own = true},
     {.name = "sealed",
      .kind = Kind::kBoolean,

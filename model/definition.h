@@ -101,6 +101,14 @@ struct RateLimit {
   std::optional<Template> key;
 };
 
+/// How starts of a workflow are put off, so that of many requests the last one counts (`debounce`).
+struct Debounce {
+  Span period;                  ///< how long after the newest request the instance starts
+  std::optional<Span> timeout;  ///< how long after the first request at the latest
+  /// As RateLimit::key: of requests with equal keys the last one counts.
+  std::optional<Template> key;
+};
+
 /// A function that calls a workflow of the same namespace: the workflow runs as a separate
 /// instance.
 struct Subflow {

@@ -28,6 +28,7 @@ struct Workflow {
   bool names_instance = false;  ///< a jq program names `$instance`: the starting event is kept
   Start start;
   std::optional<RateLimit> rate_limit;
+  std::optional<Debounce> debounce;
   WorkflowTimeouts timeouts;
   std::optional<RetryPolicy> retries;  ///< decides whether another run follows a failed run
   std::vector<std::shared_ptr<const State>> states;  ///< at least one, in the order of the text

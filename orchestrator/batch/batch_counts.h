@@ -50,9 +50,10 @@ struct BatchCounts {
   uint64_t compensations_noted = 0;
   uint64_t compensations_made = 0;  ///< those that have succeeded
   uint64_t compensations_stopped =
-      0;                        ///< how often one failed for good, or an operator stopped one
-  uint64_t starts_skipped = 0;  ///< skipped starts of singular workflows, by events or ticks
-  uint64_t starts_limited = 0;  ///< starts that the `rateLimit` of their workflow refused
+      0;                          ///< how often one failed for good, or an operator stopped one
+  uint64_t starts_skipped = 0;    ///< skipped starts of singular workflows, by events or ticks
+  uint64_t starts_limited = 0;    ///< starts that the `rateLimit` of their workflow refused
+  uint64_t starts_debounced = 0;  ///< pending starts that a newer request has replaced
   uint64_t instances_woken = 0;
   uint64_t instances_damaged = 0;  ///< instances skipped because their rows are damaged
   uint64_t timers_fired = 0;

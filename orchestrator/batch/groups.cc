@@ -161,6 +161,27 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
     --waiting[i];
   }
   write_counts(batch_.tx, entry.number, group, waiting);
+  StartSpec spec =
+      start_by_events(workflow, entry.latest, workflow.start.events, events, last.event);
+  for (size_t i = 0; workflow.looks_back && i < heads.size(); ++i) {
+    // An earlier stream cannot be read again. Its events would replace those of this one.
+    if (heads[i].record.position.stream != last.position.stream) continue;
+    spec.consumed.add(heads[i].record.position,
+                      fingerprint_of(batch_.catalog.name_of(entry.ns), events[i]));
+  }
+  if (workflow.debounce) {
+    const InstanceId first = event_start_id(batch_.id_key, last, entry.number);
+    const auto deferred =
+        TRY(instances_.pending().defer(now, entry, workflow, std::move(spec), first));
+    if (deferred.refusal && deferred.refusal->code != kRateLimitError) {
+      TRY(refuse(entry.ns, heads, events, *deferred.refusal));
+      return true;
+    }
+    const auto kind =
+        deferred.refusal ? EventEffect::Kind::kRateLimited : EventEffect::Kind::kDebounced;
+    batch_.note_effect(last.position, {.kind = kind, .workflow = entry.number});
+    return true;
+  }
   if (instances_.skips(entry, workflow)) {
     batch_.note_effect(last.position,
                        {.kind = EventEffect::Kind::kSkipped, .workflow = entry.number});
@@ -170,8 +191,6 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
     TRY(refuse(entry.ns, heads, events, *over));
     return true;
   }
-  StartSpec spec =
-      start_by_events(workflow, entry.latest, workflow.start.events, events, last.event);
   if (const auto refusal = TRY(instances_.over_rate(now, entry, workflow, spec.data))) {
     if (refusal->code != kRateLimitError) {
       TRY(refuse(entry.ns, heads, events, *refusal));
@@ -180,12 +199,6 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
     batch_.note_effect(last.position,
                        {.kind = EventEffect::Kind::kRateLimited, .workflow = entry.number});
     return true;
-  }
-  for (size_t i = 0; workflow.looks_back && i < heads.size(); ++i) {
-    // An earlier stream cannot be read again. Its events would replace those of this one.
-    if (heads[i].record.position.stream != last.position.stream) continue;
-    spec.consumed.add(heads[i].record.position,
-                      fingerprint_of(batch_.catalog.name_of(entry.ns), events[i]));
   }
   const InstanceId id = TRY(instances_.start_by(now, last, entry, workflow, std::move(spec)));
   batch_.note_effect(last.position, {.kind = EventEffect::Kind::kStarted, .instance = id});

@@ -169,6 +169,22 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
         {"direktiv.subflow.notExist", fmt::format("workflow \"{}\" does not load: {}",
                                                   message.workflow, workflow.error().message)});
   }
+  const std::string how = fmt::format(R"({{"by":"subflow","parent":"{}","revision":{}}})",
+                                      to_string(message.by), entry->latest);
+  StartSpec spec{.data = message.input,
+                 .how = LazyJson::of_text(how),
+                 .hops = message.hops,
+                 .id = message.child,
+                 .listen_from = queued.listen_from,
+                 .caller = message.caller,
+                 .depth = message.depth,
+                 .sealed = message.sealed};
+  if ((*workflow)->debounce) {
+    const auto deferred =
+        TRY(instances_.pending().defer(now, *entry, **workflow, std::move(spec), message.child));
+    if (!deferred.refusal) return {};
+    return refuse(now, message, queued.lane, {deferred.refusal->code, deferred.refusal->message});
+  }
   if (const Status single = instances_.refuse_singular(*entry, **workflow); !single) {
     return refuse(now, message, queued.lane, {single.error().code, single.error().message});
   }
@@ -178,17 +194,7 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
   if (const auto over = TRY(instances_.over_rate(now, *entry, **workflow, message.input))) {
     return refuse(now, message, queued.lane, {over->code, over->message});
   }
-  const std::string how = fmt::format(R"({{"by":"subflow","parent":"{}","revision":{}}})",
-                                      to_string(message.by), entry->latest);
-  TRY(instances_.start(now, *entry, **workflow,
-                       {.data = message.input,
-                        .how = LazyJson::of_text(how),
-                        .hops = message.hops,
-                        .id = message.child,
-                        .listen_from = queued.listen_from,
-                        .caller = message.caller,
-                        .depth = message.depth,
-                        .sealed = message.sealed}));
+  TRY(instances_.start(now, *entry, **workflow, std::move(spec)));
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "orchestrator/batch/event_start_id.h"
 #include "orchestrator/batch/history_trims.h"
 #include "orchestrator/batch/large_instances.h"
+#include "orchestrator/batch/pending_starts.h"
 #include "orchestrator/batch/quotas.h"
 #include "orchestrator/batch/start_rates.h"
 #include "orchestrator/batch/store_lookup.h"
@@ -79,6 +80,7 @@ class Instances {
     return rates_.take(now, entry, workflow, input);
   }
   StartRates& rates() { return rates_; }
+  PendingStarts& pending() { return pending_; }
   /// Whether a start that has no caller to answer must be skipped because of refuse_singular().
   /// Counts the skipped start.
   bool skips(const WorkflowEntry& entry, const Workflow& workflow);
@@ -203,6 +205,7 @@ class Instances {
   BatchState& batch_;
   Quotas quotas_{batch_};
   StartRates rates_{batch_};
+  PendingStarts pending_{batch_, *this};
   StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.id_key, &quotas_};
   HistoryTrims trims_{batch_};
   /// Those that are not in loaded_; null: no instance was large.

@@ -39,14 +39,18 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
   const auto& execution = workflow->timeouts.execution;
   const bool is_one = execution && !workflow->timeouts.fails;
   if (is_one && now >= execution->after(first)) return {};
+  StartSpec spec{
+      .data = Json::object(),
+      .how = Json{{"by", "schedule"}, {"revision", entry.latest}, {"tick", format_rfc3339(tick)}},
+      .origin = {.execution_from = is_one ? std::optional(first) : std::nullopt}};
+  if (workflow->debounce) {
+    // Nobody gets a refusal of a tick: it is counted.
+    TRY(instances_.pending().defer(now, entry, *workflow, std::move(spec), batch_.make_id(now)));
+    return {};
+  }
   if (instances_.skips(entry, *workflow) || TRY(instances_.over_quota(entry.ns))) return {};
-  LazyJson input = Json::object();
-  if (TRY(instances_.over_rate(now, entry, *workflow, input))) return {};
-  TRY(instances_.start_later(
-      now, entry, *workflow,
-      {.data = std::move(input),
-       .how = Json{{"by", "schedule"}, {"revision", entry.latest}, {"tick", format_rfc3339(tick)}},
-       .origin = {.execution_from = is_one ? std::optional(first) : std::nullopt}}));
+  if (TRY(instances_.over_rate(now, entry, *workflow, spec.data))) return {};
+  TRY(instances_.start_later(now, entry, *workflow, std::move(spec)));
   return {};
 }
 

@@ -28,6 +28,7 @@ Result<bool> StartInputs::offer(TimePoint now, const AppliedEvent& applied,
     }
     return groups_.offer(now, applied, *entry, *workflow, target.entries);
   }
+  if (workflow->debounce) return put_off(now, applied, *entry, *workflow, target, over);
   if (instances_.skips(*entry, *workflow)) {
     batch_.note_effect(applied.position,
                        {.kind = EventEffect::Kind::kSkipped, .workflow = entry->number});
@@ -52,6 +53,26 @@ Result<bool> StartInputs::offer(TimePoint now, const AppliedEvent& applied,
   if (workflow->looks_back) spec.consumed.add(applied.position, applied.known_as);
   const InstanceId id = TRY(instances_.start_by(now, applied, *entry, *workflow, std::move(spec)));
   batch_.note_effect(applied.position, {.kind = EventEffect::Kind::kStarted, .instance = id});
+  return true;
+}
+
+/// Puts off the start by the event. Returns whether the event had an effect on the start.
+Result<bool> StartInputs::put_off(TimePoint now, const AppliedEvent& applied,
+                                  const WorkflowEntry& entry, const Workflow& workflow,
+                                  const StartTarget& target, std::optional<Error>& over) {
+  const StartEvent& which = workflow.start.events[target.entries.front()];
+  StartSpec spec =
+      start_by_events(workflow, entry.latest, {&which, 1}, {&applied.event, 1}, applied.event);
+  if (workflow.looks_back) spec.consumed.add(applied.position, applied.known_as);
+  const InstanceId id = event_start_id(batch_.id_key, applied, entry.number);
+  auto deferred = TRY(instances_.pending().defer(now, entry, workflow, std::move(spec), id));
+  if (deferred.refusal && deferred.refusal->code != kRateLimitError) {
+    over = std::move(deferred.refusal);
+    return false;
+  }
+  const auto kind =
+      deferred.refusal ? EventEffect::Kind::kRateLimited : EventEffect::Kind::kDebounced;
+  batch_.note_effect(applied.position, {.kind = kind, .workflow = entry.number});
   return true;
 }
 

@@ -36,6 +36,10 @@ class StartInputs {
                 Error reason);
 
  private:
+  Result<bool> put_off(TimePoint now, const AppliedEvent& applied, const WorkflowEntry& entry,
+                       const Workflow& workflow, const StartTarget& target,
+                       std::optional<Error>& over);
+
   BatchState& batch_;
   Instances& instances_;
   Groups& groups_;

@@ -12,7 +12,6 @@
 #include "orchestrator/batch/quotas.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/store/rows/damage.h"
-#include "orchestrator/store/rows/start_rate_rows.h"
 #include "states/start_key.h"
 
 namespace millrace {
@@ -25,8 +24,8 @@ constexpr size_t kSweptAtOnce = 256;
 constexpr Duration kSweepAgain{std::chrono::hours(1)};
 
 /// The error of a start that is permitted from `until` on. An HTTP client waits whole seconds.
-Error over_rate(const WorkflowEntry& entry, const RateLimit& limit, const std::string& key,
-                Duration wait) {
+Error over_rate_error(const WorkflowEntry& entry, const RateLimit& limit, const std::string& key,
+                      Duration wait) {
   const int64_t seconds = std::max<int64_t>((wait.count() + 999) / 1'000, 1);
   const std::string of_key = limit.key ? fmt::format(" for the key {}", excerpt(key)) : "";
   return {std::string(kRateLimitError),
@@ -39,22 +38,41 @@ Error over_rate(const WorkflowEntry& entry, const RateLimit& limit, const std::s
 
 }  // namespace
 
+/// Reads the row of the key that a start has, and decides whether the start is permitted.
+Result<StartRates::Looked> StartRates::look(TimePoint now, const WorkflowEntry& entry,
+                                            const RateLimit& limit, const LazyJson& input) {
+  const auto key = start_key(limit.key, "rateLimit.key", as_input(input), now);
+  if (!key) {
+    ++batch_.outcome.counts.starts_limited;
+    return Looked{.refusal = key.error(), .place = {}, .record = {}};
+  }
+  Looked looked{.refusal = {},
+                .place = {entry.number, keyed_fingerprint(batch_.id_key, {*key})},
+                .record = {}};
+  looked.record = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, looked.place)));
+  if (!looked.record) return looked;
+  if (const auto until = refused_until(limit, looked.record->use, now)) {
+    ++batch_.outcome.counts.starts_limited;
+    looked.refusal = over_rate_error(entry, limit, *key, *until - now);
+  }
+  return looked;
+}
+
+Result<std::optional<Error>> StartRates::check(TimePoint now, const WorkflowEntry& entry,
+                                               const Workflow& workflow, const LazyJson& input) {
+  if (!workflow.rate_limit) return std::optional<Error>();
+  return TRY(look(now, entry, *workflow.rate_limit, input)).refusal;
+}
+
 Result<std::optional<Error>> StartRates::take(TimePoint now, const WorkflowEntry& entry,
                                               const Workflow& workflow, const LazyJson& input) {
   if (!workflow.rate_limit) return std::optional<Error>();
   const RateLimit& limit = *workflow.rate_limit;
-  const auto key = start_key(limit.key, "rateLimit.key", as_input(input), now);
-  if (!key) {
-    ++batch_.outcome.counts.starts_limited;
-    return std::optional(key.error());
-  }
-  const StartRatePlace place{entry.number, keyed_fingerprint(batch_.id_key, {*key})};
-  const auto known = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, place)));
-  StartRateRecord record = known.value_or(StartRateRecord{.ns = entry.ns});
-  if (const auto until = refused_until(limit, record.use, now)) {
-    ++batch_.outcome.counts.starts_limited;
-    return std::optional(over_rate(entry, limit, *key, *until - now));
-  }
+  const Looked looked = TRY(look(now, entry, limit, input));
+  if (looked.refusal) return looked.refusal;
+  const bool known = looked.record.has_value();
+  const StartRatePlace& place = looked.place;
+  StartRateRecord record = looked.record.value_or(StartRateRecord{.ns = entry.ns});
   if (!known && !TRY(has_room(now, entry.ns))) {
     return std::optional(refuse_over_quota(batch_, entry.ns, Quota::kStartKeys));
   }

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
 #include "states/workflow.h"
 
 namespace millrace {
@@ -27,11 +28,23 @@ class StartRates {
   Result<std::optional<Error>> take(TimePoint now, const WorkflowEntry& entry,
                                     const Workflow& workflow, const LazyJson& input);
 
+  /// As take(), but counts no start, and does not ask for the quota.
+  Result<std::optional<Error>> check(TimePoint now, const WorkflowEntry& entry,
+                                     const Workflow& workflow, const LazyJson& input);
+
   /// Erases rows that count no more, a bounded number. To be called when `start_rates_due` of the
   /// batch has come, at the end of a batch that writes something else, too.
   Status sweep(TimePoint now);
 
  private:
+  struct Looked {
+    std::optional<Error> refusal;  ///< the others are not set then
+    StartRatePlace place;
+    std::optional<StartRateRecord> record;
+  };
+
+  Result<Looked> look(TimePoint now, const WorkflowEntry& entry, const RateLimit& limit,
+                      const LazyJson& input);
   Result<bool> has_room(TimePoint now, NamespaceNumber ns);
 
   BatchState& batch_;

@@ -99,4 +99,8 @@ Status TimerInputs::fire(TimePoint now, TimePoint deadline, const TimerInput::Of
   return schedules_.tick(now, owner.workflow, deadline);
 }
 
+Status TimerInputs::fire(TimePoint now, TimePoint, const TimerInput::OfPendingStarts&) {
+  return instances_.pending().fire(now);
+}
+
 }  // namespace millrace

@@ -36,7 +36,7 @@ bool may_read_input(const Node& value) {
 }  // namespace
 
 void lint_starts(const Node& document, Findings& findings) {
-  for (const std::string_view limit : {"rateLimit"}) {
+  for (const std::string_view limit : {"rateLimit", "debounce"}) {
     const Node* const written = value_of(document, limit);
     const Member* const key = written == nullptr ? nullptr : written->find("key");
     if (key == nullptr || may_read_input(key->value)) continue;

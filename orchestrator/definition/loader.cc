@@ -42,6 +42,7 @@ class Loader {
     workflow.version = fields.string("version").value_or("");
     workflow.singular = fields.boolean("singular").value_or(false);
     workflow.rate_limit = read_rate_limit(fields, context_);
+    workflow.debounce = read_debounce(fields, context_);
     workflow.sealed = fields.boolean("sealed").value_or(false);
     workflow.compensates = fields.boolean("compensate").value_or(false);
     number_states(document);

@@ -51,4 +51,24 @@ std::optional<RateLimit> read_rate_limit(Fields& workflow, LoadContext& context)
   return limit;
 }
 
+std::optional<Debounce> read_debounce(Fields& workflow, LoadContext& context) {
+  std::optional<Debounce> debounce;
+  workflow.object("debounce", [&](Fields& fields) {
+    Debounce read;
+    const auto period = fields.required_duration("period");
+    read.timeout = fields.duration("timeout");
+    read.key = read_start_key(fields, context);
+    if (!period) return;
+    if (read.timeout && read.timeout->after(TimePoint()) < period->after(TimePoint())) {
+      fields.report("timeout", "definition.value",
+                    fmt::format("{} is shorter than the period {}, so no start would ever be put "
+                                "off for the whole period; write a longer timeout",
+                                read.timeout->text, period->text));
+    }
+    read.period = *period;
+    debounce = std::move(read);
+  });
+  return debounce;
+}
+
 }  // namespace millrace

@@ -8,6 +8,7 @@
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 
 namespace millrace {
 namespace {
@@ -42,6 +43,17 @@ Status restore_grouped(EngineState& engine, const std::vector<uint64_t>& numbers
   return {};
 }
 
+/// Restores the timer of the pending starts.
+Status restore_starts(EngineState& engine) {
+  const auto first = TRY(first_pending_start(engine.tx));
+  if (first) {
+    engine.waiting.arm_starts(first->listed);
+  } else {
+    engine.waiting.disarm_starts();
+  }
+  return {};
+}
+
 }  // namespace
 
 bool ends_engine(const Error& error) {
@@ -69,6 +81,7 @@ Status undo(EngineState& engine) {
   for (const auto& [ns, id] : instances) TRY(restore_instance(engine, ns, id));
   TRY(restore_delayed(engine, changes.delayed));
   TRY(restore_grouped(engine, changes.grouped));
+  if (changes.has_starts) TRY(restore_starts(engine));
   TRY(engine.batch.undo());
   engine.batches.begin();  // begins a new batch, so that the changes made by undo() do not belong
                            // to the next one

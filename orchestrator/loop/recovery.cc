@@ -10,6 +10,7 @@
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -101,6 +102,9 @@ Status load_numbered_timers(EngineState& engine) {
         engine.waiting.arm_delayed(number, record.at);
       },
       damaged));
+  if (const auto first = TRY(first_pending_start(engine.tx))) {
+    engine.waiting.arm_starts(first->listed);
+  }
   return each_grouped(
       engine.tx,
       [&](const GroupedEvent& event) {

@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-/// A due timer of an instance, of a delayed event, of an event in an eventsAnd group, or of a
-/// workflow's schedule, whose tick is the deadline.
+/// A due timer of an instance, of a delayed event, of an event in an eventsAnd group, of a
+/// workflow's schedule, whose tick is the deadline, or of the pending starts.
 struct TimerInput {
   struct OfInstance {
     NamespaceNumber ns{};
@@ -28,8 +28,10 @@ struct TimerInput {
   struct OfSchedule {
     WorkflowNumber workflow{};
   };
+  /// The first of the starts that `debounce` has put off is due.
+  struct OfPendingStarts {};
   TimePoint deadline;
-  std::variant<OfInstance, OfDelayedEvent, OfGroupedEvent, OfSchedule> owner;
+  std::variant<OfInstance, OfDelayedEvent, OfGroupedEvent, OfSchedule, OfPendingStarts> owner;
 };
 
 }  // namespace millrace

@@ -26,6 +26,7 @@ Result<uint64_t> target(uint32_t owner, size_t entry) {
 constexpr uint64_t kDelayedTimer = 1;
 constexpr uint64_t kGroupedTimer = 2;
 constexpr uint64_t kScheduleTimer = 3;
+constexpr uint64_t kStartsTimer = 4;
 constexpr uint64_t kInstanceTimer = 16;
 constexpr int kNumberBits = 56;
 
@@ -174,6 +175,8 @@ void WaitIndex::note(const TimerOwner& owner) {
     changes->delayed.push_back(delayed->number);
   } else if (const auto* const grouped = std::get_if<TimerInput::OfGroupedEvent>(&owner)) {
     changes->grouped.push_back(grouped->number);
+  } else if (std::holds_alternative<TimerInput::OfPendingStarts>(owner)) {
+    changes->has_starts = true;
   } else {
     changes->workflows.push_back(std::get<TimerInput::OfSchedule>(owner).workflow);
   }
@@ -202,6 +205,8 @@ void WaitIndex::arm_grouped(uint64_t number, TimePoint expires) {
 void WaitIndex::arm_schedule(WorkflowNumber workflow, TimePoint tick) {
   arm_numbered(schedule(workflow), tick);
 }
+void WaitIndex::arm_starts(TimePoint at) { arm_numbered(key_of(kStartsTimer, 0), at); }
+void WaitIndex::disarm_starts() { disarm_numbered(key_of(kStartsTimer, 0)); }
 void WaitIndex::disarm_delayed(uint64_t number) { disarm_numbered(key_of(kDelayedTimer, number)); }
 void WaitIndex::disarm_grouped(uint64_t number) { disarm_numbered(key_of(kGroupedTimer, number)); }
 
@@ -300,6 +305,8 @@ WaitIndex::TimerOwner WaitIndex::owner_of(TimerKey key) const {
       return TimerInput::OfGroupedEvent{number};
     case kScheduleTimer:
       return TimerInput::OfSchedule{WorkflowNumber(number)};
+    case kStartsTimer:
+      return TimerInput::OfPendingStarts{};
     default:
       return TimerInput::OfInstance{.ns = waiters_[number].ns,
                                     .instance = waiters_[number].id,
@@ -358,7 +365,8 @@ size_t WaitIndex::walk_timers(NamespaceNumber ns, Wheel::Walk& walk, size_t most
   for (const auto& [deadline, key] : passed) {
     const uint64_t kind = kind_of(key);
     const bool is_of_instance = kind >= kInstanceTimer;
-    if (is_of_instance ? waiters_[number_of(key)].ns != ns : kind == kScheduleTimer) continue;
+    const bool is_of_workflows = kind == kScheduleTimer || kind == kStartsTimer;
+    if (is_of_instance ? waiters_[number_of(key)].ns != ns : is_of_workflows) continue;
     seen.push_back({deadline, owner_of(key)});
   }
   return steps;

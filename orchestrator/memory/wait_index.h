@@ -96,11 +96,14 @@ class WaitIndex {
   void arm_grouped(uint64_t number, TimePoint expires);
   /// Arms the timer of a schedule for `tick`, in place of its earlier timer.
   void arm_schedule(WorkflowNumber workflow, TimePoint tick);
+  /// Arms the one timer of all pending starts, in place of its earlier deadline.
+  void arm_starts(TimePoint at);
   /// Each disarm function removes a timer before it fires, and does nothing if the timer is not
   /// armed.
   void disarm_delayed(uint64_t number);
   void disarm_grouped(uint64_t number);
   void disarm_schedule(WorkflowNumber workflow);
+  void disarm_starts();
 
   /// Whether the instance listens for events.
   bool listens(const InstanceId& instance) const;
@@ -114,6 +117,7 @@ class WaitIndex {
     std::vector<WorkflowNumber> workflows;
     std::vector<uint64_t> delayed;
     std::vector<uint64_t> grouped;
+    bool has_starts = false;  ///< the timer of the pending starts has changed or fired
   };
   /// Returns the changes of a batch that was lost; the caller must restore each of them from its
   /// rows.

@@ -47,6 +47,17 @@ Status refuse_start(const CommandContext& context, const WorkflowEntry& entry,
   return {};
 }
 
+Result<Json> defer_start(const CommandContext& context, const WorkflowEntry& entry,
+                         const Workflow& workflow, StartSpec spec) {
+  const InstanceId id = context.batch.make_id(context.now);
+  auto deferred =
+      TRY(context.instances.pending().defer(context.now, entry, workflow, std::move(spec), id));
+  if (deferred.refusal) return tl::unexpected(*std::move(deferred.refusal));
+  return Json{{"id", to_string(deferred.id)},
+              {"created", deferred.is_new},
+              {"startsAt", format_rfc3339(deferred.at)}};
+}
+
 Status erase_history(const CommandContext& context, NamespaceNumber ns, uint64_t last,
                      const InstanceId& id) {
   PurgeBudget budget{.unit = context.unit};

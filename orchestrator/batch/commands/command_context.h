@@ -53,6 +53,10 @@ Result<Instance> find_instance(const CommandContext& context, std::string_view n
 Status refuse_start(const CommandContext& context, const WorkflowEntry& entry,
                     const Workflow& workflow, const LazyJson& input);
 
+/// Puts off a start by a command, see PendingStarts::defer(): {"id","created","startsAt"}.
+Result<Json> defer_start(const CommandContext& context, const WorkflowEntry& entry,
+                         const Workflow& workflow, StartSpec spec);
+
 /// Erases the history of a removed instance of the namespace, backward from the history row `last`.
 /// A purge erases the rows that one batch should not erase.
 Status erase_history(const CommandContext& context, NamespaceNumber ns, uint64_t last,

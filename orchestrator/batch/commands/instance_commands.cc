@@ -191,13 +191,14 @@ Result<Json> run_command(const CommandContext& context, const StartInstance& com
     }
   }
   const auto workflow = TRY(batch.catalog.definition(batch.tx, {entry->number, entry->latest}));
+  StartSpec spec{.data = command.input,
+                 .how = Json{{"by", "call"}, {"revision", entry->latest}},
+                 .idempotency_key = key,
+                 .origin = {.own_policy = command.own_policy}};
+  if (workflow->debounce) return defer_start(context, *entry, *workflow, std::move(spec));
   TRY(refuse_start(context, *entry, *workflow, command.input));
   const InstanceId id =
-      TRY(context.instances.start(context.now, *entry, *workflow,
-                                  {.data = command.input,
-                                   .how = Json{{"by", "call"}, {"revision", entry->latest}},
-                                   .idempotency_key = key,
-                                   .origin = {.own_policy = command.own_policy}}));
+      TRY(context.instances.start(context.now, *entry, *workflow, std::move(spec)));
   if (!key.empty()) {
     write_idempotency(batch.tx, entry->number, key, {.instance = id, .input = input});
   }

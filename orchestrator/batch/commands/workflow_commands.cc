@@ -128,12 +128,12 @@ Result<Json> run_command(const CommandContext& context, const TriggerSchedule& c
     return fail("schedule.not_found",
                 fmt::format("workflow \"{}\" has no schedule", command.workflow));
   }
-  LazyJson input = Json::object();
-  TRY(refuse_start(context, *entry, *workflow, input));
-  const InstanceId id = TRY(context.instances.start(
-      context.now, *entry, *workflow,
-      {.data = std::move(input),
-       .how = Json{{"by", "schedule"}, {"revision", entry->latest}, {"triggered", true}}}));
+  StartSpec spec{.data = Json::object(),
+                 .how = Json{{"by", "schedule"}, {"revision", entry->latest}, {"triggered", true}}};
+  if (workflow->debounce) return defer_start(context, *entry, *workflow, std::move(spec));
+  TRY(refuse_start(context, *entry, *workflow, spec.data));
+  const InstanceId id =
+      TRY(context.instances.start(context.now, *entry, *workflow, std::move(spec)));
   return Json{{"id", to_string(id)}};
 }
 

@@ -12,6 +12,7 @@
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/row.h"
 #include "orchestrator/store/rows/task_rows.h"
@@ -26,8 +27,10 @@ bool is_written_once(Table table) {
          table == Table::kKeptEvents || table == Table::kDelayed;
 }
 
-/// Whether a row with that key may be a counted row of its table. Of a group only the events count.
+/// Whether a row with that key may be a counted row of its table. Of a group only the events count,
+/// and of `meta` the pending starts.
 bool is_counted_key(Table table, std::string_view key) {
+  if (table == Table::kMeta) return key.starts_with(kPendingStartKey);
   return table != Table::kGroups || key.front() == static_cast<char>(GroupRow::kEvent);
 }
 
@@ -48,6 +51,7 @@ std::optional<NamespaceNumber> namespace_in(Table table, std::string_view bytes)
 /// The namespace or workflow in a key, behind the byte of its kind in `groups`, as a namespace.
 std::optional<NamespaceNumber> namespace_by_key(const RowOwners& owners, Table table,
                                                 std::string_view key) {
+  if (table == Table::kMeta) return namespace_of_pending_start(key);
   Reader reader(key);
   if (table == Table::kGroups) reader.u8();
   const uint32_t number = reader.u32();

@@ -1,9 +1,10 @@
 // Counted rows: the rows of a namespace, besides those of its instances, that count for the quota
 // `storeBytes`: variables, secrets with their former values, definitions, kept events, events in
-// groups, delayed events, tasks, instance messages and events for webhooks. A counted row has the
-// bytes of its key and of its plain value. It counts for a namespace that exists; the row of
-// `usage` (index_rows.h) has the sum. Other rows belong to all namespaces together, or are small
-// and stand for a row or an instance that counts (docs/FORMATS.md lists them).
+// groups, delayed events, pending starts, tasks, instance messages and events for webhooks. A
+// counted row has the bytes of its key and of its plain value. It counts for a namespace that
+// exists; the row of `usage` (index_rows.h) has the sum. Other rows belong to all namespaces
+// together, or are small and stand for a row or an instance that counts (docs/FORMATS.md lists
+// them).
 #pragma once
 
 #include <array>
@@ -20,9 +21,9 @@
 namespace millrace {
 
 /// The tables that have counted rows, in the order of their absolute keys.
-inline constexpr std::array<Table, 9> kCountedTables = {
-    Table::kDefinitions, Table::kGroups,  Table::kInbox,    Table::kTasks,    Table::kKeptEvents,
-    Table::kSecrets,     Table::kDelayed, Table::kWebhooks, Table::kVariables};
+inline constexpr std::array<Table, 10> kCountedTables = {
+    Table::kDefinitions, Table::kGroups,  Table::kInbox,   Table::kMeta,     Table::kTasks,
+    Table::kKeptEvents,  Table::kSecrets, Table::kDelayed, Table::kWebhooks, Table::kVariables};
 bool is_counted_table(Table table);
 
 /// Whether the namespace of a counted row of that table is in the value of the row: then the

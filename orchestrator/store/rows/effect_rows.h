@@ -36,6 +36,7 @@ struct EventEffect {
     kExpired = 8,       ///< its lifespan in a group of `workflow` ended
     kClosed = 9,        ///< its group was closed by a new revision of `workflow`, or its deletion
     kRateLimited = 10,  ///< none: the `rateLimit` of `workflow` was used up
+    kDebounced = 11,    ///< the `debounce` of `workflow` has put off the start
   };
   Kind kind{};
   InstanceId instance{};      ///< of kStarted and kWoken

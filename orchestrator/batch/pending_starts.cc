@@ -1,0 +1,241 @@
+#include "orchestrator/batch/pending_starts.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "orchestrator/batch/instances.h"
+#include "orchestrator/engine/runs.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
+#include "states/start_key.h"
+
+namespace millrace {
+namespace {
+
+/// How many pending starts one input of the timer begins.
+constexpr size_t kStartedAtOnce = 16;
+/// After which time a pending start that something refuses is tried again.
+constexpr Duration kTryAgain{std::chrono::seconds(10)};
+
+/// When a start of which a request comes at `now` is due.
+TimePoint due_at(const Debounce& debounce, TimePoint first, TimePoint now) {
+  const TimePoint at = debounce.period.after(now);
+  return debounce.timeout ? std::max(now, std::min(at, debounce.timeout->after(first))) : at;
+}
+
+/// The detail of the first history record, with the revision that starts.
+LazyJson how_of(const PendingStart& pending, uint32_t revision) {
+  Json how = pending.how.value();
+  how["revision"] = revision;
+  return how;
+}
+
+}  // namespace
+
+Result<PendingStarts::Deferred> PendingStarts::defer(TimePoint now, const WorkflowEntry& entry,
+                                                     const Workflow& workflow, StartSpec spec,
+                                                     const InstanceId& id) {
+  const Debounce& debounce = *workflow.debounce;
+  const auto key = start_key(debounce.key, "debounce.key", as_input(spec.data), now);
+  if (!key) return Deferred{.refusal = key.error(), .id = {}, .at = {}};
+  const PendingStartPlace place{entry.ns, entry.number, keyed_fingerprint(batch_.id_key, {*key})};
+  const auto before = TRY(batch_.damages.pass_over(read_pending_start(batch_.tx, place)));
+  const bool is_repeated =
+      before && !spec.idempotency_key.empty() && before->idempotency_key == spec.idempotency_key;
+  if (is_repeated) {
+    if (before->input.text() == spec.data.text()) return Deferred{{}, before->id, before->at};
+    return Deferred{.refusal = Error{"start.conflict",
+                                     fmt::format("instance {} is to start under this idempotency "
+                                                 "key with another input",
+                                                 to_string(before->id))},
+                    .id = {},
+                    .at = {}};
+  }
+  auto refused = TRY(refusal(now, entry, workflow, spec.data, !before));
+  if (refused) return Deferred{.refusal = std::move(refused), .id = {}, .at = {}};
+  PendingStart pending{.first = before ? before->first : now,
+                       .id = spec.id ? *spec.id : (before ? before->id : id),
+                       .input = spec.data,
+                       .how = std::move(spec.how),
+                       .hops = spec.hops,
+                       .depth = spec.depth,
+                       .caller = spec.caller,
+                       .idempotency_key = std::move(spec.idempotency_key),
+                       .own_policy = std::move(spec.origin.own_policy),
+                       .execution_from = spec.origin.execution_from,
+                       .traceparent = std::move(spec.traceparent),
+                       .correlation = std::move(spec.correlation),
+                       .start_event = std::move(spec.start_event),
+                       .consumed = std::move(spec.consumed),
+                       .sealed = spec.sealed};
+  pending.at = due_at(debounce, pending.first, now);
+  pending.listed = before ? std::min(before->listed, pending.at) : pending.at;
+  if (before) {
+    ++batch_.outcome.counts.starts_debounced;
+    TRY(replace(place, *before, pending.id));
+  }
+  const auto listed = before ? std::optional(before->listed) : std::nullopt;
+  batch_.meter.add_bytes(pending.input.weight());
+  TRY(write_pending_start(batch_.tx, place, pending, listed));
+  TRY(arm());
+  return Deferred{.refusal = {}, .id = pending.id, .at = pending.at, .is_new = !before};
+}
+
+/// Why a request is refused; nullopt: it is not.
+Result<std::optional<Error>> PendingStarts::refusal(TimePoint now, const WorkflowEntry& entry,
+                                                    const Workflow& workflow, const LazyJson& input,
+                                                    bool is_new) {
+  if (auto over = TRY(instances_.rates().check(now, entry, workflow, input))) return over;
+  if (auto over = TRY(instances_.quotas().refusal_of_bytes(entry.ns))) return over;
+  const uint64_t most = batch_.catalog.settings(entry.ns).quotas.of(Quota::kStartKeys);
+  if (!is_new || most == kUnlimited) return std::optional<Error>();
+  const uint64_t keys =
+      TRY(start_rates_of(batch_.tx, entry.ns)) + TRY(pending_starts_of(batch_.tx, entry.ns));
+  if (keys < most) return std::optional<Error>();
+  return std::optional(refuse_over_quota(batch_, entry.ns, Quota::kStartKeys));
+}
+
+/// Tells the caller of a subflow that will not start that a newer start has come.
+Status PendingStarts::replace(const PendingStartPlace& place, const PendingStart& before,
+                              const InstanceId& newer) {
+  if (!before.caller) return {};
+  batch_.messages.push_back(
+      {ReturnResult{.ns = place.ns,
+                    .to = *before.caller,
+                    .result = tl::unexpected(
+                        Error{std::string(kDebouncedError),
+                              fmt::format("a newer start of its key has replaced the start of the "
+                                          "subflow: instance {} is to start in its place",
+                                          to_string(newer))})},
+       batch_.listen_from_now(), WorkLane{place.ns, {}}});
+  return {};
+}
+
+Status PendingStarts::fire(TimePoint now) {
+  for (size_t i = 0; i < kStartedAtOnce && (i == 0 || !batch_.meter.is_spent()); ++i) {
+    const auto first = TRY(first_pending_start(batch_.tx));
+    if (!first || first->listed > now) break;
+    TRY(fire_one(now, *first));
+  }
+  return arm();
+}
+
+Status PendingStarts::fire_one(TimePoint now, const ListedStart& listed) {
+  const auto read = TRY(batch_.damages.pass_over(read_pending_start(batch_.tx, listed.place)));
+  if (!read || read->listed != listed.listed) {
+    erase_listed_start(batch_.tx, listed);
+    return {};
+  }
+  if (read->at > now) return put_off(listed.place, *read, read->at);
+  return start(now, listed.place, *read);
+}
+
+/// Lists the start at another time, at which it is due.
+Status PendingStarts::put_off(const PendingStartPlace& place, PendingStart pending, TimePoint at) {
+  const TimePoint before = pending.listed;
+  pending.at = pending.listed = at;
+  return write_pending_start(batch_.tx, place, pending, before);
+}
+
+/// Gives up a start. A caller that waits for it gets the error.
+Status PendingStarts::drop(const PendingStartPlace& place, const PendingStart& pending,
+                           Error error) {
+  if (pending.caller) {
+    batch_.messages.push_back(
+        {ReturnResult{
+             .ns = place.ns, .to = *pending.caller, .result = tl::unexpected(std::move(error))},
+         batch_.listen_from_now(), WorkLane{place.ns, {}}});
+  } else {
+    spdlog::warn("the pending start of instance {} is given up: {}", to_string(pending.id),
+                 error.message);
+  }
+  return erase_pending_start(batch_.tx, place, pending.listed);
+}
+
+/// Whether the caller of a subflow still waits for it.
+Result<bool> PendingStarts::is_wanted(TimePoint now, const PendingStartPlace& place,
+                                      const PendingStart& pending) {
+  if (!pending.caller) return true;
+  const LoadedInstance* const loaded =
+      TRY(instances_.load(now, place.ns, pending.caller->instance));
+  return loaded != nullptr && waits_for(loaded->instance, *pending.caller) &&
+         loaded->instance.calls[pending.caller->index].id == pending.id;
+}
+
+/// Starts the instance, or puts it off if something does not permit it now.
+Status PendingStarts::start(TimePoint now, const PendingStartPlace& place, PendingStart pending) {
+  const bool has_namespace = batch_.catalog.has_namespace(place.ns);
+  const WorkflowEntry* const entry =
+      has_namespace ? batch_.catalog.find_workflow(place.workflow) : nullptr;
+  if (entry == nullptr || entry->ns != place.ns) {
+    return drop(place, pending, {"direktiv.subflow.notExist", "its workflow was deleted"});
+  }
+  if (!TRY(is_wanted(now, place, pending))) {
+    return erase_pending_start(batch_.tx, place, pending.listed);
+  }
+  const auto found = batch_.catalog.definition(batch_.tx, {entry->number, entry->latest});
+  if (!found && is_damaged_row(found.error())) {
+    batch_.damages.note(found.error());
+    return put_off(place, std::move(pending), now + kTryAgain);
+  }
+  const auto workflow = TRY(found);
+  std::optional<Error> over;
+  if (const Status single = instances_.refuse_singular(*entry, *workflow); !single) {
+    over = single.error();
+  }
+  if (!over) over = TRY(instances_.over_quota(entry->ns));
+  if (!over) over = TRY(instances_.over_rate(now, *entry, *workflow, pending.input));
+  if (over && (pending.caller || over->code == kStartKeyError)) {
+    return drop(place, pending, {over->code, over->message});
+  }
+  if (over) {
+    const Duration wait =
+        over->retry_after > 0 ? Duration(std::chrono::seconds(over->retry_after)) : kTryAgain;
+    return put_off(place, std::move(pending), now + wait);
+  }
+  TRY(erase_pending_start(batch_.tx, place, pending.listed));
+  // A store that was restored may have an instance with this id.
+  const bool is_taken =
+      instances_.is_loaded(pending.id) || TRY(has_rows(batch_.tx, place.ns, pending.id));
+  const std::string key = pending.idempotency_key;
+  const Fingerprint input = fingerprint({pending.input.text()});
+  const InstanceId id = TRY(instances_.start_later(
+      now, *entry, *workflow,
+      {.data = pending.input,
+       .how = how_of(pending, entry->latest),
+       .hops = pending.hops,
+       .idempotency_key = key,
+       .id = is_taken ? std::nullopt : std::optional(pending.id),
+       .caller = pending.caller,
+       .depth = pending.depth,
+       .sealed = pending.sealed,
+       .traceparent = pending.traceparent,
+       .correlation = pending.correlation,
+       .start_event = pending.start_event,
+       .consumed = pending.consumed,
+       .origin = {.own_policy = pending.own_policy, .execution_from = pending.execution_from}}));
+  if (!key.empty()) {
+    write_idempotency(batch_.tx, entry->number, key, {.instance = id, .input = input});
+  }
+  return {};
+}
+
+/// Arms the timer for the start that is listed first.
+Status PendingStarts::arm() {
+  const auto first = TRY(first_pending_start(batch_.tx));
+  if (first) {
+    batch_.waiting.arm_starts(first->listed);
+  } else {
+    batch_.waiting.disarm_starts();
+  }
+  return {};
+}
+
+}  // namespace millrace
