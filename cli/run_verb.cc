@@ -112,6 +112,13 @@ Ended run_workflow(Session& session, const RunOptions& given) {
     call.timeout = wait + kPatience;
     const Reply reply = TRY(session.client.send(call));
     if (reply.status == 200) return show_end(session, reply.body);
+    if (reply.body.contains("startsAt")) {
+      return give_up(
+          ExitCode::kTimedOut, "wait.timeout",
+          fmt::format("instance {0} starts at {1} (`debounce`), unless a newer request comes; look "
+                      "at it then: `millrace instance get {0}`",
+                      reply.body.value("id", ""), reply.body.value("startsAt", "")));
+    }
     if (longest && Clock::now() - started >= *longest) {
       return give_up(ExitCode::kTimedOut, "wait.timeout",
                      fmt::format("instance {} has not ended within {}; it continues",

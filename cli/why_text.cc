@@ -69,6 +69,7 @@ std::string_view meaning_of(const std::string& effect) {
   if (effect == "duplicate") return "an event with this source and id had an effect before";
   if (effect == "skipped") return "the workflow is singular and had a live instance";
   if (effect == "rateLimited") return "the `rateLimit` of the workflow was used up";
+  if (effect == "debounced") return "the `debounce` of the workflow has put off the start";
   if (effect == "uncorrelated") return "the event lacks an attribute of `correlate`";
   if (effect == "kept") {
     return "the event is offered to instances that come to wait for its type after a step that was "

@@ -19,7 +19,11 @@ Status trigger(Service& service, const std::shared_ptr<Exchange>& exchange) {
   service.command(std::move(command),
                   exchange->back<Result<Json>>([exchange, instances](const Result<Json>& answer) {
                     if (!answer) return exchange->reply(answer);
-                    Response response = json_response(201, *answer);
+                    // With startsAt, `debounce` has put off the start.
+                    const bool is_pending = answer->contains("startsAt");
+                    Json shown{{"id", answer->at("id")}};
+                    if (is_pending) shown["startsAt"] = answer->at("startsAt");
+                    Response response = json_response(is_pending ? 202 : 201, shown);
                     response.headers.emplace_back("Location",
                                                   instances + answer->at("id").get<std::string>());
                     exchange->answer(std::move(response));
@@ -62,6 +66,7 @@ void add_schedule_routes(Router& router, Service& service) {
        .summary = "Starts an instance now, as a tick of the schedule does.",
        .answer = "InstanceStarted",
        .answer_status = 201,
+       .further_answers = {{202, "InstanceStarted"}},
        .errors = {"namespace.not_found", "workflow.not_found", "schedule.not_found",
                   "direktiv.mutex", "millrace.quota.", "millrace.rateLimit", "millrace.startKey"},
        .handler = [&service](const auto& exchange) { return trigger(service, exchange); }});

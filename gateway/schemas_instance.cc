@@ -176,7 +176,10 @@ void add_instance_schemas(ApiSchemas& all) {
       {"application/yaml", {{"schema", text("A scenario file, which `millrace test` runs.")}}}};
   all["StartInput"].media = {{"application/json", {{"schema", any("The input of the instance.")}}},
                              {"*/*", {{"schema", any("Bytes, which become a text in Base64.")}}}};
-  all["InstanceStarted"].schema = object({{"id", instance_id()}});
+  all["InstanceStarted"].schema =
+      object({{"id", instance_id()},
+              {"startsAt?", instant("Of a start that `debounce` has put off: when the instance "
+                                    "starts, unless a newer request comes.")}});
   all["StartedOrEnded"].schema = either({ref("InstanceStarted"), ref("Instance")});
   all["InstanceCancelled"].schema =
       object({{"id", instance_id()}, {"cancelled", flag("Whether this call cancelled it.")}});

@@ -126,6 +126,11 @@ void started(Service& service, const std::shared_ptr<Exchange>& exchange, const 
   if (!answer) return exchange->reply(answer);
   const auto id = answer->at("id").get<std::string>();
   const std::string location = fmt::format("/v1/ns/{}/instances/{}", ns, id);
+  // A start that `debounce` has put off: there is no instance to wait for yet.
+  if (answer->contains("startsAt")) {
+    const Json pending{{"id", id}, {"startsAt", answer->at("startsAt")}};
+    return exchange->answer(at(location, json_response(202, pending)));
+  }
   if (!wait) {
     const unsigned status = answer->at("created").get<bool>() ? 201 : 200;
     return exchange->answer(at(location, json_response(status, {{"id", id}})));

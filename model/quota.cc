@@ -30,7 +30,7 @@ constexpr std::array<QuotaText, kQuotas> kQuotaTexts = {{
     {"millrace.quota.workflows", "the namespace has {} workflows, which is its quota",
      "delete workflows that are not needed"},
     {"millrace.quota.startKeys",
-     "the starts of {} keys of `rateLimit` still count in the namespace, which is its quota",
+     "the namespace has {} keys of `rateLimit` and `debounce` in use, which is its quota",
      "write a key with fewer values or a shorter period"},
 }};
 

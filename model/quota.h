@@ -21,7 +21,8 @@ enum class Quota : uint8_t {
   kEventsPerSecond = 3,  ///< events that a start or an instance of the namespace may need
   kCalls = 4,            ///< calls of services and containers that have not ended
   kWorkflows = 5,
-  kStartKeys = 6,  ///< keys of the `rateLimit` of its workflows whose starts still count
+  kStartKeys = 6,  ///< keys of the `rateLimit` of its workflows whose starts still count, and of
+                   ///< their `debounce` for which a start is pending
 };
 inline constexpr size_t kQuotas = 7;
 

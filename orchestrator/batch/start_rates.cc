@@ -12,6 +12,7 @@
 #include "orchestrator/batch/quotas.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 #include "states/start_key.h"
 
 namespace millrace {
@@ -88,9 +89,11 @@ Result<std::optional<Error>> StartRates::take(TimePoint now, const WorkflowEntry
 /// first: a start that is refused makes no commit that would erase them.
 Result<bool> StartRates::has_room(TimePoint now, NamespaceNumber ns) {
   const uint64_t most = batch_.catalog.settings(ns).quotas.of(Quota::kStartKeys);
-  if (TRY(start_rates_of(batch_.tx, ns)) < most) return true;
+  if (most == kUnlimited) return true;
+  const uint64_t pending = TRY(pending_starts_of(batch_.tx, ns));
+  if (TRY(start_rates_of(batch_.tx, ns)) + pending < most) return true;
   TRY(sweep_start_rates(batch_.tx, now, kSweptAtOnce));
-  return TRY(start_rates_of(batch_.tx, ns)) < most;
+  return TRY(start_rates_of(batch_.tx, ns)) + pending < most;
 }
 
 Status StartRates::sweep(TimePoint now) {

@@ -15,6 +15,7 @@
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/node_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
 #include "orchestrator/store/rows/source_rows.h"
@@ -218,6 +219,12 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     check_start_rate_end(place, value);
   } else if (key.starts_with(kStartRatesKey)) {
     check_start_rate_count(place, value);
+  } else if (key.starts_with(kPendingStartKey)) {
+    // check_pending_starts() checks it when the owners of counted rows are known.
+  } else if (key.starts_with(kPendingStartAtKey)) {
+    check_listed_start(place, value);
+  } else if (key.starts_with(kPendingStartsKey)) {
+    check_pending_count(place, value);
   } else if (key.starts_with(kReplayKey)) {
     check_replay(place, value);
   } else if (key.starts_with(kSourceKey)) {

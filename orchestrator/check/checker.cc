@@ -75,6 +75,7 @@ Result<StoreReport> Checker::run() {
                                       &Checker::check_schedules,
                                       &Checker::check_groups,
                                       &Checker::check_inbox,
+                                      &Checker::check_pending_starts,
                                       &Checker::check_delayed};
   static constexpr Step kOthers[] = {
       &Checker::check_first_starts, &Checker::check_orphans,     &Checker::check_unrecorded_events,

@@ -164,6 +164,11 @@ class Checker {
   void check_start_rate_end(const Place& place, std::string_view value);
   void check_start_rate_count(const Place& place, std::string_view value);
   void compare_start_rates();
+  // Pending starts (check_pending_starts.cc).
+  void check_pending_starts();
+  void check_pending_start(const Place& place, std::string_view value);
+  void check_listed_start(const Place& place, std::string_view value);
+  void check_pending_count(const Place& place, std::string_view value);
   void check_replay(const Place& place, std::string_view value);
   void check_source(const Place& place, std::string_view value);
   void check_origin(const Place& place, std::string_view value);
@@ -403,6 +408,7 @@ class Checker {
   std::set<uint32_t> streams_;                       ///< the numbers of event streams
   std::map<NamespaceNumber, uint64_t> start_rates_;  ///< how many rows `start-rate/`
   std::map<NamespaceNumber, uint64_t> start_rate_counts_;  ///< the rows `start-rates/`
+  std::map<NamespaceNumber, uint64_t> pending_counts_;     ///< the rows `pending-starts/`
   bool has_all_start_rates_ = true;                        ///< none of these rows is damaged
   std::set<int64_t> stream_times_;                         ///< when the event streams were created
   bool has_index_ = false;                                 ///< the index is complete

@@ -106,6 +106,10 @@ struct Metrics::Series {
       counter("millrace_starts_limited_total",
               "Starts that the rateLimit of their workflow refused, or whose key could not be "
               "evaluated.");
+  prometheus::Counter& debounced =
+      counter("millrace_starts_debounced_total",
+              "Requests for a start that a newer one has replaced, because the workflow has "
+              "debounce.");
   prometheus::Counter& woken =
       counter("millrace_instances_woken_total", "How often an event woke an instance.");
   std::array<prometheus::Counter*, 8> ended = [this] {
@@ -350,6 +354,7 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->compensations_stopped, counts.compensations_stopped);
   add(series_->skipped, counts.starts_skipped);
   add(series_->limited, counts.starts_limited);
+  add(series_->debounced, counts.starts_debounced);
   add(series_->woken, counts.instances_woken);
   add(series_->timers, counts.timers_fired);
   add(series_->published, counts.published);

@@ -37,6 +37,8 @@ std::string_view what_of(EventEffect::Kind kind) {
       return "closed";
     case EventEffect::Kind::kRateLimited:
       return "rateLimited";
+    case EventEffect::Kind::kDebounced:
+      return "debounced";
   }
   return "unknown";
 }

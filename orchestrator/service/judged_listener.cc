@@ -245,6 +245,11 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
                          is_test ? "would be skipped" : "was skipped");
     case Verdict::kRateLimit:
       return one.note;
+    case Verdict::kDebounced:
+      return fmt::format(
+          "the workflow has `debounce`, which {} the start; if a newer request for its key came, "
+          "that one has replaced this one",
+          is_test ? "would put off" : "has put off");
     case Verdict::kCorrelation:
       return fmt::format(
           "the event lacks an attribute by which the events of a group are found: {}",

@@ -132,6 +132,9 @@ Status ListenerJudging::note_effects() {
       case EventEffect::Kind::kRateLimited:
         on_workflows_[effect.workflow] = {Verdict::kRateLimit, std::nullopt};
         break;
+      case EventEffect::Kind::kDebounced:
+        on_workflows_[effect.workflow] = {Verdict::kDebounced, std::nullopt};
+        break;
       case EventEffect::Kind::kUncorrelated:
         on_workflows_[effect.workflow] = {Verdict::kCorrelation, std::nullopt};
         break;

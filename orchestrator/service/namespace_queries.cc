@@ -11,6 +11,7 @@
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/index_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/start_rate_rows.h"
 
 namespace millrace {
@@ -58,7 +59,7 @@ Result<std::optional<uint64_t>> used_of(const View& view, NamespaceNumber ns, Qu
       return std::optional(count);
     }
     case Quota::kStartKeys:
-      return std::optional(TRY(start_rates_of(view, ns)));
+      return std::optional(TRY(start_rates_of(view, ns)) + TRY(pending_starts_of(view, ns)));
     case Quota::kHistoryBytes:
     case Quota::kEventsPerSecond:
       break;

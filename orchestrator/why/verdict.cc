@@ -6,17 +6,19 @@
 namespace millrace {
 namespace {
 
-constexpr std::array<std::string_view, 16> kVerdictNames = {
-    "woke",      "started", "filled",  "grouped",     "predicate", "before", "after", "unread",
-    "duplicate", "paused",  "skipped", "correlation", "lifespan",  "limit",  "dead",  "rateLimit"};
+constexpr std::array<std::string_view, 17> kVerdictNames = {
+    "woke",     "started", "filled",    "grouped",   "predicate", "before",
+    "after",    "unread",  "duplicate", "paused",    "skipped",   "correlation",
+    "lifespan", "limit",   "dead",      "rateLimit", "debounced"};
 
 /// What the event does, or would do, with a listener for which nothing else decides.
 Verdict doing_of(const Circumstances& about) {
   if (about.is_start) {
     if (about.lacks_correlation) return Verdict::kCorrelation;
     if (about.needs_others) return Verdict::kGrouped;
-    if (about.is_skipped) return Verdict::kSkipped;
-    return about.is_limited ? Verdict::kRateLimit : Verdict::kStarted;
+    if (about.is_skipped && !about.is_debounced) return Verdict::kSkipped;
+    if (about.is_limited) return Verdict::kRateLimit;
+    return about.is_debounced ? Verdict::kDebounced : Verdict::kStarted;
   }
   if (about.is_paused) return Verdict::kPaused;
   return about.needs_others ? Verdict::kFilled : Verdict::kWoke;
@@ -31,7 +33,8 @@ std::string_view to_string(Verdict verdict) {
 std::span<const std::string_view> verdict_names() { return kVerdictNames; }
 
 bool is_effect(Verdict verdict) {
-  return verdict <= Verdict::kGrouped || verdict == Verdict::kPaused;
+  return verdict <= Verdict::kGrouped || verdict == Verdict::kPaused ||
+         verdict == Verdict::kDebounced;
 }
 
 Verdict decide_verdict(const FilterResult& result, const Circumstances& about) {

@@ -30,6 +30,7 @@ enum class Verdict : uint8_t {
                  ///< `lookback` could not be read completely
   kDead,         ///< became a dead letter, or would become one
   kRateLimit,    ///< the `rateLimit` of the workflow was used up for the key of the start
+  kDebounced,    ///< the `debounce` of the workflow has put off the start, or would put it off
 };
 
 /// The name of the verdict in the API: "woke", "started", …
@@ -58,6 +59,7 @@ struct Circumstances {
   bool lacks_correlation = false;  ///< of a start: the event lacks an attribute of `correlate`
   bool is_skipped = false;         ///< of a start: singular, and an instance is live
   bool is_limited = false;         ///< of a start: its `rateLimit` is used up
+  bool is_debounced = false;       ///< of a start: its workflow has `debounce`
   std::optional<Verdict> effect;   ///< what the event had done here, as stored
 };
 

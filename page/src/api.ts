@@ -252,8 +252,8 @@ export type EventContext = Record<string, {
 export type EventEffect = {
   /** The instance that the event started or woke. */
   instance?: string
-  /** `started` or `woke` an instance; `grouped`: waits in a group; `duplicate`: an event with its source and id had an effect before; `skipped`: the workflow is singular and had a live instance; `uncorrelated`: lacks an attribute of `correlate`; `kept`: is stored for instances and listeners that get it later; `refused`: became a dead letter; `expired`: its lifespan in a group ended; `closed`: its group was closed, and it became a dead letter; `rateLimited`: the `rateLimit` of the workflow was used up. */
-  what: "started" | "woke" | "grouped" | "duplicate" | "skipped" | "uncorrelated" | "kept" | "refused" | "expired" | "closed" | "rateLimited"
+  /** `started` or `woke` an instance; `grouped`: waits in a group; `duplicate`: an event with its source and id had an effect before; `skipped`: the workflow is singular and had a live instance; `uncorrelated`: lacks an attribute of `correlate`; `kept`: is stored for instances and listeners that get it later; `refused`: became a dead letter; `expired`: its lifespan in a group ended; `closed`: its group was closed, and it became a dead letter; `rateLimited`: the `rateLimit` of the workflow was used up; `debounced`: the `debounce` of the workflow has put off the start. */
+  what: "started" | "woke" | "grouped" | "duplicate" | "skipped" | "uncorrelated" | "kept" | "refused" | "expired" | "closed" | "rateLimited" | "debounced"
   /** The id of the workflow; its number if it was deleted. */
   workflow?: string
 }
@@ -910,6 +910,8 @@ export type InstanceSelection = {
 
 export type InstanceStarted = {
   id: string
+  /** Of a start that `debounce` has put off: when the instance starts, unless a newer request comes. */
+  startsAt?: string
 }
 
 export type InstanceWhy = {
@@ -1025,7 +1027,7 @@ export type InstanceWhy = {
     stateNow?: string
     time: string
     type?: string
-    verdict: "woke" | "started" | "filled" | "grouped" | "predicate" | "before" | "after" | "unread" | "duplicate" | "paused" | "skipped" | "correlation" | "lifespan" | "limit" | "dead" | "rateLimit"
+    verdict: "woke" | "started" | "filled" | "grouped" | "predicate" | "before" | "after" | "unread" | "duplicate" | "paused" | "skipped" | "correlation" | "lifespan" | "limit" | "dead" | "rateLimit" | "debounced"
     /** The types of events that are still missing. */
     waitsFor?: Array<string>
     /** Of a wait that is over: whether the event fits what it asked for; missing: that is not known. */
@@ -1170,7 +1172,7 @@ export type JudgedListener = {
   state?: string
   /** The state in which the instance is now, which does not wait for the type: sent again, the event would not wake it. */
   stateNow?: string
-  verdict: "woke" | "started" | "filled" | "grouped" | "predicate" | "before" | "after" | "unread" | "duplicate" | "paused" | "skipped" | "correlation" | "lifespan" | "limit" | "dead" | "rateLimit"
+  verdict: "woke" | "started" | "filled" | "grouped" | "predicate" | "before" | "after" | "unread" | "duplicate" | "paused" | "skipped" | "correlation" | "lifespan" | "limit" | "dead" | "rateLimit" | "debounced"
   /** The types of events that are still missing. */
   waitsFor?: Array<string>
   /** The id of the workflow. */

@@ -34,6 +34,11 @@ start: {type: event, event: {type: NAME}}
 states:
   - {id: end, type: noop}
 )";
+constexpr const char* kStartsLater = R"(debounce: {period: PT1H}
+start: {type: event, event: {type: NAME}}
+states:
+  - {id: end, type: noop}
+)";
 constexpr const char* kStartsByPair = R"(start:
   type: eventsAnd
   correlate: [orderid]
@@ -165,6 +170,8 @@ std::vector<Situation> situations_of_starts() {
        {sends_other(), tries()},
        "rateLimit",
        "it is used up, so the start would be skipped"},
+      {"debounced", kStartsLater, {sends()}, "debounced", "which has put off the start"},
+      {"debouncedtry", kStartsLater, {tries()}, "debounced", "which would put off the start"},
       {"held",
        kStartsAndEnds,
        {posts("workflows/NAME/pause"), sends()},

@@ -72,7 +72,8 @@ class EventEffectsTest : public BatchEventsTest {
                                                        {Kind::kRefused, "refused"},
                                                        {Kind::kExpired, "expired"},
                                                        {Kind::kClosed, "closed"},
-                                                       {Kind::kRateLimited, "rateLimited"}};
+                                                       {Kind::kRateLimited, "rateLimited"},
+                                                       {Kind::kDebounced, "debounced"}};
     std::vector<std::string> found;
     const auto effects = read_effects(*tx, {1, of}).value();
     for (const EventEffect& one : effects) {

@@ -256,6 +256,7 @@ TEST_F(LocalWhyDeskTest, ShowHowAStartMissed) {
   uint64_t sequence = 0;
   for (const auto& [kind, verdict] :
        {Row{EventEffect::Kind::kSkipped, "skipped"},
+        Row{EventEffect::Kind::kDebounced, "debounced"},
         Row{EventEffect::Kind::kRateLimited, "rateLimit"},
         Row{EventEffect::Kind::kExpired, "lifespan"}, Row{EventEffect::Kind::kClosed, "lifespan"},
         Row{EventEffect::Kind::kGrouped, "grouped"}}) {

@@ -163,6 +163,10 @@ TEST(Verdict, SaysWhatHappenedAndWhy) {
        holding(),
        {.applied = at(9), .is_start = true, .is_limited = true},
        "rateLimit"},
+      {"would be put off",
+       holding(),
+       {.applied = at(9), .is_start = true, .is_skipped = true, .is_debounced = true},
+       "debounced"},
       {"would lack the correlation",
        holding(),
        {.applied = at(9), .is_start = true, .needs_others = true, .lacks_correlation = true},
@@ -262,8 +266,8 @@ TEST(Verdict, HasANameForEach) {
   for (const std::string_view name : verdict_names()) names += std::string(name) + " ";
   EXPECT_EQ(names,
             "woke started filled grouped predicate before after unread duplicate paused skipped "
-            "correlation lifespan limit dead rateLimit ");
-  EXPECT_EQ(verdict_names().size(), static_cast<size_t>(Verdict::kRateLimit) + 1);
+            "correlation lifespan limit dead rateLimit debounced ");
+  EXPECT_EQ(verdict_names().size(), static_cast<size_t>(Verdict::kDebounced) + 1);
   EXPECT_EQ(to_string(Verdict::kDead), "dead");
 }
 
@@ -275,6 +279,7 @@ TEST(Verdict, KnowsWhichAreEffects) {
   EXPECT_FALSE(is_effect(Verdict::kSkipped));
   EXPECT_FALSE(is_effect(Verdict::kDead));
   EXPECT_FALSE(is_effect(Verdict::kRateLimit));
+  EXPECT_TRUE(is_effect(Verdict::kDebounced));
 }
 
 }  // namespace

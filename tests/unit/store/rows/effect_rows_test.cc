@@ -39,6 +39,8 @@ int pinned(Kind kind) {
       return 9;
     case Kind::kRateLimited:
       return 10;
+    case Kind::kDebounced:
+      return 11;
   }
   return -1;
 }
@@ -79,7 +81,7 @@ class EffectRowsTest : public StoreTest {
 
 TEST_F(EffectRowsTest, HaveAllKindsOfEffects) {
   EffectRow row{.at = {2, 300}, .number = 5};
-  for (int kind = 0; kind <= static_cast<int>(Kind::kRateLimited); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(Kind::kDebounced); ++kind) {
     EXPECT_EQ(pinned(Kind(kind)), kind);
     PlacedEffect one{.event = {2, 300 - static_cast<uint64_t>(kind)},
                      .effect = {.kind = Kind(kind)}};
