@@ -94,5 +94,41 @@ TEST(StartLimits, HaveAWarningIfTheKeyReadsNothing) {
   EXPECT_THAT(places_of("lint.start_key", with_limit("{limit: 1, period: PT1H}"), {}), IsEmpty());
 }
 
+std::string with_debounce(const std::string& debounce) {
+  return fmt::format("id: a\ndebounce: {}\nstates:\n- {{id: a, type: noop}}\n", debounce);
+}
+
+TEST(StartLimits, HaveADebounce) {
+  const Loaded loaded =
+      load_workflow(with_debounce("{period: PT10S, timeout: PT1M, key: jq(.customer)}"), nullptr);
+  ASSERT_NE(loaded.workflow, nullptr) << render_text(loaded.findings, "f");
+  const auto& debounce = loaded.workflow->debounce;
+  ASSERT_TRUE(debounce);
+  EXPECT_EQ(debounce->period.text, "PT10S");
+  ASSERT_TRUE(debounce->timeout);
+  EXPECT_EQ(debounce->timeout->text, "PT1M");
+  EXPECT_TRUE(debounce->key);
+}
+
+TEST(StartLimits, RefuseAWrongDebounce) {
+  const auto errors = [](const char* debounce) {
+    std::vector<std::string> all;
+    const Loaded loaded = load_workflow(with_debounce(debounce), nullptr);
+    for (const Finding& one : loaded.findings.sorted()) {
+      if (one.severity == Severity::kError) all.push_back(one.path + " " + one.code);
+    }
+    return all;
+  };
+  EXPECT_THAT(errors("{timeout: PT1M}"), ElementsAre("debounce.period definition.missing"));
+  EXPECT_THAT(errors("{period: PT0S}"), ElementsAre("debounce.period duration.zero"));
+  EXPECT_THAT(errors("{period: PT1M, timeout: PT59S}"),
+              ElementsAre("debounce.timeout definition.value"));
+  EXPECT_THAT(errors("{period: PT1M, timeout: PT1M}"), IsEmpty());
+  EXPECT_THAT(errors("{period: PT1M, key: 'jq(.a[])'}"),
+              ElementsAre("debounce.key definition.value"));
+  EXPECT_THAT(places_of("lint.start_key", with_debounce("{period: PT1M, key: customer}"), {}),
+              ElementsAre("warning debounce.key"));
+}
+
 }  // namespace
 }  // namespace millrace

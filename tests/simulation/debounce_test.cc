@@ -1,0 +1,275 @@
+// The `debounce` of a workflow through the whole engine: each kind of start, restarts, and rows.
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+std::string debounced(const std::string& debounce, const std::string& start = "{type: default}",
+                      const std::string& more = "name: x") {
+  return fmt::format("id: one\n{}\ndebounce: {}\nstart: {}\nstates:\n- {{id: end, type: noop}}\n",
+                     more, debounce, start);
+}
+
+constexpr const char* kTenSeconds = "{period: PT10S, key: jq(.customer)}";
+
+class Debounced : public testing::Test {
+ protected:
+  Json call(const Json& input, const std::string& key = "") {
+    return world.must(
+        StartInstance{.ns = "default", .workflow = "one", .input = input, .idempotency_key = key});
+  }
+  static Json of(const std::string& customer, int number) {
+    return {{"customer", customer}, {"n", number}};
+  }
+  /// The numbers in the inputs of the instances, oldest first.
+  std::vector<int> numbers() {
+    std::vector<int> all;
+    for (const Json& one : world.instances()) all.push_back(one["input"]["n"].get<int>());
+    return all;
+  }
+  size_t rows(std::string_view prefix) const {
+    size_t count = 0;
+    for (const auto& [key, value] : world.rows()) count += key.starts_with(prefix) ? 1 : 0;
+    return count;
+  }
+
+  World world;
+};
+
+TEST_F(Debounced, StartsOnceWithTheNewestInput) {
+  world.apply(debounced(kTenSeconds));
+  const Json first = call(of("c-1", 1));
+  EXPECT_EQ(first["created"], true);
+  EXPECT_EQ(first["startsAt"], format_rfc3339(world.clock.now() + seconds(10)));
+  world.run_for(seconds(6));
+  const Json second = call(of("c-1", 2));
+  EXPECT_EQ(second["id"], first["id"]) << "the instance that is to start";
+  EXPECT_EQ(second["created"], false);
+  EXPECT_EQ(second["startsAt"], format_rfc3339(world.clock.now() + seconds(10)));
+  world.run_for(seconds(9));
+  EXPECT_THAT(numbers(), IsEmpty());
+  world.run_for(seconds(1));
+  EXPECT_THAT(numbers(), ElementsAre(2));
+  EXPECT_EQ(world.instances()[0]["id"], first["id"]);
+  EXPECT_EQ(world.metric("millrace_starts_debounced_total"), 1);
+  EXPECT_EQ(rows("meta/pending-start"), 0U);
+  EXPECT_NE(call(of("c-1", 3))["id"], first["id"]);
+}
+
+TEST_F(Debounced, PutsOffEachKeyAlone) {
+  world.apply(debounced(kTenSeconds));
+  call(of("c-1", 1));
+  world.run_for(seconds(5));
+  call(of("c-2", 2));
+  call(of("c-2", 3));
+  EXPECT_EQ(rows("meta/pending-start/"), 2U);
+  world.run_for(seconds(5));
+  EXPECT_THAT(numbers(), ElementsAre(1));
+  world.run_for(seconds(5));
+  EXPECT_THAT(numbers(), ElementsAre(1, 3));
+}
+
+TEST_F(Debounced, IsPutOffNoLongerThanTheTimeout) {
+  world.apply(debounced("{period: PT10S, timeout: PT25S}"));
+  for (int i = 0; i < 4; ++i) {
+    call({{"n", i}});
+    world.run_for(seconds(8));
+  }
+  // Requests at 0, 8, 16 and 24 seconds; the timeout ends at 25 seconds.
+  EXPECT_THAT(numbers(), ElementsAre(3));
+}
+
+TEST_F(Debounced, KeepsThePendingStartOfAnIdempotencyKey) {
+  world.apply(debounced(kTenSeconds));
+  const Json first = call(of("c-1", 1), "k");
+  world.run_for(seconds(5));
+  const Json again = call(of("c-1", 1), "k");
+  EXPECT_EQ(again["id"], first["id"]);
+  EXPECT_EQ(again["startsAt"], first["startsAt"]) << "the same request moves nothing";
+  const Error other = world.refusal(StartInstance{
+      .ns = "default", .workflow = "one", .input = of("c-1", 2), .idempotency_key = "k"});
+  EXPECT_EQ(other.code, "start.conflict");
+  world.run_for(seconds(5));
+  EXPECT_THAT(numbers(), ElementsAre(1));
+  const Json known = call(of("c-1", 1), "k");
+  EXPECT_EQ(known["id"], first["id"]);
+  EXPECT_FALSE(known.contains("startsAt"));
+}
+
+TEST_F(Debounced, StartsByTheNewestEvent) {
+  world.apply(debounced("{period: PT10S}", "{type: event, event: {type: begin}}"));
+  for (int i = 1; i <= 3; ++i) {
+    world.publish("begin", fmt::format("e-{}", i), {{"n", i}});
+    world.run_until_idle();
+    world.run_for(seconds(4));
+  }
+  EXPECT_THAT(world.instances(), IsEmpty());
+  world.run_for(seconds(6));
+  const std::vector<Json> started = world.instances();
+  ASSERT_THAT(started, SizeIs(1));
+  EXPECT_EQ(started[0]["input"], (Json{{"begin", {{"n", 3}}}}));
+  EXPECT_THAT(world.dead_letters(), IsEmpty());
+}
+
+TEST_F(Debounced, StartsByTheNewestGroup) {
+  world.apply(debounced("{period: PT10S}",
+                        "{type: eventsAnd, correlate: [order], events: [{type: a}, {type: b}]}"));
+  for (const char* const order : {"1", "2"}) {
+    world.publish("a", fmt::format("a{}", order), Json(order), {{"order", std::string(order)}});
+    world.publish("b", fmt::format("b{}", order), Json(order), {{"order", std::string(order)}});
+    world.run_until_idle();
+  }
+  world.run_for(seconds(10));
+  const std::vector<Json> started = world.instances();
+  ASSERT_THAT(started, SizeIs(1));
+  EXPECT_EQ(started[0]["input"], (Json{{"a", "2"}, {"b", "2"}}));
+  EXPECT_EQ(rows("groups/"), 0U);
+}
+
+TEST_F(Debounced, PutsOffTicks) {
+  world.apply(debounced("{period: PT90M}", "{type: scheduled, cron: '@hourly'}"));
+  world.run_for(hours(5));
+  EXPECT_THAT(world.instances(), IsEmpty()) << "each tick moves the start";
+  world.apply(debounced("{period: PT30M}", "{type: scheduled, cron: '@hourly'}"));
+  world.run_for(hours(3));
+  EXPECT_THAT(world.instances(), Not(IsEmpty()));
+}
+
+constexpr const char* kDebouncedCaller = R"(
+id: caller
+functions: [{id: one, type: subflow, workflow: one}]
+states:
+- id: call
+  type: action
+  action: {function: one, input: {customer: c-1, n: jq(.n)}}
+  catch: [{error: millrace.debounced, transition: replaced}]
+- {id: replaced, type: noop}
+)";
+
+TEST_F(Debounced, GivesTheCallersOfReplacedSubflowsAnError) {
+  world.apply(debounced(kTenSeconds));
+  world.apply(kDebouncedCaller);
+  const std::string first = world.start("caller", {{"n", 1}})["id"];
+  const std::string second = world.start("caller", {{"n", 2}})["id"];
+  EXPECT_THAT(world.history(first), Contains("entered replaced"));
+  EXPECT_EQ(world.status(first), "complete");
+  EXPECT_NE(world.status(second), "complete");
+  world.restart();
+  world.run_until_idle();
+  world.run_for(seconds(10));
+  EXPECT_EQ(world.status(second), "complete");
+  EXPECT_THAT(world.history(second), Not(Contains("entered replaced")));
+}
+
+TEST_F(Debounced, StartsNothingForACallerThatWaitsNoMore) {
+  world.apply(debounced(kTenSeconds));
+  world.apply(kDebouncedCaller);
+  const std::string caller = world.start("caller", {{"n", 1}})["id"];
+  world.must(CancelInstance{"default", parse_instance_id(caller).value()});
+  world.run_for(minutes(1));
+  EXPECT_THAT(world.instances(), SizeIs(1)) << "the caller";
+  EXPECT_EQ(rows("meta/pending-start"), 0U);
+}
+
+TEST_F(Debounced, WaitsUntilTheRateLimitPermitsTheStart) {
+  world.apply(debounced("{period: PT1M, key: jq(.n)}", "{type: default}",
+                        "rateLimit: {limit: 1, period: PT10M}"));
+  call({{"n", 1}});
+  world.run_for(seconds(1));
+  call({{"n", 2}});
+  world.run_for(minutes(2));
+  EXPECT_THAT(numbers(), ElementsAre(1));
+  const StartInstance third{.ns = "default", .workflow = "one", .input = {{"n", 3}}};
+  EXPECT_EQ(world.refusal(third).code, "millrace.rateLimit");
+  // The first one has started after one minute, and the second one may start ten minutes later.
+  world.run_for(minutes(8) + seconds(58));
+  EXPECT_THAT(numbers(), ElementsAre(1));
+  world.run_for(seconds(1));
+  EXPECT_THAT(numbers(), ElementsAre(1, 2));
+}
+
+TEST_F(Debounced, WaitsForTheEndOfTheInstanceOfASingularWorkflow) {
+  world.apply(
+      "id: one\nsingular: true\ndebounce: {period: PT10S}\nstates:\n"
+      "- {id: wait, type: consumeEvent, event: {type: go}}\n");
+  call({{"n", 1}});
+  world.run_for(seconds(10));
+  call({{"n", 2}});
+  world.run_for(minutes(5));
+  EXPECT_THAT(numbers(), ElementsAre(1));
+  world.publish("go", "1");
+  world.run_until_idle();
+  world.run_for(seconds(10));
+  EXPECT_THAT(numbers(), ElementsAre(1, 2));
+}
+
+TEST_F(Debounced, ForgetsTheStartsOfADeletedWorkflow) {
+  world.apply(debounced(kTenSeconds));
+  call(of("c-1", 1));
+  world.must(DeleteWorkflow{.ns = "default", .id = "one", .cancel = true});
+  world.run_for(minutes(1));
+  EXPECT_THAT(world.instances(), IsEmpty());
+  EXPECT_EQ(rows("meta/pending-start"), 0U);
+}
+
+TEST_F(Debounced, HaveAQuotaOfKeys) {
+  world.must(CreateNamespace{.name = "default",
+                             .settings = Json::parse(R"({"quotas": {"startKeys": 2}})")});
+  world.apply(debounced(kTenSeconds));
+  call(of("c-1", 1));
+  call(of("c-2", 2));
+  EXPECT_EQ(
+      world.refusal(StartInstance{.ns = "default", .workflow = "one", .input = of("c-3", 3)}).code,
+      "millrace.quota.startKeys");
+  call(of("c-1", 4));
+  world.run_for(seconds(10));
+  call(of("c-3", 5));
+  world.run_for(seconds(10));
+  EXPECT_THAT(numbers(), testing::UnorderedElementsAre(2, 4, 5));
+}
+
+TEST_F(Debounced, LosesNoStartAndStartsNoneTwice) {
+  world.apply(debounced("{period: PT10S, key: jq(.begin.customer)}",
+                        "{type: event, event: {type: begin}}"));
+  int deaths = 0;
+  const auto die_at_each_step = [&] {
+    for (int steps = 0; steps < 20 && world.step(); ++steps) world.restart_at(deaths++);
+    world.run_until_idle();
+  };
+  for (int i = 0; i < 12; ++i) {
+    world.publish("begin", fmt::format("e-{}", i), of(fmt::format("c-{}", i % 3), i));
+    die_at_each_step();
+    world.clock.advance(seconds(1));
+  }
+  for (int i = 0; i < 12; ++i) {
+    world.clock.advance(seconds(1));
+    die_at_each_step();
+  }
+  EXPECT_GT(deaths, 12);
+  std::vector<int> started;
+  for (const Json& one : world.instances()) {
+    EXPECT_EQ(one["status"], "complete");
+    started.push_back(one["input"]["begin"]["n"].get<int>());
+  }
+  EXPECT_THAT(started, testing::UnorderedElementsAre(9, 10, 11)) << "the newest of each key";
+  EXPECT_EQ(rows("meta/pending-start"), 0U);
+}
+
+}  // namespace
+}  // namespace millrace

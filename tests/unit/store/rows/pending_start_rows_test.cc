@@ -1,0 +1,103 @@
+#include "orchestrator/store/rows/pending_start_rows.h"
+
+#include <optional>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/row.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+TimePoint pending_second(int64_t seconds) {
+  return from_millis(1'700'000'000'000 + seconds * 1'000);
+}
+
+class PendingStartRowsTest : public StoreTest {
+ protected:
+  static PendingStartPlace place(const char* key) {
+    return {.ns = NamespaceNumber(3), .workflow = WorkflowNumber(5), .key = fingerprint({key})};
+  }
+  static PendingStart start(int64_t at, int64_t listed) {
+    PendingStart one{.first = pending_second(0),
+                     .at = pending_second(at),
+                     .listed = pending_second(listed),
+                     .input = Json{{"n", 1}},
+                     .how = Json{{"by", "call"}, {"revision", 1}},
+                     .hops = 2,
+                     .depth = 1,
+                     .caller = Caller{.entered = 7, .index = 2, .attempt = 1},
+                     .idempotency_key = "k",
+                     .execution_from = pending_second(4),
+                     .traceparent = "t",
+                     .correlation = "c"};
+    one.id.bytes.back() = 9;
+    one.consumed.add({.stream = 1, .sequence = 4}, fingerprint({"e"}));
+    return one;
+  }
+  std::optional<TimePoint> first() const {
+    const auto found = first_pending_start(*tx).value();
+    return found ? std::optional(found->listed) : std::nullopt;
+  }
+};
+
+TEST_F(PendingStartRowsTest, KeepTheNewestRequestOfEachKey) {
+  EXPECT_FALSE(read_pending_start(*tx, place("a")).value());
+  ASSERT_TRUE(write_pending_start(*tx, place("a"), start(10, 10), std::nullopt));
+  const PendingStart read = read_pending_start(*tx, place("a")).value().value();
+  EXPECT_EQ(encode(read), encode(start(10, 10)));
+  EXPECT_EQ(read.input, LazyJson(Json{{"n", 1}}));
+  EXPECT_EQ(read.caller, start(10, 10).caller);
+  EXPECT_EQ(read.consumed, start(10, 10).consumed);
+  EXPECT_EQ(read.execution_from, pending_second(4));
+  EXPECT_FALSE(read_pending_start(*tx, place("b")).value());
+  EXPECT_EQ(pending_starts_of(*tx, NamespaceNumber(3)), 1U);
+  EXPECT_EQ(pending_starts_of(*tx, NamespaceNumber(4)), 0U);
+}
+
+TEST_F(PendingStartRowsTest, AreListedByTime) {
+  EXPECT_EQ(first(), std::nullopt);
+  ASSERT_TRUE(write_pending_start(*tx, place("a"), start(10, 10), std::nullopt));
+  ASSERT_TRUE(write_pending_start(*tx, place("b"), start(8, 8), std::nullopt));
+  EXPECT_EQ(first(), pending_second(8));
+  ASSERT_TRUE(write_pending_start(*tx, place("b"), start(18, 8), pending_second(8)));
+  EXPECT_EQ(first(), pending_second(8)) << "it is listed where it was";
+  ASSERT_TRUE(write_pending_start(*tx, place("b"), start(18, 18), pending_second(8)));
+  EXPECT_EQ(first(), pending_second(10));
+  ASSERT_TRUE(erase_pending_start(*tx, place("a"), pending_second(10)));
+  EXPECT_EQ(first(), pending_second(18));
+  EXPECT_EQ(pending_starts_of(*tx, NamespaceNumber(3)), 1U);
+  ASSERT_TRUE(erase_pending_start(*tx, place("b"), pending_second(18)));
+  EXPECT_EQ(first(), std::nullopt);
+  EXPECT_EQ(pending_starts_of(*tx, NamespaceNumber(3)), 0U);
+}
+
+TEST_F(PendingStartRowsTest, AreNamedByTheirKeys) {
+  const ListedStart listed{pending_second(60), place("a")};
+  ASSERT_TRUE(listed_start(listed_start_key(listed)));
+  EXPECT_EQ(listed_start(listed_start_key(listed))->listed, listed.listed);
+  EXPECT_EQ(listed_start(listed_start_key(listed))->place, listed.place);
+  EXPECT_FALSE(listed_start("pending-start-at/x"));
+  EXPECT_FALSE(pending_start_place("pending-start/x"));
+  EXPECT_FALSE(pending_start_place("pending-start/" + std::string(24, '\0')));
+  EXPECT_FALSE(namespace_of_pending_starts("pending-starts/x"));
+  EXPECT_EQ(namespace_of_pending_starts(std::string(kPendingStartsKey) +
+                                        rows::ns_prefix(NamespaceNumber(3))),
+            NamespaceNumber(3));
+}
+
+TEST_F(PendingStartRowsTest, GiveAnErrorIfTheyAreDamaged) {
+  EXPECT_FALSE(decode_pending_start("rubbish"));
+  EXPECT_FALSE(decode_pending_start(encode(start(10, 11))))
+      << "it would begin before it is looked at";
+  PendingStart wrong = start(10, 10);
+  wrong.own_policy = "rubbish";
+  EXPECT_FALSE(decode_pending_start(encode(wrong)));
+  EXPECT_FALSE(decode_pending_starts("rubbish"));
+}
+
+}  // namespace
+}  // namespace millrace
