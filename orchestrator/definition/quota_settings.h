@@ -9,8 +9,8 @@ namespace millrace {
 
 /// Parses the setting `quotas`: `{"instances": n, "storeBytes": n or text such as "10GiB",
 /// "historyBytes": likewise, "eventsPerSecond": n, "calls": n, "workflows": n,
-/// "startKeys": n}`. Each limit may also be "unlimited"; a missing one has its default (kDefaultQuotas, kDefaultHttpEvents). Error
-/// `settings.invalid`.
+/// "startKeys": n}`. Each limit may also be "unlimited"; a missing one has its default
+/// (kDefaultQuotas, kDefaultHttpEvents). Error `settings.invalid`.
 Result<QuotaLimits> parse_quotas(const Json& value);
 
 /// The least limit of historyBytes, so that each workflow can end in an orderly way, and the most

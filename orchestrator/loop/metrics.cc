@@ -103,13 +103,9 @@ struct Metrics::Series {
                                          "Starts, by an event or a tick, that were skipped because "
                                          "the singular workflow has a live instance.");
   prometheus::Counter& limited =
-      counter("millrace_starts_limited_total",
-              "Starts that the rateLimit of their workflow refused, or whose key could not be "
-              "evaluated.");
+      counter("millrace_starts_limited_total", "Starts that a rateLimit refused.");
   prometheus::Counter& debounced =
-      counter("millrace_starts_debounced_total",
-              "Requests for a start that a newer one has replaced, because the workflow has "
-              "debounce.");
+      counter("millrace_starts_debounced_total", "Debounced starts that a newer one replaced.");
   prometheus::Counter& woken =
       counter("millrace_instances_woken_total", "How often an event woke an instance.");
   std::array<prometheus::Counter*, 8> ended = [this] {

@@ -67,6 +67,33 @@ states:
   EXPECT_EQ(millrace_.cli({"lint", "examples/purchase/purchase.yaml"}).code, 0);
 }
 
+TEST_F(Api, SaysWhenTheNextStartOfAKeyIsPermitted) {
+  millrace_.apply(
+      "id: limited\nrateLimit: {limit: 1, period: PT1H, key: jq(.customer)}\nstates:\n"
+      "  - {id: end, type: noop}\n");
+  const auto ask = [&](const char* input) {
+    return millrace_.ask("POST", "workflows/limited/start", input);
+  };
+  EXPECT_EQ(ask(R"({"customer": "c-1"})").status, 201);
+  const HttpReply refused = ask(R"({"customer": "c-1"})");
+  EXPECT_EQ(refused.status, 429) << refused.body;
+  EXPECT_EQ(refused.json()["code"], "millrace.rateLimit");
+  const int seconds = std::stoi(refused.header("Retry-After"));
+  EXPECT_GT(seconds, 1'800);
+  EXPECT_LE(seconds, 3'600);
+  EXPECT_EQ(ask(R"({"customer": "c-2"})").status, 201);
+}
+
+TEST_F(Api, AnswersAPutOffStartWithTheIdOfItsInstance) {
+  millrace_.apply("id: later\ndebounce: {period: PT0.3S}\nstates:\n  - {id: end, type: noop}\n");
+  const HttpReply first = millrace_.ask("POST", "workflows/later/start", R"({"n": 1})");
+  EXPECT_EQ(first.status, 202) << first.body;
+  EXPECT_TRUE(first.json().contains("startsAt")) << first.body;
+  const std::string path = "instances/" + first.json()["id"].get<std::string>();
+  EXPECT_TRUE(eventually([&] { return millrace_.ask("GET", path).status == 200; }));
+  EXPECT_EQ(millrace_.get(path)["input"], Json::parse(R"({"n": 1})"));
+}
+
 TEST_F(Api, KeepsTheRevisionOfAnUnchangedDefinition) {
   EXPECT_EQ(millrace_.apply(waiter("one"))["revision"], 1);
   const Json again = millrace_.apply(waiter("one"));

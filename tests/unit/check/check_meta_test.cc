@@ -5,7 +5,6 @@
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
-#include "orchestrator/store/rows/start_rate_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 #include "tests/unit/check/check_fixture.h"
@@ -252,41 +251,6 @@ TEST_F(CheckMetaTest, ChecksTheUseOfARate) {
   expect_only("counter.behind meta/rate/", use(NamespaceNumber(9), now));
   expect_only("row.key meta/rate/", put("rate/x", encode(RateUse())));
   expect_only("row.record meta/rate/", put(std::string("rate/\0\0\0\1", 9), "rubbish"));
-}
-
-TEST_F(CheckMetaTest, ChecksTheCountsOfStarts) {
-  run_instance();
-  const StartRatePlace place{.workflow = WorkflowNumber(1), .key = fingerprint({"k"})};
-  const StartRateRecord record{
-      .ns = ns, .ends = now, .listed = now, .use = {{{.first = now, .last = now}}}};
-  const auto counts = [&](Transaction& in) {
-    EXPECT_TRUE(write_start_rate(in, place, record, true));
-  };
-  EXPECT_THAT(found_after(counts), IsEmpty());
-  expect_only("meta.missing meta/start-rate/", [&](Transaction& in) {
-    counts(in);
-    in.erase(Table::kMeta, start_rate_end_key({now, place}));
-  });
-  expect_only("meta.missing meta/start-rate-end/", [&](Transaction& in) {
-    counts(in);
-    in.put(Table::kMeta, start_rate_end_key({now + std::chrono::hours(1), place}), "");
-  });
-  expect_only("row.record meta/start-rate-end/", [&](Transaction& in) {
-    counts(in);
-    in.put(Table::kMeta, start_rate_end_key({now, place}), "x");
-  });
-  expect_only("row.value meta/start-rates/", [&](Transaction& in) {
-    counts(in);
-    in.erase(Table::kMeta, std::string(kStartRatesKey) + rows::ns_prefix(ns));
-  });
-  expect_only("row.key meta/start-rate/", put("start-rate/x", encode(record)));
-  expect_only("row.key meta/start-rate-end/", put("start-rate-end/x", ""));
-  expect_only("row.key meta/start-rates/", put("start-rates/x", "1"));
-  expect_only("the minor number is 9, but the store has counts of starts, expected at least 10",
-              [&](Transaction& in) {
-                counts(in);
-                in.put(Table::kMeta, "minor", rows::key_of(uint64_t{9}));
-              });
 }
 
 // Purges.
