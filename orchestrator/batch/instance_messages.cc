@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "orchestrator/store/rows/head_rows.h"
+#include "states/start_key.h"
 
 namespace millrace {
 namespace {
@@ -34,6 +35,13 @@ const InstanceId& receiver_of(const InstanceMessage& message) {
 /// A subflow that has not started yet, in the form of an Instance, for KeptEvents::update().
 Instance waiting_to_start(const StartChild& message, const ListenFrom& listen_from) {
   return {.id = message.child, .ns = message.ns, .listen_from = listen_from};
+}
+
+/// The refusal of a start as its caller gets it. The key of a start is a part of its input.
+Error shown_to_caller(const StartChild& message, const Error& refusal) {
+  const bool has_key = refusal.code == kRateLimitError || refusal.code == kStartKeyError;
+  const bool is_hidden = message.sealed && has_key;
+  return {refusal.code, is_hidden ? std::string(kHiddenReason) : refusal.message};
 }
 
 }  // namespace
@@ -183,7 +191,7 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
     const auto deferred =
         TRY(instances_.pending().defer(now, *entry, **workflow, std::move(spec), message.child));
     if (!deferred.refusal) return {};
-    return refuse(now, message, queued.lane, {deferred.refusal->code, deferred.refusal->message});
+    return refuse(now, message, queued.lane, shown_to_caller(message, *deferred.refusal));
   }
   if (const Status single = instances_.refuse_singular(*entry, **workflow); !single) {
     return refuse(now, message, queued.lane, {single.error().code, single.error().message});
@@ -192,7 +200,7 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
     return refuse(now, message, queued.lane, *over);
   }
   if (const auto over = TRY(instances_.over_rate(now, *entry, **workflow, message.input))) {
-    return refuse(now, message, queued.lane, {over->code, over->message});
+    return refuse(now, message, queued.lane, shown_to_caller(message, *over));
   }
   TRY(instances_.start(now, *entry, **workflow, std::move(spec)));
   return {};

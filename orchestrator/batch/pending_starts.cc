@@ -74,7 +74,7 @@ Result<PendingStarts::Deferred> PendingStarts::defer(TimePoint now, const Workfl
                        .correlation = std::move(spec.correlation),
                        .start_event = std::move(spec.start_event),
                        .consumed = std::move(spec.consumed),
-                       .sealed = spec.sealed};
+                       .sealed = workflow.sealed ? Sealing::kHidden : spec.sealed.level()};
   pending.at = due_at(debounce, pending.first, now);
   pending.listed = before ? std::min(before->listed, pending.at) : pending.at;
   if (before) {
@@ -193,7 +193,9 @@ Status PendingStarts::start(TimePoint now, const PendingStartPlace& place, Pendi
   if (!over) over = TRY(instances_.over_quota(entry->ns));
   if (!over) over = TRY(instances_.over_rate(now, *entry, *workflow, pending.input));
   if (over && (pending.caller || over->code == kStartKeyError)) {
-    return drop(place, pending, {over->code, over->message});
+    // The key, and what jq says about it, may be data of a secret.
+    return drop(place, pending,
+                {over->code, pending.sealed ? std::string(kHiddenReason) : over->message});
   }
   if (over) {
     const Duration wait =

@@ -17,6 +17,10 @@ namespace millrace {
 /// The error of a start that the `rateLimit` of its workflow refuses.
 inline constexpr std::string_view kRateLimitError = "millrace.rateLimit";
 
+/// The message of a refusal whose own message may have data of a secret, because the input has.
+inline constexpr std::string_view kHiddenReason =
+    "the start is refused; the reason has data of the input, which is sealed";
+
 class StartRates {
  public:
   explicit StartRates(BatchState& batch) : batch_(batch) {}

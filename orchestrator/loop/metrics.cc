@@ -102,9 +102,8 @@ struct Metrics::Series {
   prometheus::Counter& skipped = counter("millrace_starts_skipped_total",
                                          "Starts, by an event or a tick, that were skipped because "
                                          "the singular workflow has a live instance.");
-  prometheus::Counter& limited =
-      counter("millrace_starts_limited_total", "Starts that a rateLimit refused.");
-  prometheus::Counter& debounced =
+  auto& limited = counter("millrace_starts_limited_total", "Starts over a rateLimit.");
+  auto& debounced =
       counter("millrace_starts_debounced_total", "Debounced starts that a newer one replaced.");
   prometheus::Counter& woken =
       counter("millrace_instances_woken_total", "How often an event woke an instance.");
