@@ -93,7 +93,7 @@ struct Start {
 };
 
 /// How many instances of a workflow may start in a time (`rateLimit`).
-struct RateLimit {
+struct StartLimit {
   uint32_t limit = 1;
   Span period;
   /// The starts with equal values of this template over their input count together; nullopt: all
@@ -105,7 +105,7 @@ struct RateLimit {
 struct Debounce {
   Span period;                  ///< how long after the newest request the instance starts
   std::optional<Span> timeout;  ///< how long after the first request at the latest
-  /// As RateLimit::key: of requests with equal keys the last one counts.
+  /// As StartLimit::key: of requests with equal keys the last one counts.
   std::optional<Template> key;
 };
 

@@ -5,18 +5,19 @@
 namespace millrace {
 namespace {
 
-bool counts(const RateLimit& limit, const RateEntry& entry, TimePoint now) {
+bool counts(const StartLimit& limit, const RateEntry& entry, TimePoint now) {
   return limit.period.after(entry.last) > now;
 }
 
 /// The length of one part of a period that begins at `start`.
-Duration rate_part(const RateLimit& limit, TimePoint start) {
+Duration rate_part(const StartLimit& limit, TimePoint start) {
   return (limit.period.after(start) - start) / static_cast<int64_t>(kRateParts);
 }
 
 }  // namespace
 
-std::optional<TimePoint> refused_until(const RateLimit& limit, const StartUse& use, TimePoint now) {
+std::optional<TimePoint> refused_until(const StartLimit& limit, const StartUse& use,
+                                       TimePoint now) {
   uint64_t counted = 0;
   for (const RateEntry& entry : use.entries) {
     if (counts(limit, entry, now)) counted += entry.count;
@@ -31,7 +32,7 @@ std::optional<TimePoint> refused_until(const RateLimit& limit, const StartUse& u
   return until;
 }
 
-void count_start(const RateLimit& limit, StartUse& use, TimePoint now) {
+void count_start(const StartLimit& limit, StartUse& use, TimePoint now) {
   std::erase_if(use.entries, [&](const RateEntry& entry) { return !counts(limit, entry, now); });
   if (!use.entries.empty() && limit.limit > kRateParts) {
     RateEntry& newest = use.entries.back();
@@ -51,7 +52,7 @@ void count_start(const RateLimit& limit, StartUse& use, TimePoint now) {
   }
 }
 
-TimePoint end_of(const RateLimit& limit, const StartUse& use) {
+TimePoint end_of(const StartLimit& limit, const StartUse& use) {
   return limit.period.after(use.entries.back().last);
 }
 

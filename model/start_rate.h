@@ -40,12 +40,12 @@ inline constexpr size_t kMostRateEntries = kRateParts + 2;
 /// Whether a start is permitted at `now`: nullopt, or the first time at which one is. No time of
 /// the length of the period, without its end, has more starts than the limit, if each start was
 /// counted by count_start() and the times do not go back.
-std::optional<TimePoint> refused_until(const RateLimit& limit, const StartUse& use, TimePoint now);
+std::optional<TimePoint> refused_until(const StartLimit& limit, const StartUse& use, TimePoint now);
 
 /// Counts a start at `now`, and leaves out the entries that count no more.
-void count_start(const RateLimit& limit, StartUse& use, TimePoint now);
+void count_start(const StartLimit& limit, StartUse& use, TimePoint now);
 
 /// The time from which on no start of `use` counts. Precondition: `use` has an entry.
-TimePoint end_of(const RateLimit& limit, const StartUse& use);
+TimePoint end_of(const StartLimit& limit, const StartUse& use);
 
 }  // namespace millrace

@@ -27,7 +27,7 @@ struct Workflow {
   bool compensates = false;     ///< any end but complete makes the compensations first
   bool names_instance = false;  ///< a jq program names `$instance`: the starting event is kept
   Start start;
-  std::optional<RateLimit> rate_limit;
+  std::optional<StartLimit> rate_limit;
   std::optional<Debounce> debounce;
   WorkflowTimeouts timeouts;
   std::optional<RetryPolicy> retries;  ///< decides whether another run follows a failed run

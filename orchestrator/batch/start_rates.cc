@@ -25,7 +25,7 @@ constexpr size_t kSweptAtOnce = 256;
 constexpr Duration kSweepAgain{std::chrono::hours(1)};
 
 /// The error of a start that is permitted from `until` on. An HTTP client waits whole seconds.
-Error over_rate_error(const WorkflowEntry& entry, const RateLimit& limit, const std::string& key,
+Error over_rate_error(const WorkflowEntry& entry, const StartLimit& limit, const std::string& key,
                       Duration wait) {
   const int64_t seconds = std::max<int64_t>((wait.count() + 999) / 1'000, 1);
   const std::string of_key = limit.key ? fmt::format(" for the key {}", excerpt(key)) : "";
@@ -41,7 +41,7 @@ Error over_rate_error(const WorkflowEntry& entry, const RateLimit& limit, const 
 
 /// Reads the row of the key that a start has, and decides whether the start is permitted.
 Result<StartRates::Looked> StartRates::look(TimePoint now, const WorkflowEntry& entry,
-                                            const RateLimit& limit, const LazyJson& input) {
+                                            const StartLimit& limit, const LazyJson& input) {
   const auto key = start_key(limit.key, "rateLimit.key", as_input(input), now);
   if (!key) {
     ++batch_.outcome.counts.starts_limited;
@@ -68,7 +68,7 @@ Result<std::optional<Error>> StartRates::check(TimePoint now, const WorkflowEntr
 Result<std::optional<Error>> StartRates::take(TimePoint now, const WorkflowEntry& entry,
                                               const Workflow& workflow, const LazyJson& input) {
   if (!workflow.rate_limit) return std::optional<Error>();
-  const RateLimit& limit = *workflow.rate_limit;
+  const StartLimit& limit = *workflow.rate_limit;
   const Looked looked = TRY(look(now, entry, limit, input));
   if (looked.refusal) return looked.refusal;
   const bool known = looked.record.has_value();

@@ -47,7 +47,7 @@ class StartRates {
     std::optional<StartRateRecord> record;
   };
 
-  Result<Looked> look(TimePoint now, const WorkflowEntry& entry, const RateLimit& limit,
+  Result<Looked> look(TimePoint now, const WorkflowEntry& entry, const StartLimit& limit,
                       const LazyJson& input);
   Result<bool> has_room(TimePoint now, NamespaceNumber ns);
 

@@ -36,10 +36,10 @@ std::optional<Template> read_start_key(Fields& fields, LoadContext& context) {
 
 }  // namespace
 
-std::optional<RateLimit> read_rate_limit(Fields& workflow, LoadContext& context) {
-  std::optional<RateLimit> limit;
+std::optional<StartLimit> read_rate_limit(Fields& workflow, LoadContext& context) {
+  std::optional<StartLimit> limit;
   workflow.object("rateLimit", [&](Fields& fields) {
-    RateLimit read;
+    StartLimit read;
     const auto most = fields.require("limit") ? fields.integer("limit") : std::nullopt;
     const auto period = fields.required_duration("period");
     read.key = read_start_key(fields, context);

@@ -26,7 +26,7 @@ std::string limited(const std::string& limit, const std::string& start = "{type:
 }
 
 constexpr const char* kTwoAnHour = "{limit: 2, period: PT1H, key: jq(.customer)}";
-constexpr const char* kByEvent = "{type: event, event: {type: begin}}";
+constexpr const char* kLimitedByEvent = "{type: event, event: {type: begin}}";
 
 class RateLimits : public testing::Test {
  protected:
@@ -111,7 +111,7 @@ TEST_F(RateLimits, KeepTheInstanceOfAnIdempotencyKey) {
 }
 
 TEST_F(RateLimits, SkipEventsAndCountThem) {
-  world.apply(limited("{limit: 2, period: PT1H, key: jq(.begin.customer)}", kByEvent));
+  world.apply(limited("{limit: 2, period: PT1H, key: jq(.begin.customer)}", kLimitedByEvent));
   for (const char* const customer : {"c-1", "c-1", "c-1", "c-2"}) publish(customer);
   EXPECT_THAT(world.instances(), SizeIs(3));
   EXPECT_EQ(limited_starts(), 1);
@@ -146,7 +146,7 @@ TEST_F(RateLimits, SkipTicks) {
   EXPECT_EQ(limited_starts(), 1 + 4);
 }
 
-constexpr const char* kCaller = R"(
+constexpr const char* kLimitedCaller = R"(
 id: caller
 functions: [{id: one, type: subflow, workflow: one}]
 states:
@@ -159,7 +159,7 @@ states:
 
 TEST_F(RateLimits, FailTheCallOfASubflow) {
   world.apply(limited("{limit: 1, period: PT1H, key: jq(.customer)}"));
-  world.apply(kCaller);
+  world.apply(kLimitedCaller);
   const std::string first = world.start("caller")["id"];
   const std::string second = world.start("caller")["id"];
   EXPECT_THAT(world.history(first), testing::Not(testing::Contains("entered caught")));
@@ -176,7 +176,7 @@ TEST_F(RateLimits, RefuseAStartWhoseKeyCannotBeEvaluated) {
   const Error large = call({{"text", std::string(size_t{70} << 10, 'x')}});
   EXPECT_EQ(large.code, "millrace.startKey");
   EXPECT_THAT(large.message, HasSubstr("has more than 64 KB"));
-  world.apply(limited("{limit: 1, period: PT1H, key: jq(.begin.customer.id)}", kByEvent));
+  world.apply(limited("{limit: 1, period: PT1H, key: jq(.begin.customer.id)}", kLimitedByEvent));
   publish("c-1");
   EXPECT_THAT(world.dead_letters(), ElementsAre("millrace.startKey"));
   EXPECT_THAT(world.instances(), IsEmpty());
@@ -209,7 +209,7 @@ TEST_F(RateLimits, ApplyAChangedDefinitionToTheStartsSoFar) {
 }
 
 TEST_F(RateLimits, AreTheSameAfterEachRestart) {
-  world.apply(limited("{limit: 3, period: PT1H, key: jq(.begin.customer)}", kByEvent));
+  world.apply(limited("{limit: 3, period: PT1H, key: jq(.begin.customer)}", kLimitedByEvent));
   int deaths = 0;
   for (int i = 0; i < 36; ++i) {
     world.publish("begin", fmt::format("e-{}", i), of(i % 2 == 0 ? "c-1" : "c-2"));

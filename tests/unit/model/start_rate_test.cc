@@ -15,12 +15,12 @@ using testing::ElementsAre;
 
 TimePoint at(int64_t millis) { return from_millis(1'700'000'000'000 + millis); }
 
-RateLimit limit_of(uint32_t limit, std::string_view period) {
+StartLimit limit_of(uint32_t limit, std::string_view period) {
   return {.limit = limit, .period = Span::parse(period).value(), .key = std::nullopt};
 }
 
 /// Starts whenever the limit permits it; returns the times of the starts, in ms.
-std::vector<int64_t> starts_of(const RateLimit& limit, const std::vector<int64_t>& asked) {
+std::vector<int64_t> starts_of(const StartLimit& limit, const std::vector<int64_t>& asked) {
   StartUse use;
   std::vector<int64_t> started;
   for (const int64_t one : asked) {
@@ -40,7 +40,7 @@ TEST(StartRate, PermitsAsManyAtOnceAndTheNextAfterThePeriod) {
 }
 
 TEST(StartRate, SaysWhenTheNextStartIsPermitted) {
-  const RateLimit two = limit_of(2, "PT1H");
+  const StartLimit two = limit_of(2, "PT1H");
   StartUse use;
   EXPECT_EQ(refused_until(two, use, at(0)), std::nullopt);
   count_start(two, use, at(0));
@@ -55,7 +55,7 @@ TEST(StartRate, SaysWhenTheNextStartIsPermitted) {
 }
 
 TEST(StartRate, CountsCalendarMonths) {
-  const RateLimit monthly = limit_of(1, "P1M");
+  const StartLimit monthly = limit_of(1, "P1M");
   StartUse use;
   const TimePoint end_of_january = parse_rfc3339("2023-01-31T12:00:00Z").value();
   count_start(monthly, use, end_of_january);
@@ -78,7 +78,7 @@ TEST(StartRate, NeverPermitsMoreThanTheLimitInAPeriod) {
   constexpr int64_t kPeriod = 10'000;
   std::mt19937_64 random(11);
   for (const uint32_t most : {1U, 2U, 7U, 64U, 65U, 100U, 1'000U}) {
-    const RateLimit limit = limit_of(most, "PT10S");
+    const StartLimit limit = limit_of(most, "PT10S");
     StartUse use;
     std::vector<int64_t> started;
     int64_t now = 0;
@@ -105,7 +105,7 @@ TEST(StartRate, IsExactUpToTheNumberOfParts) {
   constexpr int64_t kPeriod = 10'000;
   std::mt19937_64 random(12);
   for (const uint32_t most : {1U, 3U, 64U}) {
-    const RateLimit limit = limit_of(most, "PT10S");
+    const StartLimit limit = limit_of(most, "PT10S");
     StartUse use;
     std::vector<int64_t> started;
     int64_t now = 0;

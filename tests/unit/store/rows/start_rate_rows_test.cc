@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-constexpr NamespaceNumber kShop{3};
+constexpr NamespaceNumber kRateShop{3};
 
 TimePoint second(int64_t seconds) { return from_millis(1'700'000'000'000 + seconds * 1'000); }
 
@@ -22,7 +22,7 @@ class StartRateRowsTest : public StoreTest {
     return {.workflow = WorkflowNumber(5), .key = fingerprint({key})};
   }
   static StartRateRecord record(int64_t ends, int64_t listed) {
-    return {.ns = kShop,
+    return {.ns = kRateShop,
             .ends = second(ends),
             .listed = second(listed),
             .use = {{{.first = second(0), .last = second(1), .count = 3},
@@ -48,7 +48,7 @@ TEST_F(StartRateRowsTest, KeepTheStartsOfEachKey) {
   EXPECT_EQ(*read_start_rate(*tx, place("a")), record(70, 60));
   EXPECT_EQ(rows(kStartRateKey), 1U);
   EXPECT_EQ(rows(kStartRateEndKey), 1U);
-  EXPECT_EQ(start_rates_of(*tx, kShop), 1U);
+  EXPECT_EQ(start_rates_of(*tx, kRateShop), 1U);
   EXPECT_EQ(start_rates_of(*tx, NamespaceNumber(4)), 0U);
 }
 
@@ -58,11 +58,11 @@ TEST_F(StartRateRowsTest, AreErasedWhenTheyHaveEndedAndListedAnewBefore) {
   ASSERT_TRUE(write_start_rate(*tx, place("b"), record(90, 61), false));
   ASSERT_TRUE(write_start_rate(*tx, place("c"), record(200, 200), true));
   EXPECT_EQ(*sweep_start_rates(*tx, second(59), 10), second(60));
-  EXPECT_EQ(start_rates_of(*tx, kShop), 3U);
+  EXPECT_EQ(start_rates_of(*tx, kRateShop), 3U);
   EXPECT_EQ(*sweep_start_rates(*tx, second(61), 10), second(90)) << "b is listed anew";
   EXPECT_EQ(*read_start_rate(*tx, place("a")), std::nullopt);
   EXPECT_EQ(*read_start_rate(*tx, place("b")), record(90, 90));
-  EXPECT_EQ(start_rates_of(*tx, kShop), 2U);
+  EXPECT_EQ(start_rates_of(*tx, kRateShop), 2U);
   EXPECT_EQ(*sweep_start_rates(*tx, second(90), 10), second(200));
   EXPECT_EQ(*sweep_start_rates(*tx, second(200), 10), std::nullopt);
   EXPECT_EQ(rows("start-rate"), 0U) << "nor a row that counts them";
@@ -73,10 +73,10 @@ TEST_F(StartRateRowsTest, AreSweptInPortions) {
     ASSERT_TRUE(write_start_rate(*tx, place(key), record(60, 60), true));
   }
   EXPECT_EQ(*sweep_start_rates(*tx, second(60), 2), second(60));
-  EXPECT_EQ(start_rates_of(*tx, kShop), 3U);
+  EXPECT_EQ(start_rates_of(*tx, kRateShop), 3U);
   EXPECT_EQ(*sweep_start_rates(*tx, second(60), 2), second(60));
   EXPECT_EQ(*sweep_start_rates(*tx, second(60), 2), std::nullopt);
-  EXPECT_EQ(start_rates_of(*tx, kShop), 0U);
+  EXPECT_EQ(start_rates_of(*tx, kRateShop), 0U);
 }
 
 TEST_F(StartRateRowsTest, AreNamedByTheirKeys) {
@@ -84,8 +84,8 @@ TEST_F(StartRateRowsTest, AreNamedByTheirKeys) {
   ASSERT_TRUE(start_rate_end(start_rate_end_key(end)));
   EXPECT_EQ(start_rate_end(start_rate_end_key(end))->listed, end.listed);
   EXPECT_EQ(start_rate_end(start_rate_end_key(end))->place, end.place);
-  const std::string of_namespace = std::string(kStartRatesKey) + rows::ns_prefix(kShop);
-  EXPECT_EQ(namespace_of_start_rates(of_namespace), kShop);
+  const std::string of_namespace = std::string(kStartRatesKey) + rows::ns_prefix(kRateShop);
+  EXPECT_EQ(namespace_of_start_rates(of_namespace), kRateShop);
   for (const std::string& key :
        {std::string("start-rate/"), std::string("start-rate/x"), start_rate_end_key(end),
         std::string("start-rate/") + std::string(20, '\0')}) {
