@@ -102,7 +102,7 @@ Result<std::optional<Error>> PendingStarts::refusal(TimePoint now, const Workflo
   return std::optional(refuse_over_quota(batch_, entry.ns, Quota::kStartKeys));
 }
 
-/// Tells the caller of a subflow that will not start that a newer start has come.
+/// Gives the caller of a subflow that will not start the error that a newer start has come.
 Status PendingStarts::replace(const PendingStartPlace& place, const PendingStart& before,
                               const InstanceId& newer) {
   if (!before.caller) return {};

@@ -44,7 +44,7 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
       .how = Json{{"by", "schedule"}, {"revision", entry.latest}, {"tick", format_rfc3339(tick)}},
       .origin = {.execution_from = is_one ? std::optional(first) : std::nullopt}};
   if (workflow->debounce) {
-    // Nobody gets a refusal of a tick: it is counted.
+    // A refusal of a tick has no receiver; the metrics count it.
     TRY(instances_.pending().defer(now, entry, *workflow, std::move(spec), batch_.make_id(now)));
     return {};
   }
