@@ -58,6 +58,8 @@ constexpr ErrorEntry kDefinitionErrors[] = {
      "Remove the key, or write what the message names."},
     {"definition.not_jq", 0, "A value must be a jq query.", "Write `jq(…)` around the query."},
     {"definition.number", 0, "A number cannot be represented.", "Write it as a text."},
+    {"definition.query", 0, "A query cannot be evaluated at this place.",
+     "Write a simpler one, as the message says."},
     {"definition.state_type", 0, "There is no state type of this name.",
      "Write a type that the message lists."},
     {"definition.syntax", 0, "The text is not YAML.", "Correct the text at its position."},

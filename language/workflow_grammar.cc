@@ -132,6 +132,44 @@ constexpr Mapping kOnFailure = {
     .source = "Zart",
 };
 
+constexpr Word kOnLimit[] = {
+    {"queue", "the start waits until a slot is free"},
+    {"reject", "a call is refused with millrace.concurrency.limit; an event or a tick is skipped"},
+    {"skip", "no instance starts; a subflow returns null at once"},
+    {"replace", "the instance that has held its slot longest is cancelled"},
+};
+constexpr KeyRule kConcurrencyKeys[] = {
+    {.name = "limit",
+     .kind = Kind::kInteger,
+     .meaning = "How many instances may be active at once: the number of slots.",
+     .required = true,
+     .min = 1,
+     .max = 1'000'000,
+     .own = true},
+    {.name = "key",
+     .kind = Kind::kQuery,
+     .meaning = "A text, number or boolean of the input; each value has slots of its own.",
+     .own = true},
+    {.name = "onLimit",
+     .kind = Kind::kWord,
+     .meaning = "What becomes of a start without a free slot.",
+     .otherwise = "queue",
+     .words = kOnLimit,
+     .own = true},
+    {.name = "timeout",
+     .kind = Kind::kDuration,
+     .meaning = "How long a start may wait for a slot before its instance fails with "
+                "millrace.concurrency.timeout; by default without limit.",
+     .own = true},
+};
+constexpr Mapping kConcurrency = {
+    .name = "Concurrency",
+    .section = "Concurrency",
+    .meaning = "How many instances of the workflow may be active at once.",
+    .groups = {kConcurrencyKeys},
+    .source = "millrace",
+};
+
 constexpr KeyRule kWorkflowKeys[] = {
     {.name = "id",
      .kind = Kind::kIdentifier,
@@ -153,6 +191,17 @@ constexpr KeyRule kWorkflowKeys[] = {
      .kind = Kind::kObject,
      .meaning = "Whether starts wait for further requests, of which the last one counts.",
      .object = &kDebounce,
+     .own = true},
+    {.name = "concurrency",
+     .kind = Kind::kObject,
+     .meaning = "How many instances of the workflow may be active at once.",
+     .object = &kConcurrency,
+     .own = true},
+    {.name = "priority",
+     .kind = Kind::kQuery,
+     .meaning = "An integer from the input: of the starts that wait for a slot of one key, the "
+                "start with the highest one goes first.",
+     .otherwise = "0",
      .own = true},
     {.name = "sealed",
      .kind = Kind::kBoolean,

@@ -144,4 +144,20 @@ struct WorkflowTimeouts {
   bool on_failure_compensates = false;
 };
 
+/// How many instances of a workflow may be active at once (`concurrency`).
+struct Concurrency {
+  /// What becomes of a start without a free slot.
+  enum class OnLimit {
+    kQueue,    ///< it waits until a slot is free
+    kReject,   ///< it is refused with `millrace.concurrency.limit`
+    kSkip,     ///< it is dropped without an error
+    kReplace,  ///< the instance that has held its slot longest is cancelled
+  };
+
+  uint32_t limit = 1;
+  std::optional<Template> key;  ///< each value has `limit` slots; nullopt: all starts share them
+  OnLimit on_limit = OnLimit::kQueue;
+  std::optional<Span> timeout;  ///< how long a start may wait for a slot
+};
+
 }  // namespace millrace

@@ -58,6 +58,10 @@ std::string_view to_string(HistoryKind kind) {
       return "undone";
     case HistoryKind::kCompensationStopped:
       return "compensationStopped";
+    case HistoryKind::kQueued:
+      return "queued";
+    case HistoryKind::kAdmitted:
+      return "admitted";
   }
   return "unknown";
 }

@@ -55,10 +55,13 @@ enum class HistoryKind : uint8_t {
   kUndoing = 24,              ///< the newest compensation is made: {"function","number"}
   kUndone = 25,               ///< the newest compensation has succeeded: {"number"}
   kCompensationStopped = 26,  ///< no further compensation is made: {"left"}
+  kQueued = 27,  ///< the start waits for a slot of its workflow: {"priority"} and, if the workflow
+                 ///< has a key, {"key"}
+  kAdmitted = 28,  ///< the start got its slot, and the first run begins
 };
 
 /// The kind with the highest number.
-inline constexpr HistoryKind kLastHistoryKind = HistoryKind::kCompensationStopped;
+inline constexpr HistoryKind kLastHistoryKind = HistoryKind::kAdmitted;
 
 /// The names of all kinds of records, in the order of their numbers.
 std::vector<std::string_view> history_kind_names();

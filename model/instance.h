@@ -79,6 +79,7 @@ enum class TimerKind : uint8_t {
   kRun = 5,           ///< the workflow's run timeout
   kExecution = 6,     ///< the workflow's execution timeout, which spans all runs
   kCalls = 7,         ///< the next attempt of a call or a timeout of a call, whichever is first
+  kQueue = 8,         ///< `concurrency.timeout`: the end of the wait for a slot
 };
 
 /// Whether the timer belongs to the state, and is removed when the instance leaves the state.
@@ -208,6 +209,20 @@ struct ListenFrom {
   bool operator==(const ListenFrom&) const = default;
 };
 
+/// The place of a live instance in the flow control of its workflow (`concurrency`): it holds a
+/// slot of its key, or waits for one. A paused instance has its place, too.
+struct Slot {
+  std::string key;        ///< the value of `concurrency.key` as JSON text; empty: there is no key
+  int32_t priority = 0;   ///< a higher one gets a slot first
+  uint64_t number = 0;    ///< of its row; the order of the starts that wait, or of those that hold
+  bool is_queued = true;  ///< it waits for the slot
+
+  bool operator==(const Slot&) const = default;
+};
+
+/// The longest `Slot::key` in bytes.
+inline constexpr size_t kMostSlotKeyBytes = 512;
+
 /// The number of parts of an instance, each of which has rows of its own (Part in head_rows.h).
 inline constexpr size_t kPartCount = 9;
 
@@ -302,6 +317,9 @@ struct Instance {
   /// Why the newest compensation has failed for good, which has ended the instance; nullopt: none
   /// has failed.
   std::optional<Error> compensation_error;
+  /// nullopt: the workflow had no `concurrency` when the instance started, or the instance has
+  /// ended.
+  std::optional<Slot> slot;
   /// The call that waits for this instance to end; nullopt: no call waits.
   std::optional<Caller> caller;
   uint32_t depth = 0;           ///< number of callers above this instance
@@ -328,6 +346,12 @@ struct Instance {
   /// Part; the rows of all calls are added up.
   std::array<uint64_t, kPartCount> part_bytes{};
 };
+
+/// Whether the instance waits for a slot of its workflow. Nothing but its admission, a cancel and
+/// the end of that wait changes it.
+inline bool is_queued(const Instance& instance) {
+  return instance.slot && instance.slot->is_queued;
+}
 
 /// Whether the instance has some of the calls of its state, and makes the others in later steps. It
 /// takes results of the calls that it has.

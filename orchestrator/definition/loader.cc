@@ -10,6 +10,7 @@
 #include "language/fields.h"
 #include "language/grammar.h"
 #include "language/policy_fields.h"
+#include "orchestrator/definition/flow_control.h"
 #include "orchestrator/definition/functions.h"
 #include "orchestrator/definition/start_limits.h"
 #include "states/compensation.h"
@@ -43,6 +44,7 @@ class Loader {
     workflow.singular = fields.boolean("singular").value_or(false);
     workflow.rate_limit = read_rate_limit(fields, context_);
     workflow.debounce = read_debounce(fields, context_);
+    read_flow_control(fields, context_, workflow);
     workflow.sealed = fields.boolean("sealed").value_or(false);
     workflow.compensates = fields.boolean("compensate").value_or(false);
     number_states(document);

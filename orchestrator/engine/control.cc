@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "orchestrator/engine/compensation.h"
+#include "orchestrator/engine/queueing.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/engine/state_entry.h"
 #include "orchestrator/engine/step_context.h"
@@ -89,7 +90,8 @@ void apply(StepContext& step, const Pause&) {
   step.result.changed = true;
 }
 
-/// The timeouts of the state and its calls restart. A delay, and the wait for another attempt, end
+/// The timeouts of the state and its calls restart, and so does the timeout of a start that waits
+/// for a slot. A delay, and the wait for another attempt, end
 /// at the time that was set before the pause, and so does a wait with `until`.
 void apply(StepContext& step, const Resume&) {
   Instance& instance = step.instance;
@@ -100,6 +102,8 @@ void apply(StepContext& step, const Resume&) {
   for (const Timer& timer : std::exchange(instance.held_timers, {})) {
     if (timer.kind == TimerKind::kStateTimeout) {
       arm_timeout_again(step, timer);
+    } else if (timer.kind == TimerKind::kQueue) {
+      arm_queue(instance, step.workflow, step.now);
     } else if (timer.kind != TimerKind::kCalls) {
       instance.timers.push_back(timer);
     }

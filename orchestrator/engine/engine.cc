@@ -13,6 +13,7 @@
 #include "orchestrator/engine/compensation.h"
 #include "orchestrator/engine/control.h"
 #include "orchestrator/engine/early_events.h"
+#include "orchestrator/engine/queueing.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/engine/state_entry.h"
 #include "orchestrator/engine/step_context.h"
@@ -34,7 +35,7 @@ bool waited_long_for_calls(const Instance& instance, TimePoint now) {
 
 void apply(StepContext& step, const Proceed&) {
   const Instance& instance = step.instance;
-  if (instance.phase == Phase::kWaiting || instance.paused) return;
+  if (instance.phase == Phase::kWaiting || instance.paused || is_queued(instance)) return;
   const bool removes = instance.phase == Phase::kLeaving && !instance.calls.empty();
   const uint64_t entered = instance.entered;
   step.makes_more = true;
@@ -255,6 +256,10 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
   step.result.changed = true;
   if (instance.paused && instance.phase != Phase::kEnded) {
     instance.status = InstanceStatus::kPaused;
+    return;
+  }
+  if (is_queued(instance) && instance.phase != Phase::kEnded) {
+    instance.status = InstanceStatus::kPending;
     return;
   }
   // A later step, or the result of the evaluation, makes the calls that are left.

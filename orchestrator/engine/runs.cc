@@ -58,6 +58,16 @@ Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
   return instance;
 }
 
+void begin_first_run(Instance& instance, const Workflow& workflow, TimePoint now) {
+  // A schedule may have set the time from which the execution counts.
+  if (instance.execution_from == instance.started_at) instance.execution_from = now;
+  instance.runs_from = now;
+  instance.state_from = now;
+  arm_run(instance, workflow, now);
+  arm_execution(instance, workflow);
+  begin_state(instance, workflow.states[instance.state]->common(), now);
+}
+
 StateIndex failed_state_of(const Workflow& workflow, const Instance& instance) {
   const auto& states = workflow.states;
   const auto found = std::find_if(states.begin(), states.end(), [&](const auto& state) {

@@ -35,6 +35,9 @@ Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
                        const Workflow& workflow, LazyJson input, TimePoint now,
                        const ListenFrom& position, const Origin& origin = {});
 
+/// Begins the first run of an instance that has waited for a slot: its timeouts count from `now`.
+void begin_first_run(Instance& instance, const Workflow& workflow, TimePoint now);
+
 /// The state in which a manual retry of a failed instance starts.
 StateIndex failed_state_of(const Workflow& workflow, const Instance& instance);
 

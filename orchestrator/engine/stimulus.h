@@ -31,6 +31,11 @@ namespace millrace {
 /// of a step, or one that a starting process found in such a phase. No effect while the instance
 /// waits.
 struct Proceed {};
+/// The instance gets the slot for which it waits: its first run begins now, with its timeouts, and
+/// Proceed starts it. No effect on an instance that does not wait for a slot.
+struct Admitted {
+  uint64_t number = 0;  ///< of its row among those that hold a slot
+};
 /// The results of an Evaluate or LookBack effect. Ignored unless the instance waits for the results
 /// of the step with the number `step`.
 struct EvaluationDone {
@@ -161,8 +166,8 @@ struct Compensate {
 
 using Stimulus =
     std::variant<Matched, Fired, Returned, CallStarted, Progressed, HeartbeatMissed, Printed,
-                 Overdue, EvaluationDone, Proceed, Cancel, Pause, Resume, ServicesResumed, Retry,
-                 Restart, Rerun, Compensate, Abandon, NextRun, NextRunRefused>;
+                 Overdue, EvaluationDone, Proceed, Admitted, Cancel, Pause, Resume, ServicesResumed,
+                 Retry, Restart, Rerun, Compensate, Abandon, NextRun, NextRunRefused>;
 
 /// Whether the stimulus is only for ended instances.
 inline bool revives(const Stimulus& stimulus) {

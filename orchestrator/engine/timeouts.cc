@@ -8,6 +8,7 @@
 
 #include "orchestrator/engine/compensation.h"
 #include "orchestrator/engine/control.h"
+#include "orchestrator/engine/queueing.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/engine/step_context.h"
 
@@ -145,6 +146,8 @@ void fire(StepContext& step, const Timer& timer) {
       return execution_ran_out(
           step, {"millrace.timeout.execution",
                  fmt::format("the execution's deadline was {}", format_rfc3339(timer.deadline))});
+    case TimerKind::kQueue:
+      return give_up_slot(step, timer.deadline);
   }
 }
 
@@ -159,7 +162,9 @@ void arm(Instance& instance, TimerKind kind, const std::optional<Span>& span, Ti
   if (span) arm(instance, {kind, span->after(now)});
 }
 
-bool waits_for_resume(TimerKind kind) { return is_of_state(kind) || kind == TimerKind::kInterrupt; }
+bool waits_for_resume(TimerKind kind) {
+  return is_of_state(kind) || kind == TimerKind::kInterrupt || kind == TimerKind::kQueue;
+}
 
 void apply(StepContext& step, const Fired& fired) {
   auto& timers = step.instance.timers;

@@ -6,8 +6,8 @@
 #include "base/codec.h"
 #include "language/own_policy.h"
 #include "orchestrator/store/rows/fields.h"
+#include "orchestrator/store/rows/head_fields.h"
 #include "orchestrator/store/rows/row.h"
-#include "policies/vocabularies.h"
 
 namespace millrace {
 
@@ -21,8 +21,10 @@ namespace {
 /// `listen_from`, and the flag kOverBytes; since 8 the events that the instance has taken; since 9
 /// the size of the row of the starting event, and the timeout of the state that its data has
 /// decided; either may be missing, as such events may. A head without both has version 8, or 7 if
-/// there are no such events either. Since 10 the compensations, which may be missing, too.
-constexpr uint8_t kHeadVersion = 10;
+/// there are no such events either. Since 10 the compensations, which may be missing, too. Since 11
+/// the slot of the instance; exactly the heads with a slot have this version.
+constexpr uint8_t kHeadVersion = 11;
+constexpr uint8_t kVersionWithoutSlot = 10;
 constexpr uint8_t kVersionWithoutCompensations = 9;
 constexpr uint8_t kVersionWithConsumed = 8;
 constexpr uint8_t kVersionWithoutConsumed = 7;
@@ -41,11 +43,12 @@ bool has_compensations(const Instance& instance) {
 /// Whether the head has the fields that versions since 9 have.
 bool has_newest_fields(const Instance& instance) {
   return instance.part_bytes[kStartEvent] > 0 || instance.state_timeout ||
-         has_compensations(instance);
+         has_compensations(instance) || instance.slot;
 }
 
 uint8_t version_of(const Instance& instance) {
-  if (has_compensations(instance)) return kHeadVersion;
+  if (instance.slot) return kHeadVersion;
+  if (has_compensations(instance)) return kVersionWithoutSlot;
   if (has_newest_fields(instance)) return kVersionWithoutCompensations;
   return instance.consumed.empty() ? kVersionWithoutConsumed : kVersionWithConsumed;
 }
@@ -63,114 +66,6 @@ constexpr uint8_t kOverBytes = 64;
 uint8_t last_flag(uint8_t version) {
   if (version >= 7) return kOverBytes;
   return version >= 5 ? kHasFailedData : kRetried;
-}
-
-void put_listener(Writer& writer, const Listener& listener) {
-  writer.varint(listener.entry);
-  writer.bytes(listener.filter.type);
-  writer.varint(listener.filter.predicates.size());
-  for (const Predicate& predicate : listener.filter.predicates) {
-    put_enum(writer, predicate.kind);
-    writer.bytes(predicate.attribute);
-    writer.bytes(predicate.text);
-  }
-}
-
-Listener get_listener(Reader& reader) {
-  Listener listener{.entry = get_u32(reader), .filter = {.type = get_string(reader)}};
-  const size_t count = reader.count();
-  for (size_t i = 0; i < count; ++i) {
-    Predicate predicate;
-    predicate.kind = get_enum(reader, Predicate::Kind::kPattern);
-    predicate.attribute = get_string(reader);
-    predicate.text = get_string(reader);
-    listener.filter.predicates.push_back(std::move(predicate));
-  }
-  return listener;
-}
-
-void put_timers(Writer& writer, const std::vector<Timer>& timers) {
-  writer.varint(timers.size());
-  for (const Timer& timer : timers) {
-    put_enum(writer, timer.kind);
-    put_time(writer, timer.deadline);
-  }
-}
-
-void put_consumed(Writer& writer, const ConsumedEvents& consumed) {
-  writer.varint(consumed.stream);
-  writer.varint(consumed.forgotten);
-  writer.varint(consumed.events.size());
-  for (const ConsumedEvent& event : consumed.events) {
-    writer.varint(event.sequence);
-    writer.id(event.known_as);
-  }
-}
-
-ConsumedEvents get_consumed(Reader& reader) {
-  ConsumedEvents consumed{.stream = get_u32(reader), .forgotten = get_number(reader), .events = {}};
-  const size_t count = reader.count();
-  if (count == 0 || count > ConsumedEvents::kMost || consumed.stream == 0) reader.fail();
-  for (size_t left = reader.ok() ? count : 0; left > 0; --left) {
-    const uint64_t sequence = get_number(reader);
-    consumed.events.push_back({sequence, reader.id()});
-  }
-  return consumed;
-}
-
-void put_span(Writer& writer, const Span& span) {
-  writer.varint(static_cast<uint64_t>(span.months));
-  writer.varint(static_cast<uint64_t>(span.fixed.count()));
-}
-
-/// A duration, of at most 100 years.
-Span get_span(Reader& reader) {
-  constexpr uint64_t kMostMonths = 1'200;
-  const uint64_t months = get_number(reader);
-  const uint64_t fixed = get_number(reader);
-  if (months > kMostMonths || fixed > uint64_t{kMostMilliseconds}) {
-    reader.fail();
-    return {};
-  }
-  return {.months = static_cast<int>(months), .fixed = Duration(static_cast<int64_t>(fixed))};
-}
-
-void put_pending_end(Writer& writer, const PendingEnd& pending) {
-  put_enum(writer, pending.status);
-  writer.varint(pending.state);
-}
-
-PendingEnd get_pending_end(Reader& reader) {
-  const auto status = get_enum(reader, InstanceStatus::kTimedOut);
-  if (!has_ended(status) || status == InstanceStatus::kComplete) reader.fail();
-  return {.status = status, .state = get_number(reader)};
-}
-
-void put_compensations(Writer& writer, const Instance& instance) {
-  writer.varint(instance.part_bytes[static_cast<size_t>(Part::kCompensation)]);
-  writer.varint(instance.compensations);
-  writer.boolean(instance.compensates);
-  put_optional(writer, instance.compensating, put_pending_end);
-  put_optional(writer, instance.compensation_error, put_error);
-}
-
-void get_compensations(Reader& reader, Instance& instance) {
-  instance.part_bytes[static_cast<size_t>(Part::kCompensation)] = get_number(reader);
-  instance.compensations = get_u32(reader);
-  instance.compensates = reader.boolean();
-  instance.compensating = get_optional(reader, get_pending_end);
-  instance.compensation_error = get_optional(reader, get_error);
-  const bool has_newest = instance.compensating || instance.compensation_error;
-  if (has_newest && instance.compensations == 0) reader.fail();
-  if (instance.compensations > kMostCompensations) reader.fail();
-}
-
-std::vector<Timer> get_timers(Reader& reader) {
-  std::vector<Timer> timers;
-  for (size_t left = reader.count(); left > 0; --left) {
-    timers.push_back({get_enum(reader, TimerKind::kCalls), get_time(reader)});
-  }
-  return timers;
 }
 
 }  // namespace
@@ -242,7 +137,8 @@ std::string encode_head(const Instance& instance) {
     writer.boolean(instance.state_timeout.has_value());
     if (instance.state_timeout) put_span(writer, *instance.state_timeout);
   }
-  if (has_compensations(instance)) put_compensations(writer, instance);
+  if (has_compensations(instance) || instance.slot) put_compensations(writer, instance);
+  if (instance.slot) put_slot(writer, *instance.slot);
   return writer.take();
 }
 
@@ -271,7 +167,9 @@ Result<Instance> decode_head(std::string_view bytes) {
   for (size_t left = reader.count(); left > 0; --left) {
     instance.listeners.push_back(get_listener(reader));
   }
-  instance.timers = get_timers(reader);
+  const TimerKind last_timer =
+      version > kVersionWithoutSlot ? TimerKind::kQueue : TimerKind::kCalls;
+  instance.timers = get_timers(reader, last_timer);
   instance.error = get_optional(reader, get_error);
   instance.failed_state = get_string(reader);
   instance.idempotency_key = get_string(reader);
@@ -298,7 +196,7 @@ Result<Instance> decode_head(std::string_view bytes) {
     if ((flags & kHasFailedData) != 0)
       instance.failed_data.emplace();  // the row Part::kFailedData has the data
     instance.execution_from = get_time_from(reader, instance.started_at);
-    instance.held_timers = get_timers(reader);
+    instance.held_timers = get_timers(reader, last_timer);
     instance.traceparent = get_string(reader);
     instance.correlation = get_string(reader);
     instance.own_policy = get_string(reader);
@@ -331,6 +229,7 @@ Result<Instance> decode_head(std::string_view bytes) {
   if (has_consumed) instance.consumed = get_consumed(reader);
   if (version >= 9 && reader.boolean()) instance.state_timeout = get_span(reader);
   if (version >= 10) get_compensations(reader, instance);
+  if (version >= 11) instance.slot = get_slot(reader);
   if (!reader.done()) decoded = tl::unexpected(damaged_record(reader, "instance"));
   return decoded;
 }
