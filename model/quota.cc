@@ -32,6 +32,9 @@ constexpr std::array<QuotaText, kQuotas> kQuotaTexts = {{
     {"millrace.quota.startKeys",
      "the namespace has {} keys of `rateLimit` and `debounce` in use, which is its quota",
      "write a key with fewer values or a shorter period"},
+    {"millrace.quota.queuedStarts",
+     "the namespace has {} starts that wait for a slot of their workflow, which is its quota",
+     "try again when some of them have started"},
 }};
 
 constexpr std::string_view kQuotaPrefix = "millrace.quota.";

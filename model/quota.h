@@ -21,10 +21,11 @@ enum class Quota : uint8_t {
   kEventsPerSecond = 3,  ///< events that a start or an instance of the namespace may need
   kCalls = 4,            ///< calls of services and containers that have not ended
   kWorkflows = 5,
-  kStartKeys = 6,  ///< keys of the `rateLimit` of its workflows whose starts still count, and of
-                   ///< their `debounce` for which a start is pending
+  kStartKeys = 6,     ///< keys of the `rateLimit` of its workflows whose starts still count, and of
+                      ///< their `debounce` for which a start is pending
+  kQueuedStarts = 7,  ///< starts that wait for a slot of their workflow (`concurrency`)
 };
-inline constexpr size_t kQuotas = 7;
+inline constexpr size_t kQuotas = 8;
 
 /// A limit that nothing reaches.
 inline constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
@@ -38,6 +39,7 @@ inline constexpr std::array<uint64_t, kQuotas> kDefaultQuotas = {
     100'000,              // calls
     10'000,               // workflows
     100'000,              // startKeys
+    100'000,              // queuedStarts
 };
 
 /// Events that a namespace without the setting `eventsPerSecond` may get over HTTP in a second:

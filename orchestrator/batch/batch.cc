@@ -47,6 +47,7 @@ Status Batch::load() {
   TRY(purges_.load());
   TRY(messages_.load());
   TRY(fan_outs_.load());
+  TRY(queues_.load());
   return late_matches_.load();
 }
 
@@ -69,19 +70,22 @@ Status Batch::undo() {
   rates_.undo();
   TRY(messages_.load());
   TRY(fan_outs_.load());
+  TRY(queues_.load());
   return late_matches_.load();
 }
 
 void Batch::begin_limits() {
   messages_.begin_batch(limits_.messages);
   fan_outs_.begin_batch(limits_.woken_later);
+  queues_.begin_batch(limits_.admitted);
   late_matches_.begin_batch();
   batch_.kept_budget = limits_.kept;
 }
 
 std::vector<WorkLane> Batch::unfinished() const {
   std::vector<WorkLane> lanes = messages_.lanes();
-  for (const std::vector<WorkLane>& others : {late_matches_.lanes(), fan_outs_.lanes()}) {
+  for (const std::vector<WorkLane>& others :
+       {late_matches_.lanes(), fan_outs_.lanes(), queues_.lanes()}) {
     lanes.insert(lanes.end(), others.begin(), others.end());
   }
   return lanes;
@@ -95,11 +99,15 @@ Status Batch::go_on(TimePoint now, const WorkLane& lane) {
     batch_.meter.set_kind(UnitKind::kEvent);
     TRY(late_matches_.go_on(now, lane, &batch_.meter));
     TRY(messages_.run(now));
-  } else {
+  } else if (fan_outs_.may_go_on(lane)) {
     batch_.meter.set_kind(UnitKind::kFanOut);
     TRY(fan_outs_.go_on(now, lane));
     TRY(messages_.run(now));
+  } else {
+    batch_.meter.set_kind(UnitKind::kContinuation);
+    TRY(queues_.go_on(now, lane));
   }
+  if (queues_.has_new()) TRY(queues_.run(now));
   return late_matches_.take_over();
 }
 
@@ -111,6 +119,7 @@ Result<bool> Batch::abandon_instance(TimePoint now, NamespaceNumber ns, const In
                                "the server process died repeatedly while it processed this "
                                "instance"}}));
   TRY(messages_.run(now));
+  TRY(queues_.run(now));
   TRY(late_matches_.take_over());
   return true;
 }
@@ -284,7 +293,8 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   batch_.counters.clear();
   woken_ = 0;
   batch_.outcome.backlog = {
-      .has_steps = !messages_.empty() || !fan_outs_.empty() || batch_.late_events > 0,
+      .has_steps =
+          !messages_.empty() || !fan_outs_.empty() || !queues_.empty() || batch_.late_events > 0,
       .has_purges = purges_.has_work(),
       .fan_out = fan_outs_.left(),
       .undecided = batch_.late_events == 0 ? 0 : batch_.kept_events.undecided().size(),

@@ -25,6 +25,7 @@
 #include "orchestrator/batch/retention.h"
 #include "orchestrator/batch/schedules.h"
 #include "orchestrator/batch/start_inputs.h"
+#include "orchestrator/batch/start_queues.h"
 #include "orchestrator/batch/task_inputs.h"
 #include "orchestrator/batch/timer_inputs.h"
 
@@ -36,6 +37,7 @@ struct BatchLimits {
   /// One event wakes at most this many at once; an event that matches more is a fan-out.
   size_t woken = 1'000;
   size_t woken_later = 250;  ///< instances that one batch wakes for fan-outs
+  size_t admitted = 250;     ///< starts that one batch gives a slot for which they have waited
   /// An event that more instances wait for is a fan-out if its unit of work ends before all of them
   /// have got it.
   size_t offered_in_one_unit = 16;
@@ -61,13 +63,15 @@ class Batch {
   Status load();
 
   /// The lanes with work that exceeded the limits of units and of earlier batches: instance
-  /// messages, late matches and targets of fan-outs.
+  /// messages, late matches, targets of fan-outs and starts that may get a slot.
   std::vector<WorkLane> unfinished() const;
   /// Whether the lane has such work that this batch may still do.
   bool may_go_on(const WorkLane& lane) const {
-    return messages_.may_go_on(lane) || late_matches_.may_go_on(lane) || fan_outs_.may_go_on(lane);
+    return messages_.may_go_on(lane) || late_matches_.may_go_on(lane) ||
+           fan_outs_.may_go_on(lane) || queues_.may_go_on(lane);
   }
-  /// Does a unit of such work: first instance messages, then late matches, then fan-outs.
+  /// Does a unit of such work: first instance messages, then late matches, then fan-outs, then
+  /// starts that wait for slots.
   /// Precondition: may_go_on().
   Status go_on(TimePoint now, const WorkLane& lane);
 
@@ -113,6 +117,7 @@ class Batch {
   Status apply(TimePoint now, const Input& input) {
     TRY(apply_input(now, input));
     if (!batch_.messages.empty()) TRY(messages_.run(now));
+    if (queues_.has_new()) TRY(queues_.run(now));
     return batch_.unfinished.empty() ? Status() : late_matches_.take_over();
   }
 
@@ -185,6 +190,7 @@ class Batch {
   EventRates rates_{batch_};
   Instances instances_{batch_};
   FanOuts fan_outs_{batch_, instances_};
+  StartQueues queues_{batch_, instances_};
   InstanceMessages messages_{batch_, instances_};
   Groups groups_{batch_, instances_};
   StartInputs starts_{batch_, instances_, groups_};

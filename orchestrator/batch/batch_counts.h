@@ -50,10 +50,15 @@ struct BatchCounts {
   uint64_t compensations_noted = 0;
   uint64_t compensations_made = 0;  ///< those that have succeeded
   uint64_t compensations_stopped =
-      0;                          ///< how often one failed for good, or an operator stopped one
-  uint64_t starts_skipped = 0;    ///< skipped starts of singular workflows, by events or ticks
+      0;  ///< how often one failed for good, or an operator stopped one
+  /// Starts by events and ticks that were skipped because the workflow is singular, or had no free
+  /// slot; and starts of subflows that `onLimit: skip` has dropped.
+  uint64_t starts_skipped = 0;
   uint64_t starts_limited = 0;    ///< starts that the `rateLimit` of their workflow refused
   uint64_t starts_debounced = 0;  ///< pending starts that a newer request has replaced
+  uint64_t starts_queued = 0;     ///< starts that had to wait for a slot
+  uint64_t starts_admitted = 0;   ///< those of them that got it
+  uint64_t starts_replaced = 0;  ///< instances that were cancelled for a start (`onLimit: replace`)
   uint64_t instances_woken = 0;
   uint64_t instances_damaged = 0;  ///< instances skipped because their rows are damaged
   uint64_t timers_fired = 0;

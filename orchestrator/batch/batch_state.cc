@@ -122,6 +122,8 @@ void BatchState::discard() {
   effects.clear();
   trimmed_rows.clear();
   unfinished.clear();
+  woken.clear();
+  reviewed.clear();
   origins.clear();
   outcome = {};
 }

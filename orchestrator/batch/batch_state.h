@@ -40,6 +40,7 @@
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
+#include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
@@ -100,6 +101,10 @@ struct BatchState : BatchParts {
   BatchOutcome outcome;
   std::deque<QueuedMessage> messages;    ///< of the current unit of work
   std::map<Counter, uint64_t> counters;  ///< current values of the counters that the batch used
+  /// The keys with a start that waits, of which this unit of work has freed a slot.
+  std::vector<SlotKey> woken;
+  /// The workflows of which more starts may get a slot since this unit of work.
+  std::vector<WorkflowNumber> reviewed;
   IndexChanges index;
   /// The bytes of namespaces that count for the quota `storeBytes`, as they were when the current
   /// batch first needed them. Most rows are written at the end of a batch, so one batch may exceed

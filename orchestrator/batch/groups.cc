@@ -134,9 +134,9 @@ Result<std::vector<uint32_t>> Groups::counts_of(WorkflowNumber workflow, const F
 /// Starts one instance with the first event of each queue, when every queue of the group has one.
 /// Only an event that is applied completes a group: an expiry removes an event, and a change of the
 /// start closes its groups. So there is always a `last` event from which the id follows.
-/// The events are removed even if the start is skipped because the workflow is singular or because
-/// of its `rateLimit`, or refused by a quota, in which case they become dead letters. Returns
-/// false if an event is missing or damaged; `waiting` is then recomputed.
+/// The events are removed even if the start is skipped (Gate::effect), or refused, in which case
+/// they become dead letters. Returns false if an event is missing or damaged; `waiting` is then
+/// recomputed.
 Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const WorkflowEntry& entry,
                            const Workflow& workflow, const Fingerprint& group,
                            std::vector<uint32_t>& waiting) {
@@ -182,24 +182,16 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
     batch_.note_effect(last.position, {.kind = kind, .workflow = entry.number});
     return true;
   }
-  if (instances_.skips(entry, workflow)) {
-    batch_.note_effect(last.position,
-                       {.kind = EventEffect::Kind::kSkipped, .workflow = entry.number});
+  Gate gate = TRY(instances_.admit(now, entry, workflow, spec.data));
+  if (gate.effect) {
+    instances_.note_skipped(last.position, entry, gate);
     return true;
   }
-  if (const auto over = TRY(instances_.over_quota(entry.ns))) {
-    TRY(refuse(entry.ns, heads, events, *over));
+  if (gate.refusal) {
+    TRY(refuse(entry.ns, heads, events, *gate.refusal));
     return true;
   }
-  if (const auto refusal = TRY(instances_.over_rate(now, entry, workflow, spec.data))) {
-    if (refusal->code != kRateLimitError) {
-      TRY(refuse(entry.ns, heads, events, *refusal));
-      return true;
-    }
-    batch_.note_effect(last.position,
-                       {.kind = EventEffect::Kind::kRateLimited, .workflow = entry.number});
-    return true;
-  }
+  spec.slot = std::move(gate.slot);
   const InstanceId id = TRY(instances_.start_by(now, last, entry, workflow, std::move(spec)));
   batch_.note_effect(last.position, {.kind = EventEffect::Kind::kStarted, .instance = id});
   return true;

@@ -193,15 +193,12 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
     if (!deferred.refusal) return {};
     return refuse(now, message, queued.lane, shown_to_caller(message, *deferred.refusal));
   }
-  if (const Status single = instances_.refuse_singular(*entry, **workflow); !single) {
-    return refuse(now, message, queued.lane, {single.error().code, single.error().message});
+  Gate gate = TRY(instances_.admit(now, *entry, **workflow, message.input));
+  if (gate.is_dropped) return drop(now, message, queued.lane);
+  if (gate.refusal) {
+    return refuse(now, message, queued.lane, shown_to_caller(message, *gate.refusal));
   }
-  if (const auto over = TRY(instances_.over_quota(entry->ns))) {
-    return refuse(now, message, queued.lane, *over);
-  }
-  if (const auto over = TRY(instances_.over_rate(now, *entry, **workflow, message.input))) {
-    return refuse(now, message, queued.lane, shown_to_caller(message, *over));
-  }
+  spec.slot = std::move(gate.slot);
   TRY(instances_.start(now, *entry, **workflow, std::move(spec)));
   return {};
 }
@@ -220,11 +217,23 @@ Status InstanceMessages::refuse(TimePoint now, const StartChild& message, const 
                  error.message);
     return {};
   }
-  ReturnResult refusal{
-      .ns = message.ns, .to = *message.caller, .result = tl::unexpected(std::move(error))};
-  if (!receivers_.contains(refusal.to.instance)) return run(now, refusal, {});
+  return answer(
+      now, lane,
+      {.ns = message.ns, .to = *message.caller, .result = tl::unexpected(std::move(error))});
+}
+
+/// Drops a start because the workflow has no free slot: its caller gets null.
+Status InstanceMessages::drop(TimePoint now, const StartChild& message, const WorkLane& lane) {
+  ++batch_.outcome.counts.starts_skipped;
+  if (!message.caller) return {};
+  return answer(now, lane, {.ns = message.ns, .to = *message.caller, .result = LazyJson()});
+}
+
+/// Answers the caller of a subflow that does not start.
+Status InstanceMessages::answer(TimePoint now, const WorkLane& lane, ReturnResult result) {
+  if (!receivers_.contains(result.to.instance)) return run(now, result, {});
   // Earlier messages to the caller wait.
-  batch_.messages.push_back({std::move(refusal), batch_.listen_from_now(), lane});
+  batch_.messages.push_back({std::move(result), batch_.listen_from_now(), lane});
   return {};
 }
 

@@ -65,6 +65,8 @@ class InstanceMessages {
   Result<bool> is_wanted(TimePoint now, NamespaceNumber ns, const Caller& caller,
                          const InstanceId& child);
   Status refuse(TimePoint now, const StartChild& message, const WorkLane& lane, Error error);
+  Status drop(TimePoint now, const StartChild& message, const WorkLane& lane);
+  Status answer(TimePoint now, const WorkLane& lane, ReturnResult result);
 
   BatchState& batch_;
   Instances& instances_;

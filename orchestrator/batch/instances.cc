@@ -13,12 +13,10 @@
 #include "orchestrator/batch/step_growth.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/damage.h"
-#include "orchestrator/store/rows/doubtful_head.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
-#include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
@@ -109,15 +107,44 @@ Status Instances::refuse_singular(const WorkflowEntry& entry, const Workflow& wo
       fmt::format("workflow \"{}\" is singular, and an instance of it has not ended", entry.id));
 }
 
-bool Instances::skips(const WorkflowEntry& entry, const Workflow& workflow) {
-  if (refuse_singular(entry, workflow)) return false;
-  ++batch_.outcome.counts.starts_skipped;
-  return true;
+Result<Gate> Instances::admit(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                              const LazyJson& input) {
+  Gate gate;
+  if (Status single = refuse_singular(entry, workflow); !single) {
+    gate.refusal = std::move(single).error();
+    gate.effect = EventEffect::Kind::kSkipped;
+    return gate;
+  }
+  gate.refusal = TRY(quotas_.refusal_of_start(entry.ns));
+  if (gate.refusal) return gate;
+  if (has_flow_control(workflow)) {
+    gate.refusal = TRY(rates_.check(now, entry, workflow, input));
+    if (!gate.refusal) TRY(find_slot(entry, workflow, input, gate));
+  }
+  // A start that another limit refuses does not count.
+  if (!gate.refusal) gate.refusal = TRY(rates_.take(now, entry, workflow, input));
+  if (gate.refusal && gate.refusal->code == kRateLimitError) {
+    gate.effect = EventEffect::Kind::kRateLimited;
+  }
+  return gate;
+}
+
+void Instances::count_skipped(const Gate& gate) {
+  // StartRates counts the others.
+  if (gate.effect == EventEffect::Kind::kSkipped) ++batch_.outcome.counts.starts_skipped;
+}
+
+void Instances::note_skipped(const EventPosition& position, const WorkflowEntry& entry,
+                             const Gate& gate) {
+  count_skipped(gate);
+  batch_.note_effect(position, {.kind = *gate.effect, .workflow = entry.number});
 }
 
 Result<InstanceId> Instances::start(TimePoint now, const WorkflowEntry& entry,
                                     const Workflow& workflow, StartSpec spec) {
-  LoadedInstance& loaded = begin(now, entry, workflow, std::move(spec));
+  LoadedInstance& loaded = spec.slot ? *TRY(begin_in_place(now, entry, workflow, std::move(spec)))
+                                     : begin(now, entry, workflow, std::move(spec));
+  if (is_queued(loaded.instance)) return loaded.instance.id;
   if (entry.paused) TRY(step(now, loaded, Pause{}));
   TRY(step(now, loaded, Proceed{}));
   return loaded.instance.id;
@@ -148,8 +175,10 @@ Result<InstanceId> Instances::start_by(TimePoint now, const AppliedEvent& applie
 
 Result<InstanceId> Instances::start_later(TimePoint now, const WorkflowEntry& entry,
                                           const Workflow& workflow, StartSpec spec) {
-  LoadedInstance& loaded = begin(now, entry, workflow, std::move(spec));
+  LoadedInstance& loaded = spec.slot ? *TRY(begin_in_place(now, entry, workflow, std::move(spec)))
+                                     : begin(now, entry, workflow, std::move(spec));
   const Instance& instance = loaded.instance;
+  if (is_queued(instance)) return instance.id;
   if (entry.paused) {
     TRY(step(now, loaded, Pause{}));
     return instance.id;
@@ -230,61 +259,17 @@ Result<std::optional<Instance>> Instances::read_undamaged(TimePoint now, Namespa
   return instance;
 }
 
-Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber ns, const InstanceId& id) {
-  const auto read = read_head_anywhere(batch_.tx, ns, id);
-  if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
-  // If the workflow belongs to another namespace, the head may be a copy: the caller, idempotency
-  // key and history that this head names may belong to another instance.
-  const bool is_own = read && *read && batch_.catalog.check_owner(**read);
-  std::optional<Instance> doubtful;
-  if (!is_own) doubtful = TRY(read_doubtful_head(batch_.tx, ns, id));
-  large_.reset();
-  Removed removed{.rows = TRY(erase_parts(batch_.tx, ns, id))};
-  if (is_own) {
-    batch_.index.remove(batch_.tx, indexed(**read));
-  } else if (removed.rows > 0) {
-    request_index_build(batch_.tx);  // what the index has of the instance is not known
-  }
-  if (doubtful) {
-    removed.last_history = doubtful->last_history;
-    erase_idempotency(batch_.tx, *doubtful);
-  }
-  if (is_own) {
-    const Instance& head = **read;
-    removed.last_history = head.last_history;
-    erase_idempotency(batch_.tx, head);
-    batch_.show(head, true);
-    if (!has_ended(head.status)) {
-      batch_.live.ended(head.ns, head.revision.workflow);
-      if (head.caller) {
-        batch_.messages.push_back(
-            {ReturnResult{.ns = ns,
-                          .to = *head.caller,
-                          .result = tl::unexpected(Error{
-                              "direktiv.cancels.api", "the subflow was damaged and was removed"})},
-             batch_.listen_from_now(), lane_of(head)});
-      }
-    }
-  }
-  for (const InstanceId& task : batch_.tasks.of(id)) {
-    batch_.tasks.end(batch_.tx, task);
-    batch_.after_commit(StopTask{task});
-  }
-  batch_.kept_events.forget(id);
-  TRY(batch_.waiting.update("", Instance{.id = id, .ns = ns}));
-  batch_.after_commit(InstanceEnd{id});
-  return removed;
-}
-
-Result<LoadedInstance*> Instances::revive(const WorkflowEntry& entry, const Workflow& workflow,
-                                          Instance ended) {
+Result<LoadedInstance*> Instances::revive(TimePoint now, const WorkflowEntry& entry,
+                                          const Workflow& workflow, Instance ended) {
   TRY(refuse_singular(entry, workflow));
-  if (const auto over = TRY(over_quota(entry.ns))) return tl::unexpected(*over);
+  std::optional<Slot> slot = TRY(slot_of_revived(entry, workflow, ended.input));
+  if (const auto over = TRY(quotas_.refusal_of_start(entry.ns))) return tl::unexpected(*over);
   batch_.index.remove(batch_.tx, indexed(ended));
   revive_rows(batch_.tx, ended);
   batch_.live.began(entry.ns, entry.number);
   // Events that came before the new run do not wake the instance.
   ended.listen_from = batch_.listen_from_now();
+  if (slot) ended.slot = TRY(take_slot(batch_, ended, *std::move(slot), slots_of(workflow), now));
   LoadedInstance& loaded = loaded_[ended.id];
   // `is_new`: write() must write all rows but those of the compensations.
   loaded = {.instance = std::move(ended), .is_new = true};
@@ -359,6 +344,7 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   if (result.unfinished)
     batch_.after_commit(ContinueInput{instance.ns, instance.id, instance.revision.workflow});
   if (has_ended(instance.status)) {
+    if (instance.slot) TRY(free_slot(instance, stimulus));
     batch_.after_commit(InstanceEnd{instance.id});
     batch_.live.ended(instance.ns, instance.revision.workflow);
     ++batch_.outcome.counts.ended[static_cast<size_t>(instance.status)];

@@ -16,6 +16,7 @@
 #include "orchestrator/batch/large_instances.h"
 #include "orchestrator/batch/pending_starts.h"
 #include "orchestrator/batch/quotas.h"
+#include "orchestrator/batch/slots.h"
 #include "orchestrator/batch/start_rates.h"
 #include "orchestrator/batch/store_lookup.h"
 #include "orchestrator/engine/runs.h"
@@ -59,6 +60,7 @@ struct StartSpec {
   LazyJson start_event = {};     ///< Instance::start_event
   ConsumedEvents consumed = {};  ///< the events that start it, if its workflow looks back
   Origin origin;
+  std::optional<Slot> slot = {};  ///< Gate::slot
 };
 
 class Instances {
@@ -66,24 +68,21 @@ class Instances {
   explicit Instances(BatchState& batch) : batch_(batch) {}
 
   /// Whether another instance of the workflow may start now. Error `direktiv.mutex` if the workflow
-  /// is singular and an instance of it has not ended. To be called before every start.
+  /// is singular and an instance of it has not ended.
   Status refuse_singular(const WorkflowEntry& entry, const Workflow& workflow) const;
-  /// See Quotas::refusal_of_start(). To be called before every start, after refuse_singular().
-  Result<std::optional<Error>> over_quota(NamespaceNumber ns) {
-    return quotas_.refusal_of_start(ns);
-  }
   Quotas& quotas() { return quotas_; }
-  /// See StartRates::take(). To be called before every start, after over_quota(), because it counts
-  /// the start.
-  Result<std::optional<Error>> over_rate(TimePoint now, const WorkflowEntry& entry,
-                                         const Workflow& workflow, const LazyJson& input) {
-    return rates_.take(now, entry, workflow, input);
-  }
   StartRates& rates() { return rates_; }
   PendingStarts& pending() { return pending_; }
-  /// Whether a start that has no caller to answer must be skipped because of refuse_singular().
-  /// Counts the skipped start.
-  bool skips(const WorkflowEntry& entry, const Workflow& workflow);
+
+  /// Whether an instance may start now with that input, asked in this order: refuse_singular(), the
+  /// quotas, `rateLimit`, `concurrency`. Counts the start for the `rateLimit`, so it is called
+  /// once, before every start(). Errors: those of the store.
+  Result<Gate> admit(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                     const LazyJson& input);
+  /// Counts a start without a caller that admit() refused.
+  void count_skipped(const Gate& gate);
+  /// Counts it, and notes the effect with the event that would have started the instance.
+  void note_skipped(const EventPosition& position, const WorkflowEntry& entry, const Gate& gate);
 
   /// Starts an instance and steps it until it waits, asks for an evaluation, ends or reaches the
   /// limit of one step.
@@ -121,9 +120,10 @@ class Instances {
   Result<Removed> remove_damaged(NamespaceNumber ns, const InstanceId& id);
 
   /// Loads an ended instance for a stimulus that starts a new run of it. Errors `direktiv.mutex` as
-  /// in refuse_singular(), and those of over_quota().
-  Result<LoadedInstance*> revive(const WorkflowEntry& entry, const Workflow& workflow,
-                                 Instance ended);
+  /// in refuse_singular(), those of over_quota(), `millrace.concurrency.limit` if the workflow has
+  /// no free slot, and those of evaluate_slot().
+  Result<LoadedInstance*> revive(TimePoint now, const WorkflowEntry& entry,
+                                 const Workflow& workflow, Instance ended);
 
   /// Applies the stimulus and returns whether it changed the instance; a stale stimulus does not.
   /// If the instance then listens for events, it is offered its kept events.
@@ -186,6 +186,20 @@ class Instances {
  private:
   LoadedInstance& begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                         StartSpec spec);
+  // Slots (instance_slots.cc).
+  Status find_slot(const WorkflowEntry& entry, const Workflow& workflow, const LazyJson& input,
+                   Gate& gate);
+  Result<bool> has_room(const WorkflowEntry& entry, const Workflow& workflow, const Slot& slot);
+  Result<bool> drop_gone(NamespaceNumber ns, const SlotKey& key, SlotCounts& counts);
+  Status replace(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                 const Slot& slot);
+  Status place(TimePoint now, LoadedInstance& loaded, const Workflow& workflow, Slot slot);
+  Result<LoadedInstance*> begin_in_place(TimePoint now, const WorkflowEntry& entry,
+                                         const Workflow& workflow, StartSpec spec);
+  Result<std::optional<Slot>> slot_of_revived(const WorkflowEntry& entry, const Workflow& workflow,
+                                              const LazyJson& input);
+  Status free_slot(Instance& instance, const Stimulus& stimulus);
+  Status begin_wait(TimePoint now, LoadedInstance& loaded, bool paused);
   Status publish_lifecycle(const LoadedInstance& loaded, const std::vector<HistoryRecord>& records);
   Status note(const Instance& instance);
   Result<bool> step_once(TimePoint now, LoadedInstance& loaded, const Stimulus& stimulus);

@@ -30,6 +30,12 @@ TimePoint due_at(const Debounce& debounce, TimePoint first, TimePoint now) {
   return debounce.timeout ? std::max(now, std::min(at, debounce.timeout->after(first))) : at;
 }
 
+/// Whether the input of the start is the reason, so that a later try is refused too.
+bool is_key_error(const Error& reason) {
+  return reason.code == kStartKeyError || reason.code == "millrace.concurrency.key" ||
+         reason.code == "millrace.concurrency.priority";
+}
+
 /// The detail of the first history record, with the revision that starts.
 LazyJson how_of(const PendingStart& pending, uint32_t revision) {
   Json how = pending.how.value();
@@ -144,19 +150,39 @@ Status PendingStarts::put_off(const PendingStartPlace& place, PendingStart pendi
   return write_pending_start(batch_.tx, place, pending, before);
 }
 
-/// Gives up a start. A caller that waits for it gets the error.
+/// Gives up a start. A caller that waits for it gets the result.
 Status PendingStarts::drop(const PendingStartPlace& place, const PendingStart& pending,
-                           Error error) {
+                           CallResult result) {
   if (pending.caller) {
     batch_.messages.push_back(
-        {ReturnResult{
-             .ns = place.ns, .to = *pending.caller, .result = tl::unexpected(std::move(error))},
+        {ReturnResult{.ns = place.ns, .to = *pending.caller, .result = std::move(result)},
          batch_.listen_from_now(), WorkLane{place.ns, {}}});
-  } else {
+  } else if (!result) {
     spdlog::warn("the pending start of instance {} is given up: {}", to_string(pending.id),
-                 error.message);
+                 result.error().message);
   }
   return erase_pending_start(batch_.tx, place, pending.listed);
+}
+
+/// Decides about a start that is due and that Instances::admit() has refused: what will be
+/// permitted later is put off.
+Status PendingStarts::refuse(TimePoint now, const PendingStartPlace& place, PendingStart pending,
+                             const Gate& gate) {
+  const bool has_no_slot = gate.effect == EventEffect::Kind::kSkipped && gate.slot;
+  if (has_no_slot && (gate.is_dropped || !pending.caller)) {
+    instances_.count_skipped(gate);
+    return drop(place, pending, LazyJson());
+  }
+  const Error& reason = *gate.refusal;
+  if (pending.caller || is_key_error(reason)) {
+    // The key, and what jq says about it, may be data of a secret.
+    return drop(place, pending,
+                tl::unexpected(Error{
+                    reason.code, pending.sealed ? std::string(kHiddenReason) : reason.message}));
+  }
+  const Duration wait =
+      reason.retry_after > 0 ? Duration(std::chrono::seconds(reason.retry_after)) : kTryAgain;
+  return put_off(place, std::move(pending), now + wait);
 }
 
 /// Whether the caller of a subflow still waits for it.
@@ -175,7 +201,8 @@ Status PendingStarts::start(TimePoint now, const PendingStartPlace& place, Pendi
   const WorkflowEntry* const entry =
       has_namespace ? batch_.catalog.find_workflow(place.workflow) : nullptr;
   if (entry == nullptr || entry->ns != place.ns) {
-    return drop(place, pending, {"direktiv.subflow.notExist", "its workflow was deleted"});
+    return drop(place, pending,
+                tl::unexpected(Error{"direktiv.subflow.notExist", "its workflow was deleted"}));
   }
   if (!TRY(is_wanted(now, place, pending))) {
     return erase_pending_start(batch_.tx, place, pending.listed);
@@ -186,22 +213,8 @@ Status PendingStarts::start(TimePoint now, const PendingStartPlace& place, Pendi
     return put_off(place, std::move(pending), now + kTryAgain);
   }
   const auto workflow = TRY(found);
-  std::optional<Error> over;
-  if (const Status single = instances_.refuse_singular(*entry, *workflow); !single) {
-    over = single.error();
-  }
-  if (!over) over = TRY(instances_.over_quota(entry->ns));
-  if (!over) over = TRY(instances_.over_rate(now, *entry, *workflow, pending.input));
-  if (over && (pending.caller || over->code == kStartKeyError)) {
-    // The key, and what jq says about it, may be data of a secret.
-    return drop(place, pending,
-                {over->code, pending.sealed ? std::string(kHiddenReason) : over->message});
-  }
-  if (over) {
-    const Duration wait =
-        over->retry_after > 0 ? Duration(std::chrono::seconds(over->retry_after)) : kTryAgain;
-    return put_off(place, std::move(pending), now + wait);
-  }
+  Gate gate = TRY(instances_.admit(now, *entry, *workflow, pending.input));
+  if (gate.refusal) return refuse(now, place, std::move(pending), gate);
   TRY(erase_pending_start(batch_.tx, place, pending.listed));
   // A store that was restored may have an instance with this id.
   const bool is_taken =
@@ -222,7 +235,8 @@ Status PendingStarts::start(TimePoint now, const PendingStartPlace& place, Pendi
        .correlation = pending.correlation,
        .start_event = pending.start_event,
        .consumed = pending.consumed,
-       .origin = {.own_policy = pending.own_policy, .execution_from = pending.execution_from}}));
+       .origin = {.own_policy = pending.own_policy, .execution_from = pending.execution_from},
+       .slot = std::move(gate.slot)}));
   if (!key.empty()) {
     write_idempotency(batch_.tx, entry->number, key, {.instance = id, .input = input});
   }

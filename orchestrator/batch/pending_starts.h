@@ -16,6 +16,7 @@
 namespace millrace {
 
 class Instances;
+struct Gate;
 struct StartSpec;
 
 /// The error of a call whose subflow was not started, because a newer start of its key came.
@@ -54,7 +55,9 @@ class PendingStarts {
   Status fire_one(TimePoint now, const ListedStart& listed);
   Status start(TimePoint now, const PendingStartPlace& place, PendingStart pending);
   Status put_off(const PendingStartPlace& place, PendingStart pending, TimePoint at);
-  Status drop(const PendingStartPlace& place, const PendingStart& pending, Error error);
+  Status drop(const PendingStartPlace& place, const PendingStart& pending, CallResult result);
+  Status refuse(TimePoint now, const PendingStartPlace& place, PendingStart pending,
+                const Gate& gate);
   Result<bool> is_wanted(TimePoint now, const PendingStartPlace& place,
                          const PendingStart& pending);
   Status arm();

@@ -48,8 +48,12 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
     TRY(instances_.pending().defer(now, entry, *workflow, std::move(spec), batch_.make_id(now)));
     return {};
   }
-  if (instances_.skips(entry, *workflow) || TRY(instances_.over_quota(entry.ns))) return {};
-  if (TRY(instances_.over_rate(now, entry, *workflow, spec.data))) return {};
+  Gate gate = TRY(instances_.admit(now, entry, *workflow, spec.data));
+  if (gate.refusal) {
+    instances_.count_skipped(gate);
+    return {};
+  }
+  spec.slot = std::move(gate.slot);
   TRY(instances_.start_later(now, entry, *workflow, std::move(spec)));
   return {};
 }

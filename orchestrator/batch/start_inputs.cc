@@ -29,27 +29,19 @@ Result<bool> StartInputs::offer(TimePoint now, const AppliedEvent& applied,
     return groups_.offer(now, applied, *entry, *workflow, target.entries);
   }
   if (workflow->debounce) return put_off(now, applied, *entry, *workflow, target, over);
-  if (instances_.skips(*entry, *workflow)) {
-    batch_.note_effect(applied.position,
-                       {.kind = EventEffect::Kind::kSkipped, .workflow = entry->number});
-    return true;
-  }
-  if (auto refusal = TRY(instances_.over_quota(entry->ns))) {
-    over = std::move(refusal);
-    return false;
-  }
   const size_t which = target.entries.front();
   StartSpec spec = start_by_events(*workflow, entry->latest, {&start_of.events[which], 1},
                                    {&applied.event, 1}, applied.event);
-  if (auto refusal = TRY(instances_.over_rate(now, *entry, *workflow, spec.data))) {
-    if (refusal->code != kRateLimitError) {
-      over = std::move(refusal);
-      return false;
-    }
-    batch_.note_effect(applied.position,
-                       {.kind = EventEffect::Kind::kRateLimited, .workflow = entry->number});
+  Gate gate = TRY(instances_.admit(now, *entry, *workflow, spec.data));
+  if (gate.effect) {
+    instances_.note_skipped(applied.position, *entry, gate);
     return true;
   }
+  if (gate.refusal) {
+    over = std::move(gate.refusal);
+    return false;
+  }
+  spec.slot = std::move(gate.slot);
   if (workflow->looks_back) spec.consumed.add(applied.position, applied.known_as);
   const InstanceId id = TRY(instances_.start_by(now, applied, *entry, *workflow, std::move(spec)));
   batch_.note_effect(applied.position, {.kind = EventEffect::Kind::kStarted, .instance = id});

@@ -23,6 +23,7 @@
 #include "orchestrator/store/rows/node_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
 #include "orchestrator/store/rows/source_rows.h"
@@ -114,6 +115,19 @@ std::optional<bool> decodes_as_group(std::string_view key, std::string_view valu
   }
 }
 
+std::optional<bool> decodes_as_queue(std::string_view key, std::string_view value) {
+  if (key.empty()) return std::nullopt;
+  switch (static_cast<QueueRow>(key.front())) {
+    case QueueRow::kCounts:
+      return decodes_again<SlotCounts>(decode_slot_counts, value);
+    case QueueRow::kHolder:
+    case QueueRow::kWaiting:
+      return decodes_again<SlotPlace>(decode_slot_place, value);
+    default:
+      return std::nullopt;
+  }
+}
+
 std::optional<bool> decodes_as_effects(std::string_view key, std::string_view value) {
   Result<EffectRow> row = decode_effect_key(key);
   if (!row) return std::nullopt;
@@ -177,6 +191,8 @@ std::optional<bool> decodes_as_row(Table table, std::string_view key, std::strin
       return decodes_again<Usage>(decode_usage, value);
     case Table::kEffects:
       return decodes_as_effects(key, value);
+    case Table::kQueues:
+      return decodes_as_queue(key, value);
     case Table::kDedupe:
     case Table::kSecrets:
     case Table::kDeadLetters:

@@ -100,7 +100,7 @@ void make_older(Transaction& tx, uint64_t format) {
     each(table, [&](const std::string& key, const std::string&) { tx.erase(table, key); });
   }
   each(Table::kMeta, [&](const std::string& key, const std::string&) {
-    if (key.starts_with("stream/") || key == "counter/j" || key == "minor") {
+    if (key.starts_with("stream/") || key == "counter/j" || key == "counter/k" || key == "minor") {
       tx.erase(Table::kMeta, key);
     }
   });

@@ -38,12 +38,11 @@ Result<Instance> find_instance(const CommandContext& context, std::string_view n
   return *std::move(instance);
 }
 
-Status refuse_start(const CommandContext& context, const WorkflowEntry& entry,
-                    const Workflow& workflow, const LazyJson& input) {
-  TRY(context.instances.refuse_singular(entry, workflow));
-  if (const auto over = TRY(context.instances.over_quota(entry.ns))) return tl::unexpected(*over);
-  const auto over = TRY(context.instances.over_rate(context.now, entry, workflow, input));
-  if (over) return tl::unexpected(*over);
+Status admit_start(const CommandContext& context, const WorkflowEntry& entry,
+                   const Workflow& workflow, StartSpec& spec) {
+  Gate gate = TRY(context.instances.admit(context.now, entry, workflow, spec.data));
+  if (gate.refusal) return tl::unexpected(*std::move(gate.refusal));
+  spec.slot = std::move(gate.slot);
   return {};
 }
 

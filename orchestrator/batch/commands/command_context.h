@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 
@@ -47,11 +48,10 @@ Result<const WorkflowEntry*> find_workflow(const CommandContext& context, std::s
 Result<Instance> find_instance(const CommandContext& context, std::string_view ns,
                                const InstanceId& id);
 
-/// Whether an instance of the workflow may start now. Errors `direktiv.mutex`, see
-/// Instances::refuse_singular(), those of Instances::over_quota(), and those of
-/// Instances::over_rate(), which counts the start.
-Status refuse_start(const CommandContext& context, const WorkflowEntry& entry,
-                    const Workflow& workflow, const LazyJson& input);
+/// Asks Instances::admit() whether an instance of the workflow may start now, and gives `spec` its
+/// slot. Errors: Gate::refusal.
+Status admit_start(const CommandContext& context, const WorkflowEntry& entry,
+                   const Workflow& workflow, StartSpec& spec);
 
 /// Puts off a start by a command, see PendingStarts::defer(): {"id","created","startsAt"}.
 Result<Json> defer_start(const CommandContext& context, const WorkflowEntry& entry,

@@ -78,6 +78,8 @@ Result<Json> run_command(const CommandContext& context, const ApplyWorkflow& com
       TRY(context.purges.begin_groups(*entry, command.ns));
       batch.catalog.renew_groups(batch.tx, entry->number);
     }
+    // The new revision may have more slots.
+    if (before && before->concurrency) batch.reviewed.push_back(entry->number);
     context.schedules.set(context.now, entry->number, before ? before->start.cron : std::nullopt,
                           command.workflow->start.cron);
   }
@@ -106,6 +108,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const PauseWo
   const bool begins = !command.sweep.last;
   if (begins && entry.paused != command.paused) {
     context.batch.catalog.pause_workflow(context.batch.tx, entry.number, command.paused);
+    if (!command.paused) context.batch.reviewed.push_back(entry.number);
   }
   PauseWorkflow rest = command;
   // If a later command has meanwhile set the opposite, the later command counts.
@@ -131,7 +134,7 @@ Result<Json> run_command(const CommandContext& context, const TriggerSchedule& c
   StartSpec spec{.data = Json::object(),
                  .how = Json{{"by", "schedule"}, {"revision", entry->latest}, {"triggered", true}}};
   if (workflow->debounce) return defer_start(context, *entry, *workflow, std::move(spec));
-  TRY(refuse_start(context, *entry, *workflow, spec.data));
+  TRY(admit_start(context, *entry, *workflow, spec));
   const InstanceId id =
       TRY(context.instances.start(context.now, *entry, *workflow, std::move(spec)));
   return Json{{"id", to_string(id)}};

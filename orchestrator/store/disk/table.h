@@ -39,18 +39,20 @@ enum class Table : uint8_t {
   kCounts = 'j',
   kUsage = 'y',
   kEffects = 'z',
+  kQueues = 'Q',
 };
 
 struct TableName {
   Table table;
   const char* name;
   /// The first format since which every store has the tree of the table. A store of an earlier
-  /// format gets the tree when it is opened.
+  /// format gets the tree when it is opened. A table that came with a minor number of a format has
+  /// the next format: an earlier store of that format lacks the tree.
   uint64_t since = 5;
 };
 
 /// Every table, once. To add a table, add it here and to enum Table; nothing else lists the tables.
-inline constexpr std::array<TableName, 26> kTables{{
+inline constexpr std::array<TableName, 27> kTables{{
     {Table::kMeta, "meta"},
     {Table::kNamespaces, "namespaces"},
     {Table::kWorkflows, "workflows"},
@@ -77,6 +79,7 @@ inline constexpr std::array<TableName, 26> kTables{{
     {Table::kCounts, "counts", 6},
     {Table::kUsage, "usage", 6},
     {Table::kEffects, "effects", 6},
+    {Table::kQueues, "queues", 7},
 }};
 
 /// The key of the row in kMeta that holds the store's format.

@@ -28,7 +28,7 @@ inline constexpr uint64_t kStoreFormat = 6;
 /// with a lower minor number without a pass over the instances, and a release that does not know
 /// the number refuses the store. Row `minor` of table `meta`; without that row, 0. docs/FORMATS.md
 /// lists what each number adds.
-inline constexpr uint64_t kStoreMinor = 10;
+inline constexpr uint64_t kStoreMinor = 11;
 
 /// The minor number since which the rows of `usage` have the sizes of the counted rows.
 inline constexpr uint64_t kMinorOfCountedRows = 2;
@@ -98,8 +98,9 @@ enum class Counter : char {
   kInbox = 'h',
   kWebhook = 'i',
   kEffects = 'j',
+  kSlots = 'k',  ///< of the rows of instances in `queues`
 };
-inline constexpr size_t kCounters = 10;
+inline constexpr size_t kCounters = 11;
 
 /// The number that the counter assigned most recently; 0: the counter has assigned no number yet.
 /// Error: a damaged row, if it is above kMostNumber.

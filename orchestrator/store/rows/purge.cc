@@ -9,6 +9,7 @@
 #include "orchestrator/store/rows/fields.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/row.h"
 
 namespace millrace {
@@ -294,6 +295,7 @@ Result<bool> purge_workflow(Transaction& tx, WorkflowNumber workflow, PurgeBudge
   const std::string prefix = rows::workflow_prefix(workflow);
   if (!TRY(erase_some(tx, Table::kIdempotency, prefix, budget))) return false;
   if (!TRY(erase_some(tx, Table::kDefinitions, prefix, budget))) return false;
+  if (!TRY(purge_queues(tx, workflow, budget))) return false;
   erase_schedule(tx, workflow);
   return true;
 }

@@ -59,7 +59,7 @@ TEST_F(CheckMetaTest, ChecksTheKeyAndTheValueOfEachRow) {
   expect_only("row.record meta/store", put("store", "rubbish"));
   expect_only("meta.unknown meta/other: the key is unknown; its value has 5 bytes",
               put("other", "value"));
-  expect_only("meta.unknown meta/counter/k", put("counter/k", rows::key_of(uint64_t{1})));
+  expect_only("meta.unknown meta/counter/l", put("counter/l", rows::key_of(uint64_t{1})));
   expect_only("meta.unknown meta/counter/aa", put("counter/aa", rows::key_of(uint64_t{1})));
   expect_only("row.record meta/counter/d: the row has 2 bytes",
               put(counter(Counter::kOutbox), "ab"));

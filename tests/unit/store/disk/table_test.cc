@@ -12,7 +12,7 @@ namespace {
 TEST(Table, HasAFixedByteForEachTable) {
   std::string bytes;
   for (const TableName& table : kTables) bytes.push_back(static_cast<char>(table.table));
-  EXPECT_EQ(bytes, "mnwdlehgtoakrifqvscxpubjyz");
+  EXPECT_EQ(bytes, "mnwdlehgtoakrifqvscxpubjyzQ");
 }
 
 TEST(Table, HasAFixedNameForEachTree) {
@@ -24,7 +24,7 @@ TEST(Table, HasAFixedNameForEachTree) {
                 "history",   "groups",       "delayed",   "outbox",      "sent",      "dedupe",
                 "recent",    "inbox",        "fanout",    "idempotency", "variables", "secrets",
                 "schedules", "dead_letters", "tasks",     "hooks",       "by_status", "counts",
-                "usage",     "effects"}));
+                "usage",     "effects",      "queues"}));
 }
 
 TEST(Table, HasOneNameForEachTable) {

@@ -1,0 +1,58 @@
+// Slots: the flow control of workflows (`concurrency`, `priority`): what a start evaluates, and the
+// rows and counts of the instances that hold a slot or wait for one (queue_rows.h). Everything is
+// in the batch that starts or ends the instance, so no slot is lost or held twice after a crash.
+// start_queues.h gives free slots to the starts that wait. Engine thread only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/lazy_json.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "model/instance.h"
+#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/store/rows/queue_rows.h"
+#include "states/workflow.h"
+
+namespace millrace {
+
+/// Whether an instance may start now.
+struct Gate {
+  std::optional<Error> refusal;  ///< why no instance may start; nullopt: one may
+  /// The workflow limits its starts: a start without a caller is skipped, and this is noted with
+  /// its event. nullopt: none is refused for that reason.
+  std::optional<EventEffect::Kind> effect;
+  /// The workflow says `onLimit: skip`: a caller that waits for a result gets null.
+  bool is_dropped = false;
+  std::optional<Slot> slot;  ///< of an instance that may start: its key and its priority
+};
+
+/// Whether each start of the workflow must ask Instances::gate().
+inline bool has_flow_control(const Workflow& workflow) {
+  return workflow.concurrency || workflow.priority;
+}
+
+/// How many slots each key of the workflow has.
+uint64_t slots_of(const Workflow& workflow);
+
+/// Evaluates the key and the priority over the input of a start. nullopt: the workflow has no
+/// `concurrency`. Errors `millrace.concurrency.key` and `millrace.concurrency.priority`: a query
+/// fails, or its result is not a value for that.
+Result<std::optional<Slot>> evaluate_slot(const Workflow& workflow, const LazyJson& input);
+
+/// The counts of a key. If their row is damaged, notes that and counts the rows of the instances.
+Result<SlotCounts> counts_of(BatchState& batch, const SlotKey& key);
+/// Counts the rows of the instances, and writes the row of counts.
+Result<SlotCounts> recount(BatchState& batch, const SlotKey& key);
+
+/// Gives `slot` its number and a free slot of its key, or a place among those that wait, and writes
+/// its rows. `most` is slots_of() the workflow.
+Result<Slot> take_slot(BatchState& batch, const Instance& instance, Slot slot, uint64_t most,
+                       TimePoint now);
+
+/// Frees the slot of an instance that ends, or takes it out of its queue. `wakes`: the start that
+/// is next gets the slot.
+Status leave_slot(BatchState& batch, const Instance& instance, bool wakes);
+
+}  // namespace millrace

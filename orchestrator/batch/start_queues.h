@@ -1,0 +1,75 @@
+// StartQueues: gives free slots to the starts that wait for them (slots.h), in the order of their
+// priority and of their commit. A slot that an input frees is given away in the same batch, as far
+// as the unit of work suffices; what is left waits in the lane of its workflow, so the workflows
+// take turns. An admitted instance makes its first step in a later batch, as a start_later() does.
+// Memory only: a starting process reviews all keys. Engine thread only.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/instances.h"
+#include "orchestrator/store/rows/queue_rows.h"
+
+namespace millrace {
+
+class StartQueues {
+ public:
+  StartQueues(BatchState& batch, Instances& instances) : batch_(batch), instances_(instances) {}
+
+  /// Reviews all workflows that have slots. Precondition: the catalog is loaded.
+  Status load();
+
+  /// Sets how many starts run() and go_on() may admit until the next call of begin_batch().
+  void begin_batch(size_t most) { left_ = most; }
+
+  /// Whether the unit of work has freed slots, so that run() has something to do.
+  bool has_new() const { return !batch_.woken.empty() || !batch_.reviewed.empty(); }
+  /// Gives away the slots that this unit of work has freed. What exceeds the unit waits, and so
+  /// does all of a lane that has other keys waiting.
+  Status run(TimePoint now);
+
+  /// The lanes that have keys to look at.
+  std::vector<WorkLane> lanes() const;
+  bool empty() const { return lanes_.empty(); }
+  /// Whether the lane has such keys, and this batch may still admit a start.
+  bool may_go_on(const WorkLane& lane) const { return left_ > 0 && lanes_.contains(lane); }
+  /// Admits the next start of the lane, or looks at some further keys of a review.
+  Status go_on(TimePoint now, const WorkLane& lane);
+
+ private:
+  struct Lane {
+    std::deque<SlotKey> keys;           ///< each once
+    std::set<SlotKey> known;            ///< those of `keys`
+    bool is_reviewed = false;           ///< more keys may have to be added
+    std::optional<Fingerprint> behind;  ///< the review has come to this key; nullopt: to none
+
+    bool empty() const { return keys.empty() && !is_reviewed; }
+    void add(const SlotKey& key) {
+      if (known.insert(key).second) keys.push_back(key);
+    }
+  };
+
+  /// The lane of the workflow; nullopt: the workflow does not exist.
+  std::optional<WorkLane> lane_of_workflow(WorkflowNumber workflow) const;
+  Status review(WorkflowNumber workflow, Lane& lane);
+  Result<bool> admit_next(TimePoint now, const SlotKey& key);
+  Result<bool> admit(TimePoint now, NamespaceNumber ns, const SlotKey& key, SlotCounts counts,
+                     const SlotPlace& first);
+  /// nullopt: no start of the workflow may be admitted now.
+  Result<std::optional<uint64_t>> slots_now(const WorkflowEntry& entry);
+
+  BatchState& batch_;
+  Instances& instances_;
+  std::map<WorkLane, Lane> lanes_;
+  size_t left_ = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,121 @@
+// Queue rows: the slots of workflows with `concurrency`, and the starts that wait for them. Each
+// live instance with a slot (Instance::slot) has one row, among those that hold a slot of its key,
+// or among those that wait for one. A row of counts for each key has how many there are, so no
+// start and no end of an instance counts rows. Table `queues`. Functions that read take any View,
+// functions that write the Transaction. A damaged row gives an error that names it (damage.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "model/instance.h"
+#include "model/sealing.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+/// The first minor number of a store with these rows, with slots in heads, and with the kinds of
+/// history records that belong to them.
+inline constexpr uint64_t kMinorOfQueues = 9;
+
+/// The kinds of rows in `queues`: the first byte of their keys.
+// On disk: never renumber.
+enum class QueueRow : uint8_t {
+  kCounts = 1,   ///< one for each key that has one of the next two
+  kHolder = 2,   ///< an instance that holds a slot
+  kWaiting = 3,  ///< an instance that waits for a slot
+};
+
+/// The key of a workflow's slots.
+struct SlotKey {
+  WorkflowNumber workflow{};
+  Fingerprint key{};  ///< of Slot::key
+
+  auto operator<=>(const SlotKey&) const = default;
+};
+SlotKey slot_key_of(WorkflowNumber workflow, std::string_view key);
+
+/// The row of counts of a key.
+struct SlotCounts {
+  std::string key;  ///< Slot::key
+  uint64_t held = 0;
+  uint64_t queued = 0;
+  Sealing sealed;  ///< whether the key may contain data of a secret
+
+  bool empty() const { return held == 0 && queued == 0; }
+};
+
+/// An instance that holds a slot or waits for one.
+struct SlotPlace {
+  InstanceId instance;
+  TimePoint since;       ///< when it got the slot, or began to wait
+  int32_t priority = 0;  ///< of one that waits
+  uint64_t number = 0;   ///< Slot::number
+};
+
+/// The bytes of the records. Decoding fails with `store.corrupt`.
+std::string encode(const SlotCounts& counts);
+Result<SlotCounts> decode_slot_counts(std::string_view bytes);
+/// Without the priority and the number, which are in the key of the row.
+std::string encode(const SlotPlace& place);
+Result<SlotPlace> decode_slot_place(std::string_view bytes);
+
+// Keys.
+
+std::string counts_key(const SlotKey& key);
+/// The prefix of the rows of a key that are of the kind kHolder or kWaiting.
+std::string places_prefix(QueueRow kind, const SlotKey& key);
+/// The key of the row of an instance: of the kind kWaiting if the slot is queued, else kHolder.
+std::string place_key(const SlotKey& key, const Slot& slot);
+/// What a key of the table says.
+struct QueueRowKey {
+  QueueRow kind{};
+  SlotKey key;
+  int32_t priority = 0;  ///< of kWaiting
+  uint64_t number = 0;   ///< of kHolder and kWaiting
+};
+/// nullopt: no release writes such a key.
+std::optional<QueueRowKey> parse_queue_key(std::string_view key);
+
+// Rows.
+
+/// The counts of a key; all zero: no instance holds one of its slots or waits for one.
+Result<SlotCounts> read_slot_counts(const View& view, const SlotKey& key);
+/// Writes the counts, or erases the row if both are zero.
+void write_slot_counts(Transaction& tx, const SlotKey& key, const SlotCounts& counts);
+/// Visits the counts of a workflow's keys, in the order of their fingerprints, after the key
+/// `behind` if that is given, until `see` returns false.
+Status each_slot_counts(const View& view, WorkflowNumber workflow,
+                        const std::optional<Fingerprint>& behind,
+                        const std::function<bool(const SlotKey&, const SlotCounts&)>& see,
+                        const OnDamage& damaged = nullptr);
+
+void write_slot_place(Transaction& tx, const SlotKey& key, const Slot& slot,
+                      const SlotPlace& place);
+void erase_slot_place(Transaction& tx, const SlotKey& key, const Slot& slot);
+/// The instance that has held a slot of the key longest, or that is next among those that wait;
+/// nullopt: there is none. A damaged row is passed over.
+Result<std::optional<SlotPlace>> read_first_place(const View& view, QueueRow kind,
+                                                  const SlotKey& key,
+                                                  const OnDamage& damaged = nullptr);
+/// Visits the instances that hold or wait, in their order, until `see` returns false.
+Status each_slot_place(const View& view, QueueRow kind, const SlotKey& key,
+                       const std::function<bool(const SlotPlace&)>& see,
+                       const OnDamage& damaged = nullptr);
+
+/// The workflows that have rows of counts, ascending.
+Result<std::vector<WorkflowNumber>> workflows_with_slots(const View& view);
+
+/// Erases the rows of a workflow, until the budget is spent; returns whether none is left.
+Result<bool> purge_queues(Transaction& tx, WorkflowNumber workflow, PurgeBudget& budget);
+
+}  // namespace millrace
