@@ -94,7 +94,7 @@ std::vector<ApiParameter> make_parameters() {
        word({"start", "instance"}), "listListeners"},
       {kQuery, "kind", "Lists only these kinds, separated by commas.",
        words({"stateTimeout", "delay", "retry", "interrupt", "kill", "runTimeout",
-              "executionTimeout", "call", "delayedEvent", "lifespan", "tick"}),
+              "executionTimeout", "call", "queueTimeout", "delayedEvent", "lifespan", "tick"}),
        "listFirings"},
       {kQuery, "leftovers", "The last part of the path is the number of a leftover.", yes_or_no},
       {kQuery, "limit", "The number of items of a page, from 1 to 1000.", whole_to(kMostListed)},

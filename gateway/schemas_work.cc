@@ -107,8 +107,9 @@ void add_work_schemas(ApiSchemas& all) {
   using namespace schema;
   const Json firing = object({
       {"at", instant()},
-      {"kind", word({"stateTimeout", "delay", "retry", "interrupt", "kill", "runTimeout",
-                     "executionTimeout", "call", "delayedEvent", "lifespan", "tick"})},
+      {"kind",
+       word({"stateTimeout", "delay", "retry", "interrupt", "kill", "runTimeout",
+             "executionTimeout", "call", "queueTimeout", "delayedEvent", "lifespan", "tick"})},
       {"instance?", instance_id()},
       {"workflow?", text("The id of the workflow.")},
       {"state?", text("The id of the state.")},

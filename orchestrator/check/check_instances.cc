@@ -28,6 +28,8 @@ const char* wrong_live(const Instance& one) {
   if (one.status == kPending && one.phase != Phase::kEntering) {
     return "the instance is pending, but does not enter a state";
   }
+  if (is_queued(one) && (one.phase != Phase::kEntering || (one.status != kPending && !one.paused)))
+    return "the instance waits for a slot, but is not pending";
   if (one.status == kRunning && !is_passing && !one.compensating)
     return "the instance is running, but its phase is that of a wait";
   if (one.status == kWaiting && is_passing)
@@ -54,6 +56,7 @@ const char* wrong_ended(const Instance& one) {
     return "the end time of the instance is before its start time";
   if (one.paused || one.parked)
     return "the instance has ended, but is paused or has an evaluation under way";
+  if (one.slot) return "the instance has ended, but has a slot";
   if (one.awaits_run) return "the instance has ended, but waits for its next run";
   if (!one.calls.empty() || !one.listeners.empty())
     return "the instance has ended, but has calls or listeners";
@@ -330,6 +333,7 @@ void Checker::finish(Walked& one) {
   check_status(one);
   read_compensations(one);
   check_compensations(one, workflow.get());
+  check_slot(one);
   check_history(one, workflow.get());
   check_started_compensation(one);
   if (one.table == Table::kLive) check_waits(one, workflow.get());

@@ -459,7 +459,8 @@ void Checker::check_times(const Walked& one) {
           "the start of the execution");
   }
   if (story.revived || !is_trimmed) {
-    check(head.runs_from, head.runs_from == head.started_at || head.runs_from == story.revived,
+    const auto& began = story.revived ? story.revived : story.admitted;
+    check(head.runs_from, head.runs_from == head.started_at || head.runs_from == began,
           "the scheduled time of the run from which its retries count");
     const bool is_first =
         head.first_run == 1 ||

@@ -17,8 +17,8 @@ namespace millrace {
 namespace {
 
 const char* kind_name(TimerKind kind) {
-  static constexpr const char* kNames[] = {"state timeout", "delay", "retry",     "interrupt",
-                                           "kill",          "run",   "execution", "calls"};
+  static constexpr const char* kNames[] = {
+      "state timeout", "delay", "retry", "interrupt", "kill", "run", "execution", "calls", "queue"};
   const auto index = static_cast<size_t>(kind);
   return index < std::size(kNames) ? kNames[index] : "unknown";
 }
@@ -49,7 +49,8 @@ const char* wrong_timers(const Instance& head) {
                        [&](const Timer& timer) { return timer.kind == kind; });
   };
   const auto is_held_in_pause = [](const Timer& timer) {
-    return is_of_state(timer.kind) || timer.kind == TimerKind::kInterrupt;
+    return is_of_state(timer.kind) || timer.kind == TimerKind::kInterrupt ||
+           timer.kind == TimerKind::kQueue;
   };
   const bool has_listeners = head.calls.empty() && !head.listeners.empty();
   if (has(TimerKind::kRetry) && (has(TimerKind::kDelay) || has_listeners))
@@ -174,8 +175,16 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
   if (is_stuck) {
     add(StoreFault::kInstanceStuck, place, "the instance waits for no event, no timer and no call");
   }
+  if (is_queued(head) != has(TimerKind::kQueue)) {
+    const bool needs = is_queued(head) && workflow != nullptr && workflow->concurrency &&
+                       workflow->concurrency->timeout;
+    if (needs || !is_queued(head)) {
+      wrong("the timer for the wait for a slot does not match the wait of the instance");
+    }
+  }
   if (is_wrong || is_stuck || workflow == nullptr || !one.story || !time_) return;
-  if (head.compensating) {  // nothing but its calls has a time
+  if (is_queued(head)) return;  // no other timer counts before its first run
+  if (head.compensating) {      // nothing but its calls has a time
     const auto is_of_calls = [](const Timer& timer) { return timer.kind == TimerKind::kCalls; };
     if (!std::all_of(head.timers.begin(), head.timers.end(), is_of_calls)) {
       wrong("the instance makes its compensations, but has a timer that does not belong to a call");

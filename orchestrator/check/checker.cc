@@ -49,6 +49,7 @@ Result<StoreReport> Checker::run() {
   if (format_ == kStoreFormat && options_.has_tree) {
     for (const auto& [table, name, since] : kTables) {
       if (options_.has_tree(table)) continue;
+      if (since > kStoreFormat && read_minor(view_).value_or(0) < kMinorOfQueues) continue;
       add(StoreFault::kTreeMissing, {table, {}}, "the tree is missing, with all its rows");
     }
   }
@@ -84,7 +85,7 @@ Result<StoreReport> Checker::run() {
       &Checker::check_dedupe,       &Checker::check_webhooks,    &Checker::check_variables,
       &Checker::check_idempotency,  &Checker::check_secrets,     &Checker::check_dead_letters,
       &Checker::check_index,        &Checker::check_effects,     &Checker::check_listen_from,
-      &Checker::check_minor};
+      &Checker::check_queues,       &Checker::check_minor};
   for (const Step step : kCatalog) {
     if (!is_over()) (this->*step)();
   }
@@ -238,6 +239,16 @@ void Checker::describe(const Place& place, StoreFinding& finding) const {
       const uint32_t stream = key.u32();
       const uint64_t sequence = key.u64();
       finding.key = fmt::format("stream {} sequence {} number {}", stream, sequence, key.u64());
+      break;
+    }
+    case Table::kQueues: {
+      const uint8_t kind = key.u8();
+      const std::string of = workflow();
+      const InstanceId slots{key.id()};
+      finding.key = fmt::format("{} key {}", of, to_string(slots));
+      if (kind == 1) break;
+      if (kind == 3) finding.key += fmt::format(" rank {}", key.u32());
+      finding.key += fmt::format(" {} {}", kind == 3 ? "waiting" : "slot", key.u64());
       break;
     }
     case Table::kTasks:

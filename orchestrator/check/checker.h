@@ -38,6 +38,7 @@
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/row.h"
 
 namespace millrace {
@@ -196,6 +197,14 @@ class Checker {
   void check_schedules();
   void check_schedule_start(WorkflowNumber number, TimePoint from, const Place& place);
 
+  // Slots and starts that wait for them (check_queues.cc).
+  struct SlotSums;
+  void check_queues();
+  void check_slot_counts(const Place& place, std::string_view value, const QueueRowKey& row,
+                         SlotSums& sums);
+  void check_slot_place(const Place& place, std::string_view value, const QueueRowKey& row,
+                        NamespaceNumber ns, SlotSums& sums);
+
   // Groups (check_groups.cc).
 
   void check_groups();
@@ -224,6 +233,7 @@ class Checker {
   void check_compensation(Walked& one, const Place& place, std::string_view value, uint32_t number);
   void check_compensations(const Walked& one, const Workflow* workflow);
   void check_started_compensation(const Walked& one);
+  void check_slot(const Walked& one);  // check_queues.cc
   bool check_call(Walked& one, const Place& place, const Call& call, uint32_t index);
   void finish(Walked& one);
   void check_singular(const Walked& one);

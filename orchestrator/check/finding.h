@@ -71,6 +71,8 @@ enum class StoreFault : uint8_t {
   kGroupCounts,
   kGroupEvent,
   kGroupNumber,
+  kQueueEntry,
+  kQueueCounts,
   kScheduleMissing,
   kScheduleUnknown,
   kSentMessage,

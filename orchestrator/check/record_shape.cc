@@ -68,6 +68,9 @@ constexpr RecordShape kRecordShapes[] = {
     {HistoryKind::kUndoing, "function: text, number: number"},
     {HistoryKind::kUndone, "number: number"},
     {HistoryKind::kCompensationStopped, "left: number"},
+    {HistoryKind::kQueued, "priority: number"},
+    {HistoryKind::kQueued, "key: text, priority: number"},
+    {HistoryKind::kAdmitted, ""},
 };
 
 /// Whether the value describes an event: its id, source and type.
@@ -89,7 +92,8 @@ std::string type_in_shape(HistoryKind kind, const std::string& name, const Json&
     if (!is_choice) return "text";
     return fmt::format("\"{}\"", excerpt(value.get_ref<const std::string&>()));
   }
-  if (value.is_number_unsigned()) return "number";
+  const bool may_be_negative = name == "priority" && value.is_number_integer();
+  if (value.is_number_unsigned() || may_be_negative) return "number";
   if (value.is_boolean() && value.get<bool>()) return "true";
   return is_event_detail(value) ? "id, source and type" : "another type";
 }

@@ -17,6 +17,7 @@
 #include "model/instance.h"
 #include "orchestrator/loop/access_metrics.h"
 #include "orchestrator/loop/evaluation_metrics.h"
+#include "orchestrator/loop/flow_metrics.h"
 #include "orchestrator/loop/namespace_gauge.h"
 #include "orchestrator/loop/refusal_metrics.h"
 #include "orchestrator/loop/retention_metrics.h"
@@ -99,12 +100,6 @@ struct Metrics::Series {
       counter("millrace_compensations_stopped_total",
               "How often instances made no further compensation, although some were left: one "
               "failed for good, or an operator stopped them.");
-  prometheus::Counter& skipped = counter("millrace_starts_skipped_total",
-                                         "Starts, by an event or a tick, that were skipped because "
-                                         "the singular workflow has a live instance.");
-  auto& limited = counter("millrace_starts_limited_total", "Starts over a rateLimit.");
-  auto& debounced =
-      counter("millrace_starts_debounced_total", "Debounced starts that a newer one replaced.");
   prometheus::Counter& woken =
       counter("millrace_instances_woken_total", "How often an event woke an instance.");
   std::array<prometheus::Counter*, 8> ended = [this] {
@@ -309,6 +304,7 @@ struct Metrics::Series {
   StoreMetrics store{registry};
   EvaluationMetrics ns_evaluations{registry};  // guarded by parts_lock
   RefusalMetrics ns_over_quota{registry};
+  FlowMetrics flow{registry};
   AccessMetrics access{registry};
   InboundMetrics inbound_outcomes{registry};
 };
@@ -347,9 +343,7 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->compensations_noted, counts.compensations_noted);
   add(series_->compensations_made, counts.compensations_made);
   add(series_->compensations_stopped, counts.compensations_stopped);
-  add(series_->skipped, counts.starts_skipped);
-  add(series_->limited, counts.starts_limited);
-  add(series_->debounced, counts.starts_debounced);
+  series_->flow.add(counts);
   add(series_->woken, counts.instances_woken);
   add(series_->timers, counts.timers_fired);
   add(series_->published, counts.published);
@@ -440,6 +434,7 @@ void Metrics::set(const Levels& levels) {
   series_->refuses.Set(levels.refuses ? 1 : 0);
   series_->fan_out.Set(static_cast<double>(levels.fan_out));
   series_->undecided.Set(static_cast<double>(levels.undecided));
+  series_->flow.set_queued(levels.queued_starts);
   series_->damaged_rows.Set(static_cast<double>(levels.damaged_rows));
   series_->patterns_over_limit.set(levels.patterns_over_limit);
 }

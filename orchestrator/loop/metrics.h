@@ -32,10 +32,13 @@ struct Levels {
   size_t timers = 0;
   size_t outbox_in_flight = 0;
   uint64_t outbox_bytes = 0;
-  size_t tasks = 0;         ///< tasks that have not ended
-  size_t tasks_held = 0;    ///< tasks that wait in the store (TaskDispatch::held)
-  size_t fan_out = 0;       ///< instances that fan-outs have not reached yet
-  size_t undecided = 0;     ///< instances and starts that wait for a late match
+  size_t tasks = 0;       ///< tasks that have not ended
+  size_t tasks_held = 0;  ///< tasks that wait in the store (TaskDispatch::held)
+  size_t fan_out = 0;     ///< instances that fan-outs have not reached yet
+  size_t undecided = 0;   ///< instances and starts that wait for a late match
+  /// The starts that wait for a slot, by the name of their namespace; those beyond the first
+  /// kMostNamespaceLabels namespaces under kOtherNamespaces.
+  std::map<std::string, uint64_t> queued_starts = {};
   bool refuses = false;     ///< whether new work must wait
   size_t damaged_rows = 0;  ///< damaged rows found since startup
   /// How often a pattern reached its limit and therefore did not match, since the listeners were

@@ -37,6 +37,16 @@ void note_first(Status& done, std::string_view what, const Status& status) {
   done = fail(error.code, fmt::format("{}: {}", what, error.message));
 }
 
+/// The starts that wait for a slot, for Levels::queued_starts.
+std::map<std::string, uint64_t> queued_starts(const EngineState& engine) {
+  std::map<std::string, uint64_t> by_name;
+  for (const auto& [ns, count] : engine.live.queued_starts()) {
+    const bool has_name = by_name.size() < kMostNamespaceLabels && engine.catalog.has_namespace(ns);
+    by_name[has_name ? engine.catalog.name_of(ns) : kOtherNamespaces] += count;
+  }
+  return by_name;
+}
+
 }  // namespace
 
 Processor::Processor(ProcessorParts parts, ProcessorOptions options)
@@ -225,6 +235,7 @@ void Processor::set_gauges() {
                       .tasks_held = engine_.tasks.held(),
                       .fan_out = backlog_.fan_out,
                       .undecided = backlog_.undecided,
+                      .queued_starts = queued_starts(engine_),
                       .refuses = pressure_.is_on(),
                       .damaged_rows = engine_.damages.count(),
                       .patterns_over_limit =

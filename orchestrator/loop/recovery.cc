@@ -10,10 +10,10 @@
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
-#include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 
 namespace millrace {
 namespace {

@@ -44,6 +44,8 @@ std::string_view to_string(TimerKind kind) {
       return "execution";
     case TimerKind::kCalls:
       return "calls";
+    case TimerKind::kQueue:
+      return "queue";
   }
   return "unknown";
 }

@@ -25,17 +25,19 @@ enum class FiringKind : uint8_t {
   kRunTimeout = 5,
   kExecutionTimeout = 6,
   kCall = 7,          ///< the next attempt or the earliest timeout of the calls of an instance
-  kDelayedEvent = 8,  ///< the publication of a delayed event
-  kLifespan = 9,      ///< an event leaves the group of an eventsAnd start
-  kTick = 10,         ///< a schedule starts an instance
+  kQueueTimeout = 8,  ///< the end of a start's wait for a slot
+  kDelayedEvent = 9,  ///< the publication of a delayed event
+  kLifespan = 10,     ///< an event leaves the group of an eventsAnd start
+  kTick = 11,         ///< a schedule starts an instance
 };
 
 /// The names of the kinds in the API, by their numbers.
-inline constexpr std::array<std::string_view, 11> kFiringKinds = {
-    "stateTimeout",     "delay", "retry",        "interrupt", "kill", "runTimeout",
-    "executionTimeout", "call",  "delayedEvent", "lifespan",  "tick"};
+inline constexpr std::array<std::string_view, 12> kFiringKinds = {
+    "stateTimeout",     "delay", "retry",        "interrupt",    "kill",     "runTimeout",
+    "executionTimeout", "call",  "queueTimeout", "delayedEvent", "lifespan", "tick"};
 
-static_assert(static_cast<size_t>(TimerKind::kCalls) == static_cast<size_t>(FiringKind::kCall));
+static_assert(static_cast<size_t>(TimerKind::kQueue) ==
+              static_cast<size_t>(FiringKind::kQueueTimeout));
 
 struct NextFilter {
   std::optional<TimePoint> until;  ///< not later than this time

@@ -139,7 +139,7 @@ void add_lifespan(const GroupedEvent& event, const FiringWorkflow& workflow, Soo
 /// too many.
 Status add_timers(const View& view, NamespaceNumber ns, TimePoint now, Soonest& soonest) {
   bool is_wanted = false;
-  for (size_t kind = 0; kind <= static_cast<size_t>(FiringKind::kCall); ++kind) {
+  for (size_t kind = 0; kind <= static_cast<size_t>(FiringKind::kQueueTimeout); ++kind) {
     is_wanted = is_wanted || soonest.wants(static_cast<FiringKind>(kind));
   }
   if (!is_wanted) return {};

@@ -462,7 +462,7 @@ export type Firings = {
   items: Array<{
     at: string
     instance?: string
-    kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "delayedEvent" | "lifespan" | "tick"
+    kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "delayedEvent" | "lifespan" | "tick"
     /** The instance or the workflow is paused. */
     paused?: true
     /** The id of the state. */

@@ -1,0 +1,40 @@
+#include "orchestrator/loop/flow_metrics.h"
+
+namespace millrace {
+namespace {
+
+prometheus::Counter& flow_counter(prometheus::Registry& registry, const char* name,
+                                  const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
+}
+
+}  // namespace
+
+FlowMetrics::FlowMetrics(prometheus::Registry& registry)
+    : skipped_(flow_counter(registry, "millrace_starts_skipped_total",
+                            "Starts that were skipped, because the singular workflow has a live "
+                            "instance or the workflow has no free slot: by an event or a tick, and "
+                            "of subflows that `onLimit: skip` has dropped.")),
+      limited_(flow_counter(registry, "millrace_starts_limited_total",
+                            "Starts that the `rateLimit` of their workflow refused.")),
+      debounced_(flow_counter(registry, "millrace_starts_debounced_total",
+                              "Pending starts that a newer one of their key has replaced.")),
+      waited_(flow_counter(registry, "millrace_starts_queued_total",
+                           "Starts that had to wait for a slot of their workflow.")),
+      admitted_(flow_counter(registry, "millrace_starts_admitted_total",
+                             "Starts that waited for a slot of their workflow and got it.")),
+      replaced_(flow_counter(registry, "millrace_starts_replaced_total",
+                             "Instances that were cancelled for another start of their workflow.")),
+      queued_(registry, "millrace_namespace_queued_starts",
+              "Starts that wait for a slot of their workflow, by the namespace.") {}
+
+void FlowMetrics::add(const BatchCounts& counts) {
+  skipped_.Increment(static_cast<double>(counts.starts_skipped));
+  limited_.Increment(static_cast<double>(counts.starts_limited));
+  debounced_.Increment(static_cast<double>(counts.starts_debounced));
+  waited_.Increment(static_cast<double>(counts.starts_queued));
+  admitted_.Increment(static_cast<double>(counts.starts_admitted));
+  replaced_.Increment(static_cast<double>(counts.starts_replaced));
+}
+
+}  // namespace millrace

@@ -1,0 +1,36 @@
+// The metrics of the limits of workflows: the starts that were skipped, refused or put off, those
+// that wait for a slot, and what became of them. For one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include <prometheus/counter.h>
+#include <prometheus/registry.h>
+
+#include "orchestrator/batch/batch_counts.h"
+#include "orchestrator/loop/namespace_gauge.h"
+
+namespace millrace {
+
+class FlowMetrics {
+ public:
+  /// Registers the metrics in `registry`, which outlives the object.
+  explicit FlowMetrics(prometheus::Registry& registry);
+
+  void add(const BatchCounts& counts);
+  /// Sets how many starts wait, by the namespace.
+  void set_queued(const std::map<std::string, uint64_t>& queued) { queued_.set(queued); }
+
+ private:
+  prometheus::Counter& skipped_;
+  prometheus::Counter& limited_;
+  prometheus::Counter& debounced_;
+  prometheus::Counter& waited_;
+  prometheus::Counter& admitted_;
+  prometheus::Counter& replaced_;
+  NamespaceGauge queued_;
+};
+
+}  // namespace millrace
