@@ -16,6 +16,7 @@ void add_all_verbs(CommandLine& commands, const ProgramVerbs& program) {
   add_event_verbs(commands);
   add_listener_verbs(commands);
   add_group_verbs(commands);
+  add_queue_verbs(commands);
   add_dlq_verbs(commands);
   add_source_verbs(commands);
   add_webhook_verbs(commands);

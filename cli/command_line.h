@@ -97,6 +97,7 @@ void add_next_verb(CommandLine& commands);
 void add_overview_verb(CommandLine& commands);
 void add_listener_verbs(CommandLine& commands);
 void add_group_verbs(CommandLine& commands);
+void add_queue_verbs(CommandLine& commands);
 void add_dlq_verbs(CommandLine& commands);
 void add_source_verbs(CommandLine& commands);
 void add_webhook_verbs(CommandLine& commands);

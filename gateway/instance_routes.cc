@@ -316,8 +316,8 @@ void add_instance_routes(Router& router, Service& service) {
   add_verb<ResumeInstance>(router, service,
                            {"resume", "Resumes", {}, "InstanceResumed", {"instance.ended"}});
   const std::vector<std::string> not_again = {
-      "instance.living",    "instance.not_failed", "instance.no_data", "instance.no_state",
-      "workflow.not_found", "direktiv.mutex",      "millrace.quota."};
+      "instance.living",    "instance.not_failed", "instance.no_data",      "instance.no_state",
+      "workflow.not_found", "direktiv.mutex",      "millrace.concurrency.", "millrace.quota."};
   std::vector<std::string> no_retry = not_again;
   no_retry.emplace_back("instance.deadline_passed");
   add_verb<RetryInstance>(
@@ -328,13 +328,14 @@ void add_instance_routes(Router& router, Service& service) {
   add_verb<RerunInstance>(
       router, service,
       {"rerun", "Starts a new run from a named state of", {"from"}, "InstanceRun", not_again});
-  add_verb<CompensateInstance>(router, service,
-                               {"compensate",
-                                "Makes the compensations that are left of",
-                                {"past"},
-                                "InstanceCompensating",
-                                {"instance.living", "instance.no_compensation",
-                                 "workflow.not_found", "direktiv.mutex", "millrace.quota."}});
+  add_verb<CompensateInstance>(
+      router, service,
+      {"compensate",
+       "Makes the compensations that are left of",
+       {"past"},
+       "InstanceCompensating",
+       {"instance.living", "instance.no_compensation", "workflow.not_found", "direktiv.mutex",
+        "millrace.concurrency.", "millrace.quota."}});
   add_read(router, service,
            {.method = "GET",
             .path = "/v1/ns/{ns}/instances/{instance}/calls",

@@ -29,6 +29,7 @@ Router router_with(Service& service, const RequestLimits& limits, const SystemSo
   add_state_routes(router, service);
   add_backup_routes(router, service);
   add_replay_routes(router, service);
+  add_queue_routes(router, service);
   add_source_routes(router, service);
   add_letter_routes(router, service, limits);
   add_find_route(router, service);

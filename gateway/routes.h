@@ -58,6 +58,7 @@ void add_secret_routes(Router& router, Service& service);
 void add_system_routes(Router& router, const SystemSources& sources);
 void add_state_routes(Router& router, Service& service);
 void add_backup_routes(Router& router, Service& service);
+void add_queue_routes(Router& router, Service& service);
 void add_replay_routes(Router& router, Service& service);
 void add_source_routes(Router& router, Service& service);
 void add_letter_routes(Router& router, Service& service, const RequestLimits& limits);

@@ -59,17 +59,17 @@ void add_schedule_routes(Router& router, Service& service) {
               const std::string id = TRY(workflow_of(request));
               return store.schedule(ns, id);
             })});
-  router.add(
-      {.method = "POST",
-       .path = "/v1/ns/{ns}/schedules/{workflow}/trigger",
-       .operation = "triggerSchedule",
-       .summary = "Starts an instance now, as a tick of the schedule does.",
-       .answer = "InstanceStarted",
-       .answer_status = 201,
-       .further_answers = {{202, "InstanceStarted"}},
-       .errors = {"namespace.not_found", "workflow.not_found", "schedule.not_found",
-                  "direktiv.mutex", "millrace.quota.", "millrace.rateLimit", "millrace.startKey"},
-       .handler = [&service](const auto& exchange) { return trigger(service, exchange); }});
+  router.add({.method = "POST",
+              .path = "/v1/ns/{ns}/schedules/{workflow}/trigger",
+              .operation = "triggerSchedule",
+              .summary = "Starts an instance now, as a tick of the schedule does.",
+              .answer = "InstanceStarted",
+              .answer_status = 201,
+              .further_answers = {{202, "InstanceStarted"}},
+              .errors = {"namespace.not_found", "workflow.not_found", "schedule.not_found",
+                         "direktiv.mutex", "millrace.concurrency.", "millrace.quota.",
+                         "millrace.rateLimit", "millrace.startKey"},
+              .handler = [&service](const auto& exchange) { return trigger(service, exchange); }});
 }
 
 }  // namespace millrace

@@ -105,6 +105,20 @@ Json overview() {
 
 void add_work_schemas(ApiSchemas& all) {
   using namespace schema;
+  all["Queue"].schema = object({
+      {"workflow", text("The id of the workflow.")},
+      {"key?", either({text(), number(), flag()},
+                      "The value of `concurrency.key`; none: the workflow has no key.")},
+      {"limit?", whole("How many slots the key has.", 1)},
+      {"held", whole("How many instances hold a slot.")},
+      {"queued", whole("How many starts wait for a slot.", 1)},
+      {"next?", object({{"instance", instance_id("The start that gets the next slot.")},
+                        {"since", instant("Since when it waits.")},
+                        {"priority", number("Its priority.")}})},
+      {"holder?", object({{"instance", instance_id("The instance that has held a slot longest.")},
+                          {"since", instant("Since when it holds the slot.")}})},
+  });
+  all["Queues"].schema = page(ref("Queue"));
   const Json firing = object({
       {"at", instant()},
       {"kind",

@@ -166,25 +166,25 @@ Status start(Service& service, Duration longest_wait, const std::shared_ptr<Exch
 }  // namespace
 
 void add_start_route(Router& router, Service& service, const RequestLimits& limits) {
-  router.add(
-      {.method = "POST",
-       .path = "/v1/ns/{ns}/workflows/{workflow}/start",
-       .operation = "startInstance",
-       .summary = "Starts an instance, and waits for its end if `wait` is given.",
-       .query = {"wait", "executionTimeout", "runTimeout", "taskTimeout"},
-       .headers = {"Idempotency-Key", "Millrace-Retry"},
-       .body = "StartInput",
-       .may_lack_body = true,
-       .answer = "InstanceStarted",
-       .answer_status = 201,
-       .further_answers = {{200, "StartedOrEnded"}, {202, "InstanceStarted"}},
-       .errors = {"namespace.not_found", "workflow.not_found", "instance.not_found",
-                  "start.conflict", "direktiv.mutex", "millrace.quota.", "millrace.rateLimit",
-                  "millrace.startKey", "json.", "duration.", "retry.malformed"},
-       .max_body = limits.input_bytes,
-       .handler = [&service, longest = limits.wait](const auto& exchange) {
-         return start(service, longest, exchange);
-       }});
+  router.add({.method = "POST",
+              .path = "/v1/ns/{ns}/workflows/{workflow}/start",
+              .operation = "startInstance",
+              .summary = "Starts an instance, and waits for its end if `wait` is given.",
+              .query = {"wait", "executionTimeout", "runTimeout", "taskTimeout"},
+              .headers = {"Idempotency-Key", "Millrace-Retry"},
+              .body = "StartInput",
+              .may_lack_body = true,
+              .answer = "InstanceStarted",
+              .answer_status = 201,
+              .further_answers = {{200, "StartedOrEnded"}, {202, "InstanceStarted"}},
+              .errors = {"namespace.not_found", "workflow.not_found", "instance.not_found",
+                         "start.conflict", "direktiv.mutex", "millrace.concurrency.",
+                         "millrace.quota.", "millrace.rateLimit", "millrace.startKey", "json.",
+                         "duration.", "retry.malformed"},
+              .max_body = limits.input_bytes,
+              .handler = [&service, longest = limits.wait](const auto& exchange) {
+                return start(service, longest, exchange);
+              }});
 }
 
 }  // namespace millrace

@@ -332,6 +332,11 @@ Result<Json> LocalService::listeners(std::string_view ns, const ListenerFilter& 
   });
 }
 
+Result<Json> LocalService::queues(std::string_view ns, size_t limit, std::string_view cursor,
+                                  std::string_view workflow) {
+  return read([&](const View& v) { return parts_.queries.queues(v, ns, limit, cursor, workflow); });
+}
+
 Result<Json> LocalService::groups(std::string_view ns, size_t limit, std::string_view cursor,
                                   const GroupFilter& filter) {
   return read([&](const View& v) { return parts_.queries.groups(v, ns, limit, cursor, filter); });

@@ -134,6 +134,8 @@ class LocalService final : public Service {
                        const HistoryFilter& filter) override;
   Result<NamedText> scenario(std::string_view ns, const InstanceId& id) override;
   Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) override;
+  Result<Json> queues(std::string_view ns, size_t limit, std::string_view cursor,
+                      std::string_view workflow) override;
   Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor,
                       const GroupFilter& filter) override;
   Result<Json> find(std::string_view ns, std::string_view text) override;

@@ -84,6 +84,11 @@ Result<Json> ViewReads::listeners(std::string_view ns, const ListenerFilter& fil
   return queries_.listeners(view_, ns, filter);
 }
 
+Result<Json> ViewReads::queues(std::string_view ns, size_t limit, std::string_view cursor,
+                               std::string_view workflow) {
+  return queries_.queues(view_, ns, limit, cursor, workflow);
+}
+
 Result<Json> ViewReads::groups(std::string_view ns, size_t limit, std::string_view cursor,
                                const GroupFilter& filter) {
   return queries_.groups(view_, ns, limit, cursor, filter);

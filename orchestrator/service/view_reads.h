@@ -47,6 +47,8 @@ class ViewReads final : public StoreReads {
   Result<Json> history(std::string_view ns, const InstanceId& id,
                        const HistoryFilter& filter) override;
   Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) override;
+  Result<Json> queues(std::string_view ns, size_t limit, std::string_view cursor,
+                      std::string_view workflow) override;
   Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor,
                       const GroupFilter& filter) override;
   Result<Json> schedules(std::string_view ns, const PageRequest& page) override;

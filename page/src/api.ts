@@ -1444,6 +1444,38 @@ export type Problem = {
   type: string
 }
 
+export type Queue = {
+  /** How many instances hold a slot. */
+  held: number
+  holder?: {
+    /** The instance that has held a slot longest. */
+    instance: string
+    /** Since when it holds the slot. */
+    since: string
+  }
+  /** The value of `concurrency.key`; none: the workflow has no key. */
+  key?: string | number | boolean
+  /** How many slots the key has. */
+  limit?: number
+  next?: {
+    /** The start that gets the next slot. */
+    instance: string
+    /** Its priority. */
+    priority: number
+    /** Since when it waits. */
+    since: string
+  }
+  /** How many starts wait for a slot. */
+  queued: number
+  /** The id of the workflow. */
+  workflow: string
+}
+
+export type Queues = {
+  items: Array<Queue>
+  next: string | null
+}
+
 export type Ready = {
   status: "ready"
 }

@@ -106,6 +106,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"listener", "list"},
       {"group", "list"},
       {"group", "drop"},
+      {"queue", "list"},
       {"dlq", "list"},
       {"dlq", "show"},
       {"dlq", "replay"},

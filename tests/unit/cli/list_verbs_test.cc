@@ -115,6 +115,16 @@ TEST_F(ListVerbs, PassesTheConditionsOnListenersToTheServer) {
   EXPECT_EQ(run({"listener", "list", "--attribute", "orderid", "--value", ""}).code, 2);
 }
 
+TEST_F(ListVerbs, ShowsStartsThatWait) {
+  const std::string instance = FakeService::kInstance;
+  const CommandOutput shown = run({"queue", "list", "--workflow", "ship"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_NE(shown.out.find("WORKFLOW  KEY"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("1 of 1"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find(instance), std::string::npos) << shown.out;
+  EXPECT_EQ(run({"queue", "list", "--workflow", "none"}).code, 3);
+}
+
 TEST_F(ListVerbs, ShowsGroups) {
   expect_outputs({
       {{"group", "list", "--limit", "3"},

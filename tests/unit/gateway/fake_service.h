@@ -175,6 +175,8 @@ class FakeService : public Service {
                        const HistoryFilter& filter) override;
   Result<NamedText> scenario(std::string_view ns, const InstanceId& id) override;
   Result<Json> listeners(std::string_view, const ListenerFilter& filter) override;
+  Result<Json> queues(std::string_view, size_t limit, std::string_view cursor,
+                      std::string_view workflow) override;
   /// For another id than that of the one group there is none.
   Result<Json> groups(std::string_view, size_t limit, std::string_view cursor,
                       const GroupFilter& filter) override;

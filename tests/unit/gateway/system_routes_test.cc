@@ -66,6 +66,16 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsAndMetrics) {
            "entries":[{"type":"paid","waiting":1,"first":{"sequence":79,"id":"pay-1"}},
                       {"type":"packed","waiting":0}],
            "expiresAt":"2021-09-01T12:00:00.000Z"}],"next":null})"},
+      {"GET",
+       "/v1/ns/default/queues?limit=3&workflow=ship",
+       {},
+       "",
+       200,
+       fmt::format(R"({{"items":[{{"workflow":"ship","key":"c-1","limit":1,"held":1,"queued":2,
+           "next":{{"instance":"{0}","since":"2021-09-01T12:00:00.000Z","priority":-1}},
+           "holder":{{"instance":"{0}","since":"2021-09-01T11:00:00.000Z"}}}}],"next":null}})",
+                   FakeService::kInstance)},
+      {"GET", "/v1/ns/default/queues?workflow=none", {}, "", 404, "workflow.not_found"},
       {"DELETE",
        "/v1/ns/default/groups/ship%3A6f1ed002ab5595859014ebf0951522d9",
        {},
@@ -79,7 +89,7 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsAndMetrics) {
       {"GET", "/favicon.ico", {}, "", 404, "request.not_found"},
   };
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
-  for (const char* const list : {"listeners", "groups"}) {
+  for (const char* const list : {"listeners", "groups", "queues"}) {
     EXPECT_EQ(call("GET", fmt::format("/v1/ns/default/{}?limit=7", list)).status, 200);
     EXPECT_EQ(service_.last_limit(), 7U) << list;
     EXPECT_EQ(call("GET", fmt::format("/v1/ns/default/{}", list)).status, 200);

@@ -1,0 +1,57 @@
+// `millrace queue`: lists the starts that wait for slots of their workflows.
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/command_line.h"
+#include "cli/pages.h"
+
+namespace millrace {
+namespace {
+
+struct QueueListOptions {
+  std::string workflow;
+  PageOptions page;
+};
+
+/// How many slots of the key are taken: `1 of 3`.
+std::string slots_text(const Json& queue) {
+  const uint64_t held = queue.value("held", uint64_t{0});
+  if (!queue.contains("limit")) return std::to_string(held);
+  return fmt::format("{} of {}", held, queue.value("limit", uint64_t{0}));
+}
+
+/// A member of an object in the item; `-`: it has none.
+std::string inner_text(const Json& queue, const char* object, const char* member) {
+  const Json inner = queue.value(object, Json::object());
+  return harmless(inner.value(member, "-"));
+}
+
+Ended list_queues(Session& session, const QueueListOptions& options) {
+  return show_pages(
+      session, {.path = session.path({"queues"}), .query = {{"workflow", options.workflow}}},
+      options.page,
+      {field("WORKFLOW", "workflow"), field("KEY", "key"), field("WAITING", "queued"),
+       Column{"SLOTS", slots_text},
+       Column{"NEXT", [](const Json& one) { return inner_text(one, "next", "instance"); }},
+       Column{"SINCE", [](const Json& one) { return inner_text(one, "next", "since"); }},
+       Column{"HELD BY", [](const Json& one) { return inner_text(one, "holder", "instance"); }}},
+      "workflow");
+}
+
+}  // namespace
+
+void add_queue_verbs(CommandLine& commands) {
+  CommandLine queue = commands.noun("queue", "Starts that wait for a slot of their workflow");
+  auto [list, listed] = queue.asking<QueueListOptions>(
+      "list",
+      "Lists the keys of workflows with `concurrency` for whose slots starts wait: which start is "
+      "next, and which instance has held a slot longest",
+      "millrace queue list --workflow ship", list_queues);
+  list.option("--workflow", listed.workflow, "Only keys of this workflow", "ID");
+  add_page(list, listed.page);
+}
+
+}  // namespace millrace
