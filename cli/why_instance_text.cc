@@ -113,6 +113,25 @@ std::string elsewhere_look_line(const Json& answer) {
   return line.empty() ? "" : line + ".\n";
 }
 
+/// What a start that waits for a slot waits for, and who holds it; empty: it does not wait for one.
+std::string slot_lines(const Json& instance, const WhyTextOptions& options) {
+  const Json slot = instance.value("slot", Json::object());
+  if (!slot.value("queued", false)) return "";
+  const std::string key =
+      slot.contains("key") ? fmt::format(" of the key {}", harmless(dump_json(slot["key"]))) : "";
+  std::string lines = fmt::format(
+      "It waits for a slot{} of its workflow, with the priority {}: {} held, {} starts wait; "
+      "`millrace -n {} queue list --workflow {}` lists them.\n",
+      key, slot.value("priority", 0), slot.value("held", size_t{0}),
+      slot.value("waiting", size_t{0}), shell_word(options.ns),
+      shell_word(member_text(instance, "workflow")));
+  for (const Json& holder : member_list(slot, "holders")) {
+    lines += fmt::format("  held by {} since {}\n", member_text(holder, "instance"),
+                         member_text(holder, "since"));
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string why_of_instance_text(const Json& answer, const WhyTextOptions& options) {
@@ -123,6 +142,7 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
                   member_text(instance, "state"), member_text(instance, "since"));
   const Json& waits = member_list(instance, "waits");
   const Json& entering = member_list(instance, "entering");
+  text += slot_lines(instance, options);
   if (waits.empty() && entering.empty()) text += "It waits for no event now.\n";
   for (const Json& one : entering) {
     text += fmt::format("  will wait for {}{}\n", member_text(one, "type"), window_text(one));

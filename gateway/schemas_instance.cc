@@ -96,7 +96,8 @@ Json whole_instance() {
       {"since", instant("When the instance entered its state.")},
   });
   const Json timer = object({
-      {"kind", word({"state", "delay", "retry", "interrupt", "kill", "run", "execution", "calls"})},
+      {"kind", word({"state", "delay", "retry", "interrupt", "kill", "run", "execution", "calls",
+                     "queue"})},
       {"at", instant()},
       {"held?", exactly(true, "The timer stands still, since the instance is paused.")},
       {"then?", text("The id of the state that follows.")},
@@ -128,6 +129,7 @@ Json whole_instance() {
                       {"key?", text("The idempotency key of the start.")},
                       {"correlation?", text("The correlation of the start.")},
                       {"waits?", list(wait, "The events for which the instance waits.")},
+                      {"slot?", ref("Slot")},
                       {"timers?", list(timer, "What time will cause, soonest first.")},
                       {"startedBy?", any("The detail of the first record of the history.")},
                       {"children?", children},
@@ -138,6 +140,19 @@ Json whole_instance() {
 
 void add_instance_schemas(ApiSchemas& all) {
   using namespace schema;
+  const Json holder = object({
+      {"instance", instance_id("An instance that holds a slot.")},
+      {"since", instant("Since when it holds the slot.")},
+  });
+  all["Slot"].schema = object({
+      {"queued", flag("Whether the instance waits for the slot.")},
+      {"key?", either({text(), number(), flag()},
+                      "The value of `concurrency.key`; none: the workflow has no key.")},
+      {"priority", number("A start with a higher one gets a slot first.")},
+      {"held", whole("How many instances hold a slot of the key.")},
+      {"waiting", whole("How many starts wait for one.")},
+      {"holders", list(holder, "Those that have held theirs longest; at most three.")},
+  });
   all["InstanceHead"].schema = instance_head();
   all["Instances"].schema = bounded_page(ref("InstanceHead"));
   all["InstanceCall"].schema = instance_call();

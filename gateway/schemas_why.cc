@@ -168,6 +168,7 @@ void add_why_schemas(ApiSchemas& all) {
       {"waits", list(wait, "The events for which it waits.")},
       {"entering?", list(entering, "The events for which its state will wait.")},
       {"arrived?", list(text(), "The types of the events that have come.")},
+      {"slot?", ref("Slot")},
   });
   all["InstanceWhy"].schema = object({
       {"instance", asked},

@@ -12,6 +12,7 @@
 #include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
+#include "orchestrator/service/slot_item.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
@@ -133,6 +134,7 @@ Result<Json> Queries::instance(const View& view, std::string_view ns, const Inst
   if (!found.timers.empty() || !found.held_timers.empty()) {
     json["timers"] = timers_of(found, *workflow);
   }
+  if (found.slot) json["slot"] = TRY(slot_item(view, found, disclosure));
   Result<Json> origin = started_by(view, found, disclosure);
   if (!origin && !is_damaged_row(origin.error())) return origin;
   if (origin && !origin->is_null()) json["startedBy"] = *std::move(origin);

@@ -12,6 +12,7 @@
 #include "orchestrator/service/local_why_desk.h"
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/shapes.h"
+#include "orchestrator/service/slot_item.h"
 #include "orchestrator/service/walk_back.h"
 #include "orchestrator/service/why_parts.h"
 
@@ -238,6 +239,7 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
               {"looked", looked.looked},
               {"complete", looked.is_complete},
               {"events", Json::array()}};
+  if (is_queued(instance)) answer["instance"]["slot"] = TRY(slot_item(view, instance, disclosure));
   if (newest.is_search) {
     answer["of"] = newest.events.size();
     answer["next"] = looked.before > 0 ? Json(std::to_string(looked.before)) : Json();

@@ -721,6 +721,7 @@ export type Instance = {
   run?: number
   /** The data may contain a secret, and is masked or hidden. */
   sealed?: true
+  slot?: Slot
   startedAt: string
   /** The detail of the first record of the history. */
   startedBy?: unknown
@@ -732,7 +733,7 @@ export type Instance = {
     at: string
     /** The timer stands still, since the instance is paused. */
     held?: true
-    kind: "state" | "delay" | "retry" | "interrupt" | "kill" | "run" | "execution" | "calls"
+    kind: "state" | "delay" | "retry" | "interrupt" | "kill" | "run" | "execution" | "calls" | "queue"
     /** The id of the state that follows. */
     then?: string
   }>

@@ -25,6 +25,16 @@ Json described(StateIndex state) { return state; }
 
 Json described(const Span& span) { return {span.months, span.fixed.count()}; }
 
+template <class T>
+Json described(const std::optional<T>& value);
+
+Json described(const Concurrency& concurrency) {
+  return {{"limit", concurrency.limit},
+          {"key", described(concurrency.key)},
+          {"on_limit", static_cast<int>(concurrency.on_limit)},
+          {"timeout", described(concurrency.timeout)}};
+}
+
 Json described(const EvaluatedTime& time) {
   return {{"key", time.key},
           {"form", static_cast<int>(time.form)},
@@ -196,6 +206,8 @@ Json described(const Workflow& workflow) {
           {"description", workflow.description},
           {"version", workflow.version},
           {"singular", workflow.singular},
+          {"concurrency", described(workflow.concurrency)},
+          {"priority", described(workflow.priority)},
           {"start", described(workflow.start)},
           {"timeouts", described(workflow.timeouts)},
           {"retries", described(workflow.retries)},

@@ -1,0 +1,73 @@
+// How the loader reads `concurrency` and `priority`.
+#include "orchestrator/definition/flow_control.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/definition/loader.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+
+Loaded loaded_with(const std::string& keys) {
+  return load_workflow("id: w\n" + keys + "\nstates:\n- {id: a, type: noop}\n", nullptr);
+}
+
+/// The path and the code of each error.
+std::vector<std::string> flow_errors(const std::string& keys) {
+  std::vector<std::string> errors;
+  for (const Finding& one : loaded_with(keys).findings.sorted()) {
+    if (one.severity == Severity::kError) errors.push_back(one.path + " " + one.code);
+  }
+  return errors;
+}
+
+TEST(LoadedFlowControl, HasAllKeys) {
+  const Loaded loaded = loaded_with(
+      "concurrency: {limit: 3, key: jq(.customer), onLimit: replace, timeout: PT5M}\n"
+      "priority: jq(.rank // 0)");
+  ASSERT_NE(loaded.workflow, nullptr) << render_text(loaded.findings, "f");
+  const auto& concurrency = loaded.workflow->concurrency;
+  ASSERT_TRUE(concurrency);
+  EXPECT_EQ(concurrency->limit, 3U);
+  EXPECT_TRUE(concurrency->key);
+  EXPECT_EQ(concurrency->on_limit, Concurrency::OnLimit::kReplace);
+  ASSERT_TRUE(concurrency->timeout);
+  EXPECT_EQ(concurrency->timeout->fixed, std::chrono::minutes(5));
+  EXPECT_TRUE(loaded.workflow->priority);
+}
+
+TEST(LoadedFlowControl, QueuesByDefault) {
+  const Loaded loaded = loaded_with("concurrency: {limit: 1}");
+  ASSERT_NE(loaded.workflow, nullptr) << render_text(loaded.findings, "f");
+  EXPECT_EQ(loaded.workflow->concurrency->on_limit, Concurrency::OnLimit::kQueue);
+  EXPECT_FALSE(loaded.workflow->concurrency->key);
+  EXPECT_FALSE(loaded.workflow->concurrency->timeout);
+  EXPECT_FALSE(loaded.workflow->priority);
+  EXPECT_FALSE(loaded_with("name: x").workflow->concurrency);
+}
+
+TEST(LoadedFlowControl, ReportsMistakes) {
+  EXPECT_THAT(flow_errors("concurrency: {limit: 0}"),
+              ElementsAre("concurrency.limit definition.value"));
+  EXPECT_THAT(flow_errors("concurrency: {key: jq(.a)}"),
+              ElementsAre("concurrency.limit definition.missing"));
+  EXPECT_THAT(flow_errors("concurrency: {limit: 1, onLimit: wait}"),
+              ElementsAre("concurrency.onLimit definition.value"));
+  EXPECT_THAT(flow_errors("singular: true\nconcurrency: {limit: 1}"),
+              ElementsAre("concurrency definition.both_keys"));
+}
+
+TEST(LoadedFlowControl, RefusesQueriesThatTheEngineCannotEvaluateAtOnce) {
+  EXPECT_THAT(flow_errors("concurrency: {limit: 1, key: jq(.a | ascii_downcase)}"),
+              ElementsAre("concurrency.key definition.query"));
+  EXPECT_THAT(flow_errors("priority: jq($instance.id)"), ElementsAre("priority definition.query"));
+}
+
+}  // namespace
+}  // namespace millrace

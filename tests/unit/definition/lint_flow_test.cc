@@ -1,0 +1,50 @@
+#include "orchestrator/definition/lint_flow.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/definition/lint_findings.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::string with_keys(const std::string& keys) {
+  return "id: a\n" + keys + "\nstates:\n- {id: a, type: noop}\n";
+}
+
+std::vector<std::string> never(const std::string& keys) {
+  return places_of("lint.concurrency_never", with_keys(keys), {});
+}
+
+TEST(LintFlow, PointsOutAKeyThatReadsNothingOfTheInput) {
+  const auto places = [](const std::string& key) {
+    return places_of("lint.concurrency_key", with_keys("concurrency: {limit: 1" + key + "}"), {});
+  };
+  EXPECT_THAT(places(""), IsEmpty());
+  EXPECT_THAT(places(", key: jq(.customer)"), IsEmpty());
+  EXPECT_THAT(places(", key: 'order-jq(.id)'"), IsEmpty());
+  EXPECT_THAT(places(", key: jq(5)"), ElementsAre("warning concurrency.key"));
+  EXPECT_THAT(places(", key: jq(\"all\")"), ElementsAre("warning concurrency.key"));
+}
+
+TEST(LintFlow, PointsOutAPriorityWithoutAQueue) {
+  EXPECT_THAT(never("priority: jq(.rank)"), ElementsAre("warning priority"));
+  EXPECT_THAT(never("priority: jq(.rank)\nconcurrency: {limit: 1}"), IsEmpty());
+  EXPECT_THAT(never("priority: jq(.rank)\nconcurrency: {limit: 1, onLimit: replace}"), IsEmpty());
+  EXPECT_THAT(never("priority: jq(.rank)\nconcurrency: {limit: 1, onLimit: skip}"),
+              ElementsAre("warning priority"));
+}
+
+TEST(LintFlow, PointsOutATimeoutOfNoWait) {
+  EXPECT_THAT(never("concurrency: {limit: 1, timeout: PT1M}"), IsEmpty());
+  EXPECT_THAT(never("concurrency: {limit: 1, timeout: PT1M, onLimit: reject}"),
+              ElementsAre("warning concurrency.timeout"));
+}
+
+}  // namespace
+}  // namespace millrace
