@@ -78,7 +78,8 @@ TEST_F(NamespaceQueriesTest, ShowTheQuotasOfOneNamespaceWithTheirUse) {
     "eventsPerSecond": {"limit": "unlimited", "overHttp": 20000},
     "calls": {"limit": 100000, "used": 2},
     "workflows": {"limit": 10000, "used": 1},
-    "startKeys": {"limit": 100000, "used": 0}})"));
+    "startKeys": {"limit": 100000, "used": 0},
+    "queuedStarts": {"limit": 100000}})"));
   EXPECT_EQ(
       ask([](Queries& queries, const View& view) { return queries.one_namespace(view, "none"); })
           .error()
