@@ -504,7 +504,7 @@ export type HistoryRecord = {
   data?: unknown
   /** What is known of this kind of record. */
   detail?: unknown
-  kind: "started" | "entered" | "woken" | "elapsed" | "published" | "log" | "raised" | "caught" | "fixed" | "cancelled" | "ended" | "called" | "returned" | "retrying" | "timedout" | "skipped" | "run" | "output" | "paused" | "resumed" | "revived" | "continued" | "noted" | "compensating" | "undoing" | "undone" | "compensationStopped"
+  kind: "started" | "entered" | "woken" | "elapsed" | "published" | "log" | "raised" | "caught" | "fixed" | "cancelled" | "ended" | "called" | "returned" | "retrying" | "timedout" | "skipped" | "run" | "output" | "paused" | "resumed" | "revived" | "continued" | "noted" | "compensating" | "undoing" | "undone" | "compensationStopped" | "queued" | "admitted"
   /** The number of the record, from 1. */
   number: number
   /** The id of the state. */
@@ -1046,6 +1046,7 @@ export type InstanceWhy = {
     id: string
     /** When the instance entered its state, or ended. */
     since: string
+    slot?: Slot
     /** The id of the state. */
     state?: string
     status: string
@@ -1764,6 +1765,26 @@ export type Session = {
   scopes: Array<string>
   /** When the session ends unless it is renewed. Missing: the caller has the token. */
   until?: string
+}
+
+export type Slot = {
+  /** How many instances hold a slot of the key. */
+  held: number
+  /** Those that have held theirs longest; at most three. */
+  holders: Array<{
+    /** An instance that holds a slot. */
+    instance: string
+    /** Since when it holds the slot. */
+    since: string
+  }>
+  /** The value of `concurrency.key`; none: the workflow has no key. */
+  key?: string | number | boolean
+  /** A start with a higher one gets a slot first. */
+  priority: number
+  /** Whether the instance waits for the slot. */
+  queued: boolean
+  /** How many starts wait for one. */
+  waiting: number
 }
 
 export type Source = {

@@ -69,6 +69,9 @@ TEST(RecordShapeTest, AcceptsTheDetailsThatReleasesWrite) {
       {kUndoing, R"({"function":"f","number":1})"},
       {kUndone, R"({"number":1})"},
       {kCompensationStopped, R"({"left":1})"},
+      {kQueued, R"({"priority":0})"},
+      {kQueued, R"({"key":"\"c-1\"","priority":-5})"},
+      {kAdmitted, "null"},
   };
   for (const auto& [kind, detail] : written) {
     EXPECT_EQ(wrong_in(kind, detail), std::nullopt) << to_string(kind) << " " << detail;

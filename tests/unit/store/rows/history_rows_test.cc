@@ -71,6 +71,10 @@ int pinned(HistoryKind kind) {
       return 25;
     case HistoryKind::kCompensationStopped:
       return 26;
+    case HistoryKind::kQueued:
+      return 27;
+    case HistoryKind::kAdmitted:
+      return 28;
   }
   return -1;
 }

@@ -46,6 +46,8 @@ int pinned(Counter counter) {
       return 'i';
     case Counter::kEffects:
       return 'j';
+    case Counter::kSlots:
+      return 'k';
   }
   return -1;
 }
@@ -137,7 +139,7 @@ TEST_F(MetaRows, HaveAFixedLetterForEachCounter) {
     EXPECT_TRUE(tx->get(Table::kMeta, std::string("counter/") + static_cast<char>(letter)));
     letters.insert(static_cast<char>(letter));
   }
-  EXPECT_EQ(std::string(letters.begin(), letters.end()), "abcdefghij");
+  EXPECT_EQ(std::string(letters.begin(), letters.end()), "abcdefghijk");
 }
 
 TEST_F(MetaRows, RefuseANewerFormat) {

@@ -1,0 +1,123 @@
+#include "orchestrator/store/rows/queue_rows.h"
+
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/store/rows/row_support.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr WorkflowNumber kShip{3};
+
+TEST(QueueRecords, KeepTheirFields) {
+  const std::string counts = encode(SlotCounts{.key = "\"c-1\"", .held = 2, .queued = 300});
+  const SlotCounts read = decode_slot_counts(counts).value();
+  EXPECT_EQ(read.key, "\"c-1\"");
+  EXPECT_EQ(read.held, 2U);
+  EXPECT_EQ(read.queued, 300U);
+  expect_whole(counts, decode_slot_counts);
+  expect_known_versions(counts, 1, decode_slot_counts);
+  EXPECT_FALSE(decode_slot_counts(encode(SlotCounts{.key = "a"}))) << "no instance has the key";
+  const std::string place = encode(SlotPlace{.instance = id(4), .since = kNow});
+  EXPECT_EQ(decode_slot_place(place)->instance, id(4));
+  EXPECT_EQ(decode_slot_place(place)->since, kNow);
+  expect_whole(place, decode_slot_place);
+  expect_known_versions(place, 1, decode_slot_place);
+}
+
+TEST(QueueRecords, HaveKeysThatSayWhatTheyAre) {
+  const SlotKey key = slot_key_of(kShip, "\"c-1\"");
+  const auto counts = parse_queue_key(counts_key(key));
+  ASSERT_TRUE(counts);
+  EXPECT_EQ(counts->kind, QueueRow::kCounts);
+  EXPECT_EQ(counts->key, key);
+  for (const int32_t priority : {INT32_MIN, -1, 0, 7, INT32_MAX}) {
+    const auto waiting = parse_queue_key(place_key(key, {.priority = priority, .number = 9}));
+    ASSERT_TRUE(waiting) << priority;
+    EXPECT_EQ(waiting->kind, QueueRow::kWaiting);
+    EXPECT_EQ(waiting->priority, priority);
+    EXPECT_EQ(waiting->number, 9U);
+  }
+  const auto holder = parse_queue_key(place_key(key, {.number = 5, .is_queued = false}));
+  ASSERT_TRUE(holder);
+  EXPECT_EQ(holder->kind, QueueRow::kHolder);
+  EXPECT_FALSE(parse_queue_key(""));
+  EXPECT_FALSE(parse_queue_key(counts_key(key) + "x"));
+  EXPECT_FALSE(parse_queue_key(std::string(1, '\7') + counts_key(key).substr(1)));
+}
+
+class QueueRowsTest : public StoreTest {
+ protected:
+  void wait(const SlotKey& key, int32_t priority, uint64_t number) {
+    write_slot_place(*tx, key, {.priority = priority, .number = number, .is_queued = true},
+                     {.instance = id(static_cast<uint8_t>(number)), .since = kNow});
+  }
+  std::vector<uint64_t> numbers(QueueRow kind, const SlotKey& key) {
+    std::vector<uint64_t> all;
+    EXPECT_TRUE(each_slot_place(*tx, kind, key, [&](const SlotPlace& place) {
+      all.push_back(place.number);
+      return true;
+    }));
+    return all;
+  }
+
+  const SlotKey one_ = slot_key_of(kShip, "1");
+  const SlotKey other_ = slot_key_of(kShip, "2");
+};
+
+TEST_F(QueueRowsTest, AreInTheOrderOfPriorityAndNumber) {
+  wait(one_, 0, 1);
+  wait(one_, 5, 2);
+  wait(one_, -5, 3);
+  wait(one_, 5, 4);
+  wait(other_, 9, 5);
+  EXPECT_THAT(numbers(QueueRow::kWaiting, one_), ElementsAre(2, 4, 1, 3));
+  EXPECT_EQ(read_first_place(*tx, QueueRow::kWaiting, one_).value()->instance, id(2));
+  EXPECT_EQ(read_first_place(*tx, QueueRow::kHolder, one_).value(), std::nullopt);
+  erase_slot_place(*tx, one_, {.priority = 5, .number = 2, .is_queued = true});
+  EXPECT_THAT(numbers(QueueRow::kWaiting, one_), ElementsAre(4, 1, 3));
+}
+
+TEST_F(QueueRowsTest, LoseTheirCountsWithTheLastInstance) {
+  EXPECT_TRUE(read_slot_counts(*tx, one_)->empty());
+  write_slot_counts(*tx, one_, {.key = "1", .held = 1});
+  write_slot_counts(*tx, other_, {.key = "2", .held = 1, .queued = 2});
+  EXPECT_EQ(read_slot_counts(*tx, other_)->queued, 2U);
+  EXPECT_THAT(workflows_with_slots(*tx).value(), ElementsAre(kShip));
+  size_t seen = 0;
+  std::optional<Fingerprint> behind;
+  EXPECT_TRUE(each_slot_counts(*tx, kShip, {}, [&](const SlotKey& key, const SlotCounts&) {
+    behind = key.key;
+    return ++seen < 1;
+  }));
+  EXPECT_TRUE(each_slot_counts(*tx, kShip, behind, [&](const SlotKey& key, const SlotCounts&) {
+    EXPECT_NE(key.key, *behind);
+    return ++seen < 9;
+  }));
+  EXPECT_EQ(seen, 2U);
+  write_slot_counts(*tx, one_, {.key = "1"});
+  write_slot_counts(*tx, other_, {.key = "2"});
+  EXPECT_THAT(workflows_with_slots(*tx).value(), ElementsAre());
+}
+
+TEST_F(QueueRowsTest, ArePurgedWithTheirWorkflow) {
+  write_slot_counts(*tx, one_, {.key = "1", .held = 1, .queued = 3});
+  for (uint64_t number = 1; number < 4; ++number) wait(one_, 0, number);
+  const SlotKey stays = slot_key_of(WorkflowNumber(4), "1");
+  wait(stays, 0, 9);
+  PurgeBudget small{.rows = 2};
+  EXPECT_FALSE(purge_queues(*tx, kShip, small).value());
+  PurgeBudget large;
+  EXPECT_TRUE(purge_queues(*tx, kShip, large).value());
+  EXPECT_THAT(numbers(QueueRow::kWaiting, one_), ElementsAre());
+  EXPECT_THAT(numbers(QueueRow::kWaiting, stays), ElementsAre(9));
+}
+
+}  // namespace
+}  // namespace millrace
