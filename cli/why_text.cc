@@ -67,7 +67,10 @@ std::string group_correction_lines(const Json& one) {
 /// What an effect means that names no instance and no group; empty: it needs no explanation.
 std::string_view meaning_of(const std::string& effect) {
   if (effect == "duplicate") return "an event with this source and id had an effect before";
-  if (effect == "skipped") return "the workflow is singular and had a live instance";
+  if (effect == "skipped") {
+    return "the workflow is singular and had a live instance, or had no free slot of its "
+           "`concurrency`";
+  }
   if (effect == "rateLimited") return "the `rateLimit` of the workflow was used up";
   if (effect == "debounced") return "the `debounce` of the workflow has put off the start";
   if (effect == "uncorrelated") return "the event lacks an attribute of `correlate`";

@@ -44,7 +44,8 @@ void add_stored_event_schemas(ApiSchemas& all) {
                      "refused", "expired", "closed", "rateLimited", "debounced"},
                     "`started` or `woke` an instance; `grouped`: waits in a group; `duplicate`: an "
                     "event with its source and id had an effect before; `skipped`: the workflow is "
-                    "singular and had a live instance; `uncorrelated`: lacks an attribute of "
+                    "singular and had a live instance, or had no free slot; `uncorrelated`: lacks "
+                    "an attribute of "
                     "`correlate`; `kept`: is stored for instances and listeners that get it later; "
                     "`refused`: became a dead letter; `expired`: its lifespan in a group ended; "
                     "`closed`: its group was closed, and it became a dead letter; "

@@ -240,6 +240,7 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
           "resume {}`",
           is_test ? "would take" : "took", event.ns, id_of_judged(one));
     case Verdict::kSkipped:
+      if (!one.note.empty()) return one.note;
       return fmt::format("the workflow is singular and has a live instance{}, so the start {}",
                          one.instance ? ", " + to_string(*one.instance) : "",
                          is_test ? "would be skipped" : "was skipped");

@@ -123,6 +123,12 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
       one.instance = live->id;
     }
   }
+  if (workflow.concurrency && about.effect == Verdict::kSkipped) {
+    one.note = fmt::format(
+        "workflow \"{}\" had no free slot of its `concurrency`, so the start was skipped; "
+        "`millrace -n {} queue list` shows what waits for slots",
+        one.workflow, standing_.ns);
+  }
   if (!standing_.position && fits && !about.needs_others) {
     about.is_limited = TRY(is_limited(record, workflow, *entry));
     about.is_debounced = workflow.debounce.has_value();

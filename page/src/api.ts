@@ -252,7 +252,7 @@ export type EventContext = Record<string, {
 export type EventEffect = {
   /** The instance that the event started or woke. */
   instance?: string
-  /** `started` or `woke` an instance; `grouped`: waits in a group; `duplicate`: an event with its source and id had an effect before; `skipped`: the workflow is singular and had a live instance; `uncorrelated`: lacks an attribute of `correlate`; `kept`: is stored for instances and listeners that get it later; `refused`: became a dead letter; `expired`: its lifespan in a group ended; `closed`: its group was closed, and it became a dead letter; `rateLimited`: the `rateLimit` of the workflow was used up; `debounced`: the `debounce` of the workflow has put off the start. */
+  /** `started` or `woke` an instance; `grouped`: waits in a group; `duplicate`: an event with its source and id had an effect before; `skipped`: the workflow is singular and had a live instance, or had no free slot; `uncorrelated`: lacks an attribute of `correlate`; `kept`: is stored for instances and listeners that get it later; `refused`: became a dead letter; `expired`: its lifespan in a group ended; `closed`: its group was closed, and it became a dead letter; `rateLimited`: the `rateLimit` of the workflow was used up; `debounced`: the `debounce` of the workflow has put off the start. */
   what: "started" | "woke" | "grouped" | "duplicate" | "skipped" | "uncorrelated" | "kept" | "refused" | "expired" | "closed" | "rateLimited" | "debounced"
   /** The id of the workflow; its number if it was deleted. */
   workflow?: string

@@ -151,6 +151,13 @@ states:
 - {id: wait, type: consumeEvent, event: {type: flood}}
 )",
     R"(
+id: limited
+concurrency: {limit: 1, key: jq(.n), timeout: PT9H}
+priority: jq(.items[0])
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)",
+    R"(
 id: quick
 states:
 - {id: tell, type: generateEvent, event: {type: told, source: /q}, transition: done}
@@ -222,6 +229,7 @@ class DyingStore {
       world_.must(StartInstance{.ns = "dying", .workflow = "sleeper", .input = {{"n", "1"}}});
     }
     for (int i = 0; i < 6; ++i) start("crowd");
+    for (int i = 0; i < 3; ++i) start("limited");
     // From here on no evaluation is answered, so no work ends.
     world_.evaluator.hold();
     start("thinks");

@@ -113,6 +113,12 @@ states:
 - {id: wait, type: consumeEvent, event: {type: shifted}}
 )",
     R"(
+id: limited
+concurrency: {limit: 1, timeout: P2D}
+states:
+- {id: wait, type: consumeEvent, event: {type: allowed}}
+)",
+    R"(
 id: parks
 states:
 - {id: think, type: noop, transform: 'jq(slow)', transition: wait}
@@ -152,9 +158,10 @@ RichStore::RichStore() {
   world.start("order");
   world.functions.answer(world.functions.tasks().back().id, {{"paid", true}});
   world.run_until_idle();
-  for (const char* const workflow : {"picks", "timed", "again", "ships", "shifts"}) {
+  for (const char* const workflow : {"picks", "timed", "again", "ships", "shifts", "limited"}) {
     start(world, workflow, "");
   }
+  start(world, "limited", "waits for a slot");
   world.publish("one", "1", Json(1));
   world.publish("left", "2", Json(2), {{"key", std::string("k")}});
   world.run_until_idle();

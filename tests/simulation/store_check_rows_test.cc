@@ -10,6 +10,7 @@
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/row.h"
 #include "orchestrator/store/rows/stream_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
@@ -17,6 +18,16 @@
 
 namespace millrace {
 namespace {
+
+/// The key of the first row of that kind.
+std::string first_queue_key(const Transaction& tx, QueueRow kind) {
+  std::string found;
+  tx.scan(Table::kQueues, std::string(1, static_cast<char>(kind)), [&](std::string_view key, auto) {
+    found = key;
+    return false;
+  });
+  return found;
+}
 
 using std::chrono::hours;
 
@@ -86,6 +97,30 @@ const Plant kRowPlants[] = {
        edit<ScheduleRecord>(tx, Table::kSchedules, first(tx, Table::kSchedules).first,
                             decode_schedule, encode,
                             [](ScheduleRecord& record) { record.from += hours(9'000); });
+     }},
+    {"a start that waits without its row",
+     {"queue.counts", "queue.entry"},
+     [](Transaction& tx) { tx.erase(Table::kQueues, first_queue_key(tx, QueueRow::kWaiting)); }},
+    {"a key of slots without its counts",
+     {"queue.counts"},
+     [](Transaction& tx) { tx.erase(Table::kQueues, first_queue_key(tx, QueueRow::kCounts)); }},
+    {"a key of slots with other counts",
+     {"queue.counts"},
+     [](Transaction& tx) {
+       edit<SlotCounts>(tx, Table::kQueues, first_queue_key(tx, QueueRow::kCounts),
+                        decode_slot_counts, encode, [](SlotCounts& counts) { ++counts.held; });
+     }},
+    {"a slot that an unknown instance holds",
+     {"queue.entry"},
+     [](Transaction& tx) {
+       edit<SlotPlace>(tx, Table::kQueues, first_queue_key(tx, QueueRow::kHolder),
+                       decode_slot_place, encode,
+                       [](SlotPlace& place) { place.instance.bytes[15] ^= 1; });
+     }},
+    {"a slot of a workflow that does not exist",
+     {"workflow.missing"},
+     [](Transaction& tx) {
+       write_slot_counts(tx, slot_key_of(WorkflowNumber(900), ""), {.held = 1});
      }},
     {"a purge of an unknown kind",
      {"row.key"},
