@@ -69,7 +69,7 @@ void Checker::check_queues() {
     const auto rows_of_key = sums.found.find(key);
     const auto found = rows_of_key == sums.found.end() ? SlotSums::Sum() : rows_of_key->second;
     if (found.held == counted.held && found.queued == counted.queued) continue;
-    const std::string at = counts_key(key);
+    const std::string at = slot_counts_key(key);
     add(StoreFault::kQueueCounts, {Table::kQueues, at},
         fmt::format("the row counts {} instances with a slot and {} that wait, but {} and {} rows "
                     "exist",
@@ -77,7 +77,7 @@ void Checker::check_queues() {
   }
   for (const auto& [key, found] : sums.found) {
     if (sums.counted.contains(key) || sums.unreadable.contains(key)) continue;
-    const std::string at = counts_key(key);
+    const std::string at = slot_counts_key(key);
     add(StoreFault::kQueueCounts, {Table::kQueues, at},
         fmt::format("the row is missing, but {} instances have a slot of the key and {} wait for "
                     "one",

@@ -126,6 +126,8 @@ std::string_view name_of(TimerKind kind) {
       return "execution";
     case TimerKind::kCalls:
       return "calls";
+    case TimerKind::kQueue:
+      return "queue";
   }
   return "unknown";
 }

@@ -84,7 +84,7 @@ Result<SlotPlace> decode_slot_place(std::string_view bytes) {
   return end_record(reader, place, "slot");
 }
 
-std::string counts_key(const SlotKey& key) { return places_prefix(QueueRow::kCounts, key); }
+std::string slot_counts_key(const SlotKey& key) { return places_prefix(QueueRow::kCounts, key); }
 
 std::string places_prefix(QueueRow kind, const SlotKey& key) {
   Writer writer = begin_key(kind, key.workflow);
@@ -118,12 +118,12 @@ std::optional<QueueRowKey> parse_queue_key(std::string_view key) {
 }
 
 Result<SlotCounts> read_slot_counts(const View& view, const SlotKey& key) {
-  auto counts = TRY(read(view, Table::kQueues, counts_key(key), decode_slot_counts));
+  auto counts = TRY(read(view, Table::kQueues, slot_counts_key(key), decode_slot_counts));
   return counts ? *std::move(counts) : SlotCounts();
 }
 
 void write_slot_counts(Transaction& tx, const SlotKey& key, const SlotCounts& counts) {
-  const std::string at = counts_key(key);
+  const std::string at = slot_counts_key(key);
   if (counts.empty()) {
     tx.erase(Table::kQueues, at);
   } else {
@@ -137,7 +137,7 @@ Status each_slot_counts(const View& view, WorkflowNumber workflow,
                         const OnDamage& damaged) {
   const std::string prefix = begin_key(QueueRow::kCounts, workflow).take();
   std::string from;
-  if (behind) from = counts_key({workflow, *behind}) + '\0';
+  if (behind) from = slot_counts_key({workflow, *behind}) + '\0';
   return walk(
       view, Table::kQueues, prefix, from,
       [&](std::string_view key, std::string_view value) -> Result<bool> {

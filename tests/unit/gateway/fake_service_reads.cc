@@ -191,7 +191,7 @@ Result<Json> FakeService::queues(std::string_view, size_t limit, std::string_vie
       {"queued", 2},
       {"next", {{"instance", kInstance}, {"since", "2021-09-01T12:00:00.000Z"}, {"priority", -1}}},
       {"holder", {{"instance", kInstance}, {"since", "2021-09-01T11:00:00.000Z"}}}};
-  return Json{{"items", {queue}}, {"next", nullptr}};
+  return Json{{"items", Json::array({queue})}, {"next", nullptr}};
 }
 
 Result<Json> FakeService::groups(std::string_view, size_t limit, std::string_view cursor,

@@ -33,7 +33,7 @@ TEST(QueueRecords, KeepTheirFields) {
 
 TEST(QueueRecords, HaveKeysThatSayWhatTheyAre) {
   const SlotKey key = slot_key_of(kShip, "\"c-1\"");
-  const auto counts = parse_queue_key(counts_key(key));
+  const auto counts = parse_queue_key(slot_counts_key(key));
   ASSERT_TRUE(counts);
   EXPECT_EQ(counts->kind, QueueRow::kCounts);
   EXPECT_EQ(counts->key, key);
@@ -48,8 +48,8 @@ TEST(QueueRecords, HaveKeysThatSayWhatTheyAre) {
   ASSERT_TRUE(holder);
   EXPECT_EQ(holder->kind, QueueRow::kHolder);
   EXPECT_FALSE(parse_queue_key(""));
-  EXPECT_FALSE(parse_queue_key(counts_key(key) + "x"));
-  EXPECT_FALSE(parse_queue_key(std::string(1, '\7') + counts_key(key).substr(1)));
+  EXPECT_FALSE(parse_queue_key(slot_counts_key(key) + "x"));
+  EXPECT_FALSE(parse_queue_key(std::string(1, '\7') + slot_counts_key(key).substr(1)));
 }
 
 class QueueRowsTest : public StoreTest {
