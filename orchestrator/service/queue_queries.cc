@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "orchestrator/service/cursor.h"
 #include "orchestrator/service/queries.h"
+#include "orchestrator/service/slot_item.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/queue_rows.h"
 
@@ -43,7 +44,7 @@ Result<Json> described_queue(const View& view, std::string_view workflow, const 
   if (counts.sealed) {
     item["key"] = "(sealed)";
   } else if (!counts.key.empty()) {
-    item["key"] = LazyJson::of_text(counts.key).value();
+    item["key"] = slot_key_json(counts.key);
   }
   if (limit) item["limit"] = *limit;
   const auto place = [&](const SlotPlace& one) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "base/excerpt.h"
 #include "base/lazy_json.h"
 #include "base/time.h"
 #include "orchestrator/store/rows/damage.h"
@@ -14,6 +15,11 @@ constexpr size_t kShownHolders = 3;
 
 }  // namespace
 
+Json slot_key_json(const std::string& key) {
+  const auto value = LazyJson::of_stored(key);
+  return value ? value->value() : Json(excerpt(key, kMostSlotKeyBytes));
+}
+
 Result<Json> slot_item(const View& view, const Instance& instance, const Disclosure& disclosure) {
   const Slot& slot = *instance.slot;
   const SlotKey key = slot_key_of(instance.revision.workflow, slot.key);
@@ -25,7 +31,7 @@ Result<Json> slot_item(const View& view, const Instance& instance, const Disclos
             {"held", counts.held},
             {"waiting", counts.queued},
             {"holders", Json::array()}};
-  if (!slot.key.empty()) item["key"] = disclosure.over(LazyJson::of_text(slot.key).value());
+  if (!slot.key.empty()) item["key"] = disclosure.over(slot_key_json(slot.key));
   TRY(each_slot_place(
       view, QueueRow::kHolder, key,
       [&](const SlotPlace& holder) {

@@ -2,6 +2,8 @@
 // key.
 #pragma once
 
+#include <string>
+
 #include "base/json.h"
 #include "base/result.h"
 #include "model/instance.h"
@@ -9,6 +11,9 @@
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
+
+/// The key of a slot as a JSON value. A damaged one, which is not JSON, is shown as a text.
+Json slot_key_json(const std::string& key);
 
 /// {"queued","key"?,"priority","held","waiting","holders":[{"instance","since"}]} of an instance
 /// with a slot: whether it waits for one, how many instances hold a slot of its key and how many

@@ -135,7 +135,7 @@ function StoryRow({ ns, record, previous, isFolded, isAt }: { ns: string; record
   )
 }
 
-const kWords: Partial<Record<HistoryRecord['kind'], string>> = { woken: 'woken by an event', elapsed: 'its time is over', raised: 'error', caught: 'error caught', timedout: 'timed out', run: 'a new run', continued: 'the next run', called: 'called', returned: 'answer', revived: 'started again', noted: 'noted what undoes it', compensating: 'makes its compensations', undoing: 'is undone by', compensationStopped: 'compensations stopped' }
+const kWords: Partial<Record<HistoryRecord['kind'], string>> = { woken: 'woken by an event', elapsed: 'its time is over', raised: 'error', caught: 'error caught', timedout: 'timed out', run: 'a new run', continued: 'the next run', called: 'called', returned: 'answer', revived: 'started again', noted: 'noted what undoes it', compensating: 'makes its compensations', undoing: 'is undone by', compensationStopped: 'compensations stopped', queued: 'waits for a slot', admitted: 'got its slot' }
 
 /** The detail of a record; what names an event or an instance is a link. */
 function Detail({ ns, record }: { ns: string; record: StoryRecord }): ComponentChildren {
