@@ -134,9 +134,9 @@ Result<std::vector<uint32_t>> Groups::counts_of(WorkflowNumber workflow, const F
 /// Starts one instance with the first event of each queue, when every queue of the group has one.
 /// Only an event that is applied completes a group: an expiry removes an event, and a change of the
 /// start closes its groups. So there is always a `last` event from which the id follows.
-/// The events are removed even if the start is skipped (Gate::effect), or refused, in which case
-/// they become dead letters. Returns false if an event is missing or damaged; `waiting` is then
-/// recomputed.
+/// The events are removed even if the start is skipped (StartGate::effect), or refused, in which
+/// case they become dead letters. Returns false if an event is missing or damaged; `waiting` is
+/// then recomputed.
 Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const WorkflowEntry& entry,
                            const Workflow& workflow, const Fingerprint& group,
                            std::vector<uint32_t>& waiting) {
@@ -182,7 +182,7 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
     batch_.note_effect(last.position, {.kind = kind, .workflow = entry.number});
     return true;
   }
-  Gate gate = TRY(instances_.admit(now, entry, workflow, spec.data));
+  StartGate gate = TRY(instances_.admit(now, entry, workflow, spec.data));
   if (gate.effect) {
     instances_.note_skipped(last.position, entry, gate);
     return true;

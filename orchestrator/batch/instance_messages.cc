@@ -193,7 +193,7 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
     if (!deferred.refusal) return {};
     return refuse(now, message, queued.lane, shown_to_caller(message, *deferred.refusal));
   }
-  Gate gate = TRY(instances_.admit(now, *entry, **workflow, message.input));
+  StartGate gate = TRY(instances_.admit(now, *entry, **workflow, message.input));
   if (gate.is_dropped) return drop(now, message, queued.lane);
   if (gate.refusal) {
     return refuse(now, message, queued.lane, shown_to_caller(message, *gate.refusal));

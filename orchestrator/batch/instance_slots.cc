@@ -32,7 +32,7 @@ Error no_slot(const WorkflowEntry& entry, const Workflow& workflow, const Slot& 
 /// Evaluates the key and the priority of a start, and finds out whether a slot is free or the start
 /// may wait for one.
 Status Instances::find_slot(const WorkflowEntry& entry, const Workflow& workflow,
-                            const LazyJson& input, Gate& gate) {
+                            const LazyJson& input, StartGate& gate) {
   auto slot = evaluate_slot(workflow, input);
   if (!slot) {
     gate.refusal = slot.error();

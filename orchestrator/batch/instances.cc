@@ -107,9 +107,9 @@ Status Instances::refuse_singular(const WorkflowEntry& entry, const Workflow& wo
       fmt::format("workflow \"{}\" is singular, and an instance of it has not ended", entry.id));
 }
 
-Result<Gate> Instances::admit(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                              const LazyJson& input) {
-  Gate gate;
+Result<StartGate> Instances::admit(TimePoint now, const WorkflowEntry& entry,
+                                   const Workflow& workflow, const LazyJson& input) {
+  StartGate gate;
   if (Status single = refuse_singular(entry, workflow); !single) {
     gate.refusal = std::move(single).error();
     gate.effect = EventEffect::Kind::kSkipped;
@@ -129,13 +129,13 @@ Result<Gate> Instances::admit(TimePoint now, const WorkflowEntry& entry, const W
   return gate;
 }
 
-void Instances::count_skipped(const Gate& gate) {
+void Instances::count_skipped(const StartGate& gate) {
   // StartRates counts the others.
   if (gate.effect == EventEffect::Kind::kSkipped) ++batch_.outcome.counts.starts_skipped;
 }
 
 void Instances::note_skipped(const EventPosition& position, const WorkflowEntry& entry,
-                             const Gate& gate) {
+                             const StartGate& gate) {
   count_skipped(gate);
   batch_.note_effect(position, {.kind = *gate.effect, .workflow = entry.number});
 }

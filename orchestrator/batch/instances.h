@@ -60,7 +60,7 @@ struct StartSpec {
   LazyJson start_event = {};     ///< Instance::start_event
   ConsumedEvents consumed = {};  ///< the events that start it, if its workflow looks back
   Origin origin;
-  std::optional<Slot> slot = {};  ///< Gate::slot
+  std::optional<Slot> slot = {};  ///< StartGate::slot
 };
 
 class Instances {
@@ -77,12 +77,13 @@ class Instances {
   /// Whether an instance may start now with that input, asked in this order: refuse_singular(), the
   /// quotas, `rateLimit`, `concurrency`. Counts the start for the `rateLimit`, so it is called
   /// once, before every start(). Errors: those of the store.
-  Result<Gate> admit(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                     const LazyJson& input);
+  Result<StartGate> admit(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                          const LazyJson& input);
   /// Counts a start without a caller that admit() refused.
-  void count_skipped(const Gate& gate);
+  void count_skipped(const StartGate& gate);
   /// Counts it, and notes the effect with the event that would have started the instance.
-  void note_skipped(const EventPosition& position, const WorkflowEntry& entry, const Gate& gate);
+  void note_skipped(const EventPosition& position, const WorkflowEntry& entry,
+                    const StartGate& gate);
 
   /// Starts an instance and steps it until it waits, asks for an evaluation, ends or reaches the
   /// limit of one step.
@@ -188,7 +189,7 @@ class Instances {
                         StartSpec spec);
   // Slots (instance_slots.cc).
   Status find_slot(const WorkflowEntry& entry, const Workflow& workflow, const LazyJson& input,
-                   Gate& gate);
+                   StartGate& gate);
   Result<bool> has_room(const WorkflowEntry& entry, const Workflow& workflow, const Slot& slot);
   Result<bool> drop_gone(NamespaceNumber ns, const SlotKey& key, SlotCounts& counts);
   Status replace(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,

@@ -167,7 +167,7 @@ Status PendingStarts::drop(const PendingStartPlace& place, const PendingStart& p
 /// Decides about a start that is due and that Instances::admit() has refused: what will be
 /// permitted later is put off.
 Status PendingStarts::refuse(TimePoint now, const PendingStartPlace& place, PendingStart pending,
-                             const Gate& gate) {
+                             const StartGate& gate) {
   const bool has_no_slot = gate.effect == EventEffect::Kind::kSkipped && gate.slot;
   if (has_no_slot && (gate.is_dropped || !pending.caller)) {
     instances_.count_skipped(gate);
@@ -213,7 +213,7 @@ Status PendingStarts::start(TimePoint now, const PendingStartPlace& place, Pendi
     return put_off(place, std::move(pending), now + kTryAgain);
   }
   const auto workflow = TRY(found);
-  Gate gate = TRY(instances_.admit(now, *entry, *workflow, pending.input));
+  StartGate gate = TRY(instances_.admit(now, *entry, *workflow, pending.input));
   if (gate.refusal) return refuse(now, place, std::move(pending), gate);
   TRY(erase_pending_start(batch_.tx, place, pending.listed));
   // A store that was restored may have an instance with this id.

@@ -16,7 +16,7 @@
 namespace millrace {
 
 class Instances;
-struct Gate;
+struct StartGate;
 struct StartSpec;
 
 /// The error of a call whose subflow was not started, because a newer start of its key came.
@@ -57,7 +57,7 @@ class PendingStarts {
   Status put_off(const PendingStartPlace& place, PendingStart pending, TimePoint at);
   Status drop(const PendingStartPlace& place, const PendingStart& pending, CallResult result);
   Status refuse(TimePoint now, const PendingStartPlace& place, PendingStart pending,
-                const Gate& gate);
+                const StartGate& gate);
   Result<bool> is_wanted(TimePoint now, const PendingStartPlace& place,
                          const PendingStart& pending);
   Status arm();

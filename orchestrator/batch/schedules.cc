@@ -48,7 +48,7 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
     TRY(instances_.pending().defer(now, entry, *workflow, std::move(spec), batch_.make_id(now)));
     return {};
   }
-  Gate gate = TRY(instances_.admit(now, entry, *workflow, spec.data));
+  StartGate gate = TRY(instances_.admit(now, entry, *workflow, spec.data));
   if (gate.refusal) {
     instances_.count_skipped(gate);
     return {};

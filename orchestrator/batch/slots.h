@@ -18,7 +18,7 @@
 namespace millrace {
 
 /// Whether an instance may start now.
-struct Gate {
+struct StartGate {
   std::optional<Error> refusal;  ///< why no instance may start; nullopt: one may
   /// The workflow limits its starts: a start without a caller is skipped, and this is noted with
   /// its event. nullopt: none is refused for that reason.

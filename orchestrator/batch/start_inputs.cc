@@ -32,7 +32,7 @@ Result<bool> StartInputs::offer(TimePoint now, const AppliedEvent& applied,
   const size_t which = target.entries.front();
   StartSpec spec = start_by_events(*workflow, entry->latest, {&start_of.events[which], 1},
                                    {&applied.event, 1}, applied.event);
-  Gate gate = TRY(instances_.admit(now, *entry, *workflow, spec.data));
+  StartGate gate = TRY(instances_.admit(now, *entry, *workflow, spec.data));
   if (gate.effect) {
     instances_.note_skipped(applied.position, *entry, gate);
     return true;

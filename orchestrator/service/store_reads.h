@@ -189,10 +189,10 @@ class StoreReads {
   virtual Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) = 0;
   /// The keys of workflows with `concurrency` for whose slots starts wait, by workflow:
   /// {"items":[{"workflow","key"?,"limit"?,"held","queued","next"?:{"instance","since","priority"},
-  /// "holder"?:{"instance","since"}}],"next"}. `key`: "(sealed)" if it may contain data of a secret.
-  /// `limit`: of the newest revision, if it has one. `next`: the start that gets the next slot;
-  /// `holder`: the instance that has held a slot longest. A page ends after kMostQueuesLooked keys,
-  /// also if starts wait for few of them. `workflow`: only of this one; empty: of all. Errors
+  /// "holder"?:{"instance","since"}}],"next"}. `key`: "(sealed)" if it may contain data of a
+  /// secret. `limit`: of the newest revision, if it has one. `next`: the start that gets the next
+  /// slot; `holder`: the instance that has held a slot longest. A page ends after kMostQueuesLooked
+  /// keys, also if starts wait for few of them. `workflow`: only of this one; empty: of all. Errors
   /// `workflow.not_found`, `cursor.malformed`.
   virtual Result<Json> queues(std::string_view ns, size_t limit, std::string_view cursor,
                               std::string_view workflow) = 0;

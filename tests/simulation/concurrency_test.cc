@@ -286,7 +286,7 @@ TEST_F(ConcurrencyTest, CountsTheTimeoutsOfTheRunFromItsBegin) {
   EXPECT_EQ(world.status(second), "timedout");
 }
 
-TEST_F(ConcurrencyTest, AdmitsNobodyWhileTheWorkflowIsPaused) {
+TEST_F(ConcurrencyTest, AdmitsNoStartWhileTheWorkflowIsPaused) {
   world.apply(ship("{limit: 1, timeout: PT1H}"));
   const std::string holder = start("a");
   const std::string first = start("b");
@@ -360,7 +360,7 @@ TEST_F(ConcurrencyTest, AdmitsMoreWithTheHigherLimitOfANewRevision) {
   EXPECT_EQ(world.status(ids[2]), "waiting");
   EXPECT_EQ(world.status(ids[3]), "pending");
   world.apply("id: ship\nstates:\n- {id: wait, type: consumeEvent, event: {type: go}}\n");
-  EXPECT_EQ(world.status(ids[3]), "waiting") << "without `concurrency` nobody waits";
+  EXPECT_EQ(world.status(ids[3]), "waiting") << "without `concurrency` no start waits";
 }
 
 TEST_F(ConcurrencyTest, AdmitsManyStartsInBoundedPortions) {
@@ -375,7 +375,7 @@ TEST_F(ConcurrencyTest, AdmitsManyStartsInBoundedPortions) {
   EXPECT_EQ(world.metric("millrace_starts_admitted_total"), kMany);
 }
 
-TEST_F(ConcurrencyTest, StartsNobodyWhileTheWorkflowIsDeleted) {
+TEST_F(ConcurrencyTest, AdmitsNoStartWhileTheWorkflowIsDeleted) {
   world.apply(ship("{limit: 1}"));
   start("a");
   const std::string waits = start("b");

@@ -40,7 +40,7 @@ Result<Instance> find_instance(const CommandContext& context, std::string_view n
 
 Status admit_start(const CommandContext& context, const WorkflowEntry& entry,
                    const Workflow& workflow, StartSpec& spec) {
-  Gate gate = TRY(context.instances.admit(context.now, entry, workflow, spec.data));
+  StartGate gate = TRY(context.instances.admit(context.now, entry, workflow, spec.data));
   if (gate.refusal) return tl::unexpected(*std::move(gate.refusal));
   spec.slot = std::move(gate.slot);
   return {};

@@ -31,6 +31,13 @@ Writer begin_key(QueueRow kind, WorkflowNumber workflow) {
   return key;
 }
 
+/// The prefix of the rows of a key that are of the kind, or the key of its row of counts.
+std::string places_prefix(QueueRow kind, const SlotKey& key) {
+  Writer writer = begin_key(kind, key.workflow);
+  writer.id(key.key);
+  return writer.take();
+}
+
 tl::unexpected<Error> wrong_key(std::string_view key) {
   return tl::unexpected(damaged_row(Table::kQueues, key,
                                     "its key is not that of a slot, a start that waits or counts"));
@@ -85,12 +92,6 @@ Result<SlotPlace> decode_slot_place(std::string_view bytes) {
 }
 
 std::string slot_counts_key(const SlotKey& key) { return places_prefix(QueueRow::kCounts, key); }
-
-std::string places_prefix(QueueRow kind, const SlotKey& key) {
-  Writer writer = begin_key(kind, key.workflow);
-  writer.id(key.key);
-  return writer.take();
-}
 
 std::string place_key(const SlotKey& key, const Slot& slot) {
   Writer writer(places_prefix(slot.is_queued ? QueueRow::kWaiting : QueueRow::kHolder, key));

@@ -72,8 +72,6 @@ Result<SlotPlace> decode_slot_place(std::string_view bytes);
 // Keys.
 
 std::string slot_counts_key(const SlotKey& key);
-/// The prefix of the rows of a key that are of the kind kHolder or kWaiting.
-std::string places_prefix(QueueRow kind, const SlotKey& key);
 /// The key of the row of an instance: of the kind kWaiting if the slot is queued, else kHolder.
 std::string place_key(const SlotKey& key, const Slot& slot);
 /// What a key of the table says.

@@ -29,7 +29,7 @@ TEST(QuotaSettings, HaveDefaults) {
 TEST(QuotaSettings, SetEachQuota) {
   const auto limits = parse_quotas(*parse_json(
       R"({"instances": 1, "storeBytes": "10GiB", "historyBytes": 1048576, "eventsPerSecond": 9,
-          "calls": "unlimited", "workflows": 2, "startKeys": 3})"));
+          "calls": "unlimited", "workflows": 2, "startKeys": 3, "queuedStarts": 4})"));
   ASSERT_TRUE(limits) << limits.error().message;
   EXPECT_EQ(limits->limits,
             (std::array<uint64_t, kQuotas>{1, uint64_t{10} << 30, 1 << 20, 9, kUnlimited, 2, 3}));
@@ -61,7 +61,7 @@ TEST(QuotaSettings, NameThePlaceOfAWrongValueAndWhatToWrite) {
       {"[]", "quotas: write an object"},
       {R"({"instance": 1})",
        "quotas.instance: unknown quota; valid: instances, storeBytes, historyBytes, "
-       "eventsPerSecond, calls, workflows, startKeys"},
+       "eventsPerSecond, calls, workflows, startKeys, queuedStarts"},
       {R"({"instances": 0})", "quotas.instances: write a whole number above zero"},
       {R"({"instances": -1})", "quotas.instances: write a whole number above zero"},
       {R"({"instances": 1.5})", "quotas.instances: write a whole number above zero"},

@@ -63,7 +63,7 @@ TEST_F(QueueQueriesTest, ShowWhoIsNextAndWhoHoldsASlot) {
   EXPECT_EQ(answer(list(10, "", "ship"))["items"].size(), 1U);
 }
 
-TEST_F(QueueQueriesTest, LeaveOutKeysForWhichNobodyWaits) {
+TEST_F(QueueQueriesTest, LeaveOutKeysForWhichNoStartWaits) {
   add_key("1", 1, 0);
   EXPECT_THAT(answer(list(10))["items"], IsEmpty());
 }

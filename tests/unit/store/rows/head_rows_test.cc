@@ -283,27 +283,6 @@ TEST(HeadRows, KeepTheTimeoutThatTheDataOfTheInstanceHasDecided) {
   EXPECT_EQ(encode_head(head)[0], 7) << "an earlier release can read the head";
 }
 
-TEST(HeadRows, KeepTheSlot) {
-  Instance head{.id = id(1)};
-  EXPECT_LT(encode_head(head)[0], 11) << "a head without a slot keeps its version";
-  for (const int32_t priority : {INT32_MIN, -1, 0, INT32_MAX}) {
-    head.slot = Slot{.key = "\"c-1\"", .priority = priority, .number = 9, .is_queued = true};
-    head.timers = {{TimerKind::kQueue, kNow}};
-    const std::string bytes = encode_head(head);
-    EXPECT_EQ(bytes[0], 11);
-    const Instance read = decode_head(bytes).value();
-    EXPECT_EQ(read.slot, head.slot);
-    EXPECT_EQ(read.timers, head.timers);
-    expect_whole(bytes, decode_head);
-  }
-  head.slot->key = std::string(kMostSlotKeyBytes + 1, 'x');
-  EXPECT_FALSE(decode_head(encode_head(head))) << "the key is too long";
-  head.slot = Slot{.number = 0};
-  EXPECT_FALSE(decode_head(encode_head(head))) << "no row has the number 0";
-  head.slot.reset();
-  EXPECT_FALSE(decode_head(encode_head(head))) << "only an instance with a slot has such a timer";
-}
-
 TEST(HeadRows, DecodeOlderVersions) {
   const Instance head{.id = id(1), .step = 9};
   std::string bytes = encode_head(head);
@@ -340,8 +319,7 @@ TEST(HeadRows, DecodeOlderVersions) {
 }
 
 TEST(HeadRows, RefuseTooManyCalls) {
-  Instance head;
-  head.calls.resize(kMostCalls + 1);
+  const Instance head{.calls = std::vector<Call>(kMostCalls + 1)};
   EXPECT_FALSE(decode_head(encode_head(head)));
 }
 
@@ -355,9 +333,8 @@ TEST(HeadRows, StoreEnumeratorsAsFixedNumbers) {
     return read && read->phase == phase;
   });
   expect_pinned<TimerKind>("timer", pinned, [](TimerKind kind) {
-    Instance head{.timers = {{.kind = kind, .deadline = {}}}};
-    if (kind == TimerKind::kQueue) head.slot = Slot{.number = 1};
-    const auto read = decode_head(encode_head(head));
+    const auto read = decode_head(
+        encode_head({.timers = {{.kind = kind, .deadline = {}}}, .slot = Slot{.number = 1}}));
     return read && read->timers.at(0).kind == kind;
   });
   expect_pinned<Predicate::Kind>("predicate", pinned, [](Predicate::Kind kind) {

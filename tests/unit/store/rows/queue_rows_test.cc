@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/rows/head_rows.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -50,6 +51,27 @@ TEST(QueueRecords, HaveKeysThatSayWhatTheyAre) {
   EXPECT_FALSE(parse_queue_key(""));
   EXPECT_FALSE(parse_queue_key(slot_counts_key(key) + "x"));
   EXPECT_FALSE(parse_queue_key(std::string(1, '\7') + slot_counts_key(key).substr(1)));
+}
+
+TEST(SlotsOfAHead, AreKept) {
+  Instance head{.id = id(1)};
+  EXPECT_LT(encode_head(head)[0], 11) << "a head without a slot keeps its version";
+  for (const int32_t priority : {INT32_MIN, -1, 0, INT32_MAX}) {
+    head.slot = Slot{.key = "\"c-1\"", .priority = priority, .number = 9, .is_queued = true};
+    head.timers = {{TimerKind::kQueue, kNow}};
+    const std::string bytes = encode_head(head);
+    EXPECT_EQ(bytes[0], 11);
+    const Instance read = decode_head(bytes).value();
+    EXPECT_EQ(read.slot, head.slot);
+    EXPECT_EQ(read.timers, head.timers);
+    expect_whole(bytes, decode_head);
+  }
+  head.slot->key = std::string(kMostSlotKeyBytes + 1, 'x');
+  EXPECT_FALSE(decode_head(encode_head(head))) << "the key is too long";
+  head.slot = Slot{.number = 0};
+  EXPECT_FALSE(decode_head(encode_head(head))) << "no row has the number 0";
+  head.slot.reset();
+  EXPECT_FALSE(decode_head(encode_head(head))) << "only an instance with a slot has such a timer";
 }
 
 class QueueRowsTest : public StoreTest {
