@@ -31,8 +31,8 @@ TEST(QuotaSettings, SetEachQuota) {
       R"({"instances": 1, "storeBytes": "10GiB", "historyBytes": 1048576, "eventsPerSecond": 9,
           "calls": "unlimited", "workflows": 2, "startKeys": 3, "queuedStarts": 4})"));
   ASSERT_TRUE(limits) << limits.error().message;
-  EXPECT_EQ(limits->limits,
-            (std::array<uint64_t, kQuotas>{1, uint64_t{10} << 30, 1 << 20, 9, kUnlimited, 2, 3}));
+  EXPECT_EQ(limits->limits, (std::array<uint64_t, kQuotas>{1, uint64_t{10} << 30, 1 << 20, 9,
+                                                           kUnlimited, 2, 3, 4}));
 }
 
 TEST(QuotaSettings, LimitEventsByDefaultOverHttpOnly) {
