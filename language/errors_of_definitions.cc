@@ -108,8 +108,6 @@ constexpr ErrorEntry kDefinitionErrors[] = {
      "Write `compensate` on the state that does what is undone."},
     {"lint.compensation_never", 0, "No compensation of the workflow is ever made.",
      "Write `compensate: true` where the workflow fails, and `compensate` on its states."},
-    {"lint.concurrency_key", 0, "The key of a workflow's slots is the same for all starts.",
-     "Write a path of the input, or remove the key."},
     {"lint.concurrency_never", 0, "A key for starts that wait has no effect: no start waits.",
      "Remove the key, or write `onLimit: queue`."},
     {"lint.condition_always", 0, "A condition is always true.",

@@ -9,13 +9,12 @@
 
 namespace millrace {
 
-Result<std::string> start_key(const std::optional<Template>& key, std::string_view what,
-                              const LazyJson& input, TimePoint now) {
-  if (!key) return std::string("null");
+Result<LazyJson> start_value(const Template& query, std::string_view what, const LazyJson& input,
+                             TimePoint now) {
   std::vector<LazyJson> results;
   size_t left = kMostOfAStartKey;
   const Bindings bindings{.now = now};
-  for (const Program& program : key->programs()) {
+  for (const Program& program : query.programs()) {
     std::optional<QueryResult> result;
     if (program.fast != nullptr) result = program.fast->run_within(input, left, true, &bindings);
     if (!result) {
@@ -31,7 +30,13 @@ Result<std::string> start_key(const std::optional<Template>& key, std::string_vi
     }
     results.push_back(std::move(**result));
   }
-  return key->assemble(results).text();
+  return query.assemble(results);
+}
+
+Result<std::string> start_key(const std::optional<Template>& key, std::string_view what,
+                              const LazyJson& input, TimePoint now) {
+  if (!key) return std::string("null");
+  return TRY(start_value(*key, what, input, now)).text();
 }
 
 }  // namespace millrace

@@ -39,7 +39,8 @@ Instance waiting_to_start(const StartChild& message, const ListenFrom& listen_fr
 
 /// The refusal of a start as its caller gets it. The key of a start is a part of its input.
 Error shown_to_caller(const StartChild& message, const Error& refusal) {
-  const bool has_key = refusal.code == kRateLimitError || refusal.code == kStartKeyError;
+  const bool has_key = refusal.code == kRateLimitError || refusal.code == kStartKeyError ||
+                       refusal.code.starts_with("millrace.concurrency.");
   const bool is_hidden = message.sealed && has_key;
   return {refusal.code, is_hidden ? std::string(kHiddenReason) : refusal.message};
 }

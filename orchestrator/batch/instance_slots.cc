@@ -31,9 +31,9 @@ Error no_slot(const WorkflowEntry& entry, const Workflow& workflow, const Slot& 
 
 /// Evaluates the key and the priority of a start, and finds out whether a slot is free or the start
 /// may wait for one.
-Status Instances::find_slot(const WorkflowEntry& entry, const Workflow& workflow,
+Status Instances::find_slot(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                             const LazyJson& input, StartGate& gate) {
-  auto slot = evaluate_slot(workflow, input);
+  auto slot = evaluate_slot(workflow, input, now);
   if (!slot) {
     gate.refusal = slot.error();
     return {};
@@ -154,11 +154,11 @@ Result<LoadedInstance*> Instances::begin_in_place(TimePoint now, const WorkflowE
 /// The slot of an instance that begins another run after its end; nullopt: the workflow has no
 /// `concurrency`. Such an instance does not wait: error `millrace.concurrency.limit` if no slot is
 /// free.
-Result<std::optional<Slot>> Instances::slot_of_revived(const WorkflowEntry& entry,
+Result<std::optional<Slot>> Instances::slot_of_revived(TimePoint now, const WorkflowEntry& entry,
                                                        const Workflow& workflow,
                                                        const LazyJson& input) {
   if (!workflow.concurrency) return std::optional<Slot>();
-  std::optional<Slot> slot = TRY(evaluate_slot(workflow, input));
+  std::optional<Slot> slot = TRY(evaluate_slot(workflow, input, now));
   if (slot && !TRY(has_room(entry, workflow, *slot))) {
     return tl::unexpected(no_slot(entry, workflow, *slot, "millrace.concurrency.limit"));
   }

@@ -119,7 +119,7 @@ Result<StartGate> Instances::admit(TimePoint now, const WorkflowEntry& entry,
   if (gate.refusal) return gate;
   if (has_flow_control(workflow)) {
     gate.refusal = TRY(rates_.check(now, entry, workflow, input));
-    if (!gate.refusal) TRY(find_slot(entry, workflow, input, gate));
+    if (!gate.refusal) TRY(find_slot(now, entry, workflow, input, gate));
   }
   // A start that another limit refuses does not count.
   if (!gate.refusal) gate.refusal = TRY(rates_.take(now, entry, workflow, input));
@@ -262,7 +262,7 @@ Result<std::optional<Instance>> Instances::read_undamaged(TimePoint now, Namespa
 Result<LoadedInstance*> Instances::revive(TimePoint now, const WorkflowEntry& entry,
                                           const Workflow& workflow, Instance ended) {
   TRY(refuse_singular(entry, workflow));
-  std::optional<Slot> slot = TRY(slot_of_revived(entry, workflow, ended.input));
+  std::optional<Slot> slot = TRY(slot_of_revived(now, entry, workflow, ended.input));
   if (const auto over = TRY(quotas_.refusal_of_start(entry.ns))) return tl::unexpected(*over);
   batch_.index.remove(batch_.tx, indexed(ended));
   revive_rows(batch_.tx, ended);

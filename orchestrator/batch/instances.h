@@ -188,8 +188,8 @@ class Instances {
   LoadedInstance& begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                         StartSpec spec);
   // Slots (instance_slots.cc).
-  Status find_slot(const WorkflowEntry& entry, const Workflow& workflow, const LazyJson& input,
-                   StartGate& gate);
+  Status find_slot(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                   const LazyJson& input, StartGate& gate);
   Result<bool> has_room(const WorkflowEntry& entry, const Workflow& workflow, const Slot& slot);
   Result<bool> drop_gone(NamespaceNumber ns, const SlotKey& key, SlotCounts& counts);
   Status replace(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
@@ -197,8 +197,8 @@ class Instances {
   Status place(TimePoint now, LoadedInstance& loaded, const Workflow& workflow, Slot slot);
   Result<LoadedInstance*> begin_in_place(TimePoint now, const WorkflowEntry& entry,
                                          const Workflow& workflow, StartSpec spec);
-  Result<std::optional<Slot>> slot_of_revived(const WorkflowEntry& entry, const Workflow& workflow,
-                                              const LazyJson& input);
+  Result<std::optional<Slot>> slot_of_revived(TimePoint now, const WorkflowEntry& entry,
+                                              const Workflow& workflow, const LazyJson& input);
   Status free_slot(Instance& instance, const Stimulus& stimulus);
   Status begin_wait(TimePoint now, LoadedInstance& loaded, bool paused);
   Status publish_lifecycle(const LoadedInstance& loaded, const std::vector<HistoryRecord>& records);

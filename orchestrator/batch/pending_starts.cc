@@ -32,8 +32,7 @@ TimePoint due_at(const Debounce& debounce, TimePoint first, TimePoint now) {
 
 /// Whether the input of the start is the reason, so that a later try is refused too.
 bool is_key_error(const Error& reason) {
-  return reason.code == kStartKeyError || reason.code == "millrace.concurrency.key" ||
-         reason.code == "millrace.concurrency.priority";
+  return reason.code == kStartKeyError || reason.code == "millrace.concurrency.priority";
 }
 
 /// The detail of the first history record, with the revision that starts.

@@ -11,64 +11,33 @@
 #include "model/quota.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/store/rows/damage.h"
+#include "states/start_key.h"
 
 namespace millrace {
 namespace {
 
-/// How many bytes a query may copy, compare and write: as much as a small input has.
-constexpr size_t kQueryBytes = kLargeJson;
-
-tl::unexpected<Error> wrong_key(std::string_view why) {
-  return fail("millrace.concurrency.key", fmt::format("`concurrency.key`: {}", why));
+/// The value of the key as JSON text. It is stored with each slot, so it is bounded.
+Result<std::string> slot_key(const Template& key, const LazyJson& input, TimePoint now) {
+  std::string text = TRY(start_key(key, "concurrency.key", input, now));
+  if (text.size() <= kMostSlotKeyBytes) return text;
+  return fail(std::string(kStartKeyError),
+              fmt::format("concurrency.key: the value has {} bytes as JSON, more than {}; read a "
+                          "shorter value, such as an id",
+                          text.size(), kMostSlotKeyBytes));
 }
 
-tl::unexpected<Error> wrong_priority(std::string_view why) {
-  return fail("millrace.concurrency.priority", fmt::format("`priority`: {}", why));
+tl::unexpected<Error> wrong_priority(std::string why) {
+  return fail("millrace.concurrency.priority", std::move(why));
 }
 
-/// The value of a query over the input of a start. The loader has refused programs that the fast
-/// lane cannot run.
-Result<LazyJson> evaluated(const Template& query, const LazyJson& input) {
-  std::vector<LazyJson> results;
-  size_t left = kQueryBytes;
-  for (const Program& program : query.programs()) {
-    auto result = program.fast->run_within(input, left, true);
-    if (!result) {
-      return fail("", fmt::format("the input of the start, or a value made of it, has more than {} "
-                                  "bytes; start the workflow with a smaller input",
-                                  kQueryBytes));
-    }
-    if (!*result) return tl::unexpected(result->error());
-    results.push_back(**std::move(result));
-  }
-  return query.assemble(results);
-}
-
-Result<std::string> evaluated_key(const Template& query, const LazyJson& input) {
-  const Result<LazyJson> value = evaluated(query, input);
-  if (!value) return wrong_key(value.error().message);
-  if (value->is_null() || value->is_object() || value->is_array()) {
-    return wrong_key(fmt::format(
-        "the result is {}; expected a text, a number or a boolean, so send the value with each "
-        "start, or give it a default with `//`",
-        value->type_name()));
-  }
-  const std::string& text = value->text();
-  if (text.size() > kMostSlotKeyBytes) {
-    return wrong_key(fmt::format("the result has {} bytes as JSON, more than {}", text.size(),
-                                 kMostSlotKeyBytes));
-  }
-  return text;
-}
-
-Result<int32_t> evaluated_priority(const Template& query, const LazyJson& input) {
-  const Result<LazyJson> value = evaluated(query, input);
+Result<int32_t> evaluated_priority(const Template& query, const LazyJson& input, TimePoint now) {
+  const Result<LazyJson> value = start_value(query, "priority", input, now);
   if (!value) return wrong_priority(value.error().message);
   using Limits = std::numeric_limits<int32_t>;
   const auto wrong = [&] {
-    return wrong_priority(fmt::format("the result is {}; expected an integer from {} to {}",
-                                      value->is_large() ? value->type_name() : value->text(),
-                                      Limits::min(), Limits::max()));
+    return wrong_priority(fmt::format(
+        "priority: the result is {}; expected an integer from {} to {}",
+        value->is_large() ? value->type_name() : value->text(), Limits::min(), Limits::max()));
   };
   if (value->is_large() || !value->value().is_number_integer()) return wrong();
   const Json& number = value->value();
@@ -86,13 +55,14 @@ uint64_t slots_of(const Workflow& workflow) {
   return workflow.concurrency ? workflow.concurrency->limit : kUnlimited;
 }
 
-Result<std::optional<Slot>> evaluate_slot(const Workflow& workflow, const LazyJson& input) {
+Result<std::optional<Slot>> evaluate_slot(const Workflow& workflow, const LazyJson& input,
+                                          TimePoint now) {
   Slot slot;
   const LazyJson data = as_input(input);
   if (workflow.concurrency && workflow.concurrency->key) {
-    slot.key = TRY(evaluated_key(*workflow.concurrency->key, data));
+    slot.key = TRY(slot_key(*workflow.concurrency->key, data, now));
   }
-  if (workflow.priority) slot.priority = TRY(evaluated_priority(*workflow.priority, data));
+  if (workflow.priority) slot.priority = TRY(evaluated_priority(*workflow.priority, data, now));
   if (!workflow.concurrency) return std::optional<Slot>();
   return std::optional(std::move(slot));
 }

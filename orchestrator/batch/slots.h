@@ -37,9 +37,10 @@ inline bool has_flow_control(const Workflow& workflow) {
 uint64_t slots_of(const Workflow& workflow);
 
 /// Evaluates the key and the priority over the input of a start. nullopt: the workflow has no
-/// `concurrency`. Errors `millrace.concurrency.key` and `millrace.concurrency.priority`: a query
-/// fails, or its result is not a value for that.
-Result<std::optional<Slot>> evaluate_slot(const Workflow& workflow, const LazyJson& input);
+/// `concurrency`. Errors: start_key(), also for a key of more than kMostSlotKeyBytes, and
+/// `millrace.concurrency.priority` for a priority that is no integer.
+Result<std::optional<Slot>> evaluate_slot(const Workflow& workflow, const LazyJson& input,
+                                          TimePoint now);
 
 /// The counts of a key. If their row is damaged, notes that and counts the rows of the instances.
 Result<SlotCounts> counts_of(BatchState& batch, const SlotKey& key);

@@ -1,32 +1,13 @@
 #include "orchestrator/definition/flow_control.h"
 
-#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
+#include "orchestrator/definition/start_limits.h"
 
 namespace millrace {
 namespace {
-
-/// A query over the input of a start. The engine evaluates it in the batch that commits the start,
-/// so only programs of the fast lane are possible, and `$instance` has no value yet.
-std::optional<Template> start_query(StateFields& fields, std::string_view key) {
-  std::optional<Template> query = fields.query(key);
-  if (!query) return query;
-  const auto programs = query->programs();
-  const bool is_slow = std::any_of(programs.begin(), programs.end(),
-                                   [](const Program& one) { return one.fast == nullptr; });
-  if (!is_slow && !query->names_instance()) return query;
-  fields.plain().report(
-      key, "definition.query",
-      fmt::format("`{}` is evaluated while the start is committed: write a path of the input, such "
-                  "as jq(.customerId), with nothing else than literals, `//`, `+`, `-` and "
-                  "comparisons, and without `$instance`",
-                  key));
-  return std::nullopt;
-}
 
 void read_concurrency(StateFields& fields, Concurrency& concurrency) {
   using enum Concurrency::OnLimit;
@@ -34,7 +15,7 @@ void read_concurrency(StateFields& fields, Concurrency& concurrency) {
   if (plain.require("limit")) {
     concurrency.limit = static_cast<uint32_t>(plain.integer("limit").value_or(1));
   }
-  concurrency.key = start_query(fields, "key");
+  concurrency.key = read_start_key(fields);
   concurrency.on_limit =
       plain
           .one_of<Concurrency::OnLimit>(
@@ -57,7 +38,7 @@ void read_flow_control(Fields& fields, LoadContext& context, Workflow& workflow)
                   "direktiv.mutex; remove one of the two keys");
   }
   StateFields keys(fields, context);
-  workflow.priority = start_query(keys, "priority");
+  workflow.priority = read_priority(keys);
 }
 
 }  // namespace millrace

@@ -19,7 +19,6 @@
 #include "orchestrator/definition/lint_compensations.h"
 #include "orchestrator/definition/lint_errors.h"
 #include "orchestrator/definition/lint_events.h"
-#include "orchestrator/definition/lint_flow.h"
 #include "orchestrator/definition/lint_graph.h"
 #include "orchestrator/definition/lint_idle.h"
 #include "orchestrator/definition/lint_nodes.h"
@@ -135,7 +134,6 @@ class Linter {
     lint_idle(document_, context_.loads, findings_);
     lint_compensations(document_, context_.loads, findings_);
     lint_starts(document_, findings_);
-    lint_flow(document_, findings_);
   }
 
  private:

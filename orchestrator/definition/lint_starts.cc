@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "expressions/template.h"
 #include "orchestrator/definition/lint_nodes.h"
@@ -33,10 +36,36 @@ bool may_read_input(const Node& value) {
   return std::any_of(text->programs().begin(), text->programs().end(), has);
 }
 
+void warn_never(const Member& key, std::string path, std::string_view why, Findings& findings) {
+  findings.warning("lint.concurrency_never", std::move(path), key.at,
+                   fmt::format("`{}` has no effect: {}", key.key, why),
+                   "remove it, or write `onLimit: queue` in `concurrency`");
+}
+
+/// Warns of keys that only starts in a queue read, if no start waits.
+void lint_queue(const Node& document, Findings& findings) {
+  const Node* const concurrency = value_of(document, "concurrency");
+  const std::string on_limit = concurrency == nullptr ? "" : text_of(*concurrency, "onLimit");
+  const bool drops = on_limit == "reject" || on_limit == "skip";
+  if (const Member* const priority = document.find("priority")) {
+    if (concurrency == nullptr) {
+      warn_never(*priority, "priority", "without `concurrency` no start waits", findings);
+    } else if (drops) {
+      warn_never(*priority, "priority", "with this `onLimit` no start waits", findings);
+    }
+  }
+  if (concurrency == nullptr) return;
+  const Member* const timeout = concurrency->find("timeout");
+  if (timeout != nullptr && drops) {
+    warn_never(*timeout, path_of("concurrency", "timeout"), "with this `onLimit` no start waits",
+               findings);
+  }
+}
+
 }  // namespace
 
 void lint_starts(const Node& document, Findings& findings) {
-  for (const std::string_view limit : {"rateLimit", "debounce"}) {
+  for (const std::string_view limit : {"rateLimit", "debounce", "concurrency"}) {
     const Node* const written = value_of(document, limit);
     const Member* const key = written == nullptr ? nullptr : written->find("key");
     if (key == nullptr || may_read_input(key->value)) continue;
@@ -45,6 +74,7 @@ void lint_starts(const Node& document, Findings& findings) {
                      "same key",
                      "write a path such as jq(.customer), or remove the key");
   }
+  lint_queue(document, findings);
 }
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// Lint about the limits of the starts of a workflow (`rateLimit`). Pure.
+// Lint about the limits of the starts of a workflow (`rateLimit`, `debounce`, `concurrency`). Pure.
 #pragma once
 
 #include "language/document.h"
@@ -7,7 +7,8 @@
 namespace millrace {
 
 /// Adds a warning (`lint.start_key`) for a `key` that reads nothing of the input, so that all
-/// starts have the same key.
+/// starts have the same key, and one (`lint.concurrency_never`) for a `priority` or a `timeout` of
+/// starts that never wait.
 void lint_starts(const Node& document, Findings& findings);
 
 }  // namespace millrace

@@ -10,24 +10,22 @@
 namespace millrace {
 namespace {
 
-/// Reads the `key` of a limit. nullopt if it is absent, or after a finding.
-std::optional<Template> read_start_key(Fields& fields, LoadContext& context) {
-  const bool named_instance = context.names_instance;
-  std::optional<Template> key = StateFields(fields, context).command("key");
-  if (!key) return std::nullopt;
-  if (key->names_instance()) {
-    context.names_instance = named_instance;
-    fields.report("key", "definition.value",
-                  "the jq program of a `key` sees the input of the instance, but not $instance, "
-                  "which does not exist yet; read what the key needs from the input");
+/// The query if the batch that commits a start can evaluate it.
+std::optional<Template> of_a_start(StateFields& fields, std::string_view key,
+                                   std::optional<Template> query) {
+  if (!query) return std::nullopt;
+  if (query->names_instance()) {
+    fields.plain().report(key, "definition.query",
+                          "the query sees the input of the instance, but not $instance, which does "
+                          "not exist yet; read what it needs from the input");
     return std::nullopt;
   }
-  const auto programs = key->programs();
+  const auto programs = query->programs();
   const auto slow = std::find_if(programs.begin(), programs.end(),
                                  [](const Program& one) { return one.fast == nullptr; });
-  if (slow == programs.end()) return key;
-  fields.report(
-      "key", "definition.value",
+  if (slow == programs.end()) return query;
+  fields.plain().report(
+      key, "definition.query",
       fmt::format("`{}` is not a simple jq program, and a start cannot wait for a jq worker; write "
                   "a path such as jq(.customer), or several of them in a list",
                   excerpt(slow->text)));
@@ -36,13 +34,22 @@ std::optional<Template> read_start_key(Fields& fields, LoadContext& context) {
 
 }  // namespace
 
+std::optional<Template> read_start_key(StateFields& fields) {
+  return of_a_start(fields, "key", fields.command("key"));
+}
+
+std::optional<Template> read_priority(StateFields& fields) {
+  return of_a_start(fields, "priority", fields.query("priority"));
+}
+
 std::optional<StartLimit> read_rate_limit(Fields& workflow, LoadContext& context) {
   std::optional<StartLimit> limit;
   workflow.object("rateLimit", [&](Fields& fields) {
     StartLimit read;
     const auto most = fields.require("limit") ? fields.integer("limit") : std::nullopt;
     const auto period = fields.required_duration("period");
-    read.key = read_start_key(fields, context);
+    StateFields queries(fields, context);
+    read.key = read_start_key(queries);
     if (!most || !period) return;
     read.limit = static_cast<uint32_t>(*most);
     read.period = *period;
@@ -57,7 +64,8 @@ std::optional<Debounce> read_debounce(Fields& workflow, LoadContext& context) {
     Debounce read;
     const auto period = fields.required_duration("period");
     read.timeout = fields.duration("timeout");
-    read.key = read_start_key(fields, context);
+    StateFields queries(fields, context);
+    read.key = read_start_key(queries);
     if (!period) return;
     if (read.timeout && read.timeout->after(TimePoint()) < period->after(TimePoint())) {
       fields.report("timeout", "definition.value",

@@ -10,8 +10,14 @@
 
 namespace millrace {
 
-/// Reads `rateLimit` of a workflow; nullopt: the key is absent, or has a mistake. A key that a jq
-/// worker would have to evaluate is one (`definition.value`): a start does not wait for it.
+/// Reads the `key` of a limit; nullopt: it is absent, or has a mistake. A query that a jq worker
+/// would have to evaluate, or with `$instance`, is one (`definition.query`): it is evaluated in the
+/// batch that commits the start.
+std::optional<Template> read_start_key(StateFields& fields);
+/// Reads the `priority` of starts, likewise.
+std::optional<Template> read_priority(StateFields& fields);
+
+/// Reads `rateLimit` of a workflow; nullopt: the key is absent, or has a mistake.
 std::optional<StartLimit> read_rate_limit(Fields& workflow, LoadContext& context);
 
 /// Reads `debounce` of a workflow, likewise. A `timeout` below `period` is a mistake, too.

@@ -133,12 +133,13 @@ TEST_F(InstancesTest, RunOneAtATimeInASingularWorkflow) {
   const WorkflowEntry& entry = define(kSingle);
   const auto workflow = definition(entry);
   EXPECT_TRUE(instances.refuse_singular(entry, *workflow));
-  EXPECT_FALSE(instances.skips(entry, *workflow));
   const InstanceId id = start(entry);
-  const Status refused = instances.refuse_singular(entry, *workflow);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, "direktiv.mutex");
-  EXPECT_TRUE(instances.skips(entry, *workflow));
+  const auto gate = instances.admit(now, entry, *workflow, Json::object());
+  ASSERT_TRUE(gate) << gate.error().message;
+  ASSERT_TRUE(gate->refusal);
+  EXPECT_EQ(gate->refusal->code, "direktiv.mutex");
+  EXPECT_EQ(gate->effect, EventEffect::Kind::kSkipped);
+  instances.count_skipped(*gate);
   EXPECT_EQ(batch.outcome.counts.starts_skipped, 1U);
   commit_batch();
   ASSERT_NE(load(id), nullptr);

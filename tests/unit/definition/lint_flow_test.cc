@@ -23,7 +23,7 @@ std::vector<std::string> never(const std::string& keys) {
 
 TEST(LintFlow, PointsOutAKeyThatReadsNothingOfTheInput) {
   const auto places = [](const std::string& key) {
-    return places_of("lint.concurrency_key", with_keys("concurrency: {limit: 1" + key + "}"), {});
+    return places_of("lint.start_key", with_keys("concurrency: {limit: 1" + key + "}"), {});
   };
   EXPECT_THAT(places(""), IsEmpty());
   EXPECT_THAT(places(", key: jq(.customer)"), IsEmpty());

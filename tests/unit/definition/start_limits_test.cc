@@ -71,11 +71,11 @@ TEST(StartLimits, RefuseAKeyThatAJqWorkerWouldEvaluate) {
   for (const char* const key :
        {"'jq(.a | test(\"x\"))'", "'jq(.a[])'", "[jq(.a), 'jq(.b | ascii_downcase)']"}) {
     EXPECT_THAT(errors_of(fmt::format("{{limit: 1, period: PT1H, key: {}}}", key)),
-                ElementsAre("rateLimit.key definition.value"))
+                ElementsAre("rateLimit.key definition.query"))
         << key;
   }
   EXPECT_THAT(errors_of("{limit: 1, period: PT1H, key: jq($instance.id)}"),
-              ElementsAre("rateLimit.key definition.value"));
+              ElementsAre("rateLimit.key definition.query"));
   EXPECT_THAT(errors_of("{limit: 1, period: PT1H, key: [jq(.a.b // \"none\"), x]}"), IsEmpty());
 }
 
@@ -125,7 +125,7 @@ TEST(StartLimits, RefuseAWrongDebounce) {
               ElementsAre("debounce.timeout definition.value"));
   EXPECT_THAT(errors("{period: PT1M, timeout: PT1M}"), IsEmpty());
   EXPECT_THAT(errors("{period: PT1M, key: 'jq(.a[])'}"),
-              ElementsAre("debounce.key definition.value"));
+              ElementsAre("debounce.key definition.query"));
   EXPECT_THAT(places_of("lint.start_key", with_debounce("{period: PT1M, key: customer}"), {}),
               ElementsAre("warning debounce.key"));
 }
