@@ -263,6 +263,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   for (const auto& [ns, row] : std::exchange(batch_.trimmed_rows, {})) {
     purges_.begin_history(ns, row);
   }
+  TRY(purges_.begin_compensations());
   if (batch_.archive.has_page()) TRY(send_archive_page(batch_));
   batch_.archive.end_waits(now);
   batch_.kept_events.trim(batch_.tx);

@@ -198,7 +198,7 @@ class Batch {
   Schedules schedules_{batch_, instances_};
   TimerInputs timer_inputs_{batch_, instances_, fan_outs_, groups_, schedules_};
   TaskInputs task_inputs_{batch_, instances_, timer_inputs_};
-  Purges purges_{batch_, groups_};
+  Purges purges_{batch_, groups_, instances_};
   Retention retention_{batch_, purges_, instances_};
   bool counts_rates_ = false;  ///< whether rates_ has ever counted an event
   size_t woken_ = 0;           ///< instances woken by events of the current batch

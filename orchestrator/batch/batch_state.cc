@@ -121,6 +121,7 @@ void BatchState::discard() {
   index.clear();
   effects.clear();
   trimmed_rows.clear();
+  dropped_compensations.clear();
   unfinished.clear();
   woken.clear();
   reviewed.clear();

@@ -41,6 +41,7 @@
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/rows/queue_rows.h"
+#include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
@@ -114,6 +115,9 @@ struct BatchState : BatchParts {
   /// The newest history rows that were trimmed from the histories of instances; a purge erases each
   /// of them with its earlier rows.
   std::vector<std::pair<NamespaceNumber, uint64_t>> trimmed_rows;
+  /// The instances that have dropped more compensations than the batch erases: a purge erases the
+  /// others.
+  std::vector<DroppedCompensations> dropped_compensations;
   bool trims_histories = true;  ///< false: too many purges wait, so no history is trimmed
   RetentionPlan retention;      ///< set by Retention
   /// Whether timers may be due that have not fired: then the timers of an instance, and the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
@@ -31,12 +32,14 @@ Result<bool> delete_ended(BatchState& batch, const Instance& head, DeletionReaso
   // Without variables, the instance is deleted even if the unit of work is over: to read the
   // instance may take the whole unit, again and again.
   if (budget.rows == 0 || (variables > 0 && budget.is_spent())) return false;
-  erase_instance(tx, head);
+  const auto most = static_cast<uint32_t>(std::min<size_t>(kErasedCompensations, budget.rows));
+  if (erase_instance(tx, head, most)) batch.dropped_compensations.push_back({head.ns, head.id});
   const IndexedInstance removed = indexed(head);
   batch.index.remove(tx, removed);
   const auto parts = std::count_if(head.part_bytes.begin(), head.part_bytes.end(),
                                    [](uint64_t bytes) { return bytes > 0; });
-  budget.erase(static_cast<size_t>(parts) + head.compensations + 1);  // and the row of the index
+  budget.erase(static_cast<size_t>(parts) + std::min(head.compensations, most) +
+               1);  // and the row of the index
   const uint64_t row = TRY(purge_history(tx, head.last_history, budget, head.id));
   if (row != 0) left(row);
   batch.show(head, true);

@@ -381,6 +381,12 @@ Status Instances::note(const Instance& instance) {
   return {};
 }
 
+uint32_t Instances::compensations_of(const InstanceId& id) const {
+  const auto found = loaded_.find(id);
+  if (found == loaded_.end()) return 0;
+  return std::max(found->second.compensations, found->second.instance.compensations);
+}
+
 Result<Instances::Page> Instances::live(
     NamespaceNumber ns, const std::optional<InstanceId>& behind, size_t most,
     const std::function<bool(const Instance& head)>& is_one) const {
@@ -451,6 +457,7 @@ Status Instances::write() {
       if (is_long(instance)) TRY(trims_.trim(instance));
     }
     std::vector<size_t> written;
+    bool leaves_compensations = false;
     write_instance(batch_.tx, instance,
                    {.is_new = loaded.is_new,
                     .input = loaded.is_new || loaded.has_new_input,
@@ -462,7 +469,11 @@ Status Instances::write() {
                     .calls = &loaded.calls,
                     .changed_calls = loaded.changed_calls ? &*loaded.changed_calls : nullptr,
                     .compensations = loaded.compensations,
+                    .leaves_compensations = &leaves_compensations,
                     .written_calls = has_many_calls(instance) ? &written : nullptr});
+    if (leaves_compensations) {
+      batch_.dropped_compensations.push_back({instance.ns, instance.id});
+    }
     if (has_many_calls(instance)) bring_up_to_date(loaded.calls, instance.calls, written);
     if (loaded.indexed) {
       batch_.index.change(batch_.tx, *loaded.indexed, indexed(instance));

@@ -111,6 +111,10 @@ class Instances {
   /// Whether the instance is one of the current batch, so that its rows may be out of date.
   bool is_loaded(const InstanceId& id) const { return loaded_.contains(id); }
 
+  /// The number of compensations that the instance, if it is one of the current batch, had when it
+  /// was read, or has now; the higher one. 0: it is not one of the batch.
+  uint32_t compensations_of(const InstanceId& id) const;
+
   /// The rows of an instance that remove_damaged() found.
   struct Removed {
     size_t rows = 0;            ///< number of rows that were erased

@@ -13,6 +13,8 @@
 #include "orchestrator/batch/archived_instances.h"
 #include "orchestrator/store/rows/archive_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 
@@ -155,6 +157,15 @@ Status Purges::begin_instances(EndedFilter filter, const std::string& ns,
   return {};
 }
 
+Status Purges::begin_compensations() {
+  for (const DroppedCompensations& dropped : std::exchange(batch_.dropped_compensations, {})) {
+    const uint64_t number = TRY(batch_.next(Counter::kHistory));
+    add(dropped.ns, ++last_place_,
+        {.kind = Purge::Kind::kCompensations, .number = number, .record = {.dropped = dropped}});
+  }
+  return {};
+}
+
 /// Continues a purge; returns whether it is finished.
 Result<bool> Purges::run(NamespaceNumber ns, Job& job, PurgeBudget& budget) {
   Purge& purge = job.purge;
@@ -172,6 +183,8 @@ Result<bool> Purges::run(NamespaceNumber ns, Job& job, PurgeBudget& budget) {
     return false;
   }
   if (purge.kind == Purge::Kind::kInstances) return delete_instances(job, budget);
+  if (purge.kind == Purge::Kind::kCompensations)
+    return erase_dropped(*purge.record.dropped, budget);
   while (TRY(run_step(job, budget))) {
     job.at.clear();
     job.step = Step(static_cast<uint8_t>(job.step) + 1);
@@ -278,6 +291,24 @@ Result<bool> Purges::delete_instances(Job& job, PurgeBudget& budget) {
         return archive_or_delete(batch_, head, DeletionReason::kRequest, budget, left);
       }));
   return is_all && !waits_for_archive(job);
+}
+
+/// Erases rows of compensations that the instance no longer has; returns whether none is left. The
+/// instance may have noted others since, or may have been deleted. In this batch it may have
+/// changed: then its row in the store is out of date, or is not written yet.
+Result<bool> Purges::erase_dropped(const DroppedCompensations& dropped, PurgeBudget& budget) {
+  // The instances of a deleted namespace are erased by its own purge.
+  if (!batch_.catalog.has_namespace(dropped.ns)) return true;
+  const auto head = read_head_anywhere(batch_.tx, dropped.ns, dropped.instance);
+  if (!head && !is_damaged_row(head.error())) return tl::unexpected(head.error());
+  if (!head) {
+    // It is not known which ones the instance has. They are erased with it.
+    batch_.damages.note(head.error());
+    return true;
+  }
+  const uint32_t stored = *head ? (*head)->compensations : 0;
+  const uint32_t kept = std::max(stored, instances_.compensations_of(dropped.instance));
+  return purge_compensations(batch_.tx, dropped, kept, budget);
 }
 
 /// Erases the workflows of the namespace, each with the events in its groups.

@@ -19,6 +19,7 @@
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/ended_selection.h"
 #include "orchestrator/batch/groups.h"
+#include "orchestrator/batch/instances.h"
 #include "orchestrator/store/rows/purge.h"
 
 namespace millrace {
@@ -29,8 +30,8 @@ class Purges {
   /// purges without a command, wait.
   static constexpr size_t kMost = 1'000;
 
-  Purges(BatchState& batch, Groups& groups)
-      : batch_(batch), groups_(groups), before_(batch.batches) {}
+  Purges(BatchState& batch, Groups& groups, const Instances& instances)
+      : batch_(batch), groups_(groups), instances_(instances), before_(batch.batches) {}
 
   /// Reads the unfinished purges from the store. A purge row that would erase something that was
   /// not deleted is ignored and noted as damaged. If rows belong to a namespace that neither exists
@@ -64,6 +65,9 @@ class Purges {
   /// Starts to erase the history of a removed instance, backward from the history row `row`, or the
   /// rows that were trimmed from the history of an instance. `ns` is the namespace of the instance.
   void begin_history(NamespaceNumber ns, uint64_t row);
+  /// Starts to erase the compensations that instances have dropped in this batch
+  /// (BatchState::dropped_compensations). To be called when the batch has written its instances.
+  Status begin_compensations();
   /// Starts to delete the ended instances that the filter selects, except those that end or begin a
   /// new run from now on. `ns` and `workflow` are the names of its namespace and workflow.
   Status begin_instances(EndedFilter filter, const std::string& ns, const std::string& workflow);
@@ -140,9 +144,11 @@ class Purges {
   bool waits_for_archive(const Job& job) const;
   Result<bool> delete_instances(Job& job, PurgeBudget& budget);
   Result<bool> purge_workflows(Job& job, PurgeBudget& budget);
+  Result<bool> erase_dropped(const DroppedCompensations& dropped, PurgeBudget& budget);
 
   BatchState& batch_;
   Groups& groups_;
+  const Instances& instances_;
   Jobs jobs_;
   NamespaceNumber turn_{};   ///< the namespace that had the last portion
   int64_t first_place_ = 0;  ///< the lowest place of a job so far

@@ -56,6 +56,8 @@ Status Purges::check(const Purge& purge) const {
       return {};  // Groups::close checks each event
     case Purge::Kind::kInstances:
       return check_instances(purge);
+    case Purge::Kind::kCompensations:
+      return {};  // erase_dropped() erases none that an instance has
   }
   return {};
 }
@@ -208,6 +210,8 @@ Result<NamespaceNumber> Purges::namespace_of(const Purge& purge) const {
     }
     case Purge::Kind::kInstances:
       return purge.record.ended->ns;
+    case Purge::Kind::kCompensations:
+      return purge.record.dropped->ns;
   }
   return NamespaceNumber(0);
 }

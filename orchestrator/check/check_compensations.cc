@@ -45,18 +45,22 @@ void Checker::check_place_of_compensation(const Place& place, NamespaceNumber ns
   if (place.table != Table::kEnded) {
     add(StoreFault::kInstanceParts, place,
         "the rows of compensations are in `ended`, also while their instance is live");
-  } else if (!exists(ns, id)) {
+  } else if (!exists(ns, id) && !dropped_.contains({ns, id})) {
     add(StoreFault::kInstanceNoHead, place, "the compensation belongs to no instance");
   }
 }
 
-/// Reads the rows of the compensations of an instance, live or ended.
+/// Reads the rows of the compensations of an instance, live or ended. Those that it has dropped,
+/// and that a purge erases, are passed over.
 void Checker::read_compensations(Walked& one) {
   const std::string prefix = one.key(Part::kCompensation);
+  const bool has_dropped = dropped_.contains({one.ns, one.id});
+  const uint32_t most = has_dropped ? one.head->compensations : UINT32_MAX;
   view_.scan(Table::kEnded, prefix, [&](std::string_view key, std::string_view value) {
     Reader number(key.substr(prefix.size()));
     const uint32_t at = number.u32();
     if (!number.done()) return true;  // check_instances() reports the key
+    if (at >= most) return true;
     const Place place{Table::kEnded, key};
     one.part_bytes[static_cast<size_t>(Part::kCompensation)] += Seal::plain_size(value);
     if (!Seal::is_sealed(value)) {

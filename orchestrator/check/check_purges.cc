@@ -12,7 +12,7 @@ namespace {
 
 /// Whether the record has a value in a field that purges of this kind do not have.
 bool has_unused_field(Purge::Kind kind, const PurgeRecord& record) {
-  const bool has_ns = kind != Purge::Kind::kHistory;
+  const bool has_ns = kind != Purge::Kind::kHistory && kind != Purge::Kind::kCompensations;
   const bool has_workflow = kind == Purge::Kind::kGroups || kind == Purge::Kind::kInstances;
   return (!has_ns && !record.ns.empty()) || (!has_workflow && !record.workflow.empty()) ||
          (kind != Purge::Kind::kGroups && record.up_to != 0);
@@ -27,11 +27,10 @@ void Checker::check_purge(const Place& place, std::string_view value) {
   const auto kind = Purge::Kind(reader.u8());
   const uint64_t number = reader.u64();
   const bool is_namespace = kind == Purge::Kind::kNamespace;
-  // The numbers of kHistory and kInstances are those of history rows.
-  const bool is_of_history = kind == Purge::Kind::kHistory || kind == Purge::Kind::kInstances;
+  // The numbers of kHistory, kInstances and kCompensations are those of history rows.
+  const bool is_of_history = !is_namespace && kind != Purge::Kind::kGroups;
   const bool is_short = number <= UINT32_MAX;  // fits a namespace or workflow number
-  if (!reader.done() || number == 0 || kind > Purge::Kind::kInstances ||
-      (!is_of_history && !is_short)) {
+  if (!reader.done() || number == 0 || kind > Purge::kLastKind || (!is_of_history && !is_short)) {
     add(StoreFault::kRowKey, place, "the key is not a kind of purge and a number");
     return;
   }
@@ -40,7 +39,7 @@ void Checker::check_purge(const Place& place, std::string_view value) {
                                           : Counter::kWorkflow;
   note_given(counter, number, place);
   const auto record = decode(place, value, decode_purge);
-  if (record && record->ended.has_value() != (kind == Purge::Kind::kInstances)) {
+  if (record && !is_record_of(kind, *record)) {
     add(StoreFault::kRowRecord, place, "the record is that of another kind of purge");
     return;
   }
@@ -62,6 +61,7 @@ void Checker::check_purge(const Place& place, std::string_view value) {
     group_purges_.emplace(WorkflowNumber(static_cast<uint32_t>(number)), *record);
   }
   if (kind == Purge::Kind::kInstances) instance_purges_.emplace(number, *record);
+  if (record->dropped) check_purge_of_compensations(place, number, *record->dropped);
   if (kind != Purge::Kind::kHistory) return;
   for (uint64_t next = number; next != 0;) {
     const std::string key = rows::key_of(next);
@@ -82,6 +82,22 @@ void Checker::check_purge(const Place& place, std::string_view value) {
     if (!row || row->previous >= next) return;  // the check of the history rows reports this
     next = row->previous;
   }
+}
+
+/// Checks the record of a purge of compensations, whose rows are then no findings.
+void Checker::check_purge_of_compensations(const Place& place, uint64_t number,
+                                           const DroppedCompensations& dropped) {
+  note_minor(kMinorOfDroppedCompensations, "purges of compensations");
+  note_given(Counter::kNamespace, static_cast<uint32_t>(dropped.ns), place);
+  if (dropped.ns == NamespaceNumber(0)) {
+    add(StoreFault::kRowValue, place, "the row names no namespace");
+  }
+  if (view_.get(Table::kHistory, rows::key_of(number))) {
+    add(StoreFault::kPurgeTarget, place,
+        fmt::format("history row {} exists, but a purge of compensations has a number of its own",
+                    number));
+  }
+  dropped_.emplace(dropped.ns, dropped.instance);
 }
 
 /// The namespace and the id of a workflow, which may have been deleted; nullopt: they are not

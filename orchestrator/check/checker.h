@@ -182,6 +182,8 @@ class Checker {
                       const std::pair<NamespaceNumber, std::string>& workflow);
   void check_group_purges();
   void check_instance_purges();
+  void check_purge_of_compensations(const Place& place, uint64_t number,
+                                    const DroppedCompensations& dropped);
   void check_retired(const Place& place, std::string_view value);
   void check_retired_workflows();
 
@@ -440,7 +442,9 @@ class Checker {
   std::unordered_map<std::string, std::shared_ptr<const Pattern>> patterns_;
   /// When the latest event so far of a group arrived, and its number.
   std::optional<std::pair<TimePoint, uint64_t>> arrival_;
-  std::map<uint64_t, PurgeRecord> instance_purges_;                  ///< by the number in the key
+  std::map<uint64_t, PurgeRecord> instance_purges_;  ///< by the number in the key
+  /// The instances with compensations that they have dropped and a purge erases.
+  std::set<std::pair<NamespaceNumber, InstanceId>> dropped_;
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  ///< cache of definitions
 
   /// Subflows that instance messages start, and the calls that wait for them.

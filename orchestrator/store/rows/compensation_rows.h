@@ -27,16 +27,31 @@ Result<Compensation> decode_compensation(std::string_view bytes);
 /// a damaged or missing row.
 Result<Compensation> read_compensation(const View& view, const Instance& instance, uint32_t number);
 
+/// How many rows of compensations that an instance drops are erased in the commit that drops them.
+/// The others are erased by a purge (Purge::Kind::kCompensations), in portions. Until then they are
+/// rows whose number is not below the number of the compensations of the head, and count for
+/// nothing; a compensation that is noted meanwhile takes the place of such a row.
+inline constexpr uint32_t kErasedCompensations = 64;
+
+/// The rows of compensations after a write.
+struct WrittenCompensations {
+  uint64_t bytes = 0;     ///< their size, not sealed
+  bool has_left = false;  ///< a purge must erase rows that the instance has dropped
+};
 /// Writes the compensations without a row, and erases the rows of those that the instance no longer
-/// has; touches no other row. `before` is the number of rows; `bytes` is their size, not sealed.
-/// Returns the size of the rows after.
-uint64_t write_compensations(Transaction& tx, const Instance& instance, uint32_t before,
-                             uint64_t bytes);
+/// has, at most `most` if it has dropped all that had a row; touches no other row. `before` is the
+/// number of rows; `bytes` is their size, not sealed.
+WrittenCompensations write_compensations(Transaction& tx, const Instance& instance, uint32_t before,
+                                         uint64_t bytes, uint32_t most);
 
-/// The size of the rows of an instance, not sealed; reads each of them.
+/// The size of the rows of the compensations that an instance has, not sealed; reads each of them.
 uint64_t compensation_bytes(const View& view, const Instance& instance);
+/// Whether the row belongs to a compensation that the instance has. `number`: the end of its key,
+/// behind the part.
+bool is_of_compensation(const Instance& instance, std::string_view number);
 
-/// Erases the rows of an instance; reads none of them.
-void erase_compensations(Transaction& tx, const Instance& instance);
+/// Erases at most `most` rows of an instance, and reads none of them. Returns whether a purge must
+/// erase others.
+bool erase_compensations(Transaction& tx, const Instance& instance, uint32_t most);
 
 }  // namespace millrace

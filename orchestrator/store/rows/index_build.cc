@@ -64,8 +64,7 @@ class Adding {
                  }
                  begin(key, value);
                } else if (head_ && key.starts_with(prefix_)) {
-                 const auto part = static_cast<uint8_t>(key[prefix_.size()]);
-                 if (part < kPartCount) head_->part_bytes[part] += Seal::plain_size(value);
+                 count(key.substr(prefix_.size()), value);
                }
                rows_left -= rows_left > 0 ? 1 : 0;
                return true;
@@ -91,6 +90,16 @@ class Adding {
     }
     prefix_ = key.substr(0, key.size() - 1);
     before_ = value;
+  }
+
+  /// Counts a row of the instance by its part and the rest of its key. Rows of compensations that
+  /// it has dropped count for nothing: a purge erases them.
+  void count(std::string_view part_and_rest, std::string_view value) {
+    const auto part = static_cast<uint8_t>(part_and_rest[0]);
+    if (part >= kPartCount) return;
+    const bool is_dropped =
+        Part(part) == Part::kCompensation && !is_of_compensation(*head_, part_and_rest.substr(1));
+    if (!is_dropped) head_->part_bytes[part] += Seal::plain_size(value);
   }
 
   /// Adds the instance whose rows were read, if there is one.

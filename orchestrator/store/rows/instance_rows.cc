@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/codec.h"
 #include "orchestrator/store/rows/call_rows.h"
@@ -213,7 +215,11 @@ class PartsWriter {
 
   void put_compensations(const Changed& changed) {
     uint64_t& bytes = size_of(Part::kCompensation);
-    bytes = write_compensations(tx_, instance_, changed.compensations, bytes);
+    bool* const left = changed.leaves_compensations;
+    const uint32_t most = left != nullptr ? kErasedCompensations : kMostCompensations;
+    const auto written = write_compensations(tx_, instance_, changed.compensations, bytes, most);
+    bytes = written.bytes;
+    if (left != nullptr) *left = written.has_left;
     instance_.new_compensations.clear();
   }
 
@@ -351,17 +357,29 @@ void revive_rows(Transaction& tx, Instance& instance) {
   instance.part_bytes[kKept] = bytes[kKept];
 }
 
-Result<size_t> erase_parts(Transaction& tx, NamespaceNumber ns, const InstanceId& id) {
+Result<ErasedParts> erase_parts(Transaction& tx, NamespaceNumber ns, const InstanceId& id) {
   constexpr size_t kAll = std::numeric_limits<size_t>::max();
   const std::string prefix = instance_prefix(ns, id);
-  const size_t live = TRY(rows::erase_some(tx, Table::kLive, prefix, kAll));
-  return live + TRY(rows::erase_some(tx, Table::kEnded, prefix, kAll));
+  const std::string noted = part_key(prefix, Part::kCompensation);
+  ErasedParts erased;
+  std::vector<std::string> keys;
+  uint32_t compensations = 0;
+  tx.scan(Table::kEnded, prefix, [&](std::string_view key, auto) {
+    const bool is_left = key.starts_with(noted) && ++compensations > kErasedCompensations;
+    if (!is_left) keys.emplace_back(key);
+    erased.has_compensations |= is_left;
+    return true;
+  });
+  TRY(tx.status());
+  for (const std::string& key : keys) tx.erase(Table::kEnded, key);
+  erased.rows = keys.size() + TRY(rows::erase_some(tx, Table::kLive, prefix, kAll));
+  return erased;
 }
 
-void erase_instance(Transaction& tx, const Instance& instance) {
+bool erase_instance(Transaction& tx, const Instance& instance, uint32_t most) {
   erase_own_rows(tx, instance);
-  erase_compensations(tx, instance);
   erase_idempotency(tx, instance);
+  return erase_compensations(tx, instance, most);
 }
 
 }  // namespace millrace

@@ -67,6 +67,8 @@ struct Changed {
   /// null: any may differ.
   const std::vector<size_t>* changed_calls = nullptr;
   uint32_t compensations = 0;  ///< the number of rows of compensations
+  /// Gets whether a purge must erase rows of dropped compensations; null: all are erased at once.
+  bool* leaves_compensations = nullptr;
   /// Gets the indexes of the calls whose rows were written; null: they are not needed.
   std::vector<size_t>* written_calls = nullptr;
 };
@@ -90,12 +92,18 @@ Status store_final_data(Transaction& tx, Instance& instance);
 /// the instance is written as a live instance. Updates the sizes of the rows.
 void revive_rows(Transaction& tx, Instance& instance);
 
-/// Erases every row of an instance in `live` and `ended`, also damaged rows. The history and the
-/// idempotency key of the instance stay. Returns the number of erased rows.
-Result<size_t> erase_parts(Transaction& tx, NamespaceNumber ns, const InstanceId& id);
+/// The result of erase_parts().
+struct ErasedParts {
+  size_t rows = 0;                 ///< the number of erased rows
+  bool has_compensations = false;  ///< a purge must erase the rows of compensations that are left
+};
+/// Erases every row of an instance in `live` and `ended`, also damaged rows; of its compensations
+/// at most kErasedCompensations. The history and the idempotency key of the instance stay.
+Result<ErasedParts> erase_parts(Transaction& tx, NamespaceNumber ns, const InstanceId& id);
 
-/// Erases the rows of an ended instance and its idempotency key. purge_history() then erases its
-/// history.
-void erase_instance(Transaction& tx, const Instance& instance);
+/// Erases the rows of an ended instance, of its compensations at most `most`, and its idempotency
+/// key. purge_history() then erases its history. Returns whether a purge must erase other
+/// compensations.
+bool erase_instance(Transaction& tx, const Instance& instance, uint32_t most = kMostCompensations);
 
 }  // namespace millrace

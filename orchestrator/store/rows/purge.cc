@@ -21,8 +21,10 @@ constexpr std::string_view kRetiredKey = "retired/";
 /// About how many bytes of a history row are read to find the row before it.
 constexpr size_t kLinkBytes = 64;
 
-/// Since version 2 the record has the filter of kInstances.
-constexpr uint8_t kPurgeVersion = 2;
+/// The record of kInstances has version 2, and the filter. That of kCompensations has version 3,
+/// and the instance.
+constexpr uint8_t kVersionOfInstances = 2;
+constexpr uint8_t kVersionOfCompensations = 3;
 
 std::string key_of(const Purge& purge) {
   Writer key;
@@ -61,6 +63,18 @@ EndedFilter get_filter(Reader& reader) {
   if (filter.statuses.empty()) reader.fail();
   filter.before = rows::get_optional(reader, rows::get_time);
   return filter;
+}
+
+void put_dropped(Writer& writer, const DroppedCompensations& dropped) {
+  writer.varint(static_cast<uint32_t>(dropped.ns));
+  writer.id(dropped.instance.bytes);
+}
+
+DroppedCompensations get_dropped(Reader& reader) {
+  DroppedCompensations dropped;
+  dropped.ns = NamespaceNumber(rows::get_u32(reader));
+  dropped.instance.bytes = reader.id();
+  return dropped;
 }
 
 enum class Row : uint8_t {
@@ -137,24 +151,33 @@ void PurgeBudget::count(size_t size) {
 }
 
 std::string encode(const PurgeRecord& record) {
-  // Only the records of kInstances have the fields of version 2.
-  Writer writer = rows::begin_record(record.ended ? kPurgeVersion : rows::kFirstVersion);
+  uint8_t version = rows::kFirstVersion;
+  if (record.ended) version = kVersionOfInstances;
+  if (record.dropped) version = kVersionOfCompensations;
+  Writer writer = rows::begin_record(version);
   writer.bytes(record.ns);
   writer.bytes(record.workflow);
   writer.varint(record.up_to);
   if (record.ended) put_filter(writer, *record.ended);
+  if (record.dropped) put_dropped(writer, *record.dropped);
   return writer.take();
 }
 
 Result<PurgeRecord> decode_purge(std::string_view bytes) {
   Reader reader(bytes);
-  const uint8_t version = rows::read_version(reader, kPurgeVersion);
+  const uint8_t version = rows::read_version(reader, kVersionOfCompensations);
   PurgeRecord record;
   record.ns = rows::get_string(reader);
   record.workflow = rows::get_string(reader);
   record.up_to = reader.varint();
-  if (version >= 2) record.ended = get_filter(reader);
+  if (version == kVersionOfInstances) record.ended = get_filter(reader);
+  if (version == kVersionOfCompensations) record.dropped = get_dropped(reader);
   return rows::end_record(reader, std::move(record), "purge");
+}
+
+bool is_record_of(Purge::Kind kind, const PurgeRecord& record) {
+  return record.ended.has_value() == (kind == Purge::Kind::kInstances) &&
+         record.dropped.has_value() == (kind == Purge::Kind::kCompensations);
 }
 
 void write_purge(Transaction& tx, const Purge& purge) {
@@ -171,12 +194,12 @@ Status each_purge(const View& view, const std::function<void(Purge purge)>& see,
         Reader reader(key.substr(kPurgeKey.size()));
         const uint8_t kind = reader.u8();
         const uint64_t number = reader.u64();
-        if (!reader.done() || kind > static_cast<uint8_t>(Purge::Kind::kInstances)) {
+        if (!reader.done() || kind > static_cast<uint8_t>(Purge::kLastKind)) {
           return tl::unexpected(
               damaged_row(Table::kMeta, key, "its key is not the key of a purge"));
         }
         auto record = TRY(rows::decode(view, Table::kMeta, key, value, decode_purge));
-        if (record.ended.has_value() != (Purge::Kind(kind) == Purge::Kind::kInstances)) {
+        if (!is_record_of(Purge::Kind(kind), record)) {
           return tl::unexpected(
               damaged_row(Table::kMeta, key, "its record is that of another kind of purge"));
         }
@@ -325,6 +348,21 @@ Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budge
     row = link.previous;
   }
   return row;
+}
+
+Result<bool> purge_compensations(Transaction& tx, const DroppedCompensations& dropped,
+                                 uint32_t from, PurgeBudget& budget) {
+  const std::string prefix =
+      part_key(rows::instance_prefix(dropped.ns, dropped.instance), Part::kCompensation);
+  Writer first;
+  first.raw(prefix);
+  first.u32(from);
+  std::string at = first.take();
+  return purge_rows(tx, Table::kEnded, prefix, at, budget,
+                    [&](std::string_view, std::string_view value) -> Result<Row> {
+                      budget.count(value.size());  // a long row has pages that are freed
+                      return Row::kErase;
+                    });
 }
 
 Result<bool> purge_retired(Transaction& tx, NamespaceNumber ns, std::string& at,

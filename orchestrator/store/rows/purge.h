@@ -54,12 +54,19 @@ struct EndedFilter {
   bool has(InstanceStatus status) const;
 };
 
+/// An instance that has dropped its compensations, or was deleted with them.
+struct DroppedCompensations {
+  NamespaceNumber ns{};
+  InstanceId instance;
+};
+
 /// The value of a row `purge/`.
 struct PurgeRecord {
   std::string ns;             ///< the namespace's name
   std::string workflow = {};  ///< the workflow's id, of kGroups, and of kInstances for one workflow
   uint64_t up_to = 0;         ///< kGroups only: the number of the last event to erase
-  std::optional<EndedFilter> ended = {};  ///< kInstances only: which instances to delete
+  std::optional<EndedFilter> ended = {};             ///< kInstances only: which instances to delete
+  std::optional<DroppedCompensations> dropped = {};  ///< kCompensations only: whose rows to erase
 };
 /// Decoding fails with `store.corrupt`.
 std::string encode(const PurgeRecord& record);
@@ -74,15 +81,24 @@ struct Purge {
     /// Deletes ended instances of a namespace that exists, those that had ended when the purge
     /// began.
     kInstances = 3,
+    /// Erases the rows of compensations that one instance no longer has.
+    kCompensations = 4,
   };
+  static constexpr Kind kLastKind = Kind::kCompensations;
+
   Kind kind{};
   /// By kind: the number of the namespace, of the next history row, or of the workflow. Of
   /// kInstances a number of a history row that is not written: it identifies the purge, and the
   /// instances that ended before the purge began are those whose newest history row has a lower
-  /// number.
+  /// number. Of kCompensations also such a number: it identifies the purge.
   uint64_t number = 0;
   PurgeRecord record;
 };
+/// The first minor number of a store with rows `purge/` of the kind kCompensations.
+inline constexpr uint64_t kMinorOfDroppedCompensations = 12;
+
+/// Whether the record has the fields that the records of this kind have, and no others.
+bool is_record_of(Purge::Kind kind, const PurgeRecord& record);
 void write_purge(Transaction& tx, const Purge& purge);
 void erase_purge(Transaction& tx, const Purge& purge);
 Status each_purge(const View& view, const std::function<void(Purge purge)>& see,
@@ -147,6 +163,11 @@ Result<bool> purge_workflow(Transaction& tx, WorkflowNumber workflow, PurgeBudge
 /// the end was reached.
 Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budget,
                                const std::optional<InstanceId>& owner = std::nullopt);
+
+/// Erases the rows of compensations of an instance, from the number `from` on, until the budget is
+/// spent. Returns whether none of these rows is left.
+Result<bool> purge_compensations(Transaction& tx, const DroppedCompensations& dropped,
+                                 uint32_t from, PurgeBudget& budget);
 
 /// A workflow with its row.
 struct StoredWorkflow {

@@ -121,7 +121,7 @@ class HistorySweepTest : public BatchPartTest {
 
   WorkflowEntry entry;
   Groups groups{batch, instances};
-  Purges purges{batch, groups};
+  Purges purges{batch, groups, instances};
   HistorySweep sweep{batch, purges, instances};
   HistoryPosition at;
 };

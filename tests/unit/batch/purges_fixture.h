@@ -66,7 +66,7 @@ class PurgesTest : public BatchPartTest {
 
   uint8_t next_task = 100;  ///< the number of the task of the next namespace
   Groups groups{batch, instances};
-  Purges purges{batch, groups};
+  Purges purges{batch, groups, instances};
 };
 
 }  // namespace millrace

@@ -101,7 +101,7 @@ TEST_F(PurgesTest, ContinueInTheNextProcess) {
   const NamespaceNumber shop = fill("shop", 2'500);
   erase(shop, "shop");
   go_on();
-  Purges next(batch, groups);
+  Purges next(batch, groups, instances);
   ASSERT_TRUE(next.load());
   EXPECT_TRUE(next.is_erasing(shop));
   for (int i = 0; i < 100 && !next.empty(); ++i) {
@@ -301,7 +301,7 @@ TEST_F(DeletedInstancesTest, AreDeletedSomeInEachBatchAlsoByTheNextProcess) {
   go_on();
   EXPECT_EQ(deleted(), 1U);
   EXPECT_LE(outcome.counts.rows_purged, PurgeBudget().rows);
-  Purges next(batch, groups);
+  Purges next(batch, groups, instances);
   ASSERT_TRUE(next.load());
   for (int i = 0; i < 10 && !next.empty(); ++i) {
     ASSERT_TRUE(next.go_on());
@@ -390,7 +390,7 @@ TEST_F(PurgesTest, EraseEachRowDespiteFailedReads) {
 TEST_F(PurgesTest, LoadCompletelyDespiteFailedReads) {
   const NamespaceNumber shop = fill("shop");
   erase(shop, "shop");
-  Purges next(batch, groups);
+  Purges next(batch, groups, instances);
   EXPECT_GE(fail_each_read([&] { return next.load(); }, [] {}), 3U);
   EXPECT_TRUE(next.is_erasing(shop));
   EXPECT_EQ(damages.count(), 0U);

@@ -105,7 +105,7 @@ class RetentionTest : public BatchPartTest {
   WorkflowEntry fails;
   uint32_t last = 0;
   Groups groups{batch, instances};
-  Purges purges{batch, groups};
+  Purges purges{batch, groups, instances};
   Retention retention{batch, purges, instances};
 };
 

@@ -5,6 +5,8 @@
 #include "base/codec.h"
 #include "orchestrator/store/rows/call_rows.h"
 #include "orchestrator/store/rows/compensation_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/purge.h"
 #include "tests/unit/check/check_fixture.h"
 
 namespace millrace {
@@ -55,6 +57,48 @@ TEST_F(CheckCompensationsTest, ComparesTheCallWithTheRow) {
       "makes the compensation of state 1 (counted from 0), but its newest compensation "
       "undoes state 0",
       note(1, [](Compensation& one) { one.state = 0; }));
+}
+
+TEST_F(CheckCompensationsTest, PassesOverThoseThatAPurgeErases) {
+  const auto leave = [](const std::string& prefix) {
+    return [=](Transaction& in) {
+      for (const uint32_t number : {2, 5}) {
+        Writer key;
+        key.raw(prefix);
+        key.u32(number);
+        in.put(Table::kEnded, key.view(), encode_compensation({.input = Json(1)}));
+      }
+    };
+  };
+  const auto purge = [this](const InstanceId& of) {
+    return [=, this](Transaction& in) {
+      write_counter(in, Counter::kHistory, 9);
+      write_purge(in, {.kind = Purge::Kind::kCompensations,
+                       .number = 9,
+                       .record = {.dropped = DroppedCompensations{.ns = ns, .instance = of}}});
+    };
+  };
+  const InstanceId deleted = numbered_id(77);
+  const Change dropped = leave(part(id, Part::kCompensation));
+  const Change orphaned = leave(part(deleted, Part::kCompensation));
+  expect_among("the head has 2 compensations, but 6 rows of compensations exist", dropped);
+  expect_among("the compensation belongs to no instance", orphaned);
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                dropped(in);
+                purge(id)(in);
+              }),
+              testing::IsEmpty());
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                orphaned(in);
+                purge(deleted)(in);
+              }),
+              testing::IsEmpty());
+  expect_only(fmt::format("the minor number is {}, but the store has purges of compensations",
+                          kMinorOfDroppedCompensations - 1),
+              [&](Transaction& in) {
+                purge(id)(in);
+                in.put(Table::kMeta, "minor", rows::key_of(kMinorOfDroppedCompensations - 1));
+              });
 }
 
 TEST_F(CheckCompensationsTest, ComparesARowWithWhatItsStateNotes) {

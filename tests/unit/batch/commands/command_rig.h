@@ -91,7 +91,7 @@ class CommandRig {
   Instances instances_{batch_};
   Groups groups_{batch_, instances_};
   Schedules schedules_{batch_, instances_};
-  Purges purges_{batch_, groups_};
+  Purges purges_{batch_, groups_, instances_};
   FanOuts fan_outs_{batch_, instances_};
   TimerInputs timer_inputs_{batch_, instances_, fan_outs_, groups_, schedules_};
   TaskInputs task_inputs_{batch_, instances_, timer_inputs_};

@@ -6,6 +6,7 @@
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/row.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
@@ -136,6 +137,59 @@ TEST_F(CompensationRows, AreNotWrittenAgainByAnEndOrANewRun) {
   write_instance(*tx, instance_, {.is_new = true, .input = true, .compensations = kMany});
   EXPECT_LT(written(), kMany * 50U) << "the keys of the erased rows, and no value";
   EXPECT_EQ(size(), 0U);
+}
+
+TEST_F(CompensationRows, AreErasedInPartIfMoreAreDroppedThanOneCommitErases) {
+  constexpr uint32_t kMany = 100;
+  for (uint32_t n = 3; n < kMany; ++n) note_compensation(instance_, compensation(1));
+  bool is_left = true;
+  write_instance(*tx, instance_, {.compensations = 3, .leaves_compensations = &is_left});
+  EXPECT_FALSE(is_left) << "nothing was dropped";
+  for (uint32_t n = 0; n < kErasedCompensations + 6; ++n) remove_compensation(instance_);
+  write_instance(*tx, instance_, {.compensations = kMany, .leaves_compensations = &is_left});
+  EXPECT_FALSE(is_left) << "each of them was made or passed over in a step of its own";
+  EXPECT_EQ(size(), 30 * size_of_one());
+  for (uint32_t n = 30; n < kMany; ++n) note_compensation(instance_, compensation(1));
+  write_instance(*tx, instance_, {.compensations = 30, .leaves_compensations = &is_left});
+  remove_compensations(instance_);
+  note_compensation(instance_, compensation(9));
+  write_instance(*tx, instance_, {.compensations = kMany, .leaves_compensations = &is_left});
+  EXPECT_TRUE(is_left);
+  EXPECT_EQ(size(), size_of_one());
+  EXPECT_EQ(compensation_bytes(*tx, instance_), size()) << "a dropped one counts for nothing";
+  EXPECT_EQ(read_compensation(*tx, instance_, 0).value().input, LazyJson(Json{{"n", 9}}));
+  const std::string prefix =
+      part_key(rows::instance_prefix(instance_.ns, instance_.id), Part::kCompensation);
+  const auto last = [&] {
+    std::string number;
+    tx->scan(Table::kEnded, prefix, {}, Direction::kBackward, [&](std::string_view key, auto) {
+      number = key.substr(prefix.size());
+      return false;
+    });
+    return Reader(number).u32();
+  };
+  EXPECT_EQ(last(), kMany - 1);
+  const DroppedCompensations dropped{.ns = instance_.ns, .instance = instance_.id};
+  PurgeBudget budget{.rows = 10};
+  EXPECT_FALSE(purge_compensations(*tx, dropped, 1, budget).value());
+  budget = {};
+  EXPECT_TRUE(purge_compensations(*tx, dropped, 1, budget).value());
+  EXPECT_EQ(budget.rows, PurgeBudget().rows - (kMany - 1 - kErasedCompensations - 10));
+  EXPECT_EQ(last(), 0U);
+  EXPECT_EQ(size(), size_of_one());
+}
+
+TEST_F(CompensationRows, OfADeletedInstanceAreErasedInPart) {
+  for (uint32_t n = 3; n < 100; ++n) note_compensation(instance_, compensation(1));
+  end();
+  write_instance(*tx, instance_, {.compensations = 3});
+  EXPECT_TRUE(erase_instance(*tx, instance_, 40));
+  EXPECT_FALSE(read_compensation(*tx, instance_, 39));
+  EXPECT_TRUE(read_compensation(*tx, instance_, 40)) << "for a purge";
+  const ErasedParts erased = erase_parts(*tx, instance_.ns, instance_.id).value();
+  EXPECT_FALSE(erased.has_compensations);
+  EXPECT_EQ(erased.rows, 60U);
+  EXPECT_FALSE(has_rows(*tx, instance_.ns, instance_.id).value());
 }
 
 TEST_F(CompensationRows, GoWithAnInstanceThatEnds) {

@@ -1,4 +1,4 @@
-// The part of Instances that removes an instance with damaged rows.
+// The removal of instances whose rows are damaged. Engine thread only.
 #include <optional>
 
 #include "orchestrator/batch/instances.h"
@@ -21,7 +21,9 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber ns, const I
   std::optional<Instance> doubtful;
   if (!is_own) doubtful = TRY(read_doubtful_head(batch_.tx, ns, id));
   large_.reset();
-  Removed removed{.rows = TRY(erase_parts(batch_.tx, ns, id))};
+  const ErasedParts erased = TRY(erase_parts(batch_.tx, ns, id));
+  if (erased.has_compensations) batch_.dropped_compensations.push_back({ns, id});
+  Removed removed{.rows = erased.rows};
   if (is_own) {
     batch_.index.remove(batch_.tx, indexed(**read));
   } else if (removed.rows > 0) {
