@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "tests/simulation/compensated_order.h"
+
 namespace millrace {
 namespace {
 
@@ -124,6 +126,33 @@ states:
 - {id: think, type: noop, transform: 'jq(slow)', transition: wait}
 - {id: wait, type: consumeEvent, event: {type: kept}}
 )",
+    R"(
+id: undoes
+compensate: true
+functions: [{id: undo, type: knative-namespace, service: undo}]
+states:
+- {id: one, type: noop, compensate: {function: undo, input: 1}, transition: two}
+- id: two
+  type: noop
+  compensate: {function: undo, input: jq(.n), retries: {max_attempts: 2, delay: PT1H, codes: ['*']}}
+  transition: stop
+- {id: stop, type: error, error: some.error, message: it had to}
+)",
+    R"(
+id: halts
+compensate: true
+functions:
+- {id: do, type: knative-namespace, service: do}
+- {id: undo, type: knative-namespace, service: undo}
+states:
+- id: each
+  type: foreach
+  array: '[1, 2]'
+  action: {function: do}
+  compensate: {function: undo, input: jq(.return)}
+  transition: stop
+- {id: stop, type: error, error: some.error, message: it had to}
+)",
 };
 
 }  // namespace
@@ -165,6 +194,13 @@ RichStore::RichStore() {
   world.publish("one", "1", Json(1));
   world.publish("left", "2", Json(2), {{"key", std::string("k")}});
   world.run_until_idle();
+  // An instance of `undoes` makes the newer one of its compensations. That of `halts` has ended,
+  // because the newer one has failed.
+  start(world, "undoes", "");
+  start(world, "halts", "");
+  for (const Task& task : tasks_of(world, "do")) world.functions.answer(task.id, 7);
+  world.run_until_idle();
+  fail_newest_task(world);
   world.evaluator.hold();
   start(world, "parks", "");
   world.publish("kept", "3", Json(3));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/call_rows.h"
+#include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
@@ -242,6 +243,36 @@ const Plant kInstancePlants[] = {
      {"row.time"},
      [](Transaction& tx) {
        edit_head(tx, "naps", [](Instance& head) { head.execution_from += hours(9'000); });
+     }},
+
+    // Compensations.
+    {"a missing compensation",
+     {"instance.parts"},
+     [](Transaction& tx) { tx.erase(Table::kEnded, compensation_key(id_of("halts"), 0)); }},
+    {"a compensation that does not decode",
+     {"row.record"},
+     [](Transaction& tx) {
+       tx.put(Table::kEnded, compensation_key(id_of("halts"), 1), "rubbish");
+     }},
+    {"a compensation of a state for each of its calls, and not for the state",
+     {"instance.state"},
+     [](Transaction& tx) {
+       edit<Compensation>(tx, Table::kEnded, compensation_key(id_of("halts"), 0),
+                          decode_compensation, encode_compensation,
+                          [](Compensation& one) { one.of_call = false; });
+     }},
+    {"a compensation of no instance",
+     {"instance.no_head"},
+     [](Transaction& tx) {
+       tx.put(Table::kEnded, compensation_key(kUnknownId, 0),
+              encode_compensation({.input = Json(1)}));
+     }},
+    {"a compensation that is made and has another input than its call",
+     {"call.state", "task.caller"},
+     [](Transaction& tx) {
+       edit<Compensation>(tx, Table::kEnded, compensation_key(id_of("undoes"), 1),
+                          decode_compensation, encode_compensation,
+                          [](Compensation& one) { one.input = Json(5); });
      }},
 
     // Calls and tasks.

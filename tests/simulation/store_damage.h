@@ -56,6 +56,13 @@ inline std::string call_key(const InstanceId& id, uint32_t index) {
   return key.take();
 }
 
+inline std::string compensation_key(const InstanceId& id, uint32_t number) {
+  Writer key;
+  key.raw(key_of(id, Part::kCompensation));
+  key.u32(number);
+  return key.take();
+}
+
 /// The first row of a table whose key has that prefix.
 inline std::pair<std::string, std::string> first(const View& view, Table table,
                                                  const std::string& prefix = "") {

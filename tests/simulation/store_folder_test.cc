@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/check/store_check.h"
+#include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/row.h"
 #include "tests/simulation/store_damage.h"
@@ -59,6 +60,20 @@ TEST_F(StoreFolder, IsSoundWithAllKindsOfRows) {
   EXPECT_TRUE(report->sound()) << lines_of(*report);
   EXPECT_EQ(report->unreadable, 0U);
   EXPECT_GT(report->rows.at("history"), 10U);
+}
+
+TEST_F(StoreFolder, HasCompensationsThatAreMadeAndOthersThatHaveFailed) {
+  const auto environment = Environment::open(folder.path(), {.read_only = true}).value();
+  const Snapshot view = Snapshot::take(*environment).value();
+  const Instance made = read_head(view, Table::kLive, kDefault, id_of("undoes")).value().value();
+  EXPECT_TRUE(made.compensating);
+  EXPECT_EQ(made.compensations, 2U);
+  EXPECT_FALSE(read_compensation(view, made, 1).value().of_call);
+  const Instance failed = read_head(view, Table::kEnded, kDefault, id_of("halts")).value().value();
+  EXPECT_TRUE(failed.compensation_error);
+  EXPECT_EQ(failed.status, InstanceStatus::kFailed);
+  EXPECT_EQ(failed.compensations, 2U);
+  EXPECT_TRUE(read_compensation(view, failed, 1).value().of_call);
 }
 
 TEST_F(StoreFolder, IsNotChangedByACheck) {
