@@ -132,6 +132,24 @@ std::string slot_lines(const Json& instance, const WhyTextOptions& options) {
   return lines;
 }
 
+/// What the instance has left of its compensations; empty: nothing.
+std::string compensation_line(const Json& instance) {
+  const Json compensation = instance.value("compensation", Json());
+  if (!compensation.is_object()) return "";
+  const std::string left = dump_json(compensation.value("left", Json(0)));
+  if (compensation.value("making", false)) {
+    return fmt::format("  makes its compensations, {} left; then it is {}\n", left,
+                       member_text(compensation, "ends"));
+  }
+  std::string line = fmt::format("  compensations left: {}", left);
+  const Json error = compensation.value("error", Json());
+  if (error.is_object()) {
+    line += fmt::format("; the newest one has failed: {}, {}", member_text(error, "code"),
+                        member_text(error, "msg"));
+  }
+  return line + fmt::format("\n    millrace instance compensate {}\n", member_text(instance, "id"));
+}
+
 }  // namespace
 
 std::string why_of_instance_text(const Json& answer, const WhyTextOptions& options) {
@@ -144,6 +162,7 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   const Json& entering = member_list(instance, "entering");
   text += slot_lines(instance, options);
   if (waits.empty() && entering.empty()) text += "It waits for no event now.\n";
+  text += compensation_line(instance);
   for (const Json& one : entering) {
     text += fmt::format("  will wait for {}{}\n", member_text(one, "type"), window_text(one));
   }

@@ -129,6 +129,16 @@ Json extended(Json base, const std::initializer_list<Member>& members) {
   return base;
 }
 
+Json compensation() {
+  return object({
+      {"left", whole("How many compensations were noted and not made.", 1)},
+      {"making", flag("Whether the instance makes them now.")},
+      {"ends?", word({"failed", "timedout", "cancelled"}, "The status after them.")},
+      {"error?", object({{"code", text("The error code of the newest one, which has failed.")},
+                         {"msg", text("The message.")}})},
+  });
+}
+
 Json instance_id(std::string_view description) {
   Json made = text(description);
   made["format"] = "uuid";

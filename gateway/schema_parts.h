@@ -59,6 +59,9 @@ Json bounded_page(Json elements);
 /// Both schemas: an object of `base`'s members, which must be an object(), with further members.
 Json extended(Json base, const std::initializer_list<Member>& members);
 
+/// What an instance has left of its compensations.
+Json compensation();
+
 /// The id of an instance.
 Json instance_id(std::string_view description = "");
 

@@ -9,13 +9,6 @@ namespace {
 /// What a list shows of an instance.
 Json instance_head() {
   using namespace schema;
-  const Json compensation = object({
-      {"left", whole("How many compensations were noted and not made.", 1)},
-      {"making", flag("Whether the instance makes them now.")},
-      {"ends?", word({"failed", "timedout", "cancelled"}, "The status after them.")},
-      {"error?", object({{"code", text("The error code of the newest one, which has failed.")},
-                         {"msg", text("The message.")}})},
-  });
   return object({
       {"id", instance_id()},
       {"workflow", text("The id of the workflow; empty: the instance is damaged.")},
@@ -31,7 +24,7 @@ Json instance_head() {
       {"nextRetryAt?", instant("When the next attempt begins.")},
       {"deadline?", instant("The earliest deadline.")},
       {"run?", whole("The number of the run, from 1; missing: the instance is damaged.", 1)},
-      {"compensation?", compensation},
+      {"compensation?", compensation()},
       {"historyTrimmed?", whole("How many records of the history were erased.", 1)},
       {"parent?", instance_id("The instance that started this one.")},
       {"damage?", text("What is wrong with the rows of the instance.")},

@@ -166,6 +166,7 @@ void add_why_schemas(ApiSchemas& all) {
       {"state?", text("The id of the state.")},
       {"since", instant("When the instance entered its state, or ended.")},
       {"waits", list(wait, "The events for which it waits.")},
+      {"compensation?", compensation()},
       {"entering?", list(entering, "The events for which its state will wait.")},
       {"arrived?", list(text(), "The types of the events that have come.")},
       {"slot?", ref("Slot")},

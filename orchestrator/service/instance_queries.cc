@@ -30,16 +30,6 @@ Json items_of_calls(const Instance& instance, const StartedTasks& started,
 /// The most compensations that whole() shows.
 constexpr uint32_t kMostShownCompensations = 100;
 
-/// {"left","making","ends"?,"error"?} of an instance that has compensations left.
-Json compensation_json(const Instance& instance, const Disclosure& disclosure) {
-  Json json{{"left", instance.compensations}, {"making", instance.compensating.has_value()}};
-  if (instance.compensating) json["ends"] = to_string(instance.compensating->status);
-  if (instance.compensation_error) {
-    json["error"] = shown_detail(to_json(*instance.compensation_error), disclosure);
-  }
-  return json;
-}
-
 /// {"state","function","input"} of the compensation with that number, counted from 0. A damaged row
 /// hides neither the others nor the instance: then {"damage"}, which says what is wrong.
 Result<Json> compensation_item(const View& view, const Instance& instance, uint32_t number,

@@ -12,10 +12,10 @@ namespace {
 
 /// Members of a history record's detail whose values come from the engine or the definition, not
 /// from the instance's data.
-constexpr std::array<std::string_view, 19> kOwnWords = {
-    "async",    "at",     "attempt", "by",       "code",         "deadLetter", "error",
-    "function", "id",     "index",   "instance", "nextRevision", "parent",     "revision",
-    "run",      "status", "task",    "tick",     "workflow"};
+constexpr std::array<std::string_view, 22> kOwnWords = {
+    "async",    "at",    "attempt",  "by",   "code",         "deadLetter", "error",  "function",
+    "id",       "index", "instance", "left", "nextRevision", "number",     "parent", "past",
+    "revision", "run",   "status",   "task", "tick",         "workflow"};
 
 }  // namespace
 
@@ -86,6 +86,15 @@ std::optional<TimePoint> first_deadline(const Instance& instance) {
     first = std::min(first.value_or(timer.deadline), timer.deadline);
   }
   return first;
+}
+
+Json compensation_json(const Instance& instance, const Disclosure& disclosure) {
+  Json json{{"left", instance.compensations}, {"making", instance.compensating.has_value()}};
+  if (instance.compensating) json["ends"] = to_string(instance.compensating->status);
+  if (instance.compensation_error) {
+    json["error"] = shown_detail(to_json(*instance.compensation_error), disclosure);
+  }
+  return json;
 }
 
 Json damaged_item(const InstanceId& id, const Error& error) {

@@ -41,6 +41,10 @@ std::string_view to_string(Start::Kind kind);
 /// The earliest deadline of the instance that does not belong to its calls.
 std::optional<TimePoint> first_deadline(const Instance& instance);
 
+/// What the instance has left of its compensations, and whether it makes them:
+/// {"left","making","ends"?,"error"?}. Precondition: it has some.
+Json compensation_json(const Instance& instance, const Disclosure& disclosure);
+
 /// The list item of an instance with damaged rows; the error is under "damage".
 Json damaged_item(const InstanceId& id, const Error& error);
 

@@ -44,7 +44,7 @@ std::vector<std::string> awaited_by(const Instance& instance, const Workflow& wo
   return {types.begin(), types.end()};
 }
 
-/// {"id","workflow","status","state","since","waits":[…],"entering"?,"arrived"?}
+/// {"id","workflow","status","state","since","waits":[…],"compensation"?,"entering"?,"arrived"?}
 Json instance_json(const Instance& instance, const Workflow& workflow,
                    const Disclosure& disclosure) {
   Json json{{"id", to_string(instance.id)},
@@ -57,6 +57,7 @@ Json instance_json(const Instance& instance, const Workflow& workflow,
     entries.insert(listener.entry);
     json["waits"].push_back(to_json(listener.filter, disclosure));
   }
+  if (instance.compensations > 0) json["compensation"] = compensation_json(instance, disclosure);
   if (instance.state >= workflow.states.size()) return json;
   const State& state = *workflow.states[instance.state];
   json["state"] = state.common().id;

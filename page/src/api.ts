@@ -1037,6 +1037,20 @@ export type InstanceWhy = {
   instance: {
     /** The types of the events that have come. */
     arrived?: Array<string>
+    compensation?: {
+      /** The status after them. */
+      ends?: "failed" | "timedout" | "cancelled"
+      error?: {
+        /** The error code of the newest one, which has failed. */
+        code: string
+        /** The message. */
+        msg: string
+      }
+      /** How many compensations were noted and not made. */
+      left: number
+      /** Whether the instance makes them now. */
+      making: boolean
+    }
     /** The events for which its state will wait. */
     entering?: Array<{
       /** From when on the state takes events that came before its wait. */

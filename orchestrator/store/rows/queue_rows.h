@@ -25,7 +25,7 @@ namespace millrace {
 
 /// The first minor number of a store with these rows, with slots in heads, and with the kinds of
 /// history records that belong to them.
-inline constexpr uint64_t kMinorOfQueues = 9;
+inline constexpr uint64_t kMinorOfQueues = 11;
 
 /// The kinds of rows in `queues`: the first byte of their keys.
 // On disk: never renumber.

@@ -1,6 +1,8 @@
 #include "orchestrator/definition/lint_compensations.h"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -38,6 +40,45 @@ TEST(LintCompensations, PointsOutThatNothingAsksForThem) {
               IsEmpty());
   EXPECT_THAT(places(workflow("compensate: true", "")), ElementsAre("warning compensate"));
   EXPECT_THAT(places(workflow("name: x", "")), IsEmpty());
+}
+
+/// `line:column code` of the findings.
+std::vector<std::string> at_of(const std::string& text) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(text, findings);
+  EXPECT_TRUE(document);
+  if (document) lint_compensations(*document, true, findings);
+  std::vector<std::string> found;
+  for (const Finding& one : findings.sorted()) found.push_back(described(one));
+  return found;
+}
+
+TEST(LintCompensations, GiveTheLineAndTheColumnOfTheKey) {
+  const std::string states = R"(states:
+- id: wait
+  type: delay
+  duration: 1s
+  compensate: {function: f}
+  transition: act
+- {id: act, type: action, action: {function: f}, compensate: {function: f}}
+)";
+  const std::string functions = "functions: [{id: f, type: subflow, workflow: w}]\n";
+  EXPECT_THAT(at_of("id: a\n" + functions + states),
+              ElementsAre("7:3 lint.compensation_idle", "7:3 lint.compensation_never"));
+  EXPECT_THAT(at_of("id: a\ncompensate: true\n" + functions + states),
+              ElementsAre("8:3 lint.compensation_idle"));
+  EXPECT_THAT(at_of("id: a\n" + functions +
+                    "states:\n- {id: act, type: action, action: {function: f}, compensate: "
+                    "{function: f}}\n"),
+              ElementsAre("4:50 lint.compensation_never"));
+  EXPECT_THAT(at_of("id: a\ncompensate: true\nstates:\n- {id: a, type: noop}\n"),
+              ElementsAre("2:1 lint.compensation_never"));
+  EXPECT_THAT(at_of("id: a\non_failure: {state: a, when: any, compensate: true}\nstates:\n"
+                    "- {id: a, type: noop}\n"),
+              ElementsAre("2:35 lint.compensation_never"));
+  EXPECT_THAT(at_of("id: a\nstates:\n- {id: a, type: error, error: a.b, message: m, compensate: "
+                    "true}\n"),
+              ElementsAre("3:48 lint.compensation_never"));
 }
 
 TEST(LintCompensations, LetAStateThatNotesThemRaiseTheirLimit) {

@@ -1,0 +1,32 @@
+// The text of `why` about an instance that makes its compensations, or has some left.
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "cli/why_text.h"
+
+namespace millrace {
+namespace {
+
+TEST(WhyText, ShowsTheCompensationsOfAnInstance) {
+  const auto text_with = [](const char* compensation) {
+    return why_of_instance_text(Json::parse(fmt::format(
+        R"({{"instance": {{"id": "7", "waits": [], "compensation": {}}}, "events": []}})",
+        compensation)));
+  };
+  EXPECT_THAT(text_with(R"({"left": 2, "making": true, "ends": "failed"})"),
+              testing::HasSubstr("It waits for no event now.\n  makes its compensations, 2 left; "
+                                 "then it is failed\n"));
+  EXPECT_THAT(text_with(R"({"left": 3, "making": false, "error": {"code": "down", "msg": "no"}})"),
+              testing::HasSubstr("  compensations left: 3; the newest one has failed: down, no\n"
+                                 "    millrace instance compensate 7\n"));
+  EXPECT_THAT(text_with(R"({"left": 3, "making": false})"),
+              testing::HasSubstr("  compensations left: 3\n    millrace instance compensate 7\n"));
+  EXPECT_THAT(text_with("null"), testing::Not(testing::HasSubstr("compensat")));
+}
+
+}  // namespace
+}  // namespace millrace
