@@ -1,8 +1,9 @@
 // Purges: erases the rows of deleted namespaces, in portions, until none are left; also the history
-// of removed instances, the events of closed groups, and ended instances that a command selects by
-// a filter. The purges of different namespaces take turns. A namespace no longer exists after the
-// commit that deletes its name. From then on nothing refers to its rows, and its number is not
-// assigned again, so a new namespace of the same name has none of these rows. Engine thread only.
+// of removed instances, compensations that an instance has dropped, the events of closed groups,
+// and ended instances that a command selects by a filter. The purges of different namespaces take
+// turns. A namespace no longer exists after the commit that deletes its name. From then on nothing
+// refers to its rows, and its number is not assigned again, so a new namespace of the same name has
+// none of these rows. Engine thread only.
 #pragma once
 
 #include <compare>

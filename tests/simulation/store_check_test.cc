@@ -64,6 +64,15 @@ const Plant kLegal[] = {
        erase_instance(tx, *instance);
        write_purge(tx, {Purge::Kind::kHistory, instance->last_history, {}});
      }},
+    {"the compensations and the history of a deleted instance",
+     {},
+     [](Transaction& tx) {
+       const auto instance = read_instance(tx, kDefault, id_of("halts")).value();
+       ASSERT_TRUE(erase_instance(tx, *instance, 1)) << "a purge must erase the others";
+       write_purge(tx, {Purge::Kind::kHistory, instance->last_history, {}});
+       const DroppedCompensations dropped{.ns = kDefault, .instance = instance->id};
+       write_purge(tx, {Purge::Kind::kCompensations, add_history_number(tx), {.dropped = dropped}});
+     }},
     {"ended instances that a request selected",
      {},
      [](Transaction& tx) {

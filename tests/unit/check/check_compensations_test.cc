@@ -101,6 +101,35 @@ TEST_F(CheckCompensationsTest, PassesOverThoseThatAPurgeErases) {
               });
 }
 
+TEST_F(CheckCompensationsTest, ChecksTheNumberAndTheInstanceOfAPurge) {
+  const PurgeRecord record{.dropped = DroppedCompensations{.ns = ns, .instance = id}};
+  const auto found_with = [this](const PurgeRecord& changed, uint64_t number = 9,
+                                 Purge::Kind kind = Purge::Kind::kCompensations) {
+    return found_after([&](Transaction& in) {
+      write_counter(in, Counter::kHistory, 9);
+      write_purge(in, {.kind = kind, .number = number, .record = changed});
+    });
+  };
+  const auto only = [](const char* found) {
+    return testing::ElementsAre(testing::HasSubstr(found));
+  };
+  EXPECT_THAT(found_with(record), testing::IsEmpty());
+  EXPECT_THAT(found_with(record, 1),
+              only("history row 1 exists, but a purge of compensations has a number of its own"));
+  EXPECT_THAT(found_with(record, 10), only("counter.behind meta/purge/"));
+  PurgeRecord changed = record;
+  changed.dropped->ns = NamespaceNumber(9);
+  EXPECT_THAT(found_with(changed), only("counter.behind meta/purge/"));
+  changed.dropped->ns = NamespaceNumber(0);
+  EXPECT_THAT(found_with(changed), only("the row names no namespace"));
+  changed = record;
+  changed.ns = "default";
+  EXPECT_THAT(found_with(changed),
+              only("the row has a value in a field that a purge of this kind does not have"));
+  EXPECT_THAT(found_with(record, 9, Purge::Kind::kHistory),
+              only("the record is that of another kind of purge"));
+}
+
 TEST_F(CheckCompensationsTest, ComparesARowWithWhatItsStateNotes) {
   expect_only("the compensation undoes a call, but state \"pay\" notes one for each of its visits",
               note(0, [](Compensation& one) { one.of_call = true; }));

@@ -353,33 +353,6 @@ TEST_F(CheckMetaTest, ChecksTheNumberAndTheNamesOfAPurgeOfInstances) {
               purge(Purge::Kind::kGroups, 1, record));
 }
 
-TEST_F(CheckMetaTest, ChecksTheNumberAndTheInstanceOfAPurgeOfCompensations) {
-  run_instance();
-  const PurgeRecord record{.dropped = DroppedCompensations{.ns = ns, .instance = numbered_id(1)}};
-  const auto found_with = [&](const PurgeRecord& changed) {
-    return found_after([&](Transaction& in) {
-      write_counter(in, Counter::kHistory, 2);
-      write_purge(in, {Purge::Kind::kCompensations, 2, changed});
-    });
-  };
-  EXPECT_THAT(found_with(record), IsEmpty());
-  expect_only("history row 1 exists, but a purge of compensations has a number of its own",
-              purge(Purge::Kind::kCompensations, 1, record));
-  expect_only("counter.behind meta/purge/", purge(Purge::Kind::kCompensations, 9, record));
-  PurgeRecord changed = record;
-  changed.dropped->ns = NamespaceNumber(9);
-  EXPECT_THAT(found_with(changed), ElementsAre(HasSubstr("counter.behind meta/purge/")));
-  changed.dropped->ns = NamespaceNumber(0);
-  EXPECT_THAT(found_with(changed), ElementsAre(HasSubstr("the row names no namespace")));
-  changed = record;
-  changed.ns = "default";
-  EXPECT_THAT(found_with(changed),
-              ElementsAre(HasSubstr("the row has a value in a field that a purge of this kind does "
-                                    "not have")));
-  expect_only("the record is that of another kind of purge",
-              purge(Purge::Kind::kHistory, 1, record));
-}
-
 TEST_F(CheckMetaTest, ChecksTheWorkflowOfAPurgeOfGroups) {
   define(kEndsByTwo);
   run_instance();  // the second revision replaces the groups of the first one
