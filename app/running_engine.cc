@@ -126,7 +126,8 @@ void answer_callback(Service& service, CallbackMessage message,
   if (!what) return done(tl::unexpected(std::move(what).error()));
   service.answer_task({.ns = std::move(message.ns),
                        .key = fmt::format("{}.{}", to_string(message.task), message.key),
-                       .what = *std::move(what)},
+                       .what = *std::move(what),
+                       .by = AnsweredBy::kNatsCallback},
                       std::move(done));
 }
 

@@ -26,7 +26,7 @@ Status answer_accepted_task(Service& service, const std::string& verb,
   if (!task) return fail("request.parameter", "task: " + task.error().message);
   command.task = *task;
   command.what = TRY(read_callback_body(verb, std::move(request.body)));
-  command.only_accepted = true;
+  command.by = AnsweredBy::kOperator;
   service.command(std::move(command), exchange->replier());
   return {};
 }

@@ -75,7 +75,10 @@ Json history_record() {
       {"time", instant()},
       {"kind", word(history_kind_names())},
       {"state?", text("The id of the state.")},
-      {"detail?", any("What is known of this kind of record.")},
+      {"detail?",
+       any("What is known of this kind of record. Of `returned`, `by` says that the answer did "
+           "not come from the runner of the call: `httpCallback`, `natsCallback` or "
+           "`operator`.")},
       {"data?", any("The data of the instance after the record.")},
   });
 }

@@ -35,7 +35,8 @@ enum class HistoryKind : uint8_t {
                    ///< or a task was started: {"function","task","index","attempt"}; detached calls
                    ///< have {"async":true} instead of {"index","attempt"}
   kReturned = 12,  ///< a call returned: {"instance" or "task","index","attempt"} and, if it
-                   ///< failed, {"code","msg"}
+                   ///< failed, {"code","msg"}; if a callback or an operator has answered it, also
+                   ///< {"by": to_string(AnsweredBy)}
   kRetrying = 13,  ///< the next attempt of a state or call is scheduled: {"attempt","at"}, of a
                    ///< call also {"index"}; or the next run of the workflow: {"run","at"}
   kTimedOut = 14,  ///< a call timed out: {"index","attempt","code"}

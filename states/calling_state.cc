@@ -233,24 +233,26 @@ void CallingState::start(Visit& visit, size_t index) const {
   visit.start_call(index, *called.function, policy);
 }
 
-Outcome CallingState::returned(Visit& visit, size_t index, CallResult result,
-                               TimePoint retry_from) const {
+Outcome CallingState::returned(Visit& visit, size_t index, CallEnd end) const {
   Call& call = visit.calls()[index];
-  if (!result) {
-    visit.record(HistoryKind::kReturned,
-                 Json{{call.outside ? "task" : "instance", to_string(call.id)},
-                      {"index", index},
-                      {"attempt", call.attempt},
-                      {"code", result.error().code},
-                      {"msg", result.error().message}});
-    return failed(visit, index, std::move(result).error(), MayRetry::kYes, retry_from);
+  if (!end.result) {
+    Json detail{{call.outside ? "task" : "instance", to_string(call.id)},
+                {"index", index},
+                {"attempt", call.attempt},
+                {"code", end.result.error().code},
+                {"msg", end.result.error().message}};
+    if (end.by != AnsweredBy::kRunner) detail["by"] = to_string(end.by);
+    visit.record(HistoryKind::kReturned, std::move(detail));
+    return failed(visit, index, std::move(end.result).error(), MayRetry::kYes, end.retry_from);
   }
   // The detail is made as text, with its keys sorted, as that of the start (Visit::start_call).
-  visit.record(
-      HistoryKind::kReturned,
-      LazyJson::of_text(fmt::format(R"({{"attempt":{},"index":{},"{}":"{}"}})", call.attempt, index,
-                                    call.outside ? "task" : "instance", to_string(call.id))));
-  finish(call, std::move(*result));
+  const std::string by =
+      end.by == AnsweredBy::kRunner ? "" : fmt::format(R"("by":"{}",)", to_string(end.by));
+  visit.record(HistoryKind::kReturned,
+               LazyJson::of_text(
+                   fmt::format(R"({{"attempt":{},{}"index":{},"{}":"{}"}})", call.attempt, by,
+                               index, call.outside ? "task" : "instance", to_string(call.id))));
+  finish(call, *std::move(end.result));
   call.last_error.reset();
   call.progress.reset();
   if (must_await_others(visit, has_timer_for_calls(visit.instance()))) {

@@ -37,7 +37,7 @@ struct Action {
 
 class CallingState : public State {
  public:
-  Outcome returned(Visit& visit, size_t index, CallResult result, TimePoint retry_from) const final;
+  Outcome returned(Visit& visit, size_t index, CallEnd end) const final;
   bool started(Visit& visit, size_t index) const final;
   Outcome heartbeat_missed(Visit& visit, size_t index) const final;
   Outcome overdue(Visit& visit, TimePoint until) const final;

@@ -25,9 +25,9 @@ Outcome State::elapsed(Visit&) const {
   CHECK(false, "state {} of type {} does not wait for a delay", common_.id, common_.type);
 }
 
-// The CallResult is passed by value, because a calling state moves it into the call.
+// The CallEnd is passed by value, because a calling state moves its result into the call.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
-Outcome State::returned(Visit&, size_t, CallResult, TimePoint) const {
+Outcome State::returned(Visit&, size_t, CallEnd) const {
   CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
 }
 

@@ -19,6 +19,7 @@
 #include "base/lazy_json.h"
 #include "base/time.h"
 #include "matchers/event_filter.h"
+#include "model/answered_by.h"
 #include "model/definition.h"
 #include "model/instance.h"
 
@@ -50,6 +51,13 @@ struct Park {};
 struct MakeMore {};
 
 using Outcome = std::variant<Leave, Wait, Raise, GiveUp, Park, MakeMore>;
+
+/// How the current attempt of a call has ended.
+struct CallEnd {
+  CallResult result;
+  TimePoint retry_from;  ///< if the attempt failed: the next one is not due before
+  AnsweredBy by = AnsweredBy::kRunner;
+};
 
 /// Names of services, as written in functions.
 using ServiceNames = std::set<std::string, std::less<>>;
@@ -86,10 +94,8 @@ class State {
   /// one).
   virtual Outcome take(Visit& visit, const Event& event, std::span<const size_t> entries) const;
 
-  /// The current attempt of the call with that index has ended. If the attempt failed, the next
-  /// attempt is not due before `retry_from`.
-  virtual Outcome returned(Visit& visit, size_t index, CallResult result,
-                           TimePoint retry_from) const;
+  /// The current attempt of the call with that index has ended.
+  virtual Outcome returned(Visit& visit, size_t index, CallEnd end) const;
 
   /// A worker has started the call. Returns whether started() changed the instance.
   virtual bool started(Visit& visit, size_t index) const;

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/lazy_json.h"
 #include "base/time.h"
+#include "model/answered_by.h"
 #include "model/instance.h"
 #include "model/task.h"
 #include "model/variable.h"
@@ -277,8 +278,9 @@ struct AnswerTask {
   std::string ns;
   InstanceId task;
   std::variant<TaskHeartbeat, TaskEnded> what;
-  bool only_accepted = false;  ///< refused as long as no service has accepted the task
-  bool has_files = false;      ///< `what` has the variables of the files of the call
+  /// kOperator: refused as long as no service has accepted the task.
+  AnsweredBy by = AnsweredBy::kHttpCallback;
+  bool has_files = false;  ///< `what` has the variables of the files of the call
   /// Why a file of the call cannot become a variable: the task fails with it in place of a result.
   std::optional<Error> wrong_files = {};
 };

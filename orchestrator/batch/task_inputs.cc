@@ -32,7 +32,7 @@ Status TaskInputs::apply_input(TimePoint now, const TaskInput& input) {
   }
   const auto& what = input.report.what;
   if (const auto* const ended = std::get_if<TaskEnded>(&what)) {
-    TRY(apply_end(now, task, OpenTask(*known), *ended));
+    TRY(apply_end(now, task, OpenTask(*known), *ended, AnsweredBy::kRunner));
     return {};
   }
   if (std::holds_alternative<TaskNotStarted>(what)) {
@@ -74,8 +74,11 @@ Result<bool> TaskInputs::answer(TimePoint now, NamespaceNumber ns, const AnswerT
     if (!known.is_accepted || (known.has_files && !answer.has_files)) {
       batch_.after_commit(StopTask{answer.task});
     }
-    if (!answer.wrong_files || !ended->result) return apply_end(now, answer.task, known, *ended);
-    return apply_end(now, answer.task, known, {.result = tl::unexpected(*answer.wrong_files)});
+    if (!answer.wrong_files || !ended->result) {
+      return apply_end(now, answer.task, known, *ended, answer.by);
+    }
+    return apply_end(now, answer.task, known, {.result = tl::unexpected(*answer.wrong_files)},
+                     answer.by);
   }
   if (known.caller) {
     TRY(step_caller(now, known, Overdue{}));
@@ -100,7 +103,7 @@ bool TaskInputs::is_space(NamespaceNumber ns, std::string_view name) const {
 
 /// Returns false if a passed deadline has ended the task first.
 Result<bool> TaskInputs::apply_end(TimePoint now, const InstanceId& task, const OpenTask& known,
-                                   const TaskEnded& ended) {
+                                   const TaskEnded& ended, AnsweredBy by) {
   if (!ended.result) batch_.tasks.note_failure(known, ended.result.error(), now);
   if (known.caller) {
     // millrace has asked the runner whether a worker has the task. If a result of the task comes
@@ -128,7 +131,8 @@ Result<bool> TaskInputs::apply_end(TimePoint now, const InstanceId& task, const 
                   Returned{.call = *known.caller,
                            .result = result,
                            .sealed = known.sealed,
-                           .retry_after = ended.retry_after}));
+                           .retry_after = ended.retry_after,
+                           .by = by}));
   return true;
 }
 

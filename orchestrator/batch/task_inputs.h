@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "model/answered_by.h"
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/input.h"
 #include "orchestrator/batch/instances.h"
@@ -32,7 +33,7 @@ class TaskInputs {
 
  private:
   Result<bool> apply_end(TimePoint now, const InstanceId& task, const OpenTask& known,
-                         const TaskEnded& ended);
+                         const TaskEnded& ended, AnsweredBy by);
   Status apply_acceptance(TimePoint now, const InstanceId& task, const OpenTask& known);
   Result<std::optional<Error>> set_variables(const OpenTask& known, const TaskEnded& ended);
   bool is_space(NamespaceNumber ns, std::string_view name) const;

@@ -9,6 +9,7 @@
 #include "orchestrator/check/checker.h"
 #include "orchestrator/check/record_detail.h"
 #include "orchestrator/check/walked.h"
+#include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "states/state.h"
 
@@ -188,6 +189,9 @@ void Checker::note_trail(Walked& one, const Place& place, const HistoryRecord& r
     return trails.clear();
   }
   const RecordDetail detail(record);
+  if (record.kind == HistoryKind::kReturned && detail.text("by")) {
+    note_minor(kMinorOfAnsweredBy, "answers from outside");
+  }
   const auto index = detail.number("index");
   const auto attempt = detail.number("attempt");
   if (!index || !attempt) return;  // a detached call, or a retry of a state or run

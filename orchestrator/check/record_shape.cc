@@ -45,7 +45,16 @@ constexpr RecordShape kRecordShapes[] = {
     {HistoryKind::kCalled, "async: true, function: text, instance: text, workflow: text"},
     {HistoryKind::kReturned, "attempt: number, index: number, task: text"},
     {HistoryKind::kReturned, "attempt: number, index: number, instance: text"},
+    {HistoryKind::kReturned, R"(attempt: number, by: "httpCallback", index: number, task: text)"},
+    {HistoryKind::kReturned, R"(attempt: number, by: "natsCallback", index: number, task: text)"},
+    {HistoryKind::kReturned, R"(attempt: number, by: "operator", index: number, task: text)"},
     {HistoryKind::kReturned, "attempt: number, code: text, index: number, msg: text, task: text"},
+    {HistoryKind::kReturned,
+     R"(attempt: number, by: "httpCallback", code: text, index: number, msg: text, task: text)"},
+    {HistoryKind::kReturned,
+     R"(attempt: number, by: "natsCallback", code: text, index: number, msg: text, task: text)"},
+    {HistoryKind::kReturned,
+     R"(attempt: number, by: "operator", code: text, index: number, msg: text, task: text)"},
     {HistoryKind::kReturned,
      "attempt: number, code: text, index: number, instance: text, msg: text"},
     {HistoryKind::kRetrying, "at: text, attempt: number"},
@@ -88,6 +97,7 @@ std::string type_in_shape(HistoryKind kind, const std::string& name, const Json&
   if (kind == HistoryKind::kLog) return "any";
   if (value.is_string()) {
     const bool is_choice = (kind == HistoryKind::kStarted && name == "by") ||
+                           (kind == HistoryKind::kReturned && name == "by") ||
                            (kind == HistoryKind::kRevived && name == "how");
     if (!is_choice) return "text";
     return fmt::format("\"{}\"", excerpt(value.get_ref<const std::string&>()));

@@ -174,10 +174,11 @@ void apply(StepContext& step, const Abandon& abandon) {
   step.result.unfinished = instance.phase != Phase::kEnded;
 }
 
-void finish_task(StepContext& step, size_t index) {
+void finish_task(StepContext& step, size_t index, AnsweredBy by) {
   Call& call = step.instance.calls[index];
-  step.record(HistoryKind::kReturned,
-              Json{{"task", to_string(call.id)}, {"index", index}, {"attempt", call.attempt}});
+  Json detail{{"task", to_string(call.id)}, {"index", index}, {"attempt", call.attempt}};
+  if (by != AnsweredBy::kRunner) detail["by"] = to_string(by);
+  step.record(HistoryKind::kReturned, std::move(detail));
   call.status = Call::Status::kFailed;
   call.deadlines = {};
   step.result.changed = true;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "model/answered_by.h"
 #include "orchestrator/engine/stimulus.h"
 
 namespace millrace {
@@ -22,7 +23,7 @@ void apply(StepContext& step, const Abandon& abandon);
 // For a cancelled instance whose running tasks may finish (Cancel::at_once is false).
 
 /// Notes that the task of the call `index` has ended; after the last task the instance ends.
-void finish_task(StepContext& step, size_t index);
+void finish_task(StepContext& step, size_t index, AnsweredBy by = AnsweredBy::kRunner);
 /// Stops the task of the call `index`; after the last task the instance ends.
 void stop_task(StepContext& step, size_t index);
 /// Stops the tasks of calls that have a passed timeout.

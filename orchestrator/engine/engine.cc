@@ -69,13 +69,15 @@ void apply(StepContext& step, const Returned& returned) {
   if (!still_waits_for(step, returned.call)) return;
   Instance& instance = step.instance;
   instance.sealed |= returned.sealed;
-  if (instance.cancelling) return finish_task(step, returned.call.index);
+  if (instance.cancelling) return finish_task(step, returned.call.index, returned.by);
   const LazyJson found = instance.data.without_tree();
   const bool is_first_change = !step.result.changed;
   Visit visit = step.visit();
   const Outcome outcome =
-      step.state().returned(visit, returned.call.index, returned.result,
-                            step.now + returned.retry_after.value_or(Duration(0)));
+      step.state().returned(visit, returned.call.index,
+                            {.result = returned.result,
+                             .retry_from = step.now + returned.retry_after.value_or(Duration(0)),
+                             .by = returned.by});
   if (returned.result) note_call(step, visit, *returned.result);
   apply_outcome(step, visit, outcome);
   if (is_first_change) step.result.only_call = visit.only_call();

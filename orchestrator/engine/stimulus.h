@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "expressions/evaluation.h"
+#include "model/answered_by.h"
 #include "model/definition.h"
 #include "model/early_events.h"
 #include "model/instance.h"
@@ -74,6 +75,7 @@ struct Returned {
   Sealing sealed;  ///< whether the instance holds secret data from now on
   /// If the call failed: the Retry-After that the service of the function sent.
   std::optional<Duration> retry_after = {};
+  AnsweredBy by = AnsweredBy::kRunner;
 };
 /// A worker started the call.
 struct CallStarted {

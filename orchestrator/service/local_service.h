@@ -170,8 +170,7 @@ class LocalService final : public Service {
   std::string metrics() override;
 
  private:
-  void end_task(const std::string& ns, const InstanceId& task, Result<CollectedAnswer> answer,
-                Done done);
+  void end_task(AnswerTask command, Result<CollectedAnswer> answer, Done done);
   /// Runs a query on the last commit.
   Result<Json> read(const std::function<Result<Json>(const View& view)>& query);
 

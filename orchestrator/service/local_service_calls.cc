@@ -17,32 +17,32 @@ void LocalService::answer_task(CallbackRequest request, Done done) {
   }
   auto* const ended = std::get_if<TaskEnded>(&request.what);
   if (ended == nullptr || parts_.call_files == nullptr) {
-    return parts_.intake.command(
-        AnswerTask{.ns = std::move(request.ns), .task = *task, .what = std::move(request.what)},
-        std::move(done));
+    return parts_.intake.command(AnswerTask{.ns = std::move(request.ns),
+                                            .task = *task,
+                                            .what = std::move(request.what),
+                                            .by = request.by},
+                                 std::move(done));
   }
   const CallAccess access{.task = *task, .key = request.key.substr(request.key.find('.') + 1)};
   parts_.call_files->collect(access, std::move(*ended),
-                             [this, ns = std::move(request.ns), task = *task,
+                             [this, ns = std::move(request.ns), task = *task, by = request.by,
                               done = std::move(done)](Result<CollectedAnswer> answer) mutable {
-                               end_task(ns, task, std::move(answer), std::move(done));
+                               end_task({.ns = std::move(ns), .task = task, .by = by},
+                                        std::move(answer), std::move(done));
                              });
 }
 
 /// Ends the task with an answer whose files were collected.
-void LocalService::end_task(const std::string& ns, const InstanceId& task,
-                            Result<CollectedAnswer> answer, Done done) {
+void LocalService::end_task(AnswerTask command, Result<CollectedAnswer> answer, Done done) {
   if (!answer) return done(tl::unexpected(std::move(answer).error()));
-  parts_.intake.command(
-      AnswerTask{.ns = ns,
-                 .task = task,
-                 .what = std::move(answer->ended),
-                 .has_files = answer->has_files,
-                 .wrong_files = std::move(answer->wrong_files)},
-      [settle = std::move(answer->settle), done = std::move(done)](Result<Json> ended) {
-        if (settle) settle(ended.has_value());
-        done(std::move(ended));
-      });
+  command.what = std::move(answer->ended);
+  command.has_files = answer->has_files;
+  command.wrong_files = std::move(answer->wrong_files);
+  parts_.intake.command(std::move(command), [settle = std::move(answer->settle),
+                                             done = std::move(done)](Result<Json> ended) {
+    if (settle) settle(ended.has_value());
+    done(std::move(ended));
+  });
 }
 
 Result<Json> LocalService::instance_calls(std::string_view ns, const InstanceId& id, size_t limit,

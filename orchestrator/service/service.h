@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "cloudevents/headers.h"
+#include "model/answered_by.h"
 #include "model/instance.h"
 #include "model/task.h"
 #include "orchestrator/batch/command.h"
@@ -64,6 +65,7 @@ struct CallbackRequest {
   std::string ns;
   std::string key;  ///< AttemptKeys::named_key_of() of the attempt
   std::variant<TaskHeartbeat, TaskEnded> what;
+  AnsweredBy by = AnsweredBy::kHttpCallback;
 };
 
 /// The content of a file, and a name for it.

@@ -502,7 +502,7 @@ export type History = {
 export type HistoryRecord = {
   /** The data of the instance after the record. */
   data?: unknown
-  /** What is known of this kind of record. */
+  /** What is known of this kind of record. Of `returned`, `by` says that the answer did not come from the runner of the call: `httpCallback`, `natsCallback` or `operator`. */
   detail?: unknown
   kind: "started" | "entered" | "woken" | "elapsed" | "published" | "log" | "raised" | "caught" | "fixed" | "cancelled" | "ended" | "called" | "returned" | "retrying" | "timedout" | "skipped" | "run" | "output" | "paused" | "resumed" | "revived" | "continued" | "noted" | "compensating" | "undoing" | "undone" | "compensationStopped" | "queued" | "admitted"
   /** The number of the record, from 1. */

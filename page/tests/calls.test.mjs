@@ -45,6 +45,8 @@ test('calls: without a result the call returns null', async () => {
   const ended = await server.reaches(instance, 'complete')
   assert.equal(ended.output.return, null)
   await sees(page, 'No call of this instance waits for an answer from outside')
+  const story = await console_.open(`#/default/instances/${instance}/story`)
+  await sees(story.locator('.story'), 'by an operator')
 })
 
 test('calls: the page of an instance shows its own, and fails one with a code that `catch` compares', async () => {

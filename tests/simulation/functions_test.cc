@@ -165,6 +165,68 @@ TEST(FunctionCall, GivesTheProgressOfAHeartbeatToTheNextAttemptAlsoAfterACrash) 
   EXPECT_EQ(second.progress, R"({"done":4})");
 }
 
+/// The details of the records `returned` of an instance.
+Json returned_details(World& world, const std::string& id) {
+  Json details = Json::array();
+  const Json records = world.history_items(id);
+  for (const Json& record : records) {
+    if (record["kind"] == "returned") details.push_back(record["detail"]);
+  }
+  return details;
+}
+
+TEST(FunctionCall, SaysInTheHistoryWhichWayAnAnswerCameThatWasNotTheRunners) {
+  using enum AnsweredBy;
+  for (const AnsweredBy by : {kRunner, kHttpCallback, kNatsCallback, kOperator}) {
+    World world;
+    world.apply(order());
+    const std::string id = world.start_order();
+    const InstanceId task = world.functions.tasks()[0].id;
+    Json expected{{"attempt", 1}, {"index", 0}, {"task", to_string(task)}};
+    if (by == kRunner) {
+      world.functions.answer(task, 7);
+    } else {
+      expected["by"] = to_string(by);
+      world.functions.report({task, TaskAccepted{}});
+      world.run_until_idle();
+      world.must(
+          AnswerTask{.ns = "default", .task = task, .what = TaskEnded{.result = "7"}, .by = by});
+    }
+    world.run_until_idle();
+    EXPECT_EQ(returned_details(world, id), Json::array({expected}));
+    EXPECT_EQ(world.instance(id)["output"]["return"], 7);
+  }
+}
+
+TEST(FunctionCall, SaysInTheHistoryThatAnOperatorFailedItAndEndedItForACancelledInstance) {
+  World world;
+  world.apply(order(kRetryTwice));
+  const std::string id = world.start_order();
+  const auto answer = [&](TaskEnded ended) {
+    const InstanceId task = world.functions.tasks().back().id;
+    world.functions.report({task, TaskAccepted{}});
+    world.run_until_idle();
+    world.must(AnswerTask{
+        .ns = "default", .task = task, .what = std::move(ended), .by = AnsweredBy::kOperator});
+    return to_string(task);
+  };
+  const std::string first = answer({.result = tl::unexpected(Error{"declined", "no"})});
+  world.run_for(seconds(10));
+  ASSERT_THAT(world.functions.tasks(), SizeIs(2));
+  world.must(CancelInstance{.ns = "default", .instance = *parse_instance_id(id)});
+  const std::string second = answer({.result = "7"});
+  EXPECT_EQ(world.status(id), "cancelled");
+  EXPECT_EQ(
+      returned_details(world, id),
+      Json::array({Json{{"attempt", 1},
+                        {"by", "operator"},
+                        {"code", "declined"},
+                        {"index", 0},
+                        {"msg", "no"},
+                        {"task", first}},
+                   Json{{"attempt", 2}, {"by", "operator"}, {"index", 0}, {"task", second}}}));
+}
+
 /// Reports that the service is busy, with a Retry-After.
 void refuse(World& world, const InstanceId& task, Duration retry_after) {
   TaskEnded ended{.result = tl::unexpected(Error{"busy", "no"})};

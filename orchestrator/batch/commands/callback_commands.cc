@@ -48,14 +48,15 @@ Result<Json> run_command(const CommandContext& context, const AnswerTask& comman
   const NamespaceNumber ns = TRY(find_namespace(context, command.ns));
   BatchState& batch = context.batch;
   const OpenTask* const open = batch.tasks.find(command.task);
-  if (command.only_accepted && open != nullptr && open->ns == ns && !open->is_accepted) {
+  const bool is_of_operator = command.by == AnsweredBy::kOperator;
+  if (is_of_operator && open != nullptr && open->ns == ns && !open->is_accepted) {
     return fail("call.not_accepted",
                 "no service has accepted the task of this attempt, so its runner still answers it; "
                 "`millrace call list` shows the attempts that can be answered");
   }
   const bool ends = std::holds_alternative<TaskEnded>(command.what);
   if (ends && open != nullptr && open->ns == ns && open->has_files && !command.has_files &&
-      !command.only_accepted) {
+      !is_of_operator) {
     return fail("callback.ended",
                 "this delivery of the task has ended: its files are gone, because millrace has "
                 "restarted, and it sends the task again under the same action id with another URL "

@@ -20,6 +20,9 @@
 
 namespace millrace {
 
+/// The first minor number of a store with records that say who answered a call (AnsweredBy).
+inline constexpr uint64_t kMinorOfAnsweredBy = 12;
+
 /// The history of one instance in one batch.
 struct HistoryRow {
   NamespaceNumber ns{};

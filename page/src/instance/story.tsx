@@ -137,6 +137,9 @@ function StoryRow({ ns, record, previous, isFolded, isAt }: { ns: string; record
 
 const kWords: Partial<Record<HistoryRecord['kind'], string>> = { woken: 'woken by an event', elapsed: 'its time is over', raised: 'error', caught: 'error caught', timedout: 'timed out', run: 'a new run', continued: 'the next run', called: 'called', returned: 'answer', revived: 'started again', noted: 'noted what undoes it', compensating: 'makes its compensations', undoing: 'is undone by', compensationStopped: 'compensations stopped', queued: 'waits for a slot', admitted: 'got its slot' }
 
+/** Which way an answer came that was not that of the runner of the call. */
+const kAnswered: Record<string, string> = { operator: 'an operator', httpCallback: 'a callback over HTTP', natsCallback: 'a callback over NATS' }
+
 /** The detail of a record; what names an event or an instance is a link. */
 function Detail({ ns, record }: { ns: string; record: StoryRecord }): ComponentChildren {
   if (record.cut) return <span class="quiet">a large detail; it is shown after the page is read again</span>
@@ -157,6 +160,7 @@ function detailValue(ns: string, kind: HistoryRecord['kind'], name: string, valu
     const event = value as { id?: string; type?: string; source?: string }
     return <>{event.type} <span class="quiet">from</span> {event.source} {event.id && <EventIdLink ns={ns} id={event.id} />}</>
   }
+  if (name === 'by' && kind === 'returned' && typeof value === 'string') return kAnswered[value] ?? <code>{value}</code>
   if (name === 'sequence' && typeof value === 'number') return <EventLink ns={ns} sequence={value} />
   if ((name === 'instance' || name === 'parent' || name === 'caller') && typeof value === 'string' && value.length === 36) return <InstanceLink ns={ns} id={value} />
   return <code>{typeof value === 'string' ? value : shortJson(value, 400)}</code>

@@ -63,6 +63,16 @@ TEST_F(CheckCallsTest, RequiresTheMinorNumberOfProgress) {
       call([this](Call& one) { one = {.progress = CallProgress{.json = "3", .at = now}}; }));
 }
 
+TEST_F(CheckCallsTest, RequiresTheMinorNumberOfRecordsThatSayWhoAnswered) {
+  call_with("");
+  const InstanceId task = read_live(*tx, ns, id).value()->calls.at(0).id;
+  run_command(AnswerTask{.ns = "default", .task = task, .what = TaskEnded{.result = "7"}});
+  expect_sound();
+  expect_only(
+      "the minor number is 11, but the store has answers from outside, expected at least 12",
+      [](Transaction& in) { in.put(Table::kMeta, "minor", rows::key_of(uint64_t{11})); });
+}
+
 TEST_F(CheckCallsTest, BoundsTheDeadlinesOfACallByItsTimeouts) {
   call_with(", scheduleToCloseTimeout: PT2H");
   expect_only(where() + "the deadline millrace.timeout.scheduleToClose of the call is at",

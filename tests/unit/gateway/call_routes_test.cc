@@ -64,7 +64,7 @@ TEST_F(CallRoutes, AnswerATaskInPlaceOfTheService) {
   for (const AnswerTask& answer : answers) {
     EXPECT_EQ(answer.ns, "default");
     EXPECT_EQ(to_string(answer.task), FakeService::kTask);
-    EXPECT_TRUE(answer.only_accepted);
+    EXPECT_EQ(answer.by, AnsweredBy::kOperator);
   }
   EXPECT_EQ(std::get<TaskEnded>(answers[0].what).result.value(), R"({"approved": true})");
   EXPECT_EQ(std::get<TaskEnded>(answers[1].what).result.error(), (Error{"refused", "no"}));

@@ -28,7 +28,7 @@ AnswerTask answer_of_new_task(CommandRig& rig, std::vector<FunctionFile> files =
   return {.ns = "default",
           .task = task,
           .what = TaskEnded{.result = "7", .variables = {}},
-          .only_accepted = true};
+          .by = AnsweredBy::kOperator};
 }
 
 TEST(CallbackCommands, AreForAcceptedTasksOnlyIfAnOperatorSendsThem) {
@@ -44,7 +44,7 @@ TEST(CallbackCommands, AreForAcceptedTasksOnlyIfAnOperatorSendsThem) {
 TEST(CallbackCommands, AreAnsweredAgainIfTheyRepeatTheAnswerOfTheAttempt) {
   CommandRig rig;
   AnswerTask answer = answer_of_new_task(rig);
-  answer.only_accepted = false;
+  answer.by = AnsweredBy::kHttpCallback;
   const auto failing = [](const std::string& code, const std::string& message) {
     return TaskEnded{.result = tl::unexpected(Error{code, message}), .variables = {}};
   };
@@ -71,7 +71,7 @@ TEST(CallbackCommands, OfACallWithFilesAreRefusedWithoutThemUnlessAnOperatorSend
     AnswerTask answer = answer_of_new_task(rig, {{.key = "order", .as = "order"}});
     ASSERT_TRUE(rig.batch().tasks.accept(rig.batch().tx, answer.task));
     ASSERT_TRUE(rig.commit());
-    answer.only_accepted = is_of_operator;
+    answer.by = is_of_operator ? AnsweredBy::kOperator : AnsweredBy::kNatsCallback;
     if (!is_of_operator) {
       const Error refused = rig.refusal(answer);
       EXPECT_EQ(refused.code, "callback.ended");
@@ -95,7 +95,7 @@ TEST(CallbackCommands, OfAnAttemptThatEndedWithoutACallbackAreRefused) {
 TEST(CallbackCommands, OfAServiceMayComeBeforeItsAcceptance) {
   CommandRig rig;
   AnswerTask answer = answer_of_new_task(rig);
-  answer.only_accepted = false;
+  answer.by = AnsweredBy::kHttpCallback;
   EXPECT_EQ(rig.must(answer), (Json{{"accepted", true}}));
 }
 
