@@ -101,6 +101,32 @@ TEST_F(Containers, ServeAllCallsOfAReusableFunctionInOneContainerUntilMillraceSt
   EXPECT_EQ(containers(), "");
 }
 
+TEST_F(Containers, AcceptACallByAFileThatACallbackCompletesWhenTheyAreGone) {
+  millrace_.apply(fmt::format(R"(
+id: approval
+functions:
+- id: ask
+  type: isolated
+  image: {}
+  cmd: /bin/sh -c "cat /direktiv-data/callback; echo > /direktiv-data/accepted"
+states:
+- {{id: ask, type: action, action: {{function: ask}}}}
+)",
+                              kImage));
+  const std::string id = millrace_.start_instance("approval", Json::object());
+  ASSERT_TRUE(eventually([&] { return millrace_.items("calls").size() == 1; }));
+  EXPECT_TRUE(eventually([] { return containers().empty(); }));
+  EXPECT_EQ(millrace_.instance(id)["status"], "waiting");
+  std::string callback;
+  for (const Json& record : millrace_.history(id)) {
+    if (record["kind"] == "output") callback = record["detail"]["text"];
+  }
+  callback.erase(0, std::min(callback.find("/v1/"), callback.size()));
+  EXPECT_EQ(millrace_.ask("POST", callback + "/complete", R"({"approved":true})").status, 200);
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"],
+            (Json{{"approved", true}}));
+}
+
 TEST_F(Containers, AreRemovedAfterACrashOfMillraceAndTheirActionRunsAgain) {
   millrace_.apply(fmt::format(R"(
 id: slow
