@@ -340,12 +340,6 @@ Status pack(const FolderEntry& folder, const std::string& prefix, ArchiveWriter&
   return {};
 }
 
-std::string content_type_of(std::string_view bytes) {
-  if (is_json(bytes)) return "application/json";
-  const bool is_text = bytes.find('\0') == std::string_view::npos && is_utf8(bytes);
-  return is_text ? "text/plain; charset=utf-8" : "application/octet-stream";
-}
-
 Result<Variable> variable_of(const FolderEntry& entry, Allowance& left) {
   if (entry.is_folder()) {
     ArchiveWriter archive(kMaxVariableBytes);
@@ -355,7 +349,7 @@ Result<Variable> variable_of(const FolderEntry& entry, Allowance& left) {
   }
   std::string bytes = TRY(read_file(entry, kMaxVariableBytes));
   TRY(left.take_bytes(bytes.size()));
-  std::string type = content_type_of(bytes);
+  std::string type = content_type_of_file(bytes);
   return Variable{.content_type = std::move(type), .bytes = std::move(bytes)};
 }
 

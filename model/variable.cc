@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "base/bytes.h"
+#include "base/json.h"
+
 namespace millrace {
 namespace {
 
@@ -42,6 +45,12 @@ VariableOwner owner_of(NamespaceNumber ns, WorkflowNumber workflow, const Instan
   if (scope == VariableScope::kWorkflow) owner.workflow = workflow;
   if (scope == VariableScope::kInstance) owner.instance = instance;
   return owner;
+}
+
+std::string content_type_of_file(std::string_view bytes) {
+  if (is_json(bytes)) return "application/json";
+  const bool is_text = bytes.find('\0') == std::string_view::npos && is_utf8(bytes);
+  return is_text ? "text/plain; charset=utf-8" : "application/octet-stream";
 }
 
 Error no_variable(std::string_view key) {

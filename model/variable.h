@@ -64,6 +64,10 @@ struct Variable {
   bool operator==(const Variable&) const = default;
 };
 
+/// The content type of a variable that a file becomes, which the bytes of the file decide: JSON,
+/// text or binary.
+std::string content_type_of_file(std::string_view bytes);
+
 /// The error for a variable that does not exist: `variable.not_found`.
 Error no_variable(std::string_view key);
 

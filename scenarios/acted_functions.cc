@@ -1,6 +1,8 @@
 #include "scenarios/acted_functions.h"
 
 #include <algorithm>
+#include <utility>
+#include <variant>
 
 namespace millrace {
 namespace {
@@ -8,9 +10,16 @@ namespace {
 /// The most heartbeats that are planned for a task that never ends; more than any scenario needs.
 constexpr int kMostHeartbeats = 10'000;
 
-TaskEnded ended(const tl::expected<Json, Error>& result) {
-  if (!result) return {.result = tl::unexpected(result.error())};
-  return {.result = dump_json(*result)};
+TaskEnded ended(const tl::expected<Json, Error>& result, std::vector<TaskVariable> files = {}) {
+  if (!result) {
+    return {.result = tl::unexpected(result.error()), .variables = std::move(files)};
+  }
+  return {.result = dump_json(*result), .variables = std::move(files)};
+}
+
+/// The folder of a container is removed when the container accepts its task.
+bool loses_files(const Performance& part, const Task& task) {
+  return part.accepts && std::holds_alternative<Container>(task.target);
 }
 
 }  // namespace
@@ -22,6 +31,7 @@ void ActedFunctions::run(Task task) {
   const InstanceId id = task.id;
   const std::string function = task.function;
   tasks_.push_back(std::move(task));
+  const Task& kept = tasks_.back();
   const auto found = parts_.find(function);
   if (found == parts_.end() || found->second.empty()) return;
   const Performance& part =
@@ -41,7 +51,10 @@ void ActedFunctions::run(Task task) {
       plan(at, {id, TaskHeartbeat{}});
     }
   }
-  if (part.takes && part.answers) plan(begin + *part.takes, {id, ended(part.result)});
+  if (!part.takes || !part.answers) return;
+  const bool has_files = !loses_files(part, kept);
+  plan(begin + *part.takes,
+       {id, ended(part.result, has_files ? part.files : std::vector<TaskVariable>())});
 }
 
 void ActedFunctions::stop(const InstanceId& task) {

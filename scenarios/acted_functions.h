@@ -32,6 +32,8 @@ struct Performance {
   /// show them.
   bool is_mute = false;
   tl::expected<Json, Error> result = Json();
+  std::vector<TaskVariable> files =
+      {};  ///< that it leaves at its end, as the variables they become
 };
 
 class ActedFunctions final : public TaskRunner {

@@ -80,11 +80,7 @@ class Reader {
       }
     });
     fields.each("variables", [&](const Member& member, const std::string& path) {
-      if (is_variable_key(member.key)) {
-        one.variables.emplace(member.key, to_json(member.value));
-      } else {
-        findings_.error("scenario.variable", path, member.at, "this is not a valid variable key");
-      }
+      if (is_key(member, path)) one.variables.emplace(member.key, to_json(member.value));
     });
     fields.each("functions", [&](const Member& member, const std::string& path) {
       one.functions.emplace(member.key, performances(member.value, path));
@@ -114,6 +110,13 @@ class Reader {
     return one;
   }
 
+  /// Whether a member is named by the key of a variable; reports another name.
+  bool is_key(const Member& member, const std::string& path) {
+    if (is_variable_key(member.key)) return true;
+    findings_.error("scenario.variable", path, member.at, "this is not a valid variable key");
+    return false;
+  }
+
   /// Reads the behaviour of a function: one mapping, or a list with one mapping for each attempt.
   std::vector<Performance> performances(const Node& node, const std::string& path) {
     std::vector<Performance> parts;
@@ -129,7 +132,20 @@ class Reader {
     return parts;
   }
 
-  static Performance performance(Fields& fields) {
+  /// Reads the files that a function writes in one scope, as the variables that they become.
+  void read_files(Fields& files, VariableScope scope, std::vector<TaskVariable>& to) {
+    files.each(to_string(scope), [&](const Member& member, const std::string& path) {
+      if (!is_key(member, path)) return;
+      const bool is_text = member.value.kind == Node::Kind::kString;
+      std::string bytes = is_text ? member.value.text : dump_json(to_json(member.value));
+      std::string type = content_type_of_file(bytes);
+      to.push_back({.scope = scope,
+                    .key = member.key,
+                    .value = {.content_type = std::move(type), .bytes = std::move(bytes)}});
+    });
+  }
+
+  Performance performance(Fields& fields) {
     const auto length = [](const Span& span) { return span.after(TimePoint()) - TimePoint(); };
     Performance part;
     if (const auto span = fields.duration("begins")) part.begins = length(*span);
@@ -149,6 +165,12 @@ class Reader {
     fields.object("error", [&](Fields& error) {
       part.result =
           tl::unexpected(Error{error.required_string("code"), error.string("msg").value_or("")});
+    });
+    fields.object("files", [&](Fields& files) {
+      using enum VariableScope;
+      for (const VariableScope scope : {kInstance, kWorkflow, kNamespace}) {
+        read_files(files, scope, part.files);
+      }
     });
     if (fields.has("return") && fields.has("error")) {
       fields.report("error", "scenario.performance",

@@ -126,6 +126,22 @@ constexpr KeyRule kFailureKeys[] = {
 constexpr Mapping kFailure = {.name = "FunctionError",
                               .meaning = "The error with which the task ends.",
                               .groups = {kFailureKeys}};
+constexpr KeyRule kWrittenKeys[] = {
+    {.name = "instance",
+     .kind = Kind::kAttributes,
+     .meaning = "Files that become variables of the instance, by key."},
+    {.name = "workflow",
+     .kind = Kind::kAttributes,
+     .meaning = "Files that become variables of the workflow, by key."},
+    {.name = "namespace",
+     .kind = Kind::kAttributes,
+     .meaning = "Files that become variables of the namespace, by key."},
+};
+constexpr Mapping kWritten = {.name = "WrittenFiles",
+                              .meaning =
+                                  "The files that a function writes: a text as it is, "
+                                  "other values as JSON.",
+                              .groups = {kWrittenKeys}};
 constexpr KeyRule kPerformanceKeys[] = {
     {.name = "begins",
      .kind = Kind::kDuration,
@@ -155,6 +171,10 @@ constexpr KeyRule kPerformanceKeys[] = {
      .kind = Kind::kObject,
      .meaning = "The error with which the task ends.",
      .object = &kFailure},
+    {.name = "files",
+     .kind = Kind::kObject,
+     .meaning = "The files that the function has written when the task ends, by scope and key.",
+     .object = &kWritten},
 };
 constexpr Mapping kPerformance = {.name = "Performance",
                                   .meaning = "The behaviour of a function for one attempt.",

@@ -132,6 +132,8 @@ class CallMaker {
       return Json{{"never", never_began ? "begins" : "ends"}};
     }
     Json made = lasting(times_.at[*call.ended] - times_.at[call.called]);
+    // A callback, or an operator, has answered a call that its service had accepted.
+    if (detail.contains("by")) made["accepts"] = true;
     if (!code.empty()) {
       made["error"] = {{"code", code}, {"msg", text_in(detail, "msg")}};
     } else {

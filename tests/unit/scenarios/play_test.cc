@@ -100,6 +100,51 @@ states:
   }
 }
 
+TEST(Play, MakesVariablesOfTheFilesThatAFunctionWrites) {
+  const auto workflow = [](const char* function) {
+    return fmt::format(R"(
+id: order
+functions: [{{id: print, {}}}]
+states:
+  - id: print
+    type: action
+    action: {{function: print}}
+    catch: [{{error: torn, transition: read}}]
+    transition: read
+  - id: read
+    type: getter
+    variables: [{{key: letter}}, {{key: note, scope: workflow}}, {{key: all, scope: namespace}}]
+)",
+                       function);
+  };
+  const char* const service = "type: service, service: printers";
+  const char* const container = "type: container, image: printer";
+  const char* const written =
+      "{letter: {pages: 2}, note: aGVsbG8=, all: 7}";  // Base64 of hello, which is not JSON
+  struct Row {
+    const char* function;
+    const char* does;
+    const char* read;
+  };
+  const Row rows[] = {
+      {container, "return: 1", written},
+      {container, "error: {code: torn}", written},
+      {container, "return: 1, accepts: true", "{letter: null, note: null, all: null}"},
+      {service, "return: 1, accepts: true, takes: 1h", written},
+  };
+  for (const Row& row : rows) {
+    const std::string lines = fmt::format(
+        "functions:\n"
+        "  print:\n"
+        "    {{{}, files: {{instance: {{letter: {{pages: 2}}}}, workflow: {{note: hello}},\n"
+        "     namespace: {{all: 7}}}}}}\n"
+        "start: {{}}\n"
+        "expect: {{status: complete, outputContains: {{var: {}}}}}",
+        row.does, row.read);
+    EXPECT_EQ(mismatches(outcome_of(workflow(row.function), lines)), "") << row.does;
+  }
+}
+
 TEST(Play, CountsMonthsByTheCalendar) {
   const char* const months = "id: order\nstates:\n  - {id: wait, type: delay, duration: P1M}\n";
   EXPECT_EQ(mismatches(outcome_of(months, "start: {}\nexpect: {took: P1M}")), "");

@@ -126,6 +126,10 @@ TEST(ScenarioFile, ReportsEveryMistakeInAScenarioAtItsPosition) {
       {"    functions: {f: {accepts: true, never: begins}}\n    start: {}\n"
        "    expect: {status: complete}\n",
        "3:30 scenarios[0].functions.f.accepts scenario.performance\n"},
+      {"    functions: {f: {files: {instance: {1a: 2}, all: {}}}}\n    start: {}\n"
+       "    expect: {status: complete}\n",
+       "3:40 scenarios[0].functions.f.files.instance.1a scenario.variable\n"
+       "3:48 scenarios[0].functions.f.files.all definition.unknown_key\n"},
       {"    given: []\n    expect: {instances: 0}\n", "3:12 scenarios[0].given definition.value\n"},
       {"    given: [{at: 1h}]\n    expect: {instances: 0}\n",
        "3:13 scenarios[0].given[0].event scenario.given\n"},
