@@ -5,13 +5,11 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <optional>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "base/check.h"
+#include "tests/integration/guide_page.h"
 #include "tests/support/held_port.h"
 #include "tests/support/millrace_server.h"
 
@@ -28,37 +26,8 @@ states:
 - {id: done, type: noop}
 )";
 
-/// The blocks of a language in a section of the page, without the indentation of the list that they
-/// are in.
 std::vector<std::string> blocks_of(const std::string& section, const std::string& language) {
-  const std::string page = read_repository_file("docs/first-source.md");
-  const size_t begin = page.find("\n## " + section + "\n");
-  CHECK(begin != std::string::npos, "docs/first-source.md has no section {}", section);
-  std::istringstream lines(page.substr(begin + 1, page.find("\n## ", begin + 1) - begin));
-  std::vector<std::string> blocks;
-  std::optional<size_t> indentation;
-  for (std::string line; std::getline(lines, line);) {
-    const size_t fence = line.find("```");
-    if (indentation && fence != std::string::npos) {
-      indentation.reset();
-    } else if (indentation) {
-      blocks.back() += line.substr(std::min(*indentation, line.size())) + "\n";
-    } else if (fence != std::string::npos && line.substr(fence) == "```" + language) {
-      indentation = fence;
-      blocks.emplace_back();
-    } else if (fence != std::string::npos) {
-      while (std::getline(lines, line) && line.find("```") == std::string::npos) {
-      }
-    }
-  }
-  return blocks;
-}
-
-std::string with_all(std::string text, std::string_view from, std::string_view to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
+  return blocks_of_page("docs/first-source.md", section, language);
 }
 
 bool is_installed(const std::string& program) {
