@@ -187,7 +187,9 @@ std::string looked_line(const Json& answer) {
   std::string text = fmt::format("Judged {}", looked);
   if (answer.contains("of")) text += fmt::format(" of {}", answer.value("of", size_t{0}));
   text += " listeners for this type";
-  if (!answer.value("complete", true)) {
+  if (answer.contains("instance")) {
+    text += "; only the instance that you named is shown";
+  } else if (!answer.value("complete", true)) {
     text +=
         "; name the instance that you expected with --instance, or its value with --attribute and "
         "--value";

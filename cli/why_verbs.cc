@@ -88,7 +88,8 @@ Ended explain_instance(Session& session, const InstanceWhyOptions& options) {
 }  // namespace
 
 void add_expected_listener(Verb& verb, ExpectedListener& expected) {
-  verb.option("--instance", expected.instance, "The instance that you expected to be woken", "ID");
+  verb.option("--instance", expected.instance,
+              "Show only the instance that you expected to be woken, and count the others", "ID");
   verb.option("--attribute", expected.attribute,
               "Also show listeners that ask for a value of this attribute; needs --value", "NAME");
   verb.option("--value", expected.value, "The value for which these listeners ask");

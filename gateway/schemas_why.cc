@@ -90,6 +90,7 @@ Json judged_listeners(Json event) {
       {"complete", flag("false: a bound has ended the look.")},
       {"near", list(ref("JudgedListener"), "The nearest listeners first.")},
       {"others", list(other, "Listeners that are not shown, by what does not hold.")},
+      {"instance?", instance_id("The only instance whose verdict is shown, as the call asked.")},
       {"similarTypes?", list(text(), "Types of events for which something listens.")},
       {"elsewhere?", list(text(), "Other namespaces in which something listens for the type.")},
   });

@@ -368,11 +368,19 @@ Status ListenerJudging::judge_others(const std::optional<size_t>& of) {
   return {};
 }
 
-ListenerJudging::Nearest ListenerJudging::nearest(size_t limit) {
+ListenerJudging::Nearest ListenerJudging::nearest(size_t limit,
+                                                  const std::optional<InstanceId>& only) {
+  Nearest nearest;
   // Pointers are sorted, because a JudgedListener is large.
   std::vector<JudgedListener*> order;
   order.reserve(judged_.size());
-  for (JudgedListener& one : judged_) order.push_back(&one);
+  for (JudgedListener& one : judged_) {
+    if (!only || (!one.is_start && one.instance == *only)) {
+      order.push_back(&one);
+    } else {
+      ++nearest.others[common_of(one)];
+    }
+  }
   std::stable_sort(order.begin(), order.end(), sort_nearest);
   const auto hinted = order.begin() + static_cast<ptrdiff_t>(std::min(kMostHinted, order.size()));
   for (auto one = order.begin(); one != hinted; ++one) {
@@ -381,7 +389,6 @@ ListenerJudging::Nearest ListenerJudging::nearest(size_t limit) {
     add_hints((*one)->result, event_, patterns_);
   }
   std::stable_sort(order.begin(), hinted, sort_nearest);
-  Nearest nearest;
   for (JudgedListener* const one : order) {
     if (nearest.listeners.size() < limit) {
       nearest.listeners.push_back(std::move(*one));

@@ -85,8 +85,9 @@ class ListenerJudging {
     std::vector<JudgedListener> listeners;  ///< the nearest first
     std::map<std::string, size_t> others;   ///< what excludes the others, and how many of them
   };
-  /// The nearest listeners, with hints.
-  Nearest nearest(size_t limit);
+  /// The nearest listeners, with hints. `only`: the listener of this instance alone; the others are
+  /// counted.
+  Nearest nearest(size_t limit, const std::optional<InstanceId>& only = std::nullopt);
 
  private:
   struct OnWorkflow {

@@ -230,9 +230,10 @@ Status LocalWhyDesk::judge_all(const Judged& judged, const Result<Asked>& asked,
   if (of) answer["of"] = std::max(*of, judging.looked());
   answer["complete"] = judging.is_complete();
   const bool is_listened_for = judging.looked() > 0 || of.value_or(0) > 0;
-  ListenerJudging::Nearest nearest = judging.nearest(filter.limit);
+  ListenerJudging::Nearest nearest = judging.nearest(filter.limit, filter.instance);
   Disclosures disclosures = TRY(Disclosures::read(view, judged.ns, judged.number));
   answer["near"] = answer["others"] = Json::array();
+  if (filter.instance) answer["instance"] = to_string(*filter.instance);
   size_t groups = 0;
   for (JudgedListener& one : nearest.listeners) {
     const bool has_group = one.partners && ++groups <= kMostGroupsWithPartners;

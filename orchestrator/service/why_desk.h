@@ -25,14 +25,16 @@ struct WhyWindow {
   std::optional<TimePoint> until = std::nullopt;  ///< stored before
 };
 
-/// Which listeners an answer is about, besides those that are found anyway.
+/// Which listeners an answer is about.
 struct WhyFilter {
-  std::optional<InstanceId> instance;  ///< the instance that the caller expected to be woken
-  std::string attribute;               ///< listeners that ask for this attribute …
-  std::string value;                   ///< … to have this value; without an attribute: not used
-  size_t limit = 20;                   ///< how many listeners are shown
-  bool shows_others = true;            ///< the caller may see the names of other namespaces
-  WhyWindow window = {};               ///< of of_instance() without a sequence
+  /// The instance that the caller expected to be woken: the answer shows no other listener, but
+  /// counts them. nullopt: it shows the nearest ones.
+  std::optional<InstanceId> instance;
+  std::string attribute;     ///< also listeners that ask for this attribute …
+  std::string value;         ///< … to have this value; without an attribute: not used
+  size_t limit = 20;         ///< how many listeners are shown
+  bool shows_others = true;  ///< the caller may see the names of other namespaces
+  WhyWindow window = {};     ///< of of_instance() without a sequence
 };
 
 /// How long a call waits for the engine thread, which may be applying a batch.
@@ -52,11 +54,12 @@ class WhyDesk {
   /// "correlate"?,
   /// "nearGroups"?:[{"correlate","has","hint"?,"sequence"?}],"moreGroups"?:{"count","complete"},
   /// "partners"?:[{"sequence","type","namespace"?,"differs":"namespace"|"type"|"data","fits"}]}],
-  /// "others":[{"what","count"}], "similarTypes"?, "elsewhere"?}, the nearest listeners first.
-  /// Without an effect, `near` also has instances whose wait is over, and which the event fits. An
-  /// event that became a dead letter may have "deadLetter":{"id","reason","detail"}. `looked`
-  /// listeners of about `of` were judged; `of` is missing if the engine thread did not answer in
-  /// time. `complete` is false if a bound has cut the look. A message that is not an event has
+  /// "others":[{"what","count"}], "instance"?, "similarTypes"?, "elsewhere"?}, the nearest
+  /// listeners first. `instance` is WhyFilter::instance; then `near` has its verdict only. Without
+  /// an effect, `near` also has instances whose wait is over, and which the event fits. An event
+  /// that became a dead letter may have "deadLetter":{"id","reason","detail"}. `looked` listeners
+  /// of about `of` were judged; `of` is missing if the engine thread did not answer in time.
+  /// `complete` is false if a bound has cut the look. A message that is not an event has
   /// "error":{"code","msg"} and no listeners. Errors: `namespace.not_found`, `event.not_found`,
   /// `instance.not_found` of WhyFilter::instance, and those of StoredEvents.
   virtual Result<Json> of_event(std::string_view ns, uint64_t sequence,

@@ -327,6 +327,8 @@ export type EventTried = {
     source: string
     type: string
   }
+  /** The only instance whose verdict is shown, as the call asked. */
+  instance?: string
   /** How many listeners were judged, with those that the event woke. */
   looked: number
   /** The nearest listeners first. */
@@ -383,6 +385,8 @@ export type EventWhy = {
     time: string
     type?: string
   }
+  /** The only instance whose verdict is shown, as the call asked. */
+  instance?: string
   /** How many listeners were judged, with those that the event woke. */
   looked: number
   /** The nearest listeners first. */

@@ -15,20 +15,23 @@ Json judged_near() {
        "fits": "o-1742"}]})");
 }
 
-Json why_of(Json event) {
+/// `filter`: its instance is the only one that is shown.
+Json why_of(Json event, const WhyFilter& filter) {
   Json near = judged_near();
   near.update({{"kind", "instance"},
                {"workflow", "order"},
                {"instance", kWaiting},
                {"state", "pay"},
                {"since", "2021-09-01T12:00:00.000Z"}});
-  return {{"event", std::move(event)},
-          {"asOf", {{"commit", 7}, {"cursor", 18}}},
-          {"looked", 2},
-          {"of", 3},
-          {"complete", true},
-          {"near", Json::array({std::move(near)})},
-          {"others", Json::parse(R"([{"what": "`orderid` has another value", "count": 1}])")}};
+  Json answer{{"event", std::move(event)},
+              {"asOf", {{"commit", 7}, {"cursor", 18}}},
+              {"looked", 2},
+              {"of", 3},
+              {"complete", true},
+              {"near", Json::array({std::move(near)})},
+              {"others", Json::parse(R"([{"what": "`orderid` has another value", "count": 1}])")}};
+  if (filter.instance) answer["instance"] = to_string(*filter.instance);
+  return answer;
 }
 
 /// A start in one of whose groups the event waits, and an instance that waits since later.
@@ -78,12 +81,12 @@ Result<Json> FakeWhyDesk::of_event(std::string_view ns, uint64_t sequence,
              {"type", "paid"},
              {"source", "bank.eu"}};
   if (sequence == 18) {
-    Json answer = why_of(std::move(event));
+    Json answer = why_of(std::move(event), filter);
     answer.update({{"effects", Json::array()}, {"effectCount", 0}, {"applied", true}});
     return answer;
   }
   if (sequence == 15 || sequence == 16) {
-    Json answer = why_of(std::move(event));
+    Json answer = why_of(std::move(event), filter);
     answer.update({{"effects", Json::array()}, {"effectCount", 0}, {"applied", true}});
     const Json one = answer["near"][0];
     answer["near"] = sequence == 15 ? grouped_and_early() : Json(5, one);
@@ -107,7 +110,7 @@ Result<Json> FakeWhyDesk::of_event(std::string_view ns, uint64_t sequence,
 Result<Json> FakeWhyDesk::of_test_event(std::string_view ns, Event event, const WhyFilter& filter) {
   if (ns != "default") return no_such("namespace");
   keep(filter, std::nullopt);
-  return why_of({{"id", event.id}, {"type", event.type}, {"source", event.source}});
+  return why_of({{"id", event.id}, {"type", event.type}, {"source", event.source}}, filter);
 }
 
 Result<Json> FakeWhyDesk::of_instance(std::string_view ns, const InstanceId& id,

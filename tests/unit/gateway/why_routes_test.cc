@@ -37,7 +37,9 @@ TEST_F(WhyRoutes, ShowTheGroupsThatAreNearAndHowEarlyAnEventCame) {
 TEST_F(WhyRoutes, PassOnWhatTheCallerExpected) {
   const std::string query = std::string("?instance=") + FakeService::kInstance +
                             "&attribute=orderid&value=o-1742&limit=3";
-  ASSERT_EQ(call("GET", ns_ + "/events/18/why" + query).status, 200);
+  const HttpReply reply = call("GET", ns_ + "/events/18/why" + query);
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(reply.json()["instance"], FakeService::kInstance) << "the only one that is shown";
   const WhyFilter filter = service_.whys.last_filter();
   EXPECT_EQ(filter.instance, parse_instance_id(FakeService::kInstance).value());
   EXPECT_EQ(filter.attribute, "orderid");

@@ -80,6 +80,39 @@ TEST_F(LocalWhyDeskTest, CountTheListenersThatAreNotShown) {
   EXPECT_EQ(why["others"], Json::parse(R"([{"what": "`orderid` has another value", "count": 3}])"));
 }
 
+TEST_F(LocalWhyDeskTest, ShowOnlyTheInstanceThatTheCallerExpectedAndCountTheOthers) {
+  const WorkflowNumber order = apply(kOrder);
+  for (uint8_t i = 1; i <= 5; ++i) add(waiting(order, i, "o-" + std::to_string(i)));
+  const std::string near_first = R"(,"orderid":"O-1")";
+  send(near_first);
+  apply_event(1);
+  const Json all = of_event(1);
+  ASSERT_EQ(all["near"].size(), 5U);
+  EXPECT_FALSE(all.contains("instance"));
+  const WhyFilter third{.instance = numbered_id(3)};
+  for (const Json& why : {of_event(1, third), of_test(near_first, third)}) {
+    EXPECT_EQ(why["instance"], to_string(numbered_id(3)));
+    EXPECT_THAT(verdicts(why), ElementsAre("instance 3 predicate"));
+    EXPECT_EQ(why["others"],
+              Json::parse(R"([{"what": "`orderid` has another value", "count": 4}])"));
+    EXPECT_EQ(why["looked"], all["looked"]) << "the others were judged, too";
+    EXPECT_EQ(why["complete"], true);
+  }
+  const Json first = of_event(1, {.instance = numbered_id(1)});
+  EXPECT_EQ(first["near"][0]["predicates"][0]["hint"], "case");
+}
+
+TEST_F(LocalWhyDeskTest, CountTheStartThatStartedTheInstanceThatTheCallerExpected) {
+  const WorkflowNumber shop = apply(kStart);
+  store(waiting_instance(shop, 1));
+  send();
+  apply_event(1, {{.kind = EventEffect::Kind::kStarted, .instance = numbered_id(1)}});
+  const Json why = of_event(1, {.instance = numbered_id(1)});
+  EXPECT_THAT(verdicts(why), ElementsAre("instance 1 started"));
+  EXPECT_EQ(why["others"], Json::parse(R"([{"what": "verdict started", "count": 1}])"));
+  EXPECT_EQ(why["effectCount"], 1) << "the effects are those of all listeners";
+}
+
 TEST_F(LocalWhyDeskTest, HideWhatASealedInstanceAsksFor) {
   const WorkflowNumber order = apply(kOrder);
   send(R"(,"orderid":"O-1")");
