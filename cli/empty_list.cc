@@ -102,4 +102,17 @@ void explain_empty_rest(Session& session, const ApiCall& call, std::string_view 
   explain(session, call, "further ", items, false);
 }
 
+void explain_other_case(Session& session, const Json& found) {
+  const Json attributes = found.value("attributes", Json::object());
+  std::string options;
+  for (const auto& [name, value] : attributes.items()) {
+    if (!value.is_string()) continue;
+    options += " --attr " + shell_word(fmt::format("{}={}", name, value.get<std::string>()));
+  }
+  session.console.err << harmless(
+                             fmt::format("event {} differs in upper and lower case only; write{}",
+                                         dump_json(found.value("sequence", Json())), options))
+                      << "\n";
+}
+
 }  // namespace millrace

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "base/json.h"
 #include "cli/client.h"
 #include "cli/session.h"
 
@@ -16,5 +17,9 @@ void explain_empty_list(Session& session, const ApiCall& call, std::string_view 
 
 /// Says the same about the last page of a list, before which there are others; adds nothing.
 void explain_empty_rest(Session& session, const ApiCall& call, std::string_view items);
+
+/// Says on standard error which event has the values that were asked for apart from upper and lower
+/// case, and which options find it. `found`: {"sequence","attributes":{…}}, the values that differ.
+void explain_other_case(Session& session, const Json& found);
 
 }  // namespace millrace

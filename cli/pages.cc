@@ -32,6 +32,7 @@ constexpr std::chrono::seconds kEmptyPagesTime{2};
 struct FilledPage {
   Reply reply;
   uint64_t looked = 0;  ///< how many items the server looked at for this page and those before
+  Json in_other_case = nullptr;  ///< of a list of events: see explain_other_case()
 };
 
 /// The first page with items, or the last page that was asked for. The last parameter of `call` is
@@ -43,6 +44,7 @@ Fallible<FilledPage> first_filled_page(Session& session, ApiCall& call) {
     page.reply = TRY(session.client.send(call));
     Json& body = page.reply.body;
     page.looked += body.value("looked", uint64_t{0});
+    if (page.in_other_case.is_null()) page.in_other_case = body.value("inOtherCase", Json());
     const bool is_over = !body["items"].empty() || !body["next"].is_string();
     const bool is_late = session.console.now() - began >= kEmptyPagesTime;
     if (is_over || is_late || asked == kMostEmptyPages) return page;
@@ -81,6 +83,7 @@ Ended show_table(Session& session, ApiCall call, const PageOptions& options,
   } else {
     explain_empty_rest(session, call, items);
   }
+  if (page.in_other_case.is_object()) explain_other_case(session, page.in_other_case);
   return ExitCode::kOk;
 }
 

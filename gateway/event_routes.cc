@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cloudevents/event_check.h"
+#include "cloudevents/headers.h"
 #include "cloudevents/http_binding.h"
 #include "gateway/parameters.h"
 #include "gateway/problem.h"
@@ -66,10 +67,12 @@ Status add_asked_attribute(std::string_view parameter, const std::string& name,
                 fmt::format("{}: expected at most {} attributes", parameter, kMostAttributesAsked));
   }
   if (!is_attribute_name(name)) {
+    const std::string lower = to_lower(name);
     return fail("request.parameter",
                 fmt::format("{}: {} is not the name of a context attribute; expected lower-case "
-                            "letters and digits",
-                            parameter, in_quotes(name)));
+                            "letters and digits{}",
+                            parameter, in_quotes(name),
+                            is_attribute_name(lower) ? ": write " + lower : ""));
   }
   filter.attributes.emplace_back(name, value);
   return {};

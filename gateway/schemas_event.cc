@@ -56,12 +56,17 @@ void add_stored_event_schemas(ApiSchemas& all) {
       {"workflow?", text("The id of the workflow; its number if it was deleted.")},
   });
   all["StoredEventHead"].schema = stored_event_head();
+  const Json in_other_case = object({
+      {"sequence", whole("The sequence of the first event that fits in other case.", 1)},
+      {"attributes", map(text(), "Its values that differ in upper and lower case only.")},
+  });
   all["StoredEvents"].schema =
       extended(page(ref("StoredEventHead")),
                {
                    {"complete", flag("Whether the list ends because no further event fits.")},
                    {"looked", whole("How many messages of the stream were read.")},
                    {"newest", whole("The newest sequence of the event stream.")},
+                   {"inOtherCase?", in_other_case},
                });
   all["StoredEvent"].schema = extended(
       stored_event_head(), {

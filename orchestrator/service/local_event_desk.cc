@@ -21,6 +21,7 @@
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/walk_back.h"
+#include "orchestrator/service/why_parts.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
@@ -52,6 +53,20 @@ bool has_attributes(const Event& event,
                      [&](const auto& one) { return attribute(event, one.first) == one.second; });
 }
 
+/// The values that the event has of the wanted attributes, without those that are equal; nullopt:
+/// one differs in more than upper and lower case (of ASCII letters), or is missing.
+std::optional<Json> values_in_other_case(
+    const Event& event, const std::vector<std::pair<std::string, std::string>>& wanted) {
+  Json values = Json::object();
+  for (const auto& [name, value] : wanted) {
+    std::optional<std::string> got = attribute(event, name);
+    if (!got || got->size() != value.size()) return std::nullopt;
+    if (in_small_letters(*got) != in_small_letters(value)) return std::nullopt;
+    if (*got != value) values[name] = *std::move(got);
+  }
+  return values;
+}
+
 }  // namespace
 
 /// A page of a list while it is made.
@@ -65,7 +80,8 @@ struct EventPage {
   bool is_complete = false;
   size_t looked = 0;
   Json next = nullptr;
-  Status failed = {};  ///< of a read of the store
+  Json in_other_case = nullptr;  ///< see EventDesk::list(); of the first such event
+  Status failed = {};            ///< of a read of the store
 
   bool is_full() const { return items.size() >= filter.limit; }
   /// Adds the event, if the filter fits.
@@ -73,10 +89,18 @@ struct EventPage {
 
  private:
   Status add_checked(StoredEvent& stored);
+  void note_case(uint64_t sequence, const Event& event);
 };
 
 void EventPage::add(StoredEvent& stored) {
   if (failed) failed = add_checked(stored);
+}
+
+/// Notes an event that has the wanted attributes apart from upper and lower case.
+void EventPage::note_case(uint64_t sequence, const Event& event) {
+  if (!in_other_case.is_null() || !items.empty()) return;
+  std::optional<Json> values = values_in_other_case(event, filter.attributes);
+  if (values) in_other_case = {{"sequence", sequence}, {"attributes", *std::move(values)}};
 }
 
 Status EventPage::add_checked(StoredEvent& stored) {
@@ -86,8 +110,11 @@ Status EventPage::add_checked(StoredEvent& stored) {
   if (event) {
     if (!glob_fits(filter.type, event->type) || !glob_fits(filter.source, event->source)) return {};
     if (!filter.id.empty() && filter.id != event->id) return {};
-    if (!has_attributes(*event, filter.attributes)) return {};
     if (filter.generated && *filter.generated != is_generated(*event)) return {};
+    if (!has_attributes(*event, filter.attributes)) {
+      note_case(stored.sequence, *event);
+      return {};
+    }
   } else if (!filter.type.empty() || !filter.source.empty() || !filter.id.empty() ||
              !filter.attributes.empty() || filter.generated == true) {
     return {};
@@ -112,11 +139,16 @@ Result<Json> LocalEventDesk::list(std::string_view ns, const EventListFilter& fi
                  .effects = TRY(EventEffects::make(view, record.number, span.created, applied))};
   TRY(filter.after ? list_forwards(page) : list_backwards(page));
   TRY(page.failed);
-  return Json{{"items", std::move(page.items)},
+  const bool is_empty = page.items.empty();
+  Json answer{{"items", std::move(page.items)},
               {"complete", page.is_complete},
               {"looked", page.looked},
               {"newest", span.last},
               {"next", std::move(page.next)}};
+  if (is_empty && !page.in_other_case.is_null()) {
+    answer["inOtherCase"] = std::move(page.in_other_case);
+  }
+  return answer;
 }
 
 Status LocalEventDesk::list_backwards(EventPage& page) {

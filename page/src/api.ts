@@ -2060,6 +2060,12 @@ export type StoredEventHead = {
 export type StoredEvents = {
   /** Whether the list ends because no further event fits. */
   complete: boolean
+  inOtherCase?: {
+    /** Its values that differ in upper and lower case only. */
+    attributes: Record<string, string>
+    /** The sequence of the first event that fits in other case. */
+    sequence: number
+  }
   items: Array<StoredEventHead>
   /** How many messages of the stream were read. */
   looked: number

@@ -75,6 +75,19 @@ TEST_F(EventDeskVerbs, ListEventsByTheirAttributes) {
   }
 }
 
+TEST_F(EventDeskVerbs, SayThatAnEventDiffersInCaseOnly) {
+  const CommandOutput none = run({"event", "list", "--attr", "orderid=O-1"});
+  EXPECT_EQ(none.code, 0) << none.err;
+  EXPECT_TRUE(none.err.starts_with("no such events in namespace default")) << none.err;
+  EXPECT_TRUE(none.err.ends_with(
+      "\nevent 18 differs in upper and lower case only; write --attr orderid=o-1\n"))
+      << none.err;
+  const Json json = Json::parse(run({"event", "list", "--attr", "orderid=O-1", "-o", "json"}).out);
+  EXPECT_EQ(json["inOtherCase"]["sequence"], 18);
+  const CommandOutput some = run({"event", "list", "--attr", "orderid=o-1"});
+  EXPECT_EQ(some.err.find("upper and lower case"), std::string::npos) << some.err;
+}
+
 TEST_F(EventDeskVerbs, ShowOneEvent) {
   const CommandOutput shown = run({"event", "get", "18"});
   EXPECT_EQ(shown.code, 0) << shown.err;

@@ -56,6 +56,12 @@ TEST_F(EventDeskRoutes, PassOnEachFilter) {
   EXPECT_EQ(service_.stored_events.last_filter().attributes,
             (Attributes{{"n", "7"}, {"orderid", ""}}));
 
+  const HttpReply none = call("GET", events_ + "?attribute=orderid&value=O-1");
+  EXPECT_EQ(none.json()["inOtherCase"]["attributes"], (Json{{"orderid", "o-1"}}));
+  EXPECT_EQ(call("GET", events_ + "?attribute=orderId&value=o-1").json()["detail"],
+            "attribute: \"orderId\" is not the name of a context attribute; expected lower-case "
+            "letters and digits: write orderid");
+
   ASSERT_EQ(call("GET", events_ + "?cursor=12&effect=with").status, 200);
   EXPECT_EQ(service_.stored_events.last_filter().before, 12U)
       << "the cursor is `next` of the page before";

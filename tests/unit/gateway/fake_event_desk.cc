@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -38,6 +40,16 @@ Json deep_page(const EventListFilter& filter) {
           {"next", is_found ? Json() : Json(std::to_string(sequence))}};
 }
 
+/// The list if the filter asks for the order O-1, which no event has so.
+Json page_in_other_case() {
+  return {{"items", Json::array()},
+          {"complete", true},
+          {"looked", 2},
+          {"newest", 18},
+          {"next", nullptr},
+          {"inOtherCase", {{"sequence", 18}, {"attributes", {{"orderid", "o-1"}}}}}};
+}
+
 tl::unexpected<Error> no_namespace() {
   return fail("namespace.not_found", "no namespace has this name");
 }
@@ -59,6 +71,8 @@ Result<Json> FakeEventDesk::list(std::string_view ns, const EventListFilter& fil
   const std::lock_guard lock(mutex_);
   if (ns == "default") filter_ = filter;
   if (filter.id == "deep" || filter.id == "endless") return deep_page(filter);
+  const std::pair<std::string, std::string> in_other_case("orderid", "O-1");
+  if (filter.attributes == std::vector{in_other_case}) return page_in_other_case();
   Json items = Json::array();
   Json next = nullptr;
   const uint64_t last = filter.before > 0 ? std::min<uint64_t>(filter.before - 1, 18) : 18;

@@ -119,6 +119,38 @@ TEST_F(LocalEventDeskTest, ListsEventsByTheirAttributes) {
   EXPECT_EQ(with({}), (Sequences{4, 3, 2, 1}));
 }
 
+TEST_F(LocalEventDeskTest, SaysThatAnEventDiffersInCaseOnly) {
+  store("paid", "1", "default", R"(,"orderid":"o-1","region":"EU")");
+  store("packed", "2", "default", R"(,"orderid":"O-1","region":"eu")");
+  store("paid", "3", "default", R"(,"orderid":"o-12","region":"eu")");
+  store("paid", "4", "other", R"(,"orderid":"O-1","region":"EU")");
+  apply_event(2, {{.kind = EventEffect::Kind::kWoken, .instance = numbered_id(1)}});
+  struct Row {
+    EventListFilter filter;
+    Json in_other_case;  ///< null: there is none
+  };
+  const Json second = {{"sequence", 2}, {"attributes", {{"orderid", "O-1"}}}};
+  const Row rows[] = {
+      {{.attributes = {{"orderid", "o-1"}, {"region", "eu"}}}, second},
+      {{.effect = false, .attributes = {{"orderid", "o-1"}, {"region", "eu"}}}, second},
+      {{.type = "paid", .attributes = {{"orderid", "O-1"}, {"region", "eu"}}},
+       {{"sequence", 1}, {"attributes", {{"orderid", "o-1"}, {"region", "EU"}}}}},
+      {{.attributes = {{"type", "PACKED"}}},
+       {{"sequence", 2}, {"attributes", {{"type", "packed"}}}}},
+      {{.type = "shipped", .attributes = {{"orderid", "o-1"}, {"region", "eu"}}}, nullptr},
+      {{.before = 2, .attributes = {{"orderid", "o-1"}, {"region", "us"}}}, nullptr},
+      {{.attributes = {{"orderid", "O-12"}, {"customer", ""}}}, nullptr},
+      {{.attributes = {{"orderid", "o-1"}}}, nullptr},  // event 1 fits
+      {{.type = "shipped"}, nullptr},
+  };
+  for (const Row& row : rows) {
+    const Json page = list(row.filter);
+    EXPECT_EQ(page.value("inOtherCase", Json()), row.in_other_case) << page;
+  }
+  const Json after = list({.after = 0, .attributes = {{"orderid", "o-1"}, {"region", "eu"}}});
+  EXPECT_EQ(after["inOtherCase"]["sequence"], 1) << "the oldest comes first";
+}
+
 TEST_F(LocalEventDeskTest, ContinuesAListInPages) {
   for (int i = 1; i <= 5; ++i) store("paid", std::to_string(i));
   const Json first = list({.limit = 2});
