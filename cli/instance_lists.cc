@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "base/excerpt.h"
 #include "cli/empty_list.h"
 #include "cli/pages.h"
 #include "cli/time_flag.h"
@@ -25,6 +28,7 @@ struct InstanceListOptions {
   std::string state;
   std::string error;
   std::string has;
+  std::string waits_for;
   bool oldest = false;
   bool watch = false;
   PageOptions page;
@@ -42,11 +46,35 @@ struct PartOptions {
   PageOptions page;
 };
 
+/// The longest text of what an instance waits for in a table, in bytes.
+constexpr size_t kWaitsWidth = 60;
+
+/// What an instance waits for: `paid orderid=o-1742, packed region~^eu, and 2 more`; the events are
+/// cut.
+std::string waits_text(const Json& item) {
+  std::string text;
+  const Json waits = item.value("waits", Json::array());
+  for (const Json& wait : waits) {
+    if (!text.empty()) text += ", ";
+    text += wait.value("type", "");
+    const Json context = wait.value("context", Json::object());
+    for (const auto& [name, asked] : context.items()) {
+      const bool is_equality = asked.contains("equals");
+      text += fmt::format(" {}{}{}", name, is_equality ? "=" : "~",
+                          asked.value(is_equality ? "equals" : "pattern", ""));
+    }
+  }
+  const size_t more = item.value("moreWaits", size_t{0});
+  if (text.empty()) return more == 0 ? "-" : fmt::format("{} events", more);
+  text = excerpt(text, kWaitsWidth);
+  return more == 0 ? text : fmt::format("{}, and {} more", text, more);
+}
+
 std::vector<Column> instance_columns(TimePoint now) {
-  return {field("INSTANCE", "id"),     field("WORKFLOW", "workflow"),
-          field("STATUS", "status"),   field("STATE", "state"),
-          field("RUN", "run"),         age("STARTED", "startedAt", now),
-          age("ENDED", "endedAt", now)};
+  return {field("INSTANCE", "id"),      field("WORKFLOW", "workflow"),
+          field("STATUS", "status"),    field("STATE", "state"),
+          field("RUN", "run"),          age("STARTED", "startedAt", now),
+          age("ENDED", "endedAt", now), Column{"WAITS FOR", waits_text}};
 }
 
 Ended list_instances(Session& session, const InstanceListOptions& options) {
@@ -63,6 +91,7 @@ Ended list_instances(Session& session, const InstanceListOptions& options) {
                          {"state", options.state},
                          {"error", options.error},
                          {"has", options.has},
+                         {"waitsFor", options.waits_for},
                          {"order", options.oldest ? "oldest" : ""}}};
   if (options.watch) {
     return watch_page(session, std::move(call), options.page, instance_columns, "id");
@@ -173,6 +202,8 @@ void add_instance_list(CommandLine& instance) {
               "Only instances with all of these: retrying (waits for the next attempt), calls, "
               "deadline",
               "retrying|calls|deadline");
+  list.option("--waits-for", listed.waits_for,
+              "Only live instances that wait for events of this type", "TYPE");
   list.flag("--oldest", listed.oldest, "List the oldest instances first");
   list.flag("--watch", listed.watch,
             "Show the list again once a second, until the command is interrupted");

@@ -160,6 +160,7 @@ std::vector<ApiParameter> make_parameters() {
       {kQuery, "value", "The value of `attribute`, as text.", text(), "listEvents"},
       {kQuery, "value", "The value of `attribute`, as text.", text(), "listEventGroups"},
       {kQuery, "wait", "How long to wait for the end of the instance, at most an hour.", length},
+      {kQuery, "waitsFor", "Selects live instances that wait for events of this type.", text()},
       {kQuery, "workflow", "Selects instances of the workflow with this id.", text()},
       {kQuery, "workflow", "Lists only groups of the workflow with this id.", text(),
        "listEventGroups"},

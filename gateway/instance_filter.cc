@@ -176,6 +176,7 @@ Result<InstanceFilter> instance_filter_of(const Request& request) {
                             filter.error.size(), kMaxErrorPattern));
   }
   filter.traits = TRY(traits_of(request));
+  filter.waits_for = text_parameter(request, "waitsFor");
   filter.oldest_first = TRY(order_of(request)) == "oldest";
   filter.limit = TRY(limit_parameter(request));
   filter.cursor = text_parameter(request, "cursor");

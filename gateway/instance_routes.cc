@@ -257,7 +257,7 @@ void add_instance_routes(Router& router, Service& service) {
        .operation = "listInstances",
        .summary = "Lists instances, newest first unless `order` says otherwise.",
        .query = {"workflow", "status", "since", "until", "id", "key", "correlation", "parent",
-                 "state", "error", "has", "order", "limit", "cursor"},
+                 "state", "error", "has", "waitsFor", "order", "limit", "cursor"},
        .answer = "Instances",
        .errors = {"namespace.not_found", "workflow.not_found", "time.malformed", "id.malformed"},
        .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {

@@ -6,7 +6,7 @@
 namespace millrace {
 namespace {
 
-/// What a list shows of an instance.
+/// What lists and a single instance show.
 Json instance_head() {
   using namespace schema;
   return object({
@@ -132,6 +132,23 @@ Json whole_instance() {
                   });
 }
 
+/// An instance in a list.
+Json listed_instance() {
+  using namespace schema;
+  const Json wait = object({
+      {"type", text("The type of the events.")},
+      {"context?", ref("EventContext")},
+  });
+  return extended(
+      instance_head(),
+      {
+          {"waits?", list(wait,
+                          "The first events for which the instance waits: four at most, and "
+                          "without a `context` whose texts are too long.")},
+          {"moreWaits?", whole("How many other events it waits for.", 1)},
+      });
+}
+
 }  // namespace
 
 void add_instance_schemas(ApiSchemas& all) {
@@ -149,7 +166,7 @@ void add_instance_schemas(ApiSchemas& all) {
       {"waiting", whole("How many starts wait for one.")},
       {"holders", list(holder, "Those that have held theirs longest; at most three.")},
   });
-  all["InstanceHead"].schema = instance_head();
+  all["InstanceHead"].schema = listed_instance();
   all["Instances"].schema = bounded_page(ref("InstanceHead"));
   all["InstanceCall"].schema = instance_call();
   all["Instance"].schema = whole_instance();

@@ -31,7 +31,8 @@ constexpr size_t kMostKeyBytes = 255;
 /// head is shown only without one.
 bool asks_the_head(const InstanceFilter& filter) {
   return !filter.key.empty() || !filter.correlation.empty() || filter.parent ||
-         !filter.state.empty() || !filter.error.empty() || !filter.traits.empty();
+         !filter.state.empty() || !filter.error.empty() || !filter.traits.empty() ||
+         !filter.waits_for.empty();
 }
 
 /// Leaves only the statuses of live instances in the selection. Returns false if none is left.
@@ -60,6 +61,11 @@ bool keep_common(std::vector<InstanceStatus>& statuses, const std::vector<Instan
 bool has_timer(const std::vector<Timer>& timers, TimerKind kind) {
   return std::any_of(timers.begin(), timers.end(),
                      [&](const Timer& timer) { return timer.kind == kind; });
+}
+
+bool waits_for_type(const Instance& head, std::string_view type) {
+  return std::any_of(head.listeners.begin(), head.listeners.end(),
+                     [&](const Listener& listener) { return listener.filter.type == type; });
 }
 
 /// Whether the instance waits for the next attempt of a state, the workflow or a call. Reads the
@@ -131,7 +137,8 @@ Result<std::optional<InstanceSelection>> Queries::selection_of(const View& view,
       if (const auto end = (*parent)->ended_at) selection.ids.end_before(*end + Duration(1));
     }
   }
-  if (!filter.traits.empty() && !keep_live(selection.statuses)) {
+  const bool is_of_live = !filter.traits.empty() || !filter.waits_for.empty();
+  if (is_of_live && !keep_live(selection.statuses)) {
     return std::optional<InstanceSelection>();
   }
   if (!filter.state.empty()) {
@@ -154,6 +161,7 @@ Result<bool> Queries::matches(const View& view, const Instance& one, const Insta
                                       !disclosures.of(one.sealed).shows(one.correlation))) {
     return false;
   }
+  if (!filter.waits_for.empty() && !waits_for_type(one, filter.waits_for)) return false;
   for (const InstanceTrait trait : filter.traits) {
     if (!TRY(has_trait(view, one, trait))) return false;
   }
@@ -212,7 +220,7 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
     if (!fits && !is_damaged_row(fits.error())) status = tl::unexpected(fits.error());
     if (!fits || !*fits) return status.has_value();
     if (!page.has_room()) return false;
-    Result<Json> json = head(view, one, disclosures);
+    Result<Json> json = list_item(view, one, disclosures);
     if (json) {
       page.add(std::move(*json), to_string(one.id), one.error ? one.error->message.size() : 0);
     } else if (is_damaged_row(json.error())) {

@@ -81,6 +81,15 @@ Result<Json> Queries::head(const View& view, const Instance& instance, Disclosur
   return json;
 }
 
+Result<Json> Queries::list_item(const View& view, const Instance& instance,
+                                Disclosures& disclosures) {
+  Json json = TRY(head(view, instance, disclosures));
+  if (!instance.listeners.empty()) {
+    add_waits(json, instance, disclosures.of(instance.sealed));
+  }
+  return json;
+}
+
 Result<Json> Queries::compensations_left(const View& view, const Instance& instance,
                                          const Disclosure& disclosure) {
   const auto workflow = TRY(definitions_.find_or_load(view, instance.revision));

@@ -23,7 +23,7 @@ Result<Json> Queries::heads(const View& view, std::string_view ns, NamespaceNumb
     const auto found = read_head_anywhere(view, number, id);
     if (!found && !is_damaged_row(found.error())) return tl::unexpected(found.error());
     if (!found || !*found) continue;
-    Result<Json> item = head(view, **found, disclosures);
+    Result<Json> item = list_item(view, **found, disclosures);
     if (!item && !is_damaged_row(item.error())) return item;
     if (item) items.push_back(std::move(*item));
   }

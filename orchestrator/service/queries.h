@@ -166,8 +166,11 @@ class Queries {
   Result<bool> add_starts(const View& view, std::string_view ns, const ListenerFilter& filter,
                           std::string_view behind, Page& page);
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
-  /// The JSON of an instance as an item of a list.
+  /// The members of an instance that each form of it has.
   Result<Json> head(const View& view, const Instance& instance, Disclosures& disclosures);
+  /// The JSON of an instance as an item of a list: head(), and what the instance waits for, which
+  /// its head has.
+  Result<Json> list_item(const View& view, const Instance& instance, Disclosures& disclosures);
   /// [{"number","state","function","input"}] of the compensations that are left, newest first; of
   /// one whose row is damaged {"number","damage"}.
   Result<Json> compensations_left(const View& view, const Instance& instance,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/ids.h"
@@ -16,6 +17,17 @@ constexpr std::array<std::string_view, 22> kOwnWords = {
     "async",    "at",    "attempt",  "by",   "code",         "deadLetter", "error",  "function",
     "id",       "index", "instance", "left", "nextRevision", "number",     "parent", "past",
     "revision", "run",   "status",   "task", "tick",         "workflow"};
+
+/// The most events that a list shows of what an instance waits for, and the most bytes of their
+/// texts: a page of 1 000 instances stays below the bytes of a page.
+constexpr size_t kMostShownWaits = 4;
+constexpr size_t kMostWaitBytes = 512;
+
+size_t bytes_of_context(const EventFilter& filter) {
+  size_t bytes = 0;
+  for (const Predicate& one : filter.predicates) bytes += one.attribute.size() + one.text.size();
+  return bytes;
+}
 
 }  // namespace
 
@@ -43,6 +55,25 @@ Json to_json(const EventFilter& filter, const Disclosure& disclosure) {
     context[predicate.attribute] = {{how, disclosure.over(predicate.text)}};
   }
   return {{"type", filter.type}, {"context", std::move(context)}};
+}
+
+void add_waits(Json& item, const Instance& instance, const Disclosure& disclosure) {
+  Json waits = Json::array();
+  size_t bytes = 0;
+  for (const Listener& listener : instance.listeners) {
+    bytes += listener.filter.type.size();
+    if (waits.size() == kMostShownWaits || bytes > kMostWaitBytes) break;
+    const size_t context = bytes_of_context(listener.filter);
+    if (bytes + context > kMostWaitBytes) {
+      waits.push_back(Json::object({{"type", listener.filter.type}}));
+    } else {
+      waits.push_back(to_json(listener.filter, disclosure));
+      bytes += context;
+    }
+  }
+  const size_t more = instance.listeners.size() - waits.size();
+  if (!waits.empty()) item["waits"] = std::move(waits);
+  if (more > 0) item["moreWaits"] = more;
 }
 
 Json variable_item(std::string_view key, const Variable& variable) {

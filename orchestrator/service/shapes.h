@@ -28,6 +28,11 @@ Json to_json(const Error& error);
 /// {"type","context":{attribute:{"equals"|"pattern": text}}}, with the texts as they are disclosed.
 Json to_json(const EventFilter& filter, const Disclosure& disclosure = false);
 
+/// Adds to the list item of an instance what it waits for: "waits", the first four events with
+/// together at most 512 bytes, each as to_json(EventFilter) or, if its texts are too long, without
+/// "context"; and "moreWaits", how many others there are. Adds nothing if it waits for no event.
+void add_waits(Json& item, const Instance& instance, const Disclosure& disclosure);
+
 /// The list item of a variable, without its value: {"key","size","contentType"}, and "sealed":true
 /// if a sealed instance set the variable. `size` is in bytes.
 Json variable_item(std::string_view key, const Variable& variable);

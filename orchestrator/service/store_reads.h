@@ -42,6 +42,7 @@ struct InstanceFilter {
   std::string state;                     ///< the id of its state; empty: any
   std::string error;                     ///< a glob that the error code matches; empty: any
   std::vector<InstanceTrait> traits;     ///< the instance has all of these
+  std::string waits_for;                 ///< a type of events for which it waits; empty: any
   bool oldest_first = false;             ///< in the order of the ids; otherwise against it
   size_t limit = 50;
   std::string cursor;  ///< `next` of the page before; empty: the first page

@@ -869,6 +869,8 @@ export type InstanceHead = {
   /** How many records of the history were erased. */
   historyTrimmed?: number
   id: string
+  /** How many other events it waits for. */
+  moreWaits?: number
   /** When the next attempt begins. */
   nextRetryAt?: string
   /** The instance that started this one. */
@@ -883,6 +885,12 @@ export type InstanceHead = {
   /** The id of the state in which the instance is. */
   state: string
   status: "pending" | "running" | "waiting" | "paused" | "complete" | "failed" | "timedout" | "cancelled" | "damaged"
+  /** The first events for which the instance waits: four at most, and without a `context` whose texts are too long. */
+  waits?: Array<{
+    context?: EventContext
+    /** The type of the events. */
+    type: string
+  }>
   /** The id of the workflow; empty: the instance is damaged. */
   workflow: string
 }

@@ -86,6 +86,31 @@ TEST_F(Why, ShowsACaseErrorInAnAttribute) {
   EXPECT_EQ(why_json()["of"], 1);
 }
 
+TEST_F(Why, LeadsFromAListToTheOneInstanceThatWasExpected) {
+  const std::string first = start_booking();
+  const std::string second = millrace_.start_instance("booking", {{"order", "o-43"}});
+  millrace_.instance_once(second, "waiting");
+  send({"--attr", "orderid=O-42"});
+  const std::string all = why_last();
+  EXPECT_THAT(all, HasSubstr("event get 1\n"));
+  EXPECT_THAT(all, HasSubstr("Instance " + second));
+  const std::string one = why_text({"event", "why", "1", "--instance", first});
+  EXPECT_THAT(one, HasSubstr("Judged 2 of 2 listeners for this type; only the instance that you "
+                             "named is shown.\n"));
+  EXPECT_THAT(one, HasSubstr("Instance " + first));
+  EXPECT_THAT(one, Not(HasSubstr(second)));
+  EXPECT_THAT(one, HasSubstr("The others:\n  1 `orderid` has another value\n"));
+
+  const ProcessEnd none = millrace_.cli({"event", "list", "--attr", "orderid=o-42", "-o", "table"});
+  EXPECT_EQ(none.code, 0);
+  EXPECT_THAT(none.errors,
+              HasSubstr("event 1 differs in upper and lower case only; write --attr orderid=O-42"));
+  const std::string waiting = why_text({"instance", "list", "--waits-for", "paid"});
+  EXPECT_THAT(waiting, HasSubstr("paid orderid=o-42"));
+  EXPECT_THAT(waiting, HasSubstr("paid orderid=o-43"));
+  EXPECT_THAT(why_text({"instance", "list", "--waits-for", "Paid"}), Not(HasSubstr(first)));
+}
+
 TEST_F(Why, ShowsAnIdThatIsInTheDataOnly) {
   const std::string id = start_booking();
   send({"--data", R"({"orderId":"o-42"})"});

@@ -10,12 +10,12 @@ namespace {
 class InstanceLists : public CliTest {};
 
 TEST_F(InstanceLists, PassEveryConditionToTheServer) {
-  const CommandOutput listed = run({"instance", "list",   "--status",      "failed,timedout",
-                                    "--until",  "5m",     "--id",          "0190",
-                                    "--key",    "o-1",    "--correlation", "c-1",
-                                    "--parent", kId,      "--state",       "pay",
-                                    "--error",  "card.*", "--has",         "retrying,deadline",
-                                    "--oldest"});
+  const CommandOutput listed = run({"instance", "list",        "--status",      "failed,timedout",
+                                    "--until",  "5m",          "--id",          "0190",
+                                    "--key",    "o-1",         "--correlation", "c-1",
+                                    "--parent", kId,           "--state",       "pay",
+                                    "--error",  "card.*",      "--has",         "retrying,deadline",
+                                    "--oldest", "--waits-for", "paid"});
   EXPECT_EQ(listed.code, 0) << listed.err;
   const InstanceFilter filter = service_.last_filter();
   using enum InstanceStatus;
@@ -29,11 +29,22 @@ TEST_F(InstanceLists, PassEveryConditionToTheServer) {
   EXPECT_EQ(filter.state, "pay");
   EXPECT_EQ(filter.error, "card.*");
   EXPECT_EQ(filter.traits, (std::vector{InstanceTrait::kRetrying, InstanceTrait::kDeadline}));
+  EXPECT_EQ(filter.waits_for, "paid");
   EXPECT_TRUE(filter.oldest_first);
   EXPECT_EQ(run({"instance", "list"}).code, 0);
   EXPECT_FALSE(service_.last_filter().oldest_first);
   EXPECT_EQ(run({"instance", "list", "--until", "tomorrow"}).code, 2);
   EXPECT_EQ(run({"instance", "list", "--has", "children"}).code, 1);
+}
+
+TEST_F(InstanceLists, ShowWhatAnInstanceWaitsFor) {
+  expect_outputs({
+      {{"instance", "list", "--waits-for", "paid"},
+       "INSTANCE                              WORKFLOW  STATUS   STATE  RUN  STARTED  ENDED  "
+       "WAITS FOR\n"
+       "0190b5a4-7c1e-7f2a-8000-0123456789ab  order     waiting  wait   -    5m       -      "
+       "paid orderid=o-1742, sent region~^eu, and 2 more\n"},
+  });
 }
 
 TEST_F(InstanceLists, ShowTheListAgainOnceASecond) {

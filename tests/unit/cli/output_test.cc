@@ -38,8 +38,9 @@ TEST_F(OutputTest, ShowsAListInEveryFormat) {
 )";
   const Row rows[] = {
       {"table",
-       "INSTANCE                              WORKFLOW  STATUS   STATE  RUN  STARTED  ENDED\n"
-       "0190b5a4-7c1e-7f2a-8000-0123456789ab  order     waiting  wait   -    5m       -\n"},
+       "INSTANCE                              WORKFLOW  STATUS   STATE  RUN  STARTED  ENDED  WAITS "
+       "FOR\n"
+       "0190b5a4-7c1e-7f2a-8000-0123456789ab  order     waiting  wait   -    5m       -      -\n"},
       {"json", json.c_str()},
       {"jsonl", R"({"id":"0190b5a4-7c1e-7f2a-8000-0123456789ab","revision":1,)"
                 R"("startedAt":"2021-09-01T12:00:00.000Z","state":"wait","status":"waiting",)"

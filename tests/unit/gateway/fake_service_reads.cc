@@ -115,7 +115,13 @@ Result<Json> FakeService::instances(std::string_view ns, const InstanceFilter& f
   filter_ = filter;
   if (instance_count == 1) {
     const bool is_last = !has_further_page || !filter.cursor.empty();
-    return Json{{"items", {instance_head(kInstance)}},
+    Json head = instance_head(kInstance);
+    if (!filter.waits_for.empty()) {
+      head.update(Json::parse(R"({"waits": [
+        {"type": "paid", "context": {"orderid": {"equals": "o-1742"}}},
+        {"type": "sent", "context": {"region": {"pattern": "^eu"}}}], "moreWaits": 2})"));
+    }
+    return Json{{"items", Json::array({std::move(head)})},
                 {"next", is_last ? Json() : Json(kInstance)},
                 {"complete", true},
                 {"looked", 1}};

@@ -88,7 +88,7 @@ TEST_F(InstanceRoutes, ReadsEveryConditionOfAList) {
       std::string(
           "/v1/ns/default/instances?status=failed,timedout,failed&until=2021-09-01T12:00:00Z"
           "&id=0190b5a4&key=o-1&correlation=c-1&state=pay&error=payment.*"
-          "&has=retrying,calls,deadline&order=oldest&parent=") +
+          "&has=retrying,calls,deadline&waitsFor=paid&order=oldest&parent=") +
       FakeService::kInstance;
   const HttpReply reply = call("GET", target);
   EXPECT_EQ(reply.status, 200) << reply.body;
@@ -104,6 +104,8 @@ TEST_F(InstanceRoutes, ReadsEveryConditionOfAList) {
   EXPECT_EQ(filter.parent, parse_instance_id(FakeService::kInstance).value());
   EXPECT_EQ(filter.traits, (std::vector{InstanceTrait::kRetrying, InstanceTrait::kCalls,
                                         InstanceTrait::kDeadline}));
+  EXPECT_EQ(filter.waits_for, "paid");
+  EXPECT_EQ(reply.json()["items"][0]["waits"][0]["type"], "paid");
   EXPECT_TRUE(filter.oldest_first);
   EXPECT_EQ(call("GET", "/v1/ns/default/instances?order=newest").status, 200);
   EXPECT_FALSE(service_.last_filter().oldest_first);

@@ -254,6 +254,42 @@ TEST_F(InstanceListQueriesTest, HaveTheLiveInstancesWithATrait) {
             (Json{{"items", Json::array()}, {"next", nullptr}, {"complete", true}, {"looked", 0}}));
 }
 
+TEST_F(InstanceListQueriesTest, HaveTheLiveInstancesThatWaitForAType) {
+  const auto waits_for = [](Instance instance, const std::vector<std::string>& types) {
+    for (const std::string& type : types) {
+      instance.listeners.push_back(
+          {.entry = static_cast<uint32_t>(instance.listeners.size()), .filter = {.type = type}});
+    }
+    return instance;
+  };
+  store(waits_for(waiting_instance(waits, 1), {"paid"}));
+  store(waits_for(waiting_instance(two_steps, 2), {"sent", "paid"}));
+  store(waits_for(waiting_instance(waits, 3), {"paid.late"}));
+  Instance paused = waits_for(waiting_instance(waits, 4), {"paid"});
+  paused.status = kPaused;
+  paused.paused = true;
+  store(paused);
+  store(ended(waiting_instance(waits, 5), kComplete));
+  store(waiting_instance(waits, 6));
+  EXPECT_THAT(numbers({.waits_for = "paid"}), ElementsAre(4, 2, 1));
+  EXPECT_THAT(numbers({.workflow = "waits", .waits_for = "paid"}), ElementsAre(4, 1));
+  EXPECT_THAT(numbers({.statuses = {kWaiting}, .waits_for = "paid", .oldest_first = true}),
+              ElementsAre(1, 2));
+  EXPECT_THAT(numbers({.waits_for = "Paid"}), IsEmpty());
+  EXPECT_THAT(pages_of({.waits_for = "paid", .limit = 2}),
+              ElementsAre(ElementsAre(4, 2), ElementsAre(1)));
+  EXPECT_EQ(list({.waits_for = "none"})["looked"], 5) << "an ended instance waits for nothing";
+  EXPECT_EQ(list({.statuses = {kComplete}, .waits_for = "paid"})["looked"], 0);
+  const Json page = list({.waits_for = "sent"});
+  ASSERT_EQ(page["items"].size(), 1U);
+  EXPECT_EQ(page["items"][0]["waits"], Json::parse(R"([{"type": "sent", "context": {}},
+                                                      {"type": "paid", "context": {}}])"));
+  EXPECT_FALSE(list({.statuses = {kComplete}})["items"][0].contains("waits"));
+  clock.let_looks_take(milliseconds(25));
+  EXPECT_THAT(pages_of({.waits_for = "none"}),
+              ElementsAre(ElementsAre(0), ElementsAre(0), IsEmpty()));
+}
+
 TEST_F(InstanceListQueriesTest, SayHowManyInstancesWereReadForAPage) {
   for (const uint8_t number : {1, 2, 3}) store(waiting_instance(waits, number));
   store(ended(waiting_instance(waits, 4), kFailed));
