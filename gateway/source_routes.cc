@@ -47,9 +47,9 @@ void add_source_routes(Router& router, Service& service) {
        .answer = "SourceApplied",
        .further_answers = {{201, "SourceApplied"}},
        .errors = {"namespace.not_found", "json.", "settings.invalid", "jq.unavailable",
-                  "source.no_stream", "source.own_stream", "source.own_subjects", "source.overlap",
-                  "source.retention", "source.stream_taken", "source.too_many", "millrace.quota.",
-                  "broker."},
+                  "source.consumers_left", "source.no_stream", "source.own_stream",
+                  "source.own_subjects", "source.overlap", "source.retention",
+                  "source.stream_taken", "source.too_many", "millrace.quota.", "broker."},
        .max_body = kMaxSourceBytes,
        .lane = Lane::kBroker,
        .handler = [&service](const auto& exchange) { return apply_source(service, exchange); }});

@@ -305,6 +305,10 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Send the calls without a session."},
     {"settings.invalid", 422, "The settings of the namespace have a mistake.",
      "Correct the place that the message names."},
+    {"source.consumers_left", 429,
+     "Too many consumers of sources that were deleted or changed are still at the broker.",
+     "Make the broker reachable, or give millrace the right to delete them, as "
+     "[nats.md](nats.md#rights-for-sources) says."},
     {"source.filters", 409, "The NATS server cannot read several subjects with one consumer.",
      "Use nats-server 2.10 or newer, or one subject for each source."},
     {"source.no_stream", 409, "The broker has no stream of this name that millrace may read.",

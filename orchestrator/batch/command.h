@@ -19,6 +19,7 @@
 #include "model/task.h"
 #include "model/variable.h"
 #include "orchestrator/ports/commit_log.h"
+#include "orchestrator/store/rows/left_consumer_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
 #include "orchestrator/store/rows/source_rows.h"
 #include "states/workflow.h"
@@ -204,10 +205,11 @@ struct ChangeReplay {
   ReplayRecord record = {};  ///< not used by kStop
 };
 /// How many sources a namespace may have, and all namespaces together; how many rows `origin/` of
-/// one source are kept.
+/// one source are kept; from how many left consumers on no source gets a further consumer.
 inline constexpr size_t kMostSourcesOfNamespace = 16;
 inline constexpr size_t kMostSources = 64;
 inline constexpr size_t kOriginsKept = 4;
+inline constexpr size_t kMostLeftConsumers = 256;
 
 /// Creates a source, or changes its settings. If `stream` and `begin` of the record are those of
 /// the stored one, the source continues where it is, unless it `restarts`. Otherwise it reads the
@@ -240,6 +242,10 @@ struct MoveSource {
   OriginStream from;     ///< what the source reads now; if it reads another one, nothing changes
   uint64_t created = 0;  ///< when the stream was created, in nanoseconds
   uint64_t floor = 0;    ///< as in ApplySource
+};
+/// Notes that the broker does not have a left consumer any more.
+struct ForgetConsumer {
+  SourceConsumer consumer;
 };
 /// A message of an origin stream that becomes a dead letter.
 struct RefusedMessage {
@@ -290,10 +296,10 @@ using Command =
                  CompensateInstance, DeleteInstance, DeleteInstances, PauseWorkflow, PauseService,
                  PauseInboundWebhook, DeleteInboundWebhook, CreateNamespace, DeleteNamespace,
                  PutVariable, DeleteVariable, PutSecret, DeleteSecret, ChangeReplay, ApplySource,
-                 PauseSource, DeleteSource, MoveSource, RefuseMessages, DropGroup, RegisterNode,
-                 RemoveNode, AnswerTask>;
+                 PauseSource, DeleteSource, MoveSource, ForgetConsumer, RefuseMessages, DropGroup,
+                 RegisterNode, RemoveNode, AnswerTask>;
 
-/// The name of the namespace that the command is for; empty: it is for the cluster.
+/// The name of the namespace that the command is for; empty: it is for the cluster or the store.
 inline const std::string& namespace_of_command(const Command& command) {
   static const std::string no_namespace;
   const auto name = [](const auto& one) -> const std::string& {

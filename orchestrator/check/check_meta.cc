@@ -14,6 +14,7 @@
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/left_consumer_rows.h"
 #include "orchestrator/store/rows/node_rows.h"
 #include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/rate_rows.h"
@@ -34,6 +35,7 @@ constexpr std::string_view kReplayKey = "replay/";
 constexpr std::string_view kNodeKey = "node/";
 constexpr std::string_view kSourceKey = "source/";
 constexpr std::string_view kOriginKey = "origin/";
+constexpr std::string_view kLeftConsumerKey = "left-consumer/";
 
 /// The end of the year 9999, in ms: the highest valid time.
 constexpr uint64_t kLastMillis = 253'402'300'799'999;
@@ -231,6 +233,8 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     check_source(place, value);
   } else if (key.starts_with(kOriginKey)) {
     check_origin(place, value);
+  } else if (key.starts_with(kLeftConsumerKey)) {
+    check_left_consumer(place, value);
   } else if (key.starts_with(kAnsweredKey)) {
     check_answers(place, value);
   } else if (key.starts_with(kNodeKey)) {
@@ -327,6 +331,15 @@ void Checker::check_origin(const Place& place, std::string_view value) {
   note_minor(kMinorOfSources, "rows `origin/` of meta");
   const auto record = decode(place, value, decode_origin);
   if (record) note_given(Counter::kNamespace, static_cast<uint32_t>(record->ns), place);
+}
+
+/// Checks a consumer that must be deleted. Its source need not exist.
+void Checker::check_left_consumer(const Place& place, std::string_view value) {
+  if (!left_consumer_place(place.key)) {
+    return add(StoreFault::kRowKey, place, "the key is not a source and the name of a stream");
+  }
+  note_minor(kMinorOfLeftConsumers, "rows `left-consumer/` of meta");
+  decode(place, value, decode_consumer_name);
 }
 
 /// Checks the answers of callbacks. Their tasks have ended, so nothing else names them.

@@ -173,6 +173,7 @@ class Checker {
   void check_replay(const Place& place, std::string_view value);
   void check_source(const Place& place, std::string_view value);
   void check_origin(const Place& place, std::string_view value);
+  void check_left_consumer(const Place& place, std::string_view value);
   void check_answers(const Place& place, std::string_view value);
   void check_crash_row(const Place& place, std::string_view value);
   void check_node(const Place& place, std::string_view value);

@@ -42,6 +42,7 @@ bool makes_room(const Command& command) {
          std::holds_alternative<DeleteInboundWebhook>(command) ||
          std::holds_alternative<PauseSource>(command) ||
          std::holds_alternative<DeleteSource>(command) ||
+         std::holds_alternative<ForgetConsumer>(command) ||
          // A replay publishes nothing new under backpressure, but notes what it has published.
          (replay != nullptr && replay->kind != ChangeReplay::Kind::kBegin);
 }

@@ -267,10 +267,11 @@ struct Metrics::Series {
   NamespaceGauge ns_source_lag{
       registry, "millrace_namespace_source_lag",
       "Messages that the sources of the namespace have to read, or that are not applied yet."};
-  prometheus::Gauge& sources_reading =
-      gauge("millrace_sources_reading", "Sources that read their stream.");
+  prometheus::Gauge& sources_reading = gauge("millrace_sources_reading", "Sources that are read.");
   prometheus::Gauge& sources_waiting = gauge(
       "millrace_sources_waiting", "Sources that are not paused and cannot read their stream now.");
+  prometheus::Gauge& source_consumers_left = gauge(
+      "millrace_source_consumers_left", "Consumers of former sources that are not deleted yet.");
   prometheus::Gauge& file_calls_open =
       gauge("millrace_file_calls_open", "Calls of services that have a folder with files.");
   prometheus::Gauge& file_calls_waiting =
@@ -461,6 +462,7 @@ void Metrics::set(const PartLevels& levels) {
   series_->ns_source_lag.set(levels.namespace_source_lag);
   series_->sources_reading.Set(static_cast<double>(levels.sources_reading));
   series_->sources_waiting.Set(static_cast<double>(levels.sources_waiting));
+  series_->source_consumers_left.Set(static_cast<double>(levels.source_consumers_left));
   series_->file_calls_open.Set(static_cast<double>(levels.file_calls_open));
   series_->file_calls_waiting.Set(static_cast<double>(levels.file_calls_waiting));
   series_->file_calls_accepted.Set(static_cast<double>(levels.file_calls_accepted));

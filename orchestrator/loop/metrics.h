@@ -74,6 +74,8 @@ struct PartLevels {
   std::map<std::string, uint64_t> namespace_http_waiting;
   size_t sources_reading = 0;  ///< sources that are not paused, and read
   size_t sources_waiting = 0;  ///< sources that are not paused, and cannot read now
+  /// Consumers of former sources that could not be deleted at the broker yet.
+  size_t source_consumers_left = 0;
   /// Of the sources of each namespace together: messages that are not applied yet.
   std::map<std::string, uint64_t> namespace_source_lag;
 

@@ -106,8 +106,8 @@ class Service : public StoreReads {
   /// {"nodes":[{"node","address","firstSeen"}]} (all registered nodes; `cluster.too_many_nodes`,
   /// `cluster.node_not_found`); AnswerTask {"accepted":true} (`callback.ended`,
   /// `call.not_accepted`), which answer_task() sends too; ChangeReplay is a command of the event
-  /// desk; ApplySource, PauseSource, DeleteSource, MoveSource and RefuseMessages are commands of
-  /// the source desk.
+  /// desk; ApplySource, PauseSource, DeleteSource, MoveSource, ForgetConsumer and RefuseMessages
+  /// are commands of the source desk.
   virtual void command(Command command, Done done) = 0;
 
   /// `done` is called once on any thread: when the instance has ended or does not exist, or with

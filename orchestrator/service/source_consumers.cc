@@ -1,17 +1,19 @@
 #include "orchestrator/service/source_consumers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 
-#include "orchestrator/definition/source_settings.h"
-#include "orchestrator/service/source_origin.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 
 namespace millrace {
 
 Result<SourcesLook> look_at_sources(const View& view) {
   SourcesLook look;
+  const auto pass_over = [](const Error&) {};
+  TRY(each_left_consumer(
+      view, [&](const SourceConsumer& one) { look.left.push_back(one); }, pass_over));
   std::map<SourcePlace, SourceRecord> sources;
   std::map<NamespaceNumber, std::string> names;
   TRY(each_source(
@@ -20,7 +22,7 @@ Result<SourcesLook> look_at_sources(const View& view) {
         sources.emplace(place, record);
         names.emplace(place.ns, "");
       },
-      [&](const Error&) { look.is_whole = false; }));
+      pass_over));
   if (sources.empty()) return look;
   TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
     const auto found = names.find(record.number);
@@ -28,44 +30,38 @@ Result<SourcesLook> look_at_sources(const View& view) {
   }));
   for (const auto& [place, record] : sources) {
     const std::string& ns = names.at(place.ns);
-    const auto settings = read_source_settings(record.settings);
-    if (ns.empty() || !settings) look.is_whole = false;
-    if (ns.empty()) continue;
-    if (!record.is_paused) look.read.emplace(place, ns);
-    if (!settings || !settings->consume) continue;
-    look.consumers.emplace(
-        place, SourceConsumer{.stream = record.stream,
-                              .name = consumer_name(ns, place.name, record.origin.source)});
+    if (ns.empty() || record.is_paused) continue;
+    look.read.emplace(place, SourceToRead{.ns = ns, .consumer = consumer_of(ns, place, record)});
   }
   return look;
 }
 
-std::set<SourcePlace> SourceConsumers::update(std::map<SourcePlace, SourceConsumer> now) {
-  std::set<SourcePlace> changed;
-  for (const auto& [place, consumer] : now_) {
-    const auto found = now.find(place);
-    if (found != now.end() && found->second == consumer) continue;
-    changed.insert(place);
-    left_.insert(consumer);
-  }
-  for (const auto& [place, consumer] : now) left_.erase(consumer);
-  now_ = std::move(now);
-  return changed;
-}
-
-void SourceConsumers::release(OriginStreams& origins) {
-  std::erase_if(left_, [&](const SourceConsumer& one) {
-    return origins.release_consumer(one.stream, one.name).has_value();
+std::vector<SourceConsumer> SourceConsumers::release(const std::vector<SourceConsumer>& left,
+                                                     OriginStreams& origins) {
+  std::erase_if(logged_, [&](const SourceConsumer& one) {
+    return !std::binary_search(left.begin(), left.end(), one);
   });
-}
-
-void SourceConsumers::log_left() const {
-  for (const SourceConsumer& one : left_) {
-    spdlog::warn(
-        "the consumers {}-a and {}-b of stream {} could not be deleted, although their source was: "
-        "delete them, because the stream keeps messages for them",
-        one.name, one.name, one.stream);
+  std::vector<SourceConsumer> order = left;
+  if (failed_) {
+    const auto next = std::upper_bound(order.begin(), order.end(), *failed_);
+    std::rotate(order.begin(), next, order.end());
+    failed_.reset();
   }
+  std::vector<SourceConsumer> released;
+  for (const SourceConsumer& one : order) {
+    const Status gone = origins.release_consumer(one.stream, one.name);
+    if (!gone) {
+      failed_ = one;
+      if (!logged_.insert(one).second) break;
+      spdlog::warn(
+          "the consumers {}-a and {}-b of stream {} cannot be deleted, although no source has them "
+          "any more: {}; this is tried again, and until then the stream keeps messages for them",
+          one.name, one.name, one.stream, gone.error().message);
+      break;
+    }
+    released.push_back(one);
+  }
+  return released;
 }
 
 }  // namespace millrace

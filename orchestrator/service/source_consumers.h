@@ -1,55 +1,49 @@
-// SourceConsumers: the consumers that stay at the broker while their sources exist, because their
-// streams drop the messages that no consumer wants. When a source was deleted, or reads another
-// stream, its consumer must go: otherwise the stream keeps messages that no program reads. For one
-// thread.
+// The consumers that stay at the broker while their sources exist, because their streams drop the
+// messages that no consumer wants. When a source was deleted, or reads another stream, its consumer
+// must go: otherwise the stream keeps messages that no program reads. A row says which ones must
+// (left_consumer_rows.h), so a later process deletes those that this one does not.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "orchestrator/batch/source_consumer.h"
 #include "orchestrator/ports/origin_streams.h"
-#include "orchestrator/store/rows/source_rows.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
 
-/// The consumer of a source that consumes its stream.
-struct SourceConsumer {
-  std::string stream;
-  std::string name;  ///< consumer_name()
-
-  auto operator<=>(const SourceConsumer&) const = default;
+/// A source that is to be read.
+struct SourceToRead {
+  std::string ns;                          ///< the name of its namespace
+  std::optional<SourceConsumer> consumer;  ///< consumer_of()
 };
 
 /// What the rows of one commit say about the sources.
 struct SourcesLook {
-  std::map<SourcePlace, std::string> read;  ///< to be read, with the names of their namespaces
-  std::map<SourcePlace, SourceConsumer> consumers;  ///< also of sources that are paused
-  /// Whether all rows could be read: otherwise a source that is missing may exist.
-  bool is_whole = true;
+  std::map<SourcePlace, SourceToRead> read;
+  std::vector<SourceConsumer> left;  ///< the left consumers, in ascending order
 };
 
 /// Damaged rows are left out; the store check names them. Errors: `store.*`.
 Result<SourcesLook> look_at_sources(const View& view);
 
+/// Deletes left consumers. For one thread.
 class SourceConsumers {
  public:
-  /// Notes the consumers of a look that is whole. Returns the sources that had another consumer in
-  /// the look before: their readers must end before release().
-  std::set<SourcePlace> update(std::map<SourcePlace, SourceConsumer> now);
-
-  /// Deletes the consumers that no source has any more. Those that cannot be deleted now are
-  /// deleted by a later call.
-  void release(OriginStreams& origins);
-
-  /// Logs the consumers that could not be deleted.
-  void log_left() const;
+  /// Deletes the consumers in `left`, which no source has and no reader has open. Returns those
+  /// that the broker does not have any more. After an error, which is logged once for each
+  /// consumer, the rest waits for the next call, which begins behind the consumer of the error.
+  std::vector<SourceConsumer> release(const std::vector<SourceConsumer>& left,
+                                      OriginStreams& origins);
 
  private:
-  std::map<SourcePlace, SourceConsumer> now_;
-  std::set<SourceConsumer> left_;
+  std::optional<SourceConsumer> failed_;  ///< could not be deleted by the last call
+  std::set<SourceConsumer> logged_;       ///< of those that are left
 };
 
 }  // namespace millrace

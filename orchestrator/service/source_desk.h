@@ -30,8 +30,8 @@ class SourceDesk {
   /// "warnings"?: type_warnings()}.
   /// Waits for the broker unless the source continues, and for a jq worker if the settings have a
   /// mapping. Errors: those of parse_source() and check_mapping_programs();
-  /// `namespace.not_found`, `source.too_many`, `source.no_stream`, `source.own_stream`,
-  /// `source.retention`, `broker.*`, and those of the quota `storeBytes`.
+  /// `namespace.not_found`, `source.too_many`, `source.consumers_left`, `source.no_stream`,
+  /// `source.own_stream`, `source.retention`, `broker.*`, and those of the quota `storeBytes`.
   virtual void apply(std::string_view ns, const std::string& name, const Json& settings,
                      const Done& done) = 0;
   /// {"items":[…],"next":null}, by name; the items are those of source_json() (source_json.h).

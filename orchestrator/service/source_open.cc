@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "orchestrator/batch/source_consumer.h"
 #include "orchestrator/service/source_origin.h"
 #include "orchestrator/service/source_run.h"
 

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/bytes.h"
-#include "cloudevents/subject.h"
-
 namespace millrace {
 
 Status check_retention(const std::string& stream, const OriginState& state, bool consumes) {
@@ -28,11 +25,6 @@ Status check_retention(const std::string& stream, const OriginState& state, bool
 std::string origin_name(const OriginStreams& origins, std::string_view ns, std::string_view name,
                         const SourceSettings& settings) {
   return settings.has_source_stream() ? origins.source_stream_name(ns, name) : settings.stream;
-}
-
-std::string consumer_name(std::string_view ns, std::string_view name, const SourceId& source) {
-  return fmt::format("millrace-{}-{}-{}", subject_token(ns), subject_token(name),
-                     to_hex(source).substr(0, 8));
 }
 
 std::vector<std::string> origin_filters(const SourceSettings& settings) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/origin_mark.h"
 #include "orchestrator/definition/source_settings.h"
 #include "orchestrator/ports/origin_streams.h"
 
@@ -21,10 +20,6 @@ Status check_retention(const std::string& stream, const OriginState& state, bool
 /// The name of the origin stream of the source `name`.
 std::string origin_name(const OriginStreams& origins, std::string_view ns, std::string_view name,
                         const SourceSettings& settings);
-
-/// The name of the consumer of a source, as OriginWish has it. The beginning of the source's id
-/// makes it unique: both names may contain `-`.
-std::string consumer_name(std::string_view ns, std::string_view name, const SourceId& source);
 
 /// The filters of a reader. A stream that millrace makes has the subjects of its source only.
 std::vector<std::string> origin_filters(const SourceSettings& settings);

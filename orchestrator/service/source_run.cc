@@ -53,8 +53,9 @@ Result<Json> await_command(const SourceParts& parts, Command command) {
   return answer.get();
 }
 
-SourceRun::SourceRun(const SourceParts& parts, SourcePlace place, std::string ns)
-    : parts_(parts), place_(std::move(place)), ns_(std::move(ns)) {}
+SourceRun::SourceRun(const SourceParts& parts, SourcePlace place, std::string ns,
+                     std::optional<SourceConsumer> consumer)
+    : parts_(parts), place_(std::move(place)), ns_(std::move(ns)), consumer_(std::move(consumer)) {}
 
 SourceFigures SourceRun::figures() const {
   const std::lock_guard lock(mutex_);
@@ -128,6 +129,7 @@ Result<Duration> SourceRun::advance() {
   std::optional<Rows> rows = TRY(rows_to_read());
   if (!rows) return kAfterSourceError;
   TRY(take_settings(*rows));
+  if (has_other_consumer_) return kAfterSourceError;
   if (reader_ == nullptr && !TRY(open(*rows))) return Duration(0);
   acknowledge_applied(*rows);
   if (!TRY(forget_applied(*rows))) return Duration(0);
@@ -178,6 +180,7 @@ Status SourceRun::take_settings(const Rows& rows) {
   close();
   settings_ = TRY(read_source_settings(rows.source.settings));
   settings_text_ = rows.source.settings;
+  has_other_consumer_ = consumer_of(ns_, place_, rows.source) != consumer_;
   stream_ = origin_name(parts_.origins, ns_, place_.name, settings_);
   mapping_ = {.mapping = settings_.mapping,
               .stream = stream_,

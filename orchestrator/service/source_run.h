@@ -22,6 +22,7 @@
 #include "base/time.h"
 #include "model/cursor.h"
 #include "orchestrator/batch/command.h"
+#include "orchestrator/batch/source_consumer.h"
 #include "orchestrator/definition/source_settings.h"
 #include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/ports/clock.h"
@@ -81,8 +82,11 @@ struct SourceFigures {
 
 class SourceRun {
  public:
-  /// `ns`: the name of the namespace.
-  SourceRun(const SourceParts& parts, SourcePlace place, std::string ns);
+  /// `ns`: the name of the namespace. `consumer`: that of the source, as consumer_of() says; while
+  /// the source has another one, this object reads nothing, so that nobody makes a consumer anew
+  /// that is to be deleted.
+  SourceRun(const SourceParts& parts, SourcePlace place, std::string ns,
+            std::optional<SourceConsumer> consumer);
 
   /// Reads and publishes one page. Returns how long to wait before the next turn.
   Duration turn();
@@ -150,7 +154,9 @@ class SourceRun {
   const SourceParts& parts_;
   const SourcePlace place_;
   const std::string ns_;
+  const std::optional<SourceConsumer> consumer_;
 
+  bool has_other_consumer_ = false;  ///< whether the source has another one than consumer_
   std::string settings_text_;
   SourceSettings settings_;
   SourceMapping mapping_;

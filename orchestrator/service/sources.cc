@@ -93,9 +93,8 @@ void Sources::run() {
   while (!stopping_) {
     has_changed_ = false;
     lock.unlock();
-    adjust();
+    release(adjust());
     remove_left_streams();
-    consumers_.release(parts_.origins);
     lock.lock();
     changed_.wait_for(lock, kLook, [this] { return stopping_ || has_changed_; });
   }
@@ -103,10 +102,7 @@ void Sources::run() {
   lock.unlock();
   end(std::move(all));
   remove_left_streams();
-  const auto looked = look();
-  if (looked && looked->is_whole) consumers_.update(looked->consumers);
-  consumers_.release(parts_.origins);
-  consumers_.log_left();
+  if (const auto looked = look()) release(looked->left);
 }
 
 /// The thread of one source.
@@ -127,34 +123,55 @@ Result<SourcesLook> Sources::look() const {
   return look_at_sources(view);
 }
 
-/// Starts the threads of sources that are to be read, and ends those of the others.
-void Sources::adjust() {
-  const auto looked = look();
+/// Whether the thread still reads a source that is to be read, as the consumer that it has.
+bool Sources::goes_on(const SourcePlace& place, const Reading& reading,
+                      const SourcesLook& look) const {
+  const auto found = look.read.find(place);
+  return found != look.read.end() && found->second.consumer == reading.consumer;
+}
+
+/// Starts the threads of sources that are to be read, and ends those of the others. Returns the
+/// left consumers, of which no thread has one afterwards.
+std::vector<SourceConsumer> Sources::adjust() {
+  auto looked = look();
   if (!looked) {
     spdlog::warn("the sources cannot be read: {}", looked.error().message);
-    return;
+    return {};
   }
-  const std::set<SourcePlace> changed =
-      looked->is_whole ? consumers_.update(looked->consumers) : std::set<SourcePlace>();
   Readings ended;
   {
     const std::lock_guard lock(mutex_);
     for (auto one = readings_.begin(); one != readings_.end();) {
-      if (looked->read.contains(one->first) && !changed.contains(one->first)) {
+      if (goes_on(one->first, *one->second, *looked)) {
         ++one;
       } else {
         ended.insert(readings_.extract(one++));
       }
     }
-    for (const auto& [place, ns] : looked->read) {
-      if (changed.contains(place) || readings_.contains(place)) continue;
-      auto reading = std::make_unique<Reading>(parts_, place, ns);
+    for (const auto& [place, source] : looked->read) {
+      if (readings_.contains(place)) continue;
+      if (ended.contains(place)) {
+        has_changed_ = true;  // the next look starts its thread again
+        continue;
+      }
+      auto reading = std::make_unique<Reading>(parts_, place, source);
       reading->thread = std::thread([this, &one = *reading] { read(one); });
       readings_.emplace(place, std::move(reading));
     }
-    if (!changed.empty()) has_changed_ = true;  // the next look starts their threads again
   }
   end(std::move(ended));
+  return std::move(looked->left);
+}
+
+/// Deletes left consumers, and the rows of those that are gone. A row that stays, because the
+/// engine does not answer any more, is found again by the next process.
+void Sources::release(const std::vector<SourceConsumer>& left) {
+  size_t remaining = left.size();
+  for (const SourceConsumer& one : consumers_.release(left, parts_.origins)) {
+    if (await_command(parts_, ForgetConsumer{one})) --remaining;
+  }
+  const std::lock_guard lock(mutex_);
+  left_consumers_ = remaining;
 }
 
 void Sources::end(Readings ended) {
@@ -175,6 +192,7 @@ std::optional<SourceFigures> Sources::figures_of(const SourcePlace& place) const
 
 void Sources::add_to(PartLevels& levels) const {
   const std::lock_guard lock(mutex_);
+  levels.source_consumers_left = left_consumers_;
   for (const auto& [place, reading] : readings_) {
     const SourceFigures figures = reading->run.figures();
     ++(figures.waits || !figures.is_read ? levels.sources_waiting : levels.sources_reading);

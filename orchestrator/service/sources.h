@@ -60,9 +60,10 @@ class Sources final : public SourceDesk {
  private:
   /// A source that is read, and its thread.
   struct Reading {
-    Reading(const SourceParts& parts, const SourcePlace& place, const std::string& name)
-        : ns(name), run(parts, place, name) {}
+    Reading(const SourceParts& parts, const SourcePlace& place, const SourceToRead& source)
+        : ns(source.ns), consumer(source.consumer), run(parts, place, ns, consumer) {}
     const std::string ns;  ///< the name of its namespace
+    const std::optional<SourceConsumer> consumer;
     SourceRun run;
     std::thread thread;
     bool stops = false;  ///< guarded by Sources::mutex_
@@ -72,7 +73,9 @@ class Sources final : public SourceDesk {
   void run();
   void read(Reading& reading);
   Result<SourcesLook> look() const;
-  void adjust();
+  std::vector<SourceConsumer> adjust();
+  bool goes_on(const SourcePlace& place, const Reading& reading, const SourcesLook& look) const;
+  void release(const std::vector<SourceConsumer>& left);
   void end(Readings ended);
   std::optional<SourceFigures> figures_of(const SourcePlace& place) const;
   void command(Command command, const Done& done);
@@ -99,6 +102,7 @@ class Sources final : public SourceDesk {
   bool has_changed_ = false;
   /// The namespaces and names of sources whose streams of millrace are to be deleted.
   std::set<std::pair<std::string, std::string>> left_streams_;
+  size_t left_consumers_ = 0;  ///< that could not be deleted yet
   SourceConsumers consumers_;  ///< for thread_ only
   std::thread thread_;
 };

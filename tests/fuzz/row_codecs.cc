@@ -19,6 +19,7 @@
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/left_consumer_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/node_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
@@ -83,6 +84,8 @@ std::optional<bool> decodes_as_meta(std::string_view key, std::string_view value
   if (key.starts_with("replay/")) return decodes_again<ReplayRecord>(decode_replay, value);
   if (key.starts_with("source/")) return decodes_again<SourceRecord>(decode_source, value);
   if (key.starts_with("origin/")) return decodes_again<OriginRecord>(decode_origin, value);
+  if (key.starts_with("left-consumer/"))
+    return decodes_again<std::string>(decode_consumer_name, encode_consumer_name, value);
   return std::nullopt;
 }
 

@@ -5,11 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/service/source_consumers.h"
 #include "tests/simulation/sources_fixture.h"
 
 namespace millrace {
 namespace {
 
+using testing::IsEmpty;
 using testing::SizeIs;
 
 class WorkQueueSimulation : public SourcesSimulation {
@@ -116,6 +118,15 @@ class InterestSimulation : public SourcesSimulation {
     run->turn();  // from now on the stream holds the messages
   }
   FakeOrigins::Stream& stream() { return origins.streams["ORDERS"]; }
+  /// Deletes left consumers, as the thread `sources` does; `forgets`: and their rows. Returns how
+  /// many there were.
+  size_t release(bool forgets = true) {
+    const auto looked = look_at_sources(Snapshot::take(world.environment()).value());
+    for (const SourceConsumer& one : SourceConsumers().release(looked->left, origins)) {
+      if (forgets) world.must(ForgetConsumer{one});
+    }
+    return looked->left.size();
+  }
 };
 
 TEST_F(InterestSimulation, AcknowledgeAMessageBehindTheCommitOfItsEvent) {
@@ -177,6 +188,63 @@ TEST_F(InterestSimulation, CountTheMessagesThatWereLostWhileTheirConsumerWasDele
   EXPECT_THAT(world.instances(), SizeIs(4));
   EXPECT_EQ(run->figures().gone, 2U);
   EXPECT_EQ(run->figures().notice.value_or(Error()).code, "source.gone");
+}
+
+TEST_F(InterestSimulation, LeaveNoConsumerIfMillraceIsKilledWhenTheyAreDeleted) {
+  add_orders(2);
+  settle();
+  run->turn();
+  ASSERT_THAT(stream().kept, SizeIs(1));
+  world.command(DeleteSource{.ns = "default", .name = "orders"});
+  world.crash_after_commit();
+  world.recover();
+  EXPECT_EQ(source(), SourceRecord());
+  ASSERT_THAT(stream().kept, SizeIs(1)) << "nothing behind the commit was done";
+  EXPECT_EQ(release(false), 1U);
+  EXPECT_THAT(stream().kept, IsEmpty());
+  world.restart();
+  EXPECT_EQ(release(), 1U) << "killed before the row was erased";
+  EXPECT_EQ(release(), 0U);
+  add_orders(1);
+  EXPECT_THAT(stream().messages, IsEmpty()) << "the stream holds nothing for the source";
+}
+
+TEST_F(InterestSimulation, MakeNoConsumerAnewThatIsToBeDeleted) {
+  add_orders(2);
+  settle();
+  ApplySource moved{.ns = "default", .name = "orders"};
+  moved.record.origin.created = 9;
+  moved.record.stream = "BILLS";
+  moved.record.begin = R"("all")";
+  moved.record.settings = R"({"begin":"all","stream":"BILLS","consume":true})";
+  world.must(moved);
+  const size_t opened = origins.opened.size();
+  for (int i = 0; i < 3; ++i) turn_later();
+  EXPECT_THAT(origins.opened, SizeIs(opened)) << "another reader reads the other stream";
+  EXPECT_FALSE(run->figures().is_read);
+  EXPECT_EQ(release(), 1U);
+  EXPECT_THAT(stream().kept, IsEmpty());
+  begin();
+  origins.streams["BILLS"].created = 9;
+  origins.streams["BILLS"].keeps_messages = false;
+  run->turn();
+  EXPECT_EQ(origins.opened.back().stream, "BILLS");
+  EXPECT_TRUE(run->figures().is_read);
+}
+
+TEST_F(InterestSimulation, HoldTheMessagesFromTheirFirstReadingOn) {
+  FakeOrigins::Stream& notes = origins.streams["ORDERS"];
+  notes = {.created = 2'000, .keeps_messages = false, .messages = {}};
+  world.must(DeleteSource{.ns = "default", .name = "orders"});
+  apply(R"({"begin":"all","stream":"ORDERS","consume":true})");
+  add_orders(2);
+  EXPECT_THAT(notes.messages, IsEmpty()) << "no consumer wants them yet";
+  run->turn();
+  EXPECT_TRUE(run->figures().is_read);
+  add_orders(3);
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(3));
+  EXPECT_EQ(run->figures().gone, 0U);
 }
 
 /// The command that applies the source `orders` without a stream.

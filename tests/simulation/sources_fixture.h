@@ -27,6 +27,8 @@ states:
 - {id: end, type: noop}
 )";
 
+inline const SourcePlace kOrders{.ns = NamespaceNumber(1), .name = "orders"};
+
 /// Publishes into the broker of the world, and has it acknowledge at once.
 class WorldPublisher final : public Publisher {
  public:
@@ -79,8 +81,8 @@ class SourcesSimulation : public testing::Test {
                           world.evaluator.submit(std::move(evaluation), std::move(done));
                         },
                     .patience = Duration(0)});
-    run = std::make_unique<SourceRun>(
-        *parts, SourcePlace{.ns = NamespaceNumber(1), .name = "orders"}, "default");
+    run = std::make_unique<SourceRun>(*parts, kOrders, "default",
+                                      consumer_of("default", kOrders, source()));
   }
   /// Makes turns of the source and of the engine until all messages are applied.
   void settle(int most = 400) {
@@ -103,9 +105,7 @@ class SourcesSimulation : public testing::Test {
   }
   SourceRecord source() {
     const Snapshot view = Snapshot::take(world.environment()).value();
-    return read_source(view, {.ns = NamespaceNumber(1), .name = "orders"})
-        .value()
-        .value_or(SourceRecord());
+    return read_source(view, kOrders).value().value_or(SourceRecord());
   }
   OriginRecord origin() {
     const Snapshot view = Snapshot::take(world.environment()).value();

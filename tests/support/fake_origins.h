@@ -100,6 +100,7 @@ class FakeOrigins final : public OriginStreams {
 
   Status release_consumer(const std::string& stream, const std::string& consumer) override {
     if (failure) return tl::unexpected(*failure);
+    if (consumer == held_consumer) return fail("broker.refused", "it may not be deleted");
     streams[stream].kept.erase(consumer);
     return {};
   }
@@ -127,6 +128,7 @@ class FakeOrigins final : public OriginStreams {
   std::map<std::string, Stream> streams;
   std::map<std::string, SourceStream> wishes;  ///< what streams of sources were made with, by name
   bool loses_acknowledgements = false;
+  std::string held_consumer;        ///< a consumer that cannot be deleted
   std::function<void()> on_ensure;  ///< called when such a stream was made or looked at
   std::vector<OriginWish> opened;
   std::optional<Error> failure;         ///< of find(), and of what changes something

@@ -244,7 +244,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteN
   erase_rate_use(batch.tx, ns);
   TRY(erase_answers(batch.tx, ns));
   TRY(erase_replays(context, ns));
-  TRY(erase_sources(context, ns));
+  TRY(erase_sources(context, ns, command.name));
   batch.catalog.remove_namespace(batch.tx, ns);
   return Json{{"cancelled", rest.sweep.changed}};
 }

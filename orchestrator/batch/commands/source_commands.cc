@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orchestrator/batch/source_consumer.h"
+
 namespace millrace {
 namespace {
 
@@ -55,6 +57,27 @@ Status refuse_too_many(const CommandContext& context, NamespaceNumber ns) {
                           here, all, kMostSourcesOfNamespace, kMostSources));
 }
 
+/// Refuses a further consumer while too many of former sources are not deleted.
+Status refuse_too_many_left(const CommandContext& context) {
+  size_t left = 0;
+  TRY(each_left_consumer(
+      context.batch.tx, [&](const SourceConsumer&) { ++left; }, context.batch.damages.noting()));
+  if (left < kMostLeftConsumers) return {};
+  return fail("source.consumers_left",
+              fmt::format("{} consumers of sources that were deleted or changed could not be "
+                          "deleted at the broker yet, and {} are possible; the log says why: wait "
+                          "until the broker is reachable, or give millrace the right to delete "
+                          "them",
+                          left, kMostLeftConsumers));
+}
+
+/// Writes which consumer must be deleted: the one that the source `had`, unless it `has` the same.
+void note_left_consumer(Transaction& tx, const std::optional<SourceConsumer>& had,
+                        const std::optional<SourceConsumer>& has) {
+  if (had && had != has) write_left_consumer(tx, *had);
+  if (has) erase_left_consumer(tx, *has);
+}
+
 tl::unexpected<Error> no_source(const std::string& ns, const std::string& name) {
   return fail("source.not_found", fmt::format("namespace \"{}\" has no source \"{}\"", ns, name));
 }
@@ -86,6 +109,10 @@ Result<Json> run_command(const CommandContext& context, const ApplySource& comma
       return tl::unexpected(*over);
     }
   }
+  const auto had =
+      before ? consumer_of(command.ns, place, *before) : std::optional<SourceConsumer>();
+  const auto has = consumer_of(command.ns, place, record);
+  if (has && has != had) TRY(refuse_too_many_left(context));
   if (continues) {
     record.origin = before->origin;
   } else {
@@ -94,6 +121,7 @@ Result<Json> run_command(const CommandContext& context, const ApplySource& comma
   }
   record.is_paused = command.paused.value_or(record.is_paused);
   write_source(context.batch.tx, place, record);
+  note_left_consumer(context.batch.tx, had, has);
   return Json{{"name", command.name}, {"created", !before}, {"continues", continues}};
 }
 
@@ -112,6 +140,7 @@ Result<Json> run_command(const CommandContext& context, const DeleteSource& comm
     context.batch.origins.erase(origin);
   }
   erase_source(context.batch.tx, place);
+  note_left_consumer(context.batch.tx, consumer_of(command.ns, place, record), std::nullopt);
   return Json{{"name", command.name}, {"deleted", true}};
 }
 
@@ -123,6 +152,11 @@ Result<Json> run_command(const CommandContext& context, const MoveSource& comman
                                    {.ns = place.ns, .applied = AppliedSequences(command.floor)}));
   write_source(context.batch.tx, place, record);
   return Json{{"name", command.name}, {"moved", true}};
+}
+
+Result<Json> run_command(const CommandContext& context, const ForgetConsumer& command) {
+  erase_left_consumer(context.batch.tx, command.consumer);
+  return Json{{"forgotten", true}};
 }
 
 Result<Json> run_command(const CommandContext& context, const RefuseMessages& command) {
@@ -171,19 +205,20 @@ Status refuse_source_streams(const CommandContext& context, NamespaceNumber ns,
                   name, fmt::join(found, ", ")));
 }
 
-Status erase_sources(const CommandContext& context, NamespaceNumber ns) {
-  std::vector<std::pair<SourcePlace, SourceId>> all;
+Status erase_sources(const CommandContext& context, NamespaceNumber ns, const std::string& name) {
+  std::vector<std::pair<SourcePlace, SourceRecord>> all;
   TRY(each_source_of(
       context.batch.tx, ns,
       [&](const SourcePlace& place, const SourceRecord& record) {
-        all.emplace_back(place, record.origin.source);
+        all.emplace_back(place, record);
       },
       context.batch.damages.noting()));
-  for (const auto& [place, source] : all) {
-    for (const OriginStream& origin : TRY(origins_of(context, source))) {
+  for (const auto& [place, record] : all) {
+    for (const OriginStream& origin : TRY(origins_of(context, record.origin.source))) {
       context.batch.origins.erase(origin);
     }
     erase_source(context.batch.tx, place);
+    note_left_consumer(context.batch.tx, consumer_of(name, place, record), std::nullopt);
   }
   return {};
 }

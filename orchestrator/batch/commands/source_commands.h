@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Errors `source.too_many`, and those of the quota `storeBytes`.
+/// Errors `source.too_many`, `source.consumers_left`, and those of the quota `storeBytes`.
 Result<Json> run_command(const CommandContext& context, const ApplySource& command);
 /// Error `source.not_found`.
 Result<Json> run_command(const CommandContext& context, const PauseSource& command);
@@ -15,6 +15,8 @@ Result<Json> run_command(const CommandContext& context, const PauseSource& comma
 Result<Json> run_command(const CommandContext& context, const DeleteSource& command);
 /// Error `source.not_found`.
 Result<Json> run_command(const CommandContext& context, const MoveSource& command);
+/// Has no error: the row may have been erased before.
+Result<Json> run_command(const CommandContext& context, const ForgetConsumer& command);
 /// Errors `source.not_found`: no source of the namespace reads the origin stream. The messages that
 /// were applied before, or became dead letters, are left out.
 Result<Json> run_command(const CommandContext& context, const RefuseMessages& command);
@@ -24,7 +26,7 @@ Result<Json> run_command(const CommandContext& context, const RefuseMessages& co
 Status refuse_source_streams(const CommandContext& context, NamespaceNumber ns,
                              const std::string& name);
 
-/// Erases the rows of all sources of a deleted namespace.
-Status erase_sources(const CommandContext& context, NamespaceNumber ns);
+/// Erases the rows of all sources of the deleted namespace `name`.
+Status erase_sources(const CommandContext& context, NamespaceNumber ns, const std::string& name);
 
 }  // namespace millrace

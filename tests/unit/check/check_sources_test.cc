@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "orchestrator/store/rows/left_consumer_rows.h"
 #include "orchestrator/store/rows/source_rows.h"
 #include "tests/unit/check/check_fixture.h"
 
@@ -44,6 +45,21 @@ TEST_F(CheckSourcesTest, ChecksTheRowsOfSources) {
       [&](Transaction& in) {
         source(ns, ns)(in);
         in.put(Table::kMeta, "minor", rows::key_of(uint64_t{4}));
+      });
+}
+
+TEST_F(CheckSourcesTest, ChecksTheConsumersThatMustBeDeleted) {
+  const SourceConsumer left{.source = {1}, .stream = "S", .name = "millrace-default-orders-01"};
+  EXPECT_THAT(found_after([&](Transaction& in) { write_left_consumer(in, left); }), IsEmpty());
+  const std::string key = "left-consumer/" + std::string(16, 'i');
+  expect_only("row.key meta/left-consumer/", put_meta(key, encode_consumer_name(left.name)));
+  expect_only("row.record meta/left-consumer/", put_meta(key + "S", "rubbish"));
+  expect_only(
+      "the minor number is 9, but the store has rows `left-consumer/` of meta, expected at least "
+      "10",
+      [&](Transaction& in) {
+        write_left_consumer(in, left);
+        in.put(Table::kMeta, "minor", rows::key_of(uint64_t{9}));
       });
 }
 

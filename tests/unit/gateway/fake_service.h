@@ -267,6 +267,7 @@ class FakeService : public Service {
   Result<Json> take(PauseSource&) { return Json::object(); }
   Result<Json> take(DeleteSource&) { return Json::object(); }
   Result<Json> take(MoveSource&) { return Json::object(); }
+  Result<Json> take(ForgetConsumer&) { return Json::object(); }
   Result<Json> take(RefuseMessages&) { return Json::object(); }
   /// One group exists.
   Result<Json> take(DropGroup& drop);

@@ -275,6 +275,7 @@ TEST(Intake, RegardsDeletionsAndCancellationsAsCommandsThatFreeSpace) {
   EXPECT_TRUE(makes_room(DeleteInboundWebhook{}));
   EXPECT_TRUE(makes_room(PauseSource{}));
   EXPECT_TRUE(makes_room(DeleteSource{}));
+  EXPECT_TRUE(makes_room(ForgetConsumer{}));
   EXPECT_FALSE(makes_room(RefuseMessages{}));
   EXPECT_FALSE(makes_room(StartInstance{}));
   EXPECT_FALSE(makes_room(PutVariable{}));

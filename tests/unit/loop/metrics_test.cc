@@ -218,9 +218,12 @@ TEST(Metrics, ShowTheTotalsThatOtherPartsOfTheProgramReport) {
 
 TEST(Metrics, ShowTheSourcesAndTheLagOfEachNamespace) {
   Metrics metrics;
-  metrics.set(PartLevels{
-      .sources_reading = 3, .sources_waiting = 1, .namespace_source_lag = {{"shop", 9}}});
+  metrics.set(PartLevels{.sources_reading = 3,
+                         .sources_waiting = 1,
+                         .source_consumers_left = 2,
+                         .namespace_source_lag = {{"shop", 9}}});
   EXPECT_TRUE(has_line(metrics, "millrace_sources_reading 3"));
+  EXPECT_TRUE(has_line(metrics, "millrace_source_consumers_left 2"));
   EXPECT_TRUE(has_line(metrics, "millrace_sources_waiting 1"));
   EXPECT_TRUE(has_line(metrics, "millrace_namespace_source_lag{namespace=\"shop\"} 9"));
   metrics.set(PartLevels{});

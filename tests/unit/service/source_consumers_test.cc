@@ -2,9 +2,10 @@
 // deleted.
 #include "orchestrator/service/source_consumers.h"
 
-#include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,12 +17,13 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-using testing::Pair;
+using testing::SizeIs;
 
 const SourcePlace kOrders{.ns = NamespaceNumber(1), .name = "orders"};
-const SourcePlace kBills{.ns = NamespaceNumber(1), .name = "bills"};
-const SourceConsumer kOfOrders{.stream = "ORDERS", .name = "millrace-default-orders-07000000"};
-const SourceConsumer kOfBills{.stream = "BILLS", .name = "millrace-default-bills-07000000"};
+const SourceConsumer kOfOrders{
+    .source = {7}, .stream = "ORDERS", .name = "millrace-default-orders-07000000"};
+const SourceConsumer kOfBills{
+    .source = {9}, .stream = "BILLS", .name = "millrace-default-bills-09000000"};
 
 class SourceConsumersTest : public LocalServiceTest {
  protected:
@@ -54,53 +56,68 @@ class SourceConsumersTest : public LocalServiceTest {
 constexpr const char* kConsumes = R"({"begin":"all","stream":"ORDERS","consume":true})";
 
 TEST_F(SourceConsumersTest, AreThoseOfSourcesThatConsumeTheirStreams) {
-  EXPECT_THAT(look().consumers, IsEmpty());
-  apply(kConsumes);
-  EXPECT_THAT(look().consumers, ElementsAre(Pair(kOrders, kOfOrders)));
-  EXPECT_THAT(look().read, ElementsAre(Pair(kOrders, "default")));
-  EXPECT_TRUE(look().is_whole);
-  apply(kConsumes, true);
-  EXPECT_THAT(look().consumers, ElementsAre(Pair(kOrders, kOfOrders))) << "a pause keeps it";
   EXPECT_THAT(look().read, IsEmpty());
+  apply(kConsumes);
+  ASSERT_THAT(look().read, SizeIs(1));
+  EXPECT_EQ(look().read.at(kOrders).ns, "default");
+  EXPECT_EQ(look().read.at(kOrders).consumer, kOfOrders);
+  apply(kConsumes, true);
+  EXPECT_THAT(look().read, IsEmpty());
+  EXPECT_THAT(look().left, IsEmpty()) << "a pause keeps it";
   apply(R"({"begin":"all","stream":"ORDERS"})");
-  EXPECT_THAT(look().consumers, IsEmpty());
+  EXPECT_EQ(look().read.at(kOrders).consumer, std::nullopt);
+  EXPECT_THAT(look().left, ElementsAre(kOfOrders));
 }
 
-TEST_F(SourceConsumersTest, AreNotKnownWhileARowCannotBeRead) {
+TEST_F(SourceConsumersTest, AreNotKnownIfTheSettingsCannotBeRead) {
   apply("{");
-  EXPECT_FALSE(look().is_whole);
-  EXPECT_THAT(look().read, ElementsAre(Pair(kOrders, "default")));
+  EXPECT_EQ(look().read.at(kOrders).consumer, std::nullopt);
+  world.must(DeleteSource{.ns = "default", .name = "orders"});
+  EXPECT_THAT(look().left, IsEmpty());
 }
 
 TEST_F(SourceConsumersTest, AreDeletedWhenNoSourceHasThem) {
-  EXPECT_THAT(consumers_.update({{kOrders, kOfOrders}, {kBills, kOfBills}}), IsEmpty());
-  consumers_.release(origins);
+  apply(kConsumes);
+  EXPECT_THAT(consumers_.release(look().left, origins), IsEmpty());
   EXPECT_THAT(kept("ORDERS"), ElementsAre(kOfOrders.name));
-  EXPECT_THAT(consumers_.update({{kBills, kOfBills}}), ElementsAre(kOrders));
-  EXPECT_THAT(kept("ORDERS"), ElementsAre(kOfOrders.name)) << "its reader ends before";
-  consumers_.release(origins);
+  world.must(DeleteSource{.ns = "default", .name = "orders"});
+  EXPECT_THAT(consumers_.release(look().left, origins), ElementsAre(kOfOrders));
   EXPECT_THAT(kept("ORDERS"), IsEmpty());
   EXPECT_THAT(kept("BILLS"), ElementsAre(kOfBills.name));
 }
 
 TEST_F(SourceConsumersTest, AreDeletedLaterIfTheBrokerIsNotReachableNow) {
-  consumers_.update({{kOrders, kOfOrders}});
-  consumers_.update({});
   origins.failure = Error{"broker.unreachable", "no connection"};
-  consumers_.release(origins);
+  EXPECT_THAT(consumers_.release({kOfOrders}, origins), IsEmpty());
   EXPECT_THAT(kept("ORDERS"), ElementsAre(kOfOrders.name));
   origins.failure.reset();
-  consumers_.release(origins);
+  EXPECT_THAT(consumers_.release({kOfOrders}, origins), ElementsAre(kOfOrders));
   EXPECT_THAT(kept("ORDERS"), IsEmpty());
 }
 
-TEST_F(SourceConsumersTest, AreNotDeletedIfTheSourceHasThemAgain) {
-  consumers_.update({{kOrders, kOfOrders}});
-  const SourceConsumer other{.stream = "BILLS", .name = kOfOrders.name};
-  EXPECT_THAT(consumers_.update({{kOrders, other}}), ElementsAre(kOrders));
-  EXPECT_THAT(consumers_.update({{kOrders, kOfOrders}}), ElementsAre(kOrders));
-  consumers_.release(origins);
+TEST_F(SourceConsumersTest, DoNotWaitForOneThatCannotBeDeleted) {
+  const std::vector<SourceConsumer> left = {kOfOrders, kOfBills};
+  origins.held_consumer = kOfOrders.name;
+  EXPECT_THAT(consumers_.release(left, origins), IsEmpty());
+  EXPECT_THAT(consumers_.release(left, origins), ElementsAre(kOfBills));
+  EXPECT_THAT(kept("BILLS"), IsEmpty());
   EXPECT_THAT(kept("ORDERS"), ElementsAre(kOfOrders.name));
+  origins.held_consumer.clear();
+  EXPECT_THAT(consumers_.release({kOfOrders}, origins), ElementsAre(kOfOrders));
+}
+
+TEST_F(SourceConsumersTest, AreDeletedByTheNextProcessIfThisOneIsKilledBefore) {
+  apply(kConsumes);
+  world.must(DeleteSource{.ns = "default", .name = "orders"});
+  restart_with([](Transaction&) {});
+  EXPECT_THAT(look().left, ElementsAre(kOfOrders));
+  EXPECT_THAT(consumers_.release(look().left, origins), ElementsAre(kOfOrders));
+  EXPECT_THAT(kept("ORDERS"), IsEmpty());
+  restart_with([](Transaction&) {});
+  EXPECT_THAT(SourceConsumers().release(look().left, origins), ElementsAre(kOfOrders))
+      << "the broker does not have it any more";
+  world.must(ForgetConsumer{kOfOrders});
+  EXPECT_THAT(look().left, IsEmpty());
 }
 
 }  // namespace

@@ -55,9 +55,9 @@ TEST(Commands, AreRefusedInAnUnknownNamespace) {
         "there is no namespace \"nowhere\"; create it with `millrace namespace create nowhere`")
         << command.index();
   }
-  // CreateNamespace, and the commands of a cluster, RegisterNode and RemoveNode, are not in the
-  // list.
-  EXPECT_EQ(all_commands("nowhere").size() + 3, std::variant_size_v<Command>);
+  // CreateNamespace, ForgetConsumer, and the commands of a cluster, RegisterNode and RemoveNode,
+  // are not in the list.
+  EXPECT_EQ(all_commands("nowhere").size() + 4, std::variant_size_v<Command>);
 }
 
 TEST(Commands, WriteNothingIfTheyAreRefused) {

@@ -6,13 +6,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/rows/left_consumer_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
 #include "tests/unit/batch/commands/command_rig.h"
 
 namespace millrace {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
 
 const SourcePlace kOrdersPlace{.ns = NamespaceNumber(1), .name = "orders"};
@@ -205,6 +208,80 @@ TEST(SourceCommands, MakeADeadLetterOfEachRefusedMessageOnce) {
   EXPECT_EQ(record.refused_sequence, 14U);
   EXPECT_EQ(record.refusal.code, "event.id");
   EXPECT_EQ(outbox_size(rig), 3U);
+}
+
+/// The same source, which consumes that stream.
+ApplySource consume_stream(const std::string& stream, const std::string& ns = "default") {
+  ApplySource command = apply_orders();
+  command.ns = ns;
+  command.record.stream = stream;
+  command.record.begin = R"("all")";
+  command.record.settings = R"({"begin":"all","consume":true,"stream":")" + stream + "\"}";
+  return command;
+}
+
+SourceConsumer consumer_at(const std::string& stream, const std::string& ns = "default") {
+  return {.source = {1}, .stream = stream, .name = "millrace-" + ns + "-orders-01000000"};
+}
+
+std::vector<SourceConsumer> left_consumers(CommandRig& rig) {
+  std::vector<SourceConsumer> all;
+  EXPECT_TRUE(
+      each_left_consumer(rig.batch().tx, [&](const SourceConsumer& one) { all.push_back(one); }));
+  return all;
+}
+
+TEST(SourceCommands, NoteTheConsumerOfADeletedSourceUntilItIsForgotten) {
+  CommandRig rig;
+  rig.must(consume_stream("ORDERS"));
+  rig.must(consume_stream("ORDERS"));
+  rig.must(PauseSource{.ns = "default", .name = "orders"});
+  EXPECT_THAT(left_consumers(rig), IsEmpty());
+  rig.must(DeleteSource{.ns = "default", .name = "orders"});
+  EXPECT_THAT(left_consumers(rig), ElementsAre(consumer_at("ORDERS")));
+  rig.must(ForgetConsumer{consumer_at("BILLS")});
+  EXPECT_THAT(left_consumers(rig), ElementsAre(consumer_at("ORDERS")));
+  rig.must(ForgetConsumer{consumer_at("ORDERS")});
+  EXPECT_THAT(left_consumers(rig), IsEmpty());
+  rig.must(apply_orders());
+  rig.must(DeleteSource{.ns = "default", .name = "orders"});
+  EXPECT_THAT(left_consumers(rig), IsEmpty()) << "it did not consume its stream";
+}
+
+TEST(SourceCommands, NoteTheConsumerOfAStreamThatASourceReadsNoMore) {
+  CommandRig rig;
+  rig.must(consume_stream("ORDERS"));
+  rig.must(consume_stream("BILLS"));
+  EXPECT_THAT(left_consumers(rig), ElementsAre(consumer_at("ORDERS")));
+  rig.must(consume_stream("ORDERS"));
+  EXPECT_THAT(left_consumers(rig), ElementsAre(consumer_at("BILLS"))) << "it has the other again";
+  rig.must(apply_orders());
+  EXPECT_THAT(left_consumers(rig), ElementsAre(consumer_at("BILLS"), consumer_at("ORDERS")));
+}
+
+TEST(SourceCommands, NoteTheConsumersOfADeletedNamespace) {
+  CommandRig rig;
+  rig.must(CreateNamespace{.name = "shop"});
+  rig.must(consume_stream("ORDERS", "shop"));
+  rig.must(DeleteNamespace{.name = "shop"});
+  EXPECT_THAT(left_consumers(rig), ElementsAre(consumer_at("ORDERS", "shop")));
+}
+
+TEST(SourceCommands, RefuseAFurtherConsumerWhileTooManyAreLeft) {
+  CommandRig rig;
+  rig.must(consume_stream("ORDERS"));
+  for (size_t i = 0; i < kMostLeftConsumers; ++i) {
+    write_left_consumer(rig.batch().tx, {.source = {2}, .stream = std::to_string(i), .name = "n"});
+  }
+  ASSERT_TRUE(rig.commit());
+  const Error error = rig.refusal(consume_stream("BILLS"));
+  EXPECT_EQ(error.code, "source.consumers_left");
+  EXPECT_THAT(error.message, HasSubstr("256 consumers"));
+  EXPECT_EQ(stored_source(rig).stream, "ORDERS");
+  rig.must(consume_stream("ORDERS"));
+  rig.must(apply_orders("other", 3));
+  rig.must(DeleteSource{.ns = "default", .name = "orders"});
+  EXPECT_THAT(left_consumers(rig), SizeIs(kMostLeftConsumers + 1));
 }
 
 TEST(SourceCommands, RefuseNoMessagesOfADeletedSource) {
