@@ -1,6 +1,5 @@
-// Sources on a real nats-server: each message of a stream starts one instance, across kills of
-// millrace, and the stream with its other consumers stays as it is. Environment variable:
-// MILLRACE_SOURCED=200000 sets the number of messages of the test with kills.
+// Sources on a real nats-server: what they read, consume and make, and that the streams of other
+// programs stay as they are. source_crash_test.cc has the kills while a stream is filled.
 #include <memory>
 #include <string>
 
@@ -8,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/integration/environment_number.h"
 #include "tests/support/millrace_server.h"
 
 namespace millrace {
@@ -266,6 +264,21 @@ TEST_F(SourcesProgram, ConsumeAStreamOfInterestAcrossKills) {
   EXPECT_EQ(left(), 0) << "the stream holds nothing for a source that was deleted";
 }
 
+TEST_F(SourcesProgram, LeaveNoConsumerIfMillraceIsKilledBeforeTheBrokerHasDeletedIt) {
+  make_stream("NOTES", "notes.*", "interest");
+  apply(R"({"stream": "NOTES", "begin": "all", "consume": true})");
+  ASSERT_TRUE(eventually([&] { return source()["reading"] == true; }));
+  ASSERT_EQ(consumers_of("NOTES").size(), 1U);
+  nats_.process().kill();
+  EXPECT_EQ(millrace_.cli({"source", "delete", "orders"}).code, 0);
+  millrace_.kill();
+  ASSERT_TRUE(nats_.process().start_again());
+  ASSERT_TRUE(connection_->wait_until_connected(kPatience));
+  ASSERT_EQ(consumers_of("NOTES").size(), 1U) << "the broker was not asked";
+  millrace_.start_ready();
+  EXPECT_TRUE(eventually([&] { return consumers_of("NOTES").empty(); }));
+}
+
 TEST_F(SourcesProgram, ComeBackWhenTheirConsumerOrTheirStreamWasDeleted) {
   apply(R"({"stream": "ORDERS", "begin": "all"})");
   place(1);
@@ -283,25 +296,6 @@ TEST_F(SourcesProgram, ComeBackWhenTheirConsumerOrTheirStreamWasDeleted) {
   ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 3));
   EXPECT_EQ(source()["recreated"], 1);
   EXPECT_EQ(source()["notice"]["code"], "source.recreated");
-}
-
-TEST_F(SourcesProgram, StartOneInstanceForEachMessageAcrossKills) {
-  const auto messages = static_cast<int>(number_from("MILLRACE_SOURCED", 2'000));
-  constexpr int kKills = 5;
-  const Json before = config_of("ORDERS");
-  apply(R"({"stream": "ORDERS", "begin": "all", "rate": 100000})");
-  int placed = 0;
-  for (int kill = 1; kill <= kKills; ++kill) {
-    for (; placed < messages * kill / kKills; ++placed) place(placed);
-    client_->flush();
-    ASSERT_TRUE(eventually([&] { return source()["events"] > 0; }));
-    millrace_.kill();
-    millrace_.start_ready();
-  }
-  ASSERT_TRUE(eventually([&] { return source()["position"] == messages; }));
-  EXPECT_EQ(source()["events"], messages);
-  EXPECT_TRUE(millrace_.has_usage(0, messages));
-  EXPECT_EQ(config_of("ORDERS"), before);
 }
 
 TEST_F(SourcesProgram, ArePausedAndDeletedByTheCommandLine) {

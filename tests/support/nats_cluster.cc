@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <regex>
 #include <tuple>
 #include <utility>
@@ -12,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "os/programs.h"
 #include "tests/support/process.h"
 
 namespace millrace {
@@ -42,7 +44,10 @@ std::array<int, 3> version_of(const std::string& program) {
 std::vector<std::string> known_programs() {
   const char* const named = std::getenv("MILLRACE_NATS_SERVER");
   if (named != nullptr && *named != '\0') return {named};
-  std::vector<std::string> programs = {"nats-server"};
+  std::vector<std::string> programs;
+  if (std::string installed = find_program("nats-server"); !installed.empty()) {
+    programs.push_back(std::move(installed));
+  }
   std::error_code missing;
   for (fs::directory_iterator entry("build/brokers", missing); entry != fs::directory_iterator();
        entry.increment(missing)) {
@@ -50,6 +55,19 @@ std::vector<std::string> known_programs() {
     if (fs::exists(program)) programs.push_back(program.string());
   }
   return programs;
+}
+
+/// The newest of these programs with a major and minor number that `fits`.
+std::optional<std::string> newest_that(const std::function<bool(std::pair<int, int>)>& fits) {
+  std::optional<std::string> newest;
+  std::array<int, 3> newest_version{};
+  for (std::string& program : known_programs()) {
+    const std::array<int, 3> version = version_of(program);
+    if (!fits({version[0], version[1]}) || version <= newest_version) continue;
+    newest_version = version;
+    newest = std::move(program);
+  }
+  return newest;
 }
 
 }  // namespace
@@ -69,17 +87,11 @@ NatsCluster::NatsCluster(const std::string& program) {
 }
 
 std::optional<std::string> NatsCluster::newest_program() {
-  std::optional<std::string> newest;
-  std::array<int, 3> newest_version{};
-  for (std::string& program : known_programs()) {
-    const std::array<int, 3> version = version_of(program);
-    if (std::pair(version[0], version[1]) < kOldestForCampaigns || version <= newest_version) {
-      continue;
-    }
-    newest_version = version;
-    newest = std::move(program);
-  }
-  return newest;
+  return newest_that([](std::pair<int, int> line) { return line >= kOldestForCampaigns; });
+}
+
+std::optional<std::string> NatsCluster::newest_program_of(int major, int minor) {
+  return newest_that([=](std::pair<int, int> line) { return line == std::pair(major, minor); });
 }
 
 std::string NatsCluster::urls() const {

@@ -28,6 +28,10 @@ class NatsCluster {
   /// none of that version.
   static std::optional<std::string> newest_program();
 
+  /// The newest nats-server of that version line, of those of which newest_program() chooses one;
+  /// nullopt: there is none.
+  static std::optional<std::string> newest_program_of(int major, int minor);
+
   NatsServer& server(size_t index) { return *servers_[index]; }
   /// The URLs of all nats-servers, separated by commas, for `--nats`.
   std::string urls() const;
