@@ -169,10 +169,25 @@ TEST_F(FirstSource, ReadsMessagesOfMqtt) {
 }
 
 TEST_F(FirstSource, ReadsAMirrorOfAStreamOfAnotherAccount) {
-  const std::string section = "A stream of another account or of a leaf node";
+  const std::string section = "A stream of another account";
   const NatsServer nats(blocks_of(section, "conf").at(0));
   expect_an_order(section, nats.url(),
                   {{"NATS_USER", "millrace"}, {"NATS_PASSWORD", "millrace-password"}});
+}
+
+TEST_F(FirstSource, ReadsAMirrorOfAStreamOfALeafNode) {
+  const std::string section = "A stream of a leaf node";
+  const std::vector<std::string> configurations = blocks_of(section, "conf");
+  ASSERT_EQ(configurations.size(), 2U);
+  const HeldPort link;
+  const std::string link_port = std::to_string(link.port());
+  const NatsServer nats(with_all(configurations[0], "7422", link_port));
+  // The fixture decides where the leaf node listens.
+  std::string of_leaf = with_all(configurations[1], "7422", link_port);
+  of_leaf = with_all(of_leaf, "listen: \"127.0.0.1:4223\"\n", "");
+  of_leaf = with_all(of_leaf, "./shop-streams", (folder_.path() / "shop-streams").string());
+  const NatsServer leaf(of_leaf);
+  expect_an_order(section, nats.url(), {}, {"nats://127.0.0.1:4223", leaf.url()});
 }
 
 }  // namespace
