@@ -159,6 +159,14 @@ TEST_F(StreamOfInterest, HoldsTheMessagesWhileNoReaderExists) {
   EXPECT_TRUE(holds(0));
 }
 
+TEST_F(StreamOfInterest, HasMessagesOfBeforeTheFirstReadingOnlyIfAnotherConsumerWantsThem) {
+  publish(2);
+  EXPECT_TRUE(holds(0));
+  leave("other", 1);
+  publish(2);
+  EXPECT_THAT(sequences(read(0, 2)), ElementsAre(3, 4));
+}
+
 TEST_F(StreamOfInterest, HasOneOfBothConsumers) {
   open(0);
   EXPECT_THAT(consumers(), ElementsAre("millrace-s-a"));
