@@ -159,8 +159,7 @@ void add_instance_schemas(ApiSchemas& all) {
   });
   all["Slot"].schema = object({
       {"queued", flag("Whether the instance waits for the slot.")},
-      {"key?", either({text(), number(), flag()},
-                      "The value of `concurrency.key`; none: the workflow has no key.")},
+      {"key?", any("The value of `concurrency.key`; none: the workflow has no key.")},
       {"priority", number("A start with a higher one gets a slot first.")},
       {"held", whole("How many instances hold a slot of the key.")},
       {"waiting", whole("How many starts wait for one.")},

@@ -107,8 +107,7 @@ void add_work_schemas(ApiSchemas& all) {
   using namespace schema;
   all["Queue"].schema = object({
       {"workflow", text("The id of the workflow.")},
-      {"key?", either({text(), number(), flag()},
-                      "The value of `concurrency.key`; none: the workflow has no key.")},
+      {"key?", any("The value of `concurrency.key`; none: the workflow has no key.")},
       {"limit?", whole("How many slots the key has.", 1)},
       {"held", whole("How many instances hold a slot.")},
       {"queued", whole("How many starts wait for a slot.", 1)},

@@ -55,11 +55,11 @@ TEST_F(CheckSourcesTest, ChecksTheConsumersThatMustBeDeleted) {
   expect_only("row.key meta/left-consumer/", put_meta(key, encode_consumer_name(left.name)));
   expect_only("row.record meta/left-consumer/", put_meta(key + "S", "rubbish"));
   expect_only(
-      "the minor number is 9, but the store has rows `left-consumer/` of meta, expected at least "
-      "10",
+      "the minor number is 11, but the store has rows `left-consumer/` of meta, expected at least "
+      "12",
       [&](Transaction& in) {
         write_left_consumer(in, left);
-        in.put(Table::kMeta, "minor", rows::key_of(uint64_t{9}));
+        in.put(Table::kMeta, "minor", rows::key_of(uint64_t{11}));
       });
 }
 
