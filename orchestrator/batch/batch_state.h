@@ -40,8 +40,8 @@
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
-#include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
