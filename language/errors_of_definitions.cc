@@ -109,7 +109,7 @@ constexpr ErrorEntry kDefinitionErrors[] = {
     {"lint.compensation_never", 0, "No compensation of the workflow is ever made.",
      "Write `compensate: true` where the workflow fails, and `compensate` on its states."},
     {"lint.concurrency_never", 0, "A key for starts that wait has no effect: no start waits.",
-     "Remove the key, or write `onLimit: queue`."},
+     "Remove the key, or write `onLimit: queue` or `throttle`."},
     {"lint.condition_always", 0, "A condition is always true.",
      "Write `jq(…)` around the whole condition."},
     {"lint.condition_assigns", 0, "A condition is an assignment.", "Write `==` to compare."},

@@ -170,6 +170,39 @@ constexpr Mapping kConcurrency = {
     .source = "millrace",
 };
 
+constexpr KeyRule kThrottleKeys[] = {
+    {.name = "limit",
+     .kind = Kind::kInteger,
+     .meaning = "How many instances may start.",
+     .required = true,
+     .min = 1,
+     .max = 1'000'000,
+     .own = true},
+    {.name = "period",
+     .kind = Kind::kDuration,
+     .meaning = "The length of time in which no more than that many instances start, whenever it "
+                "begins.",
+     .required = true,
+     .own = true},
+    {.name = "key",
+     .kind = Kind::kQuery,
+     .meaning = "A text, number or boolean of the input; the starts with each value count for "
+                "themselves.",
+     .own = true},
+    {.name = "timeout",
+     .kind = Kind::kDuration,
+     .meaning = "How long a start may wait for the throttle before its instance fails with "
+                "millrace.throttle.timeout; by default without limit.",
+     .own = true},
+};
+constexpr Mapping kThrottle = {
+    .name = "Throttle",
+    .section = "Throttle",
+    .meaning = "How many instances of the workflow may start in a time. A start beyond it waits.",
+    .groups = {kThrottleKeys},
+    .source = "millrace",
+};
+
 constexpr KeyRule kWorkflowKeys[] = {
     {.name = "id",
      .kind = Kind::kIdentifier,
@@ -197,10 +230,15 @@ constexpr KeyRule kWorkflowKeys[] = {
      .meaning = "How many instances of the workflow may be active at once.",
      .object = &kConcurrency,
      .own = true},
+    {.name = "throttle",
+     .kind = Kind::kObject,
+     .meaning = "How many instances may start in a time, for each key, while the others wait.",
+     .object = &kThrottle,
+     .own = true},
     {.name = "priority",
      .kind = Kind::kQuery,
-     .meaning = "An integer from the input: of the starts that wait for a slot of one key, the "
-                "start with the highest one goes first.",
+     .meaning = "An integer from the input: of the starts that wait with one key for a slot or for "
+                "the throttle, the start with the highest one goes first.",
      .otherwise = "0",
      .own = true},
     {.name = "sealed",

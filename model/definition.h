@@ -160,4 +160,13 @@ struct Concurrency {
   std::optional<Span> timeout;  ///< how long a start may wait for a slot
 };
 
+/// How many instances of a workflow may start in a time, for each key, while the others wait
+/// (`throttle`).
+struct Throttle {
+  /// The starts count as those of a `rateLimit`. The value of its key is a text, a number or a
+  /// boolean, as that of Concurrency::key.
+  StartLimit rate;
+  std::optional<Span> timeout;  ///< how long a start may wait
+};
+
 }  // namespace millrace

@@ -62,6 +62,10 @@ std::string_view to_string(HistoryKind kind) {
       return "queued";
     case HistoryKind::kAdmitted:
       return "admitted";
+    case HistoryKind::kThrottled:
+      return "throttled";
+    case HistoryKind::kReleased:
+      return "released";
   }
   return "unknown";
 }

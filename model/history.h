@@ -58,11 +58,14 @@ enum class HistoryKind : uint8_t {
   kCompensationStopped = 26,  ///< no further compensation is made: {"left"}
   kQueued = 27,  ///< the start waits for a slot of its workflow: {"priority"} and, if the workflow
                  ///< has a key, {"key"}
-  kAdmitted = 28,  ///< the start got its slot, and the first run begins
+  kAdmitted = 28,   ///< the start got its slot, and the first run begins unless kThrottled follows
+  kThrottled = 29,  ///< the start waits for the throttle of its workflow: {"priority"} and, if the
+                    ///< throttle has a key, {"key"}
+  kReleased = 30,   ///< the throttle permits the start, and the first run begins
 };
 
 /// The kind with the highest number.
-inline constexpr HistoryKind kLastHistoryKind = HistoryKind::kAdmitted;
+inline constexpr HistoryKind kLastHistoryKind = HistoryKind::kReleased;
 
 /// The names of all kinds of records, in the order of their numbers.
 std::vector<std::string_view> history_kind_names();

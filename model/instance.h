@@ -80,6 +80,7 @@ enum class TimerKind : uint8_t {
   kExecution = 6,     ///< the workflow's execution timeout, which spans all runs
   kCalls = 7,         ///< the next attempt of a call or a timeout of a call, whichever is first
   kQueue = 8,         ///< `concurrency.timeout`: the end of the wait for a slot
+  kThrottle = 9,      ///< `throttle.timeout`: the end of the wait for a permitted start
 };
 
 /// Whether the timer belongs to the state, and is removed when the instance leaves the state.
@@ -220,8 +221,18 @@ struct Slot {
   bool operator==(const Slot&) const = default;
 };
 
-/// The longest `Slot::key` in bytes.
+/// The longest `Slot::key` and `Throttled::key` in bytes.
 inline constexpr size_t kMostSlotKeyBytes = 512;
+
+/// What the `throttle` of its workflow has to decide about an instance: it waits until its start is
+/// permitted, or will ask for that when it has the slot for which it waits.
+struct Throttled {
+  std::string key;       ///< the value of `throttle.key` as JSON text; empty: there is no key
+  int32_t priority = 0;  ///< a higher one starts first
+  uint64_t number = 0;   ///< of its row, the order of the starts that wait; 0: it waits for a slot
+
+  bool operator==(const Throttled&) const = default;
+};
 
 /// The number of parts of an instance, each of which has rows of its own (Part in head_rows.h).
 inline constexpr size_t kPartCount = 9;
@@ -320,6 +331,9 @@ struct Instance {
   /// nullopt: the workflow had no `concurrency` when the instance started, or the instance has
   /// ended.
   std::optional<Slot> slot;
+  /// nullopt: the workflow had no `throttle` when the instance started, or the throttle has let it
+  /// start, or the instance has ended.
+  std::optional<Throttled> throttled;
   /// The call that waits for this instance to end; nullopt: no call waits.
   std::optional<Caller> caller;
   uint32_t depth = 0;           ///< number of callers above this instance
@@ -347,10 +361,20 @@ struct Instance {
   std::array<uint64_t, kPartCount> part_bytes{};
 };
 
-/// Whether the instance waits for a slot of its workflow. Nothing but its admission, a cancel and
-/// the end of that wait changes it.
+/// Whether the instance waits for a slot of its workflow.
 inline bool is_queued(const Instance& instance) {
   return instance.slot && instance.slot->is_queued;
+}
+
+/// Whether the instance waits until the throttle of its workflow permits its start.
+inline bool is_throttled(const Instance& instance) {
+  return instance.throttled && instance.throttled->number > 0;
+}
+
+/// Whether the instance waits for one of both before its first run. Nothing but its admission, a
+/// pause, a cancel and the end of that wait changes it.
+inline bool waits_to_start(const Instance& instance) {
+  return is_queued(instance) || is_throttled(instance);
 }
 
 /// Whether the instance has some of the calls of its state, and makes the others in later steps. It

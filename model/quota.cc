@@ -30,10 +30,12 @@ constexpr std::array<QuotaText, kQuotas> kQuotaTexts = {{
     {"millrace.quota.workflows", "the namespace has {} workflows, which is its quota",
      "delete workflows that are not needed"},
     {"millrace.quota.startKeys",
-     "the namespace has {} keys of `rateLimit` and `debounce` in use, which is its quota",
+     "the namespace has {} keys of `rateLimit`, `throttle` and `debounce` in use, which is its "
+     "quota",
      "write a key with fewer values or a shorter period"},
     {"millrace.quota.queuedStarts",
-     "the namespace has {} starts that wait for a slot of their workflow, which is its quota",
+     "the namespace has {} starts that wait for a slot or the throttle of their workflow, which is "
+     "its quota",
      "try again when some of them have started"},
 }};
 

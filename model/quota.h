@@ -21,9 +21,10 @@ enum class Quota : uint8_t {
   kEventsPerSecond = 3,  ///< events that a start or an instance of the namespace may need
   kCalls = 4,            ///< calls of services and containers that have not ended
   kWorkflows = 5,
-  kStartKeys = 6,     ///< keys of the `rateLimit` of its workflows whose starts still count, and of
-                      ///< their `debounce` for which a start is pending
-  kQueuedStarts = 7,  ///< starts that wait for a slot of their workflow (`concurrency`)
+  kStartKeys = 6,     ///< keys of the `rateLimit` and the `throttle` of its workflows whose starts
+                      ///< still count, and of their `debounce` for which a start is pending
+  kQueuedStarts = 7,  ///< starts that wait for a slot of their workflow (`concurrency`), or for its
+                      ///< `throttle`
 };
 inline constexpr size_t kQuotas = 8;
 

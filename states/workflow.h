@@ -30,7 +30,8 @@ struct Workflow {
   std::optional<StartLimit> rate_limit;
   std::optional<Debounce> debounce;
   std::optional<Concurrency> concurrency;  ///< nullopt: any number of instances may be active
-  std::optional<Template> priority;        ///< of a start in the queue; nullopt: 0
+  std::optional<Throttle> throttle;        ///< nullopt: starts need not wait for a rate
+  std::optional<Template> priority;        ///< of a start that waits; nullopt: 0
   WorkflowTimeouts timeouts;
   std::optional<RetryPolicy> retries;  ///< decides whether another run follows a failed run
   std::vector<std::shared_ptr<const State>> states;  ///< at least one, in the order of the text

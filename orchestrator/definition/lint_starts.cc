@@ -39,7 +39,7 @@ bool may_read_input(const Node& value) {
 void warn_never(const Member& key, std::string path, std::string_view why, Findings& findings) {
   findings.warning("lint.concurrency_never", std::move(path), key.at,
                    fmt::format("`{}` has no effect: {}", key.key, why),
-                   "remove it, or write `onLimit: queue` in `concurrency`");
+                   "remove it, or write `onLimit: queue` in `concurrency`, or `throttle`");
 }
 
 /// Warns of keys that only starts in a queue read, if no start waits.
@@ -48,8 +48,11 @@ void lint_queue(const Node& document, Findings& findings) {
   const std::string on_limit = concurrency == nullptr ? "" : text_of(*concurrency, "onLimit");
   const bool drops = on_limit == "reject" || on_limit == "skip";
   if (const Member* const priority = document.find("priority")) {
-    if (concurrency == nullptr) {
-      warn_never(*priority, "priority", "without `concurrency` no start waits", findings);
+    if (value_of(document, "throttle") != nullptr) {
+      // The starts that wait for the throttle have an order.
+    } else if (concurrency == nullptr) {
+      warn_never(*priority, "priority", "without `concurrency` and `throttle` no start waits",
+                 findings);
     } else if (drops) {
       warn_never(*priority, "priority", "with this `onLimit` no start waits", findings);
     }
@@ -65,7 +68,7 @@ void lint_queue(const Node& document, Findings& findings) {
 }  // namespace
 
 void lint_starts(const Node& document, Findings& findings) {
-  for (const std::string_view limit : {"rateLimit", "debounce", "concurrency"}) {
+  for (const std::string_view limit : {"rateLimit", "debounce", "concurrency", "throttle"}) {
     const Node* const written = value_of(document, limit);
     const Member* const key = written == nullptr ? nullptr : written->find("key");
     if (key == nullptr || may_read_input(key->value)) continue;

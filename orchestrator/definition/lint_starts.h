@@ -1,4 +1,5 @@
-// Lint about the limits of the starts of a workflow (`rateLimit`, `debounce`, `concurrency`). Pure.
+// Lint about the limits of the starts of a workflow (`rateLimit`, `debounce`, `concurrency`,
+// `throttle`). Pure.
 #pragma once
 
 #include "language/document.h"

@@ -91,7 +91,7 @@ void apply(StepContext& step, const Pause&) {
 }
 
 /// The timeouts of the state and its calls restart, and so does the timeout of a start that waits
-/// for a slot. A delay, and the wait for another attempt, end
+/// for a slot or the throttle. A delay, and the wait for another attempt, end
 /// at the time that was set before the pause, and so does a wait with `until`.
 void apply(StepContext& step, const Resume&) {
   Instance& instance = step.instance;
@@ -104,6 +104,8 @@ void apply(StepContext& step, const Resume&) {
       arm_timeout_again(step, timer);
     } else if (timer.kind == TimerKind::kQueue) {
       arm_queue(instance, step.workflow, step.now);
+    } else if (timer.kind == TimerKind::kThrottle) {
+      arm_throttle(instance, step.workflow, step.now);
     } else if (timer.kind != TimerKind::kCalls) {
       instance.timers.push_back(timer);
     }

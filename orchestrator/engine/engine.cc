@@ -35,7 +35,7 @@ bool waited_long_for_calls(const Instance& instance, TimePoint now) {
 
 void apply(StepContext& step, const Proceed&) {
   const Instance& instance = step.instance;
-  if (instance.phase == Phase::kWaiting || instance.paused || is_queued(instance)) return;
+  if (instance.phase == Phase::kWaiting || instance.paused || waits_to_start(instance)) return;
   const bool removes = instance.phase == Phase::kLeaving && !instance.calls.empty();
   const uint64_t entered = instance.entered;
   step.makes_more = true;
@@ -260,7 +260,7 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
     instance.status = InstanceStatus::kPaused;
     return;
   }
-  if (is_queued(instance) && instance.phase != Phase::kEnded) {
+  if (waits_to_start(instance) && instance.phase != Phase::kEnded) {
     instance.status = InstanceStatus::kPending;
     return;
   }

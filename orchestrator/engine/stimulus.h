@@ -33,10 +33,15 @@ namespace millrace {
 /// waits.
 struct Proceed {};
 /// The instance gets the slot for which it waits: its first run begins now, with its timeouts, and
-/// Proceed starts it. No effect on an instance that does not wait for a slot.
+/// Proceed starts it; or it waits for the throttle of its workflow. No effect on an instance that
+/// does not wait for a slot.
 struct Admitted {
-  uint64_t number = 0;  ///< of its row among those that hold a slot
+  uint64_t number = 0;     ///< of its row among those that hold a slot
+  uint64_t throttled = 0;  ///< of its row among those that wait for the throttle; 0: it does not
 };
+/// The throttle permits the start of the instance: its first run begins now, as for Admitted. No
+/// effect on an instance that does not wait for the throttle.
+struct Released {};
 /// The results of an Evaluate or LookBack effect. Ignored unless the instance waits for the results
 /// of the step with the number `step`.
 struct EvaluationDone {
@@ -166,10 +171,10 @@ struct Compensate {
   bool paused = false;       ///< as in Retry
 };
 
-using Stimulus =
-    std::variant<Matched, Fired, Returned, CallStarted, Progressed, HeartbeatMissed, Printed,
-                 Overdue, EvaluationDone, Proceed, Admitted, Cancel, Pause, Resume, ServicesResumed,
-                 Retry, Restart, Rerun, Compensate, Abandon, NextRun, NextRunRefused>;
+using Stimulus = std::variant<Matched, Fired, Returned, CallStarted, Progressed, HeartbeatMissed,
+                              Printed, Overdue, EvaluationDone, Proceed, Admitted, Released, Cancel,
+                              Pause, Resume, ServicesResumed, Retry, Restart, Rerun, Compensate,
+                              Abandon, NextRun, NextRunRefused>;
 
 /// Whether the stimulus is only for ended instances.
 inline bool revives(const Stimulus& stimulus) {

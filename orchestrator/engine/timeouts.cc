@@ -148,6 +148,8 @@ void fire(StepContext& step, const Timer& timer) {
                  fmt::format("the execution's deadline was {}", format_rfc3339(timer.deadline))});
     case TimerKind::kQueue:
       return give_up_slot(step, timer.deadline);
+    case TimerKind::kThrottle:
+      return give_up_throttle(step, timer.deadline);
   }
 }
 
@@ -163,7 +165,8 @@ void arm(Instance& instance, TimerKind kind, const std::optional<Span>& span, Ti
 }
 
 bool waits_for_resume(TimerKind kind) {
-  return is_of_state(kind) || kind == TimerKind::kInterrupt || kind == TimerKind::kQueue;
+  return is_of_state(kind) || kind == TimerKind::kInterrupt || kind == TimerKind::kQueue ||
+         kind == TimerKind::kThrottle;
 }
 
 void apply(StepContext& step, const Fired& fired) {
