@@ -124,6 +124,7 @@ void BatchState::discard() {
   dropped_compensations.clear();
   unfinished.clear();
   woken.clear();
+  has_due_throttle = false;
   reviewed.clear();
   origins.clear();
   outcome = {};

@@ -102,8 +102,10 @@ struct BatchState : BatchParts {
   BatchOutcome outcome;
   std::deque<QueuedMessage> messages;    ///< of the current unit of work
   std::map<Counter, uint64_t> counters;  ///< current values of the counters that the batch used
-  /// The keys with a start that waits, of which this unit of work has freed a slot.
+  /// The keys with a start that waits, of which this unit of work has freed a slot, or whose
+  /// throttle may permit a start.
   std::vector<SlotKey> woken;
+  bool has_due_throttle = false;  ///< the timer of the throttles has fired in this unit of work
   /// The workflows of which more starts may get a slot since this unit of work.
   std::vector<WorkflowNumber> reviewed;
   IndexChanges index;

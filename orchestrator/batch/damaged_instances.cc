@@ -40,6 +40,10 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber ns, const I
     batch_.show(head, true);
     if (!has_ended(head.status)) {
       batch_.live.ended(head.ns, head.revision.workflow);
+      if (is_throttled(head)) {
+        batch_.live.unqueued(head.ns);
+        TRY(remove_throttled(batch_, head));
+      }
       if (head.slot) TRY(leave_slot(batch_, head, true));
       if (head.caller) {
         batch_.messages.push_back(

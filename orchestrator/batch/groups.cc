@@ -191,7 +191,7 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
     TRY(refuse(entry.ns, heads, events, *gate.refusal));
     return true;
   }
-  spec.slot = std::move(gate.slot);
+  spec.place = std::move(gate.place);
   const InstanceId id = TRY(instances_.start_by(now, last, entry, workflow, std::move(spec)));
   batch_.note_effect(last.position, {.kind = EventEffect::Kind::kStarted, .instance = id});
   return true;

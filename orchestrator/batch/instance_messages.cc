@@ -199,7 +199,7 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
   if (gate.refusal) {
     return refuse(now, message, queued.lane, shown_to_caller(message, *gate.refusal));
   }
-  spec.slot = std::move(gate.slot);
+  spec.place = std::move(gate.place);
   TRY(instances_.start(now, *entry, **workflow, std::move(spec)));
   return {};
 }

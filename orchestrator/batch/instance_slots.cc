@@ -38,29 +38,33 @@ Status Instances::find_slot(TimePoint now, const WorkflowEntry& entry, const Wor
     gate.refusal = slot.error();
     return {};
   }
-  gate.slot = *std::move(slot);
-  if (!gate.slot || TRY(has_room(entry, workflow, *gate.slot))) return {};
+  gate.place.slot = *std::move(slot);
+  if (!gate.place.slot || TRY(has_room(entry, workflow, *gate.place.slot))) return {};
   using enum Concurrency::OnLimit;
   switch (workflow.concurrency->on_limit) {
     case kReplace:
       return {};
     case kReject:
-      gate.refusal = no_slot(entry, workflow, *gate.slot, "millrace.concurrency.limit");
+      gate.refusal = no_slot(entry, workflow, *gate.place.slot, "millrace.concurrency.limit");
       gate.effect = EventEffect::Kind::kSkipped;
       return {};
     case kSkip:
-      gate.refusal = no_slot(entry, workflow, *gate.slot, "millrace.concurrency.skipped");
+      gate.refusal = no_slot(entry, workflow, *gate.place.slot, "millrace.concurrency.skipped");
       gate.effect = EventEffect::Kind::kSkipped;
       gate.is_dropped = true;
       return {};
     case kQueue:
       break;
   }
-  const uint64_t most = batch_.catalog.settings(entry.ns).quotas.of(Quota::kQueuedStarts);
-  if (batch_.live.count_queued(entry.ns) >= most) {
-    gate.refusal = refuse_over_quota(batch_, entry.ns, Quota::kQueuedStarts);
-  }
+  gate.refusal = refusal_of_wait(entry.ns);
   return {};
+}
+
+/// Why one more start of the namespace may not wait; nullopt: it may.
+std::optional<Error> Instances::refusal_of_wait(NamespaceNumber ns) {
+  const uint64_t most = batch_.catalog.settings(ns).quotas.of(Quota::kQueuedStarts);
+  if (batch_.live.count_queued(ns) < most) return std::nullopt;
+  return refuse_over_quota(batch_, ns, Quota::kQueuedStarts);
 }
 
 /// Whether a start gets a slot of its key at once. A holder whose instance is gone, because its
@@ -129,25 +133,27 @@ Status Instances::place(TimePoint now, LoadedInstance& loaded, const Workflow& w
     instance.slot = std::move(slot);
     return {};
   }
-  Json detail{{"priority", slot.priority}};
-  if (!slot.key.empty()) detail["key"] = slot.key;
   loaded.history.push_back({.time = now,
                             .kind = HistoryKind::kQueued,
                             .state = workflow.states[instance.state]->common().id,
-                            .detail = std::move(detail)});
+                            .detail = wait_detail(slot.priority, slot.key)});
   hold_in_queue(instance, workflow, std::move(slot), now);
   return {};
 }
 
-/// Begins an instance as begin() does, with its slot or as one that waits for a slot
-/// (is_queued()), which makes no step.
+/// Begins an instance as begin() does, in its place, or as one that waits (waits_to_start()), which
+/// makes no step. The throttle decides about one that has its slot.
 Result<LoadedInstance*> Instances::begin_in_place(TimePoint now, const WorkflowEntry& entry,
                                                   const Workflow& workflow, StartSpec spec) {
-  Slot slot = *std::exchange(spec.slot, std::nullopt);
-  TRY(replace(now, entry, workflow, slot));
+  StartPlace where = std::exchange(spec.place, {});
+  if (where.slot) TRY(replace(now, entry, workflow, *where.slot));
   LoadedInstance& loaded = begin(now, entry, workflow, std::move(spec));
-  TRY(place(now, loaded, workflow, std::move(slot)));
-  if (is_queued(loaded.instance)) TRY(begin_wait(now, loaded, entry.paused));
+  if (where.slot) TRY(place(now, loaded, workflow, *std::move(where.slot)));
+  loaded.instance.throttled = std::move(where.throttled);
+  if (loaded.instance.throttled && !is_queued(loaded.instance)) {
+    TRY(throttle(now, loaded, entry, workflow));
+  }
+  if (waits_to_start(loaded.instance)) TRY(begin_wait(now, loaded, entry.paused));
   return &loaded;
 }
 
@@ -174,7 +180,7 @@ Status Instances::free_slot(Instance& instance, const Stimulus& stimulus) {
   return {};
 }
 
-/// Publishes and notes a new instance that waits for a slot; it makes no step.
+/// Publishes and notes a new instance that waits; it makes no step.
 Status Instances::begin_wait(TimePoint now, LoadedInstance& loaded, bool paused) {
   TRY(batch_.publish_lifecycle(loaded.instance, loaded.history, 1));
   if (paused) TRY(step(now, loaded, Pause{}));

@@ -120,6 +120,7 @@ Result<StartGate> Instances::admit(TimePoint now, const WorkflowEntry& entry,
   if (has_flow_control(workflow)) {
     gate.refusal = TRY(rates_.check(now, entry, workflow, input));
     if (!gate.refusal) TRY(find_slot(now, entry, workflow, input, gate));
+    if (!gate.refusal) TRY(find_throttle(now, entry, workflow, input, gate));
   }
   // A start that another limit refuses does not count.
   if (!gate.refusal) gate.refusal = TRY(rates_.take(now, entry, workflow, input));
@@ -142,9 +143,10 @@ void Instances::note_skipped(const EventPosition& position, const WorkflowEntry&
 
 Result<InstanceId> Instances::start(TimePoint now, const WorkflowEntry& entry,
                                     const Workflow& workflow, StartSpec spec) {
-  LoadedInstance& loaded = spec.slot ? *TRY(begin_in_place(now, entry, workflow, std::move(spec)))
-                                     : begin(now, entry, workflow, std::move(spec));
-  if (is_queued(loaded.instance)) return loaded.instance.id;
+  LoadedInstance& loaded = spec.place.empty()
+                               ? begin(now, entry, workflow, std::move(spec))
+                               : *TRY(begin_in_place(now, entry, workflow, std::move(spec)));
+  if (waits_to_start(loaded.instance)) return loaded.instance.id;
   if (entry.paused) TRY(step(now, loaded, Pause{}));
   TRY(step(now, loaded, Proceed{}));
   return loaded.instance.id;
@@ -175,10 +177,11 @@ Result<InstanceId> Instances::start_by(TimePoint now, const AppliedEvent& applie
 
 Result<InstanceId> Instances::start_later(TimePoint now, const WorkflowEntry& entry,
                                           const Workflow& workflow, StartSpec spec) {
-  LoadedInstance& loaded = spec.slot ? *TRY(begin_in_place(now, entry, workflow, std::move(spec)))
-                                     : begin(now, entry, workflow, std::move(spec));
+  LoadedInstance& loaded = spec.place.empty()
+                               ? begin(now, entry, workflow, std::move(spec))
+                               : *TRY(begin_in_place(now, entry, workflow, std::move(spec)));
   const Instance& instance = loaded.instance;
-  if (is_queued(instance)) return instance.id;
+  if (waits_to_start(instance)) return instance.id;
   if (entry.paused) {
     TRY(step(now, loaded, Pause{}));
     return instance.id;
@@ -293,6 +296,7 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   limits.exceeded = quotas.exceeded;
   limits.budget = &batch_.meter;
   const bool was_over_bytes = instance.over_bytes;
+  const bool was_paused = instance.paused;
   // The rows of the run before leave the store when the next run begins.
   const bool may_grow =
       std::holds_alternative<Abandon>(stimulus) || std::holds_alternative<NextRun>(stimulus);
@@ -343,7 +347,11 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   }
   if (result.unfinished)
     batch_.after_commit(ContinueInput{instance.ns, instance.id, instance.revision.workflow});
+  if (instance.paused != was_paused && is_throttled(instance) && !has_ended(instance.status)) {
+    TRY(hold_throttled(now, instance));
+  }
   if (has_ended(instance.status)) {
+    if (instance.throttled) TRY(leave_throttle(instance));
     if (instance.slot) TRY(free_slot(instance, stimulus));
     batch_.after_commit(InstanceEnd{instance.id});
     batch_.live.ended(instance.ns, instance.revision.workflow);

@@ -60,7 +60,7 @@ struct StartSpec {
   LazyJson start_event = {};     ///< Instance::start_event
   ConsumedEvents consumed = {};  ///< the events that start it, if its workflow looks back
   Origin origin;
-  std::optional<Slot> slot = {};  ///< StartGate::slot
+  StartPlace place = {};  ///< StartGate::place
 };
 
 class Instances {
@@ -75,8 +75,8 @@ class Instances {
   PendingStarts& pending() { return pending_; }
 
   /// Whether an instance may start now with that input, asked in this order: refuse_singular(), the
-  /// quotas, `rateLimit`, `concurrency`. Counts the start for the `rateLimit`, so it is called
-  /// once, before every start(). Errors: those of the store.
+  /// quotas, `rateLimit`, `concurrency`, `throttle`. Counts the start for the `rateLimit`, so it is
+  /// called once, before every start(). Errors: those of the store.
   Result<StartGate> admit(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                           const LazyJson& input);
   /// Counts a start without a caller that admit() refused.
@@ -107,6 +107,12 @@ class Instances {
   /// Returns the live instance or null, for a command about this one instance. Error
   /// `store.damaged_row` if its rows are damaged or do not fit its definition.
   Result<LoadedInstance*> load_undamaged(TimePoint now, NamespaceNumber ns, const InstanceId& id);
+
+  /// Asks the throttle of the workflow about an instance that would begin its first run. 0: it may,
+  /// and the start is counted. Else the number of its row among those that wait
+  /// (instance_throttles.cc).
+  Result<uint64_t> ask_throttle(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                                const Instance& instance);
 
   /// Whether the instance is one of the current batch, so that its rows may be out of date.
   bool is_loaded(const InstanceId& id) const { return loaded_.contains(id); }
@@ -194,6 +200,7 @@ class Instances {
   // Slots (instance_slots.cc).
   Status find_slot(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                    const LazyJson& input, StartGate& gate);
+  std::optional<Error> refusal_of_wait(NamespaceNumber ns);
   Result<bool> has_room(const WorkflowEntry& entry, const Workflow& workflow, const Slot& slot);
   Result<bool> drop_gone(NamespaceNumber ns, const SlotKey& key, SlotCounts& counts);
   Status replace(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
@@ -204,6 +211,15 @@ class Instances {
   Result<std::optional<Slot>> slot_of_revived(TimePoint now, const WorkflowEntry& entry,
                                               const Workflow& workflow, const LazyJson& input);
   Status free_slot(Instance& instance, const Stimulus& stimulus);
+  // Throttles (instance_throttles.cc).
+  Status find_throttle(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                       const LazyJson& input, StartGate& gate);
+  Result<bool> is_permitted(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                            const SlotKey& key);
+  Status throttle(TimePoint now, LoadedInstance& loaded, const WorkflowEntry& entry,
+                  const Workflow& workflow);
+  Status hold_throttled(TimePoint now, const Instance& instance);
+  Status leave_throttle(Instance& instance);
   Status begin_wait(TimePoint now, LoadedInstance& loaded, bool paused);
   Status publish_lifecycle(const LoadedInstance& loaded, const std::vector<HistoryRecord>& records);
   Status note(const Instance& instance);

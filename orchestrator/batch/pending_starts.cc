@@ -167,7 +167,7 @@ Status PendingStarts::drop(const PendingStartPlace& place, const PendingStart& p
 /// permitted later is put off.
 Status PendingStarts::refuse(TimePoint now, const PendingStartPlace& place, PendingStart pending,
                              const StartGate& gate) {
-  const bool has_no_slot = gate.effect == EventEffect::Kind::kSkipped && gate.slot;
+  const bool has_no_slot = gate.effect == EventEffect::Kind::kSkipped && gate.place.slot;
   if (has_no_slot && (gate.is_dropped || !pending.caller)) {
     instances_.count_skipped(gate);
     return drop(place, pending, LazyJson());
@@ -235,7 +235,7 @@ Status PendingStarts::start(TimePoint now, const PendingStartPlace& place, Pendi
        .start_event = pending.start_event,
        .consumed = pending.consumed,
        .origin = {.own_policy = pending.own_policy, .execution_from = pending.execution_from},
-       .slot = std::move(gate.slot)}));
+       .place = std::move(gate.place)}));
   if (!key.empty()) {
     write_idempotency(batch_.tx, entry->number, key, {.instance = id, .input = input});
   }

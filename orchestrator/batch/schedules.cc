@@ -53,7 +53,7 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
     instances_.count_skipped(gate);
     return {};
   }
-  spec.slot = std::move(gate.slot);
+  spec.place = std::move(gate.place);
   TRY(instances_.start_later(now, entry, *workflow, std::move(spec)));
   return {};
 }

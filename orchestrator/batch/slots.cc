@@ -16,14 +16,15 @@
 namespace millrace {
 namespace {
 
-/// The value of the key as JSON text. It is stored with each slot, so it is bounded.
-Result<std::string> slot_key(const Template& key, const LazyJson& input, TimePoint now) {
-  std::string text = TRY(start_key(key, "concurrency.key", input, now));
+/// The value of the key as JSON text. It is stored with each start, so it is bounded.
+Result<std::string> stored_key(const Template& key, std::string_view what, const LazyJson& input,
+                               TimePoint now) {
+  std::string text = TRY(start_key(key, what, input, now));
   if (text.size() <= kMostSlotKeyBytes) return text;
   return fail(std::string(kStartKeyError),
-              fmt::format("concurrency.key: the value has {} bytes as JSON, more than {}; read a "
-                          "shorter value, such as an id",
-                          text.size(), kMostSlotKeyBytes));
+              fmt::format("{}: the value has {} bytes as JSON, more than {}; read a shorter value, "
+                          "such as an id",
+                          what, text.size(), kMostSlotKeyBytes));
 }
 
 tl::unexpected<Error> wrong_priority(std::string why) {
@@ -60,11 +61,24 @@ Result<std::optional<Slot>> evaluate_slot(const Workflow& workflow, const LazyJs
   Slot slot;
   const LazyJson data = as_input(input);
   if (workflow.concurrency && workflow.concurrency->key) {
-    slot.key = TRY(slot_key(*workflow.concurrency->key, data, now));
+    slot.key = TRY(stored_key(*workflow.concurrency->key, "concurrency.key", data, now));
   }
   if (workflow.priority) slot.priority = TRY(evaluated_priority(*workflow.priority, data, now));
   if (!workflow.concurrency) return std::optional<Slot>();
   return std::optional(std::move(slot));
+}
+
+Result<std::optional<Throttled>> evaluate_throttled(const Workflow& workflow, const LazyJson& input,
+                                                    TimePoint now) {
+  if (!workflow.throttle) return std::optional<Throttled>();
+  Throttled throttled;
+  const LazyJson data = as_input(input);
+  if (const auto& key = workflow.throttle->rate.key) {
+    throttled.key = TRY(stored_key(*key, "throttle.key", data, now));
+  }
+  if (workflow.priority)
+    throttled.priority = TRY(evaluated_priority(*workflow.priority, data, now));
+  return std::optional(std::move(throttled));
 }
 
 Result<SlotCounts> counts_of(BatchState& batch, const SlotKey& key) {
@@ -90,8 +104,8 @@ Result<SlotCounts> recount(BatchState& batch, const SlotKey& key) {
         },
         damaged);
   };
-  TRY(count(QueueRow::kHolder, counts.held));
-  TRY(count(QueueRow::kWaiting, counts.queued));
+  if (!key.is_throttle) TRY(count(QueueRow::kHolder, counts.held));
+  TRY(count(waiting_kind(key), counts.queued));
   write_slot_counts(batch.tx, key, counts);
   return counts;
 }
@@ -112,6 +126,33 @@ Result<Slot> take_slot(BatchState& batch, const Instance& instance, Slot slot, u
   batch.live.queued(instance.ns);
   if (counts.held < most) batch.woken.push_back(key);  // behind starts that have not got theirs yet
   return slot;
+}
+
+Status add_throttled(BatchState& batch, const Instance& instance, const Throttled& throttled,
+                     TimePoint now) {
+  const SlotKey key = throttle_key_of(instance.revision.workflow, throttled.key);
+  const Slot place = waiting_slot(throttled);
+  if (has_slot_place(batch.tx, key, place)) return {};
+  SlotCounts counts = TRY(counts_of(batch, key));
+  counts.key = throttled.key;
+  counts.sealed |= instance.sealed;
+  ++counts.queued;
+  write_slot_place(batch.tx, key, place, {.instance = instance.id, .since = now});
+  write_slot_counts(batch.tx, key, counts);
+  batch.woken.push_back(key);
+  return {};
+}
+
+Status remove_throttled(BatchState& batch, const Instance& instance) {
+  const Throttled& throttled = *instance.throttled;
+  const SlotKey key = throttle_key_of(instance.revision.workflow, throttled.key);
+  const Slot place = waiting_slot(throttled);
+  if (!has_slot_place(batch.tx, key, place)) return {};
+  SlotCounts counts = TRY(counts_of(batch, key));
+  erase_slot_place(batch.tx, key, place);
+  counts.queued -= counts.queued > 0 ? 1 : 0;
+  write_slot_counts(batch.tx, key, counts);
+  return {};
 }
 
 Status leave_slot(BatchState& batch, const Instance& instance, bool wakes) {

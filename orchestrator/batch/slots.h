@@ -1,7 +1,8 @@
-// Slots: the flow control of workflows (`concurrency`, `priority`): what a start evaluates, and the
-// rows and counts of the instances that hold a slot or wait for one (queue_rows.h). Everything is
-// in the batch that starts or ends the instance, so no slot is lost or held twice after a crash.
-// start_queues.h gives free slots to the starts that wait. Engine thread only.
+// Slots: the flow control of workflows (`concurrency`, `throttle`, `priority`): what a start
+// evaluates, and the rows and counts of the instances that hold a slot, or that wait for one or for
+// the throttle (queue_rows.h). Everything is in the batch that starts or ends the instance, so no
+// slot is lost or held twice after a crash. start_queues.h lets the starts begin that wait. Engine
+// thread only.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,14 @@
 
 namespace millrace {
 
+/// The place of a start in the flow control of its workflow.
+struct StartPlace {
+  std::optional<Slot> slot;            ///< its key and its priority; nullopt: no `concurrency`
+  std::optional<Throttled> throttled;  ///< likewise; nullopt: no `throttle`
+
+  bool empty() const { return !slot && !throttled; }
+};
+
 /// Whether an instance may start now.
 struct StartGate {
   std::optional<Error> refusal;  ///< why no instance may start; nullopt: one may
@@ -25,12 +34,12 @@ struct StartGate {
   std::optional<EventEffect::Kind> effect;
   /// The workflow says `onLimit: skip`: a caller that waits for a result gets null.
   bool is_dropped = false;
-  std::optional<Slot> slot;  ///< of an instance that may start: its key and its priority
+  StartPlace place;  ///< of an instance that may start
 };
 
-/// Whether each start of the workflow must ask Instances::gate().
+/// Whether each start of the workflow has keys or a priority to evaluate.
 inline bool has_flow_control(const Workflow& workflow) {
-  return workflow.concurrency || workflow.priority;
+  return workflow.concurrency || workflow.throttle || workflow.priority;
 }
 
 /// How many slots each key of the workflow has.
@@ -41,6 +50,9 @@ uint64_t slots_of(const Workflow& workflow);
 /// `millrace.concurrency.priority` for a priority that is no integer.
 Result<std::optional<Slot>> evaluate_slot(const Workflow& workflow, const LazyJson& input,
                                           TimePoint now);
+/// Likewise for `throttle`.
+Result<std::optional<Throttled>> evaluate_throttled(const Workflow& workflow, const LazyJson& input,
+                                                    TimePoint now);
 
 /// The counts of a key. If their row is damaged, notes that and counts the rows of the instances.
 Result<SlotCounts> counts_of(BatchState& batch, const SlotKey& key);
@@ -51,6 +63,13 @@ Result<SlotCounts> recount(BatchState& batch, const SlotKey& key);
 /// its rows. `most` is slots_of() the workflow.
 Result<Slot> take_slot(BatchState& batch, const Instance& instance, Slot slot, uint64_t most,
                        TimePoint now);
+
+/// Writes the row of an instance that waits for the throttle, if it has none. Precondition: it is
+/// not paused.
+Status add_throttled(BatchState& batch, const Instance& instance, const Throttled& throttled,
+                     TimePoint now);
+/// Erases the row of an instance that waits for the throttle, if it has one.
+Status remove_throttled(BatchState& batch, const Instance& instance);
 
 /// Frees the slot of an instance that ends, or takes it out of its queue. `wakes`: the start that
 /// is next gets the slot.

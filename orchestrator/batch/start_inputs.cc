@@ -41,7 +41,7 @@ Result<bool> StartInputs::offer(TimePoint now, const AppliedEvent& applied,
     over = std::move(gate.refusal);
     return false;
   }
-  spec.slot = std::move(gate.slot);
+  spec.place = std::move(gate.place);
   if (workflow->looks_back) spec.consumed.add(applied.position, applied.known_as);
   const InstanceId id = TRY(instances_.start_by(now, applied, *entry, *workflow, std::move(spec)));
   batch_.note_effect(applied.position, {.kind = EventEffect::Kind::kStarted, .instance = id});

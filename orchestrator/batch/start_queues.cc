@@ -13,11 +13,27 @@ namespace {
 
 /// How many keys of a review one unit of work reads.
 constexpr size_t kReviewedAtOnce = 64;
+/// How many keys of throttles one firing of their timer moves to the lanes.
+constexpr size_t kDueAtOnce = 256;
+
+/// Whether the instance waits in the place.
+bool waits_in(const Instance& instance, const SlotKey& key, const SlotPlace& place) {
+  const WorkflowNumber workflow = instance.revision.workflow;
+  if (key.is_throttle) {
+    return is_throttled(instance) && instance.throttled->number == place.number &&
+           throttle_key_of(workflow, instance.throttled->key) == key;
+  }
+  return is_queued(instance) && instance.slot->number == place.number &&
+         slot_key_of(workflow, instance.slot->key) == key;
+}
 
 }  // namespace
 
 Status StartQueues::load() {
   lanes_.clear();
+  due_.clear();
+  by_time_.clear();
+  arm();
   for (const WorkflowNumber workflow : TRY(workflows_with_slots(batch_.tx))) {
     if (const auto lane = lane_of_workflow(workflow)) lanes_[*lane].is_reviewed = true;
   }
@@ -39,7 +55,12 @@ Status StartQueues::run(TimePoint now) {
     if (is_new) fresh.insert(*place);
     return &lane->second;
   };
-  for (const SlotKey& key : std::exchange(batch_.woken, {})) {
+  std::vector<SlotKey> keys = std::exchange(batch_.woken, {});
+  if (std::exchange(batch_.has_due_throttle, false)) {
+    const std::vector<SlotKey> due = take_due(now);
+    keys.insert(keys.end(), due.begin(), due.end());
+  }
+  for (const SlotKey& key : keys) {
     if (Lane* const lane = lane_for(key.workflow)) lane->add(key);
   }
   for (const WorkflowNumber workflow : std::exchange(batch_.reviewed, {})) {
@@ -85,76 +106,134 @@ Status StartQueues::review(WorkflowNumber workflow, Lane& lane) {
       batch_.tx, workflow, lane.behind,
       [&](const SlotKey& key, const SlotCounts& counts) {
         if (counts.queued > 0) lane.add(key);
-        lane.behind = key.key;
+        lane.behind = key;
         lane.is_reviewed = ++seen >= kReviewedAtOnce;
         return !lane.is_reviewed;
       },
       batch_.damages.noting());
 }
 
-Result<std::optional<uint64_t>> StartQueues::slots_now(const WorkflowEntry& entry) {
+Result<std::shared_ptr<const Workflow>> StartQueues::admitting(const WorkflowEntry& entry) {
   // The command that resumes the workflow reviews its keys.
-  if (entry.paused) return std::optional<uint64_t>();
-  const auto workflow = batch_.catalog.definition(batch_.tx, {entry.number, entry.latest});
-  if (!workflow && !is_damaged_row(workflow.error())) return tl::unexpected(workflow.error());
-  if (!workflow) {
-    batch_.damages.note(workflow.error());
-    return std::optional<uint64_t>();
-  }
-  return std::optional(slots_of(**workflow));
+  if (entry.paused) return std::shared_ptr<const Workflow>();
+  auto workflow = batch_.catalog.definition(batch_.tx, {entry.number, entry.latest});
+  if (workflow || !is_damaged_row(workflow.error())) return workflow;
+  batch_.damages.note(workflow.error());
+  return std::shared_ptr<const Workflow>();
 }
 
-/// Admits the start that is next, if the key has a free slot. Returns whether another one may
-/// follow.
+/// Admits the start that is next, if the key has room. Returns whether another one may follow.
 Result<bool> StartQueues::admit_next(TimePoint now, const SlotKey& key) {
   const WorkflowEntry* const entry = batch_.catalog.find_workflow(key.workflow);
   if (entry == nullptr) return false;
-  const auto most = TRY(slots_now(*entry));
-  if (!most) return false;
+  const auto workflow = TRY(admitting(*entry));
+  if (workflow == nullptr) return false;
   const SlotCounts counts = TRY(counts_of(batch_, key));
-  if (counts.queued == 0 || counts.held >= *most) return false;
+  if (counts.queued == 0 || !TRY(has_room(now, *workflow, key, counts))) return false;
   const auto first =
-      TRY(read_first_place(batch_.tx, QueueRow::kWaiting, key, batch_.damages.noting()));
+      TRY(read_first_place(batch_.tx, waiting_kind(key), key, batch_.damages.noting()));
   if (!first) {
     TRY(recount(batch_, key));
     return false;
   }
-  return admit(now, entry->ns, key, counts, *first);
+  return admit(now, *entry, *workflow, key, counts, *first);
 }
 
-Result<bool> StartQueues::admit(TimePoint now, NamespaceNumber ns, const SlotKey& key,
-                                SlotCounts counts, const SlotPlace& first) {
+/// Whether the key has a free slot, or its throttle permits a start. If it does not permit one now,
+/// the timer is armed.
+Result<bool> StartQueues::has_room(TimePoint now, const Workflow& workflow, const SlotKey& key,
+                                   const SlotCounts& counts) {
+  if (!key.is_throttle) return counts.held < slots_of(workflow);
+  if (!workflow.throttle) return true;  // a new revision has none
+  const auto until = TRY(instances_.rates().throttled_until(now, key, *workflow.throttle));
+  if (until) put_due(key, *until);
+  return !until.has_value();
+}
+
+Result<bool> StartQueues::admit(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                                const SlotKey& key, SlotCounts counts, const SlotPlace& first) {
   --left_;
   const Slot waited{.priority = first.priority, .number = first.number, .is_queued = true};
   erase_slot_place(batch_.tx, key, waited);
   --counts.queued;
-  batch_.live.unqueued(ns);
-  LoadedInstance* const loaded = TRY(instances_.load(now, ns, first.instance));
-  const auto is_it = [&](const Instance& one) {
-    return is_queued(one) && one.slot->number == first.number &&
-           slot_key_of(one.revision.workflow, one.slot->key) == key;
-  };
-  if (loaded == nullptr || !is_it(loaded->instance)) {
-    batch_.damages.note(
-        damaged_row(Table::kQueues, place_key(key, waited),
-                    fmt::format("instance {}, which it names, does not wait for this slot",
-                                to_string(first.instance))));
+  batch_.live.unqueued(entry.ns);
+  LoadedInstance* const loaded = TRY(instances_.load(now, entry.ns, first.instance));
+  if (loaded == nullptr || !waits_in(loaded->instance, key, first)) {
+    batch_.damages.note(damaged_row(Table::kQueues, place_key(key, waited),
+                                    fmt::format("instance {}, which it names, does not wait there",
+                                                to_string(first.instance))));
     write_slot_counts(batch_.tx, key, counts);
     return counts.queued > 0;
   }
-  Slot held = *loaded->instance.slot;
-  held.is_queued = false;
-  held.number = TRY(batch_.next(Counter::kSlots));
-  write_slot_place(batch_.tx, key, held, {.instance = first.instance, .since = now});
-  ++counts.held;
-  write_slot_counts(batch_.tx, key, counts);
   ++batch_.outcome.counts.starts_admitted;
   // The instance has waited for no event before.
   loaded->instance.listen_from = batch_.listen_from_now();
-  TRY(instances_.step(now, *loaded, Admitted{held.number}));
+  if (!key.is_throttle) ++counts.held;
+  write_slot_counts(batch_.tx, key, counts);
+  if (key.is_throttle) {
+    TRY(release(now, entry, workflow, key, *loaded));
+  } else {
+    TRY(give_slot(now, entry, workflow, key, *loaded));
+  }
   const Instance& instance = loaded->instance;
-  batch_.after_commit(ContinueInput{instance.ns, instance.id, instance.revision.workflow});
+  if (!waits_to_start(instance)) {
+    batch_.after_commit(ContinueInput{instance.ns, instance.id, instance.revision.workflow});
+  }
   return counts.queued > 0;
+}
+
+/// Gives the instance its slot. The throttle then decides whether it begins.
+Status StartQueues::give_slot(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                              const SlotKey& key, LoadedInstance& loaded) {
+  const Instance& instance = loaded.instance;
+  Slot held = *instance.slot;
+  held.is_queued = false;
+  held.number = TRY(batch_.next(Counter::kSlots));
+  write_slot_place(batch_.tx, key, held, {.instance = instance.id, .since = now});
+  Admitted admitted{.number = held.number};
+  if (instance.throttled) {
+    admitted.throttled = TRY(instances_.ask_throttle(now, entry, workflow, instance));
+  }
+  TRY(instances_.step(now, loaded, admitted));
+  return {};
+}
+
+Status StartQueues::release(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                            const SlotKey& key, LoadedInstance& loaded) {
+  if (workflow.throttle) {
+    TRY(instances_.rates().count_throttled(now, entry.ns, key, *workflow.throttle));
+  }
+  TRY(instances_.step(now, loaded, Released{}));
+  return {};
+}
+
+/// Notes when the throttle permits the next start of the key.
+void StartQueues::put_due(const SlotKey& key, TimePoint at) {
+  const auto [known, is_new] = due_.try_emplace(key, at);
+  if (!is_new) by_time_.erase({known->second, key});
+  known->second = at;
+  by_time_.emplace(at, key);
+  arm();
+}
+
+/// Removes the keys whose time has come, some of them, and arms the timer for the others.
+std::vector<SlotKey> StartQueues::take_due(TimePoint now) {
+  std::vector<SlotKey> keys;
+  while (keys.size() < kDueAtOnce && !by_time_.empty() && by_time_.begin()->first <= now) {
+    keys.push_back(by_time_.begin()->second);
+    due_.erase(keys.back());
+    by_time_.erase(by_time_.begin());
+  }
+  arm();
+  return keys;
+}
+
+void StartQueues::arm() {
+  if (by_time_.empty()) {
+    batch_.waiting.disarm_throttle();
+  } else {
+    batch_.waiting.arm_throttle(by_time_.begin()->first);
+  }
 }
 
 }  // namespace millrace

@@ -1,15 +1,19 @@
-// StartQueues: gives free slots to the starts that wait for them (slots.h), in the order of their
-// priority and of their commit. A slot that an input frees is given away in the same batch, as far
-// as the unit of work suffices; what is left waits in the lane of its workflow, so the workflows
-// take turns. An admitted instance makes its first step in a later batch, as a start_later() does.
-// Memory only: a starting process reviews all keys. Engine thread only.
+// StartQueues: lets the starts begin that wait (slots.h), in the order of their priority and of
+// their commit: gives them free slots, or lets them pass the throttle when it permits a start. A
+// slot that an input frees is given away in the same batch, as far as the unit of work suffices;
+// what is left waits in the lane of its workflow, so the workflows take turns. One timer is armed
+// for the first time at which the throttle of some key permits its next start. An admitted instance
+// makes its first step in a later batch, as a start_later() does. Memory only: a starting process
+// reviews all keys. Engine thread only.
 #pragma once
 
 #include <cstddef>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -24,15 +28,19 @@ class StartQueues {
  public:
   StartQueues(BatchState& batch, Instances& instances) : batch_(batch), instances_(instances) {}
 
-  /// Reviews all workflows that have slots. Precondition: the catalog is loaded.
+  /// Reviews all workflows that have slots or starts that wait, and disarms the timer of the
+  /// throttles until their keys were looked at. Precondition: the catalog is loaded.
   Status load();
 
   /// Sets how many starts run() and go_on() may admit until the next call of begin_batch().
   void begin_batch(size_t most) { left_ = most; }
 
-  /// Whether the unit of work has freed slots, so that run() has something to do.
-  bool has_new() const { return !batch_.woken.empty() || !batch_.reviewed.empty(); }
-  /// Gives away the slots that this unit of work has freed. What exceeds the unit waits, and so
+  /// Whether the unit of work has freed slots, or the timer of the throttles has fired, so that
+  /// run() has something to do.
+  bool has_new() const {
+    return !batch_.woken.empty() || !batch_.reviewed.empty() || batch_.has_due_throttle;
+  }
+  /// Admits the starts that may begin since this unit of work. What exceeds the unit waits, and so
   /// does all of a lane that has other keys waiting.
   Status run(TimePoint now);
 
@@ -46,10 +54,10 @@ class StartQueues {
 
  private:
   struct Lane {
-    std::deque<SlotKey> keys;           ///< each once
-    std::set<SlotKey> known;            ///< those of `keys`
-    bool is_reviewed = false;           ///< more keys may have to be added
-    std::optional<Fingerprint> behind;  ///< the review has come to this key; nullopt: to none
+    std::deque<SlotKey> keys;       ///< each once
+    std::set<SlotKey> known;        ///< those of `keys`
+    bool is_reviewed = false;       ///< more keys may have to be added
+    std::optional<SlotKey> behind;  ///< the review has come to this key; nullopt: to none
 
     bool empty() const { return keys.empty() && !is_reviewed; }
     void add(const SlotKey& key) {
@@ -61,14 +69,26 @@ class StartQueues {
   std::optional<WorkLane> lane_of_workflow(WorkflowNumber workflow) const;
   Status review(WorkflowNumber workflow, Lane& lane);
   Result<bool> admit_next(TimePoint now, const SlotKey& key);
-  Result<bool> admit(TimePoint now, NamespaceNumber ns, const SlotKey& key, SlotCounts counts,
-                     const SlotPlace& first);
-  /// nullopt: no start of the workflow may be admitted now.
-  Result<std::optional<uint64_t>> slots_now(const WorkflowEntry& entry);
+  Result<bool> admit(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                     const SlotKey& key, SlotCounts counts, const SlotPlace& first);
+  Status give_slot(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                   const SlotKey& key, LoadedInstance& loaded);
+  Status release(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                 const SlotKey& key, LoadedInstance& loaded);
+  Result<bool> has_room(TimePoint now, const Workflow& workflow, const SlotKey& key,
+                        const SlotCounts& counts);
+  /// The newest revision; null: no start of the workflow may be admitted now.
+  Result<std::shared_ptr<const Workflow>> admitting(const WorkflowEntry& entry);
+  void put_due(const SlotKey& key, TimePoint at);
+  std::vector<SlotKey> take_due(TimePoint now);
+  void arm();
 
   BatchState& batch_;
   Instances& instances_;
   std::map<WorkLane, Lane> lanes_;
+  /// The keys of throttles with a start that waits, and when the throttle permits the next one.
+  std::map<SlotKey, TimePoint> due_;
+  std::set<std::pair<TimePoint, SlotKey>> by_time_;  ///< those of `due_`
   size_t left_ = 0;
 };
 

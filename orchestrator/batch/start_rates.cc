@@ -71,18 +71,47 @@ Result<std::optional<Error>> StartRates::take(TimePoint now, const WorkflowEntry
   const StartLimit& limit = *workflow.rate_limit;
   const Looked looked = TRY(look(now, entry, limit, input));
   if (looked.refusal) return looked.refusal;
-  const bool known = looked.record.has_value();
-  const StartRatePlace& place = looked.place;
-  StartRateRecord record = looked.record.value_or(StartRateRecord{.ns = entry.ns});
-  if (!known && !TRY(has_room(now, entry.ns))) {
+  if (!looked.record && !TRY(has_room(now, entry.ns))) {
     return std::optional(refuse_over_quota(batch_, entry.ns, Quota::kStartKeys));
   }
+  TRY(count(now, entry.ns, limit, looked.place, looked.record));
+  return std::optional<Error>();
+}
+
+/// Counts a start in the row that the key has, or in a new one.
+Status StartRates::count(TimePoint now, NamespaceNumber ns, const StartLimit& limit,
+                         const StartRatePlace& place,
+                         const std::optional<StartRateRecord>& before) {
+  StartRateRecord record = before.value_or(StartRateRecord{.ns = ns});
   count_start(limit, record.use, now);
   record.ends = std::max(record.listed, end_of(limit, record.use));
-  if (!known) record.listed = record.ends;
+  if (!before) record.listed = record.ends;
   batch_.start_rates_due = std::min(batch_.start_rates_due, record.listed);
-  TRY(write_start_rate(batch_.tx, place, record, !known));
-  return std::optional<Error>();
+  return write_start_rate(batch_.tx, place, record, !before);
+}
+
+StartRatePlace StartRates::place_of(const SlotKey& key) const {
+  return throttle_rate_place(batch_.id_key, key.workflow, key.key);
+}
+
+Result<std::optional<Error>> StartRates::refusal_of_throttle(TimePoint now, NamespaceNumber ns,
+                                                             const SlotKey& key) {
+  const auto record = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, place_of(key))));
+  if (record || TRY(has_room(now, ns))) return std::optional<Error>();
+  return std::optional(refuse_over_quota(batch_, ns, Quota::kStartKeys));
+}
+
+Result<std::optional<TimePoint>> StartRates::throttled_until(TimePoint now, const SlotKey& key,
+                                                             const Throttle& throttle) {
+  const auto record = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, place_of(key))));
+  return record ? refused_until(throttle.rate, record->use, now) : std::optional<TimePoint>();
+}
+
+Status StartRates::count_throttled(TimePoint now, NamespaceNumber ns, const SlotKey& key,
+                                   const Throttle& throttle) {
+  const StartRatePlace place = place_of(key);
+  const auto before = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, place)));
+  return count(now, ns, throttle.rate, place, before);
 }
 
 /// Whether the namespace may have one more key. If it may not, rows that count no more are erased

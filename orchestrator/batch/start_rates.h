@@ -1,6 +1,6 @@
-// StartRates: whether the `rateLimit` of a workflow permits a start, and how many starts each of
-// its keys has had. The counts are rows (start_rate_rows.h) that are written in the commit of the
-// start, so a restart decides equally. Engine thread only.
+// StartRates: whether the `rateLimit` or the `throttle` of a workflow permits a start, and how many
+// starts each of their keys has had. The counts are rows (start_rate_rows.h) that are written in
+// the commit of the start, so a restart decides equally. Engine thread only.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/start_rate_rows.h"
 #include "states/workflow.h"
 
@@ -36,6 +37,19 @@ class StartRates {
   Result<std::optional<Error>> check(TimePoint now, const WorkflowEntry& entry,
                                      const Workflow& workflow, const LazyJson& input);
 
+  // Of a `throttle`. `key` is one of throttle_key_of().
+
+  /// Why no start of the key may wait or begin: `millrace.quota.startKeys`. nullopt: it may.
+  Result<std::optional<Error>> refusal_of_throttle(TimePoint now, NamespaceNumber ns,
+                                                   const SlotKey& key);
+  /// The first time at which the throttle permits a start of the key; nullopt: it does now.
+  Result<std::optional<TimePoint>> throttled_until(TimePoint now, const SlotKey& key,
+                                                   const Throttle& throttle);
+  /// Counts a start of the key that begins now. Does not ask for the quota: a start that has waited
+  /// begins.
+  Status count_throttled(TimePoint now, NamespaceNumber ns, const SlotKey& key,
+                         const Throttle& throttle);
+
   /// Erases rows that count no more, a bounded number. To be called when `start_rates_due` of the
   /// batch has come, at the end of a batch that writes something else, too.
   Status sweep(TimePoint now);
@@ -50,6 +64,9 @@ class StartRates {
   Result<Looked> look(TimePoint now, const WorkflowEntry& entry, const StartLimit& limit,
                       const LazyJson& input);
   Result<bool> has_room(TimePoint now, NamespaceNumber ns);
+  Status count(TimePoint now, NamespaceNumber ns, const StartLimit& limit,
+               const StartRatePlace& place, const std::optional<StartRateRecord>& before);
+  StartRatePlace place_of(const SlotKey& key) const;
 
   BatchState& batch_;
 };

@@ -103,4 +103,10 @@ Status TimerInputs::fire(TimePoint now, TimePoint, const TimerInput::OfPendingSt
   return instances_.pending().fire(now);
 }
 
+/// The StartQueues go on at the end of the unit of work.
+Status TimerInputs::fire(TimePoint, TimePoint, const TimerInput::OfThrottledStarts&) {
+  batch_.has_due_throttle = true;
+  return {};
+}
+
 }  // namespace millrace

@@ -1,6 +1,6 @@
 // TimerInputs: applies due timers. By its owner, a due timer steps an instance, publishes a delayed
-// event, ends the lifespan of an event in a group, applies a tick of a schedule, or begins pending
-// starts. Engine thread only.
+// event, ends the lifespan of an event in a group, applies a tick of a schedule, begins pending
+// starts, or lets throttled starts begin. Engine thread only.
 #pragma once
 
 #include "base/result.h"
@@ -45,6 +45,7 @@ class TimerInputs {
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfGroupedEvent& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedule& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfPendingStarts& owner);
+  Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfThrottledStarts& owner);
   Result<bool> awaits_match(const TimerInput& input);
   Result<bool> awaits_early_events(const Timer& timer, const Instance& instance);
 

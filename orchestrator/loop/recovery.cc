@@ -82,7 +82,7 @@ Result<std::vector<Instance>> load_instances(EngineState& engine, std::atomic<ui
     const Status waits = engine.waiting.update(engine.catalog.name_of(head.ns), head);
     if (!waits) damaged(damaged_instance(head.ns, head.id, waits.error().message));
     engine.live.began(head.ns, head.revision.workflow);
-    if (is_queued(head)) {  // only its admission continues it
+    if (waits_to_start(head)) {  // only its admission continues it
       engine.live.queued(head.ns);
       return;
     }

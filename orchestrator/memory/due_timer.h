@@ -11,7 +11,8 @@
 namespace millrace {
 
 /// A due timer of an instance, of a delayed event, of an event in an eventsAnd group, of a
-/// workflow's schedule, whose tick is the deadline, or of the pending starts.
+/// workflow's schedule, whose tick is the deadline, of the pending starts, or of those that wait
+/// for a throttle.
 struct TimerInput {
   struct OfInstance {
     NamespaceNumber ns{};
@@ -30,8 +31,12 @@ struct TimerInput {
   };
   /// The first of the starts that `debounce` has put off is due.
   struct OfPendingStarts {};
+  /// A key of a `throttle` permits a start again, the first of those for which starts wait.
+  struct OfThrottledStarts {};
   TimePoint deadline;
-  std::variant<OfInstance, OfDelayedEvent, OfGroupedEvent, OfSchedule, OfPendingStarts> owner;
+  std::variant<OfInstance, OfDelayedEvent, OfGroupedEvent, OfSchedule, OfPendingStarts,
+               OfThrottledStarts>
+      owner;
 };
 
 }  // namespace millrace

@@ -62,7 +62,7 @@ Status KeptEvents::load(const View& view) {
 }
 
 bool may_come_to_listen(const Instance& instance) {
-  return !has_ended(instance.status) && !instance.compensating && !is_queued(instance) &&
+  return !has_ended(instance.status) && !instance.compensating && !waits_to_start(instance) &&
          (instance.phase != Phase::kWaiting || !instance.calls.empty());
 }
 

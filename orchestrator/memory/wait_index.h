@@ -98,12 +98,15 @@ class WaitIndex {
   void arm_schedule(WorkflowNumber workflow, TimePoint tick);
   /// Arms the one timer of all pending starts, in place of its earlier deadline.
   void arm_starts(TimePoint at);
+  /// Arms the one timer of all throttles for which starts wait, in place of its earlier deadline.
+  void arm_throttle(TimePoint at);
   /// Each disarm function removes a timer before it fires, and does nothing if the timer is not
   /// armed.
   void disarm_delayed(uint64_t number);
   void disarm_grouped(uint64_t number);
   void disarm_schedule(WorkflowNumber workflow);
   void disarm_starts();
+  void disarm_throttle();
 
   /// Whether the instance listens for events.
   bool listens(const InstanceId& instance) const;

@@ -42,7 +42,7 @@ Status admit_start(const CommandContext& context, const WorkflowEntry& entry,
                    const Workflow& workflow, StartSpec& spec) {
   StartGate gate = TRY(context.instances.admit(context.now, entry, workflow, spec.data));
   if (gate.refusal) return tl::unexpected(*std::move(gate.refusal));
-  spec.slot = std::move(gate.slot);
+  spec.place = std::move(gate.place);
   return {};
 }
 

@@ -49,7 +49,7 @@ Result<Instance> find_instance(const CommandContext& context, std::string_view n
                                const InstanceId& id);
 
 /// Asks Instances::admit() whether an instance of the workflow may start now, and gives `spec` its
-/// slot. Errors: StartGate::refusal.
+/// place. Errors: StartGate::refusal.
 Status admit_start(const CommandContext& context, const WorkflowEntry& entry,
                    const Workflow& workflow, StartSpec& spec);
 

@@ -78,8 +78,9 @@ Result<Json> run_command(const CommandContext& context, const ApplyWorkflow& com
       TRY(context.purges.begin_groups(*entry, command.ns));
       batch.catalog.renew_groups(batch.tx, entry->number);
     }
-    // The new revision may have more slots.
-    if (before && before->concurrency) batch.reviewed.push_back(entry->number);
+    // The new revision may have more slots, or permit more starts.
+    if (before && (before->concurrency || before->throttle))
+      batch.reviewed.push_back(entry->number);
     context.schedules.set(context.now, entry->number, before ? before->start.cron : std::nullopt,
                           command.workflow->start.cron);
   }

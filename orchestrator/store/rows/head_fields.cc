@@ -20,6 +20,13 @@ PendingEnd get_pending_end(Reader& reader) {
   return {.status = status, .state = get_number(reader)};
 }
 
+int32_t get_priority(Reader& reader) {
+  const int64_t priority = reader.zigzag();
+  using Limits = std::numeric_limits<int32_t>;
+  if (priority < Limits::min() || priority > Limits::max()) reader.fail();
+  return static_cast<int32_t>(priority);
+}
+
 }  // namespace
 
 void put_listener(Writer& writer, const Listener& listener) {
@@ -119,14 +126,25 @@ void put_slot(Writer& writer, const Slot& slot) {
 
 Slot get_slot(Reader& reader) {
   Slot slot{.key = get_string(reader)};
-  const int64_t priority = reader.zigzag();
-  using Limits = std::numeric_limits<int32_t>;
-  if (priority < Limits::min() || priority > Limits::max()) reader.fail();
-  slot.priority = static_cast<int32_t>(priority);
+  slot.priority = get_priority(reader);
   slot.number = get_number(reader);
   slot.is_queued = reader.boolean();
   if (slot.key.size() > kMostSlotKeyBytes || slot.number == 0) reader.fail();
   return slot;
+}
+
+void put_throttled(Writer& writer, const Throttled& throttled) {
+  writer.bytes(throttled.key);
+  writer.zigzag(throttled.priority);
+  writer.varint(throttled.number);
+}
+
+Throttled get_throttled(Reader& reader) {
+  Throttled throttled{.key = get_string(reader)};
+  throttled.priority = get_priority(reader);
+  throttled.number = get_number(reader);
+  if (throttled.key.size() > kMostSlotKeyBytes) reader.fail();
+  return throttled;
 }
 
 std::vector<Timer> get_timers(Reader& reader, TimerKind last) {

@@ -32,4 +32,7 @@ void get_compensations(Reader& reader, Instance& instance);
 void put_slot(Writer& writer, const Slot& slot);
 Slot get_slot(Reader& reader);
 
+void put_throttled(Writer& writer, const Throttled& throttled);
+Throttled get_throttled(Reader& reader);
+
 }  // namespace millrace::rows

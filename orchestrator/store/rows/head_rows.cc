@@ -22,8 +22,11 @@ namespace {
 /// the size of the row of the starting event, and the timeout of the state that its data has
 /// decided; either may be missing, as such events may. A head without both has version 8, or 7 if
 /// there are no such events either. Since 10 the compensations, which may be missing, too. Since 11
-/// the slot of the instance; exactly the heads with a slot have this version.
-constexpr uint8_t kHeadVersion = 11;
+/// the slot of the instance; since 12 it may be missing, and what its throttle has to decide
+/// follows. Exactly the heads of instances that are throttled have version 12, and exactly the
+/// others with a slot version 11.
+constexpr uint8_t kHeadVersion = 12;
+constexpr uint8_t kVersionWithoutThrottle = 11;
 constexpr uint8_t kVersionWithoutSlot = 10;
 constexpr uint8_t kVersionWithoutCompensations = 9;
 constexpr uint8_t kVersionWithConsumed = 8;
@@ -34,7 +37,7 @@ constexpr size_t kFirstCounted = static_cast<size_t>(Part::kInput);
 /// Since version 7 the head has the sizes of the parts before this one.
 constexpr size_t kStartEvent = static_cast<size_t>(Part::kStartEvent);
 
-/// Whether the head has the fields that only version 10 has.
+/// Whether the head has fields that versions since 10 have.
 bool has_compensations(const Instance& instance) {
   return instance.compensations > 0 || instance.compensates || instance.compensating ||
          instance.compensation_error;
@@ -43,11 +46,12 @@ bool has_compensations(const Instance& instance) {
 /// Whether the head has the fields that versions since 9 have.
 bool has_newest_fields(const Instance& instance) {
   return instance.part_bytes[kStartEvent] > 0 || instance.state_timeout ||
-         has_compensations(instance) || instance.slot;
+         has_compensations(instance) || instance.slot || instance.throttled;
 }
 
 uint8_t version_of(const Instance& instance) {
-  if (instance.slot) return kHeadVersion;
+  if (instance.throttled) return kHeadVersion;
+  if (instance.slot) return kVersionWithoutThrottle;
   if (has_compensations(instance)) return kVersionWithoutSlot;
   if (has_newest_fields(instance)) return kVersionWithoutCompensations;
   return instance.consumed.empty() ? kVersionWithoutConsumed : kVersionWithConsumed;
@@ -61,6 +65,12 @@ constexpr uint8_t kCancelling = 8;
 constexpr uint8_t kRetried = 16;
 constexpr uint8_t kHasFailedData = 32;
 constexpr uint8_t kOverBytes = 64;
+
+/// The highest kind of a timer in a head of that version.
+TimerKind last_timer_of(uint8_t version) {
+  if (version >= kHeadVersion) return TimerKind::kThrottle;
+  return version > kVersionWithoutSlot ? TimerKind::kQueue : TimerKind::kCalls;
+}
 
 /// The highest flag of a head of that version.
 uint8_t last_flag(uint8_t version) {
@@ -137,8 +147,10 @@ std::string encode_head(const Instance& instance) {
     writer.boolean(instance.state_timeout.has_value());
     if (instance.state_timeout) put_span(writer, *instance.state_timeout);
   }
-  if (has_compensations(instance) || instance.slot) put_compensations(writer, instance);
+  if (version_of(instance) >= 10) put_compensations(writer, instance);
+  if (instance.throttled) writer.boolean(instance.slot.has_value());
   if (instance.slot) put_slot(writer, *instance.slot);
+  if (instance.throttled) put_throttled(writer, *instance.throttled);
   return writer.take();
 }
 
@@ -167,8 +179,7 @@ Result<Instance> decode_head(std::string_view bytes) {
   for (size_t left = reader.count(); left > 0; --left) {
     instance.listeners.push_back(get_listener(reader));
   }
-  const TimerKind last_timer =
-      version > kVersionWithoutSlot ? TimerKind::kQueue : TimerKind::kCalls;
+  const TimerKind last_timer = last_timer_of(version);
   instance.timers = get_timers(reader, last_timer);
   instance.error = get_optional(reader, get_error);
   instance.failed_state = get_string(reader);
@@ -229,7 +240,9 @@ Result<Instance> decode_head(std::string_view bytes) {
   if (has_consumed) instance.consumed = get_consumed(reader);
   if (version >= 9 && reader.boolean()) instance.state_timeout = get_span(reader);
   if (version >= 10) get_compensations(reader, instance);
-  if (version >= 11) instance.slot = get_slot(reader);
+  const bool has_slot = version == 11 || (version >= 12 && reader.boolean());
+  if (has_slot) instance.slot = get_slot(reader);
+  if (version >= 12) instance.throttled = get_throttled(reader);
   if (!reader.done()) decoded = tl::unexpected(damaged_record(reader, "instance"));
   return decoded;
 }

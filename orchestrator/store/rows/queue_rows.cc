@@ -31,6 +31,14 @@ Writer begin_key(QueueRow kind, WorkflowNumber workflow) {
   return key;
 }
 
+QueueRow counts_kind(const SlotKey& key) {
+  return key.is_throttle ? QueueRow::kThrottleCounts : QueueRow::kCounts;
+}
+
+bool is_waiting(QueueRow kind) {
+  return kind == QueueRow::kWaiting || kind == QueueRow::kThrottled;
+}
+
 /// The prefix of the rows of a key that are of the kind, or the key of its row of counts.
 std::string places_prefix(QueueRow kind, const SlotKey& key) {
   Writer writer = begin_key(kind, key.workflow);
@@ -43,7 +51,7 @@ tl::unexpected<Error> wrong_key(std::string_view key) {
                                     "its key is not that of a slot, a start that waits or counts"));
 }
 
-/// The place of a row of the kind kHolder or kWaiting.
+/// The place of a row of an instance.
 Result<SlotPlace> place_of(const View& view, std::string_view key, std::string_view value) {
   const auto parsed = parse_queue_key(key);
   if (!parsed) return wrong_key(key);
@@ -53,10 +61,42 @@ Result<SlotPlace> place_of(const View& view, std::string_view key, std::string_v
   return place;
 }
 
+/// Adds the workflows that have rows of the kind, ascending.
+Status add_workflows(const View& view, QueueRow kind, std::vector<WorkflowNumber>& found) {
+  const std::string prefix(1, static_cast<char>(kind));
+  std::string from;
+  while (true) {
+    const size_t before = found.size();
+    TRY(walk(view, Table::kQueues, prefix, from, [&](std::string_view key, auto) -> Result<bool> {
+      found.push_back(WorkflowNumber(Reader(key.substr(prefix.size())).u32()));
+      return false;
+    }));
+    if (found.size() == before) return {};
+    const auto next = static_cast<uint32_t>(found.back());
+    if (next == std::numeric_limits<uint32_t>::max()) return {};
+    from = begin_key(kind, WorkflowNumber(next + 1)).take();
+  }
+}
+
 }  // namespace
 
 SlotKey slot_key_of(WorkflowNumber workflow, std::string_view key) {
   return {.workflow = workflow, .key = fingerprint({key})};
+}
+
+SlotKey throttle_key_of(WorkflowNumber workflow, std::string_view key) {
+  return {.is_throttle = true, .workflow = workflow, .key = fingerprint({key})};
+}
+
+QueueRow waiting_kind(const SlotKey& key) {
+  return key.is_throttle ? QueueRow::kThrottled : QueueRow::kWaiting;
+}
+
+Slot waiting_slot(const Throttled& throttled) {
+  return {.key = throttled.key,
+          .priority = throttled.priority,
+          .number = throttled.number,
+          .is_queued = true};
 }
 
 std::string encode(const SlotCounts& counts) {
@@ -91,10 +131,10 @@ Result<SlotPlace> decode_slot_place(std::string_view bytes) {
   return end_record(reader, place, "slot");
 }
 
-std::string slot_counts_key(const SlotKey& key) { return places_prefix(QueueRow::kCounts, key); }
+std::string slot_counts_key(const SlotKey& key) { return places_prefix(counts_kind(key), key); }
 
 std::string place_key(const SlotKey& key, const Slot& slot) {
-  Writer writer(places_prefix(slot.is_queued ? QueueRow::kWaiting : QueueRow::kHolder, key));
+  Writer writer(places_prefix(slot.is_queued ? waiting_kind(key) : QueueRow::kHolder, key));
   if (slot.is_queued) writer.u32(rank_of(slot.priority));
   writer.u64(slot.number);
   return writer.take();
@@ -106,11 +146,12 @@ std::optional<QueueRowKey> parse_queue_key(std::string_view key) {
   QueueRowKey parsed{.kind = static_cast<QueueRow>(kind)};
   parsed.key.workflow = WorkflowNumber(reader.u32());
   const bool is_known = kind >= static_cast<uint8_t>(QueueRow::kCounts) &&
-                        kind <= static_cast<uint8_t>(QueueRow::kWaiting);
+                        kind <= static_cast<uint8_t>(QueueRow::kThrottled);
   if (!is_known) return std::nullopt;
+  parsed.key.is_throttle = parsed.kind >= QueueRow::kThrottleCounts;
   parsed.key.key = reader.id();
-  if (parsed.kind == QueueRow::kWaiting) parsed.priority = priority_of(reader.u32());
-  if (parsed.kind == QueueRow::kHolder || parsed.kind == QueueRow::kWaiting) {
+  if (is_waiting(parsed.kind)) parsed.priority = priority_of(reader.u32());
+  if (is_waiting(parsed.kind) || parsed.kind == QueueRow::kHolder) {
     parsed.number = reader.u64();
     if (parsed.number == 0 || parsed.number > kMostNumber) return std::nullopt;
   }
@@ -133,21 +174,26 @@ void write_slot_counts(Transaction& tx, const SlotKey& key, const SlotCounts& co
 }
 
 Status each_slot_counts(const View& view, WorkflowNumber workflow,
-                        const std::optional<Fingerprint>& behind,
+                        const std::optional<SlotKey>& behind,
                         const std::function<bool(const SlotKey&, const SlotCounts&)>& see,
                         const OnDamage& damaged) {
-  const std::string prefix = begin_key(QueueRow::kCounts, workflow).take();
-  std::string from;
-  if (behind) from = slot_counts_key({workflow, *behind}) + '\0';
-  return walk(
-      view, Table::kQueues, prefix, from,
-      [&](std::string_view key, std::string_view value) -> Result<bool> {
-        const auto parsed = parse_queue_key(key);
-        if (!parsed) return wrong_key(key);
-        return see(parsed->key,
-                   TRY(rows::decode(view, Table::kQueues, key, value, decode_slot_counts)));
-      },
-      damaged);
+  bool goes_on = true;
+  const auto visit = [&](std::string_view key, std::string_view value) -> Result<bool> {
+    const auto parsed = parse_queue_key(key);
+    if (!parsed) return wrong_key(key);
+    goes_on =
+        see(parsed->key, TRY(rows::decode(view, Table::kQueues, key, value, decode_slot_counts)));
+    return goes_on;
+  };
+  for (const QueueRow kind : {QueueRow::kCounts, QueueRow::kThrottleCounts}) {
+    const bool begins = behind && counts_kind(*behind) == kind;
+    if (behind && behind->is_throttle && !begins) continue;
+    std::string from;
+    if (begins) from = slot_counts_key({behind->is_throttle, workflow, behind->key}) + '\0';
+    TRY(walk(view, Table::kQueues, begin_key(kind, workflow).take(), from, visit, damaged));
+    if (!goes_on) break;
+  }
+  return {};
 }
 
 void write_slot_place(Transaction& tx, const SlotKey& key, const Slot& slot,
@@ -157,6 +203,10 @@ void write_slot_place(Transaction& tx, const SlotKey& key, const Slot& slot,
 
 void erase_slot_place(Transaction& tx, const SlotKey& key, const Slot& slot) {
   tx.erase(Table::kQueues, place_key(key, slot));
+}
+
+bool has_slot_place(const View& view, const SlotKey& key, const Slot& slot) {
+  return view.get(Table::kQueues, place_key(key, slot)).has_value();
 }
 
 Result<std::optional<SlotPlace>> read_first_place(const View& view, QueueRow kind,
@@ -183,24 +233,16 @@ Status each_slot_place(const View& view, QueueRow kind, const SlotKey& key,
 }
 
 Result<std::vector<WorkflowNumber>> workflows_with_slots(const View& view) {
-  const std::string prefix(1, static_cast<char>(QueueRow::kCounts));
   std::vector<WorkflowNumber> found;
-  std::string from;
-  while (true) {
-    const size_t before = found.size();
-    TRY(walk(view, Table::kQueues, prefix, from, [&](std::string_view key, auto) -> Result<bool> {
-      found.push_back(WorkflowNumber(Reader(key.substr(prefix.size())).u32()));
-      return false;
-    }));
-    if (found.size() == before) return found;
-    const auto next = static_cast<uint32_t>(found.back());
-    if (next == std::numeric_limits<uint32_t>::max()) return found;
-    from = begin_key(QueueRow::kCounts, WorkflowNumber(next + 1)).take();
+  for (const QueueRow kind : {QueueRow::kCounts, QueueRow::kThrottleCounts}) {
+    TRY(add_workflows(view, kind, found));
   }
+  return found;
 }
 
 Result<bool> purge_queues(Transaction& tx, WorkflowNumber workflow, PurgeBudget& budget) {
-  for (const QueueRow kind : {QueueRow::kCounts, QueueRow::kHolder, QueueRow::kWaiting}) {
+  for (const QueueRow kind : {QueueRow::kCounts, QueueRow::kHolder, QueueRow::kWaiting,
+                              QueueRow::kThrottleCounts, QueueRow::kThrottled}) {
     const std::string prefix = begin_key(kind, workflow).take();
     while (true) {
       if (budget.is_spent()) return false;

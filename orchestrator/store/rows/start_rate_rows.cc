@@ -74,6 +74,12 @@ Result<std::optional<TimePoint>> sweep_one(Transaction& tx, TimePoint now,
 
 }  // namespace
 
+StartRatePlace throttle_rate_place(std::string_view id_key, WorkflowNumber workflow,
+                                   const Fingerprint& key) {
+  const std::string_view bytes(reinterpret_cast<const char*>(key.data()), key.size());
+  return {workflow, keyed_fingerprint(id_key, {"throttle", bytes})};
+}
+
 std::string encode(const StartRateRecord& record) {
   Writer writer = begin_record();
   writer.varint(static_cast<uint32_t>(record.ns));

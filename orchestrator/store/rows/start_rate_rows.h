@@ -1,4 +1,5 @@
-// Start rate rows: how many instances of a workflow have started for each key of its `rateLimit`.
+// Start rate rows: how many instances of a workflow have started for each key of its `rateLimit`,
+// and for each key of its `throttle`.
 // Table `meta`: a row `start-rate/` for each key of a workflow, under the fingerprint of the key; a
 // row `start-rate-end/` for each of them in the order of the times at which they may be erased; and
 // a row `start-rates/` with their number for each namespace. Functions that read take any View,
@@ -28,13 +29,17 @@ inline constexpr std::string_view kStartRateKey = "start-rate/";
 inline constexpr std::string_view kStartRateEndKey = "start-rate-end/";
 inline constexpr std::string_view kStartRatesKey = "start-rates/";
 
-/// A key of the `rateLimit` of a workflow.
+/// A key of the `rateLimit` of a workflow, or of its `throttle`.
 struct StartRatePlace {
   WorkflowNumber workflow{};
   Fingerprint key{};  ///< the keyed fingerprint of the JSON text of the key
 
   auto operator<=>(const StartRatePlace&) const = default;
 };
+/// The place of a key of a `throttle`, from the fingerprint of its text (SlotKey::key). It is not
+/// the place of an equal key of a `rateLimit`.
+StartRatePlace throttle_rate_place(std::string_view id_key, WorkflowNumber workflow,
+                                   const Fingerprint& key);
 
 struct StartRateRecord {
   NamespaceNumber ns{};  ///< of the workflow, which may have been deleted since
