@@ -54,7 +54,8 @@ void add_next_verb(CommandLine& commands) {
               "Nothing later than this: a time in RFC 3339, or how long from now (2h)", "WHEN");
   next.option("--kind", options.kind,
               "Kinds, separated by commas: stateTimeout, delay, retry, interrupt, kill, "
-              "runTimeout, executionTimeout, call, queueTimeout, delayedEvent, lifespan, tick",
+              "runTimeout, executionTimeout, call, queueTimeout, throttleTimeout, delayedEvent, "
+              "lifespan, tick",
               "KIND");
   next.option("--limit", options.limit, "How many to show (1 to 1000, default 50)", "N");
 }

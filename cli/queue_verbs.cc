@@ -1,4 +1,4 @@
-// `millrace queue`: lists the starts that wait for slots of their workflows.
+// `millrace queue`: lists the starts that wait for slots or throttles of their workflows.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -16,8 +16,13 @@ struct QueueListOptions {
   PageOptions page;
 };
 
-/// How many slots of the key are taken: `1 of 3`.
-std::string slots_text(const Json& queue) {
+/// How many slots of the key are taken: `1 of 3`. Of a throttle: what it permits, `10 in PT1M`.
+std::string limit_text(const Json& queue) {
+  if (queue.value("reason", "") == "throttle") {
+    if (!queue.contains("limit")) return "-";
+    return fmt::format("{} in {}", queue.value("limit", uint64_t{0}),
+                       harmless(queue.value("period", "")));
+  }
   const uint64_t held = queue.value("held", uint64_t{0});
   if (!queue.contains("limit")) return std::to_string(held);
   return fmt::format("{} of {}", held, queue.value("limit", uint64_t{0}));
@@ -33,10 +38,11 @@ Ended list_queues(Session& session, const QueueListOptions& options) {
   return show_pages(
       session, {.path = session.path({"queues"}), .query = {{"workflow", options.workflow}}},
       options.page,
-      {field("WORKFLOW", "workflow"), field("KEY", "key"), field("WAITING", "queued"),
-       Column{"SLOTS", slots_text},
+      {field("WORKFLOW", "workflow"), field("KEY", "key"), field("WAITS FOR", "reason"),
+       field("WAITING", "queued"), Column{"LIMIT", limit_text},
        Column{"NEXT", [](const Json& one) { return inner_text(one, "next", "instance"); }},
        Column{"SINCE", [](const Json& one) { return inner_text(one, "next", "since"); }},
+       field("NEXT AT", "nextAt"),
        Column{"HELD BY", [](const Json& one) { return inner_text(one, "holder", "instance"); }}},
       "workflow");
 }
@@ -44,11 +50,12 @@ Ended list_queues(Session& session, const QueueListOptions& options) {
 }  // namespace
 
 void add_queue_verbs(CommandLine& commands) {
-  CommandLine queue = commands.noun("queue", "Starts that wait for a slot of their workflow");
+  CommandLine queue =
+      commands.noun("queue", "Starts that wait for a slot or the throttle of their workflow");
   auto [list, listed] = queue.asking<QueueListOptions>(
       "list",
-      "Lists the keys of workflows with `concurrency` for whose slots starts wait: which start is "
-      "next, and which instance has held a slot longest",
+      "Lists the keys of workflows with `concurrency` or `throttle` for which starts wait: which "
+      "start is next, when the throttle permits it, and which instance has held a slot longest",
       "millrace queue list --workflow ship", list_queues);
   list.option("--workflow", listed.workflow, "Only keys of this workflow", "ID");
   add_page(list, listed.page);

@@ -150,6 +150,28 @@ std::string compensation_line(const Json& instance) {
   return line + fmt::format("\n    millrace instance compensate {}\n", member_text(instance, "id"));
 }
 
+/// What a start that waits for the throttle waits for; empty: it does not wait for it.
+std::string throttle_lines(const Json& instance, const WhyTextOptions& options) {
+  const Json throttled = instance.value("throttled", Json());
+  if (!throttled.is_object()) return "";
+  const std::string key = throttled.contains("key")
+                              ? fmt::format(" of the key {}", harmless(dump_json(throttled["key"])))
+                              : "";
+  const std::string limit = throttled.contains("limit")
+                                ? fmt::format(" ({} in {})", throttled.value("limit", uint64_t{0}),
+                                              member_text(throttled, "period"))
+                                : "";
+  const std::string next =
+      throttled.contains("nextAt")
+          ? fmt::format(" The next of them may begin at {}.", member_text(throttled, "nextAt"))
+          : "";
+  return fmt::format(
+      "It waits for the throttle of its workflow{}{}, with the priority {}: {} starts wait.{} "
+      "`millrace -n {} queue list --workflow {}` lists them.\n",
+      limit, key, throttled.value("priority", 0), throttled.value("waiting", size_t{0}), next,
+      shell_word(options.ns), shell_word(member_text(instance, "workflow")));
+}
+
 }  // namespace
 
 std::string why_of_instance_text(const Json& answer, const WhyTextOptions& options) {
@@ -161,6 +183,7 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   const Json& waits = member_list(instance, "waits");
   const Json& entering = member_list(instance, "entering");
   text += slot_lines(instance, options);
+  text += throttle_lines(instance, options);
   if (waits.empty() && entering.empty()) text += "It waits for no event now.\n";
   text += compensation_line(instance);
   for (const Json& one : entering) {

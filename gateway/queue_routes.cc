@@ -1,4 +1,4 @@
-// The route of the starts that wait for slots of their workflows.
+// The route of the starts that wait for slots or throttles of their workflows.
 #include <string>
 
 #include "gateway/parameters.h"
@@ -11,7 +11,7 @@ void add_queue_routes(Router& router, Service& service) {
            {.method = "GET",
             .path = "/v1/ns/{ns}/queues",
             .operation = "listQueues",
-            .summary = "Lists the keys of workflows for whose slots starts wait.",
+            .summary = "Lists the keys of workflows for which starts wait.",
             .query = {"workflow", "limit", "cursor"},
             .answer = "Queues",
             .errors = {"namespace.not_found", "workflow.not_found", "cursor.malformed"},

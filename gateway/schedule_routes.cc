@@ -68,7 +68,7 @@ void add_schedule_routes(Router& router, Service& service) {
               .further_answers = {{202, "InstanceStarted"}},
               .errors = {"namespace.not_found", "workflow.not_found", "schedule.not_found",
                          "direktiv.mutex", "millrace.concurrency.", "millrace.quota.",
-                         "millrace.rateLimit", "millrace.startKey"},
+                         "millrace.rateLimit", "millrace.startKey", "millrace.throttle."},
               .handler = [&service](const auto& exchange) { return trigger(service, exchange); }});
 }
 

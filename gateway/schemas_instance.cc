@@ -93,7 +93,7 @@ Json whole_instance() {
   });
   const Json timer = object({
       {"kind", word({"state", "delay", "retry", "interrupt", "kill", "run", "execution", "calls",
-                     "queue"})},
+                     "queue", "throttle"})},
       {"at", instant()},
       {"held?", exactly(true, "The timer stands still, since the instance is paused.")},
       {"then?", text("The id of the state that follows.")},
@@ -126,6 +126,7 @@ Json whole_instance() {
                       {"correlation?", text("The correlation of the start.")},
                       {"waits?", list(wait, "The events for which the instance waits.")},
                       {"slot?", ref("Slot")},
+                      {"throttled?", ref("Throttled")},
                       {"timers?", list(timer, "What time will cause, soonest first.")},
                       {"startedBy?", any("The detail of the first record of the history.")},
                       {"children?", children},
@@ -164,6 +165,14 @@ void add_instance_schemas(ApiSchemas& all) {
       {"held", whole("How many instances hold a slot of the key.")},
       {"waiting", whole("How many starts wait for one.")},
       {"holders", list(holder, "Those that have held theirs longest; at most three.")},
+  });
+  all["Throttled"].schema = object({
+      {"key?", any("The value of `throttle.key`; none: the throttle has no key.")},
+      {"priority", number("A start with a higher one begins first.")},
+      {"waiting", whole("How many starts of the key wait.")},
+      {"limit?", whole("How many instances may start in the period.", 1)},
+      {"period?", text("The length of the period, as the definition has it.")},
+      {"nextAt?", instant("When the throttle permits the next start of the key.")},
   });
   all["InstanceHead"].schema = listed_instance();
   all["Instances"].schema = bounded_page(ref("InstanceHead"));

@@ -171,6 +171,7 @@ void add_why_schemas(ApiSchemas& all) {
       {"entering?", list(entering, "The events for which its state will wait.")},
       {"arrived?", list(text(), "The types of the events that have come.")},
       {"slot?", ref("Slot")},
+      {"throttled?", ref("Throttled")},
   });
   all["InstanceWhy"].schema = object({
       {"instance", asked},

@@ -107,11 +107,16 @@ void add_work_schemas(ApiSchemas& all) {
   using namespace schema;
   all["Queue"].schema = object({
       {"workflow", text("The id of the workflow.")},
-      {"key?", any("The value of `concurrency.key`; none: the workflow has no key.")},
-      {"limit?", whole("How many slots the key has.", 1)},
-      {"held", whole("How many instances hold a slot.")},
-      {"queued", whole("How many starts wait for a slot.", 1)},
-      {"next?", object({{"instance", instance_id("The start that gets the next slot.")},
+      {"reason", word({"concurrency", "throttle"}, "For what the starts wait.")},
+      {"key?", any("The value of the `key` of `concurrency` or `throttle`; none: it has none.")},
+      {"limit?", whole("How many slots the key has, or how many instances may start in the period "
+                       "of the throttle.",
+                       1)},
+      {"held?", whole("How many instances hold a slot; not of a throttle.")},
+      {"queued", whole("How many starts wait.", 1)},
+      {"period?", text("The length of the period of the throttle, as the definition has it.")},
+      {"nextAt?", instant("When the throttle permits the next start.")},
+      {"next?", object({{"instance", instance_id("The start that begins next.")},
                         {"since", instant("Since when it waits.")},
                         {"priority", number("Its priority.")}})},
       {"holder?", object({{"instance", instance_id("The instance that has held a slot longest.")},
@@ -120,9 +125,9 @@ void add_work_schemas(ApiSchemas& all) {
   all["Queues"].schema = page(ref("Queue"));
   const Json firing = object({
       {"at", instant()},
-      {"kind",
-       word({"stateTimeout", "delay", "retry", "interrupt", "kill", "runTimeout",
-             "executionTimeout", "call", "queueTimeout", "delayedEvent", "lifespan", "tick"})},
+      {"kind", word({"stateTimeout", "delay", "retry", "interrupt", "kill", "runTimeout",
+                     "executionTimeout", "call", "queueTimeout", "throttleTimeout", "delayedEvent",
+                     "lifespan", "tick"})},
       {"instance?", instance_id()},
       {"workflow?", text("The id of the workflow.")},
       {"state?", text("The id of the state.")},

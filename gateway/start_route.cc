@@ -179,8 +179,8 @@ void add_start_route(Router& router, Service& service, const RequestLimits& limi
               .further_answers = {{200, "StartedOrEnded"}, {202, "InstanceStarted"}},
               .errors = {"namespace.not_found", "workflow.not_found", "instance.not_found",
                          "start.conflict", "direktiv.mutex", "millrace.concurrency.",
-                         "millrace.quota.", "millrace.rateLimit", "millrace.startKey", "json.",
-                         "duration.", "retry.malformed"},
+                         "millrace.quota.", "millrace.rateLimit", "millrace.startKey",
+                         "millrace.throttle.", "json.", "duration.", "retry.malformed"},
               .max_body = limits.input_bytes,
               .handler = [&service, longest = limits.wait](const auto& exchange) {
                 return start(service, longest, exchange);

@@ -37,7 +37,7 @@ struct BatchLimits {
   /// One event wakes at most this many at once; an event that matches more is a fan-out.
   size_t woken = 1'000;
   size_t woken_later = 250;  ///< instances that one batch wakes for fan-outs
-  size_t admitted = 250;     ///< starts that one batch gives a slot for which they have waited
+  size_t admitted = 250;     ///< starts that have waited and that one batch admits
   /// An event that more instances wait for is a fan-out if its unit of work ends before all of them
   /// have got it.
   size_t offered_in_one_unit = 16;
@@ -63,7 +63,7 @@ class Batch {
   Status load();
 
   /// The lanes with work that exceeded the limits of units and of earlier batches: instance
-  /// messages, late matches, targets of fan-outs and starts that may get a slot.
+  /// messages, late matches, targets of fan-outs and starts that may begin.
   std::vector<WorkLane> unfinished() const;
   /// Whether the lane has such work that this batch may still do.
   bool may_go_on(const WorkLane& lane) const {
@@ -71,7 +71,7 @@ class Batch {
            fan_outs_.may_go_on(lane) || queues_.may_go_on(lane);
   }
   /// Does a unit of such work: first instance messages, then late matches, then fan-outs, then
-  /// starts that wait for slots.
+  /// starts that wait.
   /// Precondition: may_go_on().
   Status go_on(TimePoint now, const WorkLane& lane);
 

@@ -208,23 +208,24 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
     if (is_elsewhere && !story.elsewhere) story.elsewhere = record.time;
     story.has_entry_elsewhere |=
         is_elsewhere && record.kind == HistoryKind::kEntered && record.event.stream != 0;
+    const bool is_admission =
+        record.kind == HistoryKind::kAdmitted || record.kind == HistoryKind::kReleased;
     const bool begins = record.kind == HistoryKind::kStarted || record.kind == HistoryKind::kRun ||
                         record.kind == HistoryKind::kRevived ||
-                        record.kind == HistoryKind::kContinued ||
-                        record.kind == HistoryKind::kAdmitted;
+                        record.kind == HistoryKind::kContinued || is_admission;
     if (record.kind == HistoryKind::kEntered && !story.began && workflow != nullptr) {
       const auto& clean_up = workflow->timeouts.on_failure;
       story.has_clean_up |= clean_up && *clean_up < workflow->states.size() &&
                             workflow->states[*clean_up]->common().id == record.state;
     }
     story.has_compensated |= record.kind == HistoryKind::kCompensating && !story.began;
-    if (record.kind == HistoryKind::kAdmitted) {
-      story.admitted = record.time;
+    if (is_admission) {
+      if (!story.admitted) story.admitted = record.time;
       story.has_execution_start |= record.time == one.head->execution_from;
     }
     if (begins && !story.began) story.began = record;
     // A manual retry continues the run that failed.
-    const bool is_new_run = begins && record.kind != HistoryKind::kAdmitted;
+    const bool is_new_run = begins && !is_admission;
     if (is_new_run && record.detail.text() != R"({"how":"retry"})") ++story.runs;
     check_position(record.event, place);
     if (record.kind == HistoryKind::kEntered) note_stream(one, record.event);

@@ -28,8 +28,15 @@ const char* wrong_live(const Instance& one) {
   if (one.status == kPending && one.phase != Phase::kEntering) {
     return "the instance is pending, but does not enter a state";
   }
-  if (is_queued(one) && (one.phase != Phase::kEntering || (one.status != kPending && !one.paused)))
-    return "the instance waits for a slot, but is not pending";
+  if (waits_to_start(one) &&
+      (one.phase != Phase::kEntering || (one.status != kPending && !one.paused))) {
+    return is_queued(one) ? "the instance waits for a slot, but is not pending"
+                          : "the instance waits for the throttle, but is not pending";
+  }
+  if (one.throttled && is_queued(one) == is_throttled(one)) {
+    return is_queued(one) ? "the instance waits for a slot and for the throttle at once"
+                          : "the throttle has to decide about the instance, which does not wait";
+  }
   if (one.status == kRunning && !is_passing && !one.compensating)
     return "the instance is running, but its phase is that of a wait";
   if (one.status == kWaiting && is_passing)
@@ -57,6 +64,7 @@ const char* wrong_ended(const Instance& one) {
   if (one.paused || one.parked)
     return "the instance has ended, but is paused or has an evaluation under way";
   if (one.slot) return "the instance has ended, but has a slot";
+  if (one.throttled) return "the instance has ended, but waits for the throttle";
   if (one.awaits_run) return "the instance has ended, but waits for its next run";
   if (!one.calls.empty() || !one.listeners.empty())
     return "the instance has ended, but has calls or listeners";

@@ -13,6 +13,20 @@
 namespace millrace {
 namespace {
 
+/// The inconsistency between a row of one that waits for the throttle and its instance; nullptr:
+/// there is none.
+const char* wrong_throttled(const QueueRowKey& row, const Instance& head) {
+  if (!is_throttled(head)) return "its instance does not wait for the throttle";
+  if (head.paused) return "its instance is paused, so it does not take its turn";
+  const Throttled& throttled = *head.throttled;
+  if (throttle_key_of(head.revision.workflow, throttled.key) != row.key) {
+    return "its instance waits for another key of the throttle";
+  }
+  if (throttled.number != row.number) return "its instance has another row";
+  if (throttled.priority != row.priority) return "its instance has another priority";
+  return nullptr;
+}
+
 /// The inconsistency between a row and the slot of its instance; nullptr: there is none.
 const char* wrong_slot(const QueueRowKey& row, const Instance& head) {
   if (!head.slot) return "its instance has no slot";
@@ -61,7 +75,9 @@ void Checker::check_queues() {
           fmt::format("no workflow has the number {}", static_cast<uint32_t>(number)));
       return;
     }
-    if (row->kind == QueueRow::kCounts) return check_slot_counts(place, value, *row, sums);
+    const bool has_counts =
+        row->kind == QueueRow::kCounts || row->kind == QueueRow::kThrottleCounts;
+    if (has_counts) return check_slot_counts(place, value, *row, sums);
     check_slot_place(place, value, *row, workflow->second.ns, sums);
   });
   if (is_over()) return;
@@ -92,7 +108,9 @@ void Checker::check_slot_counts(const Place& place, std::string_view value, cons
     sums.unreadable.insert(row.key);
     return;
   }
-  if (slot_key_of(row.key.workflow, counts->key) != row.key) {
+  const SlotKey right = row.key.is_throttle ? throttle_key_of(row.key.workflow, counts->key)
+                                            : slot_key_of(row.key.workflow, counts->key);
+  if (right != row.key) {
     add(StoreFault::kQueueCounts, place, "the row has the value of another key");
   }
   sums.counted[row.key] = {.held = counts->held, .queued = counts->queued};
@@ -111,14 +129,16 @@ void Checker::check_slot_place(const Place& place, std::string_view value, const
     add(StoreFault::kQueueEntry, place,
         fmt::format("instance {} is not live", to_string(found->instance)));
   } else if (known.head) {
-    const char* const wrong = wrong_slot(row, *known.head);
+    const char* const wrong = row.kind == QueueRow::kThrottled ? wrong_throttled(row, *known.head)
+                                                               : wrong_slot(row, *known.head);
     if (wrong != nullptr) add(StoreFault::kQueueEntry, place, wrong);
   }
 }
 
-/// Checks that the row of the instance's slot exists.
+/// Checks that the row of the instance's slot exists, and that of its wait for the throttle.
 void Checker::check_slot(const Walked& one) {
   const Instance& head = *one.head;
+  check_throttled(one);
   if (!head.slot) return;
   note_minor(kMinorOfQueues, "heads with a slot");
   const std::string at = place_key(slot_key_of(head.revision.workflow, head.slot->key), *head.slot);
@@ -127,6 +147,18 @@ void Checker::check_slot(const Walked& one) {
   add(StoreFault::kQueueEntry, {one.table, key},
       head.slot->is_queued ? "the instance waits for a slot, but no row of `queues` has it"
                            : "the instance holds a slot, but no row of `queues` has it");
+}
+
+void Checker::check_throttled(const Walked& one) {
+  const Instance& head = *one.head;
+  if (!head.throttled) return;
+  note_minor(kMinorOfQueues, "heads of throttled starts");
+  if (!is_throttled(head) || head.paused) return;
+  const SlotKey queue = throttle_key_of(head.revision.workflow, head.throttled->key);
+  if (has_slot_place(view_, queue, waiting_slot(*head.throttled))) return;
+  const std::string key = one.key(Part::kHead);
+  add(StoreFault::kQueueEntry, {one.table, key},
+      "the instance waits for the throttle, but no row of `queues` has it");
 }
 
 }  // namespace millrace

@@ -50,7 +50,7 @@ const char* wrong_timers(const Instance& head) {
   };
   const auto is_held_in_pause = [](const Timer& timer) {
     return is_of_state(timer.kind) || timer.kind == TimerKind::kInterrupt ||
-           timer.kind == TimerKind::kQueue;
+           timer.kind == TimerKind::kQueue || timer.kind == TimerKind::kThrottle;
   };
   const bool has_listeners = head.calls.empty() && !head.listeners.empty();
   if (has(TimerKind::kRetry) && (has(TimerKind::kDelay) || has_listeners))
@@ -182,9 +182,16 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
       wrong("the timer for the wait for a slot does not match the wait of the instance");
     }
   }
+  if (is_throttled(head) != has(TimerKind::kThrottle)) {
+    const bool needs = is_throttled(head) && workflow != nullptr && workflow->throttle &&
+                       workflow->throttle->timeout;
+    if (needs || !is_throttled(head)) {
+      wrong("the timer for the wait for the throttle does not match the wait of the instance");
+    }
+  }
   if (is_wrong || is_stuck || workflow == nullptr || !one.story || !time_) return;
-  if (is_queued(head)) return;  // no other timer counts before its first run
-  if (head.compensating) {      // nothing but its calls has a time
+  if (waits_to_start(head)) return;  // no other timer counts before its first run
+  if (head.compensating) {           // nothing but its calls has a time
     const auto is_of_calls = [](const Timer& timer) { return timer.kind == TimerKind::kCalls; };
     if (!std::all_of(head.timers.begin(), head.timers.end(), is_of_calls)) {
       wrong("the instance makes its compensations, but has a timer that does not belong to a call");

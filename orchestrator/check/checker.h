@@ -236,7 +236,8 @@ class Checker {
   void check_compensation(Walked& one, const Place& place, std::string_view value, uint32_t number);
   void check_compensations(const Walked& one, const Workflow* workflow);
   void check_started_compensation(const Walked& one);
-  void check_slot(const Walked& one);  // check_queues.cc
+  void check_slot(const Walked& one);       // check_queues.cc
+  void check_throttled(const Walked& one);  // check_queues.cc
   bool check_call(Walked& one, const Place& place, const Call& call, uint32_t index);
   void finish(Walked& one);
   void check_singular(const Walked& one);

@@ -80,6 +80,9 @@ constexpr RecordShape kRecordShapes[] = {
     {HistoryKind::kQueued, "priority: number"},
     {HistoryKind::kQueued, "key: text, priority: number"},
     {HistoryKind::kAdmitted, ""},
+    {HistoryKind::kThrottled, "priority: number"},
+    {HistoryKind::kThrottled, "key: text, priority: number"},
+    {HistoryKind::kReleased, ""},
 };
 
 /// Whether the value describes an event: its id, source and type.

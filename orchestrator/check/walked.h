@@ -21,7 +21,8 @@ struct CallTrail {
 
 /// Facts about an instance from its history. The records are read from the newest to the oldest.
 struct HistoryFacts {
-  /// The record that began the current run: kStarted, kAdmitted, kRun or kRevived.
+  /// The record that began the current run: kStarted, kAdmitted, kReleased, kRun or
+  /// kRevived.
   std::optional<HistoryRecord> began;
   std::optional<HistoryRecord> entered;   ///< the latest record kEntered
   std::optional<HistoryRecord> retrying;  ///< the last record kRetrying of a state or run
@@ -37,7 +38,7 @@ struct HistoryFacts {
   std::optional<HistoryRecord> started;  ///< the record kStarted; nullopt: it was trimmed
   std::optional<TimePoint> oldest;       ///< the time of the oldest kept record
   std::optional<TimePoint> revived;      ///< the time of the latest record kRevived or kContinued
-  std::optional<TimePoint> admitted;     ///< the time of the record kAdmitted
+  std::optional<TimePoint> admitted;     ///< the time of the latest record kAdmitted or kReleased
   /// The time of the latest record of another state than the one that the head names.
   std::optional<TimePoint> elsewhere;
   uint64_t most_attempt = 1;  ///< the highest attempt of a state or call that was scheduled
@@ -59,7 +60,8 @@ struct HistoryFacts {
   bool is_first_sealed = false;     ///< the instance was sealed from its first batch on
   bool has_other_data = false;      ///< a record has data that is not the input
   bool has_retry = false;           ///< an operator retried the instance
-  bool has_execution_start = false;  ///< a record kRevived or kAdmitted has `execution_from`
+  bool has_execution_start = false;  ///< a record kRevived, kAdmitted or kReleased has
+                                     ///< `execution_from`
   bool has_entry_elsewhere = false;  ///< a record kEntered of the state of `elsewhere` has a stream
   bool has_many_transitions = false;  ///< a record has the error of too many transitions
   bool is_cancelled = false;          ///< the current run has a record kCancelled

@@ -19,14 +19,18 @@ FlowMetrics::FlowMetrics(prometheus::Registry& registry)
                             "Starts that the `rateLimit` of their workflow refused.")),
       debounced_(flow_counter(registry, "millrace_starts_debounced_total",
                               "Pending starts that a newer one of their key has replaced.")),
-      waited_(flow_counter(registry, "millrace_starts_queued_total",
-                           "Starts that had to wait for a slot of their workflow.")),
-      admitted_(flow_counter(registry, "millrace_starts_admitted_total",
-                             "Starts that waited for a slot of their workflow and got it.")),
+      waited_(
+          flow_counter(registry, "millrace_starts_queued_total",
+                       "Starts that had to wait for a slot or the throttle of their workflow; one "
+                       "that waited for both counts twice.")),
+      admitted_(
+          flow_counter(registry, "millrace_starts_admitted_total",
+                       "Starts that waited for a slot and got it, or that the throttle of their "
+                       "workflow let begin.")),
       replaced_(flow_counter(registry, "millrace_starts_replaced_total",
                              "Instances that were cancelled for another start of their workflow.")),
       queued_(registry, "millrace_namespace_queued_starts",
-              "Starts that wait for a slot of their workflow, by the namespace.") {}
+              "Starts that wait for a slot or the throttle of their workflow, by the namespace.") {}
 
 void FlowMetrics::add(const BatchCounts& counts) {
   skipped_.Increment(static_cast<double>(counts.starts_skipped));

@@ -1,5 +1,5 @@
 // The metrics of the limits of workflows: the starts that were skipped, refused or put off, those
-// that wait for a slot, and what became of them. For one thread at a time.
+// that wait for a slot or a throttle, and what became of them. For one thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // LiveCounts: how many instances of each workflow and of each namespace have not ended, and how
-// many of a namespace wait for a slot of their workflow. A cache of the heads, updated when
-// instances start, get their slots and end. Engine thread only.
+// many of a namespace wait for a slot or the throttle of their workflow. A cache of the heads,
+// updated when instances start, get their slots and end. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class LiveCounts {
     if (any(workflow)) change({ns, workflow}, -1);
   }
 
-  /// Counts a start that waits for a slot.
+  /// Counts a start that waits for a slot or a throttle.
   void queued(NamespaceNumber ns) { change_queued(ns, 1); }
   /// Counts that a start no longer waits; ignored if the count is 0, as the end of an instance is.
   void unqueued(NamespaceNumber ns) {
@@ -54,7 +54,7 @@ class LiveCounts {
     const auto found = spaces_.find(ns);
     return found == spaces_.end() ? 0 : found->second;
   }
-  /// How many starts of the namespace wait for a slot.
+  /// How many starts of the namespace wait.
   size_t count_queued(NamespaceNumber ns) const {
     const auto found = queued_.find(ns);
     return found == queued_.end() ? 0 : found->second;

@@ -47,6 +47,8 @@ std::string_view to_string(TimerKind kind) {
       return "calls";
     case TimerKind::kQueue:
       return "queue";
+    case TimerKind::kThrottle:
+      return "throttle";
   }
   return "unknown";
 }
@@ -135,6 +137,9 @@ Result<Json> Queries::instance(const View& view, std::string_view ns, const Inst
     json["timers"] = timers_of(found, *workflow);
   }
   if (found.slot) json["slot"] = TRY(slot_item(view, found, disclosure));
+  if (is_throttled(found)) {
+    json["throttled"] = TRY(throttled_item(view, definitions_, found, workflow->id, disclosure));
+  }
   Result<Json> origin = started_by(view, found, disclosure);
   if (!origin && !is_damaged_row(origin.error())) return origin;
   if (origin && !origin->is_null()) json["startedBy"] = *std::move(origin);

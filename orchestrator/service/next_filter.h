@@ -24,20 +24,31 @@ enum class FiringKind : uint8_t {
   kKill = 4,
   kRunTimeout = 5,
   kExecutionTimeout = 6,
-  kCall = 7,          ///< the next attempt or the earliest timeout of the calls of an instance
-  kQueueTimeout = 8,  ///< the end of a start's wait for a slot
-  kDelayedEvent = 9,  ///< the publication of a delayed event
-  kLifespan = 10,     ///< an event leaves the group of an eventsAnd start
-  kTick = 11,         ///< a schedule starts an instance
+  kCall = 7,             ///< the next attempt or the earliest timeout of the calls of an instance
+  kQueueTimeout = 8,     ///< the end of a start's wait for a slot
+  kThrottleTimeout = 9,  ///< the end of a start's wait for the throttle
+  kDelayedEvent = 10,    ///< the publication of a delayed event
+  kLifespan = 11,        ///< an event leaves the group of an eventsAnd start
+  kTick = 12,            ///< a schedule starts an instance
 };
 
 /// The names of the kinds in the API, by their numbers.
-inline constexpr std::array<std::string_view, 12> kFiringKinds = {
-    "stateTimeout",     "delay", "retry",        "interrupt",    "kill",     "runTimeout",
-    "executionTimeout", "call",  "queueTimeout", "delayedEvent", "lifespan", "tick"};
+inline constexpr std::array<std::string_view, 13> kFiringKinds = {"stateTimeout",
+                                                                  "delay",
+                                                                  "retry",
+                                                                  "interrupt",
+                                                                  "kill",
+                                                                  "runTimeout",
+                                                                  "executionTimeout",
+                                                                  "call",
+                                                                  "queueTimeout",
+                                                                  "throttleTimeout",
+                                                                  "delayedEvent",
+                                                                  "lifespan",
+                                                                  "tick"};
 
-static_assert(static_cast<size_t>(TimerKind::kQueue) ==
-              static_cast<size_t>(FiringKind::kQueueTimeout));
+static_assert(static_cast<size_t>(TimerKind::kThrottle) ==
+              static_cast<size_t>(FiringKind::kThrottleTimeout));
 
 struct NextFilter {
   std::optional<TimePoint> until;  ///< not later than this time

@@ -1,4 +1,5 @@
-// Queries about the starts that wait for slots of their workflows.
+// Queries about the starts that wait for slots or the throttles of their workflows.
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "orchestrator/service/slot_item.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/queue_rows.h"
+#include "states/workflow.h"
 
 namespace millrace {
 namespace {
@@ -21,39 +23,66 @@ constexpr size_t kMostQueuesLooked = 10'000;
 /// A position in the list: the id of a workflow, and its key that was looked at last.
 struct QueueCursor {
   std::string workflow;
-  std::optional<Fingerprint> behind;
+  std::optional<SlotKey> behind;  ///< without the number of the workflow
 };
 
-std::string queue_cursor(std::string_view workflow, const Fingerprint& key) {
-  return fmt::format("{}/{}", workflow, to_string(InstanceId{key}));
+/// What stands before the fingerprint of a key of a throttle. No fingerprint begins with it.
+constexpr char kThrottleMark = 't';
+
+std::string queue_cursor(std::string_view workflow, const SlotKey& key) {
+  return fmt::format("{}/{}{}", workflow, key.is_throttle ? std::string(1, kThrottleMark) : "",
+                     to_string(InstanceId{key.key}));
 }
 
 Result<QueueCursor> parse_queue_cursor(std::string_view text) {
   if (text.empty()) return QueueCursor{};
   const size_t slash = text.rfind('/');  // without a slash, npos + 1 is 0
-  const auto key = parse_instance_id(text.substr(slash + 1));
+  std::string_view place = text.substr(slash + 1);
+  const bool is_throttle = place.starts_with(kThrottleMark);
+  if (is_throttle) place.remove_prefix(1);
+  const auto key = parse_instance_id(place);
   if (slash == std::string_view::npos || !key) return malformed_cursor();
-  return QueueCursor{std::string(text.substr(0, slash)), key->bytes};
+  return QueueCursor{std::string(text.substr(0, slash)),
+                     SlotKey{.is_throttle = is_throttle, .key = key->bytes}};
 }
 
 void pass_over_damage(const Error&) {}
 
+/// Adds to the item of a key what the newest revision of the workflow permits.
+Status describe_limit(const View& view, const SlotKey& key, const Workflow& newest, Json& item) {
+  if (!key.is_throttle) {
+    if (newest.concurrency) item["limit"] = newest.concurrency->limit;
+    return {};
+  }
+  if (!newest.throttle) return {};
+  item["limit"] = newest.throttle->rate.limit;
+  item["period"] = newest.throttle->rate.period.text;
+  if (const auto at = TRY(permitted_from(view, key, *newest.throttle))) {
+    item["nextAt"] = format_rfc3339(*at);
+  }
+  return {};
+}
+
 Result<Json> described_queue(const View& view, std::string_view workflow, const SlotKey& key,
-                             const SlotCounts& counts, const std::optional<uint32_t>& limit) {
-  Json item{{"workflow", workflow}, {"held", counts.held}, {"queued", counts.queued}};
+                             const SlotCounts& counts, const Workflow* newest) {
+  Json item{{"workflow", workflow},
+            {"reason", key.is_throttle ? "throttle" : "concurrency"},
+            {"queued", counts.queued}};
+  if (!key.is_throttle) item["held"] = counts.held;
   if (counts.sealed) {
     item["key"] = "(sealed)";
   } else if (!counts.key.empty()) {
     item["key"] = slot_key_json(counts.key);
   }
-  if (limit) item["limit"] = *limit;
+  if (newest != nullptr) TRY(describe_limit(view, key, *newest, item));
   const auto place = [&](const SlotPlace& one) {
     return Json{{"instance", to_string(one.instance)}, {"since", format_rfc3339(one.since)}};
   };
-  if (const auto next = TRY(read_first_place(view, QueueRow::kWaiting, key, pass_over_damage))) {
+  if (const auto next = TRY(read_first_place(view, waiting_kind(key), key, pass_over_damage))) {
     item["next"] = place(*next);
     item["next"]["priority"] = next->priority;
   }
+  if (key.is_throttle) return item;
   if (const auto holder = TRY(read_first_place(view, QueueRow::kHolder, key, pass_over_damage))) {
     item["holder"] = place(*holder);
   }
@@ -77,7 +106,7 @@ Result<Json> Queries::queues(const View& view, std::string_view ns, size_t limit
     const std::string& id = one->first;
     const WorkflowRecord& record = one->second;
     if (!workflow.empty() && id != workflow) continue;
-    std::optional<std::optional<uint32_t>> most;  // set once the definition was read
+    std::optional<std::shared_ptr<const Workflow>> definition;  // set once it was read
     Status status;
     TRY(each_slot_counts(
         view, record.number, id == from.workflow ? from.behind : std::nullopt,
@@ -87,14 +116,13 @@ Result<Json> Queries::queues(const View& view, std::string_view ns, size_t limit
             return false;
           }
           ++looked;
-          last = queue_cursor(id, key.key);
+          last = queue_cursor(id, key);
           if (counts.queued == 0) return true;
-          if (!most) {
+          if (!definition) {
             const auto newest = definitions_.find_or_load(view, {record.number, record.latest});
-            most.emplace();
-            if (newest && (*newest)->concurrency) most->emplace((*newest)->concurrency->limit);
+            definition = newest ? *newest : nullptr;
           }
-          auto item = described_queue(view, id, key, counts, *most);
+          auto item = described_queue(view, id, key, counts, definition->get());
           if (item) items.push_back(*std::move(item));
           if (!item) status = tl::unexpected(item.error());
           return status.has_value();

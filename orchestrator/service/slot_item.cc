@@ -5,8 +5,11 @@
 #include "base/excerpt.h"
 #include "base/lazy_json.h"
 #include "base/time.h"
+#include "model/start_rate.h"
+#include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
-#include "orchestrator/store/rows/queue_rows.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
+#include "states/workflow.h"
 
 namespace millrace {
 namespace {
@@ -40,6 +43,39 @@ Result<Json> slot_item(const View& view, const Instance& instance, const Disclos
         return item["holders"].size() < kShownHolders;
       },
       [](const Error&) {}));
+  return item;
+}
+
+Result<std::optional<TimePoint>> permitted_from(const View& view, const SlotKey& key,
+                                                const Throttle& throttle) {
+  const auto place = throttle_rate_place(view.seal().id_key(), key.workflow, key.key);
+  const auto record = read_start_rate(view, place);
+  if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
+  if (!record || !*record) return std::optional<TimePoint>();
+  // At the beginning of time all starts of the row count, so the result does not depend on now.
+  return refused_until(throttle.rate, (*record)->use, TimePoint());
+}
+
+Result<Json> throttled_item(const View& view, DefinitionCache& definitions,
+                            const Instance& instance, std::string_view workflow,
+                            const Disclosure& disclosure) {
+  const Throttled& throttled = *instance.throttled;
+  const SlotKey key = throttle_key_of(instance.revision.workflow, throttled.key);
+  const auto counts = read_slot_counts(view, key);
+  if (!counts && !is_damaged_row(counts.error())) return tl::unexpected(counts.error());
+  Json item{{"priority", throttled.priority}, {"waiting", counts ? counts->queued : 0}};
+  if (!throttled.key.empty()) item["key"] = disclosure.over(slot_key_json(throttled.key));
+  const auto record = read_workflow(view, instance.ns, workflow);
+  if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
+  if (!record || !*record || (*record)->number != key.workflow) return item;
+  const auto newest = definitions.find_or_load(view, {key.workflow, (*record)->latest});
+  if (!newest || !(*newest)->throttle) return item;
+  const Throttle& throttle = *(*newest)->throttle;
+  item["limit"] = throttle.rate.limit;
+  item["period"] = throttle.rate.period.text;
+  if ((*record)->paused) return item;
+  if (const auto at = TRY(permitted_from(view, key, throttle)))
+    item["nextAt"] = format_rfc3339(*at);
   return item;
 }
 

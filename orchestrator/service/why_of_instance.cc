@@ -241,6 +241,10 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
               {"complete", looked.is_complete},
               {"events", Json::array()}};
   if (is_queued(instance)) answer["instance"]["slot"] = TRY(slot_item(view, instance, disclosure));
+  if (is_throttled(instance)) {
+    answer["instance"]["throttled"] =
+        TRY(throttled_item(view, parts_.definitions, instance, workflow->id, disclosure));
+  }
   if (newest.is_search) {
     answer["of"] = newest.events.size();
     answer["next"] = looked.before > 0 ? Json(std::to_string(looked.before)) : Json();

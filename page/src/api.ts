@@ -466,7 +466,7 @@ export type Firings = {
   items: Array<{
     at: string
     instance?: string
-    kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "delayedEvent" | "lifespan" | "tick"
+    kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "throttleTimeout" | "delayedEvent" | "lifespan" | "tick"
     /** The instance or the workflow is paused. */
     paused?: true
     /** The id of the state. */
@@ -508,7 +508,7 @@ export type HistoryRecord = {
   data?: unknown
   /** What is known of this kind of record. Of `returned`, `by` says that the answer did not come from the runner of the call: `httpCallback`, `natsCallback` or `operator`. */
   detail?: unknown
-  kind: "started" | "entered" | "woken" | "elapsed" | "published" | "log" | "raised" | "caught" | "fixed" | "cancelled" | "ended" | "called" | "returned" | "retrying" | "timedout" | "skipped" | "run" | "output" | "paused" | "resumed" | "revived" | "continued" | "noted" | "compensating" | "undoing" | "undone" | "compensationStopped" | "queued" | "admitted"
+  kind: "started" | "entered" | "woken" | "elapsed" | "published" | "log" | "raised" | "caught" | "fixed" | "cancelled" | "ended" | "called" | "returned" | "retrying" | "timedout" | "skipped" | "run" | "output" | "paused" | "resumed" | "revived" | "continued" | "noted" | "compensating" | "undoing" | "undone" | "compensationStopped" | "queued" | "admitted" | "throttled" | "released"
   /** The number of the record, from 1. */
   number: number
   /** The id of the state. */
@@ -732,12 +732,13 @@ export type Instance = {
   /** The id of the state in which the instance is. */
   state: string
   status: "pending" | "running" | "waiting" | "paused" | "complete" | "failed" | "timedout" | "cancelled" | "damaged"
+  throttled?: Throttled
   /** What time will cause, soonest first. */
   timers?: Array<{
     at: string
     /** The timer stands still, since the instance is paused. */
     held?: true
-    kind: "state" | "delay" | "retry" | "interrupt" | "kill" | "run" | "execution" | "calls" | "queue"
+    kind: "state" | "delay" | "retry" | "interrupt" | "kill" | "run" | "execution" | "calls" | "queue" | "throttle"
     /** The id of the state that follows. */
     then?: string
   }>
@@ -1076,6 +1077,7 @@ export type InstanceWhy = {
     /** The id of the state. */
     state?: string
     status: string
+    throttled?: Throttled
     /** The events for which it waits. */
     waits: Array<{
       context: EventContext
@@ -1473,28 +1475,34 @@ export type Problem = {
 }
 
 export type Queue = {
-  /** How many instances hold a slot. */
-  held: number
+  /** How many instances hold a slot; not of a throttle. */
+  held?: number
   holder?: {
     /** The instance that has held a slot longest. */
     instance: string
     /** Since when it holds the slot. */
     since: string
   }
-  /** The value of `concurrency.key`; none: the workflow has no key. */
+  /** The value of the `key` of `concurrency` or `throttle`; none: it has none. */
   key?: string | number | boolean
-  /** How many slots the key has. */
+  /** How many slots the key has, or how many instances may start in the period of the throttle. */
   limit?: number
   next?: {
-    /** The start that gets the next slot. */
+    /** The start that begins next. */
     instance: string
     /** Its priority. */
     priority: number
     /** Since when it waits. */
     since: string
   }
-  /** How many starts wait for a slot. */
+  /** When the throttle permits the next start. */
+  nextAt?: string
+  /** The length of the period of the throttle, as the definition has it. */
+  period?: string
+  /** How many starts wait. */
   queued: number
+  /** For what the starts wait. */
+  reason: "concurrency" | "throttle"
   /** The id of the workflow. */
   workflow: string
 }
@@ -2091,6 +2099,21 @@ export type TaskFailure = {
 export type TaskProgress = {
   /** How far the service is: at most 4 KiB of JSON. */
   progress?: unknown
+}
+
+export type Throttled = {
+  /** The value of `throttle.key`; none: the throttle has no key. */
+  key?: string | number | boolean
+  /** How many instances may start in the period. */
+  limit?: number
+  /** When the throttle permits the next start of the key. */
+  nextAt?: string
+  /** The length of the period, as the definition has it. */
+  period?: string
+  /** A start with a higher one begins first. */
+  priority: number
+  /** How many starts of the key wait. */
+  waiting: number
 }
 
 export type VariableDeleted = {

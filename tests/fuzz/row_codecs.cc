@@ -122,9 +122,11 @@ std::optional<bool> decodes_as_queue(std::string_view key, std::string_view valu
   if (key.empty()) return std::nullopt;
   switch (static_cast<QueueRow>(key.front())) {
     case QueueRow::kCounts:
+    case QueueRow::kThrottleCounts:
       return decodes_again<SlotCounts>(decode_slot_counts, value);
     case QueueRow::kHolder:
     case QueueRow::kWaiting:
+    case QueueRow::kThrottled:
       return decodes_again<SlotPlace>(decode_slot_place, value);
     default:
       return std::nullopt;

@@ -135,7 +135,7 @@ function StoryRow({ ns, record, previous, isFolded, isAt }: { ns: string; record
   )
 }
 
-const kWords: Partial<Record<HistoryRecord['kind'], string>> = { woken: 'woken by an event', elapsed: 'its time is over', raised: 'error', caught: 'error caught', timedout: 'timed out', run: 'a new run', continued: 'the next run', called: 'called', returned: 'answer', revived: 'started again', noted: 'noted what undoes it', compensating: 'makes its compensations', undoing: 'is undone by', compensationStopped: 'compensations stopped', queued: 'waits for a slot', admitted: 'got its slot' }
+const kWords: Partial<Record<HistoryRecord['kind'], string>> = { woken: 'woken by an event', elapsed: 'its time is over', raised: 'error', caught: 'error caught', timedout: 'timed out', run: 'a new run', continued: 'the next run', called: 'called', returned: 'answer', revived: 'started again', noted: 'noted what undoes it', compensating: 'makes its compensations', undoing: 'is undone by', compensationStopped: 'compensations stopped', queued: 'waits for a slot', admitted: 'got its slot', throttled: 'waits for the throttle', released: 'the throttle lets it begin' }
 
 /** Which way an answer came that was not that of the runner of the call. */
 const kAnswered: Record<string, string> = { operator: 'an operator', httpCallback: 'a callback over HTTP', natsCallback: 'a callback over NATS' }

@@ -14,7 +14,7 @@ type Firing = Firings['items'][number]
 
 const kKinds: Record<Firing['kind'], string> = {
   stateTimeout: 'timeout of the state', delay: 'end of a delay', retry: 'next attempt', interrupt: 'interrupt', kill: 'end by the kill timeout', runTimeout: 'timeout of the run',
-  executionTimeout: 'timeout of the execution', call: 'next of its calls', queueTimeout: 'end of the wait for a slot', delayedEvent: 'delayed event', lifespan: 'end of a lifespan', tick: 'tick of a schedule',
+  executionTimeout: 'timeout of the execution', call: 'next of its calls', queueTimeout: 'end of the wait for a slot', throttleTimeout: 'end of the wait for the throttle', delayedEvent: 'delayed event', lifespan: 'end of a lifespan', tick: 'tick of a schedule',
 }
 
 export function NextPage({ ns }: PageProps) {

@@ -75,6 +75,9 @@ TEST(RecordShapeTest, AcceptsTheDetailsThatReleasesWrite) {
       {kQueued, R"({"priority":0})"},
       {kQueued, R"({"key":"\"c-1\"","priority":-5})"},
       {kAdmitted, "null"},
+      {kThrottled, R"({"priority":0})"},
+      {kThrottled, R"({"key":"\"c-1\"","priority":-5})"},
+      {kReleased, "null"},
   };
   for (const auto& [kind, detail] : written) {
     EXPECT_EQ(wrong_in(kind, detail), std::nullopt) << to_string(kind) << " " << detail;

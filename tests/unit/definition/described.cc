@@ -35,6 +35,13 @@ Json described(const Concurrency& concurrency) {
           {"timeout", described(concurrency.timeout)}};
 }
 
+Json described(const Throttle& throttle) {
+  return {{"limit", throttle.rate.limit},
+          {"period", described(throttle.rate.period)},
+          {"key", described(throttle.rate.key)},
+          {"timeout", described(throttle.timeout)}};
+}
+
 Json described(const EvaluatedTime& time) {
   return {{"key", time.key},
           {"form", static_cast<int>(time.form)},
@@ -207,6 +214,7 @@ Json described(const Workflow& workflow) {
           {"version", workflow.version},
           {"singular", workflow.singular},
           {"concurrency", described(workflow.concurrency)},
+          {"throttle", described(workflow.throttle)},
           {"priority", described(workflow.priority)},
           {"start", described(workflow.start)},
           {"timeouts", described(workflow.timeouts)},

@@ -191,6 +191,7 @@ Result<Json> FakeService::queues(std::string_view, size_t limit, std::string_vie
   if (!workflow.empty() && workflow != "ship") return fail("workflow.not_found", "no workflow");
   const Json queue = {
       {"workflow", "ship"},
+      {"reason", "concurrency"},
       {"key", "c-1"},
       {"limit", 1},
       {"held", 1},

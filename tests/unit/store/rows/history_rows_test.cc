@@ -75,6 +75,10 @@ int pinned(HistoryKind kind) {
       return 27;
     case HistoryKind::kAdmitted:
       return 28;
+    case HistoryKind::kThrottled:
+      return 29;
+    case HistoryKind::kReleased:
+      return 30;
   }
   return -1;
 }
