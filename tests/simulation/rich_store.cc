@@ -121,6 +121,12 @@ states:
 - {id: wait, type: consumeEvent, event: {type: allowed}}
 )",
     R"(
+id: paced
+throttle: {limit: 1, period: PT1H, timeout: P2D}
+states:
+- {id: wait, type: consumeEvent, event: {type: allowed}}
+)",
+    R"(
 id: parks
 states:
 - {id: think, type: noop, transform: 'jq(slow)', transition: wait}
@@ -187,10 +193,12 @@ RichStore::RichStore() {
   world.start("order");
   world.functions.answer(world.functions.tasks().back().id, {{"paid", true}});
   world.run_until_idle();
-  for (const char* const workflow : {"picks", "timed", "again", "ships", "shifts", "limited"}) {
+  for (const char* const workflow :
+       {"picks", "timed", "again", "ships", "shifts", "limited", "paced"}) {
     start(world, workflow, "");
   }
   start(world, "limited", "waits for a slot");
+  start(world, "paced", "waits for the throttle");
   world.publish("one", "1", Json(1));
   world.publish("left", "2", Json(2), {{"key", std::string("k")}});
   world.run_until_idle();

@@ -117,6 +117,21 @@ const Plant kRowPlants[] = {
                        decode_slot_place, encode,
                        [](SlotPlace& place) { place.instance.bytes[15] ^= 1; });
      }},
+    {"a throttled start without its row",
+     {"queue.counts", "queue.entry"},
+     [](Transaction& tx) { tx.erase(Table::kQueues, first_queue_key(tx, QueueRow::kThrottled)); }},
+    {"a key of a throttle without its counts",
+     {"queue.counts"},
+     [](Transaction& tx) {
+       tx.erase(Table::kQueues, first_queue_key(tx, QueueRow::kThrottleCounts));
+     }},
+    {"a throttled start of an unknown instance",
+     {"queue.entry"},
+     [](Transaction& tx) {
+       edit<SlotPlace>(tx, Table::kQueues, first_queue_key(tx, QueueRow::kThrottled),
+                       decode_slot_place, encode,
+                       [](SlotPlace& place) { place.instance.bytes[15] ^= 1; });
+     }},
     {"a slot of a workflow that does not exist",
      {"workflow.missing"},
      [](Transaction& tx) {

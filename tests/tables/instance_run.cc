@@ -128,6 +128,8 @@ std::string_view name_of(TimerKind kind) {
       return "calls";
     case TimerKind::kQueue:
       return "queue";
+    case TimerKind::kThrottle:
+      return "throttle";
   }
   return "unknown";
 }

@@ -1,4 +1,4 @@
-// How the loader reads `concurrency` and `priority`.
+// How the loader reads `concurrency`, `throttle` and `priority`.
 #include "orchestrator/definition/flow_control.h"
 
 #include <string>
@@ -61,6 +61,34 @@ TEST(LoadedFlowControl, ReportsMistakes) {
               ElementsAre("concurrency.onLimit definition.value"));
   EXPECT_THAT(flow_errors("singular: true\nconcurrency: {limit: 1}"),
               ElementsAre("concurrency definition.both_keys"));
+}
+
+TEST(LoadedFlowControl, HasAThrottle) {
+  const Loaded loaded =
+      loaded_with("throttle: {limit: 10, period: PT1M, key: jq(.customer), timeout: PT5M}");
+  ASSERT_NE(loaded.workflow, nullptr) << render_text(loaded.findings, "f");
+  const auto& throttle = loaded.workflow->throttle;
+  ASSERT_TRUE(throttle);
+  EXPECT_EQ(throttle->rate.limit, 10U);
+  EXPECT_EQ(throttle->rate.period.fixed, std::chrono::minutes(1));
+  EXPECT_TRUE(throttle->rate.key);
+  ASSERT_TRUE(throttle->timeout);
+  EXPECT_EQ(throttle->timeout->fixed, std::chrono::minutes(5));
+  EXPECT_FALSE(loaded_with("throttle: {limit: 1, period: 1h}").workflow->throttle->timeout);
+  EXPECT_FALSE(loaded_with("name: x").workflow->throttle);
+}
+
+TEST(LoadedFlowControl, ReportsMistakesOfAThrottle) {
+  EXPECT_THAT(flow_errors("throttle: {limit: 0, period: PT1M}"),
+              ElementsAre("throttle.limit definition.value"));
+  EXPECT_THAT(flow_errors("throttle: {period: PT1M}"),
+              ElementsAre("throttle.limit definition.missing"));
+  EXPECT_THAT(flow_errors("throttle: {limit: 1}"),
+              ElementsAre("throttle.period definition.missing"));
+  EXPECT_THAT(flow_errors("throttle: {limit: 1, period: PT1M, onLimit: skip}"),
+              ElementsAre("throttle.onLimit definition.unknown_key"));
+  EXPECT_THAT(flow_errors("throttle: {limit: 1, period: PT1M, key: jq(.a | ascii_downcase)}"),
+              ElementsAre("throttle.key definition.query"));
 }
 
 TEST(LoadedFlowControl, RefusesQueriesThatTheEngineCannotEvaluateAtOnce) {

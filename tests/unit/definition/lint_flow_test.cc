@@ -40,6 +40,23 @@ TEST(LintFlow, PointsOutAPriorityWithoutAQueue) {
               ElementsAre("warning priority"));
 }
 
+TEST(LintFlow, AcceptsAPriorityOfThrottledStarts) {
+  const std::string throttle = "throttle: {limit: 1, period: PT1M}\n";
+  EXPECT_THAT(never(throttle + "priority: jq(.rank)"), IsEmpty());
+  EXPECT_THAT(never(throttle + "priority: jq(.rank)\nconcurrency: {limit: 1, onLimit: skip}"),
+              IsEmpty());
+}
+
+TEST(LintFlow, PointsOutAKeyOfAThrottleThatReadsNothingOfTheInput) {
+  const auto places = [](const std::string& key) {
+    return places_of("lint.start_key", with_keys("throttle: {limit: 1, period: PT1M" + key + "}"),
+                     {});
+  };
+  EXPECT_THAT(places(""), IsEmpty());
+  EXPECT_THAT(places(", key: jq(.customer)"), IsEmpty());
+  EXPECT_THAT(places(", key: jq(5)"), ElementsAre("warning throttle.key"));
+}
+
 TEST(LintFlow, PointsOutATimeoutOfNoWait) {
   EXPECT_THAT(never("concurrency: {limit: 1, timeout: PT1M}"), IsEmpty());
   EXPECT_THAT(never("concurrency: {limit: 1, timeout: PT1M, onLimit: reject}"),

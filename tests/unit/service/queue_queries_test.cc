@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/queue_rows.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
 #include "tests/unit/service/query_fixture.h"
 
 namespace millrace {
@@ -53,6 +54,7 @@ TEST_F(QueueQueriesTest, ShowWhoIsNextAndWhoHoldsASlot) {
   const std::string at = format_rfc3339(now);
   const Json expected{
       {"workflow", "ship"},
+      {"reason", "concurrency"},
       {"key", "c-1"},
       {"limit", 2},
       {"held", 2},
@@ -61,6 +63,51 @@ TEST_F(QueueQueriesTest, ShowWhoIsNextAndWhoHoldsASlot) {
       {"holder", {{"instance", to_string(number(1))}, {"since", at}}}};
   EXPECT_EQ(answer(list(10)), (Json{{"items", Json::array({expected})}, {"next", nullptr}}));
   EXPECT_EQ(answer(list(10, "", "ship"))["items"].size(), 1U);
+}
+
+TEST_F(QueueQueriesTest, ShowWhenAThrottlePermitsTheNextStart) {
+  const WorkflowNumber send = apply(
+      "id: send\nthrottle: {limit: 1, period: PT1M, key: jq(.c)}\n"
+      "states:\n- {id: a, type: noop}\n");
+  const SlotKey key = throttle_key_of(send, "\"c-1\"");
+  write_slot_counts(*tx, key, {.key = "\"c-1\"", .queued = 1});
+  write_slot_place(*tx, key, waiting_slot({.key = "\"c-1\"", .priority = 3, .number = 7}),
+                   {.instance = number(7), .since = now});
+  const StartRatePlace place = throttle_rate_place(tx->seal().id_key(), send, key.key);
+  ASSERT_TRUE(write_start_rate(*tx, place,
+                               {.ns = NamespaceNumber(1),
+                                .ends = now + std::chrono::minutes(1),
+                                .listed = now + std::chrono::minutes(1),
+                                .use = {{{.first = now, .last = now}}}},
+                               true));
+  commit();
+  const Json expected{
+      {"workflow", "send"},
+      {"reason", "throttle"},
+      {"key", "c-1"},
+      {"limit", 1},
+      {"period", "PT1M"},
+      {"queued", 1},
+      {"nextAt", format_rfc3339(now + std::chrono::minutes(1))},
+      {"next",
+       {{"instance", to_string(number(7))}, {"since", format_rfc3339(now)}, {"priority", 3}}}};
+  EXPECT_EQ(answer(list(10)), (Json{{"items", Json::array({expected})}, {"next", nullptr}}));
+}
+
+TEST_F(QueueQueriesTest, HavePagesOverTheKeysOfBothLimits) {
+  const SlotKey first = throttle_key_of(ship_, "1");
+  const SlotKey second = throttle_key_of(ship_, "2");
+  for (const SlotKey& key : {first, second}) write_slot_counts(*tx, key, {.key = "1", .queued = 1});
+  add_key("1", 1, 1);
+  std::vector<std::string> reasons;
+  std::string cursor;
+  for (int page = 0; page < 3; ++page) {
+    const Json found = answer(list(1, cursor));
+    ASSERT_EQ(found["items"].size(), 1U) << page;
+    reasons.push_back(found["items"][0]["reason"]);
+    if (found["next"].is_string()) cursor = found["next"].get<std::string>();
+  }
+  EXPECT_THAT(reasons, ElementsAre("concurrency", "throttle", "throttle"));
 }
 
 TEST_F(QueueQueriesTest, LeaveOutKeysForWhichNoStartWaits) {

@@ -69,6 +69,8 @@ int pinned(TimerKind kind) {
       return 7;
     case TimerKind::kQueue:
       return 8;
+    case TimerKind::kThrottle:
+      return 9;
   }
   return -1;
 }
@@ -333,7 +335,7 @@ TEST(HeadRows, StoreEnumeratorsAsFixedNumbers) {
   });
   expect_pinned<TimerKind>("timer", pinned, [](TimerKind kind) {
     const auto read = decode_head(
-        encode_head({.timers = {{.kind = kind, .deadline = {}}}, .slot = Slot{.number = 1}}));
+        encode_head({.timers = {{.kind = kind, .deadline = {}}}, .throttled = Throttled()}));
     return read && read->timers.at(0).kind == kind;
   });
   expect_pinned<Predicate::Kind>("predicate", pinned, [](Predicate::Kind kind) {

@@ -48,6 +48,17 @@ TEST(QueueRecords, HaveKeysThatSayWhatTheyAre) {
   const auto holder = parse_queue_key(place_key(key, {.number = 5, .is_queued = false}));
   ASSERT_TRUE(holder);
   EXPECT_EQ(holder->kind, QueueRow::kHolder);
+  const SlotKey throttle = throttle_key_of(kShip, "\"c-1\"");
+  EXPECT_NE(throttle, key) << "an equal key of another limit";
+  EXPECT_EQ(parse_queue_key(slot_counts_key(throttle))->kind, QueueRow::kThrottleCounts);
+  EXPECT_EQ(parse_queue_key(slot_counts_key(throttle))->key, throttle);
+  const auto throttled =
+      parse_queue_key(place_key(throttle, waiting_slot({.priority = -7, .number = 3})));
+  ASSERT_TRUE(throttled);
+  EXPECT_EQ(throttled->kind, QueueRow::kThrottled);
+  EXPECT_EQ(throttled->key, throttle);
+  EXPECT_EQ(throttled->priority, -7);
+  EXPECT_EQ(throttled->number, 3U);
   EXPECT_FALSE(parse_queue_key(""));
   EXPECT_FALSE(parse_queue_key(slot_counts_key(key) + "x"));
   EXPECT_FALSE(parse_queue_key(std::string(1, '\7') + slot_counts_key(key).substr(1)));
@@ -72,6 +83,30 @@ TEST(SlotsOfAHead, AreKept) {
   EXPECT_FALSE(decode_head(encode_head(head))) << "no row has the number 0";
   head.slot.reset();
   EXPECT_FALSE(decode_head(encode_head(head))) << "only an instance with a slot has such a timer";
+}
+
+TEST(ThrottledStartsOfAHead, AreKept) {
+  Instance head{.id = id(1)};
+  for (const int32_t priority : {INT32_MIN, -1, 0, INT32_MAX}) {
+    head.throttled = Throttled{.key = "\"c-1\"", .priority = priority, .number = 9};
+    head.timers = {{TimerKind::kThrottle, kNow}};
+    const std::string bytes = encode_head(head);
+    EXPECT_EQ(bytes[0], 12);
+    const Instance read = decode_head(bytes).value();
+    EXPECT_EQ(read.throttled, head.throttled);
+    EXPECT_FALSE(read.slot);
+    EXPECT_EQ(read.timers, head.timers);
+    expect_whole(bytes, decode_head);
+  }
+  head.slot = Slot{.key = "1", .priority = 3, .number = 4, .is_queued = true};
+  head.throttled->number = 0;
+  const Instance both = decode_head(encode_head(head)).value();
+  EXPECT_EQ(both.slot, head.slot);
+  EXPECT_EQ(both.throttled, head.throttled);
+  head.throttled->key = std::string(kMostSlotKeyBytes + 1, 'x');
+  EXPECT_FALSE(decode_head(encode_head(head))) << "the key is too long";
+  head.throttled.reset();
+  EXPECT_FALSE(decode_head(encode_head(head))) << "only a throttled start has such a timer";
 }
 
 class QueueRowsTest : public StoreTest {
@@ -113,19 +148,54 @@ TEST_F(QueueRowsTest, LoseTheirCountsWithTheLastInstance) {
   EXPECT_EQ(read_slot_counts(*tx, other_)->queued, 2U);
   EXPECT_THAT(workflows_with_slots(*tx).value(), ElementsAre(kShip));
   size_t seen = 0;
-  std::optional<Fingerprint> behind;
+  std::optional<SlotKey> behind;
   EXPECT_TRUE(each_slot_counts(*tx, kShip, {}, [&](const SlotKey& key, const SlotCounts&) {
-    behind = key.key;
+    behind = key;
     return ++seen < 1;
   }));
   EXPECT_TRUE(each_slot_counts(*tx, kShip, behind, [&](const SlotKey& key, const SlotCounts&) {
-    EXPECT_NE(key.key, *behind);
+    EXPECT_NE(key, *behind);
     return ++seen < 9;
   }));
   EXPECT_EQ(seen, 2U);
   write_slot_counts(*tx, one_, {.key = "1"});
   write_slot_counts(*tx, other_, {.key = "2"});
   EXPECT_THAT(workflows_with_slots(*tx).value(), ElementsAre());
+}
+
+TEST_F(QueueRowsTest, HaveTheKeysOfTheThrottleAfterThoseOfTheSlots) {
+  const SlotKey keys[] = {one_, other_, throttle_key_of(kShip, "1"), throttle_key_of(kShip, "2")};
+  for (const SlotKey& key : keys) write_slot_counts(*tx, key, {.key = "k", .queued = 1});
+  std::vector<SlotKey> seen;
+  std::optional<SlotKey> behind;
+  for (size_t page = 0; page < std::size(keys); ++page) {
+    EXPECT_TRUE(each_slot_counts(*tx, kShip, behind, [&](const SlotKey& key, const SlotCounts&) {
+      seen.push_back(key);
+      return false;
+    }));
+    ASSERT_EQ(seen.size(), page + 1);
+    behind = seen.back();
+  }
+  EXPECT_THAT(seen, testing::UnorderedElementsAreArray(keys));
+  EXPECT_FALSE(seen[1].is_throttle);
+  EXPECT_TRUE(seen[2].is_throttle);
+  write_slot_counts(*tx, one_, {});
+  write_slot_counts(*tx, other_, {});
+  EXPECT_THAT(workflows_with_slots(*tx).value(), ElementsAre(kShip));
+}
+
+TEST_F(QueueRowsTest, AreThoseOfTheThrottleApart) {
+  const SlotKey throttle = throttle_key_of(kShip, "1");
+  const Slot place = waiting_slot({.priority = 1, .number = 2});
+  write_slot_place(*tx, throttle, place, {.instance = id(2), .since = kNow});
+  wait(one_, 0, 1);
+  EXPECT_TRUE(has_slot_place(*tx, throttle, place));
+  EXPECT_FALSE(has_slot_place(*tx, one_, place));
+  EXPECT_THAT(numbers(QueueRow::kThrottled, throttle), ElementsAre(2));
+  EXPECT_THAT(numbers(QueueRow::kWaiting, one_), ElementsAre(1));
+  PurgeBudget budget;
+  EXPECT_TRUE(purge_queues(*tx, kShip, budget).value());
+  EXPECT_THAT(numbers(QueueRow::kThrottled, throttle), ElementsAre());
 }
 
 TEST_F(QueueRowsTest, ArePurgedWithTheirWorkflow) {

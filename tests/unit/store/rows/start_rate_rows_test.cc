@@ -52,6 +52,16 @@ TEST_F(StartRateRowsTest, KeepTheStartsOfEachKey) {
   EXPECT_EQ(start_rates_of(*tx, NamespaceNumber(4)), 0U);
 }
 
+TEST_F(StartRateRowsTest, HaveAPlaceOfTheirOwnForAThrottle) {
+  const Fingerprint key = fingerprint({"a"});
+  const StartRatePlace place = throttle_rate_place("secret", WorkflowNumber(5), key);
+  EXPECT_EQ(place.workflow, WorkflowNumber(5));
+  EXPECT_NE(place.key, key);
+  EXPECT_NE(place.key, keyed_fingerprint("secret", {"a"})) << "the place of a `rateLimit`";
+  EXPECT_NE(place, throttle_rate_place("other", WorkflowNumber(5), key));
+  EXPECT_NE(place, throttle_rate_place("secret", WorkflowNumber(5), fingerprint({"b"})));
+}
+
 TEST_F(StartRateRowsTest, AreErasedWhenTheyHaveEndedAndListedAnewBefore) {
   ASSERT_TRUE(write_start_rate(*tx, place("a"), record(60, 60), true));
   ASSERT_TRUE(write_start_rate(*tx, place("b"), record(61, 61), true));
