@@ -233,6 +233,25 @@ TEST(WaitIndex, KeepsTheDueTimersOverALostBatchThatItDidNotReturn) {
   EXPECT_THAT(due(waiting, 10), ElementsAre("10 delayed 2", "10 delayed 3"));
 }
 
+TEST(WaitIndex, HasOneTimerOfAllThrottles) {
+  BatchCount batches;
+  WaitIndex waiting(batches);
+  waiting.arm_throttle(from_millis(50));
+  waiting.arm_throttle(from_millis(20));
+  waiting.arm_starts(from_millis(30));
+  std::vector<TimerInput> timers;
+  EXPECT_TRUE(waiting.advance(from_millis(19), timers));
+  EXPECT_THAT(timers, IsEmpty());
+  EXPECT_TRUE(waiting.advance(from_millis(60), timers));
+  ASSERT_THAT(timers, testing::SizeIs(2));
+  EXPECT_EQ(timers[0].deadline, from_millis(20));
+  EXPECT_TRUE(std::holds_alternative<TimerInput::OfThrottledStarts>(timers[0].owner));
+  EXPECT_TRUE(std::holds_alternative<TimerInput::OfPendingStarts>(timers[1].owner));
+  waiting.arm_throttle(from_millis(70));
+  waiting.disarm_throttle();
+  EXPECT_EQ(waiting.next_deadline(), std::nullopt);
+}
+
 TEST(WaitIndex, KnowsTheRevisionsOfTheInstancesThatWait) {
   BatchCount batches;
   WaitIndex waiting(batches);

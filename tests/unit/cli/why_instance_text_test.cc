@@ -1,0 +1,30 @@
+// The text of why_of_instance_text() about an instance that waits before its first run.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "cli/why_text.h"
+
+namespace millrace {
+namespace {
+
+TEST(WhyInstanceText, SaysUntilWhenAStartWaitsForTheThrottle) {
+  const std::string text = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
+    "workflow": "notify", "throttled": {"key": "c-1", "limit": 10, "period": "PT1M", "priority": 2,
+    "waiting": 3, "nextAt": "T"}}, "events": [], "looked": 0})"));
+  EXPECT_NE(
+      text.find("It waits for the throttle of its workflow (10 in PT1M) of the key \"c-1\", with "
+                "the priority 2: 3 starts wait. The next of them may begin at T. `millrace -n "
+                "default queue list --workflow notify` lists them.\n"),
+      std::string::npos)
+      << text;
+  const std::string bare = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
+    "workflow": "w", "throttled": {"priority": 0, "waiting": 1}}, "events": [], "looked": 0})"));
+  EXPECT_NE(bare.find("of its workflow, with the priority 0: 1 starts wait. `millrace"),
+            std::string::npos)
+      << bare;
+}
+
+}  // namespace
+}  // namespace millrace
