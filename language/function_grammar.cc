@@ -3,6 +3,44 @@
 #include "language/grammar_tables.h"
 
 namespace millrace::grammar {
+// Flow control of calls.
+
+constexpr KeyRule kCallConcurrencyKeys[] = {
+    {.name = "limit",
+     .kind = Kind::kInteger,
+     .meaning = "How many calls may run at once: the number of slots.",
+     .required = true,
+     .min = 1,
+     .max = 1'000'000,
+     .own = true},
+    {.name = "key",
+     .kind = Kind::kQuery,
+     .meaning = "A query over the input of the call; each of its values has slots of its own.",
+     .own = true},
+};
+constexpr Mapping kCallConcurrency = {
+    .name = "CallConcurrency",
+    .section = "CallConcurrency",
+    .meaning =
+        "How many calls of a service may run at once, of all workflows of the namespace "
+        "together.",
+    .groups = {kCallConcurrencyKeys},
+    .source = "millrace",
+};
+constexpr KeyRule kCallFlowKeys[] = {
+    {.name = "concurrency",
+     .kind = Kind::kObject,
+     .meaning = "How many calls of the service may run at once; further calls wait.",
+     .object = &kCallConcurrency,
+     .own = true},
+    {.name = "priority",
+     .kind = Kind::kQuery,
+     .meaning = "An integer from the input of the call: of the calls that wait for a slot of one "
+                "key, the call with the highest one goes first.",
+     .otherwise = "0",
+     .own = true},
+};
+
 // Actions.
 
 constexpr KeyRule kActionKeys[] = {
@@ -30,7 +68,7 @@ constexpr Mapping kActionDefinition = {
     .name = "ActionDefinition",
     .section = "ActionDefinition",
     .meaning = "A call of a function or a subflow.",
-    .groups = {kActionKeys, kActionTimeoutKeys},
+    .groups = {kActionKeys, kCallFlowKeys, kActionTimeoutKeys},
 };
 
 // Compensations.
@@ -155,7 +193,7 @@ constexpr Mapping kServiceFunction = {
     .name = "ServiceFunctionDefinition",
     .section = "Functions and actions",
     .meaning = "A service.",
-    .groups = {kFunctionKeys, kServiceAndGlobalKeys, kFilesKeys, kActionTimeoutKeys},
+    .groups = {kFunctionKeys, kServiceAndGlobalKeys, kFilesKeys, kCallFlowKeys, kActionTimeoutKeys},
     .types = {"service"},
     .source = "millrace",
 };
@@ -164,7 +202,7 @@ constexpr Mapping kGlobalFunction = {
     .section = "GlobalFunctionDefinition",
     .meaning =
         "A service that all namespaces share; `knative-global` is Direktiv's name of this type.",
-    .groups = {kFunctionKeys, kServiceKeys, kFilesKeys, kActionTimeoutKeys},
+    .groups = {kFunctionKeys, kServiceKeys, kFilesKeys, kCallFlowKeys, kActionTimeoutKeys},
     .types = {"knative-global"},
 };
 constexpr Mapping kNamespacedFunction = {
@@ -173,14 +211,14 @@ constexpr Mapping kNamespacedFunction = {
     .meaning =
         "A service of the workflow's namespace; `knative-namespace` is Direktiv's name of this "
         "type.",
-    .groups = {kFunctionKeys, kServiceKeys, kFilesKeys, kActionTimeoutKeys},
+    .groups = {kFunctionKeys, kServiceKeys, kFilesKeys, kCallFlowKeys, kActionTimeoutKeys},
     .types = {"knative-namespace"},
 };
 constexpr Mapping kReusableFunction = {
     .name = "ReusableFunctionDefinition",
     .section = "ReusableFunctionDefinition",
     .meaning = "A function in containers that stay running between tasks.",
-    .groups = {kFunctionKeys, kImageKeys, kFilesKeys, kActionTimeoutKeys},
+    .groups = {kFunctionKeys, kImageKeys, kFilesKeys, kCallFlowKeys, kActionTimeoutKeys},
     .types = {"container-pool", "reusable"},
 };
 constexpr KeyRule kSubflowKeys[] = {
@@ -201,7 +239,7 @@ constexpr Mapping kIsolatedFunction = {
     .name = "IsolatedFunctionDefinition",
     .section = "IsolatedFunctionDefinition",
     .meaning = "A function in containers; each task gets a new container.",
-    .groups = {kFunctionKeys, kImageKeys, kFilesKeys, kActionTimeoutKeys},
+    .groups = {kFunctionKeys, kImageKeys, kFilesKeys, kCallFlowKeys, kActionTimeoutKeys},
     .types = {"container", "isolated"},
 };
 constexpr const Mapping* kFunctions[] = {

@@ -114,12 +114,25 @@ struct Debounce {
 struct Subflow {
   std::string workflow;
 };
+/// How many calls of a service may run at once (`concurrency` of a function or an action).
+struct CallConcurrency {
+  uint32_t limit = 1;
+  std::optional<Template> key;  ///< each value has slots of its own; nullopt: all calls share them
+};
+/// The flow control of calls.
+struct CallFlow {
+  std::optional<CallConcurrency> concurrency;
+  /// Of the calls that wait for a slot of one key, that with the highest value is next. nullopt: 0.
+  std::optional<Template> priority;
+};
+
 /// A function that actions can call (Direktiv's FunctionDefinition).
 struct Function {
   std::string id;
   std::variant<Subflow, NamedService, Container> runs;
   std::vector<FunctionFile> files;
   ActionPolicy policy;  ///< the default for actions that call this function
+  CallFlow flow = {};   ///< the default for actions that call this function
 
   const Subflow* subflow() const { return std::get_if<Subflow>(&runs); }
 };

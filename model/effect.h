@@ -86,6 +86,16 @@ struct CancelChild {
   bool at_once = true;  ///< false: the child's running tasks finish first
 };
 
+/// The slot that a task needs (`concurrency` of its function or action). All tasks of a namespace
+/// for one service and key share the slots.
+struct TaskSlot {
+  uint32_t limit = 1;    ///< how many tasks may hold a slot of the key when this one gets its slot
+  std::string key = {};  ///< the value of `concurrency.key` as JSON text; empty: there is no key
+  int32_t priority = 0;  ///< a higher one gets a slot first
+  /// Of its row; the order of the tasks that wait. Set by BatchState::stage().
+  uint64_t number = 0;
+};
+
 /// Start a task: one attempt of an action that is performed outside the engine. The task is a row
 /// of the store until its end is reported.
 struct StartTask {
@@ -106,6 +116,10 @@ struct StartTask {
   Sealing sealed;                               ///< whether the input may contain data of a secret
   bool is_accepted = false;   ///< its service has accepted it, and answers it by a callback
   std::string progress = {};  ///< CallProgress::json of an earlier attempt; empty: there is none
+  std::optional<TaskSlot> slot = {};  ///< nullopt: the task needs none
+  /// Not stored: why the attempt fails at once, because its slot could not be evaluated.
+  std::optional<Error> refused = {};
+  TimePoint created = {};  ///< not stored: when the task was created; set with `slot`
 };
 
 /// Stop a task whose result is no longer needed (best effort).

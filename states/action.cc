@@ -17,7 +17,8 @@ class ActionState final : public CallingState {
     auto made = prepare(visit, {&wanted, 1});
     if (!made) return std::move(made).error();
     if (!async_) return call(visit, std::move(*made), 1);
-    if (auto raised = visit.start_detached(*action_.function, std::move(made->front()))) {
+    if (auto raised =
+            visit.start_detached(*action_.function, std::move(made->front()), action_.flow)) {
       return *raised;
     }
     return Leave{};

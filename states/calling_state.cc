@@ -95,6 +95,7 @@ Action Action::load(StateFields& fields, const std::optional<RetryPolicy>& retri
   action.secrets = fields.plain().strings("secrets");
   action.sealed = fields.plain().boolean("sealed").value_or(false);
   action.policy = fields.action_policy(action.function.get(), retries);
+  action.flow = fields.call_flow(action.function.get());
   return action;
 }
 
@@ -230,7 +231,7 @@ void CallingState::start(Visit& visit, size_t index) const {
     visit.record(HistoryKind::kSkipped, Json{{"function", called.function->id}, {"index", index}});
     return finish(call, {});
   }
-  visit.start_call(index, *called.function, policy);
+  visit.start_call(index, *called.function, policy, called.flow);
 }
 
 Outcome CallingState::returned(Visit& visit, size_t index, CallEnd end) const {

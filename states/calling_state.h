@@ -30,6 +30,8 @@ struct Action {
   /// The retries and timeouts: those of the action itself. A value that the action does not set
   /// comes from the state, the function or the workflow.
   ActionPolicy policy;
+  /// The flow control of its calls. What the action does not set comes from the function.
+  CallFlow flow = {};
 
   /// Reads an action. `retries` is the retry policy of the state, for actions that set none.
   static Action load(StateFields& fields, const std::optional<RetryPolicy>& retries);

@@ -30,6 +30,7 @@ std::shared_ptr<const CompensationState> CompensationState::load(StateFields& fi
   action.function = fields.required_function("function");
   action.input = fields.command("input");
   action.policy = fields.action_policy(action.function.get(), std::nullopt);
+  if (action.function != nullptr) action.flow = action.function->flow;
   const bool has_several = undone.type == "foreach" || undone.type == "parallel";
   return std::make_shared<const CompensationState>(undone, std::move(action), has_several);
 }

@@ -120,6 +120,14 @@ class StateFields {
   /// state (`retries`), then from its function, then from the workflow.
   ActionPolicy action_policy(const Function* function, const std::optional<RetryPolicy>& retries);
 
+  /// `concurrency` and `priority` of an action; what it does not set comes from its function. null:
+  /// of a function itself. Finding `definition.not_here`: the function is a subflow.
+  CallFlow call_flow(const Function* function);
+  /// A query over the input of a start or of a call (`of`: "start" or "call"). The engine evaluates
+  /// it in the batch that commits that, so only programs of the fast lane are possible, and
+  /// `$instance` has no value yet: finding `definition.query`.
+  std::optional<Template> commit_query(std::string_view key, std::string_view of);
+
   // Events.
 
   /// `event: {type, context}`.

@@ -135,7 +135,8 @@ class Visit {
   std::optional<Raise> refuse_depth() const;
   /// Starts the next attempt of the call, with its input. If the policy allows no further attempt,
   /// the stored input is cleared.
-  void start_call(size_t index, const Function& function, const ActionPolicy& policy);
+  void start_call(size_t index, const Function& function, const ActionPolicy& policy,
+                  const CallFlow& flow = {});
   /// Marks the call's attempt as started by a worker now: its schedule-to-start timeout ends, and
   /// its start-to-close timeout begins.
   void begin_call(size_t index, const TimeoutPolicy& timeouts);
@@ -162,7 +163,8 @@ class Visit {
   std::optional<TimePoint> last_moved(const Call& call) const;
   /// Starts a task or subflow whose result is not awaited. Raise direktiv.limits.depth if a chain
   /// of detached subflows has reached kMaxHops (model/hops.h).
-  std::optional<Raise> start_detached(const Function& function, Call call);
+  std::optional<Raise> start_detached(const Function& function, Call call,
+                                      const CallFlow& flow = {});
 
   /// A variable as this step has left it; nullopt if it does not exist. Reading a sealed variable
   /// seals the instance. Raise millrace.store.damaged if its row is damaged.
@@ -208,7 +210,7 @@ class Visit {
 
  private:
   /// The fields of a task that are the same for attached and detached calls.
-  StartTask task(const Function& function, const Call& call) const;
+  StartTask task(const Function& function, const Call& call, const CallFlow& flow) const;
 
   std::optional<Variable> note_sealed(std::optional<Variable> found);
 

@@ -10,6 +10,7 @@
 #include "model/hops.h"
 #include "states/child_id.h"
 #include "states/compensation.h"
+#include "states/slot_values.h"
 #include "states/visit.h"
 
 namespace millrace {
@@ -31,6 +32,22 @@ LazyJson start_detail(const Call& call, size_t index, const Function& function) 
   }
   text.push_back('}');
   return LazyJson::of_text(std::move(text));
+}
+
+/// Evaluates which slot the task needs, if any. The engine ends the attempt with the error of that.
+void need_slot(StartTask& task, const CallFlow& flow, TimePoint now) {
+  if (!flow.concurrency) return;
+  TaskSlot& slot = task.slot.emplace(TaskSlot{.limit = flow.concurrency->limit});
+  task.created = now;
+  if (const auto& query = flow.concurrency->key) {
+    auto key = evaluated_slot_key(*query, task.input);
+    if (!key) task.refused = std::move(key).error();
+    if (key) slot.key = *std::move(key);
+  }
+  if (task.refused || !flow.priority) return;
+  const auto priority = evaluated_priority(*flow.priority, task.input, "call");
+  if (!priority) task.refused = priority.error();
+  if (priority) slot.priority = *priority;
 }
 
 }  // namespace
@@ -56,7 +73,7 @@ std::optional<Raise> Visit::refuse_compensations(size_t total) const {
   return too_many_compensations();
 }
 
-StartTask Visit::task(const Function& function, const Call& call) const {
+StartTask Visit::task(const Function& function, const Call& call, const CallFlow& flow) const {
   StartTask task{.ns = instance_.ns,
                  .task = call.id,
                  .by = instance_.id,
@@ -69,10 +86,12 @@ StartTask Visit::task(const Function& function, const Call& call) const {
                  .progress = call.progress ? call.progress->json : std::string()};
   if (const auto* service = std::get_if<NamedService>(&function.runs)) task.runs = *service;
   if (const auto* container = std::get_if<Container>(&function.runs)) task.runs = *container;
+  need_slot(task, flow, now_);
   return task;
 }
 
-void Visit::start_call(size_t index, const Function& function, const ActionPolicy& policy) {
+void Visit::start_call(size_t index, const Function& function, const ActionPolicy& policy,
+                       const CallFlow& flow) {
   acted_ = true;
   Call& call = instance_.calls[index];
   call.status = Call::Status::kRunning;
@@ -93,7 +112,7 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
   call.started = false;
   if (call.outside) {
     arm(TimeoutKind::kScheduleToStart);
-    StartTask task = this->task(function, call);
+    StartTask task = this->task(function, call, flow);
     task.caller = caller;
     const auto& heartbeat = policy.timeouts[TimeoutKind::kHeartbeat];
     if (heartbeat) task.heartbeat = heartbeat->span.after(now_) - now_;
@@ -189,7 +208,8 @@ std::optional<TimePoint> Visit::last_moved(const Call& call) const {
   return lookup_.last_moved(instance_.ns, call.id);
 }
 
-std::optional<Raise> Visit::start_detached(const Function& function, Call call) {
+std::optional<Raise> Visit::start_detached(const Function& function, Call call,
+                                           const CallFlow& flow) {
   acted_ = true;
   const Caller place{.instance = instance_.id, .entered = instance_.entered, .index = detached_++};
   call.id = child_id(lookup_.id_key(), place, now_);
@@ -199,7 +219,7 @@ std::optional<Raise> Visit::start_detached(const Function& function, Call call) 
     detail["task"] = to_string(call.id);
     record(HistoryKind::kCalled, std::move(detail));
     call.attempt = 1;
-    effects_.emplace_back(task(function, call));
+    effects_.emplace_back(task(function, call, flow));
     return std::nullopt;
   }
   if (instance_.hops >= kMaxHops) {

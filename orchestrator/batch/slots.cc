@@ -1,16 +1,11 @@
 #include "orchestrator/batch/slots.h"
 
-#include <limits>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "model/quota.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/store/rows/damage.h"
+#include "states/slot_values.h"
 #include "states/start_key.h"
 
 namespace millrace {
@@ -27,29 +22,6 @@ Result<std::string> stored_key(const Template& key, std::string_view what, const
                           what, text.size(), kMostSlotKeyBytes));
 }
 
-tl::unexpected<Error> wrong_priority(std::string why) {
-  return fail("millrace.concurrency.priority", std::move(why));
-}
-
-Result<int32_t> evaluated_priority(const Template& query, const LazyJson& input, TimePoint now) {
-  const Result<LazyJson> value = start_value(query, "priority", input, now);
-  if (!value) return wrong_priority(value.error().message);
-  using Limits = std::numeric_limits<int32_t>;
-  const auto wrong = [&] {
-    return wrong_priority(fmt::format(
-        "priority: the result is {}; expected an integer from {} to {}",
-        value->is_large() ? value->type_name() : value->text(), Limits::min(), Limits::max()));
-  };
-  if (value->is_large() || !value->value().is_number_integer()) return wrong();
-  const Json& number = value->value();
-  if (number.is_number_unsigned() && number.get<uint64_t>() > uint64_t{Limits::max()}) {
-    return wrong();
-  }
-  const auto priority = number.get<int64_t>();
-  if (priority < Limits::min()) return wrong();
-  return static_cast<int32_t>(priority);
-}
-
 }  // namespace
 
 uint64_t slots_of(const Workflow& workflow) {
@@ -63,7 +35,7 @@ Result<std::optional<Slot>> evaluate_slot(const Workflow& workflow, const LazyJs
   if (workflow.concurrency && workflow.concurrency->key) {
     slot.key = TRY(stored_key(*workflow.concurrency->key, "concurrency.key", data, now));
   }
-  if (workflow.priority) slot.priority = TRY(evaluated_priority(*workflow.priority, data, now));
+  if (workflow.priority) slot.priority = TRY(evaluated_priority(*workflow.priority, data, "start"));
   if (!workflow.concurrency) return std::optional<Slot>();
   return std::optional(std::move(slot));
 }
@@ -77,7 +49,7 @@ Result<std::optional<Throttled>> evaluate_throttled(const Workflow& workflow, co
     throttled.key = TRY(stored_key(*key, "throttle.key", data, now));
   }
   if (workflow.priority)
-    throttled.priority = TRY(evaluated_priority(*workflow.priority, data, now));
+    throttled.priority = TRY(evaluated_priority(*workflow.priority, data, "start"));
   return std::optional(std::move(throttled));
 }
 

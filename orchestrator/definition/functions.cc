@@ -181,6 +181,7 @@ void read_function(Fields& entry, LoadContext& context) {
         break;
     }
     if (entry.takes("files")) function->files = read_files(entry, context);
+    if (entry.takes("concurrency")) function->flow = fields.call_flow(nullptr);
     timeouts = read_timeouts(entry);
     function->policy = {.retries = read_retries(entry), .timeouts = timeouts.policy};
   }

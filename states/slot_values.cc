@@ -1,0 +1,80 @@
+#include "states/slot_values.h"
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "model/instance.h"
+
+namespace millrace {
+namespace {
+
+/// How many bytes a query may copy, compare and write: as much as a small input has.
+constexpr size_t kSlotQueryBytes = kLargeJson;
+
+tl::unexpected<Error> wrong_key(std::string_view why) {
+  return fail("millrace.concurrency.key", fmt::format("`concurrency.key`: {}", why));
+}
+
+tl::unexpected<Error> wrong_priority(std::string_view why) {
+  return fail("millrace.concurrency.priority", fmt::format("`priority`: {}", why));
+}
+
+/// The value of a query over the input. The loader has refused programs that the fast lane cannot
+/// run.
+Result<LazyJson> evaluated_over(const Template& query, const LazyJson& input, std::string_view of) {
+  std::vector<LazyJson> results;
+  size_t left = kSlotQueryBytes;
+  for (const Program& program : query.programs()) {
+    std::optional<QueryResult> result;
+    if (program.fast != nullptr) result = program.fast->run_within(input, left, true);
+    if (!result) {
+      return fail("", fmt::format("the input of the {}, or a value made of it, has more than {} "
+                                  "bytes; make the {} with a smaller input",
+                                  of, kSlotQueryBytes, of));
+    }
+    if (!*result) return tl::unexpected(result->error());
+    results.push_back(**std::move(result));
+  }
+  return query.assemble(results);
+}
+
+}  // namespace
+
+Result<std::string> evaluated_slot_key(const Template& query, const LazyJson& input) {
+  const Result<LazyJson> value = evaluated_over(query, input, "call");
+  if (!value) return wrong_key(value.error().message);
+  const std::string& text = value->text();
+  if (text.size() > kMostSlotKeyBytes) {
+    return wrong_key(fmt::format("the result has {} bytes as JSON, more than {}", text.size(),
+                                 kMostSlotKeyBytes));
+  }
+  return text;
+}
+
+Result<int32_t> evaluated_priority(const Template& query, const LazyJson& input,
+                                   std::string_view of) {
+  const Result<LazyJson> value = evaluated_over(query, input, of);
+  if (!value) return wrong_priority(value.error().message);
+  using Limits = std::numeric_limits<int32_t>;
+  const auto wrong = [&] {
+    return wrong_priority(fmt::format("the result is {}; expected an integer from {} to {}",
+                                      value->is_large() ? value->type_name() : value->text(),
+                                      Limits::min(), Limits::max()));
+  };
+  if (value->is_large() || !value->value().is_number_integer()) return wrong();
+  const Json& number = value->value();
+  if (number.is_number_unsigned() && number.get<uint64_t>() > uint64_t{Limits::max()}) {
+    return wrong();
+  }
+  const auto priority = number.get<int64_t>();
+  if (priority < Limits::min()) return wrong();
+  return static_cast<int32_t>(priority);
+}
+
+}  // namespace millrace
