@@ -48,6 +48,7 @@ Status Batch::load() {
   TRY(messages_.load());
   TRY(fan_outs_.load());
   TRY(queues_.load());
+  TRY(calls_.load());
   return late_matches_.load();
 }
 
@@ -71,6 +72,7 @@ Status Batch::undo() {
   TRY(messages_.load());
   TRY(fan_outs_.load());
   TRY(queues_.load());
+  TRY(calls_.load());
   return late_matches_.load();
 }
 
@@ -78,6 +80,7 @@ void Batch::begin_limits() {
   messages_.begin_batch(limits_.messages);
   fan_outs_.begin_batch(limits_.woken_later);
   queues_.begin_batch(limits_.admitted);
+  calls_.begin_batch(limits_.admitted_calls);
   late_matches_.begin_batch();
   batch_.kept_budget = limits_.kept;
 }
@@ -85,7 +88,7 @@ void Batch::begin_limits() {
 std::vector<WorkLane> Batch::unfinished() const {
   std::vector<WorkLane> lanes = messages_.lanes();
   for (const std::vector<WorkLane>& others :
-       {late_matches_.lanes(), fan_outs_.lanes(), queues_.lanes()}) {
+       {late_matches_.lanes(), fan_outs_.lanes(), queues_.lanes(), calls_.lanes()}) {
     lanes.insert(lanes.end(), others.begin(), others.end());
   }
   return lanes;
@@ -103,12 +106,21 @@ Status Batch::go_on(TimePoint now, const WorkLane& lane) {
     batch_.meter.set_kind(UnitKind::kFanOut);
     TRY(fan_outs_.go_on(now, lane));
     TRY(messages_.run(now));
-  } else {
+  } else if (queues_.may_go_on(lane)) {
     batch_.meter.set_kind(UnitKind::kContinuation);
     TRY(queues_.go_on(now, lane));
+  } else {
+    batch_.meter.set_kind(UnitKind::kContinuation);
+    TRY(calls_.go_on(now, lane));
   }
-  if (queues_.has_new()) TRY(queues_.run(now));
+  TRY(give_slots(now));
   return late_matches_.take_over();
+}
+
+/// Gives away the slots that this unit of work has freed.
+Status Batch::give_slots(TimePoint now) {
+  if (queues_.has_new()) TRY(queues_.run(now));
+  return calls_.has_new() ? calls_.run(now) : Status();
 }
 
 Result<bool> Batch::abandon_instance(TimePoint now, NamespaceNumber ns, const InstanceId& id) {
@@ -119,7 +131,7 @@ Result<bool> Batch::abandon_instance(TimePoint now, NamespaceNumber ns, const In
                                "the server process died repeatedly while it processed this "
                                "instance"}}));
   TRY(messages_.run(now));
-  TRY(queues_.run(now));
+  TRY(give_slots(now));
   TRY(late_matches_.take_over());
   return true;
 }
@@ -294,8 +306,8 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   batch_.counters.clear();
   woken_ = 0;
   batch_.outcome.backlog = {
-      .has_steps =
-          !messages_.empty() || !fan_outs_.empty() || !queues_.empty() || batch_.late_events > 0,
+      .has_steps = !messages_.empty() || !fan_outs_.empty() || !queues_.empty() ||
+                   !calls_.empty() || batch_.late_events > 0,
       .has_purges = purges_.has_work(),
       .fan_out = fan_outs_.left(),
       .undecided = batch_.late_events == 0 ? 0 : batch_.kept_events.undecided().size(),

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/work_budget.h"
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/call_queues.h"
 #include "orchestrator/batch/event_rates.h"
 #include "orchestrator/batch/event_router.h"
 #include "orchestrator/batch/fan_outs.h"
@@ -36,8 +37,9 @@ namespace millrace {
 struct BatchLimits {
   /// One event wakes at most this many at once; an event that matches more is a fan-out.
   size_t woken = 1'000;
-  size_t woken_later = 250;  ///< instances that one batch wakes for fan-outs
-  size_t admitted = 250;     ///< starts that have waited and that one batch admits
+  size_t woken_later = 250;     ///< instances that one batch wakes for fan-outs
+  size_t admitted = 250;        ///< starts that have waited and that one batch admits
+  size_t admitted_calls = 250;  ///< calls that one batch gives a slot for which they have waited
   /// An event that more instances wait for is a fan-out if its unit of work ends before all of them
   /// have got it.
   size_t offered_in_one_unit = 16;
@@ -63,16 +65,16 @@ class Batch {
   Status load();
 
   /// The lanes with work that exceeded the limits of units and of earlier batches: instance
-  /// messages, late matches, targets of fan-outs and starts that may begin.
+  /// messages, late matches, targets of fan-outs, starts that may begin and calls that may get a
+  /// slot.
   std::vector<WorkLane> unfinished() const;
   /// Whether the lane has such work that this batch may still do.
   bool may_go_on(const WorkLane& lane) const {
     return messages_.may_go_on(lane) || late_matches_.may_go_on(lane) ||
-           fan_outs_.may_go_on(lane) || queues_.may_go_on(lane);
+           fan_outs_.may_go_on(lane) || queues_.may_go_on(lane) || calls_.may_go_on(lane);
   }
   /// Does a unit of such work: first instance messages, then late matches, then fan-outs, then
-  /// starts that wait.
-  /// Precondition: may_go_on().
+  /// starts that wait, and calls that wait for slots. Precondition: may_go_on().
   Status go_on(TimePoint now, const WorkLane& lane);
 
   /// Whether ended instances whose lines are in the archive must still be deleted.
@@ -117,7 +119,7 @@ class Batch {
   Status apply(TimePoint now, const Input& input) {
     TRY(apply_input(now, input));
     if (!batch_.messages.empty()) TRY(messages_.run(now));
-    if (queues_.has_new()) TRY(queues_.run(now));
+    TRY(give_slots(now));
     return batch_.unfinished.empty() ? Status() : late_matches_.take_over();
   }
 
@@ -141,6 +143,7 @@ class Batch {
   const Cursor& cursor() const { return batch_.cursor; }
 
  private:
+  Status give_slots(TimePoint now);
   Status apply_input(TimePoint now, const EventInput& input);
   Status apply_input(TimePoint now, const UnreadableInput& input);
   Status apply_input(TimePoint now, const TimerInput& input) {
@@ -191,6 +194,7 @@ class Batch {
   Instances instances_{batch_};
   FanOuts fan_outs_{batch_, instances_};
   StartQueues queues_{batch_, instances_};
+  CallQueues calls_{batch_, instances_};
   InstanceMessages messages_{batch_, instances_};
   Groups groups_{batch_, instances_};
   StartInputs starts_{batch_, instances_, groups_};

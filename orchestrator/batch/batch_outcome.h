@@ -31,6 +31,10 @@ struct Answer {
 struct EndedTask {
   InstanceId task;
 };
+/// A task that has got the slot for which it waited.
+struct AdmittedTask {
+  InstanceId task;
+};
 /// A task that its service has accepted: it is answered by a callback.
 struct AcceptedTask {
   InstanceId task;
@@ -55,9 +59,10 @@ struct ShowChange {
 /// write a page of the archive; answer a command; announce the end of an instance; put a changed
 /// instance into the watch ring; or continue an instance or a command that was too large for one
 /// batch.
-using AfterCommit = std::variant<NumberedMessage, StartTask, StopTask, EndedTask, AcceptedTask,
-                                 StoredReport, Evaluate, LookBack, EvaluatedInput, ArchivePage,
-                                 Answer, InstanceEnd, ShowChange, ContinueInput, CommandInput>;
+using AfterCommit =
+    std::variant<NumberedMessage, StartTask, StopTask, EndedTask, AdmittedTask, AcceptedTask,
+                 StoredReport, Evaluate, LookBack, EvaluatedInput, ArchivePage, Answer, InstanceEnd,
+                 ShowChange, ContinueInput, CommandInput>;
 
 /// When the retention has work.
 struct RetentionPlan {

@@ -9,6 +9,7 @@
 #include "cloudevents/json_format.h"
 #include "matchers/glob.h"
 #include "model/hops.h"
+#include "orchestrator/batch/call_slots.h"
 #include "orchestrator/batch/quotas.h"
 #include "orchestrator/outgoing/lifecycle.h"
 #include "orchestrator/outgoing/messages.h"
@@ -48,13 +49,17 @@ struct Stage {
     return {};
   }
   Status operator()(StartTask& task) const {
+    if (task.refused) return refuse(task, *task.refused);
     if (const auto over = TRY(refusal_of(task))) return refuse(task, *over);
-    batch.tasks.begin(batch.tx, task);
-    batch.after_commit(std::move(task));
+    std::optional<CallPlace> place;
+    if (task.slot) place = TRY(take_call_slot(batch, task));
+    batch.tasks.begin(batch.tx, task, place);
+    const bool awaits_slot = place && place->kind != QueueRow::kCallHolder;
+    if (!awaits_slot) batch.after_commit(std::move(task));
     return {};
   }
   Status operator()(StopTask& task) const {
-    batch.tasks.end(batch.tx, task.task);
+    TRY(end_task(batch, task.task));
     batch.after_commit(task);
     return {};
   }
@@ -90,8 +95,10 @@ struct Stage {
   /// Ends the attempt of the call with an error, as if its task had ended.
   Status refuse(const StartTask& task, const Error& error) const {
     if (task.caller) {
-      return queue(
-          ReturnResult{.ns = task.ns, .to = *task.caller, .result = tl::unexpected(error)});
+      return queue(ReturnResult{.ns = task.ns,
+                                .to = *task.caller,
+                                .result = tl::unexpected(error),
+                                .sealed = task.sealed});
     }
     // One line for each batch: an instance may make thousands of such calls.
     if (++batch.outcome.counts.detached_refused == 1) {
@@ -126,6 +133,8 @@ void BatchState::discard() {
   woken.clear();
   has_due_throttle = false;
   reviewed.clear();
+  woken_calls.clear();
+  reviewed_calls.clear();
   origins.clear();
   outcome = {};
 }

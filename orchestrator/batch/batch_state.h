@@ -36,6 +36,7 @@
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
 #include "orchestrator/outgoing/webhook_outbox.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -108,6 +109,10 @@ struct BatchState : BatchParts {
   bool has_due_throttle = false;  ///< the timer of the throttles has fired in this unit of work
   /// The workflows of which more starts may get a slot since this unit of work.
   std::vector<WorkflowNumber> reviewed;
+  /// The keys with a call that waits, of which this unit of work has freed a slot.
+  std::vector<CallSlotKey> woken_calls;
+  /// The namespaces of which more calls may get a slot since this unit of work.
+  std::vector<NamespaceNumber> reviewed_calls;
   IndexChanges index;
   /// The bytes of namespaces that count for the quota `storeBytes`, as they were when the current
   /// batch first needed them. Most rows are written at the end of a batch, so one batch may exceed

@@ -1,6 +1,7 @@
 // The removal of instances whose rows are damaged. Engine thread only.
 #include <optional>
 
+#include "orchestrator/batch/call_slots.h"
 #include "orchestrator/batch/instances.h"
 #include "orchestrator/batch/slots.h"
 #include "orchestrator/store/rows/damage.h"
@@ -56,7 +57,7 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber ns, const I
     }
   }
   for (const InstanceId& task : batch_.tasks.of(id)) {
-    batch_.tasks.end(batch_.tx, task);
+    TRY(end_task(batch_, task));
     batch_.after_commit(StopTask{task});
   }
   batch_.kept_events.forget(id);

@@ -9,6 +9,7 @@
 #include "base/lazy_json.h"
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
+#include "orchestrator/batch/call_slots.h"
 #include "orchestrator/batch/check_instance.h"
 #include "orchestrator/batch/step_growth.h"
 #include "orchestrator/outgoing/messages.h"
@@ -337,6 +338,7 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
     for (HistoryRecord& record : result.history) loaded.history.push_back(std::move(record));
   }
   for (Effect& effect : result.effects) TRY(batch_.stage(instance, std::move(effect)));
+  if (was_paused && !instance.paused) TRY(rejoin_calls(batch_, instance, now));
   for (const TakenEarly& one : result.early) note_taken(instance.id, one.at, one.known_as);
   if (result.has_early_left) {
     offer_later(instance, std::get<EvaluationDone>(stimulus), result.early.size());

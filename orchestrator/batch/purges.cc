@@ -205,10 +205,13 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
   const auto unknown = [&](WorkflowNumber workflow) { return is_unknown(job, workflow); };
   switch (job.step) {
     case Step::kTasks:
-      return purge_tasks(tx, ns, job.at, budget, [&](const InstanceId& task) {
-        batch_.tasks.end(tx, task);
-        batch_.after_commit(StopTask{task});
-      });
+      if (!TRY(purge_tasks(tx, ns, job.at, budget, [&](const InstanceId& task) {
+            batch_.tasks.end(tx, task);
+            batch_.after_commit(StopTask{task});
+          }))) {
+        return false;
+      }
+      return purge_call_slots(tx, ns, budget);
     case Step::kWebhooks:
       return purge_webhooks(tx, ns, job.at, budget,
                             [&](uint64_t number, const WebhookRecord& record) {

@@ -4,6 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "orchestrator/batch/call_slots.h"
 #include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
@@ -115,7 +116,7 @@ Result<bool> TaskInputs::apply_end(TimePoint now, const InstanceId& task, const 
     TRY(step_caller(now, known, Overdue{}));
     if (batch_.tasks.find(task) == nullptr) return false;
   }
-  batch_.tasks.end(batch_.tx, task);
+  TRY(end_task(batch_, task));
   batch_.after_commit(EndedTask{task});
   const auto over = TRY(set_variables(known, ended));
   if (!known.caller) return true;

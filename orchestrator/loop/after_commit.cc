@@ -19,6 +19,7 @@ struct Perform {
   void operator()(StartTask& task) const { parts.tasks.hand_out(task); }
   void operator()(StopTask& task) const { parts.tasks.stop(task.task); }
   void operator()(EndedTask& task) const { parts.tasks.forget(task.task); }
+  void operator()(AdmittedTask& task) const { parts.tasks.hand_out_later(task.task); }
   void operator()(AcceptedTask& task) const { parts.tasks.accepted(task.task); }
   void operator()(StoredReport& report) const {
     crash_point(CrashPoint::kReportStored);

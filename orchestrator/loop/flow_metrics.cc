@@ -29,8 +29,16 @@ FlowMetrics::FlowMetrics(prometheus::Registry& registry)
                        "workflow let begin.")),
       replaced_(flow_counter(registry, "millrace_starts_replaced_total",
                              "Instances that were cancelled for another start of their workflow.")),
+      calls_waited_(flow_counter(registry, "millrace_calls_queued_total",
+                                 "Attempts of calls that had to wait for a slot of their "
+                                 "service.")),
+      calls_admitted_(flow_counter(registry, "millrace_calls_admitted_total",
+                                   "Attempts of calls that waited for a slot of their service and "
+                                   "got it.")),
       queued_(registry, "millrace_namespace_queued_starts",
-              "Starts that wait for a slot or the throttle of their workflow, by the namespace.") {}
+              "Starts that wait for a slot or the throttle of their workflow, by the namespace."),
+      queued_calls_(registry, "millrace_namespace_queued_calls",
+                    "Calls that wait for a slot of their service, by the namespace.") {}
 
 void FlowMetrics::add(const BatchCounts& counts) {
   skipped_.Increment(static_cast<double>(counts.starts_skipped));
@@ -39,6 +47,8 @@ void FlowMetrics::add(const BatchCounts& counts) {
   waited_.Increment(static_cast<double>(counts.starts_queued));
   admitted_.Increment(static_cast<double>(counts.starts_admitted));
   replaced_.Increment(static_cast<double>(counts.starts_replaced));
+  calls_waited_.Increment(static_cast<double>(counts.calls_queued));
+  calls_admitted_.Increment(static_cast<double>(counts.calls_admitted));
 }
 
 }  // namespace millrace

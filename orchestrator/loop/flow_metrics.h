@@ -1,5 +1,6 @@
-// The metrics of the limits of workflows: the starts that were skipped, refused or put off, those
-// that wait for a slot or a throttle, and what became of them. For one thread at a time.
+// The metrics of flow control: the starts of workflows that were skipped, refused or put off, those
+// that wait for a slot or a throttle, and what became of them; and the calls that wait for a slot.
+// For one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,10 @@ class FlowMetrics {
   void add(const BatchCounts& counts);
   /// Sets how many starts wait, by the namespace.
   void set_queued(const std::map<std::string, uint64_t>& queued) { queued_.set(queued); }
+  /// Sets how many calls wait, by the namespace.
+  void set_queued_calls(const std::map<std::string, uint64_t>& queued) {
+    queued_calls_.set(queued);
+  }
 
  private:
   prometheus::Counter& skipped_;
@@ -30,7 +35,10 @@ class FlowMetrics {
   prometheus::Counter& waited_;
   prometheus::Counter& admitted_;
   prometheus::Counter& replaced_;
+  prometheus::Counter& calls_waited_;
+  prometheus::Counter& calls_admitted_;
   NamespaceGauge queued_;
+  NamespaceGauge queued_calls_;
 };
 
 }  // namespace millrace

@@ -436,6 +436,7 @@ void Metrics::set(const Levels& levels) {
   series_->fan_out.Set(static_cast<double>(levels.fan_out));
   series_->undecided.Set(static_cast<double>(levels.undecided));
   series_->flow.set_queued(levels.queued_starts);
+  series_->flow.set_queued_calls(levels.queued_calls);
   series_->damaged_rows.Set(static_cast<double>(levels.damaged_rows));
   series_->patterns_over_limit.set(levels.patterns_over_limit);
 }

@@ -39,8 +39,9 @@ struct Levels {
   /// The starts that wait for a slot, by the name of their namespace; those beyond the first
   /// kMostNamespaceLabels namespaces under kOtherNamespaces.
   std::map<std::string, uint64_t> queued_starts = {};
-  bool refuses = false;     ///< whether new work must wait
-  size_t damaged_rows = 0;  ///< damaged rows found since startup
+  std::map<std::string, uint64_t> queued_calls = {};  ///< the calls, in the same way
+  bool refuses = false;                               ///< whether new work must wait
+  size_t damaged_rows = 0;                            ///< damaged rows found since startup
   /// How often a pattern reached its limit and therefore did not match, since the listeners were
   /// loaded.
   uint64_t patterns_over_limit = 0;

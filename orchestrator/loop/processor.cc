@@ -37,10 +37,11 @@ void note_first(Status& done, std::string_view what, const Status& status) {
   done = fail(error.code, fmt::format("{}: {}", what, error.message));
 }
 
-/// The starts that wait for a slot, for Levels::queued_starts.
-std::map<std::string, uint64_t> queued_starts(const EngineState& engine) {
+/// What waits for a slot, for Levels::queued_starts and Levels::queued_calls.
+std::map<std::string, uint64_t> queued_by_name(const EngineState& engine,
+                                               const std::map<NamespaceNumber, size_t>& queued) {
   std::map<std::string, uint64_t> by_name;
-  for (const auto& [ns, count] : engine.live.queued_starts()) {
+  for (const auto& [ns, count] : queued) {
     const bool has_name = by_name.size() < kMostNamespaceLabels && engine.catalog.has_namespace(ns);
     by_name[has_name ? engine.catalog.name_of(ns) : kOtherNamespaces] += count;
   }
@@ -235,7 +236,8 @@ void Processor::set_gauges() {
                       .tasks_held = engine_.tasks.held(),
                       .fan_out = backlog_.fan_out,
                       .undecided = backlog_.undecided,
-                      .queued_starts = queued_starts(engine_),
+                      .queued_starts = queued_by_name(engine_, engine_.live.queued_starts()),
+                      .queued_calls = queued_by_name(engine_, engine_.tasks.awaiting_slots()),
                       .refuses = pressure_.is_on(),
                       .damaged_rows = engine_.damages.count(),
                       .patterns_over_limit =

@@ -82,7 +82,7 @@ Result<FilesOfTask> files_of(const View& view, const StartTask& task) {
 
 }  // namespace
 
-OpenTask TaskDispatch::summary_of(const StartTask& task) {
+OpenTask TaskDispatch::summary_of(const StartTask& task, const std::optional<CallPlace>& place) {
   const auto* const service = std::get_if<NamedService>(&task.runs);
   const std::string& name = service == nullptr ? task.function : service->name;
   return {.ns = task.ns,
@@ -93,11 +93,14 @@ OpenTask TaskDispatch::summary_of(const StartTask& task) {
           .heartbeat = task.heartbeat,
           .is_accepted = task.is_accepted,
           .has_files = has_served_files(task),
+          .place = place,
+          .slots = place ? call_slot_key_of(task) : CallSlotKey(),
           .sealed = task.sealed};
 }
 
 Status TaskDispatch::load(const View& view) {
   tasks_.clear();
+  awaiting_slots_.clear();
   started_.count_again();
   heartbeat_deadlines_.clear();
   due_.clear();
@@ -112,12 +115,13 @@ Status TaskDispatch::load(const View& view) {
       ++orphans;
       return;
     }
-    put(task.task, summary_of(task));
+    put(task.task, summary_of(task, stored_place(view, task, status)));
     OpenTask& known = tasks_.find(task.task)->second;
     known.has_started = started_.contains(task.task);
     const auto* const handed_out = handed_out_.find(task.task);
     if (handed_out == nullptr) {
-      if (!task.is_accepted || known.has_files) due_.push_back(task.task);
+      const bool is_due = !task.is_accepted || known.has_files;
+      if (is_due && !known.awaits_slot()) due_.push_back(task.task);
     } else {
       known.sealed |= handed_out->second;
     }
@@ -167,14 +171,17 @@ void TaskDispatch::undo() {
   }
 }
 
-void TaskDispatch::begin(Transaction& tx, const StartTask& task) {
+void TaskDispatch::begin(Transaction& tx, const StartTask& task,
+                         const std::optional<CallPlace>& place) {
   note(task.task);
   write_task(tx, task);
-  put(task.task, summary_of(task));
+  put(task.task, summary_of(task, place));
 }
 
 void TaskDispatch::put(const InstanceId& id, OpenTask task) {
   const NamespaceNumber ns = task.ns;
+  if (const auto* const before = tasks_.find(id)) count_awaiting(before->second, -1);
+  count_awaiting(task, 1);
   if (tasks_.set(id, std::move(task)).second) started_.began(ns);
 }
 
@@ -182,6 +189,7 @@ void TaskDispatch::remove(const InstanceId& id) {
   auto* const found = tasks_.find(id);
   if (found == nullptr) return;
   started_.ended(found->second.ns);
+  count_awaiting(found->second, -1);
   tasks_.erase(id);
 }
 
@@ -341,7 +349,9 @@ void TaskDispatch::hand_out(const StartTask& task) {
 }
 
 bool TaskDispatch::may_go_out(const StartTask& task) {
-  if (!tasks_.contains(task.task)) return false;  // the task ended in the batch that created it
+  const OpenTask* const known = find(task.task);
+  if (known == nullptr) return false;  // the task ended in the batch that created it
+  if (known->awaits_slot()) return false;
   if (!catalog_.has_namespace(task.ns)) return false;  // a purge ends the task
   if (is_paused(task)) {
     waiting_[{task.ns, std::get<NamedService>(task.runs).name}].push_back(task.task);

@@ -25,6 +25,7 @@
 #include "orchestrator/outgoing/started_tasks.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/task_runner.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
@@ -46,8 +47,14 @@ struct OpenTask {
   /// The schedule-to-start deadline for which the runner was asked whether a worker has the task.
   std::optional<TimePoint> looked_for;
   bool is_not_started = false;  ///< the runner answered that no worker has it
+  /// Its row among the slots of calls; nullopt: it needs no slot.
+  std::optional<CallPlace> place;
+  CallSlotKey slots;  ///< the key of its slot; not set without `place`
   /// Its input may contain data of a secret; or, once it is handed out, one of its files.
   Sealing sealed;
+
+  /// Whether it may not be handed out, because it has no slot yet.
+  bool awaits_slot() const { return place && place->kind != QueueRow::kCallHolder; }
 };
 
 class TaskDispatch {
@@ -69,7 +76,10 @@ class TaskDispatch {
 
   // During a batch.
 
-  void begin(Transaction& tx, const StartTask& task);
+  /// `place`: the row of a task with a slot, which the caller has written.
+  void begin(Transaction& tx, const StartTask& task, const std::optional<CallPlace>& place = {});
+  /// Notes another row of a task with a slot, which the caller has written.
+  void set_place(const InstanceId& task, const CallPlace& place);
   void end(Transaction& tx, const InstanceId& task);
   /// The tasks of an instance. Scans all tasks.
   std::vector<InstanceId> of(const InstanceId& by) const;
@@ -111,6 +121,8 @@ class TaskDispatch {
 
   /// Hands the task to its runner; a task with variables as files becomes due instead.
   void hand_out(const StartTask& task);
+  /// Makes a task due that has got the slot for which it waited.
+  void hand_out_later(const InstanceId& task) { due_.push_front(task); }
   void stop(const InstanceId& task);
   /// The runner of an accepted task needs no memory for it any more.
   void accepted(const InstanceId& task) { budget_.end(task); }
@@ -135,15 +147,20 @@ class TaskDispatch {
   size_t size() const { return tasks_.size(); }
   /// The number of tasks of a namespace.
   size_t count(NamespaceNumber ns) const { return started_.open(ns); }
+  /// How many tasks of each namespace wait for a slot, or will when their instance is resumed; none
+  /// is 0.
+  const std::map<NamespaceNumber, size_t>& awaiting_slots() const { return awaiting_slots_; }
   /// The tasks that wait in the store because their namespace has used its budget, or has many
   /// bytes of tasks that the broker does not have yet.
   size_t held() const;
 
  private:
-  OpenTask summary_of(const StartTask& task);
+  OpenTask summary_of(const StartTask& task, const std::optional<CallPlace>& place);
+  std::optional<CallPlace> stored_place(const View& view, const StartTask& task, Status& status);
   void listen(const InstanceId& id, OpenTask& task, Duration ago = Duration(0));
   void note(const InstanceId& task);
   void put(const InstanceId& id, OpenTask task);
+  void count_awaiting(const OpenTask& task, int64_t by);
   void remove(const InstanceId& id);
   Status hand_out_due(const View& view, const InstanceId& id, uint64_t& file_bytes);
   /// Whether the task may be handed out now; a task of a paused service is queued until it is
@@ -165,6 +182,7 @@ class TaskDispatch {
   const Clock& clock_;
   StartedTasks& started_;
   Damages& damages_;
+  std::map<NamespaceNumber, size_t> awaiting_slots_;
   CallBudget budget_;         ///< for tasks whose runners keep the input in memory
   bool holds_tasks_ = false;  ///< false: no task is held, so a turn asks nothing of the budget
   ShardedTable<boost::unordered_flat_map<InstanceId, OpenTask, std::hash<InstanceId>>> tasks_;

@@ -151,6 +151,8 @@ Status set_settings(const CommandContext& context, NamespaceNumber ns, const Jso
   for (const std::string& service : before) {
     if (!after.contains(service)) batch.tasks.resume(ns, service);
   }
+  // Calls that wait for a slot may get one now.
+  if (was_unreadable || before != after) batch.reviewed_calls.push_back(ns);
   return {};
 }
 

@@ -15,15 +15,6 @@ namespace {
 
 constexpr int64_t kHighestPriority = std::numeric_limits<int32_t>::max();
 
-/// The higher priority comes first in the order of the keys.
-uint32_t rank_of(int32_t priority) {
-  return static_cast<uint32_t>(kHighestPriority - int64_t{priority});
-}
-
-int32_t priority_of(uint32_t rank) {
-  return static_cast<int32_t>(kHighestPriority - int64_t{rank});
-}
-
 Writer begin_key(QueueRow kind, WorkflowNumber workflow) {
   Writer key;
   key.u8(static_cast<uint8_t>(kind));
@@ -80,6 +71,14 @@ Status add_workflows(const View& view, QueueRow kind, std::vector<WorkflowNumber
 
 }  // namespace
 
+uint32_t rank_of_priority(int32_t priority) {
+  return static_cast<uint32_t>(kHighestPriority - int64_t{priority});
+}
+
+int32_t priority_of_rank(uint32_t rank) {
+  return static_cast<int32_t>(kHighestPriority - int64_t{rank});
+}
+
 SlotKey slot_key_of(WorkflowNumber workflow, std::string_view key) {
   return {.workflow = workflow, .key = fingerprint({key})};
 }
@@ -135,7 +134,7 @@ std::string slot_counts_key(const SlotKey& key) { return places_prefix(counts_ki
 
 std::string place_key(const SlotKey& key, const Slot& slot) {
   Writer writer(places_prefix(slot.is_queued ? waiting_kind(key) : QueueRow::kHolder, key));
-  if (slot.is_queued) writer.u32(rank_of(slot.priority));
+  if (slot.is_queued) writer.u32(rank_of_priority(slot.priority));
   writer.u64(slot.number);
   return writer.take();
 }
@@ -150,7 +149,7 @@ std::optional<QueueRowKey> parse_queue_key(std::string_view key) {
   if (!is_known) return std::nullopt;
   parsed.key.is_throttle = parsed.kind >= QueueRow::kThrottleCounts;
   parsed.key.key = reader.id();
-  if (is_waiting(parsed.kind)) parsed.priority = priority_of(reader.u32());
+  if (is_waiting(parsed.kind)) parsed.priority = priority_of_rank(reader.u32());
   if (is_waiting(parsed.kind) || parsed.kind == QueueRow::kHolder) {
     parsed.number = reader.u64();
     if (parsed.number == 0 || parsed.number > kMostNumber) return std::nullopt;

@@ -37,7 +37,16 @@ enum class QueueRow : uint8_t {
   kWaiting = 3,         ///< an instance that waits for a slot
   kThrottleCounts = 4,  ///< one for each key that has one of the next
   kThrottled = 5,       ///< an instance that waits for the throttle
+  // Slots of calls (call_slot_rows.h).
+  kCallCounts = 6,   ///< one for each service and key that has one of the next three
+  kCallHolder = 7,   ///< a task that holds a slot
+  kCallWaiting = 8,  ///< a task that waits for a slot
+  kCallPaused = 9,   ///< a task that would wait, but whose instance is paused
 };
+
+/// The higher priority comes first in the order of the keys of rows that wait.
+uint32_t rank_of_priority(int32_t priority);
+int32_t priority_of_rank(uint32_t rank);
 
 /// A key of a workflow's slots, or of its throttle.
 struct SlotKey {

@@ -1,5 +1,6 @@
 #include "orchestrator/store/rows/task_rows.h"
 
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -14,9 +15,35 @@ using namespace rows;
 namespace {
 
 /// Since version 2 a task's row has `start_to_close`, the timeout of an attempt; since version 3 it
-/// says whether a service has accepted the task. Only a task with progress has version 4.
-constexpr uint8_t kTaskVersion = 4;
+/// says whether a service has accepted the task. Only a task with progress has version 4, and only
+/// one with a slot version 5.
+constexpr uint8_t kTaskVersion = 5;
+constexpr uint8_t kTaskVersionOfProgress = 4;
 constexpr uint8_t kTaskVersionWithoutProgress = 3;
+
+uint8_t version_of(const StartTask& task) {
+  if (task.slot) return kTaskVersion;
+  return task.progress.empty() ? kTaskVersionWithoutProgress : kTaskVersionOfProgress;
+}
+
+void put_task_slot(Writer& writer, const TaskSlot& slot) {
+  writer.varint(slot.limit);
+  writer.bytes(slot.key);
+  writer.zigzag(slot.priority);
+  writer.varint(slot.number);
+}
+
+TaskSlot get_task_slot(Reader& reader) {
+  using Limits = std::numeric_limits<int32_t>;
+  TaskSlot slot{.limit = get_u32(reader)};
+  slot.key = get_string(reader);
+  const int64_t priority = reader.zigzag();
+  if (priority < Limits::min() || priority > Limits::max()) reader.fail();
+  slot.priority = static_cast<int32_t>(priority);
+  slot.number = get_number(reader);
+  if (slot.limit == 0 || slot.key.size() > kMostSlotKeyBytes || slot.number == 0) reader.fail();
+  return slot;
+}
 
 /// Since version 2 an instance message has the event of `listen_from`.
 constexpr uint8_t kInboxVersion = 2;
@@ -42,7 +69,7 @@ InstanceMessageKind kind_of(const InstanceMessage& message) {
 // Tasks.
 
 std::string encode(const StartTask& task) {
-  Writer writer = begin_record(task.progress.empty() ? kTaskVersionWithoutProgress : kTaskVersion);
+  Writer writer = begin_record(version_of(task));
   writer.varint(static_cast<uint32_t>(task.ns));
   writer.id(task.task.bytes);
   put_optional(writer, task.caller, put_caller);
@@ -76,6 +103,10 @@ std::string encode(const StartTask& task) {
   put_optional(writer, task.heartbeat, put_duration);
   put_optional(writer, task.start_to_close, put_duration);
   writer.boolean(task.is_accepted);
+  if (task.slot) {
+    put_task_slot(writer, *task.slot);
+    writer.boolean(!task.progress.empty());
+  }
   if (!task.progress.empty()) writer.bytes(task.progress);
   return writer.take();
 }
@@ -119,7 +150,10 @@ Result<StartTask> decode_task(std::string_view bytes) {
   task.heartbeat = get_optional(reader, get_duration);
   if (version >= 2) task.start_to_close = get_optional(reader, get_duration);
   if (version >= 3) task.is_accepted = reader.boolean();
-  if (version >= kTaskVersion) task.progress = get_json(reader).text();
+  if (version >= kTaskVersion) task.slot = get_task_slot(reader);
+  const bool has_progress =
+      version >= kTaskVersion ? reader.boolean() : version == kTaskVersionOfProgress;
+  if (has_progress) task.progress = get_json(reader).text();
   return end_record(reader, std::move(task), "task");
 }
 
@@ -162,6 +196,10 @@ Status some_tasks(const View& view, const std::function<bool(StartTask task, siz
         return see(std::move(task), value.size());
       },
       damaged);
+}
+
+Error damaged_task(const InstanceId& task, std::string_view what) {
+  return damaged_row(Table::kTasks, rows::key_of(task), what);
 }
 
 // Inbox.

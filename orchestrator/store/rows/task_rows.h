@@ -46,6 +46,9 @@ Status some_tasks(const View& view, const std::function<bool(StartTask task, siz
                   const OnDamage& damaged = nullptr,
                   const std::optional<InstanceId>& behind = std::nullopt);
 
+/// The error of a task whose row does not fit to another one.
+Error damaged_task(const InstanceId& task, std::string_view what);
+
 // Inbox: instance messages that a batch left to the next one, in their order.
 
 /// An instance message that waits for the next batch.

@@ -1,0 +1,141 @@
+#include "orchestrator/batch/call_queues.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "orchestrator/batch/call_slots.h"
+#include "orchestrator/store/rows/damage.h"
+
+namespace millrace {
+namespace {
+
+/// How many keys of a review one unit of work reads.
+constexpr size_t kCallKeysAtOnce = 64;
+
+}  // namespace
+
+Status CallQueues::load() {
+  lanes_.clear();
+  for (const NamespaceNumber ns : TRY(namespaces_with_call_slots(batch_.tx))) {
+    if (batch_.catalog.has_namespace(ns)) lanes_[WorkLane{ns, {}}].is_reviewed = true;
+  }
+  return {};
+}
+
+Status CallQueues::run(TimePoint now) {
+  std::set<WorkLane> fresh;
+  const auto lane_for = [&](NamespaceNumber ns) -> Lane& {
+    const WorkLane place{ns, {}};
+    const auto [lane, is_new] = lanes_.try_emplace(place);
+    if (is_new) fresh.insert(place);
+    return lane->second;
+  };
+  for (const CallSlotKey& key : std::exchange(batch_.woken_calls, {})) lane_for(key.ns).add(key);
+  for (const NamespaceNumber ns : std::exchange(batch_.reviewed_calls, {})) {
+    Lane& lane = lane_for(ns);
+    lane.is_reviewed = true;
+    lane.behind.reset();
+  }
+  for (const WorkLane& lane : fresh) {
+    while (may_go_on(lane) && !batch_.meter.is_spent()) TRY(go_on(now, lane));
+  }
+  return {};
+}
+
+std::vector<WorkLane> CallQueues::lanes() const {
+  std::vector<WorkLane> lanes;
+  for (const auto& [place, lane] : lanes_) lanes.push_back(place);
+  return lanes;
+}
+
+Status CallQueues::go_on(TimePoint now, const WorkLane& lane) {
+  const auto found = lanes_.find(lane);
+  CHECK(found != lanes_.end(), "a lane without keys went on");
+  Lane& one = found->second;
+  if (one.keys.empty() && one.is_reviewed) TRY(review(lane.ns, one));
+  if (!one.keys.empty()) {
+    const CallSlotKey key = one.keys.front();
+    const bool has_more = TRY(admit_next(now, key));
+    // The keys of a namespace take turns.
+    one.keys.pop_front();
+    one.known.erase(key);
+    if (has_more) one.add(key);
+  }
+  if (one.empty()) lanes_.erase(found);
+  return {};
+}
+
+/// Adds the next keys of the namespace that have a task that waits.
+Status CallQueues::review(NamespaceNumber ns, Lane& lane) {
+  size_t seen = 0;
+  lane.is_reviewed = false;
+  return each_call_counts(
+      batch_.tx, ns, lane.behind,
+      [&](const CallSlotKey& key, const CallSlotCounts& counts) {
+        if (counts.queued > 0) lane.add(key);
+        lane.behind = key.key;
+        lane.is_reviewed = ++seen >= kCallKeysAtOnce;
+        return !lane.is_reviewed;
+      },
+      batch_.damages.noting());
+}
+
+/// Gives the task that is next a slot, if one is free. Returns whether another one may follow.
+Result<bool> CallQueues::admit_next(TimePoint now, const CallSlotKey& key) {
+  if (!batch_.catalog.has_namespace(key.ns)) return false;  // a purge ends its tasks
+  CallSlotCounts counts = TRY(call_counts_of(batch_, key));
+  // The command that resumes the service reviews the keys of its namespace.
+  if (counts.queued == 0 || is_service_held(batch_, key.ns, counts.service)) return false;
+  const auto first =
+      TRY(read_first_call(batch_.tx, QueueRow::kCallWaiting, key, batch_.damages.noting()));
+  if (!first) {
+    TRY(recount_calls(batch_, key));
+    return false;
+  }
+  TRY(drop_gone_calls(batch_, key, counts, first->record.limit));
+  if (counts.queued == 0 || counts.held >= first->record.limit) return false;
+  return admit(now, key, std::move(counts), *first);
+}
+
+Result<bool> CallQueues::admit(TimePoint now, const CallSlotKey& key, CallSlotCounts counts,
+                               const PlacedCall& first) {
+  --left_;
+  const InstanceId task = first.record.task;
+  erase_call_place(batch_.tx, key, first.place);
+  --counts.queued;
+  const OpenTask* const known = batch_.tasks.find(task);
+  if (known == nullptr || known->place != first.place || known->slots != key) {
+    batch_.damages.note(damaged_row(
+        Table::kQueues, call_place_key(key, first.place),
+        fmt::format("task {}, which it names, does not wait for this slot", to_string(task))));
+    write_call_counts(batch_.tx, key, counts);
+    return counts.queued > 0;
+  }
+  CallPlace place = first.place;
+  if (TRY(is_caller_paused(now, *known))) {
+    // Instances::step() puts it back when the instance is resumed.
+    place.kind = QueueRow::kCallPaused;
+    ++counts.paused;
+  } else {
+    place.kind = QueueRow::kCallHolder;
+    ++counts.held;
+    ++batch_.outcome.counts.calls_admitted;
+    batch_.after_commit(AdmittedTask{task});
+  }
+  write_call_place(batch_.tx, key, place,
+                   {.task = task, .since = now, .limit = first.record.limit});
+  write_call_counts(batch_.tx, key, counts);
+  batch_.tasks.set_place(task, place);
+  return counts.queued > 0;
+}
+
+Result<bool> CallQueues::is_caller_paused(TimePoint now, const OpenTask& task) {
+  if (!task.caller) return false;
+  const NamespaceNumber ns = task.ns;
+  const LoadedInstance* const loaded = TRY(instances_.load(now, ns, task.caller->instance));
+  return loaded != nullptr && loaded->instance.paused;
+}
+
+}  // namespace millrace

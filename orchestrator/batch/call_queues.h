@@ -1,0 +1,72 @@
+// CallQueues: gives free slots to the tasks that wait for them (call_slots.h), in the order of
+// their priority and of their commit. A slot that an input frees is given away in the same batch,
+// as far as the unit of work suffices; what is left waits in the lane of its namespace, so the
+// namespaces take turns. A task that gets its slot is handed out after the commit. Memory only: a
+// starting process reviews all keys. Engine thread only.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/instances.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
+
+namespace millrace {
+
+class CallQueues {
+ public:
+  CallQueues(BatchState& batch, Instances& instances) : batch_(batch), instances_(instances) {}
+
+  /// Reviews all namespaces whose calls have slots. Precondition: the catalog is loaded.
+  Status load();
+
+  /// Sets how many tasks run() and go_on() may give a slot until the next call of begin_batch().
+  void begin_batch(size_t most) { left_ = most; }
+
+  /// Whether the unit of work has freed slots, so that run() has something to do.
+  bool has_new() const { return !batch_.woken_calls.empty() || !batch_.reviewed_calls.empty(); }
+  /// Gives away the slots that this unit of work has freed. What exceeds the unit waits, and so
+  /// does all of a lane that has other keys waiting.
+  Status run(TimePoint now);
+
+  /// The lanes that have keys to look at.
+  std::vector<WorkLane> lanes() const;
+  bool empty() const { return lanes_.empty(); }
+  /// Whether the lane has such keys, and this batch may still give a slot away.
+  bool may_go_on(const WorkLane& lane) const { return left_ > 0 && lanes_.contains(lane); }
+  /// Gives the next task of the lane its slot, or looks at some further keys of a review.
+  Status go_on(TimePoint now, const WorkLane& lane);
+
+ private:
+  struct Lane {
+    std::deque<CallSlotKey> keys;       ///< each once
+    std::set<CallSlotKey> known;        ///< those of `keys`
+    bool is_reviewed = false;           ///< more keys may have to be added
+    std::optional<Fingerprint> behind;  ///< the review has come to this key; nullopt: to none
+
+    bool empty() const { return keys.empty() && !is_reviewed; }
+    void add(const CallSlotKey& key) {
+      if (known.insert(key).second) keys.push_back(key);
+    }
+  };
+
+  Status review(NamespaceNumber ns, Lane& lane);
+  Result<bool> admit_next(TimePoint now, const CallSlotKey& key);
+  Result<bool> admit(TimePoint now, const CallSlotKey& key, CallSlotCounts counts,
+                     const PlacedCall& first);
+  Result<bool> is_caller_paused(TimePoint now, const OpenTask& task);
+
+  BatchState& batch_;
+  Instances& instances_;
+  std::map<WorkLane, Lane> lanes_;
+  size_t left_ = 0;
+};
+
+}  // namespace millrace
