@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "orchestrator/check/call_slot_sums.h"
 #include "orchestrator/check/checker.h"
 #include "orchestrator/check/walked.h"
 #include "orchestrator/store/rows/queue_rows.h"
@@ -58,8 +59,10 @@ struct Checker::SlotSums {
 
 void Checker::check_queues() {
   SlotSums sums;
+  CallSlotSums calls;
   each_row(Table::kQueues, [&](std::string_view key, std::string_view value) {
     const Place place{Table::kQueues, key};
+    if (is_call_row(key)) return check_call_row(place, value, calls);
     note_minor(kMinorOfQueues, "rows of queues");
     const auto row = parse_queue_key(key);
     if (!row) {
@@ -81,6 +84,7 @@ void Checker::check_queues() {
     check_slot_place(place, value, *row, workflow->second.ns, sums);
   });
   if (is_over()) return;
+  check_call_sums(calls);
   for (const auto& [key, counted] : sums.counted) {
     const auto rows_of_key = sums.found.find(key);
     const auto found = rows_of_key == sums.found.end() ? SlotSums::Sum() : rows_of_key->second;

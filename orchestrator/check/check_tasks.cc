@@ -124,6 +124,7 @@ void Checker::check_tasks() {
     }
     check_json(task->input.text(), place, "the input");
     if (task->is_accepted) note_minor(kMinorOfAcceptedTasks, "accepted tasks");
+    check_task_slot(*task, place);
     if (!task->progress.empty()) note_minor(kMinorOfProgress, "progress of tasks");
     note_given(Counter::kWorkflow, static_cast<uint32_t>(task->workflow), place);
     if (task->attempt == 0 || (task->heartbeat && *task->heartbeat <= Duration(0)) ||

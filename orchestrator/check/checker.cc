@@ -243,12 +243,18 @@ void Checker::describe(const Place& place, StoreFinding& finding) const {
     }
     case Table::kQueues: {
       const uint8_t kind = key.u8();
-      const std::string of = workflow();
+      const bool is_of_calls = kind >= static_cast<uint8_t>(QueueRow::kCallCounts);
+      const std::string of = is_of_calls ? ns() : workflow();
       const InstanceId slots{key.id()};
-      finding.key = fmt::format("{} key {}", of, to_string(slots));
-      if (kind == 1) break;
-      if (kind == 3) finding.key += fmt::format(" rank {}", key.u32());
-      finding.key += fmt::format(" {} {}", kind == 3 ? "waiting" : "slot", key.u64());
+      finding.key = fmt::format("{}{} key {}", of, is_of_calls ? " calls" : "", to_string(slots));
+      if (kind == 1 || kind == 4) break;
+      const bool waits = kind == 3 || kind == 6;
+      if (waits) finding.key += fmt::format(" rank {}", key.u32());
+      finding.key += fmt::format(" {} {}",
+                                 waits       ? "waiting"
+                                 : kind == 7 ? "paused"
+                                             : "slot",
+                                 key.u64());
       break;
     }
     case Table::kTasks:

@@ -28,6 +28,7 @@
 #include "orchestrator/check/number_set.h"
 #include "orchestrator/check/opened_state.h"
 #include "orchestrator/check/store_check.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/counted_rows.h"
 #include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/event_rows.h"
@@ -48,6 +49,8 @@ std::string printable(std::string_view text);
 
 /// The name of a part of an instance (Part) in findings.
 std::string part_name(uint8_t part);
+
+struct CallSlotSums;
 
 class Checker {
  public:
@@ -207,6 +210,15 @@ class Checker {
                          SlotSums& sums);
   void check_slot_place(const Place& place, std::string_view value, const QueueRowKey& row,
                         NamespaceNumber ns, SlotSums& sums);
+
+  // Slots of calls (check_call_slots.cc).
+  void check_call_row(const Place& place, std::string_view value, CallSlotSums& sums);
+  void check_call_sums(const CallSlotSums& sums);
+  void check_call_counts(const Place& place, std::string_view value, const CallRowKey& row,
+                         CallSlotSums& sums);
+  void check_call_place(const Place& place, std::string_view value, const CallRowKey& row,
+                        CallSlotSums& sums);
+  void check_task_slot(const StartTask& task, const Place& place);
 
   // Groups (check_groups.cc).
 

@@ -155,10 +155,12 @@ constexpr StoreFaultKind kKinds[] = {
     {StoreFault::kGroupNumber, "group.number",
      "a row under the number of a waiting event, whose value is the key of that event", kRestore},
     {StoreFault::kQueueEntry, "queue.entry",
-     "one row for each active instance with a slot, among those that hold one or wait for one",
+     "one row for each active instance and each task with a slot, among those that hold one or "
+     "wait "
+     "for one",
      "cancel the instance, if it is active, and start it again"},
     {StoreFault::kQueueCounts, "queue.counts",
-     "the counts of a key that match its rows of instances", kRestore},
+     "the counts of a key that match its rows of instances or tasks", kRestore},
     {StoreFault::kScheduleMissing, "schedule.missing",
      "a row for each workflow that has a schedule",
      "apply the workflow without the schedule, then with it"},

@@ -7,6 +7,7 @@
 #include "orchestrator/store/rows/answer_rows.h"
 #include "orchestrator/store/rows/archive_rows.h"
 #include "orchestrator/store/rows/call_rows.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/effect_rows.h"
@@ -128,6 +129,12 @@ std::optional<bool> decodes_as_queue(std::string_view key, std::string_view valu
     case QueueRow::kWaiting:
     case QueueRow::kThrottled:
       return decodes_again<SlotPlace>(decode_slot_place, value);
+    case QueueRow::kCallCounts:
+      return decodes_again<CallSlotCounts>(decode_call_slot_counts, value);
+    case QueueRow::kCallHolder:
+    case QueueRow::kCallWaiting:
+    case QueueRow::kCallPaused:
+      return decodes_again<CallPlaceRecord>(decode_call_place, value);
     default:
       return std::nullopt;
   }
