@@ -165,6 +165,10 @@ Result<Json> Queries::instance_calls(const View& view, std::string_view ns, cons
   for (size_t i = 0; i < calls.size() && page.has_room(); ++i) {
     Json item = call_item(calls[i], found->sealed, started_, disclosures);
     item["index"] = first + i;
+    if (item["status"] == "scheduled") {
+      Json slot = TRY(call_slot_item(view, calls[i], found->sealed, disclosures));
+      if (!slot.is_null()) item["slot"] = std::move(slot);
+    }
     const auto& last = calls[i].last_error;
     page.add(std::move(item), std::to_string(first + i + 1), last ? last->error.message.size() : 0);
   }

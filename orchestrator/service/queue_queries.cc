@@ -1,4 +1,5 @@
-// Queries about the starts that wait for slots or the throttles of their workflows.
+// Queries about the starts that wait for slots or the throttles of their workflows, and the calls
+// that wait for slots of their services.
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,8 +11,10 @@
 #include "orchestrator/service/cursor.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/slot_item.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/queue_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
 #include "states/workflow.h"
 
 namespace millrace {
@@ -20,7 +23,8 @@ namespace {
 /// How many keys one page looks at.
 constexpr size_t kMostQueuesLooked = 10'000;
 
-/// A position in the list: the id of a workflow, and its key that was looked at last.
+/// A position in the list: the id of a workflow, and its key that was looked at last. With a key
+/// and without a workflow: the key of calls, which come after the starts.
 struct QueueCursor {
   std::string workflow;
   std::optional<SlotKey> behind;  ///< without the number of the workflow
@@ -65,7 +69,8 @@ Status describe_limit(const View& view, const SlotKey& key, const Workflow& newe
 
 Result<Json> described_queue(const View& view, std::string_view workflow, const SlotKey& key,
                              const SlotCounts& counts, const Workflow* newest) {
-  Json item{{"workflow", workflow},
+  Json item{{"kind", "starts"},
+            {"workflow", workflow},
             {"reason", key.is_throttle ? "throttle" : "concurrency"},
             {"queued", counts.queued}};
   if (!key.is_throttle) item["held"] = counts.held;
@@ -89,6 +94,77 @@ Result<Json> described_queue(const View& view, std::string_view workflow, const 
   return item;
 }
 
+/// A call, with the instance that made it, if its task can be read.
+Result<Json> call_place_json(const View& view, const CallPlaceRecord& record) {
+  Json item{{"task", to_string(record.task)}, {"since", format_rfc3339(record.since)}};
+  const auto task = read_task(view, record.task);
+  if (!task && !is_damaged_row(task.error())) return tl::unexpected(task.error());
+  if (task && *task) item["instance"] = to_string((*task)->by);
+  return item;
+}
+
+Result<Json> described_calls(const View& view, const CallSlotKey& key,
+                             const CallSlotCounts& counts) {
+  Json item = slot_service_json(counts.service);
+  item.update({{"kind", "calls"},
+               {"limit", counts.limit},
+               {"held", counts.held},
+               {"queued", counts.queued}});
+  if (counts.paused > 0) item["paused"] = counts.paused;
+  if (counts.sealed) {
+    item["key"] = "(sealed)";
+  } else if (!counts.key.empty()) {
+    item["key"] = slot_key_json(counts.key);
+  }
+  const auto next = TRY(read_first_call(view, QueueRow::kCallWaiting, key, pass_over_damage));
+  if (next) {
+    item["next"] = TRY(call_place_json(view, next->record));
+    item["next"]["priority"] = next->place.priority;
+    item["limit"] = next->record.limit;  // a call goes by its own limit
+  }
+  const auto holder = TRY(read_first_call(view, QueueRow::kCallHolder, key, pass_over_damage));
+  if (holder) item["holder"] = TRY(call_place_json(view, holder->record));
+  return item;
+}
+
+/// The items of one page, and where the next page begins.
+struct QueuePage {
+  size_t limit = 0;
+  Json items = Json::array();
+  Json next = nullptr;
+  std::string last = {};  ///< the position of the key that was looked at last
+  size_t looked = 0;
+
+  /// Whether a further key must wait for the next page; else counts that it is looked at.
+  bool is_full_at(std::string at) {
+    if (items.size() == limit || looked == kMostQueuesLooked) {
+      next = last;
+      return true;
+    }
+    ++looked;
+    last = std::move(at);
+    return false;
+  }
+};
+
+/// Adds the keys of calls.
+Status add_calls(const View& view, NamespaceNumber ns, const std::optional<Fingerprint>& behind,
+                 QueuePage& page) {
+  Status status;
+  TRY(each_call_counts(
+      view, ns, behind,
+      [&](const CallSlotKey& key, const CallSlotCounts& counts) {
+        if (page.is_full_at(queue_cursor("", SlotKey{.key = key.key}))) return false;
+        if (counts.queued == 0) return true;
+        auto item = described_calls(view, key, counts);
+        if (item) page.items.push_back(*std::move(item));
+        if (!item) status = tl::unexpected(item.error());
+        return status.has_value();
+      },
+      pass_over_damage));
+  return status;
+}
+
 }  // namespace
 
 Result<Json> Queries::queues(const View& view, std::string_view ns, size_t limit,
@@ -98,11 +174,10 @@ Result<Json> Queries::queues(const View& view, std::string_view ns, size_t limit
   if (!known) return tl::unexpected(known.error());
   if (!workflow.empty()) TRY(find_workflow(view, ns, workflow));
   const QueueCursor from = TRY(parse_queue_cursor(cursor));
-  Json items = Json::array();
-  Json next = nullptr;
-  std::string last;
-  size_t looked = 0;
-  for (auto one = known->lower_bound(from.workflow); one != known->end() && next.is_null(); ++one) {
+  QueuePage page{.limit = limit};
+  const bool is_behind_starts = from.behind && from.workflow.empty();
+  for (auto one = known->lower_bound(from.workflow);
+       !is_behind_starts && one != known->end() && page.next.is_null(); ++one) {
     const std::string& id = one->first;
     const WorkflowRecord& record = one->second;
     if (!workflow.empty() && id != workflow) continue;
@@ -111,26 +186,26 @@ Result<Json> Queries::queues(const View& view, std::string_view ns, size_t limit
     TRY(each_slot_counts(
         view, record.number, id == from.workflow ? from.behind : std::nullopt,
         [&](const SlotKey& key, const SlotCounts& counts) {
-          if (items.size() == limit || looked == kMostQueuesLooked) {
-            next = last;
-            return false;
-          }
-          ++looked;
-          last = queue_cursor(id, key);
+          if (page.is_full_at(queue_cursor(id, key))) return false;
           if (counts.queued == 0) return true;
           if (!definition) {
             const auto newest = definitions_.find_or_load(view, {record.number, record.latest});
             definition = newest ? *newest : nullptr;
           }
           auto item = described_queue(view, id, key, counts, definition->get());
-          if (item) items.push_back(*std::move(item));
+          if (item) page.items.push_back(*std::move(item));
           if (!item) status = tl::unexpected(item.error());
           return status.has_value();
         },
         pass_over_damage));
     TRY(status);
   }
-  return Json{{"items", std::move(items)}, {"next", std::move(next)}};
+  if (workflow.empty() && page.next.is_null()) {
+    const NamespaceNumber number = TRY(find_namespace(view, ns));
+    const auto behind = is_behind_starts ? std::optional(from.behind->key) : std::nullopt;
+    TRY(add_calls(view, number, behind, page));
+  }
+  return Json{{"items", std::move(page.items)}, {"next", std::move(page.next)}};
 }
 
 }  // namespace millrace

@@ -8,7 +8,9 @@
 #include "model/start_rate.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/start_rate_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
 #include "states/workflow.h"
 
 namespace millrace {
@@ -76,6 +78,37 @@ Result<Json> throttled_item(const View& view, DefinitionCache& definitions,
   if ((*record)->paused) return item;
   if (const auto at = TRY(permitted_from(view, key, throttle)))
     item["nextAt"] = format_rfc3339(*at);
+  return item;
+}
+
+Json slot_service_json(const SlotService& service) {
+  if (service.kind == SlotService::Kind::kContainer) return Json{{"image", service.name}};
+  Json item{{"service", service.name}};
+  if (service.kind == SlotService::Kind::kGlobalService) item["global"] = true;
+  return item;
+}
+
+Result<Json> call_slot_item(const View& view, const Call& call, Sealing instance,
+                            Disclosures& disclosures) {
+  if (call.status != Call::Status::kRunning || !call.outside) return Json();
+  const auto task = read_task(view, call.id);
+  if (!task && !is_damaged_row(task.error())) return tl::unexpected(task.error());
+  if (!task || !*task || !(*task)->slot) return Json();
+  const TaskSlot& slot = *(*task)->slot;
+  const auto place = TRY(find_call_place(view, **task));
+  const auto read = read_call_counts(view, call_slot_key_of(**task));
+  if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
+  const CallSlotCounts counts = read && *read ? **read : CallSlotCounts();
+  Json item = slot_service_json(slot_service_of(**task));
+  item.update({{"limit", slot.limit},
+               {"priority", slot.priority},
+               {"queued", place && place->kind != QueueRow::kCallHolder},
+               {"held", counts.held},
+               {"waiting", counts.queued}});
+  if (place && place->kind == QueueRow::kCallPaused) item["paused"] = true;
+  if (!slot.key.empty()) {
+    item["key"] = disclosures.of(instance | call.sealed).over(slot_key_json(slot.key));
+  }
   return item;
 }
 

@@ -1,5 +1,6 @@
-// How an answer shows the slot of an instance: which key it has, and who holds the slots of the
-// key; and an instance that waits for the throttle: when the next start of its key is permitted.
+// How an answer shows the slot of an instance or of a call: which key it has, and who holds the
+// slots of the key; and an instance that waits for the throttle: when the next start of its key is
+// permitted.
 #pragma once
 
 #include <optional>
@@ -13,6 +14,7 @@
 #include "model/instance.h"
 #include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/service/disclosure.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/transaction.h"
 
@@ -37,5 +39,15 @@ Result<std::optional<TimePoint>> permitted_from(const View& view, const SlotKey&
 Result<Json> throttled_item(const View& view, DefinitionCache& definitions,
                             const Instance& instance, std::string_view workflow,
                             const Disclosure& disclosure);
+
+/// {"service","global"?} or {"image"}: what calls that share slots are for.
+Json slot_service_json(const SlotService& service);
+
+/// {"service"|"image","global"?,"key"?,"limit","priority","queued","paused"?,"held","waiting"} of a
+/// call whose attempt needs a slot: whether it waits for one, or will when its instance is resumed,
+/// how many calls hold a slot of its key and how many wait for one. null: its attempt needs none,
+/// or has ended. `instance` is the sealing of the instance of the call. Errors: those of the view.
+Result<Json> call_slot_item(const View& view, const Call& call, Sealing instance,
+                            Disclosures& disclosures);
 
 }  // namespace millrace

@@ -22,6 +22,10 @@ namespace {
 /// For how long events are judged for an instance.
 constexpr Duration kInstanceTime{200};
 
+/// How many calls that wait for a slot are shown, and how many are looked at for them.
+constexpr size_t kMostWaitingCalls = 3;
+constexpr size_t kMostCallsLooked = 100;
+
 /// The types for which the instance will listen, if it is entering a state that waits.
 std::vector<std::string> entering_for(const Instance& instance, const Workflow& workflow) {
   const bool is_entering =
@@ -95,6 +99,23 @@ std::vector<std::string> all_in_small_letters(const std::vector<std::string>& ty
   std::vector<std::string> result;
   for (const std::string& type : types) result.push_back(in_small_letters(type));
   return result;
+}
+
+/// The first calls of the instance that wait for a slot: {"index"} and the members of
+/// call_slot_item().
+Result<Json> waiting_calls(const View& view, const Instance& instance, Disclosures& disclosures) {
+  Json items = Json::array();
+  size_t looked = 0;
+  for (size_t i = 0; i < instance.calls.size() && items.size() < kMostWaitingCalls; ++i) {
+    const Call& call = instance.calls[i];
+    if (call.status != Call::Status::kRunning || call.started) continue;
+    if (++looked > kMostCallsLooked) break;
+    Json item = TRY(call_slot_item(view, call, instance.sealed, disclosures));
+    if (!item.is_object() || !item["queued"].get<bool>()) continue;
+    item["index"] = i;
+    items.push_back(std::move(item));
+  }
+  return items;
 }
 
 }  // namespace
@@ -245,6 +266,8 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
     answer["instance"]["throttled"] =
         TRY(throttled_item(view, parts_.definitions, instance, workflow->id, disclosure));
   }
+  Json waiting = TRY(waiting_calls(view, instance, disclosures));
+  if (!waiting.empty()) answer["instance"]["waitingCalls"] = std::move(waiting);
   if (newest.is_search) {
     answer["of"] = newest.events.size();
     answer["next"] = looked.before > 0 ? Json(std::to_string(looked.before)) : Json();

@@ -53,6 +53,7 @@ TEST_F(QueueQueriesTest, ShowWhoIsNextAndWhoHoldsASlot) {
   add_key("\"c-1\"", 2, 3);
   const std::string at = format_rfc3339(now);
   const Json expected{
+      {"kind", "starts"},
       {"workflow", "ship"},
       {"reason", "concurrency"},
       {"key", "c-1"},
