@@ -1,4 +1,5 @@
-// `millrace queue`: lists the starts that wait for slots or throttles of their workflows.
+// `millrace queue`: lists the starts that wait for slots or throttles of their workflows, and the
+// calls that wait for slots of their services.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -34,30 +35,39 @@ std::string inner_text(const Json& queue, const char* object, const char* member
   return harmless(inner.value(member, "-"));
 }
 
+/// What the slots are for: the workflow, the service or the image.
+std::string of_text(const Json& queue) {
+  for (const char* const member : {"workflow", "service", "image"}) {
+    if (queue.contains(member)) return harmless(queue.value(member, ""));
+  }
+  return "-";
+}
+
 Ended list_queues(Session& session, const QueueListOptions& options) {
   return show_pages(
       session, {.path = session.path({"queues"}), .query = {{"workflow", options.workflow}}},
       options.page,
-      {field("WORKFLOW", "workflow"), field("KEY", "key"), field("WAITS FOR", "reason"),
-       field("WAITING", "queued"), Column{"LIMIT", limit_text},
+      {field("KIND", "kind"), Column{"WORKFLOW OR SERVICE", of_text}, field("KEY", "key"),
+       field("WAITS FOR", "reason"), field("WAITING", "queued"), Column{"LIMIT", limit_text},
        Column{"NEXT", [](const Json& one) { return inner_text(one, "next", "instance"); }},
        Column{"SINCE", [](const Json& one) { return inner_text(one, "next", "since"); }},
        field("NEXT AT", "nextAt"),
        Column{"HELD BY", [](const Json& one) { return inner_text(one, "holder", "instance"); }}},
-      "workflow");
+      "kind");
 }
 
 }  // namespace
 
 void add_queue_verbs(CommandLine& commands) {
   CommandLine queue =
-      commands.noun("queue", "Starts that wait for a slot or the throttle of their workflow");
+      commands.noun("queue", "Starts that wait for their workflow, and calls for their service");
   auto [list, listed] = queue.asking<QueueListOptions>(
       "list",
-      "Lists the keys of workflows with `concurrency` or `throttle` for which starts wait: which "
-      "start is next, when the throttle permits it, and which instance has held a slot longest",
+      "Lists the keys of workflows with `concurrency` or `throttle`, and of services with "
+      "`concurrency`, for which starts or calls wait: which is next, when the throttle permits it, "
+      "and which instance has held a slot longest",
       "millrace queue list --workflow ship", list_queues);
-  list.option("--workflow", listed.workflow, "Only keys of this workflow", "ID");
+  list.option("--workflow", listed.workflow, "Only keys of this workflow, and no calls", "ID");
   add_page(list, listed.page);
 }
 

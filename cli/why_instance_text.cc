@@ -172,6 +172,30 @@ std::string throttle_lines(const Json& instance, const WhyTextOptions& options) 
       shell_word(options.ns), shell_word(member_text(instance, "workflow")));
 }
 
+/// The calls that wait for a slot of their service; empty: none does.
+std::string waiting_call_lines(const Json& instance, const WhyTextOptions& options) {
+  std::string lines;
+  for (const Json& one : member_list(instance, "waitingCalls")) {
+    const Json slot = one.value("slot", Json::object());
+    const std::string of = slot.contains("image")
+                               ? fmt::format("image {}", member_text(slot, "image"))
+                               : fmt::format("service {}", member_text(slot, "service"));
+    const std::string key = slot.contains("key")
+                                ? fmt::format(" with the key {}", harmless(dump_json(slot["key"])))
+                                : "";
+    lines +=
+        fmt::format("Call {} waits for a slot of {}{}: {} of {} held, {} calls wait{}.\n",
+                    one.value("index", size_t{0}), of, key, slot.value("held", size_t{0}),
+                    slot.value("limit", size_t{0}), slot.value("waiting", size_t{0}),
+                    slot.value("paused", false) ? "; it goes on when the instance is resumed" : "");
+  }
+  if (!lines.empty()) {
+    lines += fmt::format("  `millrace -n {} queue list` lists the calls that wait.\n",
+                         shell_word(options.ns));
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string why_of_instance_text(const Json& answer, const WhyTextOptions& options) {
@@ -184,6 +208,7 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   const Json& entering = member_list(instance, "entering");
   text += slot_lines(instance, options);
   text += throttle_lines(instance, options);
+  text += waiting_call_lines(instance, options);
   if (waits.empty() && entering.empty()) text += "It waits for no event now.\n";
   text += compensation_line(instance);
   for (const Json& one : entering) {

@@ -1,4 +1,5 @@
-// The route of the starts that wait for slots or throttles of their workflows.
+// The route of the starts that wait for slots or throttles of their workflows, and of the calls
+// that wait for slots of their services.
 #include <string>
 
 #include "gateway/parameters.h"
@@ -11,7 +12,7 @@ void add_queue_routes(Router& router, Service& service) {
            {.method = "GET",
             .path = "/v1/ns/{ns}/queues",
             .operation = "listQueues",
-            .summary = "Lists the keys of workflows for which starts wait.",
+            .summary = "Lists the keys of workflows and services for which starts and calls wait.",
             .query = {"workflow", "limit", "cursor"},
             .answer = "Queues",
             .errors = {"namespace.not_found", "workflow.not_found", "cursor.malformed"},

@@ -50,6 +50,24 @@ Json instance_call() {
   });
 }
 
+/// The slot that a call needs.
+Json call_slot() {
+  using namespace schema;
+  return object({
+      {"service?", text("The name of the service.")},
+      {"global?", exactly(true, "It is a service of the namespace `default`.")},
+      {"image?", text("The image of the container.")},
+      {"key?", either({text(), number(), flag()},
+                      "The value of `concurrency.key`; none: the call has no key.")},
+      {"limit", whole("How many calls may hold a slot when this one gets its slot.", 1)},
+      {"priority", number("A call with a higher one gets a slot first.")},
+      {"queued", flag("Whether the call waits for the slot.")},
+      {"paused?", exactly(true, "It waits until its instance is resumed.")},
+      {"held", whole("How many calls hold a slot of the service and key.")},
+      {"waiting", whole("How many calls wait for one.")},
+  });
+}
+
 /// A task that a service has accepted.
 Json accepted_task() {
   using namespace schema;
@@ -178,8 +196,9 @@ void add_instance_schemas(ApiSchemas& all) {
   all["Instances"].schema = bounded_page(ref("InstanceHead"));
   all["InstanceCall"].schema = instance_call();
   all["Instance"].schema = whole_instance();
-  all["InstanceCalls"].schema =
-      page(extended(instance_call(), {{"index", whole("The place of the call.")}}));
+  all["InstanceCalls"].schema = page(extended(
+      instance_call(), {{"index", whole("The place of the call.")}, {"slot?", ref("CallSlot")}}));
+  all["CallSlot"].schema = call_slot();
   all["AcceptedTasks"].schema =
       extended(page(accepted_task()),
                {{"complete", flag("false: a bound ended the page, so the next one may have "

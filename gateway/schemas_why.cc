@@ -172,6 +172,9 @@ void add_why_schemas(ApiSchemas& all) {
       {"arrived?", list(text(), "The types of the events that have come.")},
       {"slot?", ref("Slot")},
       {"throttled?", ref("Throttled")},
+      {"waitingCalls?",
+       list(object({{"index", whole("The place of the call.")}, {"slot", ref("CallSlot")}}),
+            "The first calls that wait for a slot; at most three.")},
   });
   all["InstanceWhy"].schema = object({
       {"instance", asked},

@@ -106,20 +106,30 @@ Json overview() {
 void add_work_schemas(ApiSchemas& all) {
   using namespace schema;
   all["Queue"].schema = object({
-      {"workflow", text("The id of the workflow.")},
-      {"reason", word({"concurrency", "throttle"}, "For what the starts wait.")},
+      {"kind", word({"starts", "calls"})},
+      {"workflow?", text("Of starts: the id of the workflow.")},
+      {"service?", text("Of calls: the name of the service.")},
+      {"global?", exactly(true, "It is a service of the namespace `default`.")},
+      {"image?", text("Of calls: the image of the container.")},
+      {"reason", word({"concurrency", "throttle"}, "For what the starts or calls wait.")},
       {"key?", any("The value of the `key` of `concurrency` or `throttle`; none: it has none.")},
       {"limit?", whole("How many slots the key has, or how many instances may start in the period "
-                       "of the throttle.",
+                       "of the throttle; of calls: for the call that is next.",
                        1)},
-      {"held?", whole("How many instances hold a slot; not of a throttle.")},
-      {"queued", whole("How many starts wait.", 1)},
+      {"held?", whole("How many instances or calls hold a slot; not of a throttle.")},
+      {"queued", whole("How many starts or calls wait.", 1)},
+      {"paused?", whole("How many calls wait until their instance is resumed.", 1)},
       {"period?", text("The length of the period of the throttle, as the definition has it.")},
       {"nextAt?", instant("When the throttle permits the next start.")},
-      {"next?", object({{"instance", instance_id("The start that begins next.")},
-                        {"since", instant("Since when it waits.")},
-                        {"priority", number("Its priority.")}})},
-      {"holder?", object({{"instance", instance_id("The instance that has held a slot longest.")},
+      {"next?",
+       object({{"instance?", instance_id("The start, or the instance of the call, that gets the "
+                                         "next slot.")},
+               {"task?", instance_id("The action id of the call.")},
+               {"since", instant("Since when it waits.")},
+               {"priority", number("Its priority.")}})},
+      {"holder?", object({{"instance?", instance_id("The instance that has held a slot longest, or "
+                                                    "that of the oldest call with a slot.")},
+                          {"task?", instance_id("The action id of the call.")},
                           {"since", instant("Since when it holds the slot.")}})},
   });
   all["Queues"].schema = page(ref("Queue"));

@@ -107,6 +107,7 @@ Result<Json> described_calls(const View& view, const CallSlotKey& key,
                              const CallSlotCounts& counts) {
   Json item = slot_service_json(counts.service);
   item.update({{"kind", "calls"},
+               {"reason", "concurrency"},
                {"limit", counts.limit},
                {"held", counts.held},
                {"queued", counts.queued}});

@@ -101,7 +101,7 @@ std::vector<std::string> all_in_small_letters(const std::vector<std::string>& ty
   return result;
 }
 
-/// The first calls of the instance that wait for a slot: {"index"} and the members of
+/// The first calls of the instance that wait for a slot: {"index","slot"}, with
 /// call_slot_item().
 Result<Json> waiting_calls(const View& view, const Instance& instance, Disclosures& disclosures) {
   Json items = Json::array();
@@ -112,8 +112,7 @@ Result<Json> waiting_calls(const View& view, const Instance& instance, Disclosur
     if (++looked > kMostCallsLooked) break;
     Json item = TRY(call_slot_item(view, call, instance.sealed, disclosures));
     if (!item.is_object() || !item["queued"].get<bool>()) continue;
-    item["index"] = i;
-    items.push_back(std::move(item));
+    items.push_back({{"index", i}, {"slot", std::move(item)}});
   }
   return items;
 }

@@ -89,6 +89,29 @@ export type CallFiles = {
   }>
 }
 
+export type CallSlot = {
+  /** It is a service of the namespace `default`. */
+  global?: true
+  /** How many calls hold a slot of the service and key. */
+  held: number
+  /** The image of the container. */
+  image?: string
+  /** The value of `concurrency.key`; none: the call has no key. */
+  key?: string | number | boolean
+  /** How many calls may hold a slot when this one gets its slot. */
+  limit: number
+  /** It waits until its instance is resumed. */
+  paused?: true
+  /** A call with a higher one gets a slot first. */
+  priority: number
+  /** Whether the call waits for the slot. */
+  queued: boolean
+  /** The name of the service. */
+  service?: string
+  /** How many calls wait for one. */
+  waiting: number
+}
+
 export type CallbackAccepted = {
   accepted: true
 }
@@ -802,6 +825,7 @@ export type InstanceCalls = {
     progress?: unknown
     /** When that heartbeat came. */
     progressAt?: string
+    slot?: CallSlot
     status: "queued" | "scheduled" | "running" | "retrying" | "complete" | "failed"
     /** The action id of the latest attempt of a function. */
     task?: string
@@ -1078,6 +1102,12 @@ export type InstanceWhy = {
     state?: string
     status: string
     throttled?: Throttled
+    /** The first calls that wait for a slot; at most three. */
+    waitingCalls?: Array<{
+      /** The place of the call. */
+      index: number
+      slot: CallSlot
+    }>
     /** The events for which it waits. */
     waits: Array<{
       context: EventContext
@@ -1477,11 +1507,17 @@ export type Problem = {
 export type Queue = {
   /** How many instances hold a slot; not of a throttle. */
   held?: number
+  /** It is a service of the namespace `default`. */
+  global?: true
+  /** How many instances or calls hold a slot. */
+  held: number
   holder?: {
-    /** The instance that has held a slot longest. */
-    instance: string
+    /** The instance that has held a slot longest, or that of the oldest call with a slot. */
+    instance?: string
     /** Since when it holds the slot. */
     since: string
+    /** The action id of the call. */
+    task?: string
   }
   /** The value of the `key` of `concurrency` or `throttle`; none: it has none. */
   key?: string | number | boolean
@@ -1490,10 +1526,22 @@ export type Queue = {
   next?: {
     /** The start that begins next. */
     instance: string
+  /** Of calls: the image of the container. */
+  image?: string
+  /** The value of `concurrency.key`; none: there is no key. */
+  key?: string | number | boolean
+  kind: "starts" | "calls"
+  /** How many slots the key has; of calls: for the call that is next. */
+  limit?: number
+  next?: {
+    /** The start, or the instance of the call, that gets the next slot. */
+    instance?: string
     /** Its priority. */
     priority: number
     /** Since when it waits. */
     since: string
+    /** The action id of the call. */
+    task?: string
   }
   /** When the throttle permits the next start. */
   nextAt?: string
@@ -1505,6 +1553,14 @@ export type Queue = {
   reason: "concurrency" | "throttle"
   /** The id of the workflow. */
   workflow: string
+  /** How many calls wait until their instance is resumed. */
+  paused?: number
+  /** How many starts or calls wait for a slot. */
+  queued: number
+  /** Of calls: the name of the service. */
+  service?: string
+  /** Of starts: the id of the workflow. */
+  workflow?: string
 }
 
 export type Queues = {

@@ -119,10 +119,17 @@ TEST_F(ListVerbs, ShowsStartsThatWait) {
   const std::string instance = FakeService::kInstance;
   const CommandOutput shown = run({"queue", "list", "--workflow", "ship"});
   EXPECT_EQ(shown.code, 0) << shown.err;
-  EXPECT_NE(shown.out.find("WORKFLOW  KEY"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("KIND    WORKFLOW OR SERVICE  KEY"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("1 of 1"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find(instance), std::string::npos) << shown.out;
   EXPECT_EQ(run({"queue", "list", "--workflow", "none"}).code, 3);
+}
+
+TEST_F(ListVerbs, ShowsCallsThatWait) {
+  const CommandOutput shown = run({"queue", "list"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_NE(shown.out.find("calls   bank"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("3 of 3"), std::string::npos) << shown.out;
 }
 
 TEST_F(ListVerbs, ShowsGroups) {
