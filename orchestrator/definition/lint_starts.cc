@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -65,6 +66,46 @@ void lint_queue(const Node& document, Findings& findings) {
   }
 }
 
+/// Warns of a `key` of calls that reads nothing of their input.
+void warn_same_key(const Node& owner, const std::string& path, Findings& findings) {
+  const Node* const concurrency = value_of(owner, "concurrency");
+  const Member* const key = concurrency == nullptr ? nullptr : concurrency->find("key");
+  if (key == nullptr || may_read_input(key->value)) return;
+  findings.warning("lint.call_key", path_of(path_of(path, "concurrency"), "key"), key->value.at,
+                   "the key reads nothing of the input, so it is the same for all calls",
+                   "write a path such as jq(.customer), or remove the key");
+}
+
+/// A priority orders calls that wait, and without `concurrency` none does.
+void warn_priority_of_calls(const Node& owner, const std::string& path, bool has_limit,
+                            Findings& findings) {
+  const Member* const priority = owner.find("priority");
+  if (priority == nullptr || has_limit) return;
+  findings.warning("lint.concurrency_never", path_of(path, "priority"), priority->at,
+                   "`priority` has no effect: without `concurrency` no call waits",
+                   "remove it, or write `concurrency` beside it");
+}
+
+void lint_limits_of_calls(const Node& document, Findings& findings) {
+  const auto has_limit = [](const Node& owner) { return owner.find("concurrency") != nullptr; };
+  const std::vector<ActionSite> actions = actions_of(document);
+  const std::vector<Node>& functions = items_of(document, "functions");
+  for (size_t i = 0; i < functions.size(); ++i) {
+    const Node& function = functions[i];
+    const std::string path = fmt::format("functions[{}]", i);
+    const bool is_limited_by_action = std::any_of(
+        actions.begin(), actions.end(),
+        [&](const ActionSite& one) { return one.function == &function && has_limit(*one.action); });
+    warn_same_key(function, path, findings);
+    warn_priority_of_calls(function, path, has_limit(function) || is_limited_by_action, findings);
+  }
+  for (const ActionSite& one : actions) {
+    const bool is_limited = one.function != nullptr && has_limit(*one.function);
+    warn_same_key(*one.action, one.path, findings);
+    warn_priority_of_calls(*one.action, one.path, has_limit(*one.action) || is_limited, findings);
+  }
+}
+
 }  // namespace
 
 void lint_starts(const Node& document, Findings& findings) {
@@ -78,6 +119,7 @@ void lint_starts(const Node& document, Findings& findings) {
                      "write a path such as jq(.customer), or remove the key");
   }
   lint_queue(document, findings);
+  lint_limits_of_calls(document, findings);
 }
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// Lint about the limits of the starts of a workflow (`rateLimit`, `debounce`, `concurrency`,
-// `throttle`). Pure.
+// Lint about the limits of calls (`concurrency`), and about those of the starts of a workflow
+// (`rateLimit`, `debounce`, `concurrency`, `throttle`). Pure.
 #pragma once
 
 #include "language/document.h"
@@ -9,7 +9,7 @@ namespace millrace {
 
 /// Adds a warning (`lint.start_key`) for a `key` that reads nothing of the input, so that all
 /// starts have the same key, and one (`lint.concurrency_never`) for a `priority` or a `timeout` of
-/// starts that never wait.
+/// starts that never wait. Likewise of calls (`lint.call_key`).
 void lint_starts(const Node& document, Findings& findings);
 
 }  // namespace millrace

@@ -13,6 +13,7 @@ namespace millrace {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 Loaded loaded_with(const std::string& keys) {
   return load_workflow("id: w\n" + keys + "\nstates:\n- {id: a, type: noop}\n", nullptr);
@@ -95,6 +96,55 @@ TEST(LoadedFlowControl, RefusesQueriesThatTheEngineCannotEvaluateAtOnce) {
   EXPECT_THAT(flow_errors("concurrency: {limit: 1, key: jq(.a | ascii_downcase)}"),
               ElementsAre("concurrency.key definition.query"));
   EXPECT_THAT(flow_errors("priority: jq($instance.id)"), ElementsAre("priority definition.query"));
+}
+
+/// A workflow with one call; `keys` are those of its function and of its action.
+Loaded loaded_call(const std::string& of_function, const std::string& of_action = "") {
+  return load_workflow("id: w\nfunctions: [{id: f, " + of_function +
+                           "}]\nstates:\n- {id: a, type: action, action: {function: f" + of_action +
+                           "}}\n",
+                       nullptr);
+}
+
+std::vector<std::string> call_errors(const std::string& of_function,
+                                     const std::string& of_action = "") {
+  std::vector<std::string> errors;
+  for (const Finding& one : loaded_call(of_function, of_action).findings.sorted()) {
+    if (one.severity == Severity::kError) errors.push_back(one.path + " " + one.code);
+  }
+  return errors;
+}
+
+constexpr const char* kBank = "type: service, service: bank";
+
+TEST(LoadedCallFlow, IsAKeyOfFunctionsAndActions) {
+  const std::string keys = ", concurrency: {limit: 3, key: jq(.customer)}, priority: jq(.rank)";
+  EXPECT_THAT(call_errors(kBank + keys), IsEmpty());
+  EXPECT_THAT(call_errors("type: container, image: busybox" + keys), IsEmpty());
+  EXPECT_THAT(call_errors("type: container-pool, image: busybox" + keys), IsEmpty());
+  EXPECT_THAT(call_errors("type: knative-global, service: bank" + keys), IsEmpty());
+  EXPECT_THAT(call_errors(kBank, keys), IsEmpty());
+}
+
+TEST(LoadedCallFlow, IsNoKeyForSubflows) {
+  const std::string subflow = "type: subflow, workflow: other";
+  EXPECT_THAT(call_errors(subflow, ", concurrency: {limit: 1}"),
+              ElementsAre("states[0].action.concurrency definition.not_here"));
+  EXPECT_THAT(call_errors(subflow, ", priority: jq(.rank)"),
+              ElementsAre("states[0].action.priority definition.not_here"));
+  EXPECT_THAT(call_errors(subflow + ", concurrency: {limit: 1}"),
+              ElementsAre("functions[0].concurrency definition.unknown_key"));
+}
+
+TEST(LoadedCallFlow, ReportsMistakes) {
+  EXPECT_THAT(call_errors(std::string(kBank) + ", concurrency: {limit: 0}"),
+              ElementsAre("functions[0].concurrency.limit definition.value"));
+  EXPECT_THAT(call_errors(kBank, ", concurrency: {key: jq(.a)}"),
+              ElementsAre("states[0].action.concurrency.limit definition.missing"));
+  EXPECT_THAT(call_errors(kBank, ", concurrency: {limit: 1, key: jq(.a | ascii_downcase)}"),
+              ElementsAre("states[0].action.concurrency.key definition.query"));
+  EXPECT_THAT(call_errors(kBank, ", priority: jq($instance.id)"),
+              ElementsAre("states[0].action.priority definition.query"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "orchestrator/definition/lint_flow.h"
+#include "orchestrator/definition/lint_starts.h"
 
 #include <string>
 
@@ -61,6 +61,35 @@ TEST(LintFlow, PointsOutATimeoutOfNoWait) {
   EXPECT_THAT(never("concurrency: {limit: 1, timeout: PT1M}"), IsEmpty());
   EXPECT_THAT(never("concurrency: {limit: 1, timeout: PT1M, onLimit: reject}"),
               ElementsAre("warning concurrency.timeout"));
+}
+
+/// A workflow with one call; `keys` are those of its function and of its action.
+std::string with_call(const std::string& of_function, const std::string& of_action = "") {
+  return "id: a\nfunctions: [{id: f, type: service, service: s" + of_function +
+         "}]\nstates:\n- {id: a, type: action, action: {function: f" + of_action + "}}\n";
+}
+
+TEST(LintCallFlow, PointsOutAKeyThatReadsNothingOfTheInput) {
+  const auto places = [](const std::string& text) {
+    return places_of("lint.call_key", text, {});
+  };
+  EXPECT_THAT(places(with_call(", concurrency: {limit: 1, key: jq(.customer)}")), IsEmpty());
+  EXPECT_THAT(places(with_call(", concurrency: {limit: 1, key: jq(5)}")),
+              ElementsAre("warning functions[0].concurrency.key"));
+  EXPECT_THAT(places(with_call("", ", concurrency: {limit: 1, key: jq(5)}")),
+              ElementsAre("warning states[0].action.concurrency.key"));
+}
+
+TEST(LintCallFlow, PointsOutAPriorityWithoutALimit) {
+  const auto places = [](const std::string& text) {
+    return places_of("lint.concurrency_never", text, {});
+  };
+  EXPECT_THAT(places(with_call(", priority: jq(.rank)")),
+              ElementsAre("warning functions[0].priority"));
+  EXPECT_THAT(places(with_call("", ", priority: jq(.rank)")),
+              ElementsAre("warning states[0].action.priority"));
+  EXPECT_THAT(places(with_call(", concurrency: {limit: 1}", ", priority: jq(.rank)")), IsEmpty());
+  EXPECT_THAT(places(with_call(", priority: jq(.rank)", ", concurrency: {limit: 1}")), IsEmpty());
 }
 
 }  // namespace
