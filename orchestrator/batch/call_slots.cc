@@ -153,4 +153,25 @@ Status rejoin_calls(BatchState& batch, const Instance& instance, TimePoint now) 
   return {};
 }
 
+Status end_waiting_calls(BatchState& batch, const Instance& instance) {
+  for (size_t i = 0; i < instance.calls.size(); ++i) {
+    const Call& call = instance.calls[i];
+    if (call.status != Call::Status::kRunning || !call.outside) continue;
+    const OpenTask* const known = batch.tasks.find(call.id);
+    if (known == nullptr || !known->awaits_slot()) continue;
+    TRY(end_task(batch, call.id));
+    batch.messages.push_back(
+        {ReturnResult{.ns = instance.ns,
+                      .to = {.instance = instance.id,
+                             .entered = instance.entered,
+                             .index = static_cast<uint32_t>(i),
+                             .attempt = call.attempt},
+                      .result = tl::unexpected(
+                          Error{"direktiv.cancels.api",
+                                "the instance was cancelled while the call waited for a slot"})},
+         batch.listen_from_now(), lane_of(instance)});
+  }
+  return {};
+}
+
 }  // namespace millrace

@@ -298,6 +298,7 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   limits.budget = &batch_.meter;
   const bool was_over_bytes = instance.over_bytes;
   const bool was_paused = instance.paused;
+  const bool was_cancelling = instance.cancelling;
   // The rows of the run before leave the store when the next run begins.
   const bool may_grow =
       std::holds_alternative<Abandon>(stimulus) || std::holds_alternative<NextRun>(stimulus);
@@ -338,7 +339,11 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
     for (HistoryRecord& record : result.history) loaded.history.push_back(std::move(record));
   }
   for (Effect& effect : result.effects) TRY(batch_.stage(instance, std::move(effect)));
-  if (was_paused && !instance.paused) TRY(rejoin_calls(batch_, instance, now));
+  if (!was_cancelling && instance.cancelling) {
+    TRY(end_waiting_calls(batch_, instance));
+  } else if (was_paused && !instance.paused) {
+    TRY(rejoin_calls(batch_, instance, now));
+  }
   for (const TakenEarly& one : result.early) note_taken(instance.id, one.at, one.known_as);
   if (result.has_early_left) {
     offer_later(instance, std::get<EvaluationDone>(stimulus), result.early.size());

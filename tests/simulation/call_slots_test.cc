@@ -213,8 +213,11 @@ TEST_F(CallSlotsTest, FreesTheSlotOfACancelledInstance) {
   const std::string waits = start("b");
   start("c");
   world.must(CancelInstance{"default", parse_instance_id(waits).value()});
+  EXPECT_EQ(world.status(waits), "cancelled") << "a call that waits is not made any more";
   EXPECT_THAT(handed_out(), ElementsAre("a"));
   world.must(CancelInstance{"default", parse_instance_id(holder).value()});
+  EXPECT_THAT(handed_out(), ElementsAre("a")) << "the task of a cancelled instance may finish";
+  world.must(CancelInstance{"default", parse_instance_id(holder).value(), true});
   EXPECT_THAT(handed_out(), ElementsAre("a", "c"));
   answer("c");
   EXPECT_EQ(world.rows_of("queues"), 0U);
