@@ -2,6 +2,7 @@
 // meta.
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
@@ -27,6 +28,14 @@ std::string first_queue_key(const Transaction& tx, QueueRow kind) {
     return false;
   });
   return found;
+}
+
+/// Puts a row of a task that does not exist, and counts of its key unless they are zero.
+void put_slot_of_unknown_call(Transaction& tx, const CallSlotCounts& counts) {
+  const CallSlotKey key = call_slot_key_of(kDefault, {.name = "s"}, "");
+  write_call_place(tx, key, {.kind = QueueRow::kCallHolder, .number = 1},
+                   {.task = InstanceId{}, .since = from_millis(1'630'497'600'000)});
+  if (!counts.empty()) write_call_counts(tx, key, counts);
 }
 
 using std::chrono::hours;
@@ -136,6 +145,18 @@ const Plant kRowPlants[] = {
      {"workflow.missing"},
      [](Transaction& tx) {
        write_slot_counts(tx, slot_key_of(WorkflowNumber(900), ""), {.held = 1});
+     }},
+    {"a slot of a call that does not exist",
+     {"queue.entry"},
+     [](Transaction& tx) { put_slot_of_unknown_call(tx, {.service = {.name = "s"}, .held = 1}); }},
+    {"a slot of a call without its counts",
+     {"queue.counts", "queue.entry"},
+     [](Transaction& tx) { put_slot_of_unknown_call(tx, {}); }},
+    {"counts of calls without a row",
+     {"queue.counts"},
+     [](Transaction& tx) {
+       write_call_counts(tx, call_slot_key_of(kDefault, {.name = "s"}, "1"),
+                         {.service = {.name = "s"}, .key = "1", .held = 1});
      }},
     {"a purge of an unknown kind",
      {"row.key"},

@@ -428,5 +428,36 @@ TEST_F(TaskDispatchTest, StopsATaskOnceAndOnlyIfTheRunnerHasIt) {
   EXPECT_THAT(runner.stopped, ElementsAre(numbered_id(1)));
 }
 
+TEST_F(TaskDispatchTest, HandsOutNoTaskThatWaitsForASlot) {
+  StartTask waits = task(1);
+  waits.slot = TaskSlot{.limit = 1, .number = 7};
+  StartTask holds = task(2);
+  holds.slot = TaskSlot{.limit = 1, .number = 8};
+  const CallPlace waiting{.kind = QueueRow::kCallWaiting, .number = 7};
+  const CallPlace holding{.kind = QueueRow::kCallHolder, .number = 8};
+  for (const auto& [one, place] : {std::pair(waits, waiting), std::pair(holds, holding)}) {
+    write_call_place(*tx, call_slot_key_of(one), place,
+                     {.task = one.task, .since = clock.now(), .limit = 1});
+    tasks->begin(*tx, one, place);
+  }
+  commit_tasks();
+  EXPECT_TRUE(tasks->find(waits.task)->awaits_slot());
+  EXPECT_FALSE(tasks->find(holds.task)->awaits_slot());
+  EXPECT_EQ(tasks->awaiting_slots().at(ns), 1U);
+  restart();
+  EXPECT_THAT(hand_out_due(), ElementsAre(holds.task));
+  EXPECT_EQ(tasks->awaiting_slots().at(ns), 1U);
+  const CallPlace admitted{.kind = QueueRow::kCallHolder, .number = 7};
+  tasks->set_place(waits.task, admitted);
+  EXPECT_THAT(tasks->awaiting_slots(), IsEmpty());
+  lose_batch();
+  EXPECT_TRUE(tasks->find(waits.task)->awaits_slot());
+  EXPECT_EQ(tasks->awaiting_slots().at(ns), 1U);
+  tasks->set_place(waits.task, admitted);
+  commit_tasks();
+  tasks->hand_out_later(waits.task);
+  EXPECT_THAT(hand_out_due(), ElementsAre(waits.task));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,10 +1,11 @@
-// Queries about the starts that wait for slots of their workflows.
+// Queries about the starts and the calls that wait for slots.
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/start_rate_rows.h"
 #include "tests/unit/service/query_fixture.h"
@@ -136,6 +137,73 @@ TEST_F(QueueQueriesTest, HavePages) {
   EXPECT_EQ(pages, 3U);
   EXPECT_EQ(ask(list(2, "rubbish")).error().code, "cursor.malformed");
   EXPECT_EQ(ask(list(2, "", "none")).error().code, "workflow.not_found");
+}
+
+class CallQueueQueriesTest : public QueueQueriesTest {
+ protected:
+  /// Stores the rows of a service for whose slots `queued` calls wait.
+  void add_service(const std::string& name, uint64_t held, uint64_t queued,
+                   const std::string& key = "", Sealing sealed = {}) {
+    const SlotService service{.name = name};
+    const CallSlotKey at = call_slot_key_of(NamespaceNumber(1), service, key);
+    write_call_counts(*tx, at,
+                      {.service = service,
+                       .key = key,
+                       .limit = 4,
+                       .held = held,
+                       .queued = queued,
+                       .sealed = sealed});
+    for (uint64_t i = 1; i <= held; ++i) {
+      write_call_place(*tx, at, {.kind = QueueRow::kCallHolder, .number = i},
+                       {.task = number(static_cast<uint8_t>(i)), .since = now, .limit = 4});
+    }
+    for (uint64_t i = 1; i <= queued; ++i) {
+      write_call_place(*tx, at, {.kind = QueueRow::kCallWaiting, .priority = 3, .number = 100 + i},
+                       {.task = number(static_cast<uint8_t>(100 + i)), .since = now, .limit = 2});
+    }
+    commit();
+  }
+};
+
+TEST_F(CallQueueQueriesTest, ShowCallsThatWaitAfterTheStarts) {
+  add_key("1", 1, 1);
+  add_service("bank", 2, 3, "\"c-1\"");
+  add_service("idle", 2, 0);
+  const Json items = answer(list(10))["items"];
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items[0]["kind"], "starts");
+  const std::string at = format_rfc3339(now);
+  const Json expected{{"kind", "calls"},
+                      {"service", "bank"},
+                      {"key", "c-1"},
+                      {"limit", 2},
+                      {"held", 2},
+                      {"queued", 3},
+                      {"next", {{"task", to_string(number(101))}, {"since", at}, {"priority", 3}}},
+                      {"holder", {{"task", to_string(number(1))}, {"since", at}}}};
+  EXPECT_EQ(items[1], expected);
+  EXPECT_EQ(answer(list(10, "", "ship"))["items"].size(), 1U) << "only those of the workflow";
+}
+
+TEST_F(CallQueueQueriesTest, HideASealedKey) {
+  add_service("bank", 1, 1, "\"secret\"", Sealing::kHidden);
+  EXPECT_EQ(answer(list(10))["items"][0]["key"], "(sealed)");
+}
+
+TEST_F(CallQueueQueriesTest, HavePagesWithStartsAndCalls) {
+  for (int i = 0; i < 3; ++i) add_key(std::to_string(i), 1, 1);
+  for (int i = 0; i < 4; ++i) add_service(std::to_string(i), 1, 1);
+  std::vector<std::string> kinds;
+  size_t pages = 0;
+  std::string cursor;
+  do {
+    const Json page = answer(list(2, cursor));
+    for (const Json& item : page["items"]) kinds.push_back(item["kind"]);
+    ++pages;
+    cursor = page["next"].is_null() ? "" : page["next"].get<std::string>();
+  } while (!cursor.empty());
+  EXPECT_THAT(kinds, ElementsAre("starts", "starts", "starts", "calls", "calls", "calls", "calls"));
+  EXPECT_EQ(pages, 4U);
 }
 
 }  // namespace

@@ -135,5 +135,40 @@ TEST(VisitCalls, LimitAChainOfDetachedSubflowsAndNotOfTasks) {
   }
 }
 
+/// The task of a call with that flow control, whose input is this one.
+StartTask task_with(const CallFlow& flow, const Json& input) {
+  OneCall one;
+  one.instance.calls[0].input = LazyJson(input);
+  Visit visit(one.instance, run_start(), {}, one.lookup, one.earlier);
+  visit.start_call(0, kService, ActionPolicy{}, flow);
+  std::vector<Effect> effects = visit.take_effects();
+  return std::get<StartTask>(effects.at(0));
+}
+
+TEST(VisitCalls, EvaluateTheSlotOfATask) {
+  CallFlow flow;
+  EXPECT_FALSE(task_with(flow, Json::object()).slot);
+  flow.concurrency = CallConcurrency{.limit = 3};
+  const StartTask plain = task_with(flow, Json::object());
+  ASSERT_TRUE(plain.slot);
+  EXPECT_EQ(plain.slot->limit, 3U);
+  EXPECT_EQ(plain.slot->key, "");
+  EXPECT_EQ(plain.slot->priority, 0);
+  EXPECT_EQ(plain.created, run_start());
+  flow.concurrency->key = Template::query("jq(.customer)").value();
+  flow.priority = Template::query("jq(.rank)").value();
+  const StartTask task = task_with(flow, {{"customer", "c-1"}, {"rank", -2}});
+  ASSERT_TRUE(task.slot);
+  EXPECT_EQ(task.slot->key, "\"c-1\"");
+  EXPECT_EQ(task.slot->priority, -2);
+  EXPECT_FALSE(task.refused);
+  const StartTask without_key = task_with(flow, {{"rank", 1}});
+  ASSERT_TRUE(without_key.refused);
+  EXPECT_EQ(without_key.refused->code, "millrace.concurrency.key");
+  const StartTask without_rank = task_with(flow, {{"customer", 5}});
+  ASSERT_TRUE(without_rank.refused);
+  EXPECT_EQ(without_rank.refused->code, "millrace.concurrency.priority");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,0 +1,207 @@
+#include "orchestrator/store/rows/call_slot_rows.h"
+
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/task_rows.h"
+#include "tests/unit/store/rows/row_support.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr NamespaceNumber kBankSpace{3};
+
+StartTask slot_task(const std::string& key, uint64_t number, int32_t priority = 0) {
+  return {.ns = kBankSpace,
+          .task = id(static_cast<uint8_t>(number)),
+          .by = id(9),
+          .runs = NamedService{"bank"},
+          .input = Json(1),
+          .slot = TaskSlot{.limit = 3, .key = key, .priority = priority, .number = number}};
+}
+
+TEST(CallSlotRecords, KeepTheirFields) {
+  const std::string counts =
+      encode(CallSlotCounts{.service = {.kind = SlotService::Kind::kGlobalService, .name = "bank"},
+                            .key = "\"c-1\"",
+                            .limit = 3,
+                            .held = 2,
+                            .queued = 300,
+                            .paused = 1});
+  const CallSlotCounts read = decode_call_slot_counts(counts).value();
+  EXPECT_EQ(read.service.kind, SlotService::Kind::kGlobalService);
+  EXPECT_EQ(read.service.name, "bank");
+  EXPECT_EQ(read.key, "\"c-1\"");
+  EXPECT_EQ(read.limit, 3U);
+  EXPECT_EQ(read.held, 2U);
+  EXPECT_EQ(read.queued, 300U);
+  EXPECT_EQ(read.paused, 1U);
+  expect_whole(counts, decode_call_slot_counts);
+  expect_known_versions(counts, 1, decode_call_slot_counts);
+  EXPECT_FALSE(decode_call_slot_counts(encode(CallSlotCounts{.key = "1"})))
+      << "no task has the key";
+  EXPECT_FALSE(decode_call_slot_counts(encode(CallSlotCounts{.limit = 0, .held = 1})));
+
+  const std::string place = encode(CallPlaceRecord{.task = id(4), .since = kNow, .limit = 7});
+  EXPECT_EQ(decode_call_place(place)->task, id(4));
+  EXPECT_EQ(decode_call_place(place)->since, kNow);
+  EXPECT_EQ(decode_call_place(place)->limit, 7U);
+  expect_whole(place, decode_call_place);
+  expect_known_versions(place, 1, decode_call_place);
+}
+
+TEST(CallSlotRecords, HaveKeysThatSayWhatTheyAre) {
+  const CallSlotKey key = call_slot_key_of(slot_task("\"c-1\"", 5));
+  const auto counts = parse_call_row_key(call_counts_key(key));
+  ASSERT_TRUE(counts);
+  EXPECT_EQ(counts->kind, QueueRow::kCallCounts);
+  EXPECT_EQ(counts->key, key);
+  for (const int32_t priority : {INT32_MIN, -1, 0, 7, INT32_MAX}) {
+    const CallPlace place{.kind = QueueRow::kCallWaiting, .priority = priority, .number = 9};
+    const auto waiting = parse_call_row_key(call_place_key(key, place));
+    ASSERT_TRUE(waiting) << priority;
+    EXPECT_EQ(waiting->kind, QueueRow::kCallWaiting);
+    EXPECT_EQ(waiting->place, place);
+  }
+  for (const QueueRow kind : {QueueRow::kCallHolder, QueueRow::kCallPaused}) {
+    const auto place = parse_call_row_key(call_place_key(key, {.kind = kind, .number = 5}));
+    ASSERT_TRUE(place);
+    EXPECT_EQ(place->place, (CallPlace{.kind = kind, .number = 5}));
+  }
+  EXPECT_FALSE(parse_call_row_key(""));
+  EXPECT_FALSE(parse_call_row_key(call_counts_key(key) + "x"));
+  EXPECT_FALSE(parse_call_row_key(std::string(1, '\x8') + call_counts_key(key).substr(1)));
+  EXPECT_FALSE(is_call_row(slot_counts_key(slot_key_of(WorkflowNumber(1), ""))));
+  EXPECT_FALSE(parse_queue_key(call_counts_key(key)));
+}
+
+TEST(CallSlotKeys, DifferByTheServiceAndTheKey) {
+  using Kind = SlotService::Kind;
+  const auto key = [](Kind kind, const char* name, const char* of) {
+    return call_slot_key_of(kBankSpace, {.kind = kind, .name = name}, of);
+  };
+  const CallSlotKey one = key(Kind::kService, "bank", "1");
+  EXPECT_EQ(one, key(Kind::kService, "bank", "1"));
+  EXPECT_NE(one, key(Kind::kGlobalService, "bank", "1"));
+  EXPECT_NE(one, key(Kind::kContainer, "bank", "1"));
+  EXPECT_NE(one, key(Kind::kService, "bank1", ""));
+  EXPECT_NE(one, key(Kind::kService, "bank", "2"));
+  StartTask task = slot_task("1", 5);
+  EXPECT_EQ(call_slot_key_of(task), one);
+  task.runs = Container{.image = "bank"};
+  EXPECT_EQ(call_slot_key_of(task), key(Kind::kContainer, "bank", "1"));
+}
+
+TEST(SlotsOfATask, AreKept) {
+  StartTask task = slot_task("\"c-1\"", 300, INT32_MIN);
+  EXPECT_EQ(encode(task).front(), 5);
+  const StartTask read = decode_task(encode(task)).value();
+  ASSERT_TRUE(read.slot);
+  EXPECT_EQ(read.slot->limit, 3U);
+  EXPECT_EQ(read.slot->key, "\"c-1\"");
+  EXPECT_EQ(read.slot->priority, INT32_MIN);
+  EXPECT_EQ(read.slot->number, 300U);
+  EXPECT_EQ(read.progress, "");
+  expect_whole(encode(task), decode_task);
+  expect_known_versions(encode(task), 5, decode_task);
+  task.progress = "50";
+  EXPECT_EQ(decode_task(encode(task))->progress, "50");
+  EXPECT_EQ(decode_task(encode(task))->slot->number, 300U);
+  expect_whole(encode(task), decode_task);
+  task.slot->number = 0;
+  EXPECT_FALSE(decode_task(encode(task)));
+}
+
+class CallSlotRowsTest : public StoreTest {
+ protected:
+  void place(const StartTask& task, QueueRow kind) {
+    const CallPlace place{
+        .kind = kind, .priority = task.slot->priority, .number = task.slot->number};
+    write_call_place(*tx, call_slot_key_of(task), place,
+                     {.task = task.task, .since = kNow, .limit = task.slot->limit});
+  }
+  std::vector<uint64_t> numbers(QueueRow kind, const CallSlotKey& key) {
+    std::vector<uint64_t> found;
+    EXPECT_TRUE(each_call_place(*tx, kind, key, [&](const PlacedCall& one) {
+      found.push_back(one.place.number);
+      return true;
+    }));
+    return found;
+  }
+};
+
+TEST_F(CallSlotRowsTest, WaitByPriorityThenByNumber) {
+  const StartTask first = slot_task("1", 4, 5);
+  const CallSlotKey key = call_slot_key_of(first);
+  place(slot_task("1", 1, -3), QueueRow::kCallWaiting);
+  place(slot_task("1", 2), QueueRow::kCallWaiting);
+  place(slot_task("1", 3), QueueRow::kCallWaiting);
+  place(first, QueueRow::kCallWaiting);
+  place(slot_task("2", 5, 9), QueueRow::kCallWaiting);
+  place(slot_task("1", 6), QueueRow::kCallHolder);
+  EXPECT_THAT(numbers(QueueRow::kCallWaiting, key), ElementsAre(4, 2, 3, 1));
+  EXPECT_THAT(numbers(QueueRow::kCallHolder, key), ElementsAre(6));
+  const auto next = read_first_call(*tx, QueueRow::kCallWaiting, key).value();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->record.task, first.task);
+  EXPECT_EQ(next->place.priority, 5);
+  EXPECT_FALSE(read_first_call(*tx, QueueRow::kCallPaused, key).value());
+}
+
+TEST_F(CallSlotRowsTest, FindThePlaceOfATask) {
+  const StartTask task = slot_task("1", 4, 5);
+  EXPECT_FALSE(find_call_place(*tx, task).value());
+  for (const QueueRow kind :
+       {QueueRow::kCallHolder, QueueRow::kCallWaiting, QueueRow::kCallPaused}) {
+    place(task, kind);
+    const CallPlace expected{.kind = kind, .priority = 5, .number = 4};
+    EXPECT_EQ(find_call_place(*tx, task).value(), expected);
+    erase_call_place(*tx, call_slot_key_of(task), expected);
+  }
+  EXPECT_FALSE(find_call_place(*tx, task).value());
+}
+
+TEST_F(CallSlotRowsTest, CountTheTasksOfEachKey) {
+  const SlotService bank{.name = "bank"};
+  const CallSlotKey key = call_slot_key_of(kBankSpace, bank, "1");
+  const CallSlotKey other = call_slot_key_of(NamespaceNumber(7), bank, "1");
+  EXPECT_FALSE(read_call_counts(*tx, key).value());
+  write_call_counts(*tx, key, {.service = bank, .key = "1", .held = 2});
+  write_call_counts(*tx, other, {.service = bank, .key = "1", .queued = 1});
+  EXPECT_EQ(read_call_counts(*tx, key).value()->held, 2U);
+  EXPECT_THAT(namespaces_with_call_slots(*tx).value(), ElementsAre(kBankSpace, NamespaceNumber(7)));
+  size_t seen = 0;
+  const auto count = [&](const CallSlotKey&, const CallSlotCounts&) {
+    ++seen;
+    return true;
+  };
+  EXPECT_TRUE(each_call_counts(*tx, kBankSpace, std::nullopt, count));
+  EXPECT_EQ(seen, 1U);
+  EXPECT_TRUE(each_call_counts(*tx, kBankSpace, key.key, count));
+  EXPECT_EQ(seen, 1U) << "the walk begins behind the key";
+  write_call_counts(*tx, key, {.service = bank, .key = "1"});
+  EXPECT_FALSE(read_call_counts(*tx, key).value());
+}
+
+TEST_F(CallSlotRowsTest, LeaveWithTheirNamespace) {
+  const StartTask task = slot_task("1", 4);
+  const CallSlotKey key = call_slot_key_of(task);
+  write_call_counts(*tx, key, {.service = {.name = "bank"}, .key = "1", .held = 1, .paused = 1});
+  place(task, QueueRow::kCallHolder);
+  place(slot_task("1", 5), QueueRow::kCallPaused);
+  PurgeBudget small{.rows = 2};
+  EXPECT_FALSE(purge_call_slots(*tx, kBankSpace, small).value());
+  PurgeBudget rest;
+  EXPECT_TRUE(purge_call_slots(*tx, kBankSpace, rest).value());
+  EXPECT_THAT(numbers(QueueRow::kCallHolder, key), testing::IsEmpty());
+  EXPECT_THAT(numbers(QueueRow::kCallPaused, key), testing::IsEmpty());
+  EXPECT_THAT(namespaces_with_call_slots(*tx).value(), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace millrace
