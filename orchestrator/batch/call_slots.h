@@ -40,7 +40,7 @@ bool is_service_held(const BatchState& batch, NamespaceNumber ns, const SlotServ
 /// wait.
 Status rejoin_calls(BatchState& batch, const Instance& instance, TimePoint now);
 
-/// Ends the tasks of a cancelled instance that wait for a slot: nobody has seen them. Each call gets
+/// Ends the tasks of a cancelled instance that wait for a slot: no service has them. Each call gets
 /// the error as its result.
 Status end_waiting_calls(BatchState& batch, const Instance& instance);
 
