@@ -1,0 +1,36 @@
+// The text about an instance whose calls wait for a slot.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "cli/why_text.h"
+
+namespace millrace {
+namespace {
+
+TEST(WhyOfInstance, NamesTheSlotForWhichACallWaits) {
+  const std::string text = why_of_instance_text(Json::parse(R"({"instance": {
+      "id": "i", "waitingCalls": [{"index": 4, "slot": {
+          "service": "bank", "key": "c-1", "limit": 3, "priority": 0, "queued": true, "held": 3,
+          "waiting": 2}}]}, "events": [], "looked": 0})"));
+  EXPECT_NE(text.find("Call 4 waits for a slot of service bank with the key \"c-1\": 3 of 3 held, "
+                      "2 calls wait.\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("`millrace -n default queue list` lists the calls that wait."),
+            std::string::npos)
+      << text;
+  const std::string paused = why_of_instance_text(Json::parse(R"({"instance": {
+      "id": "i", "waitingCalls": [{"index": 0, "slot": {
+          "image": "paint", "limit": 1, "priority": 0, "queued": true, "paused": true, "held": 1,
+          "waiting": 0}}]}, "events": [], "looked": 0})"));
+  EXPECT_NE(
+      paused.find("Call 0 waits for a slot of image paint: 1 of 1 held, 0 calls wait; it goes "
+                  "on when the instance is resumed.\n"),
+      std::string::npos)
+      << paused;
+}
+
+}  // namespace
+}  // namespace millrace
