@@ -20,7 +20,7 @@ constexpr KeyRule kCallConcurrencyKeys[] = {
 };
 constexpr Mapping kCallConcurrency = {
     .name = "CallConcurrency",
-    .section = "CallConcurrency",
+    .section = "Concurrency of calls",
     .meaning =
         "How many calls of a service may run at once, of all workflows of the namespace "
         "together.",
