@@ -367,13 +367,13 @@ TEST_F(CallSlotsTest, AdmitsManyCallsInBoundedPortions) {
   EXPECT_EQ(handed_out().size(), kMany + 1U);
 }
 
-TEST_F(CallSlotsTest, FailsACallWhoseKeyOrPriorityIsNoValue) {
+TEST_F(CallSlotsTest, FailsACallWhoseKeyIsTooLongOrWhosePriorityIsNoInteger) {
   world.apply(paying("pay", ", concurrency: {limit: 1, key: jq(.customer)}, priority: jq(.rank)"));
   const auto code_with = [&](const Json& input) -> std::string {
     return world.instance(world.start("pay", input)["id"])["error"]["code"];
   };
-  EXPECT_EQ(code_with({{"rank", 1}}), "millrace.concurrency.key");
-  EXPECT_EQ(code_with({{"customer", {1}}, {"rank", 1}}), "millrace.concurrency.key");
+  EXPECT_EQ(code_with({{"customer", std::string(600, 'x')}, {"rank", 1}}),
+            "millrace.concurrency.key");
   EXPECT_EQ(code_with({{"customer", 1}, {"rank", "high"}}), "millrace.concurrency.priority");
   EXPECT_THAT(handed_out(), IsEmpty());
   EXPECT_EQ(world.rows_of("queues"), 0U);

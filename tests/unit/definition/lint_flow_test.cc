@@ -1,10 +1,9 @@
-#include "orchestrator/definition/lint_starts.h"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/definition/lint_starts.h"
 #include "tests/unit/definition/lint_findings.h"
 
 namespace millrace {
@@ -70,9 +69,7 @@ std::string with_call(const std::string& of_function, const std::string& of_acti
 }
 
 TEST(LintCallFlow, PointsOutAKeyThatReadsNothingOfTheInput) {
-  const auto places = [](const std::string& text) {
-    return places_of("lint.call_key", text, {});
-  };
+  const auto places = [](const std::string& text) { return places_of("lint.call_key", text, {}); };
   EXPECT_THAT(places(with_call(", concurrency: {limit: 1, key: jq(.customer)}")), IsEmpty());
   EXPECT_THAT(places(with_call(", concurrency: {limit: 1, key: jq(5)}")),
               ElementsAre("warning functions[0].concurrency.key"));

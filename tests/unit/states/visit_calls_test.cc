@@ -162,9 +162,9 @@ TEST(VisitCalls, EvaluateTheSlotOfATask) {
   EXPECT_EQ(task.slot->key, "\"c-1\"");
   EXPECT_EQ(task.slot->priority, -2);
   EXPECT_FALSE(task.refused);
-  const StartTask without_key = task_with(flow, {{"rank", 1}});
-  ASSERT_TRUE(without_key.refused);
-  EXPECT_EQ(without_key.refused->code, "millrace.concurrency.key");
+  const StartTask long_key = task_with(flow, {{"customer", std::string(600, 'x')}, {"rank", 1}});
+  ASSERT_TRUE(long_key.refused);
+  EXPECT_EQ(long_key.refused->code, "millrace.concurrency.key");
   const StartTask without_rank = task_with(flow, {{"customer", 5}});
   ASSERT_TRUE(without_rank.refused);
   EXPECT_EQ(without_rank.refused->code, "millrace.concurrency.priority");

@@ -207,7 +207,7 @@ TEST_F(InstanceRows, EncodeAndDecodeSlotsWithoutChange) {
 
 TEST_F(InstanceRows, CanBeErasedWithoutDecoding) {
   write_instance(*tx, instance_, {.input = true, .data = true});
-  EXPECT_EQ(erase_parts(*tx, instance_.ns, instance_.id).value(), 3U);
+  EXPECT_EQ(erase_parts(*tx, instance_.ns, instance_.id).value().rows, 3U);
   EXPECT_FALSE(read_instance(*tx, instance_.ns, instance_.id).value());
 }
 
@@ -237,7 +237,7 @@ TEST_F(InstanceRows, AreErasedFromTheLiveOnesOnlyIfTheyExist) {
     commit();
     EXPECT_FALSE(read_live(*tx, one.ns, one.id).value());
     EXPECT_EQ(read_instance(*tx, one.ns, one.id).value()->data, one.data);
-    ASSERT_EQ(erase_parts(*tx, one.ns, one.id).value(), 3U) << "head, input and data";
+    ASSERT_EQ(erase_parts(*tx, one.ns, one.id).value().rows, 3U) << "head, input and data";
     commit();
   }
 }
