@@ -94,6 +94,36 @@ constexpr Mapping kDebounce = {
     .source = "millrace",
 };
 
+constexpr KeyRule kBatchKeys[] = {
+    {.name = "maxSize",
+     .kind = Kind::kInteger,
+     .meaning = "With so many inputs the instance starts.",
+     .required = true,
+     .min = 1,
+     .max = 1'000,
+     .own = true},
+    {.name = "timeout",
+     .kind = Kind::kDuration,
+     .meaning = "How long after the first input the instance starts at the latest, with the inputs "
+                "that have come.",
+     .required = true,
+     .own = true},
+    {.name = "key",
+     .kind = Kind::kCommand,
+     .meaning = "The inputs of requests with equal values of this key come together; jq(…) in it "
+                "reads the input of the request. Without this key, those of all requests.",
+     .own = true},
+};
+constexpr Mapping kBatch = {
+    .name = "StartBatch",
+    .section = "Batched Starts",
+    .meaning =
+        "Collects starts: one instance starts with the inputs of many requests, as the array "
+        "`events`.",
+    .groups = {kBatchKeys},
+    .source = "millrace",
+};
+
 constexpr std::array kDefaults = {
     Word{"stevora", "three attempts, with waits that grow from 1 second"},
     Word{"temporal", "attempts for ten years, with waits that grow from 1 to 100 seconds"},
@@ -240,6 +270,11 @@ constexpr KeyRule kWorkflowKeys[] = {
      .meaning = "An integer from the input: of the starts that wait with one key for a slot or for "
                 "the throttle, the start with the highest one goes first.",
      .otherwise = "0",
+     .own = true},
+    {.name = "batch",
+     .kind = Kind::kObject,
+     .meaning = "Whether one instance starts with the inputs of many requests.",
+     .object = &kBatch,
      .own = true},
     {.name = "sealed",
      .kind = Kind::kBoolean,

@@ -109,6 +109,17 @@ struct Debounce {
   std::optional<Template> key;
 };
 
+/// How starts of a workflow are collected, so that one instance gets the inputs of many (`batch`).
+struct StartBatch {
+  uint32_t max_size = 1;  ///< with so many inputs the instance starts, 1 to kMostBatched
+  Span timeout;           ///< how long after the first input the instance starts at the latest
+  /// As StartLimit::key: the inputs of requests with equal keys come together.
+  std::optional<Template> key;
+};
+
+/// The most inputs of one batch of starts.
+inline constexpr uint32_t kMostBatched = 1'000;
+
 /// A function that calls a workflow of the same namespace: the workflow runs as a separate
 /// instance.
 struct Subflow {

@@ -30,7 +30,8 @@ constexpr std::array<QuotaText, kQuotas> kQuotaTexts = {{
     {"millrace.quota.workflows", "the namespace has {} workflows, which is its quota",
      "delete workflows that are not needed"},
     {"millrace.quota.startKeys",
-     "the namespace has {} keys of `rateLimit`, `throttle` and `debounce` in use, which is its "
+     "the namespace has {} keys of `rateLimit`, `throttle`, `debounce` and `batch` in use, which "
+     "is its "
      "quota",
      "write a key with fewer values or a shorter period"},
     {"millrace.quota.queuedStarts",

@@ -22,7 +22,7 @@ enum class Quota : uint8_t {
   kCalls = 4,            ///< calls of services and containers that have not ended
   kWorkflows = 5,
   kStartKeys = 6,     ///< keys of the `rateLimit` and the `throttle` of its workflows whose starts
-                      ///< still count, and of their `debounce` for which a start is pending
+                      ///< still count, and pending starts of their `debounce` and `batch`
   kQueuedStarts = 7,  ///< starts that wait for a slot of their workflow (`concurrency`), or for its
                       ///< `throttle`
 };

@@ -29,6 +29,7 @@ struct Workflow {
   Start start;
   std::optional<StartLimit> rate_limit;
   std::optional<Debounce> debounce;
+  std::optional<StartBatch> batch;         ///< not together with `debounce`
   std::optional<Concurrency> concurrency;  ///< nullopt: any number of instances may be active
   std::optional<Throttle> throttle;        ///< nullopt: starts need not wait for a rate
   std::optional<Template> priority;        ///< of a start that waits; nullopt: 0
@@ -37,6 +38,9 @@ struct Workflow {
   std::vector<std::shared_ptr<const State>> states;  ///< at least one, in the order of the text
   /// The `compensate` of each state, by its index; null: it has none (states/compensation.h).
   std::vector<std::shared_ptr<const CompensationState>> compensations;
+
+  /// Whether a request for a start becomes a pending start.
+  bool puts_off_starts() const { return debounce || batch; }
 };
 
 }  // namespace millrace

@@ -169,7 +169,7 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
     spec.consumed.add(heads[i].record.position,
                       fingerprint_of(batch_.catalog.name_of(entry.ns), events[i]));
   }
-  if (workflow.debounce) {
+  if (workflow.puts_off_starts()) {
     const InstanceId first = event_start_id(batch_.id_key, last, entry.number);
     const auto deferred =
         TRY(instances_.pending().defer(now, entry, workflow, std::move(spec), first));
@@ -177,9 +177,8 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
       TRY(refuse(entry.ns, heads, events, *deferred.refusal));
       return true;
     }
-    const auto kind =
-        deferred.refusal ? EventEffect::Kind::kRateLimited : EventEffect::Kind::kDebounced;
-    batch_.note_effect(last.position, {.kind = kind, .workflow = entry.number});
+    batch_.note_effect(last.position, {.kind = PendingStarts::effect_of(workflow, deferred),
+                                       .workflow = entry.number});
     return true;
   }
   StartGate gate = TRY(instances_.admit(now, entry, workflow, spec.data));

@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/check.h"
+#include "model/hops.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "states/start_key.h"
 
@@ -188,6 +189,9 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
                  .caller = message.caller,
                  .depth = message.depth,
                  .sealed = message.sealed};
+  if ((*workflow)->batch) {
+    return add_to_batch(now, message, queued, *entry, **workflow, std::move(spec));
+  }
   if ((*workflow)->debounce) {
     const auto deferred =
         TRY(instances_.pending().defer(now, *entry, **workflow, std::move(spec), message.child));
@@ -204,6 +208,35 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
   return {};
 }
 
+/// Adds the input of a subflow to the batch of its workflow. The instance has the inputs of many
+/// calls, so it is detached: a call that waits gets the id of the instance, and when it starts.
+Status InstanceMessages::add_to_batch(TimePoint now, const StartChild& message,
+                                      const QueuedMessage& queued, const WorkflowEntry& entry,
+                                      const Workflow& workflow, StartSpec spec) {
+  const bool waits = message.caller.has_value();
+  if (waits && message.hops >= kMaxHops) {
+    return refuse(now, message, queued.lane,
+                  {"direktiv.limits.depth",
+                   fmt::format("this start would be number {} in a chain of detached starts of "
+                               "which none waited for at least one second; the limit is {}",
+                               kMaxHops + 1, kMaxHops)});
+  }
+  spec.hops = message.hops + (waits ? 1 : 0);
+  spec.id.reset();
+  spec.caller.reset();
+  spec.depth = 0;
+  // The child of a call that waits is the instance of that call only.
+  const InstanceId id = waits ? batch_.make_id(now) : message.child;
+  const auto deferred = TRY(instances_.pending().defer(now, entry, workflow, std::move(spec), id));
+  if (deferred.refusal) {
+    return refuse(now, message, queued.lane, shown_to_caller(message, *deferred.refusal));
+  }
+  if (!waits) return {};
+  return answer(
+      now, message, queued.lane,
+      LazyJson(Json{{"id", to_string(deferred.id)}, {"startsAt", format_rfc3339(deferred.at)}}));
+}
+
 Result<bool> InstanceMessages::is_wanted(TimePoint now, NamespaceNumber ns, const Caller& caller,
                                          const InstanceId& child) {
   const LoadedInstance* const loaded = TRY(instances_.load(now, ns, caller.instance));
@@ -218,23 +251,22 @@ Status InstanceMessages::refuse(TimePoint now, const StartChild& message, const 
                  error.message);
     return {};
   }
-  return answer(
-      now, lane,
-      {.ns = message.ns, .to = *message.caller, .result = tl::unexpected(std::move(error))});
+  return answer(now, message, lane, tl::unexpected(std::move(error)));
 }
 
 /// Drops a start because the workflow has no free slot: its caller gets null.
 Status InstanceMessages::drop(TimePoint now, const StartChild& message, const WorkLane& lane) {
   ++batch_.outcome.counts.starts_skipped;
-  if (!message.caller) return {};
-  return answer(now, lane, {.ns = message.ns, .to = *message.caller, .result = LazyJson()});
+  return message.caller ? answer(now, message, lane, LazyJson()) : Status();
 }
 
-/// Answers the caller of a subflow that does not start.
-Status InstanceMessages::answer(TimePoint now, const WorkLane& lane, ReturnResult result) {
-  if (!receivers_.contains(result.to.instance)) return run(now, result, {});
+/// Gives the call of a subflow its result. Precondition: a call waits for it.
+Status InstanceMessages::answer(TimePoint now, const StartChild& message, const WorkLane& lane,
+                                CallResult result) {
+  ReturnResult returned{.ns = message.ns, .to = *message.caller, .result = std::move(result)};
+  if (!receivers_.contains(returned.to.instance)) return run(now, returned, {});
   // Earlier messages to the caller wait.
-  batch_.messages.push_back({std::move(result), batch_.listen_from_now(), lane});
+  batch_.messages.push_back({std::move(returned), batch_.listen_from_now(), lane});
   return {};
 }
 

@@ -66,7 +66,9 @@ class InstanceMessages {
                          const InstanceId& child);
   Status refuse(TimePoint now, const StartChild& message, const WorkLane& lane, Error error);
   Status drop(TimePoint now, const StartChild& message, const WorkLane& lane);
-  Status answer(TimePoint now, const WorkLane& lane, ReturnResult result);
+  Status answer(TimePoint now, const StartChild& message, const WorkLane& lane, CallResult result);
+  Status add_to_batch(TimePoint now, const StartChild& message, const QueuedMessage& queued,
+                      const WorkflowEntry& entry, const Workflow& workflow, StartSpec spec);
 
   BatchState& batch_;
   Instances& instances_;

@@ -76,9 +76,10 @@ class Instances {
 
   /// Whether an instance may start now with that input, asked in this order: refuse_singular(), the
   /// quotas, `rateLimit`, `concurrency`, `throttle`. Counts the start for the `rateLimit`, so it is
-  /// called once, before every start(). Errors: those of the store.
+  /// called once, before every start(). `has_counted`: the `rateLimit` has counted its requests.
+  /// Errors: those of the store.
   Result<StartGate> admit(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                          const LazyJson& input);
+                          const LazyJson& input, bool has_counted = false);
   /// Counts a start without a caller that admit() refused.
   void count_skipped(const StartGate& gate);
   /// Counts it, and notes the effect with the event that would have started the instance.

@@ -21,6 +21,8 @@ namespace {
 
 /// How many pending starts one input of the timer begins.
 constexpr size_t kStartedAtOnce = 16;
+/// After how many rows of them it begins no further one.
+constexpr size_t kRowsAtOnce = 256;
 /// After which time a pending start that something refuses is tried again.
 constexpr Duration kTryAgain{std::chrono::seconds(10)};
 
@@ -47,6 +49,7 @@ LazyJson how_of(const PendingStart& pending, uint32_t revision) {
 Result<PendingStarts::Deferred> PendingStarts::defer(TimePoint now, const WorkflowEntry& entry,
                                                      const Workflow& workflow, StartSpec spec,
                                                      const InstanceId& id) {
+  if (workflow.batch) return join(now, entry, workflow, std::move(spec), id);
   const Debounce& debounce = *workflow.debounce;
   const auto key = start_key(debounce.key, "debounce.key", as_input(spec.data), now);
   if (!key) return Deferred{.refusal = key.error(), .id = {}, .at = {}};
@@ -93,6 +96,12 @@ Result<PendingStarts::Deferred> PendingStarts::defer(TimePoint now, const Workfl
   return Deferred{.refusal = {}, .id = pending.id, .at = pending.at, .is_new = !before};
 }
 
+EventEffect::Kind PendingStarts::effect_of(const Workflow& workflow, const Deferred& deferred) {
+  using enum EventEffect::Kind;
+  if (deferred.refusal) return kRateLimited;
+  return workflow.batch ? kBatched : kDebounced;
+}
+
 /// Why a request is refused; nullopt: it is not.
 Result<std::optional<Error>> PendingStarts::refusal(TimePoint now, const WorkflowEntry& entry,
                                                     const Workflow& workflow, const LazyJson& input,
@@ -124,22 +133,32 @@ Status PendingStarts::replace(const PendingStartPlace& place, const PendingStart
 }
 
 Status PendingStarts::fire(TimePoint now) {
-  for (size_t i = 0; i < kStartedAtOnce && (i == 0 || !batch_.meter.is_spent()); ++i) {
+  size_t rows = 0;
+  for (size_t i = 0; i < kStartedAtOnce && rows < kRowsAtOnce; ++i) {
+    if (i > 0 && batch_.meter.is_spent()) break;
     const auto first = TRY(first_pending_start(batch_.tx));
     if (!first || first->listed > now) break;
-    TRY(fire_one(now, *first));
+    rows += TRY(fire_one(now, *first));
   }
   return arm();
 }
 
-Status PendingStarts::fire_one(TimePoint now, const ListedStart& listed) {
-  const auto read = TRY(batch_.damages.pass_over(read_pending_start(batch_.tx, listed.place)));
+/// Returns how many rows the start has, about.
+Result<size_t> PendingStarts::fire_one(TimePoint now, const ListedStart& listed) {
+  auto read = TRY(batch_.damages.pass_over(read_pending_start(batch_.tx, listed.place)));
   if (!read || read->listed != listed.listed) {
     erase_listed_start(batch_.tx, listed);
-    return {};
+    return size_t{1};
   }
-  if (read->at > now) return put_off(listed.place, *read, read->at);
-  return start(now, listed.place, *read);
+  const size_t rows = read->batch ? read->batch->inputs : 1;
+  if (read->batch && read->batch->is_over) {
+    TRY(erase(listed.place, *std::move(read)));
+  } else if (const TimePoint at = read->at; at > now) {
+    TRY(put_off(listed.place, *std::move(read), at));
+  } else {
+    TRY(start(now, listed.place, *std::move(read)));
+  }
+  return rows;
 }
 
 /// Lists the start at another time, at which it is due.
@@ -160,6 +179,11 @@ Status PendingStarts::drop(const PendingStartPlace& place, const PendingStart& p
     spdlog::warn("the pending start of instance {} is given up: {}", to_string(pending.id),
                  result.error().message);
   }
+  return erase(place, pending);
+}
+
+Status PendingStarts::erase(const PendingStartPlace& place, PendingStart pending) {
+  if (pending.batch) return erase_batch(place, std::move(pending));
   return erase_pending_start(batch_.tx, place, pending.listed);
 }
 
@@ -203,38 +227,42 @@ Status PendingStarts::start(TimePoint now, const PendingStartPlace& place, Pendi
     return drop(place, pending,
                 tl::unexpected(Error{"direktiv.subflow.notExist", "its workflow was deleted"}));
   }
-  if (!TRY(is_wanted(now, place, pending))) {
-    return erase_pending_start(batch_.tx, place, pending.listed);
-  }
+  if (!TRY(is_wanted(now, place, pending))) return erase(place, std::move(pending));
   const auto found = batch_.catalog.definition(batch_.tx, {entry->number, entry->latest});
   if (!found && is_damaged_row(found.error())) {
     batch_.damages.note(found.error());
     return put_off(place, std::move(pending), now + kTryAgain);
   }
   const auto workflow = TRY(found);
-  StartGate gate = TRY(instances_.admit(now, *entry, *workflow, pending.input));
+  PendingStart whole = pending;  // with the inputs of a batch
+  if (pending.batch && !TRY(collect(place, whole))) {
+    return drop(place, pending,
+                tl::unexpected(Error{"millrace.store.damaged", "its inputs are damaged"}));
+  }
+  StartGate gate =
+      TRY(instances_.admit(now, *entry, *workflow, whole.input, pending.batch.has_value()));
   if (gate.refusal) return refuse(now, place, std::move(pending), gate);
-  TRY(erase_pending_start(batch_.tx, place, pending.listed));
+  TRY(erase(place, std::move(pending)));
   // A store that was restored may have an instance with this id.
   const bool is_taken =
-      instances_.is_loaded(pending.id) || TRY(has_rows(batch_.tx, place.ns, pending.id));
-  const std::string key = pending.idempotency_key;
-  const Fingerprint input = fingerprint({pending.input.text()});
+      instances_.is_loaded(whole.id) || TRY(has_rows(batch_.tx, place.ns, whole.id));
+  const std::string key = whole.idempotency_key;
+  const Fingerprint input = fingerprint({whole.input.text()});
   const InstanceId id = TRY(instances_.start_later(
       now, *entry, *workflow,
-      {.data = pending.input,
-       .how = how_of(pending, entry->latest),
-       .hops = pending.hops,
+      {.data = whole.input,
+       .how = how_of(whole, entry->latest),
+       .hops = whole.hops,
        .idempotency_key = key,
-       .id = is_taken ? std::nullopt : std::optional(pending.id),
-       .caller = pending.caller,
-       .depth = pending.depth,
-       .sealed = pending.sealed,
-       .traceparent = pending.traceparent,
-       .correlation = pending.correlation,
-       .start_event = pending.start_event,
-       .consumed = pending.consumed,
-       .origin = {.own_policy = pending.own_policy, .execution_from = pending.execution_from},
+       .id = is_taken ? std::nullopt : std::optional(whole.id),
+       .caller = whole.caller,
+       .depth = whole.depth,
+       .sealed = whole.sealed,
+       .traceparent = whole.traceparent,
+       .correlation = whole.correlation,
+       .start_event = whole.start_event,
+       .consumed = whole.consumed,
+       .origin = {.own_policy = whole.own_policy, .execution_from = whole.execution_from},
        .place = std::move(gate.place)}));
   if (!key.empty()) {
     write_idempotency(batch_.tx, entry->number, key, {.instance = id, .input = input});

@@ -43,7 +43,7 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
       .data = Json::object(),
       .how = Json{{"by", "schedule"}, {"revision", entry.latest}, {"tick", format_rfc3339(tick)}},
       .origin = {.execution_from = is_one ? std::optional(first) : std::nullopt}};
-  if (workflow->debounce) {
+  if (workflow->puts_off_starts()) {
     // A refusal of a tick has no receiver; the metrics count it.
     TRY(instances_.pending().defer(now, entry, *workflow, std::move(spec), batch_.make_id(now)));
     return {};

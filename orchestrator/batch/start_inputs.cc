@@ -28,7 +28,7 @@ Result<bool> StartInputs::offer(TimePoint now, const AppliedEvent& applied,
     }
     return groups_.offer(now, applied, *entry, *workflow, target.entries);
   }
-  if (workflow->debounce) return put_off(now, applied, *entry, *workflow, target, over);
+  if (workflow->puts_off_starts()) return put_off(now, applied, *entry, *workflow, target, over);
   const size_t which = target.entries.front();
   StartSpec spec = start_by_events(*workflow, entry->latest, {&start_of.events[which], 1},
                                    {&applied.event, 1}, applied.event);
@@ -62,9 +62,8 @@ Result<bool> StartInputs::put_off(TimePoint now, const AppliedEvent& applied,
     over = std::move(deferred.refusal);
     return false;
   }
-  const auto kind =
-      deferred.refusal ? EventEffect::Kind::kRateLimited : EventEffect::Kind::kDebounced;
-  batch_.note_effect(applied.position, {.kind = kind, .workflow = entry.number});
+  batch_.note_effect(applied.position, {.kind = PendingStarts::effect_of(workflow, deferred),
+                                        .workflow = entry.number});
   return true;
 }
 

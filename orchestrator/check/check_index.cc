@@ -28,7 +28,7 @@ uint64_t id_part(const InstanceId& id) {
 bool names_workflow(EventEffect::Kind kind) {
   using enum EventEffect::Kind;
   return kind == kGrouped || kind == kSkipped || kind == kUncorrelated || kind == kExpired ||
-         kind == kClosed || kind == kRateLimited || kind == kDebounced;
+         kind == kClosed || kind == kRateLimited || kind == kDebounced || kind == kBatched;
 }
 
 /// A position as one number. Positions of different streams may have the same number.

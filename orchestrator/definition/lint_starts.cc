@@ -109,7 +109,8 @@ void lint_limits_of_calls(const Node& document, Findings& findings) {
 }  // namespace
 
 void lint_starts(const Node& document, Findings& findings) {
-  for (const std::string_view limit : {"rateLimit", "debounce", "concurrency", "throttle"}) {
+  for (const std::string_view limit :
+       {"rateLimit", "debounce", "batch", "concurrency", "throttle"}) {
     const Node* const written = value_of(document, limit);
     const Member* const key = written == nullptr ? nullptr : written->find("key");
     if (key == nullptr || may_read_input(key->value)) continue;

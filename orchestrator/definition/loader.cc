@@ -44,6 +44,7 @@ class Loader {
     workflow.singular = fields.boolean("singular").value_or(false);
     workflow.rate_limit = read_rate_limit(fields, context_);
     workflow.debounce = read_debounce(fields, context_);
+    workflow.batch = read_start_batch(fields, context_);
     read_flow_control(fields, context_, workflow);
     workflow.sealed = fields.boolean("sealed").value_or(false);
     workflow.compensates = fields.boolean("compensate").value_or(false);

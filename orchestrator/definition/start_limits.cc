@@ -79,4 +79,24 @@ std::optional<Debounce> read_debounce(Fields& workflow, LoadContext& context) {
   return debounce;
 }
 
+std::optional<StartBatch> read_start_batch(Fields& workflow, LoadContext& context) {
+  std::optional<StartBatch> batch;
+  const bool is_there = workflow.object("batch", [&](Fields& fields) {
+    StartBatch read;
+    const auto most = fields.require("maxSize") ? fields.integer("maxSize") : std::nullopt;
+    const auto timeout = fields.required_duration("timeout");
+    read.key = read_start_key(fields, context);
+    if (!most || !timeout) return;
+    read.max_size = static_cast<uint32_t>(*most);
+    read.timeout = *timeout;
+    batch = std::move(read);
+  });
+  if (is_there && workflow.has("debounce")) {
+    workflow.report("batch", "definition.both_keys",
+                    "a workflow has either `batch` or `debounce`: with `batch` all inputs count, "
+                    "with `debounce` only the newest one; remove one of them");
+  }
+  return batch;
+}
+
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// The limits of the starts of a workflow: reads its keys `rateLimit` and `debounce`. Mistakes
-// become findings.
+// The limits of the starts of a workflow: reads its keys `rateLimit`, `debounce` and `batch`.
+// Mistakes become findings.
 #pragma once
 
 #include <optional>
@@ -22,5 +22,9 @@ std::optional<StartLimit> read_rate_limit(Fields& workflow, LoadContext& context
 
 /// Reads `debounce` of a workflow, likewise. A `timeout` below `period` is a mistake, too.
 std::optional<Debounce> read_debounce(Fields& workflow, LoadContext& context);
+
+/// Reads `batch` of a workflow, likewise. `batch` beside `debounce` is a mistake, too
+/// (`definition.both_keys`).
+std::optional<StartBatch> read_start_batch(Fields& workflow, LoadContext& context);
 
 }  // namespace millrace

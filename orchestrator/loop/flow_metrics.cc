@@ -19,6 +19,8 @@ FlowMetrics::FlowMetrics(prometheus::Registry& registry)
                             "Starts that the `rateLimit` of their workflow refused.")),
       debounced_(flow_counter(registry, "millrace_starts_debounced_total",
                               "Pending starts that a newer one of their key has replaced.")),
+      batched_(flow_counter(registry, "millrace_starts_batched_total",
+                            "Inputs that were put into batches of starts.")),
       waited_(
           flow_counter(registry, "millrace_starts_queued_total",
                        "Starts that had to wait for a slot or the throttle of their workflow; one "
@@ -44,6 +46,7 @@ void FlowMetrics::add(const BatchCounts& counts) {
   skipped_.Increment(static_cast<double>(counts.starts_skipped));
   limited_.Increment(static_cast<double>(counts.starts_limited));
   debounced_.Increment(static_cast<double>(counts.starts_debounced));
+  batched_.Increment(static_cast<double>(counts.starts_batched));
   waited_.Increment(static_cast<double>(counts.starts_queued));
   admitted_.Increment(static_cast<double>(counts.starts_admitted));
   replaced_.Increment(static_cast<double>(counts.starts_replaced));

@@ -32,6 +32,7 @@ class FlowMetrics {
   prometheus::Counter& skipped_;
   prometheus::Counter& limited_;
   prometheus::Counter& debounced_;
+  prometheus::Counter& batched_;
   prometheus::Counter& waited_;
   prometheus::Counter& admitted_;
   prometheus::Counter& replaced_;

@@ -39,6 +39,8 @@ std::string_view what_of(EventEffect::Kind kind) {
       return "rateLimited";
     case EventEffect::Kind::kDebounced:
       return "debounced";
+    case EventEffect::Kind::kBatched:
+      return "batched";
   }
   return "unknown";
 }

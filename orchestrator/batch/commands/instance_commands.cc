@@ -171,6 +171,15 @@ Result<std::optional<Instance>> removable(const CommandContext& context, Namespa
   return tl::unexpected(ended.error());
 }
 
+/// Why a start of the workflow, which has `batch`, takes no idempotency key.
+std::string no_key_in(const Workflow& workflow) {
+  return fmt::format(
+      "workflow \"{}\" has `batch`: an instance has the inputs of many calls, and keeps none of "
+      "their idempotency keys, so a repeated call would add its input again; call without the "
+      "`Idempotency-Key`, or start the workflow by an event, whose source and id are remembered",
+      workflow.id);
+}
+
 }  // namespace
 
 Result<Json> run_command(const CommandContext& context, const StartInstance& command) {
@@ -195,7 +204,8 @@ Result<Json> run_command(const CommandContext& context, const StartInstance& com
                  .how = Json{{"by", "call"}, {"revision", entry->latest}},
                  .idempotency_key = key,
                  .origin = {.own_policy = command.own_policy}};
-  if (workflow->debounce) return defer_start(context, *entry, *workflow, std::move(spec));
+  if (workflow->batch && !key.empty()) return fail("start.key_with_batch", no_key_in(*workflow));
+  if (workflow->puts_off_starts()) return defer_start(context, *entry, *workflow, std::move(spec));
   TRY(admit_start(context, *entry, *workflow, spec));
   const InstanceId id =
       TRY(context.instances.start(context.now, *entry, *workflow, std::move(spec)));

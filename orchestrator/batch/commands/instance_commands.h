@@ -8,7 +8,7 @@
 namespace millrace {
 
 /// Starts an instance, or returns the instance that was started earlier with the same idempotency
-/// key. Errors `start.conflict`, `direktiv.mutex`.
+/// key. Errors `start.conflict`, `start.key_with_batch`, `direktiv.mutex`.
 Result<Json> run_command(const CommandContext& context, const StartInstance& command);
 
 /// Cancels a live instance. Error `instance.ended`.

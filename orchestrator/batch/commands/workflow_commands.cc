@@ -134,7 +134,7 @@ Result<Json> run_command(const CommandContext& context, const TriggerSchedule& c
   }
   StartSpec spec{.data = Json::object(),
                  .how = Json{{"by", "schedule"}, {"revision", entry->latest}, {"triggered", true}}};
-  if (workflow->debounce) return defer_start(context, *entry, *workflow, std::move(spec));
+  if (workflow->puts_off_starts()) return defer_start(context, *entry, *workflow, std::move(spec));
   TRY(admit_start(context, *entry, *workflow, spec));
   const InstanceId id =
       TRY(context.instances.start(context.now, *entry, *workflow, std::move(spec)));

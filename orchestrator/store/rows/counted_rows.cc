@@ -12,6 +12,7 @@
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/pending_input_rows.h"
 #include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/row.h"
@@ -28,9 +29,11 @@ bool is_written_once(Table table) {
 }
 
 /// Whether a row with that key may be a counted row of its table. Of a group only the events count,
-/// and of `meta` the pending starts.
+/// and of `meta` the pending starts and their inputs.
 bool is_counted_key(Table table, std::string_view key) {
-  if (table == Table::kMeta) return key.starts_with(kPendingStartKey);
+  if (table == Table::kMeta) {
+    return key.starts_with(kPendingStartKey) || key.starts_with(kPendingInputKey);
+  }
   return table != Table::kGroups || key.front() == static_cast<char>(GroupRow::kEvent);
 }
 
@@ -51,7 +54,10 @@ std::optional<NamespaceNumber> namespace_in(Table table, std::string_view bytes)
 /// The namespace or workflow in a key, behind the byte of its kind in `groups`, as a namespace.
 std::optional<NamespaceNumber> namespace_by_key(const RowOwners& owners, Table table,
                                                 std::string_view key) {
-  if (table == Table::kMeta) return namespace_of_pending_start(key);
+  if (table == Table::kMeta) {
+    const auto ns = namespace_of_pending_start(key);
+    return ns ? ns : namespace_of_pending_input(key);
+  }
   Reader reader(key);
   if (table == Table::kGroups) reader.u8();
   const uint32_t number = reader.u32();

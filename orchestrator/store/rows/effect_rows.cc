@@ -27,7 +27,7 @@ bool is_of_workflow(EventEffect::Kind kind) {
   using Kind = EventEffect::Kind;
   return kind == Kind::kGrouped || kind == Kind::kSkipped || kind == Kind::kUncorrelated ||
          kind == Kind::kExpired || kind == Kind::kClosed || kind == Kind::kRateLimited ||
-         kind == Kind::kDebounced;
+         kind == Kind::kDebounced || kind == Kind::kBatched;
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ Status decode_effects(std::string_view bytes, EffectRow& row) {
     const uint64_t behind = reader.varint();
     if (behind > row.at.sequence || (row.is_late && behind > 0)) reader.fail();
     one.event.sequence -= behind;
-    one.effect.kind = get_enum(reader, EventEffect::Kind::kDebounced);
+    one.effect.kind = get_enum(reader, EventEffect::Kind::kBatched);
     if (is_of_instance(one.effect.kind)) one.effect.instance.bytes = reader.id();
     if (is_of_workflow(one.effect.kind)) one.effect.workflow = WorkflowNumber(get_u32(reader));
     row.effects.push_back(one);

@@ -37,6 +37,7 @@ struct EventEffect {
     kClosed = 9,        ///< its group was closed by a new revision of `workflow`, or its deletion
     kRateLimited = 10,  ///< none: the `rateLimit` of `workflow` was used up
     kDebounced = 11,    ///< the `debounce` of `workflow` has put off the start
+    kBatched = 12,      ///< its data is in a batch of starts of `workflow`
   };
   Kind kind{};
   InstanceId instance{};      ///< of kStarted and kWoken

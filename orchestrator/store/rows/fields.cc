@@ -141,4 +141,25 @@ Caller get_caller(Reader& reader) {
   return caller;
 }
 
+void put_taken(Writer& writer, const ConsumedEvents& consumed) {
+  writer.varint(consumed.stream);
+  writer.varint(consumed.forgotten);
+  writer.varint(consumed.events.size());
+  for (const ConsumedEvent& event : consumed.events) {
+    writer.varint(event.sequence);
+    writer.id(event.known_as);
+  }
+}
+
+ConsumedEvents get_taken(Reader& reader) {
+  ConsumedEvents consumed{.stream = get_u32(reader), .forgotten = get_number(reader), .events = {}};
+  const size_t count = reader.count();
+  if (count > ConsumedEvents::kMost || (count == 0) != (consumed.stream == 0)) reader.fail();
+  for (size_t left = reader.ok() ? count : 0; left > 0; --left) {
+    const uint64_t sequence = get_number(reader);
+    consumed.events.push_back({sequence, reader.id()});
+  }
+  return consumed;
+}
+
 }  // namespace millrace::rows

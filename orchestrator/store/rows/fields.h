@@ -15,6 +15,7 @@
 #include "base/event.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "model/consumed_events.h"
 #include "model/cursor.h"
 #include "model/instance.h"
 #include "orchestrator/store/disk/table.h"
@@ -120,5 +121,9 @@ EventPosition get_position(Reader& reader);
 
 void put_caller(Writer& writer, const Caller& caller);
 Caller get_caller(Reader& reader);
+
+/// The events that a request for a start has taken; there may be none.
+void put_taken(Writer& writer, const ConsumedEvents& consumed);
+ConsumedEvents get_taken(Reader& reader);
 
 }  // namespace millrace::rows

@@ -13,6 +13,24 @@ using namespace rows;
 
 namespace {
 
+/// The version of a start that has a batch; others have the first version.
+constexpr uint8_t kVersionOfBatches = 2;
+
+void put_start_batch(Writer& writer, const PendingBatch& batch) {
+  writer.varint(batch.inputs);
+  writer.varint(batch.bytes);
+  writer.boolean(batch.is_over);
+}
+
+PendingBatch get_start_batch(Reader& reader) {
+  PendingBatch batch;
+  batch.inputs = get_u32(reader);
+  batch.bytes = get_number(reader);
+  batch.is_over = reader.boolean();
+  if (batch.inputs == 0) reader.fail();
+  return batch;
+}
+
 void put_pending_place(Writer& key, const PendingStartPlace& place) {
   key.u32(static_cast<uint32_t>(place.ns));
   key.u32(static_cast<uint32_t>(place.workflow));
@@ -51,31 +69,10 @@ Status count_pending(Transaction& tx, NamespaceNumber ns, bool is_one_more) {
   return {};
 }
 
-void put_taken(Writer& writer, const ConsumedEvents& consumed) {
-  writer.varint(consumed.stream);
-  writer.varint(consumed.forgotten);
-  writer.varint(consumed.events.size());
-  for (const ConsumedEvent& event : consumed.events) {
-    writer.varint(event.sequence);
-    writer.id(event.known_as);
-  }
-}
-
-ConsumedEvents get_taken(Reader& reader) {
-  ConsumedEvents consumed{.stream = get_u32(reader), .forgotten = get_number(reader), .events = {}};
-  const size_t count = reader.count();
-  if (count > ConsumedEvents::kMost || (count == 0) != (consumed.stream == 0)) reader.fail();
-  for (size_t left = reader.ok() ? count : 0; left > 0; --left) {
-    const uint64_t sequence = get_number(reader);
-    consumed.events.push_back({sequence, reader.id()});
-  }
-  return consumed;
-}
-
 }  // namespace
 
 std::string encode(const PendingStart& start) {
-  Writer writer = begin_record();
+  Writer writer = begin_record(start.batch ? kVersionOfBatches : kFirstVersion);
   put_time(writer, start.first);
   put_time(writer, start.at);
   put_time(writer, start.listed);
@@ -92,11 +89,13 @@ std::string encode(const PendingStart& start) {
   writer.bytes(start.correlation);
   writer.bytes(start.start_event.text());
   put_taken(writer, start.consumed);
+  if (start.batch) put_start_batch(writer, *start.batch);
   return writer.take();
 }
 
 Result<PendingStart> decode_pending_start(std::string_view bytes) {
-  Reader reader = open_record(bytes);
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kVersionOfBatches);
   PendingStart start;
   start.first = get_time(reader);
   start.at = get_time(reader);
@@ -115,6 +114,7 @@ Result<PendingStart> decode_pending_start(std::string_view bytes) {
   start.correlation = get_string(reader);
   start.start_event = get_json(reader);
   start.consumed = get_taken(reader);
+  if (version == kVersionOfBatches) start.batch = get_start_batch(reader);
   if (start.listed > start.at) reader.fail();
   return end_record(reader, std::move(start), "pending start");
 }

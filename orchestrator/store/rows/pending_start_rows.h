@@ -1,4 +1,5 @@
-// Pending start rows: starts that the `debounce` of their workflow has put off. Table `meta`: a row
+// Pending start rows: starts that the `debounce` or the `batch` of their workflow has put off. The
+// inputs of a batch are rows of their own (pending_input_rows.h). Table `meta`: a row
 // `pending-start/` for each key of a workflow, under the fingerprint of the key; a row
 // `pending-start-at/` for each of them, in the order of the times at which they are looked at; and
 // a row `pending-starts/` with their number for each namespace. Functions that read take any View,
@@ -28,19 +29,30 @@ inline constexpr std::string_view kPendingStartKey = "pending-start/";
 inline constexpr std::string_view kPendingStartAtKey = "pending-start-at/";
 inline constexpr std::string_view kPendingStartsKey = "pending-starts/";
 
-/// A key of the `debounce` of a workflow.
+/// A key of the `debounce` of a workflow, or a batch for a key.
 struct PendingStartPlace {
   NamespaceNumber ns{};
   WorkflowNumber workflow{};
-  Fingerprint key{};  ///< the keyed fingerprint of the JSON text of the key
+  /// The keyed fingerprint of the JSON text of the key; of a batch, see batch_place() and
+  /// closed_place() in orchestrator/batch/pending_starts.h.
+  Fingerprint key{};
 
   auto operator<=>(const PendingStartPlace&) const = default;
+};
+
+/// What a batch of starts has beside the members of PendingStart.
+struct PendingBatch {
+  uint32_t inputs = 0;   ///< how many rows `pending-input/` were written, at least one
+  uint64_t bytes = 0;    ///< of the input that its instance would get, about
+  bool is_over = false;  ///< the instance has started or was given up; its last rows are erased
+
+  bool operator==(const PendingBatch&) const = default;
 };
 
 /// A start that waits; all but the first four members are those of the newest request for it.
 struct PendingStart {
   TimePoint first;   ///< the time of the first request
-  TimePoint at;      ///< when the instance starts, unless a newer request comes
+  TimePoint at;      ///< when the instance starts, unless a newer request comes (a batch: is full)
   TimePoint listed;  ///< the time in the key of its row `pending-start-at/`
   InstanceId id;     ///< of the instance that will start
   LazyJson input;    ///< as the request has it
@@ -55,7 +67,8 @@ struct PendingStart {
   std::string correlation;
   LazyJson start_event;  ///< Instance::start_event
   ConsumedEvents consumed;
-  Sealing sealed;  ///< not encoded: whether the row is sealed
+  std::optional<PendingBatch> batch;  ///< of a batch; then `input` and `consumed` are empty
+  Sealing sealed;                     ///< not encoded: whether the row is sealed
 };
 std::string encode(const PendingStart& start);
 /// Decoding fails with `store.corrupt`.
@@ -83,8 +96,8 @@ Result<std::optional<ListedStart>> first_pending_start(const View& view);
 /// Erases the row `pending-start-at/` of a start that is not there.
 void erase_listed_start(Transaction& tx, const ListedStart& listed);
 
-/// The namespace in the key of a row `pending-start/`, also for the counted rows; nullopt: its key
-/// has another form.
+/// The namespace in the key of a row `pending-start/`, for the counted rows; nullopt: its key has
+/// another form.
 std::optional<NamespaceNumber> namespace_of_pending_start(std::string_view key);
 
 // For the store check.
