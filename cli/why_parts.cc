@@ -57,7 +57,7 @@ std::string predicate_lines(const Json& predicates) {
 bool is_miss(const Json& one) {
   const std::string verdict = member_text(one, "verdict");
   return verdict != "woke" && verdict != "started" && verdict != "filled" && verdict != "grouped" &&
-         verdict != "debounced" && verdict != "paused";
+         verdict != "debounced" && verdict != "batched" && verdict != "paused";
 }
 
 /// The main clause of the sentence of a verdict.

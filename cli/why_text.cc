@@ -73,6 +73,7 @@ std::string_view meaning_of(const std::string& effect) {
   }
   if (effect == "rateLimited") return "the `rateLimit` of the workflow was used up";
   if (effect == "debounced") return "the `debounce` of the workflow has put off the start";
+  if (effect == "batched") return "the `batch` of the workflow has taken its data";
   if (effect == "uncorrelated") return "the event lacks an attribute of `correlate`";
   if (effect == "kept") {
     return "the event is offered to instances that come to wait for its type after a step that was "

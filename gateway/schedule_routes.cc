@@ -19,7 +19,7 @@ Status trigger(Service& service, const std::shared_ptr<Exchange>& exchange) {
   service.command(std::move(command),
                   exchange->back<Result<Json>>([exchange, instances](const Result<Json>& answer) {
                     if (!answer) return exchange->reply(answer);
-                    // With startsAt, `debounce` has put off the start.
+                    // With startsAt, `debounce` or `batch` has put off the start.
                     const bool is_pending = answer->contains("startsAt");
                     Json shown{{"id", answer->at("id")}};
                     if (is_pending) shown["startsAt"] = answer->at("startsAt");

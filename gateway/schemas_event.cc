@@ -41,7 +41,7 @@ void add_stored_event_schemas(ApiSchemas& all) {
   using namespace schema;
   all["EventEffect"].schema = object({
       {"what", word({"started", "woke", "grouped", "duplicate", "skipped", "uncorrelated", "kept",
-                     "refused", "expired", "closed", "rateLimited", "debounced"},
+                     "refused", "expired", "closed", "rateLimited", "debounced", "batched"},
                     "`started` or `woke` an instance; `grouped`: waits in a group; `duplicate`: an "
                     "event with its source and id had an effect before; `skipped`: the workflow is "
                     "singular and had a live instance, or had no free slot; `uncorrelated`: lacks "
@@ -50,8 +50,8 @@ void add_stored_event_schemas(ApiSchemas& all) {
                     "`refused`: became a dead letter; `expired`: its lifespan in a group ended; "
                     "`closed`: its group was closed, and it became a dead letter; "
                     "`rateLimited`: the `rateLimit` of the workflow was used up; `debounced`: the "
-                    "`debounce` of the "
-                    "workflow has put off the start.")},
+                    "`debounce` of the workflow has put off the start; `batched`: its data is in a "
+                    "batch of starts of the workflow.")},
       {"instance?", instance_id("The instance that the event started or woke.")},
       {"workflow?", text("The id of the workflow; its number if it was deleted.")},
   });

@@ -234,7 +234,8 @@ void add_instance_schemas(ApiSchemas& all) {
   all["InstanceStarted"].schema =
       object({{"id", instance_id()},
               {"startsAt?", instant("Of a start that `debounce` has put off: when the instance "
-                                    "starts, unless a newer request comes.")}});
+                                    "starts, unless a newer request comes. With `batch`: when it "
+                                    "starts at the latest.")}});
   all["StartedOrEnded"].schema = either({ref("InstanceStarted"), ref("Instance")});
   all["InstanceCancelled"].schema =
       object({{"id", instance_id()}, {"cancelled", flag("Whether this call cancelled it.")}});

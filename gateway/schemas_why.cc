@@ -47,7 +47,7 @@ Json verdict_members() {
   return object({
       {"verdict", word({"woke", "started", "filled", "grouped", "predicate", "before", "after",
                         "unread", "duplicate", "paused", "skipped", "correlation", "lifespan",
-                        "limit", "dead", "rateLimit", "debounced"})},
+                        "limit", "dead", "rateLimit", "debounced", "batched"})},
       {"says", text("The verdict, for people.")},
       {"predicates", list(ref("JudgedPredicate"))},
       {"lookbackFrom?", instant("From when on the state takes events that came before its wait.")},

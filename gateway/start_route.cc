@@ -126,7 +126,7 @@ void started(Service& service, const std::shared_ptr<Exchange>& exchange, const 
   if (!answer) return exchange->reply(answer);
   const auto id = answer->at("id").get<std::string>();
   const std::string location = fmt::format("/v1/ns/{}/instances/{}", ns, id);
-  // A start that `debounce` has put off: there is no instance to wait for yet.
+  // A start that `debounce` or `batch` has put off: there is no instance to wait for yet.
   if (answer->contains("startsAt")) {
     const Json pending{{"id", id}, {"startsAt", answer->at("startsAt")}};
     return exchange->answer(at(location, json_response(202, pending)));
@@ -178,9 +178,10 @@ void add_start_route(Router& router, Service& service, const RequestLimits& limi
               .answer_status = 201,
               .further_answers = {{200, "StartedOrEnded"}, {202, "InstanceStarted"}},
               .errors = {"namespace.not_found", "workflow.not_found", "instance.not_found",
-                         "start.conflict", "direktiv.mutex", "millrace.concurrency.",
-                         "millrace.quota.", "millrace.rateLimit", "millrace.startKey",
-                         "millrace.throttle.", "json.", "duration.", "retry.malformed"},
+                         "start.conflict", "start.key_with_batch", "direktiv.mutex",
+                         "millrace.concurrency.", "millrace.quota.", "millrace.rateLimit",
+                         "millrace.startKey", "millrace.throttle.", "millrace.limits.data", "json.",
+                         "duration.", "retry.malformed"},
               .max_body = limits.input_bytes,
               .handler = [&service, longest = limits.wait](const auto& exchange) {
                 return start(service, longest, exchange);

@@ -16,6 +16,7 @@
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/left_consumer_rows.h"
 #include "orchestrator/store/rows/node_rows.h"
+#include "orchestrator/store/rows/pending_input_rows.h"
 #include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
@@ -221,7 +222,7 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     check_start_rate_end(place, value);
   } else if (key.starts_with(kStartRatesKey)) {
     check_start_rate_count(place, value);
-  } else if (key.starts_with(kPendingStartKey)) {
+  } else if (key.starts_with(kPendingStartKey) || key.starts_with(kPendingInputKey)) {
     // check_pending_starts() checks it when the owners of counted rows are known.
   } else if (key.starts_with(kPendingStartAtKey)) {
     check_listed_start(place, value);

@@ -1,9 +1,10 @@
-// Checks of the rows of `meta` with the starts that a `debounce` has put off.
+// Checks of the rows of `meta` with the starts that a `debounce` or a `batch` has put off.
 #include <map>
 
 #include <fmt/format.h>
 
 #include "orchestrator/check/checker.h"
+#include "orchestrator/store/rows/pending_input_rows.h"
 #include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/row.h"
 
@@ -31,6 +32,7 @@ void Checker::check_pending_starts() {
         fmt::format("the namespace has {} rows `pending-start/`, but {} are counted", rows,
                     counted));
   }
+  check_pending_inputs();
 }
 
 void Checker::check_pending_start(const Place& place, std::string_view value) {
@@ -43,13 +45,63 @@ void Checker::check_pending_start(const Place& place, std::string_view value) {
   note_given(Counter::kWorkflow, static_cast<uint32_t>(key->workflow), place);
   note_minor(kMinorOfPendingStarts, "pending starts");
   const auto start = open_and_decode(place, value, decode_pending_start);
-  if (!start) return;
+  if (!start) {
+    has_all_pending_starts_ = false;
+    return;
+  }
   check_json(start->input.text(), place, "the input");
-  starts_.emplace(start->id, start->caller);
+  if (!start->batch) {
+    starts_.emplace(start->id, start->caller);
+  } else {
+    start_batches_[{key->ns, start->id}] = {
+        .batch = *start->batch, .key = std::string(place.key), .inputs = 0};
+  }
   if (view_.get(Table::kMeta, listed_start_key({start->listed, *key}))) return;
   add(StoreFault::kMetaMissing, place,
       fmt::format("no row `pending-start-at/` lists it at {} ms, so it would never begin",
                   to_millis(start->listed)));
+}
+
+/// Checks the inputs of the batches of starts, after the rows of the batches.
+void Checker::check_pending_inputs() {
+  view_.scan(Table::kMeta, kPendingInputKey, [&](std::string_view key, std::string_view value) {
+    if (is_over()) return false;
+    const Place place{Table::kMeta, key};
+    const uint64_t findings = report_.count();
+    check_pending_input(place, value);
+    if (owners_) note_counted(place, value, report_.count() == findings);
+    return true;
+  });
+  if (note_failed_read(Table::kMeta) || is_over()) return;
+  for (const auto& [of, found] : start_batches_) {
+    if (found.batch.is_over || found.inputs == found.batch.inputs) continue;
+    add(StoreFault::kMetaMissing, {Table::kMeta, found.key},
+        fmt::format("the batch has {} inputs, but {} rows `pending-input/`", found.batch.inputs,
+                    found.inputs));
+  }
+}
+
+void Checker::check_pending_input(const Place& place, std::string_view value) {
+  const auto key = pending_input_place(place.key);
+  if (!key) {
+    return add(StoreFault::kRowKey, place, "the key is not a namespace, an instance and a number");
+  }
+  note_given(Counter::kNamespace, static_cast<uint32_t>(key->ns), place);
+  note_minor(kMinorOfPendingStarts, "pending starts");
+  if (const auto input = open_and_decode(place, value, decode_pending_input)) {
+    check_json(input->input.text(), place, "the input");
+  }
+  const auto batch = start_batches_.find({key->ns, key->instance});
+  if (batch == start_batches_.end()) {
+    if (!has_all_pending_starts_) return;
+    return add(StoreFault::kMetaMissing, place,
+               "no row `pending-start/` is a batch with this input, so it would never be used");
+  }
+  ++batch->second.inputs;
+  if (key->number < batch->second.batch.inputs) return;
+  add(StoreFault::kRowValue, place,
+      fmt::format("the input has number {}, but the batch has {} inputs", key->number,
+                  batch->second.batch.inputs));
 }
 
 void Checker::check_listed_start(const Place& place, std::string_view value) {

@@ -38,6 +38,7 @@
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/row.h"
@@ -171,6 +172,8 @@ class Checker {
   // Pending starts (check_pending_starts.cc).
   void check_pending_starts();
   void check_pending_start(const Place& place, std::string_view value);
+  void check_pending_inputs();
+  void check_pending_input(const Place& place, std::string_view value);
   void check_listed_start(const Place& place, std::string_view value);
   void check_pending_count(const Place& place, std::string_view value);
   void check_replay(const Place& place, std::string_view value);
@@ -435,10 +438,18 @@ class Checker {
   std::map<NamespaceNumber, uint64_t> start_rates_;  ///< how many rows `start-rate/`
   std::map<NamespaceNumber, uint64_t> start_rate_counts_;  ///< the rows `start-rates/`
   std::map<NamespaceNumber, uint64_t> pending_counts_;     ///< the rows `pending-starts/`
-  bool has_all_start_rates_ = true;                        ///< none of these rows is damaged
-  std::set<int64_t> stream_times_;                         ///< when the event streams were created
-  bool has_index_ = false;                                 ///< the index is complete
-  bool has_counted_rows_ = false;  ///< and has the sizes of the counted rows
+  /// A batch of starts, by its namespace and the instance that starts with it.
+  struct FoundBatch {
+    PendingBatch batch;
+    std::string key;      ///< of its row `pending-start/`
+    uint64_t inputs = 0;  ///< the rows `pending-input/`
+  };
+  std::map<std::pair<NamespaceNumber, InstanceId>, FoundBatch> start_batches_;
+  bool has_all_pending_starts_ = true;  ///< none of the rows `pending-start/` is damaged
+  bool has_all_start_rates_ = true;     ///< none of these rows is damaged
+  std::set<int64_t> stream_times_;      ///< when the event streams were created
+  bool has_index_ = false;              ///< the index is complete
+  bool has_counted_rows_ = false;       ///< and has the sizes of the counted rows
 
   std::map<NamespaceNumber, std::string> spaces_;
   std::map<NamespaceNumber, TimePoint> created_;  ///< when the namespaces were created

@@ -251,6 +251,11 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
           "the workflow has `debounce`, which {} the start; if a newer request for its key came, "
           "that one has replaced this one",
           is_test ? "would put off" : "has put off");
+    case Verdict::kBatched:
+      return fmt::format(
+          "the workflow has `batch`: the event {} in the input of an instance that starts when the "
+          "batch is full, or its timeout has passed",
+          is_test ? "would be" : "is");
     case Verdict::kCorrelation:
       return fmt::format(
           "the event lacks an attribute by which the events of a group are found: {}",

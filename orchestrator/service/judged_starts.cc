@@ -132,6 +132,7 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
   if (!standing_.position && fits && !about.needs_others) {
     about.is_limited = TRY(is_limited(record, workflow, *entry));
     about.is_debounced = workflow.debounce.has_value();
+    about.is_batched = workflow.batch.has_value();
   }
   if (standing_.is_dead && !about.effect && fits) about.effect = Verdict::kDead;
   one.verdict = decide_verdict(one.result, about);

@@ -135,6 +135,9 @@ Status ListenerJudging::note_effects() {
       case EventEffect::Kind::kDebounced:
         on_workflows_[effect.workflow] = {Verdict::kDebounced, std::nullopt};
         break;
+      case EventEffect::Kind::kBatched:
+        on_workflows_[effect.workflow] = {Verdict::kBatched, std::nullopt};
+        break;
       case EventEffect::Kind::kUncorrelated:
         on_workflows_[effect.workflow] = {Verdict::kCorrelation, std::nullopt};
         break;

@@ -6,18 +6,20 @@
 namespace millrace {
 namespace {
 
-constexpr std::array<std::string_view, 17> kVerdictNames = {
+constexpr std::array<std::string_view, 18> kVerdictNames = {
     "woke",     "started", "filled",    "grouped",   "predicate", "before",
     "after",    "unread",  "duplicate", "paused",    "skipped",   "correlation",
-    "lifespan", "limit",   "dead",      "rateLimit", "debounced"};
+    "lifespan", "limit",   "dead",      "rateLimit", "debounced", "batched"};
 
 /// What the event does, or would do, with a listener for which nothing else decides.
 Verdict doing_of(const Circumstances& about) {
   if (about.is_start) {
     if (about.lacks_correlation) return Verdict::kCorrelation;
     if (about.needs_others) return Verdict::kGrouped;
-    if (about.is_skipped && !about.is_debounced) return Verdict::kSkipped;
+    const bool is_put_off = about.is_debounced || about.is_batched;
+    if (about.is_skipped && !is_put_off) return Verdict::kSkipped;
     if (about.is_limited) return Verdict::kRateLimit;
+    if (about.is_batched) return Verdict::kBatched;
     return about.is_debounced ? Verdict::kDebounced : Verdict::kStarted;
   }
   if (about.is_paused) return Verdict::kPaused;
@@ -34,7 +36,7 @@ std::span<const std::string_view> verdict_names() { return kVerdictNames; }
 
 bool is_effect(Verdict verdict) {
   return verdict <= Verdict::kGrouped || verdict == Verdict::kPaused ||
-         verdict == Verdict::kDebounced;
+         verdict == Verdict::kDebounced || verdict == Verdict::kBatched;
 }
 
 Verdict decide_verdict(const FilterResult& result, const Circumstances& about) {

@@ -31,6 +31,7 @@ enum class Verdict : uint8_t {
   kDead,         ///< became a dead letter, or would become one
   kRateLimit,    ///< the `rateLimit` of the workflow was used up for the key of the start
   kDebounced,    ///< the `debounce` of the workflow has put off the start, or would put it off
+  kBatched,      ///< is in a batch of starts of the workflow, or would be put into one
 };
 
 /// The name of the verdict in the API: "woke", "started", …
@@ -60,6 +61,7 @@ struct Circumstances {
   bool is_skipped = false;         ///< of a start: singular, and an instance is live
   bool is_limited = false;         ///< of a start: its `rateLimit` is used up
   bool is_debounced = false;       ///< of a start: its workflow has `debounce`
+  bool is_batched = false;         ///< of a start: its workflow has `batch`
   std::optional<Verdict> effect;   ///< what the event had done here, as stored
 };
 

@@ -5,7 +5,7 @@ import { href, route } from '../core/route'
 import { Clock, EventLink, InstanceLink, Says, shortId, WorkflowLink } from './basics'
 import { Icon } from './icons'
 
-const kGood = new Set(['woke', 'started', 'filled', 'grouped', 'debounced'])
+const kGood = new Set(['woke', 'started', 'filled', 'grouped', 'debounced', 'batched'])
 const kHints: Record<string, string> = {
   case: 'they differ in case only', space: 'they differ in white space', zeros: 'they differ in leading zeros', data: 'the data has it, not the attributes',
   anchored: 'the pattern is anchored', attribute: 'another attribute fits', typo: 'a probable misspelling',
