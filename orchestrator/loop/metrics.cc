@@ -60,48 +60,44 @@ class Followed {
 }  // namespace
 
 struct Metrics::Series {
+  using Count = prometheus::Counter;
+
   prometheus::Registry registry;
 
-  prometheus::Counter& counter(const char* name, const char* help,
-                               const prometheus::Labels& labels = {}) {
+  Count& counter(const char* name, const char* help, const prometheus::Labels& labels = {}) {
     return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add(labels);
   }
   prometheus::Gauge& gauge(const char* name, const char* help) {
     return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
   }
 
-  prometheus::Counter& batches = counter("millrace_batches_total", "Batches committed.");
-  prometheus::Counter& events =
-      counter("millrace_events_total", "Events read from the event stream.");
-  prometheus::Counter& unmatched =
-      counter("millrace_events_unmatched_total", "Events that no listener matched.");
-  prometheus::Counter& duplicate =
-      counter("millrace_events_duplicate_total",
-              "Events dropped as duplicates within the deduplication window.");
-  prometheus::Counter& source_events = counter(
-      "millrace_source_events_total", "Events of sources whose message was not applied before.");
-  prometheus::Counter& source_repeated =
+  Count& batches = counter("millrace_batches_total", "Batches committed.");
+  Count& events = counter("millrace_events_total", "Events read from the event stream.");
+  Count& unmatched = counter("millrace_events_unmatched_total", "Events that no listener matched.");
+  Count& duplicate = counter("millrace_events_duplicate_total",
+                             "Events dropped as duplicates within the deduplication window.");
+  Count& source_events = counter("millrace_source_events_total",
+                                 "Events of sources whose message was not applied before.");
+  Count& source_repeated =
       counter("millrace_source_events_repeated_total",
               "Events of sources that were dropped, because their message was applied before.");
-  prometheus::Counter& source_refused =
-      counter("millrace_source_messages_refused_total",
-              "Messages of origin streams that became dead letters.");
-  prometheus::Counter& unreadable =
+  Count& source_refused = counter("millrace_source_messages_refused_total",
+                                  "Messages of origin streams that became dead letters.");
+  Count& unreadable =
       counter("millrace_events_unreadable_total", "Messages that are not a valid event.");
-  prometheus::Counter& started = counter("millrace_instances_started_total", "Instances started.");
-  prometheus::Counter& continued =
+  Count& started = counter("millrace_instances_started_total", "Instances started.");
+  Count& continued =
       counter("millrace_runs_continued_total",
               "Runs of instances that ended by continueAsNew, so that the next run began.");
-  prometheus::Counter& compensations_noted =
+  Count& compensations_noted =
       counter("millrace_compensations_noted_total", "Compensations that states have noted.");
-  prometheus::Counter& compensations_made =
+  Count& compensations_made =
       counter("millrace_compensations_made_total", "Compensations that have succeeded.");
-  prometheus::Counter& compensations_stopped =
-      counter("millrace_compensations_stopped_total",
-              "How often instances made no further compensation, although some were left: one "
-              "failed for good, or an operator stopped them.");
-  prometheus::Counter& woken =
-      counter("millrace_instances_woken_total", "How often an event woke an instance.");
+  Count& compensations_stopped = counter(
+      "millrace_compensations_stopped_total",
+      "How often instances made no further compensation, although some were left: one failed for "
+      "good, or an operator stopped them.");
+  Count& woken = counter("millrace_instances_woken_total", "How often an event woke an instance.");
   std::array<prometheus::Counter*, 8> ended = [this] {
     std::array<prometheus::Counter*, 8> all{};
     for (size_t i = 0; i < all.size(); ++i) {
@@ -121,10 +117,9 @@ struct Metrics::Series {
     }
     return all;
   }();
-  prometheus::Counter& archived =
-      counter("millrace_instances_archived_total",
-              "Deleted instances that were written to the archive before.");
-  prometheus::Counter& archive_failures =
+  Count& archived = counter("millrace_instances_archived_total",
+                            "Deleted instances that were written to the archive before.");
+  Count& archive_failures =
       counter("millrace_archive_failures_total",
               "How often instances could not be written to the archive, so that they stayed.");
   std::array<prometheus::Counter*, kQuotas> over_quota = [this] {
@@ -137,29 +132,29 @@ struct Metrics::Series {
     return all;
   }();
   prometheus::Counter& timers = counter("millrace_timers_fired_total", "Timers that fired.");
-  prometheus::Counter& published =
+  Count& published =
       counter("millrace_events_published_total", "Generated events handed to the outbox.");
-  prometheus::Counter& dead_letters =
+  Count& dead_letters =
       counter("millrace_dead_letters_total", "Messages sent to the dead-letter queue.");
-  prometheus::Counter& letter_retention_failures =
+  Count& letter_retention_failures =
       counter("millrace_dead_letter_retention_failures_total",
               "How often the retention of dead letters failed, for one namespace or for all.");
-  prometheus::Counter& damaged =
+  Count& damaged =
       counter("millrace_instances_damaged_total",
               "How often an instance was skipped because rows of the instance are damaged.");
-  prometheus::Counter& rows_purged =
+  Count& rows_purged =
       counter("millrace_rows_purged_total", "Rows that purges erased after a deletion.");
-  prometheus::Counter& answers_stray =
+  Count& answers_stray =
       counter("millrace_answers_stray_total",
               "Dropped reports of workers: the subject of the report names no known task, a task "
               "that no worker has, or another namespace than that of the task.");
-  prometheus::Counter& groups_uncorrelated =
+  Count& groups_uncorrelated =
       counter("millrace_group_events_uncorrelated_total",
               "Events of an eventsAnd start that lack an attribute of its `correlate`.");
-  prometheus::Counter& groups_expired =
+  Count& groups_expired =
       counter("millrace_group_events_expired_total",
               "Events whose lifespan ended before their eventsAnd group was complete.");
-  prometheus::Counter& groups_closed =
+  Count& groups_closed =
       counter("millrace_group_events_closed_total",
               "Events that waited in eventsAnd groups which a new revision closed.");
   std::array<prometheus::Counter*, 3> losses = [this] {
@@ -172,9 +167,8 @@ struct Metrics::Series {
     }
     return all;
   }();
-  prometheus::Counter& dropped =
-      counter("millrace_events_dropped_total",
-              "Messages that the event stream dropped before they were read.");
+  Count& dropped = counter("millrace_events_dropped_total",
+                           "Messages that the event stream dropped before they were read.");
   prometheus::Histogram& schedule_to_start =
       prometheus::BuildHistogram()
           .Name("millrace_function_schedule_to_start_seconds")
@@ -202,11 +196,11 @@ struct Metrics::Series {
       gauge("millrace_matches_undecided",
             "Instances and starts that take no event until an earlier event has been matched with "
             "their patterns.");
-  prometheus::Counter& matches_late =
+  Count& matches_late =
       counter("millrace_matches_late_total",
               "Instances and starts that got an event later because its matches with patterns "
               "exceeded the budget of the event.");
-  prometheus::Counter& matches_refused =
+  Count& matches_refused =
       counter("millrace_matches_refused_total",
               "Events that became dead letters because too many events of their namespace waited "
               "for matches with patterns.");
