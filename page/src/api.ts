@@ -948,7 +948,7 @@ export type InstanceSelection = {
 
 export type InstanceStarted = {
   id: string
-  /** Of a start that `debounce` has put off: when the instance starts, unless a newer request comes. */
+  /** Of a start that `debounce` has put off: when the instance starts, unless a newer request comes. With `batch`: when it starts at the latest. */
   startsAt?: string
 }
 
@@ -1065,7 +1065,7 @@ export type InstanceWhy = {
     stateNow?: string
     time: string
     type?: string
-    verdict: "woke" | "started" | "filled" | "grouped" | "predicate" | "before" | "after" | "unread" | "duplicate" | "paused" | "skipped" | "correlation" | "lifespan" | "limit" | "dead" | "rateLimit" | "debounced"
+    verdict: "woke" | "started" | "filled" | "grouped" | "predicate" | "before" | "after" | "unread" | "duplicate" | "paused" | "skipped" | "correlation" | "lifespan" | "limit" | "dead" | "rateLimit" | "debounced" | "batched"
     /** The types of events that are still missing. */
     waitsFor?: Array<string>
     /** Of a wait that is over: whether the event fits what it asked for; missing: that is not known. */
@@ -1232,7 +1232,7 @@ export type JudgedListener = {
   state?: string
   /** The state in which the instance is now, which does not wait for the type: sent again, the event would not wake it. */
   stateNow?: string
-  verdict: "woke" | "started" | "filled" | "grouped" | "predicate" | "before" | "after" | "unread" | "duplicate" | "paused" | "skipped" | "correlation" | "lifespan" | "limit" | "dead" | "rateLimit" | "debounced"
+  verdict: "woke" | "started" | "filled" | "grouped" | "predicate" | "before" | "after" | "unread" | "duplicate" | "paused" | "skipped" | "correlation" | "lifespan" | "limit" | "dead" | "rateLimit" | "debounced" | "batched"
   /** The types of events that are still missing. */
   waitsFor?: Array<string>
   /** The id of the workflow. */
