@@ -94,6 +94,22 @@ TEST_F(Api, AnswersAPutOffStartWithTheIdOfItsInstance) {
   EXPECT_EQ(millrace_.get(path)["input"], Json::parse(R"({"n": 1})"));
 }
 
+TEST_F(Api, StartsOneInstanceWithTheInputsOfABatch) {
+  millrace_.apply(
+      "id: many\nbatch: {maxSize: 2, timeout: PT1H}\nstates:\n  - {id: end, type: noop}\n");
+  const auto ask = [&](const char* input) {
+    return millrace_.ask("POST", "workflows/many/start", input);
+  };
+  const HttpReply first = ask(R"({"n": 1})");
+  EXPECT_EQ(first.status, 202) << first.body;
+  EXPECT_TRUE(first.json().contains("startsAt")) << first.body;
+  const std::string path = "instances/" + first.json()["id"].get<std::string>();
+  EXPECT_EQ(millrace_.ask("GET", path).status, 404);
+  EXPECT_EQ(ask("[2]").json()["id"], first.json()["id"]);
+  EXPECT_TRUE(eventually([&] { return millrace_.ask("GET", path).status == 200; }));
+  EXPECT_EQ(millrace_.get(path)["input"], Json::parse(R"({"events": [{"n": 1}, {"input": [2]}]})"));
+}
+
 TEST_F(Api, KeepsTheRevisionOfAnUnchangedDefinition) {
   EXPECT_EQ(millrace_.apply(waiter("one"))["revision"], 1);
   const Json again = millrace_.apply(waiter("one"));

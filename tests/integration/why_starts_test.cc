@@ -39,6 +39,11 @@ start: {type: event, event: {type: NAME}}
 states:
   - {id: end, type: noop}
 )";
+constexpr const char* kStartsInBatches = R"(batch: {maxSize: 10, timeout: PT1H}
+start: {type: event, event: {type: NAME}}
+states:
+  - {id: end, type: noop}
+)";
 constexpr const char* kStartsByPair = R"(start:
   type: eventsAnd
   correlate: [orderid]
@@ -172,6 +177,8 @@ std::vector<Situation> situations_of_starts() {
        "it is used up, so the start would be skipped"},
       {"debounced", kStartsLater, {sends()}, "debounced", "which has put off the start"},
       {"debouncedtry", kStartsLater, {tries()}, "debounced", "which would put off the start"},
+      {"batched", kStartsInBatches, {sends()}, "batched", "the event is in the input of an"},
+      {"batchedtry", kStartsInBatches, {tries()}, "batched", "the event would be in the input of"},
       {"held",
        kStartsAndEnds,
        {posts("workflows/NAME/pause"), sends()},

@@ -73,7 +73,8 @@ class EventEffectsTest : public BatchEventsTest {
                                                        {Kind::kExpired, "expired"},
                                                        {Kind::kClosed, "closed"},
                                                        {Kind::kRateLimited, "rateLimited"},
-                                                       {Kind::kDebounced, "debounced"}};
+                                                       {Kind::kDebounced, "debounced"},
+                                                       {Kind::kBatched, "batched"}};
     std::vector<std::string> found;
     const auto effects = read_effects(*tx, {1, of}).value();
     for (const EventEffect& one : effects) {

@@ -456,7 +456,7 @@ TEST(WhyText, ShowsWhatElseCameOfAnEvent) {
 
 TEST(WhyText, SaysWhatAnEffectWithoutAListenerMeans) {
   for (const char* const what : {"duplicate", "skipped", "uncorrelated", "kept", "refused",
-                                 "expired", "closed", "rateLimited", "debounced"}) {
+                                 "expired", "closed", "rateLimited", "debounced", "batched"}) {
     const Json one = {{"what", what}};
     const std::string text = why_of_event_text({{"looked", 1}, {"effects", {one, one}}});
     const std::string begin = fmt::format("What came of it: {0}, {0}.\n  {0}: ", what);

@@ -1,4 +1,4 @@
-// How the loader reads `rateLimit`, and what lint says about it.
+// How the loader reads `rateLimit`, `debounce` and `batch`, and what lint says about them.
 #include "orchestrator/definition/start_limits.h"
 
 #include <string>
@@ -128,6 +128,67 @@ TEST(StartLimits, RefuseAWrongDebounce) {
               ElementsAre("debounce.key definition.query"));
   EXPECT_THAT(places_of("lint.start_key", with_debounce("{period: PT1M, key: customer}"), {}),
               ElementsAre("warning debounce.key"));
+}
+
+std::string with_batch(const std::string& batch, const std::string& more = "name: x") {
+  return fmt::format("id: a\n{}\nbatch: {}\nstates:\n- {{id: a, type: noop}}\n", more, batch);
+}
+
+/// Each error as `path code line`.
+std::vector<std::string> errors_in_batch(const std::string& text) {
+  std::vector<std::string> all;
+  const Loaded loaded = load_workflow(text, nullptr);
+  for (const Finding& one : loaded.findings.sorted()) {
+    if (one.severity != Severity::kError) continue;
+    all.push_back(fmt::format("{} {} {}", one.path, one.code, one.at.line));
+  }
+  return all;
+}
+
+TEST(StartLimits, HaveABatch) {
+  const Loaded loaded =
+      load_workflow(with_batch("{maxSize: 100, timeout: PT5M, key: jq(.company)}"), nullptr);
+  ASSERT_NE(loaded.workflow, nullptr) << render_text(loaded.findings, "f");
+  const auto& batch = loaded.workflow->batch;
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->max_size, 100U);
+  EXPECT_EQ(batch->timeout.text, "PT5M");
+  EXPECT_TRUE(batch->key);
+  EXPECT_TRUE(loaded.workflow->puts_off_starts());
+  EXPECT_FALSE(loaded.workflow->debounce);
+}
+
+TEST(StartLimits, RefuseAWrongBatch) {
+  struct Row {
+    const char* batch;
+    const char* error;
+  };
+  const Row rows[] = {
+      {"{maxSize: 0, timeout: PT5M}", "batch.maxSize definition.value 3"},
+      {"{maxSize: 1001, timeout: PT5M}", "batch.maxSize definition.value 3"},
+      {"{maxSize: many, timeout: PT5M}", "batch.maxSize definition.type 3"},
+      {"{timeout: PT5M}", "batch.maxSize definition.missing 3"},
+      {"{maxSize: 5}", "batch.timeout definition.missing 3"},
+      {"{maxSize: 5, timeout: PT0S}", "batch.timeout duration.zero 3"},
+      {"{maxSize: 5, timeout: PT5M, key: 'jq(.a[])'}", "batch.key definition.value 3"},
+      {"{maxSize: 5, timeout: PT5M, size: 5}", "batch.size definition.unknown_key 3"},
+      {"5", "batch definition.type 3"},
+  };
+  for (const Row& row : rows) {
+    EXPECT_THAT(errors_in_batch(with_batch(row.batch)), ElementsAre(row.error)) << row.batch;
+  }
+  for (const char* const batch : {"{maxSize: 1, timeout: PT5M}", "{maxSize: 1000, timeout: P1D}"}) {
+    EXPECT_THAT(errors_in_batch(with_batch(batch)), IsEmpty()) << batch;
+  }
+  EXPECT_THAT(
+      places_of("lint.start_key", with_batch("{maxSize: 5, timeout: PT5M, key: company}"), {}),
+      ElementsAre("warning batch.key"));
+}
+
+TEST(StartLimits, RefuseABatchBesideADebounce) {
+  EXPECT_THAT(
+      errors_in_batch(with_batch("{maxSize: 5, timeout: PT5M}", "debounce: {period: PT1M}")),
+      ElementsAre("batch definition.both_keys 3"));
 }
 
 }  // namespace

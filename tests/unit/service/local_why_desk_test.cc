@@ -257,6 +257,7 @@ TEST_F(LocalWhyDeskTest, ShowHowAStartMissed) {
   for (const auto& [kind, verdict] :
        {Row{EventEffect::Kind::kSkipped, "skipped"},
         Row{EventEffect::Kind::kDebounced, "debounced"},
+        Row{EventEffect::Kind::kBatched, "batched"},
         Row{EventEffect::Kind::kRateLimited, "rateLimit"},
         Row{EventEffect::Kind::kExpired, "lifespan"}, Row{EventEffect::Kind::kClosed, "lifespan"},
         Row{EventEffect::Kind::kGrouped, "grouped"}}) {

@@ -167,6 +167,10 @@ TEST(Verdict, SaysWhatHappenedAndWhy) {
        holding(),
        {.applied = at(9), .is_start = true, .is_skipped = true, .is_debounced = true},
        "debounced"},
+      {"would be put into a batch",
+       holding(),
+       {.applied = at(9), .is_start = true, .is_skipped = true, .is_batched = true},
+       "batched"},
       {"would lack the correlation",
        holding(),
        {.applied = at(9), .is_start = true, .needs_others = true, .lacks_correlation = true},
@@ -266,8 +270,8 @@ TEST(Verdict, HasANameForEach) {
   for (const std::string_view name : verdict_names()) names += std::string(name) + " ";
   EXPECT_EQ(names,
             "woke started filled grouped predicate before after unread duplicate paused skipped "
-            "correlation lifespan limit dead rateLimit debounced ");
-  EXPECT_EQ(verdict_names().size(), static_cast<size_t>(Verdict::kDebounced) + 1);
+            "correlation lifespan limit dead rateLimit debounced batched ");
+  EXPECT_EQ(verdict_names().size(), static_cast<size_t>(Verdict::kBatched) + 1);
   EXPECT_EQ(to_string(Verdict::kDead), "dead");
 }
 
@@ -280,6 +284,7 @@ TEST(Verdict, KnowsWhichAreEffects) {
   EXPECT_FALSE(is_effect(Verdict::kDead));
   EXPECT_FALSE(is_effect(Verdict::kRateLimit));
   EXPECT_TRUE(is_effect(Verdict::kDebounced));
+  EXPECT_TRUE(is_effect(Verdict::kBatched));
 }
 
 }  // namespace

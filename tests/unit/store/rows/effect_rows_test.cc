@@ -41,6 +41,8 @@ int pinned(Kind kind) {
       return 10;
     case Kind::kDebounced:
       return 11;
+    case Kind::kBatched:
+      return 12;
   }
   return -1;
 }
@@ -81,7 +83,7 @@ class EffectRowsTest : public StoreTest {
 
 TEST_F(EffectRowsTest, HaveAllKindsOfEffects) {
   EffectRow row{.at = {2, 300}, .number = 5};
-  for (int kind = 0; kind <= static_cast<int>(Kind::kDebounced); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(Kind::kBatched); ++kind) {
     EXPECT_EQ(pinned(Kind(kind)), kind);
     PlacedEffect one{.event = {2, 300 - static_cast<uint64_t>(kind)},
                      .effect = {.kind = Kind(kind)}};
