@@ -29,7 +29,7 @@ struct TimerInput {
   struct OfSchedule {
     WorkflowNumber workflow{};
   };
-  /// The first of the starts that `debounce` has put off is due.
+  /// The first of the starts that `debounce` or `batch` has put off is due.
   struct OfPendingStarts {};
   /// A key of a `throttle` permits a start again, the first of those for which starts wait.
   struct OfThrottledStarts {};

@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 
+#include "orchestrator/store/rows/pending_input_rows.h"
 #include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/start_rate_rows.h"
 #include "tests/unit/check/check_fixture.h"
@@ -82,6 +83,55 @@ TEST_F(CheckStartsTest, ChecksPendingStarts) {
   expect_only("row.key meta/pending-start/", put("pending-start/x", encode(start)));
   expect_only("row.key meta/pending-start-at/", put("pending-start-at/x", ""));
   expect_only("row.key meta/pending-starts/", put("pending-starts/x", "1"));
+}
+
+TEST_F(CheckStartsTest, ChecksTheInputsOfABatch) {
+  const PendingStartPlace place{.ns = ns, .workflow = number_of("one"), .key = fingerprint({"k"})};
+  PendingStart start{.first = now,
+                     .at = now,
+                     .listed = now,
+                     .id = numbered_id(99),
+                     .input = LazyJson(),
+                     .how = Json{{"by", "call"}, {"revision", 1}},
+                     .batch = PendingBatch{.inputs = 2, .bytes = 40}};
+  const auto key_of_input = [&](uint32_t number) {
+    Writer key;
+    key.raw(kPendingInputKey);
+    key.raw(rows::instance_prefix(ns, start.id));
+    key.u32(number);
+    return key.take();
+  };
+  const auto waits = [&](Transaction& in) {
+    EXPECT_TRUE(write_pending_start(in, place, start, std::nullopt));
+    for (uint32_t i = 0; i < 2; ++i) {
+      write_pending_input(in, {ns, start.id, i}, {.input = Json::object()});
+    }
+  };
+  EXPECT_THAT(found_after(waits), IsEmpty());
+  expect_only("meta.missing meta/pending-start/", [&](Transaction& in) {
+    waits(in);
+    in.erase(Table::kMeta, key_of_input(1));
+  });
+  expect_only("row.value meta/pending-input/", [&](Transaction& in) {
+    waits(in);
+    in.erase(Table::kMeta, key_of_input(1));
+    write_pending_input(in, {ns, start.id, 2}, {.input = Json::object()});
+  });
+  expect_only("meta.missing meta/pending-input/", [&](Transaction& in) {
+    write_pending_input(in, {ns, numbered_id(98), 0}, {.input = Json::object()});
+  });
+  expect_only("row.record meta/pending-input/", [&](Transaction& in) {
+    waits(in);
+    in.put(Table::kMeta, key_of_input(1), "x");
+  });
+  expect_only("row.key meta/pending-input/", put("pending-input/x", "x"));
+  // The inputs of a batch that is over are erased in portions.
+  start.batch->is_over = true;
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                waits(in);
+                in.erase(Table::kMeta, key_of_input(0));
+              }),
+              IsEmpty());
 }
 
 }  // namespace
