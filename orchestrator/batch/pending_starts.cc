@@ -247,7 +247,7 @@ Status PendingStarts::start(TimePoint now, const PendingStartPlace& place, Pendi
   const bool is_taken =
       instances_.is_loaded(whole.id) || TRY(has_rows(batch_.tx, place.ns, whole.id));
   const std::string key = whole.idempotency_key;
-  const Fingerprint input = fingerprint({whole.input.text()});
+  const Fingerprint input = key.empty() ? Fingerprint() : fingerprint({whole.input.text()});
   const InstanceId id = TRY(instances_.start_later(
       now, *entry, *workflow,
       {.data = whole.input,
