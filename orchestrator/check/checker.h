@@ -25,6 +25,7 @@
 #include "base/json.h"
 #include "matchers/event_filter.h"
 #include "matchers/pattern.h"
+#include "orchestrator/check/found_batch.h"
 #include "orchestrator/check/number_set.h"
 #include "orchestrator/check/opened_state.h"
 #include "orchestrator/check/store_check.h"
@@ -38,7 +39,6 @@
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
-#include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/row.h"
@@ -213,7 +213,6 @@ class Checker {
                          SlotSums& sums);
   void check_slot_place(const Place& place, std::string_view value, const QueueRowKey& row,
                         NamespaceNumber ns, SlotSums& sums);
-
   // Slots of calls (check_call_slots.cc).
   void check_call_row(const Place& place, std::string_view value, CallSlotSums& sums);
   void check_call_sums(const CallSlotSums& sums);
@@ -222,7 +221,6 @@ class Checker {
   void check_call_place(const Place& place, std::string_view value, const CallRowKey& row,
                         CallSlotSums& sums);
   void check_task_slot(const StartTask& task, const Place& place);
-
   // Groups (check_groups.cc).
 
   void check_groups();
@@ -438,12 +436,7 @@ class Checker {
   std::map<NamespaceNumber, uint64_t> start_rates_;  ///< how many rows `start-rate/`
   std::map<NamespaceNumber, uint64_t> start_rate_counts_;  ///< the rows `start-rates/`
   std::map<NamespaceNumber, uint64_t> pending_counts_;     ///< the rows `pending-starts/`
-  /// A batch of starts, by its namespace and the instance that starts with it.
-  struct FoundBatch {
-    PendingBatch batch;
-    std::string key;      ///< of its row `pending-start/`
-    uint64_t inputs = 0;  ///< the rows `pending-input/`
-  };
+  /// By the namespace and the instance that starts with the batch.
   std::map<std::pair<NamespaceNumber, InstanceId>, FoundBatch> start_batches_;
   bool has_all_pending_starts_ = true;  ///< none of the rows `pending-start/` is damaged
   bool has_all_start_rates_ = true;     ///< none of these rows is damaged

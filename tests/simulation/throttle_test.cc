@@ -158,8 +158,7 @@ TEST_F(Throttles, LetNoNewStartPassThoseThatWait) {
 
 TEST_F(Throttles, RefuseAStartWhoseKeyIsTooLongOrWhosePriorityIsNoInteger) {
   world.apply(throttled_send(kTwoForACustomer, "priority: jq(.rank)\n"));
-  EXPECT_EQ(refused({{"customer", std::string(600, 'x')}, {"rank", 1}}).code,
-            "millrace.startKey");
+  EXPECT_EQ(refused({{"customer", std::string(600, 'x')}, {"rank", 1}}).code, "millrace.startKey");
   EXPECT_EQ(refused({{"customer", 1}, {"rank", "high"}}).code, "millrace.concurrency.priority");
   EXPECT_THAT(world.instances(), IsEmpty());
 }

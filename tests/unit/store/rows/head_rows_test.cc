@@ -482,9 +482,7 @@ TEST_F(HeadRowsTest, ShowTheHighestTimeInTheIdsOfTheInstancesOfANamespace) {
 }
 
 TEST_F(HeadRowsTest, ShowWhetherATableHasARowOfAnInstance) {
-  const auto has = [&](uint8_t last) {
-    return has_rows(*tx, NamespaceNumber(1), id(last)).value();
-  };
+  const auto has = [&](uint8_t last) { return *has_rows(*tx, NamespaceNumber(1), id(last)); };
   const auto put = [&](Table table, uint8_t last, char part) {
     tx->put(table, rows::instance_prefix(NamespaceNumber(1), id(last)) + part, "damaged");
   };
