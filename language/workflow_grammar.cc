@@ -177,8 +177,9 @@ constexpr KeyRule kConcurrencyKeys[] = {
      .max = 1'000'000,
      .own = true},
     {.name = "key",
-     .kind = Kind::kQuery,
-     .meaning = "A text, number or boolean of the input; each value has slots of its own.",
+     .kind = Kind::kCommand,
+     .meaning = "Each value of this key has slots of its own; jq(…) in it reads the input of the "
+                "instance. Without this key, all starts share the slots.",
      .own = true},
     {.name = "onLimit",
      .kind = Kind::kWord,
@@ -215,9 +216,9 @@ constexpr KeyRule kThrottleKeys[] = {
      .required = true,
      .own = true},
     {.name = "key",
-     .kind = Kind::kQuery,
-     .meaning = "A text, number or boolean of the input; the starts with each value count for "
-                "themselves.",
+     .kind = Kind::kCommand,
+     .meaning = "The starts with equal values of this key count together; jq(…) in it reads the "
+                "input of the instance. Without this key, all starts of the workflow do.",
      .own = true},
     {.name = "timeout",
      .kind = Kind::kDuration,

@@ -85,7 +85,8 @@ std::optional<StartBatch> read_start_batch(Fields& workflow, LoadContext& contex
     StartBatch read;
     const auto most = fields.require("maxSize") ? fields.integer("maxSize") : std::nullopt;
     const auto timeout = fields.required_duration("timeout");
-    read.key = read_start_key(fields, context);
+    StateFields queries(fields, context);
+    read.key = read_start_key(queries);
     if (!most || !timeout) return;
     read.max_size = static_cast<uint32_t>(*most);
     read.timeout = *timeout;

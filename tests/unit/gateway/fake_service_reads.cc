@@ -200,6 +200,7 @@ Result<Json> FakeService::queues(std::string_view, size_t limit, std::string_vie
       {"next", {{"instance", kInstance}, {"since", "2021-09-01T12:00:00.000Z"}, {"priority", -1}}},
       {"holder", {{"instance", kInstance}, {"since", "2021-09-01T11:00:00.000Z"}}}};
   const Json calls = {{"kind", "calls"},
+                      {"reason", "concurrency"},
                       {"service", "bank"},
                       {"limit", 3},
                       {"held", 3},
