@@ -83,8 +83,8 @@ struct SourceFigures {
 class SourceRun {
  public:
   /// `ns`: the name of the namespace. `consumer`: that of the source, as consumer_of() says; while
-  /// the source has another one, this object reads nothing, so that nobody makes a consumer anew
-  /// that is to be deleted.
+  /// the source has another one, this object reads nothing, so that no thread creates a consumer
+  /// again that is to be deleted.
   SourceRun(const SourceParts& parts, SourcePlace place, std::string ns,
             std::optional<SourceConsumer> consumer);
 

@@ -236,7 +236,7 @@ TEST_P(SourceKills, StartOneInstanceForEachMessage) {
   const Json other = info("CONSUMER.INFO.ORDERS.other");
   EXPECT_EQ(dump_json(other.at("config")), dump_json(other_before));
   EXPECT_EQ(other.at("num_pending"), count) << "it still gets each message";
-  EXPECT_TRUE(eventually([&] { return consumers().size() == 2; })) << "while it is made anew";
+  EXPECT_TRUE(eventually([&] { return consumers().size() == 2; })) << "while it is created again";
   EXPECT_THAT(consumers(), UnorderedElementsAre("other", StartsWith("millrace-default-orders-")));
   millrace_->stop();
 }

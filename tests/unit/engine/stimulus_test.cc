@@ -107,6 +107,9 @@ std::vector<Row> rows() {
   const Stimulus cancel_later = Cancel{.error = {"a", "b"}, .at_once = false};
   return {
       {"Proceed", always(Proceed{}), "NECAPX", "NA"},
+      // No instance of the table waits to start.
+      {"Admitted", always(Admitted{.number = 1}), "NECAPX", ""},
+      {"Released", always(Released{}), "NECAPX", ""},
       {"EvaluationDone, of this step", evaluation_done(0), "NECAPX", "A"},
       {"EvaluationDone, of another step", evaluation_done(1), "NECAPX", ""},
       // Not applied to an instance with calls (C), because `entries` must name one of its

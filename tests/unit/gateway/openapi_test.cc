@@ -50,8 +50,8 @@ TEST(OpenApi, HasEachRouteWithItsParametersBodiesAndAnswers) {
                                       "query taskTimeout", "query wait"));
   std::set<std::string> statuses;
   for (const auto& [status, answer] : start.at("responses").items()) statuses.insert(status);
-  EXPECT_THAT(statuses,
-              ElementsAre("200", "201", "202", "400", "403", "404", "409", "429", "default"));
+  EXPECT_THAT(statuses, ElementsAre("200", "201", "202", "400", "403", "404", "409", "422", "429",
+                                    "default"));
   EXPECT_TRUE(start.at("requestBody").at("content").contains("application/json"));
   EXPECT_EQ(start.at("requestBody").at("required"), false);
 }
@@ -63,7 +63,8 @@ TEST(OpenApi, ListsTheCodesOfTheErrorsOfACall) {
   const Json& conflict = start.at("responses").at("409");
   const Json& problem = conflict.at("content").at("application/problem+json").at("schema");
   EXPECT_EQ(problem.at("allOf").at(1).at("properties").at("code").at("enum"),
-            Json::array({"direktiv.mutex", "start.conflict"}));
+            Json::array({"direktiv.mutex", "millrace.concurrency.limit",
+                         "millrace.concurrency.skipped", "start.conflict"}));
   for (const std::string_view code : common_errors()) {
     EXPECT_NE(find_error(code), nullptr) << code;
   }
@@ -100,7 +101,7 @@ TEST(OpenApi, HasTheHeadersOfAnAnswerFromACopyForEachReadThatMayBeStale) {
     EXPECT_EQ(headers.contains("Millrace-Position"), has_parameter) << route.operation;
     reads += has_parameter ? 1 : 0;
   }
-  EXPECT_EQ(reads, 27U);
+  EXPECT_EQ(reads, 28U);
 }
 
 TEST(OpenApi, NeedsATokenForEveryCallButTheOpenOnes) {

@@ -101,7 +101,7 @@ TEST_F(CompensationAnswers, WithholdTheInputsOfASealedInstance) {
   EXPECT_EQ(dump_json(one).find("\"input\":1"), std::string::npos) << one;
 }
 
-TEST_F(CompensationAnswers, TellThemInTheHistory) {
+TEST_F(CompensationAnswers, ShowThemInTheHistory) {
   Instance instance = making(1);
   HistoryRow row{.ns = ns, .instance = instance.id};
   const auto add = [&](HistoryKind kind, const char* state, Json detail) {
@@ -120,17 +120,17 @@ TEST_F(CompensationAnswers, TellThemInTheHistory) {
   const Json page = answer([](Queries& queries, const View& view) {
     return queries.history(view, "default", numbered_id(1), {});
   });
-  std::vector<std::string> told;
+  std::vector<std::string> shown;
   for (const Json& item : page["items"]) {
-    told.push_back(item["kind"].get<std::string>() + " " + item["state"].get<std::string>());
+    shown.push_back(item["kind"].get<std::string>() + " " + item["state"].get<std::string>());
   }
-  EXPECT_THAT(told, ElementsAre("noted pay", "compensating ship", "undoing pay", "undone pay",
+  EXPECT_THAT(shown, ElementsAre("noted pay", "compensating ship", "undoing pay", "undone pay",
                                 "compensationStopped pay"));
   EXPECT_EQ(page["items"][0]["detail"], Json::parse(R"({"function": "refund", "number": 1})"));
   EXPECT_EQ(page["items"][1]["detail"], Json::parse(R"({"left": 1, "status": "failed"})"));
 }
 
-TEST_F(CompensationAnswers, TellThemInTheHistoryOfASealedInstance) {
+TEST_F(CompensationAnswers, ShowThemInTheHistoryOfASealedInstance) {
   Instance instance = noted(1, 1);
   instance.sealed = Sealing::kHidden;
   HistoryRow row{.ns = ns, .instance = instance.id, .sealed = instance.sealed};

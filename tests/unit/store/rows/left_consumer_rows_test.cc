@@ -65,7 +65,8 @@ TEST_F(LeftConsumerRowsTest, GiveAnErrorIfTheyAreDamaged) {
   EXPECT_THAT(left([&](const Error& one) { damaged.push_back(one); }), ElementsAre(kAtOrders));
   ASSERT_EQ(damaged.size(), 2U);
   EXPECT_TRUE(is_damaged_row(damaged[0]));
-  EXPECT_THAT(damaged[0].message, testing::HasSubstr("left-consumer/"));
+  EXPECT_THAT(damaged[0].message,
+              testing::HasSubstr("its key is not a source and the name of a stream"));
 }
 
 }  // namespace
