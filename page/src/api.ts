@@ -275,8 +275,8 @@ export type EventContext = Record<string, {
 export type EventEffect = {
   /** The instance that the event started or woke. */
   instance?: string
-  /** `started` or `woke` an instance; `grouped`: waits in a group; `duplicate`: an event with its source and id had an effect before; `skipped`: the workflow is singular and had a live instance, or had no free slot; `uncorrelated`: lacks an attribute of `correlate`; `kept`: is stored for instances and listeners that get it later; `refused`: became a dead letter; `expired`: its lifespan in a group ended; `closed`: its group was closed, and it became a dead letter; `rateLimited`: the `rateLimit` of the workflow was used up; `debounced`: the `debounce` of the workflow has put off the start. */
-  what: "started" | "woke" | "grouped" | "duplicate" | "skipped" | "uncorrelated" | "kept" | "refused" | "expired" | "closed" | "rateLimited" | "debounced"
+  /** `started` or `woke` an instance; `grouped`: waits in a group; `duplicate`: an event with its source and id had an effect before; `skipped`: the workflow is singular and had a live instance, or had no free slot; `uncorrelated`: lacks an attribute of `correlate`; `kept`: is stored for instances and listeners that get it later; `refused`: became a dead letter; `expired`: its lifespan in a group ended; `closed`: its group was closed, and it became a dead letter; `rateLimited`: the `rateLimit` of the workflow was used up; `debounced`: the `debounce` of the workflow has put off the start; `batched`: its data is in a batch of starts of the workflow. */
+  what: "started" | "woke" | "grouped" | "duplicate" | "skipped" | "uncorrelated" | "kept" | "refused" | "expired" | "closed" | "rateLimited" | "debounced" | "batched"
   /** The id of the workflow; its number if it was deleted. */
   workflow?: string
 }
@@ -1505,12 +1505,10 @@ export type Problem = {
 }
 
 export type Queue = {
-  /** How many instances hold a slot; not of a throttle. */
-  held?: number
   /** It is a service of the namespace `default`. */
   global?: true
-  /** How many instances or calls hold a slot. */
-  held: number
+  /** How many instances or calls hold a slot; not of a throttle. */
+  held?: number
   holder?: {
     /** The instance that has held a slot longest, or that of the oldest call with a slot. */
     instance?: string
@@ -1519,19 +1517,12 @@ export type Queue = {
     /** The action id of the call. */
     task?: string
   }
-  /** The value of the `key` of `concurrency` or `throttle`; none: it has none. */
-  key?: string | number | boolean
-  /** How many slots the key has, or how many instances may start in the period of the throttle. */
-  limit?: number
-  next?: {
-    /** The start that begins next. */
-    instance: string
   /** Of calls: the image of the container. */
   image?: string
-  /** The value of `concurrency.key`; none: there is no key. */
-  key?: string | number | boolean
+  /** The value of the `key` of `concurrency` or `throttle`; none: it has none. */
+  key?: unknown
   kind: "starts" | "calls"
-  /** How many slots the key has; of calls: for the call that is next. */
+  /** How many slots the key has, or how many instances may start in the period of the throttle; of calls: for the call that is next. */
   limit?: number
   next?: {
     /** The start, or the instance of the call, that gets the next slot. */
@@ -1545,18 +1536,14 @@ export type Queue = {
   }
   /** When the throttle permits the next start. */
   nextAt?: string
-  /** The length of the period of the throttle, as the definition has it. */
-  period?: string
-  /** How many starts wait. */
-  queued: number
-  /** For what the starts wait. */
-  reason: "concurrency" | "throttle"
-  /** The id of the workflow. */
-  workflow: string
   /** How many calls wait until their instance is resumed. */
   paused?: number
-  /** How many starts or calls wait for a slot. */
+  /** The length of the period of the throttle, as the definition has it. */
+  period?: string
+  /** How many starts or calls wait. */
   queued: number
+  /** For what the starts or calls wait. */
+  reason: "concurrency" | "throttle"
   /** Of calls: the name of the service. */
   service?: string
   /** Of starts: the id of the workflow. */
@@ -1868,7 +1855,7 @@ export type Slot = {
     since: string
   }>
   /** The value of `concurrency.key`; none: the workflow has no key. */
-  key?: string | number | boolean
+  key?: unknown
   /** A start with a higher one gets a slot first. */
   priority: number
   /** Whether the instance waits for the slot. */
@@ -2159,7 +2146,7 @@ export type TaskProgress = {
 
 export type Throttled = {
   /** The value of `throttle.key`; none: the throttle has no key. */
-  key?: string | number | boolean
+  key?: unknown
   /** How many instances may start in the period. */
   limit?: number
   /** When the throttle permits the next start of the key. */
