@@ -119,7 +119,8 @@ Status Batch::go_on(TimePoint now, const WorkLane& lane) {
 
 /// Gives away the slots that this unit of work has freed.
 Status Batch::give_slots(TimePoint now) {
-  if (queues_.has_new()) TRY(queues_.run(now));
+  // A start that gets its slot may have to wait for the throttle, whose key is then new.
+  while (queues_.has_new()) TRY(queues_.run(now));
   return calls_.has_new() ? calls_.run(now) : Status();
 }
 

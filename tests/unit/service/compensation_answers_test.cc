@@ -125,7 +125,7 @@ TEST_F(CompensationAnswers, ShowThemInTheHistory) {
     shown.push_back(item["kind"].get<std::string>() + " " + item["state"].get<std::string>());
   }
   EXPECT_THAT(shown, ElementsAre("noted pay", "compensating ship", "undoing pay", "undone pay",
-                                "compensationStopped pay"));
+                                 "compensationStopped pay"));
   EXPECT_EQ(page["items"][0]["detail"], Json::parse(R"({"function": "refund", "number": 1})"));
   EXPECT_EQ(page["items"][1]["detail"], Json::parse(R"({"left": 1, "status": "failed"})"));
 }

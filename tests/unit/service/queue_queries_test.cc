@@ -84,6 +84,7 @@ TEST_F(QueueQueriesTest, ShowWhenAThrottlePermitsTheNextStart) {
                                true));
   commit();
   const Json expected{
+      {"kind", "starts"},
       {"workflow", "send"},
       {"reason", "throttle"},
       {"key", "c-1"},
@@ -174,6 +175,7 @@ TEST_F(CallQueueQueriesTest, ShowCallsThatWaitAfterTheStarts) {
   EXPECT_EQ(items[0]["kind"], "starts");
   const std::string at = format_rfc3339(now);
   const Json expected{{"kind", "calls"},
+                      {"reason", "concurrency"},
                       {"service", "bank"},
                       {"key", "c-1"},
                       {"limit", 2},
