@@ -170,7 +170,7 @@ TEST(StartLimits, RefuseAWrongBatch) {
       {"{timeout: PT5M}", "batch.maxSize definition.missing 3"},
       {"{maxSize: 5}", "batch.timeout definition.missing 3"},
       {"{maxSize: 5, timeout: PT0S}", "batch.timeout duration.zero 3"},
-      {"{maxSize: 5, timeout: PT5M, key: 'jq(.a[])'}", "batch.key definition.value 3"},
+      {"{maxSize: 5, timeout: PT5M, key: 'jq(.a[])'}", "batch.key definition.query 3"},
       {"{maxSize: 5, timeout: PT5M, size: 5}", "batch.size definition.unknown_key 3"},
       {"5", "batch definition.type 3"},
   };
