@@ -158,9 +158,12 @@ Status add_calls(const View& view, NamespaceNumber ns, const std::optional<Finge
         if (page.is_full_at(queue_cursor("", SlotKey{.key = key.key}))) return false;
         if (counts.queued == 0) return true;
         auto item = described_calls(view, key, counts);
-        if (item) page.items.push_back(*std::move(item));
-        if (!item) status = tl::unexpected(item.error());
-        return status.has_value();
+        if (!item) {
+          status = tl::unexpected(item.error());
+          return false;
+        }
+        page.items.push_back(*std::move(item));
+        return true;
       },
       pass_over_damage));
   return status;
@@ -194,9 +197,12 @@ Result<Json> Queries::queues(const View& view, std::string_view ns, size_t limit
             definition = newest ? *newest : nullptr;
           }
           auto item = described_queue(view, id, key, counts, definition->get());
-          if (item) page.items.push_back(*std::move(item));
-          if (!item) status = tl::unexpected(item.error());
-          return status.has_value();
+          if (!item) {
+            status = tl::unexpected(item.error());
+            return false;
+          }
+          page.items.push_back(*std::move(item));
+          return true;
         },
         pass_over_damage));
     TRY(status);
