@@ -61,7 +61,7 @@ Result<SlotCounts> counts_of(BatchState& batch, const SlotKey& key) {
 }
 
 Result<SlotCounts> recount(BatchState& batch, const SlotKey& key) {
-  const Result<SlotCounts> before = read_slot_counts(batch.tx, key);
+  Result<SlotCounts> before = read_slot_counts(batch.tx, key);
   if (!before && !is_damaged_row(before.error())) return before;
   SlotCounts counts = before.value_or(SlotCounts());
   counts.held = 0;
