@@ -122,7 +122,7 @@ EventPosition get_position(Reader& reader);
 void put_caller(Writer& writer, const Caller& caller);
 Caller get_caller(Reader& reader);
 
-/// The events that a request for a start has taken; there may be none.
+/// The events that a start or an instance has taken; of a request for a start there may be none.
 void put_taken(Writer& writer, const ConsumedEvents& consumed);
 ConsumedEvents get_taken(Reader& reader);
 

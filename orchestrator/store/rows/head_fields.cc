@@ -61,24 +61,9 @@ void put_timers(Writer& writer, const std::vector<Timer>& timers) {
   }
 }
 
-void put_consumed(Writer& writer, const ConsumedEvents& consumed) {
-  writer.varint(consumed.stream);
-  writer.varint(consumed.forgotten);
-  writer.varint(consumed.events.size());
-  for (const ConsumedEvent& event : consumed.events) {
-    writer.varint(event.sequence);
-    writer.id(event.known_as);
-  }
-}
-
 ConsumedEvents get_consumed(Reader& reader) {
-  ConsumedEvents consumed{.stream = get_u32(reader), .forgotten = get_number(reader), .events = {}};
-  const size_t count = reader.count();
-  if (count == 0 || count > ConsumedEvents::kMost || consumed.stream == 0) reader.fail();
-  for (size_t left = reader.ok() ? count : 0; left > 0; --left) {
-    const uint64_t sequence = get_number(reader);
-    consumed.events.push_back({sequence, reader.id()});
-  }
+  ConsumedEvents consumed = get_taken(reader);
+  if (consumed.stream == 0) reader.fail();
   return consumed;
 }
 

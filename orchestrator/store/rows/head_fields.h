@@ -18,7 +18,7 @@ void put_timers(Writer& writer, const std::vector<Timer>& timers);
 /// `last` is the highest kind that a timer of the record may have.
 std::vector<Timer> get_timers(Reader& reader, TimerKind last);
 
-void put_consumed(Writer& writer, const ConsumedEvents& consumed);
+/// What put_taken() has written of an instance that has consumed an event at least.
 ConsumedEvents get_consumed(Reader& reader);
 
 /// A duration, of at most 100 years.

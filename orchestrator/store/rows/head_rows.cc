@@ -142,7 +142,7 @@ std::string encode_head(const Instance& instance) {
     writer.varint(instance.part_bytes[kStartEvent]);
     writer.boolean(has_consumed);
   }
-  if (has_consumed) put_consumed(writer, instance.consumed);
+  if (has_consumed) put_taken(writer, instance.consumed);
   if (is_whole) {
     writer.boolean(instance.state_timeout.has_value());
     if (instance.state_timeout) put_span(writer, *instance.state_timeout);
