@@ -1,0 +1,168 @@
+#include "tests/simulation/queue_definition.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace millrace::queue_model {
+namespace {
+
+using reference::Random;
+using std::chrono::seconds;
+
+/// The customer and the rank of an input: of a call, of an event, of a group, or of a tick.
+constexpr const char* kCustomer = R"('jq(.customer // .begin.customer // .a.customer // "c0")')";
+constexpr const char* kRank = "'jq(.rank // .begin.rank // .a.rank // 0)'";
+constexpr const char* kOrder = R"('jq(.order // .begin.order // .a.order // "tick")')";
+
+// The lengths are such that no two deadlines that begin together end together.
+constexpr Duration kBodyTimeout = seconds(1'213);
+constexpr Duration kQueueTimeout = seconds(187);
+
+std::string time_text(Duration time) {
+  return fmt::format("PT{}S", std::chrono::duration_cast<seconds>(time).count());
+}
+
+std::string_view name_of(OnLimit on_limit) {
+  switch (on_limit) {
+    case OnLimit::kQueue:
+      return "queue";
+    case OnLimit::kReject:
+      return "reject";
+    case OnLimit::kSkip:
+      return "skip";
+    case OnLimit::kReplace:
+      return "replace";
+  }
+  return "";
+}
+
+std::string_view start_line(StartType start) {
+  switch (start) {
+    case StartType::kDefault:
+      return "start: {type: default}\n";
+    case StartType::kEvent:
+      return "start: {type: event, event: {type: begin}}\n";
+    case StartType::kGroup:
+      return "start: {type: eventsAnd, correlate: [order], events: [{type: a}, {type: b}]}\n";
+    case StartType::kScheduled:
+      return "start: {type: scheduled, cron: '*/10 * * * *'}\n";
+  }
+  return "";
+}
+
+std::string concurrency_line(const Definition& definition) {
+  std::string line = fmt::format("concurrency: {{limit: {}, onLimit: {}", definition.limit,
+                                 name_of(definition.on_limit));
+  if (definition.keyed) line += fmt::format(", key: {}", kCustomer);
+  if (definition.queue_timeout > Duration(0))
+    line += fmt::format(", timeout: {}", time_text(definition.queue_timeout));
+  return line + "}\n";
+}
+
+std::string rate_line(const Definition& definition) {
+  std::string line = fmt::format("rateLimit: {{limit: {}, period: {}", definition.rate_limit,
+                                 time_text(definition.rate_period));
+  if (definition.rate_keyed) line += fmt::format(", key: {}", kCustomer);
+  return line + "}\n";
+}
+
+std::string debounce_line(const Definition& definition) {
+  std::string line = fmt::format("debounce: {{period: {}", time_text(definition.debounce_period));
+  if (definition.debounce_timeout > Duration(0))
+    line += fmt::format(", timeout: {}", time_text(definition.debounce_timeout));
+  if (definition.debounce_keyed) line += fmt::format(", key: {}", kCustomer);
+  return line + "}\n";
+}
+
+void add_concurrency(Definition& definition, OnLimit on_limit, Random& random) {
+  definition.limit = 1 + random.below(random.chance(50) ? 2 : 4);
+  definition.on_limit = on_limit;
+  definition.keyed = random.chance(60);
+  if (on_limit != OnLimit::kQueue) return;
+  definition.priority = random.chance(50);
+}
+
+void add_rate(Definition& definition, Random& random) {
+  definition.rate_limit = 1 + random.below(3);
+  definition.rate_period = seconds(random.of({61, 307, 911}));
+  definition.rate_keyed = random.chance(60);
+}
+
+void add_debounce(Definition& definition, Random& random) {
+  definition.debounce_period = seconds(random.of({7, 31, 97}));
+  definition.debounce_keyed = random.chance(60);
+  if (random.chance(50))
+    definition.debounce_timeout = definition.debounce_period + seconds(random.of({3, 41, 89}));
+}
+
+void add_slots_of_any_kind(Definition& definition, Random& random) {
+  const OnLimit on_limit =
+      random.of({OnLimit::kQueue, OnLimit::kReject, OnLimit::kSkip, OnLimit::kReplace});
+  if (random.chance(20)) {
+    definition.singular = true;
+  } else {
+    add_concurrency(definition, on_limit, random);
+  }
+}
+
+}  // namespace
+
+std::string yaml_of(const Definition& definition) {
+  std::string text = "id: w\n";
+  if (definition.singular) text += "singular: true\n";
+  if (definition.limit > 0) text += concurrency_line(definition);
+  if (definition.priority) text += fmt::format("priority: {}\n", kRank);
+  if (definition.rate_limit > 0) text += rate_line(definition);
+  if (definition.debounced()) text += debounce_line(definition);
+  text += start_line(definition.start);
+  return text + fmt::format(
+                    "states:\n"
+                    "- id: wait\n"
+                    "  type: consumeEvent\n"
+                    "  timeout: {}\n"
+                    "  event: {{type: go, context: {{order: {}}}}}\n",
+                    time_text(definition.body_timeout), kOrder);
+}
+
+Definition random_definition(uint64_t seed, Random& random) {
+  Definition definition{.body_timeout = kBodyTimeout};
+  definition.start = random.of({StartType::kDefault, StartType::kEvent, StartType::kEvent,
+                                StartType::kGroup, StartType::kScheduled});
+  switch (seed % 8) {
+    case 0:
+      add_concurrency(definition, OnLimit::kQueue, random);
+      break;
+    case 1:
+      add_concurrency(definition, OnLimit::kQueue, random);
+      definition.queue_timeout = kQueueTimeout;
+      break;
+    case 2:
+      add_concurrency(definition, random.of({OnLimit::kReject, OnLimit::kSkip}), random);
+      break;
+    case 3:
+      add_concurrency(definition, OnLimit::kReplace, random);
+      break;
+    case 4:
+      add_debounce(definition, random);
+      if (random.chance(50)) add_rate(definition, random);
+      break;
+    case 5:
+      add_rate(definition, random);
+      definition.singular = random.chance(30);
+      break;
+    case 6:
+      add_slots_of_any_kind(definition, random);
+      add_debounce(definition, random);
+      break;
+    default:
+      add_slots_of_any_kind(definition, random);
+      add_rate(definition, random);
+      if (random.chance(50)) add_debounce(definition, random);
+      if (definition.limit > 0 && definition.on_limit == OnLimit::kQueue && random.chance(50))
+        definition.queue_timeout = kQueueTimeout;
+  }
+  return definition;
+}
+
+}  // namespace millrace::queue_model

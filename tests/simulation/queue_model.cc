@@ -1,0 +1,398 @@
+#include "tests/simulation/queue_model.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::queue_model {
+namespace {
+
+using std::chrono::seconds;
+
+/// Headings "Debounced starts": what `singular` does not permit "is tried again every 10 seconds".
+constexpr Duration kTriedAgain = seconds(10);
+
+/// Heading "Concurrency": "While the workflow is paused, no start gets a slot." Read literally, a
+/// start with `onLimit: queue` waits then even if a slot is free, and the resume gives the slots by
+/// priority. If false, such a start holds the free slot at once.
+constexpr bool kWaitsWhilePaused = true;
+
+constexpr const char* kRateLimited = "millrace.rateLimit";
+constexpr const char* kSkipped = "millrace.concurrency.skipped";
+
+/// The first multiple of kTicks after that time.
+TimePoint tick_after(TimePoint time) {
+  const int64_t length = kTicks.count();
+  return from_millis((to_millis(time) / length + 1) * length);
+}
+
+}  // namespace
+
+Model::Model(Definition definition, TimePoint now)
+    : definition_(definition), now_(now), next_tick_(tick_after(now)) {}
+
+// What is asked.
+
+std::string Model::slot_key(const Start& start) const {
+  return definition_.keyed ? start.customer : "";
+}
+
+std::string Model::rate_key(const Start& start) const {
+  return definition_.rate_keyed ? start.customer : "";
+}
+
+std::optional<TimePoint> Model::rate_permits_at(const Start& start) const {
+  const auto found = starts_.find(rate_key(start));
+  if (definition_.rate_limit == 0 || found == starts_.end()) return std::nullopt;
+  const std::vector<TimePoint>& all = found->second;
+  const auto limit = static_cast<size_t>(definition_.rate_limit);
+  if (all.size() < limit) return std::nullopt;
+  const TimePoint at = all[all.size() - limit] + definition_.rate_period;
+  return at > now_ ? std::optional(at) : std::nullopt;
+}
+
+int Model::held(const std::string& key) const {
+  return static_cast<int>(
+      std::count_if(instances_.begin(), instances_.end(), [&](const Instance& one) {
+        return one.state == State::kHolding && slot_key(one.start) == key;
+      }));
+}
+
+std::vector<size_t> Model::queue(const std::string& key) const {
+  std::vector<size_t> all;
+  for (size_t i = 0; i < instances_.size(); ++i) {
+    const Instance& one = instances_[i];
+    if (one.state == State::kQueued && slot_key(one.start) == key) all.push_back(i);
+  }
+  std::sort(all.begin(), all.end(), [&](size_t a, size_t b) {
+    const Instance& first = instances_[a];
+    const Instance& second = instances_[b];
+    const int rank = definition_.priority ? first.start.rank : 0;
+    const int other = definition_.priority ? second.start.rank : 0;
+    return rank != other ? rank > other : first.place < second.place;
+  });
+  return all;
+}
+
+std::string Model::status(size_t which) const {
+  const Instance& one = instances_[which];
+  if (one.active() && is_paused(which)) return "paused";
+  switch (one.state) {
+    case State::kQueued:
+      return "pending";
+    case State::kHolding:
+      return "waiting";
+    case State::kComplete:
+      return "complete";
+    case State::kFailed:
+      return "failed";
+    case State::kCancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+std::set<std::string> Model::slot_refusals(const Start& start) const {
+  std::set<std::string> codes;
+  const bool is_active = std::any_of(instances_.begin(), instances_.end(),
+                                     [](const Instance& one) { return one.active(); });
+  if (definition_.singular && is_active) codes.insert("direktiv.mutex");
+  if (definition_.limit == 0 || held(slot_key(start)) < definition_.limit) return codes;
+  if (definition_.on_limit == OnLimit::kReject) codes.insert("millrace.concurrency.limit");
+  if (definition_.on_limit == OnLimit::kSkip) codes.insert(kSkipped);
+  return codes;
+}
+
+std::set<std::string> Model::refusals(const Start& start) const {
+  if (start.bad_customer) return {"millrace.concurrency.key"};
+  if (start.bad_rank) return {"millrace.concurrency.priority"};
+  std::set<std::string> codes = slot_refusals(start);
+  if (rate_permits_at(start)) codes.insert(kRateLimited);
+  return codes;
+}
+
+// Starts.
+
+Answer Model::request(const Start& start) {
+  if (start.by == By::kSubflow) callers_[start.order] = {};
+  Answer answer;
+  if (const auto permitted = rate_permits_at(start)) {
+    // `Retry-After` "has the seconds until the next start of the key is permitted, rounded up".
+    answer.retry_after =
+        static_cast<uint32_t>((*permitted - now_ + seconds(1) - Duration(1)) / seconds(1));
+  }
+  if (definition_.debounced()) {
+    // "`rateLimit` comes first: a request is refused if the limit is used up".
+    if (!rate_permits_at(start)) return put_off(start);
+    answer.refused = {kRateLimited};
+  } else {
+    answer.refused = refusals(start);
+  }
+  if (answer.refused.empty()) {
+    create(start, -1);
+    return answer;
+  }
+  if (start.by == By::kEvent && (start.bad_customer || start.bad_rank)) ++dead_letters_;
+  // "skip: the call returns null at once".
+  std::set<std::string> ends = answer.refused;
+  if (ends.erase(kSkipped) > 0) ends.insert("");
+  answer_caller(start, std::move(ends));
+  return answer;
+}
+
+Answer Model::put_off(const Start& start) {
+  const std::string key = definition_.debounce_keyed ? start.customer : "";
+  const auto known = pending_.find(key);
+  Pending next{.start = start};
+  if (known == pending_.end()) {
+    next.chain = ++chains_;
+    if (definition_.debounce_timeout > Duration(0))
+      next.latest = now_ + definition_.debounce_timeout;
+  } else {
+    answer_caller(known->second.start, {"millrace.debounced"});
+    next.chain = known->second.chain;
+    next.latest = known->second.latest;
+    next.has_subflow = known->second.has_subflow;
+  }
+  next.has_subflow = next.has_subflow || start.by == By::kSubflow;
+  next.at = now_ + definition_.debounce_period;
+  if (next.latest) next.at = std::max(now_, std::min(next.at, *next.latest));
+  pending_[key] = next;
+  const Answer answer{
+      .put_off = true, .starts_at = next.at, .chain = next.chain, .has_subflow = next.has_subflow};
+  if (next.at <= now_) try_pending(key);
+  return answer;
+}
+
+void Model::try_pending(const std::string& key) {
+  Pending& one = pending_.at(key);
+  // "If the limit is used up then, the start waits until the limit permits it."
+  if (const auto permitted = rate_permits_at(one.start)) {
+    one.at = *permitted;
+    return;
+  }
+  std::set<std::string> codes = slot_refusals(one.start);
+  if (codes.empty()) {
+    const Pending started = one;
+    pending_.erase(key);
+    create(started.start, started.chain);
+  } else if (one.start.by == By::kSubflow) {
+    // "A subflow fails with that error instead."
+    if (codes.erase(kSkipped) > 0) codes.insert("");
+    answer_caller(one.start, std::move(codes));
+    pending_.erase(key);
+  } else {
+    one.at = now_ + kTriedAgain;
+  }
+}
+
+void Model::create(const Start& start, int chain) {
+  const std::string key = slot_key(start);
+  if (definition_.rate_limit > 0) starts_[rate_key(start)].push_back(now_);
+  const bool has_slots = definition_.limit > 0;
+  const bool has_room = !has_slots || held(key) < definition_.limit;
+  if (!has_room && definition_.on_limit == OnLimit::kReplace) replace_oldest(key);
+  const size_t which = instances_.size();
+  instances_.push_back({.start = start, .began = now_, .place = ++places_, .chain = chain});
+  const bool queues = has_slots && definition_.on_limit == OnLimit::kQueue;
+  if (queues && (!has_room || (kWaitsWhilePaused && workflow_paused_))) {
+    instances_[which].waited = true;
+    begin_wait(which);
+  } else {
+    hold(which);
+  }
+}
+
+void Model::replace_oldest(const std::string& key) {
+  std::optional<size_t> oldest;
+  for (size_t i = 0; i < instances_.size(); ++i) {
+    const Instance& one = instances_[i];
+    if (one.state != State::kHolding || slot_key(one.start) != key) continue;
+    if (!oldest || one.held_since < instances_[*oldest].held_since) oldest = i;
+  }
+  if (oldest) end(*oldest, State::kCancelled, "millrace.concurrency.replaced");
+}
+
+void Model::hold(size_t which) {
+  Instance& one = instances_[which];
+  one.state = State::kHolding;
+  one.held_since = ++places_;
+  one.entered = false;
+  one.deadline.reset();
+  if (!is_paused(which)) begin_wait(which);
+}
+
+/// The wait in the queue, or the wait of its state, begins in full.
+void Model::begin_wait(size_t which) {
+  Instance& one = instances_[which];
+  const bool is_queued = one.state == State::kQueued;
+  one.entered = !is_queued;
+  const Duration time = is_queued ? definition_.queue_timeout : definition_.body_timeout;
+  one.deadline.reset();
+  if (time > Duration(0) && !is_paused(which)) one.deadline = now_ + time;
+}
+
+// Ends.
+
+void Model::end(size_t which, State state, const std::string& code) {
+  Instance& one = instances_[which];
+  one.state = state;
+  one.code = code;
+  one.deadline.reset();
+  one.paused = false;
+  one.gone = false;
+  const bool by_operator = state == State::kCancelled && code.empty();
+  answer_caller(one.start, {by_operator ? "*" : code});
+  admit(slot_key(one.start));
+}
+
+void Model::admit(const std::string& key) {
+  if (definition_.limit == 0 || workflow_paused_) return;
+  for (const size_t next : queue(key)) {
+    if (held(key) >= definition_.limit) return;
+    hold(next);
+  }
+}
+
+void Model::admit_all() {
+  std::set<std::string> keys;
+  for (const Instance& one : instances_) keys.insert(slot_key(one.start));
+  for (const std::string& key : keys) admit(key);
+}
+
+void Model::answer_caller(const Start& start, std::set<std::string> ends) {
+  if (start.by != By::kSubflow) return;
+  Caller& caller = callers_.at(start.order);
+  if (!caller.waits) return;
+  caller.waits = false;
+  caller.ends = std::move(ends);
+}
+
+void Model::go(const std::string& order) {
+  std::vector<size_t> listening;
+  for (size_t i = 0; i < instances_.size(); ++i) {
+    const Instance& one = instances_[i];
+    if (one.state == State::kHolding && one.entered && one.start.order == order)
+      listening.push_back(i);
+  }
+  // "An event that comes before is not for it": not for those that get a slot by these ends.
+  for (const size_t which : listening) {
+    if (is_paused(which)) {
+      instances_[which].gone = true;
+    } else {
+      end(which, State::kComplete, "");
+    }
+  }
+}
+
+// Commands.
+
+void Model::cancel(size_t which) { end(which, State::kCancelled, ""); }
+
+void Model::cancel_caller(const std::string& order) {
+  Caller& caller = callers_.at(order);
+  caller.waits = false;
+  caller.cancelled = true;
+  for (size_t i = 0; i < instances_.size(); ++i) {
+    const Instance& one = instances_[i];
+    if (one.active() && one.start.by == By::kSubflow && one.start.order == order) cancel(i);
+  }
+}
+
+void Model::pause(size_t which) {
+  instances_[which].paused = true;
+  instances_[which].deadline.reset();
+}
+
+void Model::resume(size_t which) {
+  if (!instances_[which].paused) return;
+  instances_[which].paused = false;
+  if (!workflow_paused_) unpause(which);
+}
+
+void Model::unpause(size_t which) {
+  if (!instances_[which].active()) return;
+  if (instances_[which].gone) return end(which, State::kComplete, "");
+  begin_wait(which);
+}
+
+void Model::pause_workflow(bool paused) {
+  if (workflow_paused_ == paused) return;
+  workflow_paused_ = paused;
+  if (paused) {
+    for (Instance& one : instances_) one.deadline.reset();
+    return;
+  }
+  const size_t known = instances_.size();
+  for (size_t i = 0; i < known; ++i) {
+    if (!instances_[i].paused) unpause(i);
+  }
+  admit_all();
+}
+
+std::set<std::string> Model::restart(size_t which) {
+  const Start start = instances_[which].start;
+  const bool is_active = std::any_of(instances_.begin(), instances_.end(),
+                                     [](const Instance& one) { return one.active(); });
+  if (definition_.singular && is_active) return {"direktiv.mutex"};
+  if (definition_.limit > 0 && held(slot_key(start)) >= definition_.limit)
+    return {"millrace.concurrency.limit"};
+  instances_[which].code.clear();
+  hold(which);
+  return {};
+}
+
+void Model::set_limit(int limit) {
+  definition_.limit = limit;
+  admit_all();
+}
+
+// Time.
+
+std::optional<Model::Due> Model::next() const {
+  std::optional<Due> first;
+  const auto offer = [&](Due due) {
+    if (!first || due.at < first->at) first = std::move(due);
+  };
+  for (size_t i = 0; i < instances_.size(); ++i) {
+    const Instance& one = instances_[i];
+    if (one.active() && one.deadline) offer({.at = *one.deadline, .which = i});
+  }
+  for (const auto& [key, one] : pending_) {
+    const bool is_tie = first && first->what == What::kPending && first->at == one.at;
+    if (is_tie && has_started && has_started(one.start.order, one.at)) first.reset();
+    offer({.at = one.at, .what = What::kPending, .key = key});
+  }
+  if (definition_.start == StartType::kScheduled) offer({.at = next_tick_, .what = What::kTick});
+  return first;
+}
+
+std::optional<TimePoint> Model::next_due() const {
+  const auto due = next();
+  return due ? std::optional(due->at) : std::nullopt;
+}
+
+void Model::advance(TimePoint to, bool dead) {
+  if (dead) now_ = to;
+  for (auto due = next(); due && due->at <= to; due = next()) {
+    now_ = std::max(now_, due->at);
+    happen(*due);
+  }
+  now_ = to;
+}
+
+void Model::happen(const Due& due) {
+  switch (due.what) {
+    case What::kDeadline: {
+      const bool is_queued = instances_[due.which].state == State::kQueued;
+      return end(due.which, State::kFailed,
+                 is_queued ? "millrace.concurrency.timeout" : "direktiv.stateTimeout");
+    }
+    case What::kPending:
+      return try_pending(due.key);
+    case What::kTick:
+      next_tick_ = tick_after(now_);
+      request({.by = By::kTick, .order = kTickOrder});
+  }
+}
+
+}  // namespace millrace::queue_model

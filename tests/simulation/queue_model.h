@@ -1,0 +1,206 @@
+// A reference model of the starts of one workflow: `singular`, `rateLimit`, `debounce`,
+// `concurrency` and `priority`. It was written from docs/language.md, docs/operating.md and
+// docs/promises.md, and never from the engine. It knows no store: a crash changes nothing in it.
+// For use by one thread.
+//
+// Where the documents leave a question open, the model reads them like this:
+// 1. A start that waits for a slot counts for `rateLimit` from its creation on. A start that is
+//    refused or skipped, or whose key or priority is no value, does not count.
+// 2. If several limits refuse a start, it is refused with any of their codes.
+// 3. A start that `debounce` has put off waits on for a slot with `reject` and with `skip`, as with
+//    `singular`: it is tried again every 10 seconds from the time at which it was due. A restart of
+//    the process does not move these times.
+// 4. Of pending starts that are due at one time, any may be first (Model::has_started).
+// 5. A newer request for a pending start whose `timeout` has passed lets it be tried at once.
+// 6. While the workflow is paused, a start takes a free slot with `reject`, `skip` and `replace`,
+//    and waits with `queue`. Without `concurrency` it starts as `paused`.
+// 7. An instance that is paused by itself stays paused when its workflow is resumed.
+// 8. An event is not for an instance whose state has not begun, also if a pause prevents it.
+// 9. After a time without a process, deadlines that have passed apply in the order in which they
+//    were due, and a slot that becomes free by one is given away before the next one applies.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+
+namespace millrace::queue_model {
+
+enum class OnLimit : uint8_t { kQueue, kReject, kSkip, kReplace };
+enum class StartType : uint8_t { kDefault, kEvent, kGroup, kScheduled };
+
+/// The workflow `w`. Its instances wait for an event `go` with their order, and fail after
+/// `body_timeout`. A duration of zero is a key that the definition does not have.
+struct Definition {
+  bool singular = false;
+  int limit = 0;  ///< of `concurrency`; 0: the workflow has none
+  bool keyed = false;
+  OnLimit on_limit = OnLimit::kQueue;
+  Duration queue_timeout{0};
+  bool priority = false;
+  int rate_limit = 0;  ///< 0: no `rateLimit`
+  Duration rate_period{0};
+  bool rate_keyed = false;
+  Duration debounce_period{0};
+  Duration debounce_timeout{0};
+  bool debounce_keyed = false;
+  StartType start = StartType::kDefault;
+  Duration body_timeout{0};
+
+  bool debounced() const { return debounce_period > Duration(0); }
+};
+
+/// The definition as YAML.
+std::string yaml_of(const Definition& definition);
+
+/// The order of the starts that have no input: ticks.
+inline constexpr const char* kTickOrder = "tick";
+/// How often `schedule` ticks: at each multiple of ten minutes.
+inline constexpr Duration kTicks = std::chrono::minutes(10);
+
+/// Who asks for a start. kCall is a request of a client.
+enum class By : uint8_t { kCall, kEvent, kTick, kSubflow };
+
+/// One request for a start, with what its input says.
+struct Start {
+  By by = By::kCall;
+  std::string order;            ///< unique, but for ticks
+  std::string customer = "c0";  ///< the key
+  int rank = 0;                 ///< the priority
+  bool bad_customer = false;    ///< the key is no text, number or boolean
+  bool bad_rank = false;        ///< the priority is no integer
+};
+
+enum class State : uint8_t { kQueued, kHolding, kComplete, kFailed, kCancelled };
+
+struct Instance {
+  Start start;
+  State state = State::kQueued;
+  std::string code;      ///< of the error with which it has ended
+  TimePoint began;       ///< when it was created
+  bool waited = false;   ///< it has been in the queue
+  bool paused = false;   ///< by itself; its workflow may be paused, too
+  bool entered = false;  ///< its state has begun
+  bool gone = false;     ///< it has its event, which it processes when it is resumed
+  uint64_t place = 0;    ///< in the order of the starts
+  uint64_t held_since = 0;
+  std::optional<TimePoint> deadline;  ///< of its wait in the queue, or of its state
+  int chain = -1;                     ///< of the pending start that it was; -1: none
+
+  bool active() const { return state == State::kQueued || state == State::kHolding; }
+};
+
+/// A start that `debounce` has put off.
+struct Pending {
+  Start start;   ///< the newest request
+  TimePoint at;  ///< when it starts, or is tried again
+  std::optional<TimePoint> latest;
+  int chain = 0;
+  bool has_subflow = false;  ///< one of its requests came from a subflow
+};
+
+/// What the caller of a subflow gets.
+struct Caller {
+  bool waits = true;
+  bool cancelled = false;
+  /// The error codes of which it has one; empty text: it is complete; `*`: any code.
+  std::set<std::string> ends;
+};
+
+/// The answer to a request.
+struct Answer {
+  std::set<std::string> refused;  ///< it is refused with one of these codes; empty: it is not
+  uint32_t retry_after = 0;       ///< seconds, with `millrace.rateLimit`
+  bool put_off = false;
+  TimePoint starts_at;  ///< if it is put off
+  int chain = -1;
+  bool has_subflow = false;
+};
+
+class Model {
+ public:
+  Model(Definition definition, TimePoint now);
+
+  /// Decides which of several pending starts of one time is first, which the documents leave open:
+  /// whether the engine has started this order at this time.
+  std::function<bool(const std::string& order, TimePoint at)> has_started;
+
+  Answer request(const Start& start);
+  /// The event `go` for the instances of an order.
+  void go(const std::string& order);
+  void cancel(size_t which);
+  void cancel_caller(const std::string& order);
+  void pause(size_t which);
+  void resume(size_t which);
+  void pause_workflow(bool paused);
+  /// The codes of which the command is refused with one; empty: a new run has begun.
+  std::set<std::string> restart(size_t which);
+  void set_limit(int limit);
+
+  /// Lets time pass. With `dead`, there was no process until then, and all that was due happens at
+  /// `to`, in the order of the times at which it was due.
+  void advance(TimePoint to, bool dead = false);
+  std::optional<TimePoint> next_due() const;
+
+  const Definition& definition() const { return definition_; }
+  TimePoint now() const { return now_; }
+  bool workflow_paused() const { return workflow_paused_; }
+  const std::vector<Instance>& instances() const { return instances_; }
+  const std::map<std::string, Pending>& pending() const { return pending_; }
+  const std::map<std::string, Caller>& callers() const { return callers_; }
+  size_t dead_letters() const { return dead_letters_; }
+  bool is_paused(size_t which) const { return workflow_paused_ || instances_[which].paused; }
+  /// The status that the instance shows.
+  std::string status(size_t which) const;
+  std::string slot_key(const Start& start) const;
+  int held(const std::string& key) const;
+  /// The starts that wait for a slot of the key, the next one first.
+  std::vector<size_t> queue(const std::string& key) const;
+
+ private:
+  enum class What : uint8_t { kDeadline, kPending, kTick };
+  struct Due {
+    TimePoint at;
+    What what = What::kDeadline;
+    size_t which = 0;  ///< an instance
+    std::string key;   ///< of a pending start
+  };
+
+  std::optional<Due> next() const;
+  void happen(const Due& due);
+  std::string rate_key(const Start& start) const;
+  std::optional<TimePoint> rate_permits_at(const Start& start) const;
+  std::set<std::string> refusals(const Start& start) const;
+  std::set<std::string> slot_refusals(const Start& start) const;
+  Answer put_off(const Start& start);
+  void try_pending(const std::string& key);
+  void create(const Start& start, int chain);
+  void replace_oldest(const std::string& key);
+  void hold(size_t which);
+  void begin_wait(size_t which);
+  void end(size_t which, State state, const std::string& code);
+  void unpause(size_t which);
+  void admit(const std::string& key);
+  void admit_all();
+  void answer_caller(const Start& start, std::set<std::string> ends);
+
+  Definition definition_;
+  TimePoint now_;
+  TimePoint next_tick_;
+  bool workflow_paused_ = false;
+  std::vector<Instance> instances_;
+  std::map<std::string, Pending> pending_;
+  std::map<std::string, Caller> callers_;
+  std::map<std::string, std::vector<TimePoint>> starts_;  ///< of each key of `rateLimit`
+  size_t dead_letters_ = 0;
+  uint64_t places_ = 0;
+  int chains_ = 0;
+};
+
+}  // namespace millrace::queue_model

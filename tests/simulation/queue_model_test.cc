@@ -1,0 +1,126 @@
+// Random definitions of queues and limits of starts, played on the reference model
+// (queue_model.h) and on the engine side by side, with kills of the process.
+// MILLRACE_QUEUE_SEEDS=2000 and MILLRACE_QUEUE_FIRST=1 choose other cases: 2000 seeds from 1 on.
+// MILLRACE_QUEUE_ACTIONS=… sets the number of actions of a seed. With MILLRACE_QUEUE_SEEDS the test
+// continues after a difference, and prints counts of what was played.
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/queue_definition.h"
+#include "tests/simulation/queue_player.h"
+#include "tests/support/seeds.h"
+
+namespace millrace::queue_model {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+TEST(EngineAndQueueModel, AgreeOnRandomStarts) {
+  constexpr int kMostReports = 10;
+  const bool by_hand = std::getenv("MILLRACE_QUEUE_SEEDS") != nullptr;
+  const uint64_t first = number_from_environment("MILLRACE_QUEUE_FIRST", 1);
+  const uint64_t count = number_from_environment("MILLRACE_QUEUE_SEEDS", 8);
+  const auto actions = static_cast<int>(number_from_environment("MILLRACE_QUEUE_ACTIONS", 40));
+  std::map<std::string, int> counts;
+  int differing = 0;
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    const testing::ScopedTrace trace("", 0, "MILLRACE_QUEUE_FIRST=" + std::to_string(seed));
+    QueuePlayer player(seed);
+    const std::string report = player.play(actions);
+    if (!report.empty() && ++differing <= kMostReports) ADD_FAILURE() << report;
+    for (const auto& [what, times] : player.counts()) counts[what] += times;
+    if (!by_hand && HasFailure()) break;
+  }
+  EXPECT_GT(counts["time:"], 0) << "nothing was played";
+  if (!by_hand) return;
+  std::cout << count << " seeds, " << differing << " of them differ\n";
+  for (const auto& [what, times] : counts) std::cout << "  " << times << "\t" << what << "\n";
+}
+
+// The model itself, on the examples of docs/language.md.
+
+class QueueModel : public testing::Test {
+ protected:
+  static Start of(const std::string& order, int rank = 0, const std::string& customer = "c1") {
+    return {.order = order, .customer = customer, .rank = rank};
+  }
+  std::vector<std::string> shown(const Model& model) const {
+    std::vector<std::string> all;
+    for (size_t i = 0; i < model.instances().size(); ++i)
+      all.push_back(model.instances()[i].start.order + " " + model.status(i));
+    return all;
+  }
+
+  const TimePoint now = from_millis(1'630'497'600'000);
+};
+
+TEST_F(QueueModel, GivesAFreeSlotByPriorityThenByPlace) {
+  Model model({.limit = 1, .keyed = true, .priority = true}, now);
+  for (const Start& start : {of("a"), of("b", 1), of("c", 2), of("d", 2), of("e", 0, "c2")})
+    model.request(start);
+  EXPECT_THAT(shown(model),
+              ElementsAre("a waiting", "b pending", "c pending", "d pending", "e waiting"));
+  model.go("c");
+  model.go("a");
+  EXPECT_THAT(shown(model),
+              ElementsAre("a complete", "b pending", "c waiting", "d pending", "e waiting"));
+  model.cancel(2);
+  EXPECT_EQ(model.status(3), "waiting");
+}
+
+TEST_F(QueueModel, HoldsTheTimeInTheQueueWhileItIsPaused) {
+  Model model({.limit = 1, .queue_timeout = minutes(10)}, now);
+  model.request(of("a"));
+  model.request(of("b"));
+  model.advance(now + minutes(9));
+  model.pause(1);
+  model.advance(now + minutes(60));
+  EXPECT_EQ(model.status(1), "paused");
+  model.resume(1);
+  model.advance(now + minutes(70) - Duration(1));
+  EXPECT_EQ(model.status(1), "pending");
+  model.advance(now + minutes(70));
+  EXPECT_EQ(model.status(1), "failed");
+  EXPECT_EQ(model.instances()[1].code, "millrace.concurrency.timeout");
+}
+
+TEST_F(QueueModel, ReplacesTheOldestHolder) {
+  Model model({.limit = 2, .on_limit = OnLimit::kReplace}, now);
+  for (const char* const order : {"a", "b", "c"}) model.request(of(order));
+  EXPECT_THAT(shown(model), ElementsAre("a cancelled", "b waiting", "c waiting"));
+  EXPECT_EQ(model.instances()[0].code, "millrace.concurrency.replaced");
+}
+
+TEST_F(QueueModel, PutsOffAStartUntilItsKeyIsQuietOrTheTimeoutEnds) {
+  Model model({.debounce_period = seconds(10), .debounce_timeout = seconds(25)}, now);
+  for (int i = 0; i < 4; ++i) {
+    model.request(of(std::to_string(i)));
+    model.advance(now + seconds(8 * (i + 1)));
+  }
+  EXPECT_THAT(shown(model), ElementsAre("3 waiting"));
+  EXPECT_EQ(model.instances()[0].began, now + seconds(25));
+}
+
+TEST_F(QueueModel, CountsTheStartsOfAnyPeriod) {
+  Model model({.rate_limit = 2, .rate_period = minutes(60)}, now);
+  EXPECT_THAT(model.request(of("a")).refused, ElementsAre());
+  model.advance(now + minutes(20));
+  EXPECT_THAT(model.request(of("b")).refused, ElementsAre());
+  model.advance(now + minutes(20) + Duration(500));
+  const Answer refused = model.request(of("c"));
+  EXPECT_THAT(refused.refused, UnorderedElementsAre("millrace.rateLimit"));
+  EXPECT_EQ(refused.retry_after, 2'400U);
+  model.advance(now + minutes(60));
+  EXPECT_THAT(model.request(of("d")).refused, ElementsAre());
+}
+
+}  // namespace
+}  // namespace millrace::queue_model

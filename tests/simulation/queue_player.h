@@ -1,0 +1,116 @@
+// QueuePlayer: plays random starts, ends, commands, kills and time on the engine (world.h) and on
+// the reference model (queue_model.h), and compares both after each action. A seed determines
+// everything. For use by one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/model/random.h"
+#include "tests/simulation/queue_model.h"
+#include "tests/simulation/world.h"
+
+namespace millrace::queue_model {
+
+class QueuePlayer {
+ public:
+  explicit QueuePlayer(uint64_t seed);
+
+  /// Plays that many random actions, then lets everything end, and checks what is left. Stops at
+  /// the first difference. Returns the seed, the definition, the steps and the difference; empty:
+  /// there is none.
+  std::string play(int actions);
+  /// How often each kind of action and outcome was played.
+  const std::map<std::string, int>& counts() const { return counts_; }
+
+ private:
+  /// An instance as the engine shows it.
+  struct Seen {
+    std::string workflow;
+    std::string order;
+    std::string status;
+    std::string code;
+    TimePoint started;     ///< as it was shown first
+    bool is_new = true;    ///< not compared yet
+    std::string was = {};  ///< the status at the last comparison
+  };
+  /// What became of a command: the answer, and whether it was given again after a kill.
+  struct Asked {
+    std::optional<Result<Json>> answer;
+    bool repeated = false;
+  };
+
+  // Actions (queue_player.cc).
+
+  void act();
+  void act_on_instances();
+  Start make_start(By by);
+  bool may_start() const;
+  bool may_be_bad() const;
+  void call();
+  void trigger();
+  void publish_starts();
+  void call_subflow();
+  void go();
+  void cancel();
+  void cancel_caller();
+  void pause_or_resume();
+  void pause_workflow();
+  void resume_workflow();
+  void restart_instance();
+  void change_limit();
+  void pass_time();
+  void pass(Duration time);
+  void sleep();
+  void kill();
+  void drain();
+  void release_all();
+  void end_orders();
+  std::vector<size_t> instances_that(bool (*fit)(const Instance& one)) const;
+  std::optional<size_t> one_of(const std::vector<size_t>& all);
+  void publish_order(const char* type, const std::string& order, const Json& data);
+  Asked ask(const Command& command, bool may_kill = true);
+  void settle(bool with_kills);
+  bool chance(int percent) { return random_.chance(percent); }
+  void step(const std::string& what);
+
+  // Comparisons (queue_checks.cc).
+
+  void see();
+  void compare();
+  void compare_answer(const Asked& asked, const Start& start, const Answer& expected);
+  void compare_refusal(const Error& error, const Answer& expected);
+  void compare_accepted(const Json& answer, const Answer& expected);
+  void compare_instances();
+  void compare_instance(size_t which, const std::string& id);
+  void compare_callers();
+  void compare_queues();
+  void compare_queue(const std::string& key, const Json& items);
+  void compare_dead_letters();
+  void check_slots();
+  void check_rates();
+  void check_end();
+  void differ(const std::string& what);
+  bool failed() const { return !difference_.empty(); }
+
+  uint64_t seed_;
+  reference::Random random_;
+  World world_;
+  Model model_;
+  std::string yaml_;
+  std::map<std::string, Seen> seen_;          ///< by the id of the instance
+  std::map<size_t, std::string> ids_;         ///< the id of each instance of the model
+  std::map<int, std::string> chain_ids_;      ///< the id that the answers of a pending start had
+  std::map<std::string, std::string> asked_;  ///< the id that the answer of an order had
+  std::vector<std::string> steps_;
+  std::map<std::string, int> counts_;
+  std::string difference_;
+  int orders_ = 0;
+  int events_ = 0;
+  int kills_ = 0;
+};
+
+}  // namespace millrace::queue_model
