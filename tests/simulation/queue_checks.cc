@@ -215,15 +215,15 @@ void QueuePlayer::compare_queue(const std::string& key, const Json& items) {
   if (found == items.end()) return differ("no queue of the key " + key);
   const Json& shown = *found;
   const std::vector<size_t> queue = model_.queue(key);
-  counts_["longest queue"] = std::max(counts_["longest queue"], static_cast<int>(queue.size()));
+  ++counts_[fmt::format("queue of {}", queue.size())];
   const Json expected{{"held", model_.held(key)},
                       {"queued", queue.size()},
                       {"limit", model_.definition().limit},
                       {"next", ids_.at(queue.front())}};
-  const Json actual{{"held", shown["held"]},
-                    {"queued", shown["queued"]},
+  const Json actual{{"held", shown.value("held", -1)},
+                    {"queued", shown.value("queued", 0)},
                     {"limit", shown.value("limit", 0)},
-                    {"next", shown["next"]["instance"]}};
+                    {"next", shown.value("next", Json::object()).value("instance", "")}};
   if (actual != expected) {
     differ(fmt::format("the queue of \"{}\" is {}, and the model has {}", key, actual.dump(),
                        expected.dump()));

@@ -15,7 +15,7 @@
 // 6. While the workflow is paused, a start takes a free slot with `reject`, `skip` and `replace`,
 //    and waits with `queue`. Without `concurrency` it starts as `paused`.
 // 7. An instance that is paused by itself stays paused when its workflow is resumed.
-// 8. An event is not for an instance whose state has not begun, also if a pause prevents it.
+// 8. An event is not for an instance whose state has not started, also if a pause prevents it.
 // 9. After a time without a process, deadlines that have passed apply in the order in which they
 //    were due, and a slot that becomes free by one is given away before the next one applies.
 #pragma once
@@ -86,7 +86,7 @@ struct Instance {
   TimePoint began;       ///< when it was created
   bool waited = false;   ///< it has been in the queue
   bool paused = false;   ///< by itself; its workflow may be paused, too
-  bool entered = false;  ///< its state has begun
+  bool entered = false;  ///< its state has started
   bool gone = false;     ///< it has its event, which it processes when it is resumed
   uint64_t place = 0;    ///< in the order of the starts
   uint64_t held_since = 0;
@@ -139,7 +139,7 @@ class Model {
   void pause(size_t which);
   void resume(size_t which);
   void pause_workflow(bool paused);
-  /// The codes of which the command is refused with one; empty: a new run has begun.
+  /// The command is refused with one of these codes; empty: it starts a new run.
   std::set<std::string> restart(size_t which);
   void set_limit(int limit);
 

@@ -11,9 +11,6 @@
 namespace millrace::queue_model {
 namespace {
 
-using std::chrono::minutes;
-using std::chrono::seconds;
-
 /// Calls the workflow `w` with its own data, and ends as the call ends.
 constexpr const char* kCallerOfW = R"(
 id: caller
