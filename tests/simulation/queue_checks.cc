@@ -172,7 +172,7 @@ void QueuePlayer::compare_callers() {
     if (one.workflow != "caller") continue;
     ++found[one.order];
     const Caller& caller = model_.callers().at(one.order);
-    std::string expected = "waiting";
+    std::string expected = one.status == "running" ? "running" : "waiting";
     if (caller.cancelled) expected = "cancelled";
     if (!caller.waits && !caller.cancelled)
       expected = one.status == "complete" ? "complete" : "failed";

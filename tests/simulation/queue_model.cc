@@ -27,8 +27,8 @@ TimePoint tick_after(TimePoint time) {
 
 }  // namespace
 
-Model::Model(Definition definition, TimePoint now)
-    : definition_(definition), now_(now), next_tick_(tick_after(now)) {}
+Model::Model(Definition definition, TimePoint now, Fault fault)
+    : definition_(definition), fault_(fault), now_(now), next_tick_(tick_after(now)) {}
 
 // What is asked.
 
@@ -57,6 +57,10 @@ int Model::held(const std::string& key) const {
       }));
 }
 
+bool Model::has_room(const std::string& key) const {
+  return held(key) < definition_.limit + (fault_ == Fault::kOneSlotMore ? 1 : 0);
+}
+
 std::vector<size_t> Model::queue(const std::string& key) const {
   std::vector<size_t> all;
   for (size_t i = 0; i < instances_.size(); ++i) {
@@ -66,9 +70,11 @@ std::vector<size_t> Model::queue(const std::string& key) const {
   std::sort(all.begin(), all.end(), [&](size_t a, size_t b) {
     const Instance& first = instances_[a];
     const Instance& second = instances_[b];
-    const int rank = definition_.priority ? first.start.rank : 0;
-    const int other = definition_.priority ? second.start.rank : 0;
-    return rank != other ? rank > other : first.place < second.place;
+    const bool has_ranks = definition_.priority && fault_ != Fault::kNoPriority;
+    if (has_ranks && first.start.rank != second.start.rank)
+      return first.start.rank > second.start.rank;
+    const bool is_before = first.place < second.place;
+    return fault_ == Fault::kNewestFirst ? !is_before && a != b : is_before;
   });
   return all;
 }
@@ -96,7 +102,7 @@ std::set<std::string> Model::slot_refusals(const Start& start) const {
   const bool is_active = std::any_of(instances_.begin(), instances_.end(),
                                      [](const Instance& one) { return one.active(); });
   if (definition_.singular && is_active) codes.insert("direktiv.mutex");
-  if (definition_.limit == 0 || held(slot_key(start)) < definition_.limit) return codes;
+  if (definition_.limit == 0 || has_room(slot_key(start))) return codes;
   if (definition_.on_limit == OnLimit::kReject) codes.insert("millrace.concurrency.limit");
   if (definition_.on_limit == OnLimit::kSkip) codes.insert(kSkipped);
   return codes;
@@ -131,6 +137,7 @@ Answer Model::request(const Start& start) {
     create(start, -1);
     return answer;
   }
+  if (fault_ == Fault::kRefusalsCount) starts_[rate_key(start)].push_back(now_);
   if (start.by == By::kEvent && (start.bad_customer || start.bad_rank)) ++dead_letters_;
   // "skip: the call returns null at once".
   std::set<std::string> ends = answer.refused;
@@ -149,6 +156,7 @@ Answer Model::put_off(const Start& start) {
       next.latest = now_ + definition_.debounce_timeout;
   } else {
     answer_caller(known->second.start, {"millrace.debounced"});
+    if (fault_ == Fault::kFirstInputCounts) next.start = known->second.start;
     next.chain = known->second.chain;
     next.latest = known->second.latest;
     next.has_subflow = known->second.has_subflow;
@@ -189,12 +197,12 @@ void Model::create(const Start& start, int chain) {
   const std::string key = slot_key(start);
   if (definition_.rate_limit > 0) starts_[rate_key(start)].push_back(now_);
   const bool has_slots = definition_.limit > 0;
-  const bool has_room = !has_slots || held(key) < definition_.limit;
-  if (!has_room && definition_.on_limit == OnLimit::kReplace) replace_oldest(key);
+  const bool is_free = !has_slots || has_room(key);
+  if (!is_free && definition_.on_limit == OnLimit::kReplace) replace_oldest(key);
   const size_t which = instances_.size();
   instances_.push_back({.start = start, .began = now_, .place = ++places_, .chain = chain});
   const bool queues = has_slots && definition_.on_limit == OnLimit::kQueue;
-  if (queues && (!has_room || (kWaitsWhilePaused && workflow_paused_))) {
+  if (queues && (!is_free || (kWaitsWhilePaused && workflow_paused_))) {
     instances_[which].waited = true;
     begin_wait(which);
   } else {
@@ -242,13 +250,13 @@ void Model::end(size_t which, State state, const std::string& code) {
   one.gone = false;
   const bool by_operator = state == State::kCancelled && code.empty();
   answer_caller(one.start, {by_operator ? "*" : code});
-  admit(slot_key(one.start));
+  if (!by_operator || fault_ != Fault::kForgetsAfterCancel) admit(slot_key(one.start));
 }
 
 void Model::admit(const std::string& key) {
   if (definition_.limit == 0 || workflow_paused_) return;
   for (const size_t next : queue(key)) {
-    if (held(key) >= definition_.limit) return;
+    if (!has_room(key)) return;
     hold(next);
   }
 }
@@ -334,8 +342,7 @@ std::set<std::string> Model::restart(size_t which) {
   const bool is_active = std::any_of(instances_.begin(), instances_.end(),
                                      [](const Instance& one) { return one.active(); });
   if (definition_.singular && is_active) return {"direktiv.mutex"};
-  if (definition_.limit > 0 && held(slot_key(start)) >= definition_.limit)
-    return {"millrace.concurrency.limit"};
+  if (definition_.limit > 0 && !has_room(slot_key(start))) return {"millrace.concurrency.limit"};
   instances_[which].code.clear();
   hold(which);
   return {};

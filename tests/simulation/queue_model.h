@@ -123,9 +123,20 @@ struct Answer {
   bool has_subflow = false;
 };
 
+/// A fault of the model. The tests plant it to show that random cases find such a difference.
+enum class Fault : uint8_t {
+  kNone,
+  kOneSlotMore,         ///< a key has a slot too many
+  kNoPriority,          ///< the starts that wait go by their place only
+  kNewestFirst,         ///< of equal priorities, the last start goes first
+  kForgetsAfterCancel,  ///< the slot of a cancelled instance goes to no start that waits
+  kFirstInputCounts,    ///< a newer request moves a pending start, and its input does not count
+  kRefusalsCount,       ///< a refused start counts for `rateLimit`
+};
+
 class Model {
  public:
-  Model(Definition definition, TimePoint now);
+  Model(Definition definition, TimePoint now, Fault fault = Fault::kNone);
 
   /// Decides which of several pending starts of one time is first, which the documents leave open:
   /// whether the engine has started this order at this time.
@@ -160,6 +171,7 @@ class Model {
   std::string status(size_t which) const;
   std::string slot_key(const Start& start) const;
   int held(const std::string& key) const;
+  bool has_room(const std::string& key) const;
   /// The starts that wait for a slot of the key, the next one first.
   std::vector<size_t> queue(const std::string& key) const;
 
@@ -191,6 +203,7 @@ class Model {
   void answer_caller(const Start& start, std::set<std::string> ends);
 
   Definition definition_;
+  Fault fault_;
   TimePoint now_;
   TimePoint next_tick_;
   bool workflow_paused_ = false;

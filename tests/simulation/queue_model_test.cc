@@ -45,6 +45,28 @@ TEST(EngineAndQueueModel, AgreeOnRandomStarts) {
   for (const auto& [what, times] : counts) std::cout << "  " << times << "\t" << what << "\n";
 }
 
+// A fault of the model is a difference like a fault of the engine.
+TEST(EngineAndQueueModel, DifferByEachPlantedFault) {
+  constexpr uint64_t kThemes = 8;
+  constexpr uint64_t kMostSeeds = 40;
+  const struct {
+    Fault fault;
+    const char* name;
+    uint64_t theme;  ///< as in random_definition()
+  } faults[] = {{Fault::kOneSlotMore, "a slot too many", 0},
+                {Fault::kNoPriority, "no priority", 0},
+                {Fault::kNewestFirst, "the newest start first", 0},
+                {Fault::kForgetsAfterCancel, "no start after a cancel", 0},
+                {Fault::kFirstInputCounts, "the first input counts", 4},
+                {Fault::kRefusalsCount, "refusals count", 5}};
+  for (const auto& [fault, name, theme] : faults) {
+    bool is_found = false;
+    for (uint64_t i = 1; i <= kMostSeeds && !is_found; ++i)
+      is_found = !QueuePlayer(theme + i * kThemes, fault).play(40).empty();
+    EXPECT_TRUE(is_found) << name;
+  }
+}
+
 // The model itself, on the examples of docs/language.md.
 
 class QueueModel : public testing::Test {

@@ -37,11 +37,11 @@ StartInstance start_command(const std::string& workflow, const Start& start) {
 
 }  // namespace
 
-QueuePlayer::QueuePlayer(uint64_t seed)
+QueuePlayer::QueuePlayer(uint64_t seed, Fault fault)
     : seed_(seed),
       random_(seed),
       world_({.seed = seed}),
-      model_(random_definition(seed, random_), world_.clock.now()),
+      model_(random_definition(seed, random_), world_.clock.now(), fault),
       yaml_(yaml_of(model_.definition())) {
   world_.apply(yaml_);
   world_.apply(kCallerOfW);
@@ -60,8 +60,8 @@ std::string QueuePlayer::play(int actions) {
   if (!failed()) drain();
   if (!failed()) check_end();
   if (!failed()) return "";
-  std::string report = fmt::format("MILLRACE_QUEUE_FIRST={} MILLRACE_QUEUE_SEEDS=1\n{}", seed_,
-                                   yaml_of(model_.definition()));
+  std::string report =
+      fmt::format("MILLRACE_QUEUE_FIRST={} MILLRACE_QUEUE_SEEDS=1\n{}", seed_, yaml_);
   for (const std::string& one : steps_) report += "  " + one + "\n";
   return report + "difference: " + difference_ + "\n";
 }

@@ -17,7 +17,8 @@ namespace millrace::queue_model {
 
 class QueuePlayer {
  public:
-  explicit QueuePlayer(uint64_t seed);
+  /// `fault`: of the model.
+  explicit QueuePlayer(uint64_t seed, Fault fault = Fault::kNone);
 
   /// Plays that many random actions, then lets everything end, and checks what is left. Stops at
   /// the first difference. Returns the seed, the definition, the steps and the difference; empty:
@@ -100,7 +101,7 @@ class QueuePlayer {
   reference::Random random_;
   World world_;
   Model model_;
-  std::string yaml_;
+  std::string yaml_;                          ///< the first revision
   std::map<std::string, Seen> seen_;          ///< by the id of the instance
   std::map<size_t, std::string> ids_;         ///< the id of each instance of the model
   std::map<int, std::string> chain_ids_;      ///< the id that the answers of a pending start had
