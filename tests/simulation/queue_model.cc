@@ -11,11 +11,6 @@ using std::chrono::seconds;
 /// Headings "Debounced starts": what `singular` does not permit "is tried again every 10 seconds".
 constexpr Duration kTriedAgain = seconds(10);
 
-/// Heading "Concurrency": "While the workflow is paused, no start gets a slot." Read literally, a
-/// start with `onLimit: queue` waits then even if a slot is free, and the resume gives the slots by
-/// priority. If false, such a start holds the free slot at once.
-constexpr bool kWaitsWhilePaused = true;
-
 constexpr const char* kRateLimited = "millrace.rateLimit";
 constexpr const char* kSkipped = "millrace.concurrency.skipped";
 
@@ -202,7 +197,7 @@ void Model::create(const Start& start, int chain) {
   const size_t which = instances_.size();
   instances_.push_back({.start = start, .began = now_, .place = ++places_, .chain = chain});
   const bool queues = has_slots && definition_.on_limit == OnLimit::kQueue;
-  if (queues && (!is_free || (kWaitsWhilePaused && workflow_paused_))) {
+  if (queues && !is_free) {
     instances_[which].waited = true;
     begin_wait(which);
   } else {
