@@ -1,41 +1,78 @@
 // The part of Instances that decides whether an instance may start.
+#include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "orchestrator/batch/instances.h"
+#include "orchestrator/batch/start_decision.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
 
 namespace millrace {
 
+/// Answers the questions about one start from the batch.
+class Instances::Admission final : public StartQuestions {
+ public:
+  /// The arguments outlive the object.
+  Admission(Instances& of, TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+            const LazyJson& input)
+      : of_(of), now_(now), entry_(entry), workflow_(workflow), input_(input) {}
+
+  Result<std::optional<Error>> over_quota() override {
+    return of_.quotas_.refusal_of_start(entry_.ns);
+  }
+  Result<std::optional<Error>> over_bytes() override {
+    return of_.quotas_.refusal_of_bytes(entry_.ns);
+  }
+  Result<std::optional<Error>> over_pending_keys() override {
+    BatchState& batch = of_.batch_;
+    const uint64_t most = batch.catalog.settings(entry_.ns).quotas.of(Quota::kStartKeys);
+    if (most == kUnlimited) return std::optional<Error>();
+    const uint64_t keys =
+        TRY(start_rates_of(batch.tx, entry_.ns)) + TRY(pending_starts_of(batch.tx, entry_.ns));
+    if (keys < most) return std::optional<Error>();
+    return std::optional(refuse_over_quota(batch, entry_.ns, Quota::kStartKeys));
+  }
+  Result<std::optional<Error>> over_throttle_keys(const SlotKey& key) override {
+    return of_.rates_.refusal_of_throttle(now_, entry_.ns, key);
+  }
+  Result<std::optional<Error>> over_queue() override { return of_.refusal_of_wait(entry_.ns); }
+  Result<std::optional<Error>> over_rate() override {
+    return of_.rates_.check(now_, entry_, workflow_, input_);
+  }
+  Result<std::optional<Error>> take_rate() override {
+    return of_.rates_.take(now_, entry_, workflow_, input_);
+  }
+  Result<bool> is_live() override { return of_.batch_.live.any(entry_.number); }
+  Result<bool> has_slot(const Slot& slot) override { return of_.has_room(entry_, workflow_, slot); }
+  Result<bool> is_permitted(const SlotKey& key) override {
+    return of_.is_permitted(now_, entry_, workflow_, key);
+  }
+
+ private:
+  Instances& of_;
+  const TimePoint now_;
+  const WorkflowEntry& entry_;
+  const Workflow& workflow_;
+  const LazyJson& input_;
+};
+
 Status Instances::refuse_singular(const WorkflowEntry& entry, const Workflow& workflow) const {
   if (!workflow.singular || !batch_.live.any(entry.number)) return {};
-  return fail(
-      "direktiv.mutex",
-      fmt::format("workflow \"{}\" is singular, and an instance of it has not ended", entry.id));
+  return tl::unexpected(not_single(entry.id));
 }
 
 Result<StartGate> Instances::admit(TimePoint now, const WorkflowEntry& entry,
                                    const Workflow& workflow, const LazyJson& input,
                                    bool has_counted) {
-  StartGate gate;
-  if (Status single = refuse_singular(entry, workflow); !single) {
-    gate.refusal = std::move(single).error();
-    gate.effect = EventEffect::Kind::kSkipped;
-    return gate;
-  }
-  gate.refusal = TRY(quotas_.refusal_of_start(entry.ns));
-  if (gate.refusal) return gate;
-  if (has_flow_control(workflow)) {
-    if (!has_counted) gate.refusal = TRY(rates_.check(now, entry, workflow, input));
-    if (!gate.refusal) TRY(find_slot(now, entry, workflow, input, gate));
-    if (!gate.refusal) TRY(find_throttle(now, entry, workflow, input, gate));
-  }
-  // A start that another limit refuses does not count.
-  if (!gate.refusal && !has_counted) gate.refusal = TRY(rates_.take(now, entry, workflow, input));
-  if (gate.refusal && gate.refusal->code == kRateLimitError) {
-    gate.effect = EventEffect::Kind::kRateLimited;
-  }
-  return gate;
+  Admission ask(*this, now, entry, workflow, input);
+  return decide_start(ask, now, entry, workflow, input, has_counted);
+}
+
+Result<std::optional<Error>> Instances::refuse_request(TimePoint now, const WorkflowEntry& entry,
+                                                       const Workflow& workflow,
+                                                       const LazyJson& input, bool is_new) {
+  Admission ask(*this, now, entry, workflow, input);
+  return refusal_of_request(ask, workflow, is_new);
 }
 
 void Instances::count_skipped(const StartGate& gate) {

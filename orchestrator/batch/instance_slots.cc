@@ -7,58 +7,12 @@
 
 #include "orchestrator/batch/instances.h"
 #include "orchestrator/batch/slots.h"
+#include "orchestrator/batch/start_decision.h"
 #include "orchestrator/engine/queueing.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 
 namespace millrace {
-namespace {
-
-/// How a message names the key of a slot.
-std::string of_key(const Slot& slot) {
-  return slot.key.empty() ? std::string() : fmt::format(" of the key {}", slot.key);
-}
-
-Error no_slot(const WorkflowEntry& entry, const Workflow& workflow, const Slot& slot,
-              std::string_view code) {
-  return {std::string(code),
-          fmt::format("workflow \"{}\" has no free slot{}: as many instances as its "
-                      "`concurrency.limit` of {} have not ended; start it again when one has ended",
-                      entry.id, of_key(slot), workflow.concurrency->limit)};
-}
-
-}  // namespace
-
-/// Evaluates the key and the priority of a start, and finds out whether a slot is free or the start
-/// may wait for one.
-Status Instances::find_slot(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                            const LazyJson& input, StartGate& gate) {
-  auto slot = evaluate_slot(workflow, input, now);
-  if (!slot) {
-    gate.refusal = slot.error();
-    return {};
-  }
-  gate.place.slot = *std::move(slot);
-  if (!gate.place.slot || TRY(has_room(entry, workflow, *gate.place.slot))) return {};
-  using enum Concurrency::OnLimit;
-  switch (workflow.concurrency->on_limit) {
-    case kReplace:
-      return {};
-    case kReject:
-      gate.refusal = no_slot(entry, workflow, *gate.place.slot, "millrace.concurrency.limit");
-      gate.effect = EventEffect::Kind::kSkipped;
-      return {};
-    case kSkip:
-      gate.refusal = no_slot(entry, workflow, *gate.place.slot, "millrace.concurrency.skipped");
-      gate.effect = EventEffect::Kind::kSkipped;
-      gate.is_dropped = true;
-      return {};
-    case kQueue:
-      break;
-  }
-  gate.refusal = refusal_of_wait(entry.ns);
-  return {};
-}
 
 /// Why one more start of the namespace may not wait; nullopt: it may.
 std::optional<Error> Instances::refusal_of_wait(NamespaceNumber ns) {
@@ -120,7 +74,7 @@ Status Instances::replace(TimePoint now, const WorkflowEntry& entry, const Workf
            Cancel{.error = {"millrace.concurrency.replaced",
                             fmt::format("another start of workflow \"{}\"{} took its place "
                                         "(`concurrency.onLimit: replace`)",
-                                        entry.id, of_key(slot))}}));
+                                        entry.id, of_slot_key(slot))}}));
   return {};
 }
 
@@ -166,7 +120,7 @@ Result<std::optional<Slot>> Instances::slot_of_revived(TimePoint now, const Work
   if (!workflow.concurrency) return std::optional<Slot>();
   std::optional<Slot> slot = TRY(evaluate_slot(workflow, input, now));
   if (slot && !TRY(has_room(entry, workflow, *slot))) {
-    return tl::unexpected(no_slot(entry, workflow, *slot, "millrace.concurrency.limit"));
+    return tl::unexpected(no_slot(entry.id, workflow, *slot, "millrace.concurrency.limit"));
   }
   return slot;
 }

@@ -8,23 +8,6 @@
 
 namespace millrace {
 
-/// Evaluates the key of a start, and finds out whether the start may begin or may wait.
-Status Instances::find_throttle(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                                const LazyJson& input, StartGate& gate) {
-  if (!workflow.throttle) return {};
-  auto throttled = evaluate_throttled(workflow, input, now);
-  if (!throttled) {
-    gate.refusal = throttled.error();
-    return {};
-  }
-  gate.place.throttled = *std::move(throttled);
-  const SlotKey key = throttle_key_of(entry.number, gate.place.throttled->key);
-  gate.refusal = TRY(rates_.refusal_of_throttle(now, entry.ns, key));
-  if (gate.refusal || TRY(is_permitted(now, entry, workflow, key))) return {};
-  gate.refusal = refusal_of_wait(entry.ns);
-  return {};
-}
-
 /// Whether a start of the key may begin now. While the workflow is paused, none may: else all that
 /// came in the pause would begin at its end.
 Result<bool> Instances::is_permitted(TimePoint now, const WorkflowEntry& entry,

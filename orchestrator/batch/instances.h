@@ -74,12 +74,15 @@ class Instances {
   StartRates& rates() { return rates_; }
   PendingStarts& pending() { return pending_; }
 
-  /// Whether an instance may start now with that input, asked in this order: refuse_singular(), the
-  /// quotas, `rateLimit`, `concurrency`, `throttle`. Counts the start for the `rateLimit`, so it is
-  /// called once, before every start(). `has_counted`: the `rateLimit` has counted its requests.
-  /// Errors: those of the store.
+  /// Whether an instance may start now with that input: decide_start(). Counts the start for the
+  /// `rateLimit`, so it is called once, before every start(). `has_counted`: the `rateLimit` has
+  /// counted its requests. Errors: those of the store.
   Result<StartGate> admit(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                           const LazyJson& input, bool has_counted = false);
+  /// Why a request is refused that the workflow puts off: refusal_of_request() in start_decision.h.
+  Result<std::optional<Error>> refuse_request(TimePoint now, const WorkflowEntry& entry,
+                                              const Workflow& workflow, const LazyJson& input,
+                                              bool is_new);
   /// Counts a start without a caller that admit() refused.
   void count_skipped(const StartGate& gate);
   /// Counts it, and notes the effect with the event that would have started the instance.
@@ -196,11 +199,11 @@ class Instances {
   }
 
  private:
+  class Admission;  // admission.cc
+
   LoadedInstance& begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                         StartSpec spec);
   // Slots (instance_slots.cc).
-  Status find_slot(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                   const LazyJson& input, StartGate& gate);
   std::optional<Error> refusal_of_wait(NamespaceNumber ns);
   Result<bool> has_room(const WorkflowEntry& entry, const Workflow& workflow, const Slot& slot);
   Result<bool> drop_gone(NamespaceNumber ns, const SlotKey& key, SlotCounts& counts);
@@ -213,8 +216,6 @@ class Instances {
                                               const Workflow& workflow, const LazyJson& input);
   Status free_slot(Instance& instance, const Stimulus& stimulus);
   // Throttles (instance_throttles.cc).
-  Status find_throttle(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                       const LazyJson& input, StartGate& gate);
   Result<bool> is_permitted(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                             const SlotKey& key);
   Status throttle(TimePoint now, LoadedInstance& loaded, const WorkflowEntry& entry,

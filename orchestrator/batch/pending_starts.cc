@@ -9,11 +9,11 @@
 #include <spdlog/spdlog.h>
 
 #include "orchestrator/batch/instances.h"
+#include "orchestrator/batch/start_decision.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
-#include "orchestrator/store/rows/start_rate_rows.h"
 #include "states/start_key.h"
 
 namespace millrace {
@@ -25,12 +25,6 @@ constexpr size_t kStartedAtOnce = 16;
 constexpr size_t kRowsAtOnce = 256;
 /// After which time a pending start that something refuses is tried again.
 constexpr Duration kTryAgain{std::chrono::seconds(10)};
-
-/// When a start of which a request comes at `now` is due.
-TimePoint due_at(const Debounce& debounce, TimePoint first, TimePoint now) {
-  const TimePoint at = debounce.period.after(now);
-  return debounce.timeout ? std::max(now, std::min(at, debounce.timeout->after(first))) : at;
-}
 
 /// Whether the input of the start is the reason, so that a later try is refused too.
 bool is_key_error(const Error& reason) {
@@ -66,7 +60,7 @@ Result<PendingStarts::Deferred> PendingStarts::defer(TimePoint now, const Workfl
                     .id = {},
                     .at = {}};
   }
-  auto refused = TRY(refusal(now, entry, workflow, spec.data, !before));
+  auto refused = TRY(instances_.refuse_request(now, entry, workflow, spec.data, !before));
   if (refused) return Deferred{.refusal = std::move(refused), .id = {}, .at = {}};
   PendingStart pending{.first = before ? before->first : now,
                        .id = spec.id ? *spec.id : (before ? before->id : id),
@@ -83,7 +77,7 @@ Result<PendingStarts::Deferred> PendingStarts::defer(TimePoint now, const Workfl
                        .start_event = std::move(spec.start_event),
                        .consumed = std::move(spec.consumed),
                        .sealed = workflow.sealed ? Sealing::kHidden : spec.sealed.level()};
-  pending.at = due_at(debounce, pending.first, now);
+  pending.at = debounced_until(debounce, pending.first, now);
   pending.listed = before ? std::min(before->listed, pending.at) : pending.at;
   if (before) {
     ++batch_.outcome.counts.starts_debounced;
@@ -100,20 +94,6 @@ EventEffect::Kind PendingStarts::effect_of(const Workflow& workflow, const Defer
   using enum EventEffect::Kind;
   if (deferred.refusal) return kRateLimited;
   return workflow.batch ? kBatched : kDebounced;
-}
-
-/// Why a request is refused; nullopt: it is not.
-Result<std::optional<Error>> PendingStarts::refusal(TimePoint now, const WorkflowEntry& entry,
-                                                    const Workflow& workflow, const LazyJson& input,
-                                                    bool is_new) {
-  if (auto over = TRY(instances_.rates().check(now, entry, workflow, input))) return over;
-  if (auto over = TRY(instances_.quotas().refusal_of_bytes(entry.ns))) return over;
-  const uint64_t most = batch_.catalog.settings(entry.ns).quotas.of(Quota::kStartKeys);
-  if (!is_new || most == kUnlimited) return std::optional<Error>();
-  const uint64_t keys =
-      TRY(start_rates_of(batch_.tx, entry.ns)) + TRY(pending_starts_of(batch_.tx, entry.ns));
-  if (keys < most) return std::optional<Error>();
-  return std::optional(refuse_over_quota(batch_, entry.ns, Quota::kStartKeys));
 }
 
 /// Gives the caller of a subflow that will not start the error that a newer start has come.

@@ -73,9 +73,6 @@ class PendingStarts {
   Status fire(TimePoint now);
 
  private:
-  Result<std::optional<Error>> refusal(TimePoint now, const WorkflowEntry& entry,
-                                       const Workflow& workflow, const LazyJson& input,
-                                       bool is_new);
   Status replace(const PendingStartPlace& place, const PendingStart& before,
                  const InstanceId& newer);
   Result<size_t> fire_one(TimePoint now, const ListedStart& listed);

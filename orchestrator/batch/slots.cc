@@ -1,5 +1,6 @@
 #include "orchestrator/batch/slots.h"
 
+#include <array>
 #include <utility>
 
 #include "model/quota.h"
@@ -10,6 +11,9 @@
 
 namespace millrace {
 namespace {
+
+constexpr std::array<std::string_view, 7> kLimitNames = {
+    "singular", "quota", "rateLimit", "debounce", "batch", "concurrency", "throttle"};
 
 /// The value of the key as JSON text. It is stored with each start, so it is bounded.
 Result<std::string> stored_key(const Template& key, std::string_view what, const LazyJson& input,
@@ -23,6 +27,10 @@ Result<std::string> stored_key(const Template& key, std::string_view what, const
 }
 
 }  // namespace
+
+std::string_view to_string(LimitKind limit) { return kLimitNames.at(static_cast<size_t>(limit)); }
+
+std::span<const std::string_view> limit_names() { return kLimitNames; }
 
 uint64_t slots_of(const Workflow& workflow) {
   return workflow.concurrency ? workflow.concurrency->limit : kUnlimited;

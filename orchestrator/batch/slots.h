@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "base/lazy_json.h"
 #include "base/result.h"
@@ -26,9 +28,28 @@ struct StartPlace {
   bool empty() const { return !slot && !throttled; }
 };
 
+/// What limits the starts of a workflow.
+enum class LimitKind : uint8_t {
+  kSingular,
+  kQuota,  ///< one of the namespace
+  kRateLimit,
+  kDebounce,
+  kBatch,
+  kConcurrency,
+  kThrottle,
+};
+/// The name of the limit in the API, which is that of its key in a definition: "singular", "quota",
+/// "rateLimit", …
+std::string_view to_string(LimitKind limit);
+/// The names of all limits, in the order of the enumeration.
+std::span<const std::string_view> limit_names();
+
 /// Whether an instance may start now.
 struct StartGate {
   std::optional<Error> refusal;  ///< why no instance may start; nullopt: one may
+  /// The limit that refuses the start, for which it has to wait, or because of which it takes the
+  /// slot of another instance; nullopt: the instance begins at once.
+  std::optional<LimitKind> limit;
   /// The workflow limits its starts: a start without a caller is skipped, and this is noted with
   /// its event. nullopt: none is refused for that reason.
   std::optional<EventEffect::Kind> effect;

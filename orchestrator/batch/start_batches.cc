@@ -8,11 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "base/json.h"
 #include "orchestrator/batch/instances.h"
 #include "orchestrator/batch/pending_starts.h"
+#include "orchestrator/batch/start_decision.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/pending_input_rows.h"
@@ -28,16 +26,9 @@ constexpr size_t kInputsErasedAtOnce = 128;
 constexpr const char* kBatchMember = "events";
 /// The bytes of `{"events":[]}`.
 constexpr uint64_t kBytesAround = 13;
-/// How deep the inputs nest inside that object.
-constexpr size_t kLevelsAround = 2;
 
 PendingStarts::Deferred refused_to_join(Error error) {
   return {.refusal = std::move(error), .id = {}, .at = {}};
-}
-
-/// Whether a further input fits into the batch.
-bool has_space_for(const PendingStart& open, size_t bytes) {
-  return open.batch && !open.batch->is_over && open.batch->bytes + bytes + 1 <= kMostBatchBytes;
 }
 
 /// Takes over what the request says of the instance beside its input. Of all requests, the one with
@@ -73,19 +64,12 @@ Result<PendingStarts::Deferred> PendingStarts::join(TimePoint now, const Workflo
   const LazyJson input = as_input(std::move(spec.data));
   const auto key = start_key(workflow.batch->key, "batch.key", input, now);
   if (!key) return refused_to_join(key.error());
-  if (input.nests_deeper(kMaxJsonDepth - kLevelsAround)) {
-    return refused_to_join(
-        {"millrace.limits.data",
-         fmt::format("the input nests more than {} deep, so it cannot be a part of a batch; start "
-                     "the workflow with data that nests less",
-                     kMaxJsonDepth - kLevelsAround)});
-  }
+  if (auto refused = refusal_of_batched(input)) return refused_to_join(*std::move(refused));
   const PendingStartPlace place = batch_place(batch_.id_key, entry, *key);
   auto open = TRY(batch_.damages.pass_over(read_pending_start(batch_.tx, place)));
   const size_t bytes = input.text().size();
   const bool is_new = !open || !has_space_for(*open, bytes);
-  auto over = TRY(refusal(now, entry, workflow, input, is_new));
-  if (!over) over = TRY(instances_.rates().take(now, entry, workflow, input));
+  auto over = TRY(instances_.refuse_request(now, entry, workflow, input, is_new));
   if (over) return refused_to_join(*std::move(over));
   if (open && is_new) {
     TRY(close(place, *std::move(open), now));

@@ -18,26 +18,22 @@
 namespace millrace {
 namespace {
 
-/// How many rows one batch looks at that have ended, or whose end has moved: more than the few
-/// starts of most batches add.
-constexpr size_t kSweptAtOnce = 256;
 /// After which time a sweep looks again if no row was to be swept.
 constexpr Duration kSweepAgain{std::chrono::hours(1)};
 
-/// The error of a start that is permitted from `until` on. An HTTP client waits whole seconds.
-Error over_rate_error(const WorkflowEntry& entry, const StartLimit& limit, const std::string& key,
+}  // namespace
+
+Error over_rate_error(std::string_view workflow, const StartLimit& limit, const std::string& key,
                       Duration wait) {
   const int64_t seconds = std::max<int64_t>((wait.count() + 999) / 1'000, 1);
   const std::string of_key = limit.key ? fmt::format(" for the key {}", excerpt(key)) : "";
   return {std::string(kRateLimitError),
           fmt::format("the `rateLimit` of workflow \"{}\" is used up{} ({} in {}); the next start "
                       "{} permitted in {} s",
-                      entry.id, of_key, limit.limit, limit.period.text,
+                      workflow, of_key, limit.limit, limit.period.text,
                       limit.key ? "of this key is" : "is", seconds),
           static_cast<uint32_t>(std::min<int64_t>(seconds, UINT32_MAX))};
 }
-
-}  // namespace
 
 /// Reads the row of the key that a start has, and decides whether the start is permitted.
 Result<StartRates::Looked> StartRates::look(TimePoint now, const WorkflowEntry& entry,
@@ -54,7 +50,7 @@ Result<StartRates::Looked> StartRates::look(TimePoint now, const WorkflowEntry& 
   if (!looked.record) return looked;
   if (const auto until = refused_until(limit, looked.record->use, now)) {
     ++batch_.outcome.counts.starts_limited;
-    looked.refusal = over_rate_error(entry, limit, *key, *until - now);
+    looked.refusal = over_rate_error(entry.id, limit, *key, *until - now);
   }
   return looked;
 }
@@ -121,12 +117,12 @@ Result<bool> StartRates::has_room(TimePoint now, NamespaceNumber ns) {
   if (most == kUnlimited) return true;
   const uint64_t pending = TRY(pending_starts_of(batch_.tx, ns));
   if (TRY(start_rates_of(batch_.tx, ns)) + pending < most) return true;
-  TRY(sweep_start_rates(batch_.tx, now, kSweptAtOnce));
+  TRY(sweep_start_rates(batch_.tx, now, kStartRatesSweptAtOnce));
   return TRY(start_rates_of(batch_.tx, ns)) + pending < most;
 }
 
 Status StartRates::sweep(TimePoint now) {
-  const auto left = TRY(sweep_start_rates(batch_.tx, now, kSweptAtOnce));
+  const auto left = TRY(sweep_start_rates(batch_.tx, now, kStartRatesSweptAtOnce));
   batch_.start_rates_due = std::min(left.value_or(now + kSweepAgain), now + kSweepAgain);
   return {};
 }

@@ -3,7 +3,10 @@
 // the commit of the start, so a restart decides equally. Engine thread only.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/lazy_json.h"
 #include "base/result.h"
@@ -21,6 +24,15 @@ inline constexpr std::string_view kRateLimitError = "millrace.rateLimit";
 /// The message of a refusal whose own message may have data of a secret, because the input has.
 inline constexpr std::string_view kHiddenReason =
     "the start is refused; the reason has data of the input, which is sealed";
+
+/// How many rows one batch looks at that have ended, or whose end has moved: more than the few
+/// starts of most batches add.
+inline constexpr size_t kStartRatesSweptAtOnce = 256;
+
+/// The error kRateLimitError of a start of a workflow, for that key as JSON text, that is permitted
+/// after `wait`. Its `retry_after` is in whole seconds, as an HTTP client waits them.
+Error over_rate_error(std::string_view workflow, const StartLimit& limit, const std::string& key,
+                      Duration wait);
 
 class StartRates {
  public:
