@@ -214,6 +214,7 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
     case Verdict::kWoke:
       return is_test ? "the event would wake the instance" : "the event woke the instance";
     case Verdict::kStarted:
+      if (!one.note.empty()) return one.note;
       return is_test ? "the event would start an instance" : "the event started the instance";
     case Verdict::kFilled:
       return fmt::format("the event {} one entry of the state, which then waits for {}",
@@ -247,11 +248,13 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
     case Verdict::kRateLimit:
       return one.note;
     case Verdict::kDebounced:
+      if (!one.note.empty()) return one.note;
       return fmt::format(
           "the workflow has `debounce`, which {} the start; if a newer request for its key came, "
           "that one has replaced this one",
           is_test ? "would put off" : "has put off");
     case Verdict::kBatched:
+      if (!one.note.empty()) return one.note;
       return fmt::format(
           "the workflow has `batch`: the event {} in the input of an instance that starts when the "
           "batch is full, or its timeout has passed",
@@ -341,6 +344,7 @@ Json to_json(const JudgedListener& one, const EventStanding& event, const Disclo
   if (one.instance) json["instance"] = to_string(*one.instance);
   if (!one.state.empty()) json["state"] = one.state;
   if (one.since) json["since"] = format_rfc3339(*one.since);
+  if (one.start) json["start"] = to_json(*one.start, disclosure);
   return json;
 }
 

@@ -15,6 +15,7 @@
 #include "model/instance.h"
 #include "model/sealing.h"
 #include "orchestrator/service/disclosure.h"
+#include "orchestrator/service/predicted_start.h"
 #include "orchestrator/why/predicates.h"
 #include "orchestrator/why/verdict.h"
 #include "policies/duration.h"
@@ -110,7 +111,9 @@ struct JudgedListener {
   std::optional<AwaitedPartners> partners;
   std::optional<LeftPartner> left_partner;  ///< one of these that left its group before
   std::vector<std::string> lacks;  ///< of kCorrelation: the attributes that the event lacks
-  std::string note;                ///< says what the verdict alone does not; may be empty
+  /// Of a start that a test event would cause: what the limits would do with it.
+  std::optional<PredictedStart> start;
+  std::string note;  ///< says what the verdict alone does not; may be empty
 };
 
 /// How long the event came before the wait, or the definition of the start; nullopt: the verdict is
@@ -140,7 +143,7 @@ Json verdict_json(const JudgedListener& one, const EventStanding& event,
                   const Disclosure& disclosure);
 
 /// verdict_json() with the members that describe the listener: "kind", "workflow", "instance"?,
-/// "state"?, "since"?.
+/// "state"?, "since"?, "start"? (PredictedStart).
 Json to_json(const JudgedListener& one, const EventStanding& event, const Disclosure& disclosure);
 
 }  // namespace millrace

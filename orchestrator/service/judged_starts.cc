@@ -1,5 +1,5 @@
 // The starts of ListenerJudging: what the event does, or would do, with the start of each workflow.
-#include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,17 +11,11 @@
 #include "base/excerpt.h"
 #include "matchers/correlation.h"
 #include "model/event_target.h"
-#include "model/quota.h"
-#include "model/start_rate.h"
 #include "orchestrator/batch/event_start.h"
-#include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/service/listener_judging.h"
 #include "orchestrator/service/near_groups.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/group_rows.h"
-#include "orchestrator/store/rows/index_build.h"
-#include "orchestrator/store/rows/index_rows.h"
-#include "orchestrator/store/rows/start_rate_rows.h"
 #include "states/start_key.h"
 
 namespace millrace {
@@ -45,6 +39,15 @@ std::vector<std::string> types_of_others(const Start& start, size_t entry) {
     if (i != entry) types.push_back(start.events[i].filter.type);
   }
   return types;
+}
+
+/// The fingerprint of the group of an event; nullopt: the event lacks an attribute of `correlate`.
+std::optional<Fingerprint> group_of_event(const Attributes& event, const Start& start,
+                                          const WorkflowRecord& record) {
+  const auto key = correlation_key(event, start.correlate);
+  if (!key) return std::nullopt;
+  return record.groups_from == 0 ? fingerprint({*key})
+                                 : fingerprint({*key, std::to_string(record.groups_from)});
 }
 
 }  // namespace
@@ -115,9 +118,10 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
   if (start.kind == Start::Kind::kEventsAnd && fits) {
     TRY(describe_group(record, start, *entry, one, about));
   }
+  bool is_live = false;
   if (workflow.singular && (!standing_.position || about.effect == Verdict::kSkipped)) {
     const auto live = TRY(oldest_live(record.number));
-    about.is_skipped = live.has_value();
+    is_live = live.has_value();
     // An event that was skipped may have met an instance that has ended since.
     if (live && (!standing_.position || live->started_at <= standing_.stamped)) {
       one.instance = live->id;
@@ -129,18 +133,17 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
         "`millrace -n {} queue list` shows what waits for slots",
         one.workflow, standing_.ns);
   }
-  if (!standing_.position && fits && !about.needs_others) {
-    about.is_limited = TRY(is_limited(record, workflow, *entry));
-    about.is_debounced = workflow.debounce.has_value();
-    about.is_batched = workflow.batch.has_value();
-  }
   if (standing_.is_dead && !about.effect && fits) about.effect = Verdict::kDead;
   one.verdict = decide_verdict(one.result, about);
-  TRY(note_target(one));
   if (!standing_.position && one.verdict == Verdict::kStarted) {
-    one.note = TRY(refusal_of_start());
-    if (!one.note.empty()) one.verdict = Verdict::kDead;
+    TRY(predict(record, workflow, *entry, is_live, one));
+    if (one.start) about.limited = verdict_of(*one.start);
+    one.verdict = decide_verdict(one.result, about);
+    if (one.start && one.start->limit != LimitKind::kSingular) {
+      one.note = says(*one.start, standing_.ns, one.workflow);
+    }
   }
+  TRY(note_target(one));
   const bool is_paused =
       standing_.position ? known != on_workflows_.end() && known->second.is_paused : record.paused;
   if (is_paused && one.verdict == Verdict::kStarted) note_pause(record.paused, one);
@@ -149,7 +152,7 @@ Status ListenerJudging::judge_start(std::string_view id, const WorkflowRecord& r
     one.note = left_group_says(start, is_closed, standing_.stamped);
     if (!is_closed) note_partners(record, start, types_of_others(start, *entry), one);
   }
-  if (one.verdict == Verdict::kRateLimit) {
+  if (one.verdict == Verdict::kRateLimit && standing_.position) {
     one.note = rate_limit_says(one, record, workflow, *entry);
   }
   if (one.verdict == Verdict::kCorrelation) hint_at_data(one);
@@ -197,19 +200,61 @@ std::optional<std::string> ListenerJudging::start_key_of(const Workflow& workflo
   return key ? std::optional(*std::move(key)) : std::nullopt;
 }
 
-/// Whether the `rateLimit` of the workflow would refuse the start by a test event now.
-Result<bool> ListenerJudging::is_limited(const WorkflowRecord& record, const Workflow& workflow,
-                                         size_t entry) const {
-  const auto key = start_key_of(workflow, record.latest, entry);
-  if (!key) return false;
-  const auto row = read_start_rate(
-      place_.view, {record.number, keyed_fingerprint(place_.view.seal().id_key(), {*key})});
-  if (!row && !is_damaged_row(row.error())) return tl::unexpected(row.error());
-  if (!row || !*row) return false;
-  return refused_until(*workflow.rate_limit, (*row)->use, place_.clock.now()).has_value();
+/// Whether the limits of one more start may be asked within the bounds of the answer.
+bool ListenerJudging::may_predict() {
+  const Duration now = place_.clock.elapsed();
+  if (predicted_ == 0) predict_ends_ = now + std::chrono::duration_cast<Duration>(bounds_.walk);
+  const bool may = predicted_ < bounds_.predicted && now <= predict_ends_;
+  if (!may) is_complete_ = false;
+  ++predicted_;
+  return may;
 }
 
-/// Why the start was skipped, or would be.
+/// The input that an instance gets from a test event and, with eventsAnd, from the events that wait
+/// in its group; nullopt: one of these is missing or damaged.
+Result<std::optional<LazyJson>> ListenerJudging::input_of_start(const WorkflowRecord& record,
+                                                                const Workflow& workflow,
+                                                                size_t entry) const {
+  const Start& start = workflow.start;
+  std::vector<StartEvent> entries = {start.events[entry]};
+  std::vector<Event> events = {event_.event};
+  if (start.kind == Start::Kind::kEventsAnd) {
+    const auto group = group_of_event(event_.attributes, start, record);
+    if (!group) return std::optional<LazyJson>();
+    entries = start.events;
+    events.clear();
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (i == entry) {
+        events.push_back(event_.event);
+        continue;
+      }
+      const GroupQueue queue{record.number, *group, static_cast<uint16_t>(i)};
+      const auto first = TRY(read_first_grouped(place_.view, queue, [](const Error&) {}));
+      auto event = first ? std::optional(event_of(*first)) : std::nullopt;
+      if (!event || !*event) return std::optional<LazyJson>();
+      events.push_back(**std::move(event));
+    }
+  }
+  return std::optional(
+      start_by_events(workflow, record.latest, entries, events, event_.event).data);
+}
+
+/// Asks what the limits would do with the start by a test event.
+Status ListenerJudging::predict(const WorkflowRecord& record, const Workflow& workflow,
+                                size_t entry, bool is_live, JudgedListener& one) {
+  if (!may_predict()) return {};
+  const auto input = TRY(input_of_start(record, workflow, entry));
+  if (!input) return {};
+  const WorkflowEntry asked{.number = record.number,
+                            .ns = place_.ns,
+                            .id = one.workflow,
+                            .latest = record.latest,
+                            .paused = record.paused};
+  one.start = TRY(predictor_.predict(place_.clock.now(), asked, workflow, *input, is_live));
+  return {};
+}
+
+/// Why the start was skipped.
 std::string ListenerJudging::rate_limit_says(const JudgedListener& one,
                                              const WorkflowRecord& record, const Workflow& workflow,
                                              size_t entry) const {
@@ -220,37 +265,8 @@ std::string ListenerJudging::rate_limit_says(const JudgedListener& one,
       workflow.rate_limit
           ? fmt::format(" ({} in {})", workflow.rate_limit->limit, workflow.rate_limit->period.text)
           : "";
-  return fmt::format("rate limit of workflow {}{}{}: it {} used up, so the start {}", one.workflow,
-                     of_key, limit, standing_.position ? "was" : "is",
-                     standing_.position ? "was skipped" : "would be skipped");
-}
-
-/// Why the quotas of the namespace refuse each start now; empty: they permit one, or that is not
-/// known, because the index of the store is not complete or damaged.
-Result<std::string> ListenerJudging::refusal_of_start() {
-  if (refusal_) return *refusal_;
-  refusal_.emplace();
-  const bool is_incomplete = is_index_incomplete(place_.view);
-  TRY(place_.view.status());
-  const auto record = TRY(read_namespace(place_.view, standing_.ns));
-  if (is_incomplete || !record) return *refusal_;
-  const auto settings = read_settings(record->settings);
-  const auto usage = read_usage(place_.view, place_.ns);
-  if (!usage && !is_damaged_row(usage.error())) return tl::unexpected(usage.error());
-  if (!settings || !usage) return *refusal_;
-  const QuotaLimits& limits = settings->quotas;
-  std::optional<Error> over;
-  if (usage->live >= limits.of(Quota::kInstances)) {
-    over = over_quota(Quota::kInstances, limits.of(Quota::kInstances));
-  } else if (usage->all_bytes() >= limits.of(Quota::kStoreBytes)) {
-    over = over_quota(Quota::kStoreBytes, limits.of(Quota::kStoreBytes));
-  }
-  if (over) {
-    refusal_ =
-        fmt::format("the start would be refused, and the event would become a dead letter: {}: {}",
-                    over->code, over->message);
-  }
-  return *refusal_;
+  return fmt::format("rate limit of workflow {}{}{}: it was used up, so the start was skipped",
+                     one.workflow, of_key, limit);
 }
 
 /// Says of a start, or of the instance that it started, that the instance is paused.
@@ -290,13 +306,10 @@ Status ListenerJudging::describe_group(const WorkflowRecord& record, const Start
   for (const std::string& name : start.correlate) {
     if (!event_.attributes.find(name)) one.lacks.push_back(name);
   }
-  const auto key = correlation_key(event_.attributes, start.correlate);
-  about.lacks_correlation = !key;
-  if (!key) return {};
-  const Fingerprint group = record.groups_from == 0
-                                ? fingerprint({*key})
-                                : fingerprint({*key, std::to_string(record.groups_from)});
-  const auto counts = read_counts(place_.view, record.number, group);
+  const auto group = group_of_event(event_.attributes, start, record);
+  about.lacks_correlation = !group;
+  if (!group) return {};
+  const auto counts = read_counts(place_.view, record.number, *group);
   if (!counts && !is_damaged_row(counts.error())) return tl::unexpected(counts.error());
   std::vector<uint32_t> waiting(start.events.size(), 0);
   if (counts && *counts && (*counts)->size() == waiting.size()) waiting = **counts;

@@ -18,6 +18,7 @@
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/service/judged_listener.h"
 #include "orchestrator/service/past_waits.h"
+#include "orchestrator/service/start_predictor.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/transaction.h"
@@ -34,7 +35,8 @@ struct JudgingBounds {
   size_t heads = 20'000;                      ///< of instances, that are read
   size_t effects = 100;                       ///< on instances, that are looked up
   size_t grouped = 20;                        ///< starts whose other groups are looked at
-  std::chrono::milliseconds walk{50};         ///< for reading the heads
+  size_t predicted = 100;                     ///< starts whose limits are asked
+  std::chrono::milliseconds walk{50};         ///< for reading the heads, and for these limits
 };
 
 class ListenerJudging {
@@ -50,7 +52,12 @@ class ListenerJudging {
   /// `event` and `effects`, which are those of the event, outlive the ListenerJudging.
   ListenerJudging(const Place& place, const JudgedEvent& event, const EventStanding& standing,
                   const std::vector<EventEffect>& effects, const JudgingBounds& bounds = {})
-      : place_(place), event_(event), standing_(standing), effects_(effects), bounds_(bounds) {}
+      : place_(place),
+        event_(event),
+        standing_(standing),
+        effects_(effects),
+        bounds_(bounds),
+        predictor_({.view = place.view, .ns = place.ns, .name = standing.ns}) {}
 
   // In this order.
 
@@ -102,15 +109,17 @@ class ListenerJudging {
   Circumstances circumstances() const;
   Result<std::string> addressee();
   Status note_target(JudgedListener& one);
-  Result<std::string> refusal_of_start();
   void note_pause(bool is_workflow_paused, JudgedListener& one) const;
   Status judge_start(std::string_view id, const WorkflowRecord& record, const Workflow& workflow);
   Result<std::optional<Instance>> oldest_live(WorkflowNumber workflow) const;
   void hint_at_data(JudgedListener& one);
   std::optional<std::string> start_key_of(const Workflow& workflow, uint32_t revision,
                                           size_t entry) const;
-  Result<bool> is_limited(const WorkflowRecord& record, const Workflow& workflow,
-                          size_t entry) const;
+  bool may_predict();
+  Result<std::optional<LazyJson>> input_of_start(const WorkflowRecord& record,
+                                                 const Workflow& workflow, size_t entry) const;
+  Status predict(const WorkflowRecord& record, const Workflow& workflow, size_t entry, bool is_live,
+                 JudgedListener& one);
   std::string rate_limit_says(const JudgedListener& one, const WorkflowRecord& record,
                               const Workflow& workflow, size_t entry) const;
   Status describe_group(const WorkflowRecord& record, const Start& start, size_t entry,
@@ -142,12 +151,14 @@ class ListenerJudging {
   std::vector<WorkflowNumber> waiting_in_;  ///< workflows with a state that waits for the type
   std::set<std::string> types_;
   std::optional<std::string> addressee_;  ///< of an event with a target, when it was looked up
-  std::optional<std::string> refusal_;    ///< see refusal_of_start(), when it was looked up
   size_t looked_ = 0;
   size_t looked_entering_ = 0;  ///< instances that do not listen yet
   size_t looked_woken_ = 0;     ///< instances that the event woke
   size_t looked_heads_ = 0;
   size_t grouped_ = 0;  ///< starts in one of whose groups the event waits
+  StartPredictor predictor_;
+  size_t predicted_ = 0;  ///< starts whose limits were asked
+  Duration predict_ends_{};
   bool is_complete_ = true;
   Duration walk_ends_{};
   Status walk_status_;

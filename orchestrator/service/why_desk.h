@@ -66,8 +66,10 @@ class WhyDesk {
                                 const WhyFilter& filter) = 0;
 
   /// What an event would do, in the form of of_event(), without `sequence`, `time` and `effects`.
-  /// Nothing is sent or stored. An event whose source and id are known is a duplicate, if the
-  /// engine thread answers in time: it has "duplicate":true, and would be dropped whatever listens.
+  /// Of a start that it would cause, `near` has in "start" what the limits would do with it now
+  /// (PredictedStart). Nothing is sent or stored. An event whose source and id are known is a
+  /// duplicate, if the engine thread answers in time: it has "duplicate":true, and would be dropped
+  /// whatever listens.
   virtual Result<Json> of_test_event(std::string_view ns, Event event, const WhyFilter& filter) = 0;
 
   /// Why an instance was not woken: by the event with that sequence, or by the newest events in

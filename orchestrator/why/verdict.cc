@@ -16,11 +16,7 @@ Verdict doing_of(const Circumstances& about) {
   if (about.is_start) {
     if (about.lacks_correlation) return Verdict::kCorrelation;
     if (about.needs_others) return Verdict::kGrouped;
-    const bool is_put_off = about.is_debounced || about.is_batched;
-    if (about.is_skipped && !is_put_off) return Verdict::kSkipped;
-    if (about.is_limited) return Verdict::kRateLimit;
-    if (about.is_batched) return Verdict::kBatched;
-    return about.is_debounced ? Verdict::kDebounced : Verdict::kStarted;
+    return about.limited.value_or(Verdict::kStarted);
   }
   if (about.is_paused) return Verdict::kPaused;
   return about.needs_others ? Verdict::kFilled : Verdict::kWoke;

@@ -23,7 +23,7 @@ enum class Verdict : uint8_t {
   kDuplicate,    ///< an event with this source and id had an effect before
   kPaused,       ///< was taken by a paused instance, which continues when it is resumed; or
                  ///< started an instance of a paused workflow
-  kSkipped,      ///< the workflow is singular and has a live instance
+  kSkipped,      ///< the workflow is singular and has a live instance, or has no free slot
   kCorrelation,  ///< lacks an attribute of the correlation of the eventsAnd start
   kLifespan,     ///< its lifespan in a group ended, or its group was closed
   kLimit,        ///< a pattern reached its limit, which counts as no match; or the window of a
@@ -58,11 +58,9 @@ struct Circumstances {
   bool is_duplicate = false;       ///< the source and id of the event are known from another one
   bool needs_others = false;       ///< other entries of the start or the state wait for events
   bool lacks_correlation = false;  ///< of a start: the event lacks an attribute of `correlate`
-  bool is_skipped = false;         ///< of a start: singular, and an instance is live
-  bool is_limited = false;         ///< of a start: its `rateLimit` is used up
-  bool is_debounced = false;       ///< of a start: its workflow has `debounce`
-  bool is_batched = false;         ///< of a start: its workflow has `batch`
-  std::optional<Verdict> effect;   ///< what the event had done here, as stored
+  /// Of a start and a test event: what the limits do with it; nullopt: they permit it.
+  std::optional<Verdict> limited;
+  std::optional<Verdict> effect;  ///< what the event had done here, as stored
 };
 
 /// The verdict on the listener. What is stored decides first, then the predicates, then the time.

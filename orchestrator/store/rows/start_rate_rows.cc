@@ -154,6 +154,28 @@ Result<std::optional<TimePoint>> sweep_start_rates(Transaction& tx, TimePoint no
   return left;
 }
 
+Result<uint64_t> ended_start_rates_of(const View& view, NamespaceNumber ns, TimePoint now,
+                                      size_t most) {
+  std::vector<StartRateEnd> due;
+  size_t looked = 0;
+  view.scan(Table::kMeta, kStartRateEndKey, [&](std::string_view key, auto) {
+    const auto end = start_rate_end(key);
+    if ((end && end->listed > now) || looked == most) return false;
+    ++looked;
+    if (end) due.push_back(*end);
+    return true;
+  });
+  TRY(view.status());
+  uint64_t ended = 0;
+  for (const StartRateEnd& end : due) {
+    const auto read = read_start_rate(view, end.place);
+    if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
+    if (!read || !*read || (*read)->listed != end.listed) continue;
+    if ((*read)->ns == ns && (*read)->ends <= now) ++ended;
+  }
+  return ended;
+}
+
 std::optional<StartRatePlace> start_rate_place(std::string_view key) {
   if (!key.starts_with(kStartRateKey)) return std::nullopt;
   Reader reader(key.substr(kStartRateKey.size()));

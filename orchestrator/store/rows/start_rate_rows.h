@@ -68,6 +68,11 @@ Result<uint64_t> start_rates_of(const View& view, NamespaceNumber ns);
 /// something is left to do; nullopt: no row is listed. Errors: those of the store.
 Result<std::optional<TimePoint>> sweep_start_rates(Transaction& tx, TimePoint now, size_t most);
 
+/// How many rows of the namespace sweep_start_rates() would erase at `now`, if it looked at that
+/// many. Errors: those of the store.
+Result<uint64_t> ended_start_rates_of(const View& view, NamespaceNumber ns, TimePoint now,
+                                      size_t most);
+
 // For the store check.
 
 /// The place in the key of a row `start-rate/`; nullopt: its key has another form.
