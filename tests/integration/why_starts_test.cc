@@ -44,6 +44,11 @@ start: {type: event, event: {type: NAME}}
 states:
   - {id: end, type: noop}
 )";
+constexpr const char* kStartsInOneSlot = R"(concurrency: {limit: 1}
+start: {type: event, event: {type: NAME}}
+states:
+  - {id: rest, type: delay, duration: PT1H}
+)";
 constexpr const char* kStartsByPair = R"(start:
   type: eventsAnd
   correlate: [orderid]
@@ -179,6 +184,11 @@ std::vector<Situation> situations_of_starts() {
       {"debouncedtry", kStartsLater, {tries()}, "debounced", "which would put off the start"},
       {"batched", kStartsInBatches, {sends()}, "batched", "the event is in the input of an"},
       {"batchedtry", kStartsInBatches, {tries()}, "batched", "the event would be in the input of"},
+      {"slottry",
+       kStartsInOneSlot,
+       {sends_other(), tries()},
+       "started",
+       "which would wait for a slot of its `concurrency` (limit 1): no start waits before it"},
       {"held",
        kStartsAndEnds,
        {posts("workflows/NAME/pause"), sends()},
