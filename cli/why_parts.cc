@@ -60,6 +60,46 @@ bool is_miss(const Json& one) {
          verdict != "debounced" && verdict != "batched" && verdict != "paused";
 }
 
+/// ` (limit 2 in PT1M, key "a")`; empty: the limit has neither a number nor a key.
+std::string bounds_text(const Json& start) {
+  std::string text;
+  if (start.contains("limit")) text = "limit " + member_text(start, "limit");
+  if (start.contains("period")) text += " in " + member_text(start, "period");
+  if (start.contains("key")) {
+    text += fmt::format("{}key {}", text.empty() ? "" : ", ", harmless(dump_json(start["key"])));
+  }
+  return text.empty() ? text : fmt::format(" ({})", text);
+}
+
+std::string place_text(const Json& start) {
+  if (!start.contains("before")) return "more than 1000 starts before it";
+  const std::string before = member_text(start, "before");
+  return fmt::format("{} {} before it", before, before == "1" ? "start" : "starts");
+}
+
+/// What happens to the start, after `Limits: `.
+std::string outcome_text(const Json& start) {
+  const std::string outcome = member_text(start, "outcome");
+  const std::string limit = member_text(start, "reason") + bounds_text(start);
+  const std::string at = member_text(start, "startsAt");
+  if (outcome == "starts") return "starts at once";
+  if (outcome == "waits") {
+    const std::string next = member_text(start, "nextAt");
+    return fmt::format("waits for {}, {}{}", limit, place_text(start),
+                       next.empty() ? "" : ", permitted from " + next);
+  }
+  if (outcome == "replaces") {
+    return fmt::format("replaces instance {}, by {}", member_text(start, "instance"), limit);
+  }
+  if (outcome == "debounced") return fmt::format("put off by {} until {}", limit, at);
+  if (outcome == "batched") {
+    return fmt::format("added to {}, input {}, starts at {} at the latest", limit,
+                       member_text(start, "size"), at);
+  }
+  const Json error = start.value("error", Json::object());
+  return fmt::format("{} by {}: {}", outcome, limit, member_text(error, "code"));
+}
+
 /// The main clause of the sentence of a verdict.
 std::string main_clause(const std::string& says) {
   return says.substr(0, std::min({says.find("; "), says.find(": "), says.find(". ")}));
@@ -117,6 +157,12 @@ std::string event_line(const Json& event) {
 std::string verdict_lines(const Json& one) {
   return fmt::format("     {}: {}\n{}", capital(member_text(one, "verdict")),
                      member_text(one, "says"), predicate_lines(member_list(one, "predicates")));
+}
+
+std::string limits_line(const Json& one) {
+  const auto start = one.find("start");
+  if (start == one.end() || !start->is_object()) return "";
+  return fmt::format("     Limits: {}\n", outcome_text(*start));
 }
 
 bool is_correctable(const std::string& name) {

@@ -28,6 +28,10 @@ std::string event_line(const Json& event);
 /// The verdict, its sentence and the predicates.
 std::string verdict_lines(const Json& one);
 
+/// What the limits would do with the start that the event would cause, as a line: `Limits: waits
+/// for concurrency (limit 2, key "a"), 3 starts before it`; empty: the answer does not say it.
+std::string limits_line(const Json& one);
+
 /// Whether a replay can set the attribute.
 bool is_correctable(const std::string& name);
 

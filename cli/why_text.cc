@@ -229,7 +229,7 @@ std::string why_of_event_text(const Json& answer, const WhyTextOptions& options)
     const std::string corrections =
         correction_line(event, one, options) + group_correction_lines(one);
     near.add(one,
-             fmt::format("{}\n{}{}", listener_title(one), verdict_lines(one),
+             fmt::format("{}\n{}{}{}", listener_title(one), verdict_lines(one), limits_line(one),
                          is_sent_again ? "" : corrections),
              listener_name(one));
   }

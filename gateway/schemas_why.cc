@@ -96,6 +96,38 @@ Json judged_listeners(Json event) {
   });
 }
 
+/// What the limits of a workflow would do with a start by an event that is tried.
+Json predicted_start() {
+  using namespace schema;
+  return object({
+      {"outcome",
+       word({"starts", "waits", "replaces", "debounced", "batched", "skipped", "refused"},
+            "`starts`: the instance begins at once; `waits`: for a slot or the "
+            "throttle; `replaces`: another instance is cancelled for it; `debounced`, "
+            "`batched`: the start is put off; `skipped`; `refused`: the event becomes a "
+            "dead letter.")},
+      {"reason?",
+       word({"singular", "quota", "rateLimit", "debounce", "batch", "concurrency", "throttle"},
+            "The limit that decides; missing: none keeps the start.")},
+      {"key?", any("The value of the `key` of the limit; none: it has none.")},
+      {"limit?", whole("How many slots the key has, how many instances may start in the period, or "
+                       "how many inputs a batch has.",
+                       1)},
+      {"period?", text("The length of the period, as the definition has it.")},
+      {"held?", whole("How many instances hold a slot of the key.")},
+      {"waiting?", whole("How many starts of the key wait.")},
+      {"before?", whole("Of one that would wait: how many of these come before it; missing: more "
+                        "than 1 000.")},
+      {"priority?", number("Of one that would wait: its priority.")},
+      {"nextAt?", instant("When the `rateLimit` or the throttle permits a start of the key.")},
+      {"startsAt?", instant("Of a start that is put off: when the instance starts.")},
+      {"size?", whole("Of a batch: how many inputs it has then.", 1)},
+      {"instance?", instance_id("The instance that would be cancelled, or that is to start for the "
+                                "key by an earlier request.")},
+      {"error?", object({{"code", text("An error code.")}, {"msg", text("The message.")}})},
+  });
+}
+
 }  // namespace
 
 void add_why_schemas(ApiSchemas& all) {
@@ -117,7 +149,9 @@ void add_why_schemas(ApiSchemas& all) {
                                       {"instance?", instance_id()},
                                       {"state?", text("The id of the state.")},
                                       {"since?", instant("From when on it listens.")},
+                                      {"start?", ref("PredictedStart")},
                                   });
+  all["PredictedStart"].schema = predicted_start();
   const Json head = object({{"id", text()}, {"type", text()}, {"source", text()}});
   const Json stored = object({
       {"sequence", whole("The sequence of the event in the event stream.", 1)},

@@ -1228,6 +1228,7 @@ export type JudgedListener = {
   says: string
   /** From when on it listens. */
   since?: string
+  start?: PredictedStart
   /** The id of the state. */
   state?: string
   /** The state in which the instance is now, which does not wait for the type: sent again, the event would not wake it. */
@@ -1488,6 +1489,41 @@ export type Overview = {
     /** How much of it has rows. */
     usedBytes: number
   }
+}
+
+export type PredictedStart = {
+  /** Of one that would wait: how many of these come before it; missing: more than 1 000. */
+  before?: number
+  error?: {
+    /** An error code. */
+    code: string
+    /** The message. */
+    msg: string
+  }
+  /** How many instances hold a slot of the key. */
+  held?: number
+  /** The instance that would be cancelled, or that is to start for the key by an earlier request. */
+  instance?: string
+  /** The value of the `key` of the limit; none: it has none. */
+  key?: unknown
+  /** How many slots the key has, how many instances may start in the period, or how many inputs a batch has. */
+  limit?: number
+  /** When the `rateLimit` or the throttle permits a start of the key. */
+  nextAt?: string
+  /** `starts`: the instance begins at once; `waits`: for a slot or the throttle; `replaces`: another instance is cancelled for it; `debounced`, `batched`: the start is put off; `skipped`; `refused`: the event becomes a dead letter. */
+  outcome: "starts" | "waits" | "replaces" | "debounced" | "batched" | "skipped" | "refused"
+  /** The length of the period, as the definition has it. */
+  period?: string
+  /** Of one that would wait: its priority. */
+  priority?: number
+  /** The limit that decides; missing: none keeps the start. */
+  reason?: "singular" | "quota" | "rateLimit" | "debounce" | "batch" | "concurrency" | "throttle"
+  /** Of a batch: how many inputs it has then. */
+  size?: number
+  /** Of a start that is put off: when the instance starts. */
+  startsAt?: string
+  /** How many starts of the key wait. */
+  waiting?: number
 }
 
 export type Problem = {

@@ -1,6 +1,6 @@
 // Why an event did, or did not, have an effect: verdicts with their predicates, as cards.
 import type { ComponentChildren } from 'preact'
-import type { EventEffect, JudgedListener, JudgedPredicate } from '../api'
+import type { EventEffect, JudgedListener, JudgedPredicate, PredictedStart } from '../api'
 import { href, route } from '../core/route'
 import { Clock, EventLink, InstanceLink, Says, shortId, WorkflowLink } from './basics'
 import { Icon } from './icons'
@@ -42,7 +42,7 @@ export function correctionsOf(predicates: JudgedPredicate[]): Corrections | null
   return Object.fromEntries(wrong.map((predicate) => [predicate.attribute, predicate.fits ?? '']))
 }
 
-type Judged = Pick<JudgedListener, 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom' | 'leftPartner' | 'wouldFit' | 'corrections'>
+type Judged = Pick<JudgedListener, 'start' | 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom' | 'leftPartner' | 'wouldFit' | 'corrections'>
 
 /** One verdict: whose it is (`title`), what it says, its predicates, near groups, and what can be done. */
 export function JudgedCard({ title, judged, fix, children }: { title: ComponentChildren; judged: Judged; fix?: (corrections: Corrections) => void; children?: ComponentChildren }) {
@@ -53,6 +53,7 @@ export function JudgedCard({ title, judged, fix, children }: { title: ComponentC
     <article class="panel judged" data-verdict={judged.verdict}>
       <div>{title} · <Verdict verdict={judged.verdict} />{judged.predicates.length > 0 && wrong > 0 && <span class="quiet"> {wrong} of {judged.predicates.length} {wrong === 1 ? 'does' : 'do'} not hold</span>}</div>
       <p><Says text={judged.says} /></p>
+      {judged.start && <Limits start={judged.start} />}
       <Predicates predicates={judged.predicates} />
       {judged.waitsFor && judged.waitsFor.length > 0 && <p>Still waits for: {judged.waitsFor.join(', ')}</p>}
       {judged.leftPartner && <p><EventLink ns={route.value.ns} sequence={judged.leftPartner.sequence} /> {judged.leftPartner.type} would have completed the group; it left at about <Clock at={judged.leftPartner.time} />.</p>}
@@ -71,6 +72,25 @@ export function JudgedCard({ title, judged, fix, children }: { title: ComponentC
       {fix && corrections && <div class="buttons"><button type="button" onClick={() => fix(corrections)}>Fix with {entries(corrections)}, and send…</button></div>}
       {children}
     </article>
+  )
+}
+
+/** What the limits would do now with the start that an event would cause. */
+export function Limits({ start }: { start: PredictedStart }) {
+  const bounds = [
+    ...(start.limit === undefined ? [] : [`limit ${start.limit}${start.period === undefined ? '' : ` in ${start.period}`}`]),
+    ...(start.key === undefined ? [] : [`key ${JSON.stringify(start.key)}`]),
+  ].join(', ')
+  const limit = <><code>{start.reason}</code>{bounds !== '' && ` (${bounds})`}</>
+  return (
+    <p class="quiet" data-outcome={start.outcome}>
+      Limits: {start.outcome === 'starts' && 'starts at once'}
+      {start.outcome === 'waits' && <>waits for {limit}, {start.before === undefined ? 'more than 1000 starts' : `${start.before} ${start.before === 1 ? 'start' : 'starts'}`} before it{start.nextAt && <>, permitted from <Clock at={start.nextAt} /></>}</>}
+      {start.outcome === 'replaces' && <>replaces instance {start.instance && <InstanceLink ns={route.value.ns} id={start.instance} />}, by {limit}</>}
+      {start.outcome === 'debounced' && <>put off by {limit}{start.startsAt && <> until <Clock at={start.startsAt} /></>}</>}
+      {start.outcome === 'batched' && <>added to {limit}, input {start.size}{start.startsAt && <>, starts at <Clock at={start.startsAt} /> at the latest</>}</>}
+      {(start.outcome === 'skipped' || start.outcome === 'refused') && <>{start.outcome} by {limit}{start.error && <>: <code>{start.error.code}</code></>}</>}
+    </p>
   )
 }
 

@@ -67,5 +67,48 @@ TEST(WhyText, SaysThatOnlyTheNamedInstanceIsShown) {
   }
 }
 
+TEST(WhyText, SaysInOneLineWhatTheLimitsWouldDoWithAStart) {
+  struct Row {
+    std::string start;
+    std::string line;
+  };
+  const Row rows[] = {
+      {R"({"outcome": "starts"})", "starts at once"},
+      {R"({"outcome": "waits", "reason": "concurrency", "key": "a", "limit": 2, "held": 2,
+           "waiting": 4, "before": 3, "priority": 0})",
+       "waits for concurrency (limit 2, key \"a\"), 3 starts before it"},
+      {R"({"outcome": "waits", "reason": "throttle", "limit": 10, "period": "PT1M", "waiting": 1,
+           "before": 1, "priority": 0, "nextAt": "T"})",
+       "waits for throttle (limit 10 in PT1M), 1 start before it, permitted from T"},
+      {R"({"outcome": "waits", "reason": "concurrency", "limit": 1, "held": 1, "waiting": 2000,
+           "priority": 0})",
+       "waits for concurrency (limit 1), more than 1000 starts before it"},
+      {R"({"outcome": "replaces", "reason": "concurrency", "limit": 1, "instance": "i"})",
+       "replaces instance i, by concurrency (limit 1)"},
+      {R"({"outcome": "debounced", "reason": "debounce", "key": 7, "startsAt": "T"})",
+       "put off by debounce (key 7) until T"},
+      {R"({"outcome": "batched", "reason": "batch", "limit": 4, "size": 3, "startsAt": "T"})",
+       "added to batch (limit 4), input 3, starts at T at the latest"},
+      {R"({"outcome": "skipped", "reason": "singular",
+           "error": {"code": "direktiv.mutex", "msg": "m"}})",
+       "skipped by singular: direktiv.mutex"},
+      {R"({"outcome": "skipped", "reason": "rateLimit", "limit": 1, "period": "PT1H", "key": "a",
+           "error": {"code": "millrace.rateLimit", "msg": "m"}})",
+       "skipped by rateLimit (limit 1 in PT1H, key \"a\"): millrace.rateLimit"},
+      {R"({"outcome": "refused", "reason": "quota",
+           "error": {"code": "millrace.quota.instances", "msg": "m"}})",
+       "refused by quota: millrace.quota.instances"},
+  };
+  for (const Row& row : rows) {
+    const std::string text = why_of_event_text(
+        Json::parse(R"({"event": {"id": "e"}, "looked": 1, "near": [{"kind": "start",
+                        "workflow": "w", "verdict": "started", "says": "s", "start": )" +
+                    row.start + "}]}"));
+    EXPECT_NE(text.find("  1. Start of w\n     Started: s\n     Limits: " + row.line + "\n"),
+              std::string::npos)
+        << text;
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -85,6 +85,17 @@ TEST_F(WhyVerbs, TryAnEventAndSendNothing) {
   EXPECT_TRUE(service_.published().empty());
 }
 
+TEST_F(WhyVerbs, SayWhatTheLimitsWouldDoWithTheStart) {
+  EXPECT_EQ(run({"event", "try", "--type", "placed", "--source", "shop", "--id", "e-2"}).out,
+            "Event  type placed  source shop  id e-2\n"
+            "Not sent: this is what it would do.\n"
+            "Judged 2 of 3 listeners for this type.\n\n"
+            "  1. Start of ship, applied 2021-09-01T11:00:00.000Z\n"
+            "     Started: the event would start an instance, which would wait for a slot\n"
+            "     Limits: waits for concurrency (limit 2, key \"a\"), 3 starts before it\n" +
+                others());
+}
+
 TEST_F(WhyVerbs, ShowWhatAnInstanceWaitsForAndTheNearestEvents) {
   const CommandOutput why = run({"instance", "why", FakeService::kInstance});
   EXPECT_EQ(why.code, 0) << why.err;

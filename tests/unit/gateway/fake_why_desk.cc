@@ -59,6 +59,16 @@ Json grouped_and_early() {
      "early": {"seconds": 3.3, "startedAfterEvent": true}}])");
 }
 
+/// A start that would have to wait for a slot.
+Json waiting_start() {
+  return Json::parse(R"([
+    {"kind": "start", "workflow": "ship", "since": "2021-09-01T11:00:00.000Z",
+     "verdict": "started", "says": "the event would start an instance, which would wait for a slot",
+     "predicates": [],
+     "start": {"outcome": "waits", "reason": "concurrency", "key": "a", "limit": 2, "held": 2,
+               "waiting": 4, "before": 3, "priority": 0}}])");
+}
+
 tl::unexpected<Error> no_such(std::string_view what) {
   return fail(std::string(what) + ".not_found", "there is none");
 }
@@ -110,7 +120,9 @@ Result<Json> FakeWhyDesk::of_event(std::string_view ns, uint64_t sequence,
 Result<Json> FakeWhyDesk::of_test_event(std::string_view ns, Event event, const WhyFilter& filter) {
   if (ns != "default") return no_such("namespace");
   keep(filter, std::nullopt);
-  return why_of({{"id", event.id}, {"type", event.type}, {"source", event.source}}, filter);
+  Json answer = why_of({{"id", event.id}, {"type", event.type}, {"source", event.source}}, filter);
+  if (event.type == "placed") answer["near"] = waiting_start();
+  return answer;
 }
 
 Result<Json> FakeWhyDesk::of_instance(std::string_view ns, const InstanceId& id,

@@ -1,7 +1,13 @@
 // The routes that say why an event had an effect or none.
+#include <span>
+#include <string_view>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "gateway/api_schemas.h"
+#include "orchestrator/batch/slots.h"
+#include "orchestrator/service/predicted_start.h"
 #include "tests/unit/gateway/api_fixture.h"
 
 namespace millrace {
@@ -32,6 +38,28 @@ TEST_F(WhyRoutes, ShowTheGroupsThatAreNearAndHowEarlyAnEventCame) {
   EXPECT_EQ(near[0]["corrections"][1]["toNamespace"], "default");
   EXPECT_EQ(near[0]["moreGroups"]["count"], 4);
   EXPECT_EQ(near[1]["early"]["seconds"], 3.3);
+}
+
+TEST_F(WhyRoutes, ShowWhatTheLimitsWouldDoWithAStart) {
+  const HttpReply reply =
+      call("POST", ns_ + "/events/try", {{"Content-Type", "application/cloudevents+json"}},
+           R"({"specversion":"1.0","id":"7","source":"shop","type":"placed"})");
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  const Json start = reply.json()["near"][0]["start"];
+  EXPECT_EQ(start["outcome"], "waits");
+  EXPECT_EQ(start["before"], 3);
+}
+
+Json names_in_list(std::span<const std::string_view> names) {
+  Json list = Json::array();
+  for (const std::string_view name : names) list.push_back(name);
+  return list;
+}
+
+TEST(WhySchemas, HaveEachOutcomeAndEachLimitOfAStart) {
+  const Json& properties = api_schemas().at("PredictedStart").schema.at("properties");
+  EXPECT_EQ(properties.at("outcome").at("enum"), names_in_list(outcome_names()));
+  EXPECT_EQ(properties.at("reason").at("enum"), names_in_list(limit_names()));
 }
 
 TEST_F(WhyRoutes, PassOnWhatTheCallerExpected) {
