@@ -30,8 +30,8 @@ constexpr Benchmark kBenchmarks[] = {
     {"timers", millrace::timers},         {"expressions", millrace::expressions},
     {"waiting", millrace::waiting},       {"workers", millrace::workers},
     {"tasks", millrace::tasks},           {"isolation", millrace::isolation},
-    {"crowd", millrace::crowd},           {"beside", millrace::beside},
-    {kCluster, millrace::cluster_log},
+    {"crowd", millrace::crowd},           {"queues", millrace::queues},
+    {"beside", millrace::beside},         {kCluster, millrace::cluster_log},
 };
 
 struct Mode {

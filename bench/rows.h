@@ -17,6 +17,7 @@ void waiting();      ///< many waiting instances
 void workers();      ///< round trips to a jq worker
 void tasks();        ///< tasks that workers run
 void isolation();    ///< lifecycles beside workflows whose jq programs never end
+void queues();       ///< starts that wait for a slot
 void crowd();        ///< one event that wakes 100 000 instances
 void cluster_log();  ///< the mode `cluster` (modes.h) without arguments
 

@@ -157,6 +157,7 @@ Result<bool> StartQueues::admit(TimePoint now, const WorkflowEntry& entry, const
   erase_slot_place(batch_.tx, key, waited);
   --counts.queued;
   batch_.live.unqueued(entry.ns);
+  batch_.crash_note.take_instance({entry.ns, first.instance});
   LoadedInstance* const loaded = TRY(instances_.load(now, entry.ns, first.instance));
   if (loaded == nullptr || !waits_in(loaded->instance, key, first)) {
     batch_.damages.note(damaged_row(Table::kQueues, place_key(key, waited),
@@ -175,11 +176,20 @@ Result<bool> StartQueues::admit(TimePoint now, const WorkflowEntry& entry, const
   } else {
     TRY(give_slot(now, entry, workflow, key, *loaded));
   }
-  const Instance& instance = loaded->instance;
-  if (!waits_to_start(instance)) {
-    batch_.after_commit(ContinueInput{instance.ns, instance.id, instance.revision.workflow});
-  }
+  if (!waits_to_start(loaded->instance)) TRY(begin(now, *loaded));
   return counts.queued > 0;
+}
+
+/// Makes the first step of the instance, in a later batch if the unit of work has no time for it.
+/// Until then, the events that come must be kept for it, and it must search through them.
+Status StartQueues::begin(TimePoint now, LoadedInstance& loaded) {
+  if (!batch_.meter.is_spent()) {
+    TRY(instances_.step(now, loaded, Proceed{}));
+    return {};
+  }
+  const Instance& instance = loaded.instance;
+  batch_.after_commit(ContinueInput{instance.ns, instance.id, instance.revision.workflow});
+  return {};
 }
 
 /// Gives the instance its slot. The throttle then decides whether it begins.

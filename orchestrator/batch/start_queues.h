@@ -3,7 +3,7 @@
 // slot that an input frees is given away in the same batch, as far as the unit of work suffices;
 // what is left waits in the lane of its workflow, so the workflows take turns. One timer is armed
 // for the first time at which the throttle of some key permits its next start. An admitted instance
-// makes its first step in a later batch, as a start_later() does. Memory only: a starting process
+// makes its first step at once if the unit of work has time for it. Memory only: a starting process
 // reviews all keys. Engine thread only.
 #pragma once
 
@@ -75,6 +75,7 @@ class StartQueues {
                    const SlotKey& key, LoadedInstance& loaded);
   Status release(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                  const SlotKey& key, LoadedInstance& loaded);
+  Status begin(TimePoint now, LoadedInstance& loaded);
   Result<bool> has_room(TimePoint now, const Workflow& workflow, const SlotKey& key,
                         const SlotCounts& counts);
   /// The newest revision; null: no start of the workflow may be admitted now.
