@@ -168,8 +168,8 @@ Status PendingStarts::erase(const PendingStartPlace& place, PendingStart pending
 }
 
 /// Decides about a start that is due and that Instances::admit() has refused: what will be
-/// permitted later is put off.
-Status PendingStarts::refuse(TimePoint now, const PendingStartPlace& place, PendingStart pending,
+/// permitted later is put off, until `again`.
+Status PendingStarts::refuse(TimePoint again, const PendingStartPlace& place, PendingStart pending,
                              const StartGate& gate) {
   const bool has_no_slot = gate.effect == EventEffect::Kind::kSkipped && gate.place.slot;
   if (has_no_slot && (gate.is_dropped || !pending.caller)) {
@@ -183,9 +183,7 @@ Status PendingStarts::refuse(TimePoint now, const PendingStartPlace& place, Pend
                 tl::unexpected(Error{
                     reason.code, pending.sealed ? std::string(kHiddenReason) : reason.message}));
   }
-  const Duration wait =
-      reason.retry_after > 0 ? Duration(std::chrono::seconds(reason.retry_after)) : kTryAgain;
-  return put_off(place, std::move(pending), now + wait);
+  return put_off(place, std::move(pending), again);
 }
 
 /// Whether the caller of a subflow still waits for it.
@@ -221,7 +219,10 @@ Status PendingStarts::start(TimePoint now, const PendingStartPlace& place, Pendi
   }
   StartGate gate =
       TRY(instances_.admit(now, *entry, *workflow, whole.input, pending.batch.has_value()));
-  if (gate.refusal) return refuse(now, place, std::move(pending), gate);
+  if (gate.refusal) {
+    const auto limited = TRY(instances_.rates().limited_until(now, *entry, *workflow, whole.input));
+    return refuse(limited.value_or(now + kTryAgain), place, std::move(pending), gate);
+  }
   TRY(erase(place, std::move(pending)));
   // A store that was restored may have an instance with this id.
   const bool is_taken =

@@ -79,7 +79,7 @@ class PendingStarts {
   Status start(TimePoint now, const PendingStartPlace& place, PendingStart pending);
   Status put_off(const PendingStartPlace& place, PendingStart pending, TimePoint at);
   Status drop(const PendingStartPlace& place, const PendingStart& pending, CallResult result);
-  Status refuse(TimePoint now, const PendingStartPlace& place, PendingStart pending,
+  Status refuse(TimePoint again, const PendingStartPlace& place, PendingStart pending,
                 const StartGate& gate);
   Status erase(const PendingStartPlace& place, PendingStart pending);
   // Batches (start_batches.cc).

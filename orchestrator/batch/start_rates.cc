@@ -74,6 +74,20 @@ Result<std::optional<Error>> StartRates::take(TimePoint now, const WorkflowEntry
   return std::optional<Error>();
 }
 
+Result<std::optional<TimePoint>> StartRates::limited_until(TimePoint now,
+                                                           const WorkflowEntry& entry,
+                                                           const Workflow& workflow,
+                                                           const LazyJson& input) {
+  std::optional<TimePoint> until;
+  if (!workflow.rate_limit) return until;
+  const auto key = start_key(workflow.rate_limit->key, "rateLimit.key", as_input(input), now);
+  if (!key) return until;
+  const StartRatePlace place{entry.number, keyed_fingerprint(batch_.id_key, {*key})};
+  const auto record = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, place)));
+  if (record) until = refused_until(*workflow.rate_limit, record->use, now);
+  return until;
+}
+
 /// Counts a start in the row that the key has, or in a new one.
 Status StartRates::count(TimePoint now, NamespaceNumber ns, const StartLimit& limit,
                          const StartRatePlace& place,

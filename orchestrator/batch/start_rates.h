@@ -49,6 +49,11 @@ class StartRates {
   Result<std::optional<Error>> check(TimePoint now, const WorkflowEntry& entry,
                                      const Workflow& workflow, const LazyJson& input);
 
+  /// The first time at which the `rateLimit` permits a start with that input; nullopt: it does now,
+  /// or the workflow has none, or the input has no key.
+  Result<std::optional<TimePoint>> limited_until(TimePoint now, const WorkflowEntry& entry,
+                                                 const Workflow& workflow, const LazyJson& input);
+
   // Of a `throttle`. `key` is one of throttle_key_of().
 
   /// Why no start of the key may wait or begin: `millrace.quota.startKeys`. nullopt: it may.
