@@ -223,16 +223,18 @@ Result<std::optional<Instance>> Instances::read_undamaged(TimePoint now, Namespa
 }
 
 Result<LoadedInstance*> Instances::revive(TimePoint now, const WorkflowEntry& entry,
-                                          const Workflow& workflow, Instance ended) {
-  TRY(refuse_singular(entry, workflow));
-  std::optional<Slot> slot = TRY(slot_of_revived(now, entry, workflow, ended.input));
+                                          Instance ended) {
+  // The limits are those of the newest revision, as for the instances that start.
+  const auto newest = TRY(batch_.catalog.definition(batch_.tx, {entry.number, entry.latest}));
+  TRY(refuse_singular(entry, *newest));
+  std::optional<Slot> slot = TRY(slot_of_revived(now, entry, *newest, ended.input));
   if (const auto over = TRY(quotas_.refusal_of_start(entry.ns))) return tl::unexpected(*over);
   batch_.index.remove(batch_.tx, indexed(ended));
   revive_rows(batch_.tx, ended);
   batch_.live.began(entry.ns, entry.number);
   // Events that came before the new run do not wake the instance.
   ended.listen_from = batch_.listen_from_now();
-  if (slot) ended.slot = TRY(take_slot(batch_, ended, *std::move(slot), slots_of(workflow), now));
+  if (slot) ended.slot = TRY(take_slot(batch_, ended, *std::move(slot), slots_of(*newest), now));
   LoadedInstance& loaded = loaded_[ended.id];
   // `is_new`: write() must write all rows but those of the compensations.
   loaded = {.instance = std::move(ended), .is_new = true};

@@ -134,11 +134,10 @@ class Instances {
   /// the error `direktiv.cancels.api`. Subflows that it started continue.
   Result<Removed> remove_damaged(NamespaceNumber ns, const InstanceId& id);
 
-  /// Loads an ended instance for a stimulus that starts a new run of it. Errors `direktiv.mutex` as
-  /// in refuse_singular(), those of over_quota(), `millrace.concurrency.limit` if the workflow has
-  /// no free slot, and those of evaluate_slot().
-  Result<LoadedInstance*> revive(TimePoint now, const WorkflowEntry& entry,
-                                 const Workflow& workflow, Instance ended);
+  /// Loads an ended instance for a stimulus that starts a new run of it. Its limits are those of the
+  /// newest revision. Errors `direktiv.mutex` as in refuse_singular(), those of over_quota(),
+  /// `millrace.concurrency.limit` if the workflow has no free slot, and those of evaluate_slot().
+  Result<LoadedInstance*> revive(TimePoint now, const WorkflowEntry& entry, Instance ended);
 
   /// Applies the stimulus and returns whether it changed the instance; a stale stimulus does not.
   /// If the instance then listens for events, it is offered its kept events.

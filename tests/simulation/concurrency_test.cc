@@ -395,6 +395,16 @@ TEST_F(ConcurrencyTest, NeedsAFreeSlotForARestart) {
   EXPECT_EQ(world.status(next), "pending") << "the restarted instance holds the slot";
 }
 
+TEST_F(ConcurrencyTest, RestartsWithTheSlotsOfTheNewestRevision) {
+  world.apply(ship("{limit: 1}"));
+  const std::string ended = start("a");
+  cancel(ended);
+  start("b");
+  world.apply(ship("{limit: 2}"));
+  world.must(RestartInstance{"default", parse_instance_id(ended).value()});
+  EXPECT_EQ(world.status(start("c")), "pending");
+}
+
 TEST_F(ConcurrencyTest, BoundsTheStartsThatWaitByAQuota) {
   world.must(
       CreateNamespace{.name = "default", .settings = Json{{"quotas", {{"queuedStarts", 1}}}}});

@@ -86,8 +86,8 @@ Result<EndedInstance> find_ended(const CommandContext& context, std::string_view
 /// Starts a new run of an ended instance by the stimulus. The answer is {"id","run"}.
 Result<Json> revive(const CommandContext& context, EndedInstance ended, const Stimulus& stimulus) {
   const InstanceId id = ended.instance.id;
-  LoadedInstance* const loaded = TRY(context.instances.revive(
-      context.now, ended.entry, *ended.workflow, std::move(ended.instance)));
+  LoadedInstance* const loaded =
+      TRY(context.instances.revive(context.now, ended.entry, std::move(ended.instance)));
   TRY(context.instances.step(context.now, *loaded, stimulus));
   return Json{{"id", to_string(id)}, {"run", loaded->instance.run}};
 }
@@ -304,8 +304,8 @@ Result<Json> run_command(const CommandContext& context, const CompensateInstance
                     id));
   }
   const Compensate stimulus{.passes_over = command.past, .paused = ended.entry.paused};
-  LoadedInstance* const loaded = TRY(context.instances.revive(
-      context.now, ended.entry, *ended.workflow, std::move(ended.instance)));
+  LoadedInstance* const loaded =
+      TRY(context.instances.revive(context.now, ended.entry, std::move(ended.instance)));
   TRY(context.instances.step(context.now, *loaded, stimulus));
   return Json{{"id", id}, {"left", loaded->instance.compensations}};
 }

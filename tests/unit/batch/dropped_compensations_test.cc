@@ -146,8 +146,7 @@ TEST_F(DroppedNotes, DoNotTakeThoseOfAnInstanceThatTheBatchRevives) {
   commit_notes();
   EXPECT_EQ(status_of(id), "cancelled");
   Instance ended = *read_instance(*tx, ns, id).value();
-  LoadedInstance* const revived =
-      instances.revive(now, entry, *definition(entry), std::move(ended)).value();
+  LoadedInstance* const revived = instances.revive(now, entry, std::move(ended)).value();
   ASSERT_TRUE(instances.step(now, *revived, Rerun{.state = 0, .data = Json::object()}));
   EXPECT_FALSE(read_head_anywhere(*tx, ns, id).value()) << "its head is written with the batch";
   ASSERT_TRUE(purges.go_on());

@@ -217,7 +217,7 @@ TEST_F(InstancesTest, AreLiveAgainAfterAnOperatorRestartsThem) {
   commit_batch();
   EXPECT_EQ(status_of(id), "cancelled");
   auto ended = read_instance(*tx, ns, id).value();
-  const auto revived = instances.revive(now, entry, *definition(entry), std::move(*ended));
+  const auto revived = instances.revive(now, entry, std::move(*ended));
   ASSERT_TRUE(revived);
   ASSERT_TRUE(*instances.step(now, **revived, Restart{}));
   commit_batch();
