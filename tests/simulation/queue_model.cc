@@ -11,6 +11,7 @@ using std::chrono::seconds;
 /// Headings "Debounced starts": what `singular` does not permit "is tried again every 10 seconds".
 constexpr Duration kTriedAgain = seconds(10);
 
+constexpr const char* kMutex = "direktiv.mutex";
 constexpr const char* kRateLimited = "millrace.rateLimit";
 constexpr const char* kSkipped = "millrace.concurrency.skipped";
 
@@ -96,7 +97,7 @@ std::set<std::string> Model::slot_refusals(const Start& start) const {
   std::set<std::string> codes;
   const bool is_active = std::any_of(instances_.begin(), instances_.end(),
                                      [](const Instance& one) { return one.active(); });
-  if (definition_.singular && is_active) codes.insert("direktiv.mutex");
+  if (definition_.singular && is_active) codes.insert(kMutex);
   if (definition_.limit == 0 || has_room(slot_key(start))) return codes;
   if (definition_.on_limit == OnLimit::kReject) codes.insert("millrace.concurrency.limit");
   if (definition_.on_limit == OnLimit::kSkip) codes.insert(kSkipped);
@@ -104,7 +105,7 @@ std::set<std::string> Model::slot_refusals(const Start& start) const {
 }
 
 std::set<std::string> Model::refusals(const Start& start) const {
-  if (start.bad_customer) return {"millrace.concurrency.key"};
+  if (start.bad_customer) return {"millrace.startKey"};
   if (start.bad_rank) return {"millrace.concurrency.priority"};
   std::set<std::string> codes = slot_refusals(start);
   if (rate_permits_at(start)) codes.insert(kRateLimited);
@@ -168,40 +169,42 @@ Answer Model::put_off(const Start& start) {
 
 void Model::try_pending(const std::string& key) {
   Pending& one = pending_.at(key);
-  // "If the limit is used up then, the start waits until the limit permits it."
-  if (const auto permitted = rate_permits_at(one.start)) {
-    one.at = *permitted;
-    return;
-  }
   std::set<std::string> codes = slot_refusals(one.start);
-  if (codes.empty()) {
+  const auto permitted = rate_permits_at(one.start);
+  const bool is_singular = codes.contains(kMutex);
+  if (codes.empty() && !permitted) {
     const Pending started = one;
     pending_.erase(key);
-    create(started.start, started.chain);
-  } else if (one.start.by == By::kSubflow) {
-    // "A subflow fails with that error instead."
-    if (codes.erase(kSkipped) > 0) codes.insert("");
-    answer_caller(one.start, std::move(codes));
-    pending_.erase(key);
-  } else {
-    one.at = now_ + kTriedAgain;
+    return create(started.start, started.chain);
   }
+  if ((is_singular || permitted) && one.start.by != By::kSubflow) {
+    // "If the limit is used up then, the start waits until the limit permits it."
+    one.at = permitted.value_or(now_ + kTriedAgain);
+    return;
+  }
+  // "A subflow fails with that error instead." With `reject` and `skip`, the start is given up.
+  if (permitted && !is_singular) codes = {kRateLimited};
+  if (codes.erase(kSkipped) > 0) codes.insert("");
+  answer_caller(one.start, std::move(codes));
+  pending_.erase(key);
 }
 
 void Model::create(const Start& start, int chain) {
   const std::string key = slot_key(start);
   if (definition_.rate_limit > 0) starts_[rate_key(start)].push_back(now_);
   const bool has_slots = definition_.limit > 0;
-  const bool is_free = !has_slots || has_room(key);
+  const bool queues = has_slots && definition_.on_limit == OnLimit::kQueue;
+  // In a pause, starts may wait for a slot that is free.
+  const bool is_free = !has_slots || (has_room(key) && (!queues || queue(key).empty()));
   if (!is_free && definition_.on_limit == OnLimit::kReplace) replace_oldest(key);
   const size_t which = instances_.size();
   instances_.push_back({.start = start, .began = now_, .place = ++places_, .chain = chain});
-  const bool queues = has_slots && definition_.on_limit == OnLimit::kQueue;
   if (queues && !is_free) {
     instances_[which].waited = true;
     begin_wait(which);
   } else {
     hold(which);
+    instances_[which].entered = true;
   }
 }
 
@@ -327,7 +330,8 @@ void Model::pause_workflow(bool paused) {
   }
   const size_t known = instances_.size();
   for (size_t i = 0; i < known; ++i) {
-    if (!instances_[i].paused) unpause(i);
+    instances_[i].paused = false;
+    unpause(i);
   }
   admit_all();
 }
@@ -336,7 +340,7 @@ std::set<std::string> Model::restart(size_t which) {
   const Start start = instances_[which].start;
   const bool is_active = std::any_of(instances_.begin(), instances_.end(),
                                      [](const Instance& one) { return one.active(); });
-  if (definition_.singular && is_active) return {"direktiv.mutex"};
+  if (definition_.singular && is_active) return {kMutex};
   if (definition_.limit > 0 && !has_room(slot_key(start))) return {"millrace.concurrency.limit"};
   instances_[which].code.clear();
   hold(which);

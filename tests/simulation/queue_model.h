@@ -7,15 +7,17 @@
 // 1. A start that waits for a slot counts for `rateLimit` from its creation on. A start that is
 //    refused or skipped, or whose key or priority is no value, does not count.
 // 2. If several limits refuse a start, it is refused with any of their codes.
-// 3. A start that `debounce` has put off waits on for a slot with `reject` and with `skip`, as with
-//    `singular`: it is tried again every 10 seconds from the time at which it was due. A restart of
-//    the process does not move these times.
+// 3. A start that `debounce` has put off, and that `singular` does not permit, is tried again every
+//    10 seconds from the time at which it was due. A restart of the process does not move these
+//    times.
 // 4. Of pending starts that are due at one time, any may be first (Model::has_started).
 // 5. A newer request for a pending start whose `timeout` has passed lets it be tried at once.
-// 6. While the workflow is paused, a start takes a free slot with `reject`, `skip` and `replace`,
-//    and waits with `queue`. Without `concurrency` it starts as `paused`.
-// 7. An instance that is paused by itself stays paused when its workflow is resumed.
-// 8. An event is not for an instance whose state has not started, also if a pause prevents it.
+// 6. While the workflow is paused, a start takes a free slot for which no start waits. It starts as
+//    `paused`.
+// 7. If `singular` and `rateLimit` refuse a start that `debounce` has put off, it is tried again when
+//    `rateLimit` permits it, and its caller gets the error of `singular`.
+// 8. A new instance of a paused workflow takes events, as each paused instance does. A start that
+//    gets its slot while it is paused takes none before its resume.
 // 9. After a time without a process, deadlines that have passed apply in the order in which they
 //    were due, and a slot that becomes free by one is given away before the next one applies.
 #pragma once
@@ -73,7 +75,7 @@ struct Start {
   std::string order;            ///< unique, but for ticks
   std::string customer = "c0";  ///< the key
   int rank = 0;                 ///< the priority
-  bool bad_customer = false;    ///< the key is no text, number or boolean
+  bool bad_customer = false;    ///< the key is too long
   bool bad_rank = false;        ///< the priority is no integer
 };
 
