@@ -96,7 +96,7 @@ constexpr ErrorEntry kDefinitionErrors[] = {
      "Write a pattern without references and lookarounds."},
     {"lint.bare_jq", 0, "A text without `jq(…)` is taken as a jq program.",
      "Write `jq(…)` around it."},
-    {"lint.call_key", 0, "The key of the slots of calls is the same for all calls.",
+    {"lint.call_key", 0, "The key of a limit of calls is the same for all calls.",
      "Write a path of the input, or remove the key."},
     {"lint.call_never", 0, "A call is always refused.",
      "Remove the call, or `singular`; correct the name of an image."},

@@ -27,16 +27,55 @@ constexpr Mapping kCallConcurrency = {
     .groups = {kCallConcurrencyKeys},
     .source = "millrace",
 };
+constexpr KeyRule kCallThrottleKeys[] = {
+    {.name = "limit",
+     .kind = Kind::kInteger,
+     .meaning = "How many calls may be handed out.",
+     .required = true,
+     .min = 1,
+     .max = 1'000'000,
+     .own = true},
+    {.name = "period",
+     .kind = Kind::kDuration,
+     .meaning = "The length of time in which no more than that many calls are handed out, whenever "
+                "it begins.",
+     .required = true,
+     .own = true},
+    {.name = "key",
+     .kind = Kind::kQuery,
+     .meaning = "A query over the input of the call; the calls with each of its values count for "
+                "themselves.",
+     .own = true},
+    {.name = "timeout",
+     .kind = Kind::kDuration,
+     .meaning = "How long an attempt of a call may wait for the throttle before it fails with "
+                "millrace.throttle.timeout; by default without limit.",
+     .own = true},
+};
+constexpr Mapping kCallThrottle = {
+    .name = "CallThrottle",
+    .section = "Throttle of calls",
+    .meaning =
+        "How many calls of a service may be handed out in a time, of all workflows of the "
+        "namespace together. A call beyond it waits.",
+    .groups = {kCallThrottleKeys},
+    .source = "millrace",
+};
 constexpr KeyRule kCallFlowKeys[] = {
     {.name = "concurrency",
      .kind = Kind::kObject,
      .meaning = "How many calls of the service may run at once; further calls wait.",
      .object = &kCallConcurrency,
      .own = true},
+    {.name = "throttle",
+     .kind = Kind::kObject,
+     .meaning = "How many calls of the service may be handed out in a time; further calls wait.",
+     .object = &kCallThrottle,
+     .own = true},
     {.name = "priority",
      .kind = Kind::kQuery,
-     .meaning = "An integer from the input of the call: of the calls that wait for a slot of one "
-                "key, the call with the highest one goes first.",
+     .meaning = "An integer from the input of the call: of the calls that wait with one key for a "
+                "slot or for the throttle, the call with the highest one goes first.",
      .otherwise = "0",
      .own = true},
 };

@@ -92,7 +92,8 @@ struct Start {
   std::optional<Cron> cron;            ///< kScheduled only; nullopt: the schedule has no ticks
 };
 
-/// How many instances of a workflow may start in a time (`rateLimit`).
+/// How many instances of a workflow may start in a time (`rateLimit`), or how many calls of a
+/// service may be handed out.
 struct StartLimit {
   uint32_t limit = 1;
   Span period;
@@ -130,11 +131,23 @@ struct CallConcurrency {
   uint32_t limit = 1;
   std::optional<Template> key;  ///< each value has slots of its own; nullopt: all calls share them
 };
+/// How many starts of a workflow may begin in a time, or how many calls of a service may be handed
+/// out, for each key, while the others wait (`throttle`).
+struct Throttle {
+  /// They count as the starts of a `rateLimit`. The value of the key is that of Concurrency::key or
+  /// of CallConcurrency::key.
+  StartLimit rate;
+  std::optional<Span> timeout;  ///< how long a start or a call may wait
+};
 /// The flow control of calls.
 struct CallFlow {
   std::optional<CallConcurrency> concurrency;
-  /// Of the calls that wait for a slot of one key, that with the highest value is next. nullopt: 0.
+  std::optional<Throttle> throttle;
+  /// Of the calls that wait with one key for a slot or for the throttle, that with the highest
+  /// value is next. nullopt: 0.
   std::optional<Template> priority;
+
+  bool has_limit() const { return concurrency || throttle; }
 };
 
 /// A function that actions can call (Direktiv's FunctionDefinition).
@@ -182,15 +195,6 @@ struct Concurrency {
   std::optional<Template> key;  ///< each value has `limit` slots; nullopt: all starts share them
   OnLimit on_limit = OnLimit::kQueue;
   std::optional<Span> timeout;  ///< how long a start may wait for a slot
-};
-
-/// How many instances of a workflow may start in a time, for each key, while the others wait
-/// (`throttle`).
-struct Throttle {
-  /// The starts count as those of a `rateLimit`. The value of its key is a text, a number or a
-  /// boolean, as that of Concurrency::key.
-  StartLimit rate;
-  std::optional<Span> timeout;  ///< how long a start may wait
 };
 
 }  // namespace millrace

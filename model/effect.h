@@ -15,6 +15,7 @@
 #include "cloudevents/nats_binding.h"
 #include "expressions/evaluation.h"
 #include "model/consumed_events.h"
+#include "model/definition.h"
 #include "model/early_events.h"
 #include "model/instance.h"
 #include "model/task.h"
@@ -96,6 +97,17 @@ struct TaskSlot {
   uint64_t number = 0;
 };
 
+/// The throttle that decides when a task may be handed out (`throttle` of its function or action).
+/// All tasks of a namespace for one service and key count together.
+struct TaskThrottle {
+  StartLimit rate;              ///< without a key
+  std::optional<Span> timeout;  ///< how long the task may wait for the throttle
+  std::string key = {};  ///< the value of `throttle.key` as JSON text; empty: there is no key
+  int32_t priority = 0;  ///< a higher one is handed out first
+  /// Of its row while it waits; the order of the tasks that wait. Set by BatchState::stage().
+  uint64_t number = 0;
+};
+
 /// Start a task: one attempt of an action that is performed outside the engine. The task is a row
 /// of the store until its end is reported.
 struct StartTask {
@@ -116,10 +128,13 @@ struct StartTask {
   Sealing sealed;                               ///< whether the input may contain data of a secret
   bool is_accepted = false;   ///< its service has accepted it, and answers it by a callback
   std::string progress = {};  ///< CallProgress::json of an earlier attempt; empty: there is none
-  std::optional<TaskSlot> slot = {};  ///< nullopt: the task needs none
-  /// Not stored: why the attempt fails at once, because its slot could not be evaluated.
+  std::optional<TaskSlot> slot = {};          ///< nullopt: the task needs none
+  std::optional<TaskThrottle> throttle = {};  ///< nullopt: no throttle decides about the task
+  /// Not stored: why the attempt fails at once, because a value of its flow control could not be
+  /// evaluated.
   std::optional<Error> refused = {};
-  TimePoint created = {};  ///< not stored: when the task was created; set with `slot`
+  /// Not stored: when the task was created; set with `slot` and `throttle`.
+  TimePoint created = {};
 };
 
 /// Stop a task whose result is no longer needed (best effort).

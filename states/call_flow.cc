@@ -1,5 +1,5 @@
-// The part of StateFields that reads the flow control of calls: `concurrency` and `priority` of a
-// function or an action.
+// The part of StateFields that reads the flow control of calls: `concurrency`, `throttle` and
+// `priority` of a function or an action.
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -27,17 +27,29 @@ std::optional<Template> StateFields::commit_query(std::string_view key, std::str
   return std::nullopt;
 }
 
+std::optional<Throttle> StateFields::throttle(std::optional<Template> key) {
+  Throttle read;
+  const auto most = fields_.require("limit") ? fields_.integer("limit") : std::nullopt;
+  const auto period = fields_.required_duration("period");
+  read.timeout = fields_.duration("timeout");
+  if (!most || !period) return std::nullopt;
+  read.rate.limit = static_cast<uint32_t>(*most);
+  read.rate.period = *period;
+  read.rate.key = std::move(key);
+  return read;
+}
+
 CallFlow StateFields::call_flow(const Function* function) {
   CallFlow flow;
   if (function != nullptr && function->subflow() != nullptr) {
-    for (const std::string_view key : {"concurrency", "priority"}) {
+    for (const std::string_view key : {"concurrency", "throttle", "priority"}) {
       if (!fields_.has(key)) continue;
       fields_.report(
           key, "definition.not_here",
           fmt::format("`{}` of an action is for calls of services and containers, and "
-                      "function {} is a subflow; remove it here, and write `concurrency` "
-                      "in workflow {}",
-                      key, in_quotes(function->id), in_quotes(function->subflow()->workflow)));
+                      "function {} is a subflow; remove it here, and write `{}` in workflow {}",
+                      key, in_quotes(function->id), key == "throttle" ? key : "concurrency",
+                      in_quotes(function->subflow()->workflow)));
     }
   }
   fields_.object("concurrency", [&](Fields& nested) {
@@ -48,9 +60,14 @@ CallFlow StateFields::call_flow(const Function* function) {
     }
     concurrency.key = keys.commit_query("key", "call");
   });
+  fields_.object("throttle", [&](Fields& nested) {
+    StateFields keys(nested, context_);
+    flow.throttle = keys.throttle(keys.commit_query("key", "call"));
+  });
   flow.priority = commit_query("priority", "call");
   if (function == nullptr) return flow;
   if (!flow.concurrency) flow.concurrency = function->flow.concurrency;
+  if (!flow.throttle) flow.throttle = function->flow.throttle;
   if (!flow.priority) flow.priority = function->flow.priority;
   return flow;
 }

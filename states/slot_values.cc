@@ -17,7 +17,10 @@ namespace {
 /// How many bytes a query may copy, compare and write: as much as a small input has.
 constexpr size_t kSlotQueryBytes = kLargeJson;
 
-tl::unexpected<Error> wrong_key(std::string_view why) {
+tl::unexpected<Error> wrong_key(CallKey of, std::string_view why) {
+  if (of == CallKey::kThrottle) {
+    return fail("millrace.throttle.key", fmt::format("`throttle.key`: {}", why));
+  }
   return fail("millrace.concurrency.key", fmt::format("`concurrency.key`: {}", why));
 }
 
@@ -46,13 +49,13 @@ Result<LazyJson> evaluated_over(const Template& query, const LazyJson& input, st
 
 }  // namespace
 
-Result<std::string> evaluated_slot_key(const Template& query, const LazyJson& input) {
+Result<std::string> evaluated_call_key(CallKey of, const Template& query, const LazyJson& input) {
   const Result<LazyJson> value = evaluated_over(query, input, "call");
-  if (!value) return wrong_key(value.error().message);
+  if (!value) return wrong_key(of, value.error().message);
   const std::string& text = value->text();
   if (text.size() > kMostSlotKeyBytes) {
-    return wrong_key(fmt::format("the result has {} bytes as JSON, more than {}", text.size(),
-                                 kMostSlotKeyBytes));
+    return wrong_key(of, fmt::format("the result has {} bytes as JSON, more than {}", text.size(),
+                                     kMostSlotKeyBytes));
   }
   return text;
 }

@@ -1,6 +1,6 @@
-// The values of flow control: what the `key` of a `concurrency` and a `priority` yield for the
-// input of a start or of a call. Only the fast lane evaluates them, in the batch that commits the
-// start or the call. Pure.
+// The values of flow control: what the `key` of a limit and a `priority` yield for the input of a
+// start or of a call. Only the fast lane evaluates them, in the batch that commits the start or the
+// call. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,13 @@
 
 namespace millrace {
 
+/// A key of a call's flow control.
+enum class CallKey { kConcurrency, kThrottle };
+
 /// The value of a call's key as JSON text of at most kMostSlotKeyBytes. Error
-/// `millrace.concurrency.key`: the query fails, its result is longer, or the input is too large.
-Result<std::string> evaluated_slot_key(const Template& query, const LazyJson& input);
+/// `millrace.concurrency.key` or `millrace.throttle.key`: the query fails, its result is longer, or
+/// the input is too large.
+Result<std::string> evaluated_call_key(CallKey of, const Template& query, const LazyJson& input);
 
 /// The value of the priority. `of` names in errors what has the input: "start" or "call". Error
 /// `millrace.concurrency.priority`: the query fails, its result is no integer of 32 bits, or the

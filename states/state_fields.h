@@ -120,9 +120,13 @@ class StateFields {
   /// state (`retries`), then from its function, then from the workflow.
   ActionPolicy action_policy(const Function* function, const std::optional<RetryPolicy>& retries);
 
-  /// `concurrency` and `priority` of an action; what it does not set comes from its function. null:
-  /// of a function itself. Finding `definition.not_here`: the function is a subflow.
+  /// `concurrency`, `throttle` and `priority` of an action; what it does not set comes from its
+  /// function. null: of a function itself. Finding `definition.not_here`: the function is a
+  /// subflow.
   CallFlow call_flow(const Function* function);
+  /// The keys of a `throttle` of starts or of calls, with its `key`, which the caller has read.
+  /// nullopt: it has a mistake.
+  std::optional<Throttle> throttle(std::optional<Template> key);
   /// A query over the input of a start or of a call (`of`: "start" or "call"). The engine evaluates
   /// it in the batch that commits that, so only programs of the fast lane are possible, and
   /// `$instance` has no value yet: finding `definition.query`.

@@ -34,20 +34,44 @@ LazyJson start_detail(const Call& call, size_t index, const Function& function) 
   return LazyJson::of_text(std::move(text));
 }
 
-/// Evaluates which slot the task needs, if any. The engine ends the attempt with the error of that.
-void need_slot(StartTask& task, const CallFlow& flow, TimePoint now) {
-  if (!flow.concurrency) return;
-  TaskSlot& slot = task.slot.emplace(TaskSlot{.limit = flow.concurrency->limit});
-  task.created = now;
-  if (const auto& query = flow.concurrency->key) {
-    auto key = evaluated_slot_key(*query, task.input);
-    if (!key) task.refused = std::move(key).error();
-    if (key) slot.key = *std::move(key);
+/// Evaluates the key of a limit over the input of the task. Returns whether the task is not
+/// refused.
+bool evaluate_key(CallKey of, const std::optional<Template>& query, StartTask& task,
+                  std::string& value) {
+  if (!query) return true;
+  auto key = evaluated_call_key(of, *query, task.input);
+  if (!key) {
+    task.refused = std::move(key).error();
+    return false;
   }
-  if (task.refused || !flow.priority) return;
+  value = *std::move(key);
+  return true;
+}
+
+/// Evaluates which slot the task needs and which throttle decides about it, if any. The engine ends
+/// the attempt with the error of that.
+void limit_task(StartTask& task, const CallFlow& flow, TimePoint now) {
+  if (!flow.has_limit()) return;
+  task.created = now;
+  if (const auto& limit = flow.concurrency) {
+    TaskSlot& slot = task.slot.emplace(TaskSlot{.limit = limit->limit});
+    if (!evaluate_key(CallKey::kConcurrency, limit->key, task, slot.key)) return;
+  }
+  if (const auto& limit = flow.throttle) {
+    TaskThrottle& throttle = task.throttle.emplace();
+    throttle.rate.limit = limit->rate.limit;
+    throttle.rate.period = limit->rate.period;
+    throttle.timeout = limit->timeout;
+    if (!evaluate_key(CallKey::kThrottle, limit->rate.key, task, throttle.key)) return;
+  }
+  if (!flow.priority) return;
   const auto priority = evaluated_priority(*flow.priority, task.input, "call");
-  if (!priority) task.refused = priority.error();
-  if (priority) slot.priority = *priority;
+  if (!priority) {
+    task.refused = priority.error();
+    return;
+  }
+  if (task.slot) task.slot->priority = *priority;
+  if (task.throttle) task.throttle->priority = *priority;
 }
 
 }  // namespace
@@ -86,7 +110,7 @@ StartTask Visit::task(const Function& function, const Call& call, const CallFlow
                  .progress = call.progress ? call.progress->json : std::string()};
   if (const auto* service = std::get_if<NamedService>(&function.runs)) task.runs = *service;
   if (const auto* container = std::get_if<Container>(&function.runs)) task.runs = *container;
-  need_slot(task, flow, now_);
+  limit_task(task, flow, now_);
   return task;
 }
 

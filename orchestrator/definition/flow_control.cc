@@ -25,19 +25,6 @@ void read_concurrency(StateFields& fields, Concurrency& concurrency) {
   concurrency.timeout = plain.duration("timeout");
 }
 
-void read_throttle(Fields& fields, LoadContext& context, std::optional<Throttle>& throttle) {
-  Throttle read;
-  const auto most = fields.require("limit") ? fields.integer("limit") : std::nullopt;
-  const auto period = fields.required_duration("period");
-  StateFields keys(fields, context);
-  read.rate.key = read_start_key(keys);
-  read.timeout = fields.duration("timeout");
-  if (!most || !period) return;
-  read.rate.limit = static_cast<uint32_t>(*most);
-  read.rate.period = *period;
-  throttle = std::move(read);
-}
-
 }  // namespace
 
 void read_flow_control(Fields& fields, LoadContext& context, Workflow& workflow) {
@@ -50,8 +37,10 @@ void read_flow_control(Fields& fields, LoadContext& context, Workflow& workflow)
                   "`singular` is `concurrency: {limit: 1, onLimit: reject}` with the error "
                   "direktiv.mutex; remove one of the two keys");
   }
-  fields.object("throttle",
-                [&](Fields& nested) { read_throttle(nested, context, workflow.throttle); });
+  fields.object("throttle", [&](Fields& nested) {
+    StateFields keys(nested, context);
+    workflow.throttle = keys.throttle(read_start_key(keys));
+  });
   StateFields keys(fields, context);
   workflow.priority = read_priority(keys);
 }

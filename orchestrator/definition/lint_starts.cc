@@ -68,26 +68,30 @@ void lint_queue(const Node& document, Findings& findings) {
 
 /// Warns of a `key` of calls that reads nothing of their input.
 void warn_same_key(const Node& owner, const std::string& path, Findings& findings) {
-  const Node* const concurrency = value_of(owner, "concurrency");
-  const Member* const key = concurrency == nullptr ? nullptr : concurrency->find("key");
-  if (key == nullptr || may_read_input(key->value)) return;
-  findings.warning("lint.call_key", path_of(path_of(path, "concurrency"), "key"), key->value.at,
-                   "the key reads nothing of the input, so it is the same for all calls",
-                   "write a path such as jq(.customer), or remove the key");
+  for (const std::string_view limit : {"concurrency", "throttle"}) {
+    const Node* const written = value_of(owner, limit);
+    const Member* const key = written == nullptr ? nullptr : written->find("key");
+    if (key == nullptr || may_read_input(key->value)) continue;
+    findings.warning("lint.call_key", path_of(path_of(path, limit), "key"), key->value.at,
+                     "the key reads nothing of the input, so it is the same for all calls",
+                     "write a path such as jq(.customer), or remove the key");
+  }
 }
 
-/// A priority orders calls that wait, and without `concurrency` none does.
+/// A priority orders calls that wait, and without `concurrency` and `throttle` none does.
 void warn_priority_of_calls(const Node& owner, const std::string& path, bool has_limit,
                             Findings& findings) {
   const Member* const priority = owner.find("priority");
   if (priority == nullptr || has_limit) return;
   findings.warning("lint.concurrency_never", path_of(path, "priority"), priority->at,
-                   "`priority` has no effect: without `concurrency` no call waits",
-                   "remove it, or write `concurrency` beside it");
+                   "`priority` has no effect: without `concurrency` and `throttle` no call waits",
+                   "remove it, or write `concurrency` or `throttle` beside it");
 }
 
 void lint_limits_of_calls(const Node& document, Findings& findings) {
-  const auto has_limit = [](const Node& owner) { return owner.find("concurrency") != nullptr; };
+  const auto has_limit = [](const Node& owner) {
+    return owner.find("concurrency") != nullptr || owner.find("throttle") != nullptr;
+  };
   const std::vector<ActionSite> actions = actions_of(document);
   const std::vector<Node>& functions = items_of(document, "functions");
   for (size_t i = 0; i < functions.size(); ++i) {

@@ -1,4 +1,5 @@
-// Lint about the limits of calls (`concurrency`), and about those of the starts of a workflow
+// Lint about the limits of calls (`concurrency`, `throttle`), and about those of the starts of a
+// workflow
 // (`rateLimit`, `debounce`, `concurrency`, `throttle`). Pure.
 #pragma once
 

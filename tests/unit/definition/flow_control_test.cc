@@ -126,14 +126,46 @@ TEST(LoadedCallFlow, IsAKeyOfFunctionsAndActions) {
   EXPECT_THAT(call_errors(kBank, keys), IsEmpty());
 }
 
+TEST(LoadedCallFlow, AcceptsAThrottleOfEachKindOfFunctionAndOfActions) {
+  const std::string keys = ", throttle: {limit: 3, period: PT1M, key: jq(.customer)}";
+  for (const char* const function :
+       {kBank, "type: container, image: busybox", "type: container-pool, image: busybox",
+        "type: knative-global, service: bank", "type: knative-namespace, service: bank"}) {
+    EXPECT_THAT(call_errors(function + keys), IsEmpty()) << function;
+  }
+  EXPECT_THAT(call_errors(kBank, keys), IsEmpty());
+}
+
+TEST(LoadedCallFlow, ReportsMistakesOfAThrottle) {
+  const auto errors = [](const std::string& throttle) {
+    return call_errors(kBank, ", throttle: " + throttle);
+  };
+  EXPECT_THAT(errors("{limit: 0, period: PT1M}"),
+              ElementsAre("states[0].action.throttle.limit definition.value"));
+  EXPECT_THAT(errors("{period: PT1M}"),
+              ElementsAre("states[0].action.throttle.limit definition.missing"));
+  EXPECT_THAT(errors("{limit: 1}"),
+              ElementsAre("states[0].action.throttle.period definition.missing"));
+  EXPECT_THAT(errors("{limit: 1, period: PT1M, onLimit: skip}"),
+              ElementsAre("states[0].action.throttle.onLimit definition.unknown_key"));
+  EXPECT_THAT(errors("{limit: 1, period: PT1M, key: jq(.a | ascii_downcase)}"),
+              ElementsAre("states[0].action.throttle.key definition.query"));
+  EXPECT_THAT(errors("{limit: 1, period: PT1M, key: jq($instance.id)}"),
+              ElementsAre("states[0].action.throttle.key definition.query"));
+}
+
 TEST(LoadedCallFlow, IsNoKeyForSubflows) {
   const std::string subflow = "type: subflow, workflow: other";
   EXPECT_THAT(call_errors(subflow, ", concurrency: {limit: 1}"),
               ElementsAre("states[0].action.concurrency definition.not_here"));
+  EXPECT_THAT(call_errors(subflow, ", throttle: {limit: 1, period: PT1M}"),
+              ElementsAre("states[0].action.throttle definition.not_here"));
   EXPECT_THAT(call_errors(subflow, ", priority: jq(.rank)"),
               ElementsAre("states[0].action.priority definition.not_here"));
   EXPECT_THAT(call_errors(subflow + ", concurrency: {limit: 1}"),
               ElementsAre("functions[0].concurrency definition.unknown_key"));
+  EXPECT_THAT(call_errors(subflow + ", throttle: {limit: 1, period: PT1M}"),
+              ElementsAre("functions[0].throttle definition.unknown_key"));
 }
 
 TEST(LoadedCallFlow, ReportsMistakes) {

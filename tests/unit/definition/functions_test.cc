@@ -36,11 +36,14 @@ class Functions : public testing::Test {
 
   /// Reads an action. `retries` is the retry policy of its state, if any.
   ActionPolicy policy(const std::string& action, const std::optional<RetryPolicy>& retries = {}) {
+    return read_action(action, retries).policy;
+  }
+  Action read_action(const std::string& action, const std::optional<RetryPolicy>& retries = {}) {
     const Node node = parsed(action);
     const Mapping& grammar = *state_grammar().kind("action")->find("action")->object;
     Fields fields(node, "a", findings_, grammar);
     StateFields state(fields, context_);
-    return Action::load(state, retries).policy;
+    return Action::load(state, retries);
   }
 
   /// The findings since the last call, as `line:column path: message [code]`.
@@ -268,6 +271,27 @@ TEST_F(Functions, RefuseFilesThatAreNotValid) {
     std::erase_if(found, [](const std::string& one) { return one.ends_with("duplicate_id]"); });
     EXPECT_THAT(found, ElementsAre(row.finding)) << row.files;
   }
+}
+
+TEST_F(Functions, PassTheirThrottleToActionsWithoutAThrottle) {
+  function(
+      "{id: f, type: service, service: s, "
+      "throttle: {limit: 50, period: 1s, key: jq(.customer), timeout: PT5M}}");
+  function("{id: g, type: service, service: s}");
+  const auto throttle = read_action("{function: f}").flow.throttle;
+  ASSERT_TRUE(throttle);
+  EXPECT_EQ(throttle->rate.limit, 50U);
+  EXPECT_EQ(throttle->rate.period.fixed, 1s);
+  EXPECT_TRUE(throttle->rate.key);
+  ASSERT_TRUE(throttle->timeout);
+  EXPECT_EQ(throttle->timeout->fixed, 5min);
+  const auto own = read_action("{function: f, throttle: {limit: 2, period: PT1M}}").flow.throttle;
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->rate.limit, 2U);
+  EXPECT_FALSE(own->rate.key);
+  EXPECT_FALSE(own->timeout);
+  EXPECT_FALSE(read_action("{function: g}").flow.throttle);
+  EXPECT_THAT(findings(), IsEmpty());
 }
 
 TEST_F(Functions, PassTheirRetryPolicyToActionsWithoutARetryPolicy) {

@@ -77,6 +77,19 @@ TEST(LintCallFlow, PointsOutAKeyThatReadsNothingOfTheInput) {
               ElementsAre("warning states[0].action.concurrency.key"));
 }
 
+TEST(LintCallFlow, PointsOutAKeyOfAThrottleThatReadsNothingOfTheInput) {
+  const auto places = [](const std::string& text) { return places_of("lint.call_key", text, {}); };
+  const auto throttle = [](const std::string& key) {
+    return ", throttle: {limit: 1, period: PT1M" + key + "}";
+  };
+  EXPECT_THAT(places(with_call(throttle(""))), IsEmpty());
+  EXPECT_THAT(places(with_call(throttle(", key: jq(.customer)"))), IsEmpty());
+  EXPECT_THAT(places(with_call(throttle(", key: jq(5)"))),
+              ElementsAre("warning functions[0].throttle.key"));
+  EXPECT_THAT(places(with_call("", throttle(", key: jq(5)"))),
+              ElementsAre("warning states[0].action.throttle.key"));
+}
+
 TEST(LintCallFlow, PointsOutAPriorityWithoutALimit) {
   const auto places = [](const std::string& text) {
     return places_of("lint.concurrency_never", text, {});
@@ -87,6 +100,9 @@ TEST(LintCallFlow, PointsOutAPriorityWithoutALimit) {
               ElementsAre("warning states[0].action.priority"));
   EXPECT_THAT(places(with_call(", concurrency: {limit: 1}", ", priority: jq(.rank)")), IsEmpty());
   EXPECT_THAT(places(with_call(", priority: jq(.rank)", ", concurrency: {limit: 1}")), IsEmpty());
+  const std::string throttle = ", throttle: {limit: 1, period: PT1M}";
+  EXPECT_THAT(places(with_call(throttle, ", priority: jq(.rank)")), IsEmpty());
+  EXPECT_THAT(places(with_call(", priority: jq(.rank)", throttle)), IsEmpty());
 }
 
 }  // namespace

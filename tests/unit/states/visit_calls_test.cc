@@ -170,5 +170,36 @@ TEST(VisitCalls, EvaluateTheSlotOfATask) {
   EXPECT_EQ(without_rank.refused->code, "millrace.concurrency.priority");
 }
 
+TEST(VisitCalls, EvaluateTheThrottleOfATask) {
+  CallFlow flow;
+  flow.throttle.emplace();
+  flow.throttle->rate.limit = 5;
+  flow.throttle->rate.period = Span::parse("PT1M").value();
+  const StartTask plain = task_with(flow, Json::object());
+  ASSERT_TRUE(plain.throttle);
+  EXPECT_FALSE(plain.slot);
+  EXPECT_EQ(plain.throttle->rate.limit, 5U);
+  EXPECT_EQ(plain.throttle->rate.period.text, "PT1M");
+  EXPECT_FALSE(plain.throttle->timeout);
+  EXPECT_EQ(plain.throttle->key, "");
+  EXPECT_EQ(plain.throttle->priority, 0);
+  EXPECT_EQ(plain.created, run_start());
+  flow.throttle->rate.key = Template::query("jq(.customer)").value();
+  flow.throttle->timeout = Span::parse("1h").value();
+  flow.concurrency = CallConcurrency{.limit = 3};
+  flow.priority = Template::query("jq(.rank)").value();
+  const StartTask task = task_with(flow, {{"customer", "c-1"}, {"rank", 7}});
+  ASSERT_TRUE(task.throttle);
+  ASSERT_TRUE(task.slot);
+  EXPECT_EQ(task.throttle->key, "\"c-1\"");
+  EXPECT_EQ(task.throttle->priority, 7);
+  EXPECT_EQ(task.slot->priority, 7);
+  ASSERT_TRUE(task.throttle->timeout);
+  EXPECT_EQ(task.throttle->timeout->text, "1h");
+  const StartTask long_key = task_with(flow, {{"customer", std::string(600, 'x')}, {"rank", 1}});
+  ASSERT_TRUE(long_key.refused);
+  EXPECT_EQ(long_key.refused->code, "millrace.throttle.key");
+}
+
 }  // namespace
 }  // namespace millrace
