@@ -33,7 +33,7 @@ class Instances::Admission final : public StartQuestions {
     return std::optional(refuse_over_quota(batch, entry_.ns, Quota::kStartKeys));
   }
   Result<std::optional<Error>> over_throttle_keys(const SlotKey& key) override {
-    return of_.rates_.refusal_of_throttle(now_, entry_.ns, key);
+    return of_.rates_.refusal_of_throttle(now_, entry_.ns, of_.rates_.place_of(key));
   }
   Result<std::optional<Error>> over_queue() override { return of_.refusal_of_wait(entry_.ns); }
   Result<std::optional<Error>> over_rate() override {

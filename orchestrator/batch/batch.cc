@@ -121,7 +121,9 @@ Status Batch::go_on(TimePoint now, const WorkLane& lane) {
 Status Batch::give_slots(TimePoint now) {
   // A start that gets its slot may have to wait for the throttle, whose key is then new.
   while (queues_.has_new()) TRY(queues_.run(now));
-  return calls_.has_new() ? calls_.run(now) : Status();
+  // A call that gets its slot may have to wait for the throttle, likewise.
+  while (calls_.has_new()) TRY(calls_.run(now));
+  return {};
 }
 
 Result<bool> Batch::abandon_instance(TimePoint now, NamespaceNumber ns, const InstanceId& id) {

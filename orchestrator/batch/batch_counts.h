@@ -60,8 +60,9 @@ struct BatchCounts {
   uint64_t starts_queued = 0;     ///< how often a start had to wait for a slot or a throttle
   uint64_t starts_admitted = 0;   ///< how often such a wait ended with the slot or the start
   uint64_t starts_replaced = 0;  ///< instances that were cancelled for a start (`onLimit: replace`)
-  uint64_t calls_queued = 0;     ///< attempts of calls that had to wait for a slot
-  uint64_t calls_admitted = 0;   ///< those of them that got it
+  /// How often an attempt of a call had to wait for a slot or a throttle.
+  uint64_t calls_queued = 0;
+  uint64_t calls_admitted = 0;  ///< how often such a wait ended with the slot or the hand-out
   uint64_t instances_woken = 0;
   uint64_t instances_damaged = 0;  ///< instances skipped because their rows are damaged
   uint64_t timers_fired = 0;

@@ -10,6 +10,7 @@
 #include "matchers/glob.h"
 #include "model/hops.h"
 #include "orchestrator/batch/call_slots.h"
+#include "orchestrator/batch/call_throttles.h"
 #include "orchestrator/batch/quotas.h"
 #include "orchestrator/outgoing/lifecycle.h"
 #include "orchestrator/outgoing/messages.h"
@@ -53,9 +54,11 @@ struct Stage {
     if (const auto over = TRY(refusal_of(task))) return refuse(task, *over);
     std::optional<CallPlace> place;
     if (task.slot) place = TRY(take_call_slot(batch, task));
+    if (task.throttle) task.throttle->number = TRY(batch.next(Counter::kSlots));
     batch.tasks.begin(batch.tx, task, place);
-    const bool awaits_slot = place && place->kind != QueueRow::kCallHolder;
-    if (!awaits_slot) batch.after_commit(std::move(task));
+    if (place && place->kind != QueueRow::kCallHolder) return {};
+    const bool is_free = !task.throttle || TRY(pass_call_throttle(batch, task, task.created));
+    if (is_free) batch.after_commit(std::move(task));
     return {};
   }
   Status operator()(StopTask& task) const {
@@ -88,6 +91,10 @@ struct Stage {
     const uint64_t most = batch.catalog.settings(task.ns).quotas.of(Quota::kCalls);
     if (batch.tasks.count(task.ns) >= most) {
       return std::optional(refuse_over_quota(batch, task.ns, Quota::kCalls));
+    }
+    if (task.throttle) {
+      auto over = TRY(refusal_of_call_throttle(batch, task));
+      if (over) return over;
     }
     Quotas quotas(batch);
     return task.caller ? quotas.refusal_of_need(task.ns) : quotas.refusal_of_bytes(task.ns);
@@ -134,6 +141,7 @@ void BatchState::discard() {
   has_due_throttle = false;
   reviewed.clear();
   woken_calls.clear();
+  has_due_call_throttle = false;
   reviewed_calls.clear();
   origins.clear();
   outcome = {};

@@ -109,8 +109,10 @@ struct BatchState : BatchParts {
   bool has_due_throttle = false;  ///< the timer of the throttles has fired in this unit of work
   /// The workflows of which more starts may get a slot since this unit of work.
   std::vector<WorkflowNumber> reviewed;
-  /// The keys with a call that waits, of which this unit of work has freed a slot.
+  /// The keys with a call that waits, of which this unit of work has freed a slot, or whose
+  /// throttle may permit a call.
   std::vector<CallSlotKey> woken_calls;
+  bool has_due_call_throttle = false;  ///< the timer of their throttles has fired, likewise
   /// The namespaces of which more calls may get a slot since this unit of work.
   std::vector<NamespaceNumber> reviewed_calls;
   IndexChanges index;

@@ -1,23 +1,31 @@
 #include "orchestrator/batch/call_queues.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
 #include "orchestrator/batch/call_slots.h"
+#include "orchestrator/batch/call_throttles.h"
+#include "orchestrator/batch/start_rates.h"
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/task_rows.h"
 
 namespace millrace {
 namespace {
 
 /// How many keys of a review one unit of work reads.
 constexpr size_t kCallKeysAtOnce = 64;
+/// How many keys of throttles one firing of their timer moves to the lanes.
+constexpr size_t kDueCallKeysAtOnce = 256;
 
 }  // namespace
 
 Status CallQueues::load() {
   lanes_.clear();
+  due_.clear();
+  arm();
   for (const NamespaceNumber ns : TRY(namespaces_with_call_slots(batch_.tx))) {
     if (batch_.catalog.has_namespace(ns)) lanes_[WorkLane{ns, {}}].is_reviewed = true;
   }
@@ -33,6 +41,9 @@ Status CallQueues::run(TimePoint now) {
     return lane->second;
   };
   for (const CallSlotKey& key : std::exchange(batch_.woken_calls, {})) lane_for(key.ns).add(key);
+  if (std::exchange(batch_.has_due_call_throttle, false)) {
+    for (const CallSlotKey& key : due_.take(now, kDueCallKeysAtOnce)) lane_for(key.ns).add(key);
+  }
   for (const NamespaceNumber ns : std::exchange(batch_.reviewed_calls, {})) {
     Lane& lane = lane_for(ns);
     lane.is_reviewed = true;
@@ -41,6 +52,7 @@ Status CallQueues::run(TimePoint now) {
   for (const WorkLane& lane : fresh) {
     while (may_go_on(lane) && !batch_.meter.is_spent()) TRY(go_on(now, lane));
   }
+  arm();
   return {};
 }
 
@@ -75,25 +87,27 @@ Status CallQueues::review(NamespaceNumber ns, Lane& lane) {
       batch_.tx, ns, lane.behind,
       [&](const CallSlotKey& key, const CallSlotCounts& counts) {
         if (counts.queued > 0) lane.add(key);
-        lane.behind = key.key;
+        lane.behind = key;
         lane.is_reviewed = ++seen >= kCallKeysAtOnce;
         return !lane.is_reviewed;
       },
       batch_.damages.noting());
 }
 
-/// Gives the task that is next a slot, if one is free. Returns whether another one may follow.
+/// Gives the task that is next a slot, if one is free, or lets it pass the throttle, if that
+/// permits it. Returns whether another one may follow.
 Result<bool> CallQueues::admit_next(TimePoint now, const CallSlotKey& key) {
   if (!batch_.catalog.has_namespace(key.ns)) return false;  // a purge ends its tasks
   CallSlotCounts counts = TRY(call_counts_of(batch_, key));
   // The command that resumes the service reviews the keys of its namespace.
   if (counts.queued == 0 || is_service_held(batch_, key.ns, counts.service)) return false;
   const auto first =
-      TRY(read_first_call(batch_.tx, QueueRow::kCallWaiting, key, batch_.damages.noting()));
+      TRY(read_first_call(batch_.tx, waiting_kind(key), key, batch_.damages.noting()));
   if (!first) {
     TRY(recount_calls(batch_, key));
     return false;
   }
+  if (key.is_throttle) return admit_throttled(now, key, *first);
   TRY(drop_gone_calls(batch_, key, counts, first->record.limit));
   if (counts.queued == 0 || counts.held >= first->record.limit) return false;
   return admit(now, key, std::move(counts), *first);
@@ -114,7 +128,7 @@ Result<bool> CallQueues::admit(TimePoint now, const CallSlotKey& key, CallSlotCo
     return counts.queued > 0;
   }
   CallPlace place = first.place;
-  if (TRY(is_caller_paused(now, *known))) {
+  if (TRY(is_caller_paused(instances_, *known, now))) {
     // Instances::step() puts it back when the instance is resumed.
     place.kind = QueueRow::kCallPaused;
     ++counts.paused;
@@ -122,20 +136,50 @@ Result<bool> CallQueues::admit(TimePoint now, const CallSlotKey& key, CallSlotCo
     place.kind = QueueRow::kCallHolder;
     ++counts.held;
     ++batch_.outcome.counts.calls_admitted;
-    batch_.after_commit(AdmittedTask{task});
   }
   write_call_place(batch_.tx, key, place,
                    {.task = task, .since = now, .limit = first.record.limit});
   write_call_counts(batch_.tx, key, counts);
   batch_.tasks.set_place(task, place);
+  if (place.kind == QueueRow::kCallHolder) TRY(hand_out(now, task));
   return counts.queued > 0;
 }
 
-Result<bool> CallQueues::is_caller_paused(TimePoint now, const OpenTask& task) {
-  if (!task.caller) return false;
-  const NamespaceNumber ns = task.ns;
-  const LoadedInstance* const loaded = TRY(instances_.load(now, ns, task.caller->instance));
-  return loaded != nullptr && loaded->instance.paused;
+/// Hands out a task that has got its slot, unless its throttle makes it wait.
+Status CallQueues::hand_out(TimePoint now, const InstanceId& id) {
+  const OpenTask* const known = batch_.tasks.find(id);
+  if (known != nullptr && known->throttle) {
+    const auto task = TRY(batch_.damages.pass_over(read_task(batch_.tx, id)));
+    const bool has_throttle = task && task->throttle;
+    if (has_throttle && !TRY(pass_call_throttle(batch_, *task, now))) return {};
+  }
+  batch_.after_commit(AdmittedTask{id});
+  return {};
+}
+
+/// Lets the task pass that is next, if the throttle permits it. If it does not permit it now, the
+/// timer is armed.
+Result<bool> CallQueues::admit_throttled(TimePoint now, const CallSlotKey& key,
+                                         const PlacedCall& first) {
+  StartRates& rates = instances_.rates();
+  const auto until = TRY(rates.throttled_until(now, rates.place_of(key), rate_of(first.record)));
+  if (until) {
+    due_.put(key, *until);
+    arm();
+    return false;
+  }
+  --left_;
+  return TRY(release_first_call(batch_, instances_, key, first, now)).queued > 0;
+}
+
+void CallQueues::arm() {
+  std::optional<TimePoint> at = due_.first();
+  if (const auto end = batch_.tasks.next_wait_end()) at = std::min(at.value_or(*end), *end);
+  if (at) {
+    batch_.waiting.arm_call_throttle(*at);
+  } else {
+    batch_.waiting.disarm_call_throttle();
+  }
 }
 
 }  // namespace millrace

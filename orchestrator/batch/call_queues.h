@@ -1,8 +1,10 @@
-// CallQueues: gives free slots to the tasks that wait for them (call_slots.h), in the order of
-// their priority and of their commit. A slot that an input frees is given away in the same batch,
-// as far as the unit of work suffices; what is left waits in the lane of its namespace, so the
-// namespaces take turns. A task that gets its slot is handed out after the commit. Memory only: a
-// starting process reviews all keys. Engine thread only.
+// CallQueues: gives free slots to the tasks that wait for them (call_slots.h), and lets those pass
+// that wait for a throttle (call_throttles.h) when it permits a call, in the order of their
+// priority and of their commit. A slot that an input frees is given away in the same batch, as far
+// as the unit of work suffices; what is left waits in the lane of its namespace, so the namespaces
+// take turns. One timer is armed for the first time at which the throttle of some key permits its
+// next call, or at which a wait ends with an error. A task that gets its turn is handed out after
+// the commit. Memory only: a starting process reviews all keys. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +17,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/due_keys.h"
 #include "orchestrator/batch/instances.h"
 #include "orchestrator/store/rows/call_slot_rows.h"
 
@@ -24,14 +27,19 @@ class CallQueues {
  public:
   CallQueues(BatchState& batch, Instances& instances) : batch_(batch), instances_(instances) {}
 
-  /// Reviews all namespaces whose calls have slots. Precondition: the catalog is loaded.
+  /// Reviews all namespaces whose calls have slots or wait for throttles. Precondition: the catalog
+  /// and the tasks are loaded.
   Status load();
 
   /// Sets how many tasks run() and go_on() may give a slot until the next call of begin_batch().
   void begin_batch(size_t most) { left_ = most; }
 
-  /// Whether the unit of work has freed slots, so that run() has something to do.
-  bool has_new() const { return !batch_.woken_calls.empty() || !batch_.reviewed_calls.empty(); }
+  /// Whether the unit of work has freed slots, or the timer of the throttles has fired, so that
+  /// run() has something to do.
+  bool has_new() const {
+    return !batch_.woken_calls.empty() || !batch_.reviewed_calls.empty() ||
+           batch_.has_due_call_throttle;
+  }
   /// Gives away the slots that this unit of work has freed. What exceeds the unit waits, and so
   /// does all of a lane that has other keys waiting.
   Status run(TimePoint now);
@@ -49,7 +57,7 @@ class CallQueues {
     std::deque<CallSlotKey> keys;       ///< each once
     std::set<CallSlotKey> known;        ///< those of `keys`
     bool is_reviewed = false;           ///< more keys may have to be added
-    std::optional<Fingerprint> behind;  ///< the review has come to this key; nullopt: to none
+    std::optional<CallSlotKey> behind;  ///< the review has come to this key; nullopt: to none
 
     bool empty() const { return keys.empty() && !is_reviewed; }
     void add(const CallSlotKey& key) {
@@ -61,11 +69,15 @@ class CallQueues {
   Result<bool> admit_next(TimePoint now, const CallSlotKey& key);
   Result<bool> admit(TimePoint now, const CallSlotKey& key, CallSlotCounts counts,
                      const PlacedCall& first);
-  Result<bool> is_caller_paused(TimePoint now, const OpenTask& task);
+  Result<bool> admit_throttled(TimePoint now, const CallSlotKey& key, const PlacedCall& first);
+  Status hand_out(TimePoint now, const InstanceId& task);
+  void arm();
 
   BatchState& batch_;
   Instances& instances_;
   std::map<WorkLane, Lane> lanes_;
+  /// The keys of throttles with a task that waits, and when the throttle permits the next one.
+  DueKeys<CallSlotKey> due_;
   size_t left_ = 0;
 };
 

@@ -1,7 +1,8 @@
-// Call slots: the rows and counts of the tasks that hold a slot of their service or wait for one
-// (`concurrency` of a function or an action; call_slot_rows.h). Everything is in the batch that
-// creates or ends the task, so no slot is lost or held twice after a crash. call_queues.h gives
-// free slots to the tasks that wait. Engine thread only.
+// Call slots: the rows and counts of the tasks that hold a slot of their service, or that wait for
+// one or for the throttle of their service (`concurrency` and `throttle` of a function or an
+// action; call_slot_rows.h). Everything is in the batch that creates or ends the task, so no slot
+// is lost or held twice after a crash. call_throttles.h says which tasks wait for a throttle,
+// call_queues.h lets the next of those that wait be handed out. Engine thread only.
 #pragma once
 
 #include "base/ids.h"
@@ -19,8 +20,15 @@ namespace millrace {
 /// if others of the key wait, or if its service is paused.
 Result<CallPlace> take_call_slot(BatchState& batch, StartTask& task);
 
-/// Ends a task that exists, with its row, and frees its slot or takes it out of its queue.
+/// Ends a task that exists, with its row, and frees its slot and takes it out of its queues.
 Status end_task(BatchState& batch, const InstanceId& task);
+
+/// Sets what the tasks of a key are for, from the newest one, which has a slot, or a throttle if
+/// the key is one of throttles.
+void describe_calls(CallSlotCounts& counts, const StartTask& task, const CallSlotKey& key);
+/// Counts one task of the kind more or less.
+void count_more(CallSlotCounts& counts, QueueRow kind);
+void count_less(CallSlotCounts& counts, QueueRow kind);
 
 /// The counts of a key; all zero: there are none. If their row is damaged, notes that and counts
 /// the rows of the tasks.
@@ -37,11 +45,11 @@ Status drop_gone_calls(BatchState& batch, const CallSlotKey& key, CallSlotCounts
 bool is_service_held(const BatchState& batch, NamespaceNumber ns, const SlotService& service);
 
 /// Puts the calls of an instance that is no longer paused back to their places among those that
-/// wait.
+/// wait for a slot or a throttle.
 Status rejoin_calls(BatchState& batch, const Instance& instance, TimePoint now);
 
-/// Ends the tasks of a cancelled instance that wait for a slot: no service has them. Each call gets
-/// the error as its result.
+/// Ends the tasks of a cancelled instance that wait for a slot or a throttle: no service has them.
+/// Each call gets the error as its result.
 Status end_waiting_calls(BatchState& batch, const Instance& instance);
 
 }  // namespace millrace

@@ -15,7 +15,8 @@ Result<bool> Instances::is_permitted(TimePoint now, const WorkflowEntry& entry,
   if (entry.paused) return false;
   const SlotCounts counts = TRY(counts_of(batch_, key));
   if (counts.queued > 0) return false;
-  return !TRY(rates_.throttled_until(now, key, *workflow.throttle)).has_value();
+  const StartLimit& rate = workflow.throttle->rate;
+  return !TRY(rates_.throttled_until(now, rates_.place_of(key), rate)).has_value();
 }
 
 /// A paused instance waits without a row: it gets one when it is resumed.
@@ -24,7 +25,7 @@ Result<uint64_t> Instances::ask_throttle(TimePoint now, const WorkflowEntry& ent
   if (!workflow.throttle) return 0;  // a new revision may have none
   const SlotKey key = throttle_key_of(entry.number, instance.throttled->key);
   if (!instance.paused && TRY(is_permitted(now, entry, workflow, key))) {
-    TRY(rates_.count_throttled(now, entry.ns, key, *workflow.throttle));
+    TRY(rates_.count_throttled(now, entry.ns, rates_.place_of(key), workflow.throttle->rate));
     return 0;
   }
   Throttled waiting = *instance.throttled;

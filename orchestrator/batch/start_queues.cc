@@ -32,7 +32,6 @@ bool waits_in(const Instance& instance, const SlotKey& key, const SlotPlace& pla
 Status StartQueues::load() {
   lanes_.clear();
   due_.clear();
-  by_time_.clear();
   arm();
   for (const WorkflowNumber workflow : TRY(workflows_with_slots(batch_.tx))) {
     if (const auto lane = lane_of_workflow(workflow)) lanes_[*lane].is_reviewed = true;
@@ -145,7 +144,8 @@ Result<bool> StartQueues::has_room(TimePoint now, const Workflow& workflow, cons
                                    const SlotCounts& counts) {
   if (!key.is_throttle) return counts.held < slots_of(workflow);
   if (!workflow.throttle) return true;  // a new revision has none
-  const auto until = TRY(instances_.rates().throttled_until(now, key, *workflow.throttle));
+  StartRates& rates = instances_.rates();
+  const auto until = TRY(rates.throttled_until(now, rates.place_of(key), workflow.throttle->rate));
   if (until) put_due(key, *until);
   return !until.has_value();
 }
@@ -211,7 +211,8 @@ Status StartQueues::give_slot(TimePoint now, const WorkflowEntry& entry, const W
 Status StartQueues::release(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                             const SlotKey& key, LoadedInstance& loaded) {
   if (workflow.throttle) {
-    TRY(instances_.rates().count_throttled(now, entry.ns, key, *workflow.throttle));
+    StartRates& rates = instances_.rates();
+    TRY(rates.count_throttled(now, entry.ns, rates.place_of(key), workflow.throttle->rate));
   }
   TRY(instances_.step(now, loaded, Released{}));
   return {};
@@ -219,30 +220,22 @@ Status StartQueues::release(TimePoint now, const WorkflowEntry& entry, const Wor
 
 /// Notes when the throttle permits the next start of the key.
 void StartQueues::put_due(const SlotKey& key, TimePoint at) {
-  const auto [known, is_new] = due_.try_emplace(key, at);
-  if (!is_new) by_time_.erase({known->second, key});
-  known->second = at;
-  by_time_.emplace(at, key);
+  due_.put(key, at);
   arm();
 }
 
 /// Removes the keys whose time has come, some of them, and arms the timer for the others.
 std::vector<SlotKey> StartQueues::take_due(TimePoint now) {
-  std::vector<SlotKey> keys;
-  while (keys.size() < kDueAtOnce && !by_time_.empty() && by_time_.begin()->first <= now) {
-    keys.push_back(by_time_.begin()->second);
-    due_.erase(keys.back());
-    by_time_.erase(by_time_.begin());
-  }
+  std::vector<SlotKey> keys = due_.take(now, kDueAtOnce);
   arm();
   return keys;
 }
 
 void StartQueues::arm() {
-  if (by_time_.empty()) {
-    batch_.waiting.disarm_throttle();
+  if (const auto at = due_.first()) {
+    batch_.waiting.arm_throttle(*at);
   } else {
-    batch_.waiting.arm_throttle(by_time_.begin()->first);
+    batch_.waiting.disarm_throttle();
   }
 }
 

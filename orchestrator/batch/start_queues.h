@@ -13,12 +13,12 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/due_keys.h"
 #include "orchestrator/batch/instances.h"
 #include "orchestrator/store/rows/queue_rows.h"
 
@@ -88,8 +88,7 @@ class StartQueues {
   Instances& instances_;
   std::map<WorkLane, Lane> lanes_;
   /// The keys of throttles with a start that waits, and when the throttle permits the next one.
-  std::map<SlotKey, TimePoint> due_;
-  std::set<std::pair<TimePoint, SlotKey>> by_time_;  ///< those of `due_`
+  DueKeys<SlotKey> due_;
   size_t left_ = 0;
 };
 

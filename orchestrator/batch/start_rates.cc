@@ -104,24 +104,28 @@ StartRatePlace StartRates::place_of(const SlotKey& key) const {
   return throttle_rate_place(batch_.id_key, key.workflow, key.key);
 }
 
+StartRatePlace StartRates::place_of(const CallSlotKey& key) const {
+  return call_rate_place(batch_.id_key, key.ns, key.key);
+}
+
 Result<std::optional<Error>> StartRates::refusal_of_throttle(TimePoint now, NamespaceNumber ns,
-                                                             const SlotKey& key) {
-  const auto record = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, place_of(key))));
+                                                             const StartRatePlace& place) {
+  const auto record = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, place)));
   if (record || TRY(has_room(now, ns))) return std::optional<Error>();
   return std::optional(refuse_over_quota(batch_, ns, Quota::kStartKeys));
 }
 
-Result<std::optional<TimePoint>> StartRates::throttled_until(TimePoint now, const SlotKey& key,
-                                                             const Throttle& throttle) {
-  const auto record = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, place_of(key))));
-  return record ? refused_until(throttle.rate, record->use, now) : std::optional<TimePoint>();
+Result<std::optional<TimePoint>> StartRates::throttled_until(TimePoint now,
+                                                             const StartRatePlace& place,
+                                                             const StartLimit& rate) {
+  const auto record = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, place)));
+  return record ? refused_until(rate, record->use, now) : std::optional<TimePoint>();
 }
 
-Status StartRates::count_throttled(TimePoint now, NamespaceNumber ns, const SlotKey& key,
-                                   const Throttle& throttle) {
-  const StartRatePlace place = place_of(key);
+Status StartRates::count_throttled(TimePoint now, NamespaceNumber ns, const StartRatePlace& place,
+                                   const StartLimit& rate) {
   const auto before = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, place)));
-  return count(now, ns, throttle.rate, place, before);
+  return count(now, ns, rate, place, before);
 }
 
 /// Whether the namespace may have one more key. If it may not, rows that count no more are erased

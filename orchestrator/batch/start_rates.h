@@ -1,6 +1,7 @@
-// StartRates: whether the `rateLimit` or the `throttle` of a workflow permits a start, and how many
-// starts each of their keys has had. The counts are rows (start_rate_rows.h) that are written in
-// the commit of the start, so a restart decides equally. Engine thread only.
+// StartRates: whether the `rateLimit` or the `throttle` of a workflow permits a start, or the
+// `throttle` of a function a call, and how many of them each of their keys has had. The counts are
+// rows (start_rate_rows.h) that are written in the commit of the start or the hand-out, so a
+// restart decides equally. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/start_rate_rows.h"
 #include "states/workflow.h"
@@ -54,18 +56,24 @@ class StartRates {
   Result<std::optional<TimePoint>> limited_until(TimePoint now, const WorkflowEntry& entry,
                                                  const Workflow& workflow, const LazyJson& input);
 
-  // Of a `throttle`. `key` is one of throttle_key_of().
+  // Of a `throttle`: of starts of a workflow, or of calls of a service.
 
-  /// Why no start of the key may wait or begin: `millrace.quota.startKeys`. nullopt: it may.
+  /// The place of one of throttle_key_of().
+  StartRatePlace place_of(const SlotKey& key) const;
+  /// The place of one of call_throttle_key_of().
+  StartRatePlace place_of(const CallSlotKey& key) const;
+  /// Why no start or call of the key may wait or begin: `millrace.quota.startKeys`. nullopt: it
+  /// may.
   Result<std::optional<Error>> refusal_of_throttle(TimePoint now, NamespaceNumber ns,
-                                                   const SlotKey& key);
-  /// The first time at which the throttle permits a start of the key; nullopt: it does now.
-  Result<std::optional<TimePoint>> throttled_until(TimePoint now, const SlotKey& key,
-                                                   const Throttle& throttle);
-  /// Counts a start of the key that begins now. Does not ask for the quota: a start that has waited
-  /// begins.
-  Status count_throttled(TimePoint now, NamespaceNumber ns, const SlotKey& key,
-                         const Throttle& throttle);
+                                                   const StartRatePlace& place);
+  /// The first time at which the throttle permits a start or a call of the key; nullopt: it does
+  /// now.
+  Result<std::optional<TimePoint>> throttled_until(TimePoint now, const StartRatePlace& place,
+                                                   const StartLimit& rate);
+  /// Counts a start that begins now, or a call that is handed out. Does not ask for the quota: one
+  /// that has waited begins.
+  Status count_throttled(TimePoint now, NamespaceNumber ns, const StartRatePlace& place,
+                         const StartLimit& rate);
 
   /// Erases rows that count no more, a bounded number. To be called when `start_rates_due` of the
   /// batch has come, at the end of a batch that writes something else, too.
@@ -83,7 +91,6 @@ class StartRates {
   Result<bool> has_room(TimePoint now, NamespaceNumber ns);
   Status count(TimePoint now, NamespaceNumber ns, const StartLimit& limit,
                const StartRatePlace& place, const std::optional<StartRateRecord>& before);
-  StartRatePlace place_of(const SlotKey& key) const;
 
   BatchState& batch_;
 };

@@ -1,6 +1,6 @@
 // TimerInputs: applies due timers. By its owner, a due timer steps an instance, publishes a delayed
 // event, ends the lifespan of an event in a group, applies a tick of a schedule, begins pending
-// starts, or lets throttled starts begin. Engine thread only.
+// starts, or lets throttled starts and calls begin. Engine thread only.
 #pragma once
 
 #include "base/result.h"
@@ -46,6 +46,7 @@ class TimerInputs {
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedule& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfPendingStarts& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfThrottledStarts& owner);
+  Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfThrottledCalls& owner);
   Result<bool> awaits_match(const TimerInput& input);
   Result<bool> awaits_early_events(const Timer& timer, const Instance& instance);
 

@@ -1,5 +1,7 @@
 // Checks of the rows of calls in the table `queues`: each row of a task with that task, and the
 // counts of each key with its rows.
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "orchestrator/check/call_slot_sums.h"
@@ -9,9 +11,28 @@
 namespace millrace {
 namespace {
 
+/// The inconsistency between a row of a throttle and its task; nullptr: there is none.
+const char* wrong_throttled_task(const CallRowKey& row, const CallPlaceRecord& record,
+                                 const StartTask& task) {
+  if (!task.throttle) return "its task has no throttle";
+  if (call_throttle_key_of(task) != row.key) return "its task waits for another key of a throttle";
+  const TaskThrottle& throttle = *task.throttle;
+  if (throttle.number != row.place.number) return "its task has another row";
+  if (throttle.rate.limit != record.limit) return "its task has another limit";
+  if (throttle.rate.period != record.period) return "its task has another period";
+  const bool waits = row.kind == QueueRow::kCallThrottled;
+  if (waits && throttle.priority != row.place.priority) return "its task has another priority";
+  std::optional<TimePoint> until;
+  if (waits && throttle.timeout) until = throttle.timeout->after(record.since);
+  if (record.until != until) return "its wait ends at another time";
+  return nullptr;
+}
+
 /// The inconsistency between a row and its task; nullptr: there is none.
 const char* wrong_task(const CallRowKey& row, const CallPlaceRecord& record,
                        const StartTask& task) {
+  if (record.period.has_value() != row.key.is_throttle) return "it is a row of another kind";
+  if (row.key.is_throttle) return wrong_throttled_task(row, record, task);
   if (!task.slot) return "its task needs no slot";
   if (call_slot_key_of(task) != row.key) return "its task has a slot of another key";
   if (task.slot->number != row.place.number) return "its task has another row";
@@ -25,14 +46,20 @@ const char* wrong_task(const CallRowKey& row, const CallPlaceRecord& record,
 }  // namespace
 
 void Checker::check_call_row(const Place& place, std::string_view value, CallSlotSums& sums) {
-  note_minor(kMinorOfCallSlots, "rows of slots of calls");
   const auto row = parse_call_row_key(place.key);
+  if (row && row->key.is_throttle) {
+    note_minor(kMinorOfCallThrottles, "rows of calls that wait for a throttle");
+  } else {
+    note_minor(kMinorOfCallSlots, "rows of slots of calls");
+  }
   if (!row) {
     add(StoreFault::kRowKey, place, "the key is not that of counts, a slot or a wait of a call");
     return;
   }
   if (!check_namespace(row->key.ns, place)) return;
-  if (row->kind == QueueRow::kCallCounts) return check_call_counts(place, value, *row, sums);
+  const bool has_counts =
+      row->kind == QueueRow::kCallCounts || row->kind == QueueRow::kCallThrottleCounts;
+  if (has_counts) return check_call_counts(place, value, *row, sums);
   check_call_place(place, value, *row, sums);
 }
 
@@ -65,7 +92,9 @@ void Checker::check_call_counts(const Place& place, std::string_view value, cons
     sums.unreadable.insert(row.key);
     return;
   }
-  if (call_slot_key_of(row.key.ns, counts->service, counts->key) != row.key) {
+  CallSlotKey right = call_slot_key_of(row.key.ns, counts->service, counts->key);
+  right.is_throttle = row.key.is_throttle;
+  if (right != row.key) {
     add(StoreFault::kQueueCounts, place, "the row has the value of another key");
   }
   sums.counted[row.key] = {
@@ -75,7 +104,7 @@ void Checker::check_call_counts(const Place& place, std::string_view value, cons
 void Checker::check_call_place(const Place& place, std::string_view value, const CallRowKey& row,
                                CallSlotSums& sums) {
   CallSlotSums::Sum& sum = sums.found[row.key];
-  const bool waits = row.kind == QueueRow::kCallWaiting;
+  const bool waits = row.kind == waiting_kind(row.key);
   ++(row.kind == QueueRow::kCallHolder ? sum.held : waits ? sum.queued : sum.paused);
   note_given(Counter::kSlots, row.place.number, place);
   const auto found = decode(place, value, decode_call_place);
@@ -91,8 +120,13 @@ void Checker::check_call_place(const Place& place, std::string_view value, const
   }
 }
 
-/// Checks that the row of the task's slot exists.
+/// Checks that the row of the task's slot exists. A throttle may have let its task pass, which then
+/// has no row.
 void Checker::check_task_slot(const StartTask& task, const Place& place) {
+  if (task.throttle) {
+    note_minor(kMinorOfCallThrottles, "tasks with a throttle");
+    note_given(Counter::kSlots, task.throttle->number, place);
+  }
   if (!task.slot) return;
   note_minor(kMinorOfCallSlots, "tasks with a slot");
   const auto found = find_call_place(view_, task);

@@ -1,7 +1,9 @@
-// Checks of the rows of `meta` that count the starts for each key of a `rateLimit`.
+// Checks of the rows of `meta` that count the starts for each key of a `rateLimit` or a `throttle`,
+// and the calls for each key of a `throttle`.
 #include <fmt/format.h>
 
 #include "orchestrator/check/checker.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/row.h"
 #include "orchestrator/store/rows/start_rate_rows.h"
 
@@ -10,8 +12,12 @@ namespace millrace {
 void Checker::check_start_rate(const Place& place, std::string_view value) {
   const auto key = start_rate_place(place.key);
   if (!key) return add(StoreFault::kRowKey, place, "the key is not a workflow and a fingerprint");
-  note_given(Counter::kWorkflow, static_cast<uint32_t>(key->workflow), place);
-  note_minor(kMinorOfStartRates, "counts of starts");
+  if (key->workflow == WorkflowNumber(0)) {
+    note_minor(kMinorOfCallThrottles, "counts of calls");
+  } else {
+    note_given(Counter::kWorkflow, static_cast<uint32_t>(key->workflow), place);
+    note_minor(kMinorOfStartRates, "counts of starts");
+  }
   const auto record = decode(place, value, decode_start_rate);
   if (!record) {
     has_all_start_rates_ = false;

@@ -32,15 +32,16 @@ FlowMetrics::FlowMetrics(prometheus::Registry& registry)
       replaced_(flow_counter(registry, "millrace_starts_replaced_total",
                              "Instances that were cancelled for another start of their workflow.")),
       calls_waited_(flow_counter(registry, "millrace_calls_queued_total",
-                                 "Attempts of calls that had to wait for a slot of their "
-                                 "service.")),
+                                 "Attempts of calls that had to wait for a slot or the throttle of "
+                                 "their service; one that waited for both counts twice.")),
       calls_admitted_(flow_counter(registry, "millrace_calls_admitted_total",
                                    "Attempts of calls that waited for a slot of their service and "
-                                   "got it.")),
+                                   "got it, or that the throttle of their service let pass.")),
       queued_(registry, "millrace_namespace_queued_starts",
               "Starts that wait for a slot or the throttle of their workflow, by the namespace."),
-      queued_calls_(registry, "millrace_namespace_queued_calls",
-                    "Calls that wait for a slot of their service, by the namespace.") {}
+      queued_calls_(
+          registry, "millrace_namespace_queued_calls",
+          "Calls that wait for a slot or the throttle of their service, by the namespace.") {}
 
 void FlowMetrics::add(const BatchCounts& counts) {
   skipped_.Increment(static_cast<double>(counts.starts_skipped));

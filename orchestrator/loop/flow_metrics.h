@@ -1,5 +1,5 @@
 // The metrics of flow control: the starts of workflows that were skipped, refused or put off, those
-// that wait for a slot or a throttle, and what became of them; and the calls that wait for a slot.
+// that wait for a slot or a throttle, and what became of them; and the calls that wait likewise.
 // For one thread at a time.
 #pragma once
 

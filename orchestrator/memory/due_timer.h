@@ -11,8 +11,8 @@
 namespace millrace {
 
 /// A due timer of an instance, of a delayed event, of an event in an eventsAnd group, of a
-/// workflow's schedule, whose tick is the deadline, of the pending starts, or of those that wait
-/// for a throttle.
+/// workflow's schedule, whose tick is the deadline, of the pending starts, or of the starts or the
+/// calls that wait for a throttle.
 struct TimerInput {
   struct OfInstance {
     NamespaceNumber ns{};
@@ -33,9 +33,11 @@ struct TimerInput {
   struct OfPendingStarts {};
   /// A key of a `throttle` permits a start again, the first of those for which starts wait.
   struct OfThrottledStarts {};
+  /// Likewise for calls; or the wait of a call for its throttle ends with an error.
+  struct OfThrottledCalls {};
   TimePoint deadline;
   std::variant<OfInstance, OfDelayedEvent, OfGroupedEvent, OfSchedule, OfPendingStarts,
-               OfThrottledStarts>
+               OfThrottledStarts, OfThrottledCalls>
       owner;
 };
 

@@ -28,6 +28,7 @@ constexpr uint64_t kGroupedTimer = 2;
 constexpr uint64_t kScheduleTimer = 3;
 constexpr uint64_t kStartsTimer = 4;
 constexpr uint64_t kThrottleTimer = 5;
+constexpr uint64_t kCallThrottleTimer = 6;
 constexpr uint64_t kInstanceTimer = 16;
 constexpr int kNumberBits = 56;
 
@@ -181,7 +182,7 @@ void WaitIndex::note(const TimerOwner& owner) {
   } else if (const auto* const tick = std::get_if<TimerInput::OfSchedule>(&owner)) {
     changes->workflows.push_back(tick->workflow);
   }
-  // The StartQueues arm that of the throttled starts again when they load().
+  // The StartQueues and the CallQueues arm those of the throttles again when they load().
 }
 
 void WaitIndex::arm_numbered(TimerKey key, TimePoint deadline) {
@@ -211,6 +212,8 @@ void WaitIndex::arm_starts(TimePoint at) { arm_numbered(key_of(kStartsTimer, 0),
 void WaitIndex::disarm_starts() { disarm_numbered(key_of(kStartsTimer, 0)); }
 void WaitIndex::arm_throttle(TimePoint at) { arm_numbered(key_of(kThrottleTimer, 0), at); }
 void WaitIndex::disarm_throttle() { disarm_numbered(key_of(kThrottleTimer, 0)); }
+void WaitIndex::arm_call_throttle(TimePoint at) { arm_numbered(key_of(kCallThrottleTimer, 0), at); }
+void WaitIndex::disarm_call_throttle() { disarm_numbered(key_of(kCallThrottleTimer, 0)); }
 void WaitIndex::disarm_delayed(uint64_t number) { disarm_numbered(key_of(kDelayedTimer, number)); }
 void WaitIndex::disarm_grouped(uint64_t number) { disarm_numbered(key_of(kGroupedTimer, number)); }
 
@@ -313,6 +316,8 @@ WaitIndex::TimerOwner WaitIndex::owner_of(TimerKey key) const {
       return TimerInput::OfPendingStarts{};
     case kThrottleTimer:
       return TimerInput::OfThrottledStarts{};
+    case kCallThrottleTimer:
+      return TimerInput::OfThrottledCalls{};
     default:
       return TimerInput::OfInstance{.ns = waiters_[number].ns,
                                     .instance = waiters_[number].id,
@@ -371,8 +376,8 @@ size_t WaitIndex::walk_timers(NamespaceNumber ns, Wheel::Walk& walk, size_t most
   for (const auto& [deadline, key] : passed) {
     const uint64_t kind = kind_of(key);
     const bool is_of_instance = kind >= kInstanceTimer;
-    const bool is_of_workflows =
-        kind == kScheduleTimer || kind == kStartsTimer || kind == kThrottleTimer;
+    const bool is_of_workflows = kind == kScheduleTimer || kind == kStartsTimer ||
+                                 kind == kThrottleTimer || kind == kCallThrottleTimer;
     if (is_of_instance ? waiters_[number_of(key)].ns != ns : is_of_workflows) continue;
     seen.push_back({deadline, owner_of(key)});
   }

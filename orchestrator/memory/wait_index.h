@@ -100,6 +100,8 @@ class WaitIndex {
   void arm_starts(TimePoint at);
   /// Arms the one timer of all throttles for which starts wait, in place of its earlier deadline.
   void arm_throttle(TimePoint at);
+  /// Likewise the one timer of all calls that wait for a throttle.
+  void arm_call_throttle(TimePoint at);
   /// Each disarm function removes a timer before it fires, and does nothing if the timer is not
   /// armed.
   void disarm_delayed(uint64_t number);
@@ -107,6 +109,7 @@ class WaitIndex {
   void disarm_schedule(WorkflowNumber workflow);
   void disarm_starts();
   void disarm_throttle();
+  void disarm_call_throttle();
 
   /// Whether the instance listens for events.
   bool listens(const InstanceId& instance) const;

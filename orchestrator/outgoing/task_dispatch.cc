@@ -95,12 +95,15 @@ OpenTask TaskDispatch::summary_of(const StartTask& task, const std::optional<Cal
           .has_files = has_served_files(task),
           .place = place,
           .slots = place ? call_slot_key_of(task) : CallSlotKey(),
+          .throttle = task.throttle ? std::optional(OpenThrottle{call_throttle_key_of(task)})
+                                    : std::nullopt,
           .sealed = task.sealed};
 }
 
 Status TaskDispatch::load(const View& view) {
   tasks_.clear();
   awaiting_slots_.clear();
+  wait_ends_.clear();
   started_.count_again();
   heartbeat_deadlines_.clear();
   due_.clear();
@@ -115,13 +118,15 @@ Status TaskDispatch::load(const View& view) {
       ++orphans;
       return;
     }
-    put(task.task, summary_of(task, stored_place(view, task, status)));
+    OpenTask summary = summary_of(task, stored_place(view, task, status));
+    add_stored_throttle(view, task, summary, status);
+    put(task.task, std::move(summary));
     OpenTask& known = tasks_.find(task.task)->second;
     known.has_started = started_.contains(task.task);
     const auto* const handed_out = handed_out_.find(task.task);
     if (handed_out == nullptr) {
       const bool is_due = !task.is_accepted || known.has_files;
-      if (is_due && !known.awaits_slot()) due_.push_back(task.task);
+      if (is_due && !known.awaits_turn()) due_.push_back(task.task);
     } else {
       known.sealed |= handed_out->second;
     }
@@ -180,8 +185,8 @@ void TaskDispatch::begin(Transaction& tx, const StartTask& task,
 
 void TaskDispatch::put(const InstanceId& id, OpenTask task) {
   const NamespaceNumber ns = task.ns;
-  if (const auto* const before = tasks_.find(id)) count_awaiting(before->second, -1);
-  count_awaiting(task, 1);
+  if (const auto* const before = tasks_.find(id)) count_awaiting(id, before->second, false);
+  count_awaiting(id, task, true);
   if (tasks_.set(id, std::move(task)).second) started_.began(ns);
 }
 
@@ -189,7 +194,7 @@ void TaskDispatch::remove(const InstanceId& id) {
   auto* const found = tasks_.find(id);
   if (found == nullptr) return;
   started_.ended(found->second.ns);
-  count_awaiting(found->second, -1);
+  count_awaiting(id, found->second, false);
   tasks_.erase(id);
 }
 
@@ -351,7 +356,7 @@ void TaskDispatch::hand_out(const StartTask& task) {
 bool TaskDispatch::may_go_out(const StartTask& task) {
   const OpenTask* const known = find(task.task);
   if (known == nullptr) return false;  // the task ended in the batch that created it
-  if (known->awaits_slot()) return false;
+  if (known->awaits_turn()) return false;
   if (!catalog_.has_namespace(task.ns)) return false;  // a purge ends the task
   if (is_paused(task)) {
     waiting_[{task.ns, std::get<NamedService>(task.runs).name}].push_back(task.task);

@@ -30,6 +30,15 @@
 
 namespace millrace {
 
+/// What is known of the throttle of a task without reading its row.
+struct OpenThrottle {
+  CallSlotKey key;
+  /// Its row among the tasks that wait for the throttle, or will when their instance is resumed;
+  /// nullopt: the throttle has let it pass, or it needs a slot first.
+  std::optional<CallPlace> place = {};
+  std::optional<TimePoint> until = {};  ///< when the wait ends with an error; not without `place`
+};
+
 /// The data of a task that is needed without reading its row.
 struct OpenTask {
   NamespaceNumber ns{};
@@ -49,12 +58,15 @@ struct OpenTask {
   bool is_not_started = false;  ///< the runner answered that no worker has it
   /// Its row among the slots of calls; nullopt: it needs no slot.
   std::optional<CallPlace> place;
-  CallSlotKey slots;  ///< the key of its slot; not set without `place`
+  CallSlotKey slots;                          ///< the key of its slot; not set without `place`
+  std::optional<OpenThrottle> throttle = {};  ///< nullopt: no throttle decides about it
   /// Its input may contain data of a secret; or, once it is handed out, one of its files.
   Sealing sealed;
 
-  /// Whether it may not be handed out, because it has no slot yet.
   bool awaits_slot() const { return place && place->kind != QueueRow::kCallHolder; }
+  bool awaits_throttle() const { return throttle && throttle->place; }
+  /// Whether it may not be handed out yet.
+  bool awaits_turn() const { return awaits_slot() || awaits_throttle(); }
 };
 
 class TaskDispatch {
@@ -80,6 +92,10 @@ class TaskDispatch {
   void begin(Transaction& tx, const StartTask& task, const std::optional<CallPlace>& place = {});
   /// Notes another row of a task with a slot, which the caller has written.
   void set_place(const InstanceId& task, const CallPlace& place);
+  /// Notes that a task with a throttle waits for it, with the row that the caller has written, and
+  /// until when; nullopt: it does not wait any more.
+  void set_throttled(const InstanceId& task, const std::optional<CallPlace>& place,
+                     const std::optional<TimePoint>& until = {});
   void end(Transaction& tx, const InstanceId& task);
   /// The tasks of an instance. Scans all tasks.
   std::vector<InstanceId> of(const InstanceId& by) const;
@@ -147,8 +163,12 @@ class TaskDispatch {
   size_t size() const { return tasks_.size(); }
   /// The number of tasks of a namespace.
   size_t count(NamespaceNumber ns) const { return started_.open(ns); }
-  /// How many tasks of each namespace wait for a slot, or will when their instance is resumed; none
-  /// is 0.
+  /// The first time at which the wait of a task for its throttle ends with an error.
+  std::optional<TimePoint> next_wait_end() const;
+  /// The tasks whose wait for their throttle has ended by `now`, at most `most` of them.
+  std::vector<InstanceId> ended_waits(TimePoint now, size_t most) const;
+  /// How many tasks of each namespace wait for a slot or a throttle, or will when their instance is
+  /// resumed; none is 0.
   const std::map<NamespaceNumber, size_t>& awaiting_slots() const { return awaiting_slots_; }
   /// The tasks that wait in the store because their namespace has used its budget, or has many
   /// bytes of tasks that the broker does not have yet.
@@ -157,10 +177,12 @@ class TaskDispatch {
  private:
   OpenTask summary_of(const StartTask& task, const std::optional<CallPlace>& place);
   std::optional<CallPlace> stored_place(const View& view, const StartTask& task, Status& status);
+  void add_stored_throttle(const View& view, const StartTask& task, OpenTask& known,
+                           Status& status);
   void listen(const InstanceId& id, OpenTask& task, Duration ago = Duration(0));
   void note(const InstanceId& task);
   void put(const InstanceId& id, OpenTask task);
-  void count_awaiting(const OpenTask& task, int64_t by);
+  void count_awaiting(const InstanceId& id, const OpenTask& task, bool is_added);
   void remove(const InstanceId& id);
   Status hand_out_due(const View& view, const InstanceId& id, uint64_t& file_bytes);
   /// Whether the task may be handed out now; a task of a paused service is queued until it is
@@ -183,6 +205,7 @@ class TaskDispatch {
   StartedTasks& started_;
   Damages& damages_;
   std::map<NamespaceNumber, size_t> awaiting_slots_;
+  std::set<std::pair<TimePoint, InstanceId>> wait_ends_;  ///< those of OpenThrottle::until
   CallBudget budget_;         ///< for tasks whose runners keep the input in memory
   bool holds_tasks_ = false;  ///< false: no task is held, so a turn asks nothing of the budget
   ShardedTable<boost::unordered_flat_map<InstanceId, OpenTask, std::hash<InstanceId>>> tasks_;

@@ -1,4 +1,4 @@
-// The part of TaskDispatch for tasks with a slot (call_slot_rows.h).
+// The part of TaskDispatch for tasks with a slot or a throttle (call_slot_rows.h).
 #include "orchestrator/outgoing/task_dispatch.h"
 #include "orchestrator/store/rows/task_rows.h"
 
@@ -8,16 +8,62 @@ void TaskDispatch::set_place(const InstanceId& task, const CallPlace& place) {
   auto* const found = tasks_.find(task);
   if (found == nullptr) return;
   note(task);
-  count_awaiting(found->second, -1);
+  count_awaiting(task, found->second, false);
   found->second.place = place;
-  count_awaiting(found->second, 1);
+  count_awaiting(task, found->second, true);
 }
 
-void TaskDispatch::count_awaiting(const OpenTask& task, int64_t by) {
-  if (!task.awaits_slot()) return;
+void TaskDispatch::set_throttled(const InstanceId& task, const std::optional<CallPlace>& place,
+                                 const std::optional<TimePoint>& until) {
+  auto* const found = tasks_.find(task);
+  if (found == nullptr || !found->second.throttle) return;
+  note(task);
+  count_awaiting(task, found->second, false);
+  found->second.throttle->place = place;
+  found->second.throttle->until = until;
+  count_awaiting(task, found->second, true);
+}
+
+/// Adds a task to those that wait, or removes it.
+void TaskDispatch::count_awaiting(const InstanceId& id, const OpenTask& task, bool is_added) {
+  if (!task.awaits_turn()) return;
+  if (task.throttle && task.throttle->until) {
+    const std::pair end{*task.throttle->until, id};
+    if (is_added) {
+      wait_ends_.insert(end);
+    } else {
+      wait_ends_.erase(end);
+    }
+  }
   size_t& count = awaiting_slots_[task.ns];
-  count += static_cast<size_t>(by);
+  count = is_added ? count + 1 : count - 1;
   if (count == 0) awaiting_slots_.erase(task.ns);
+}
+
+std::optional<TimePoint> TaskDispatch::next_wait_end() const {
+  if (wait_ends_.empty()) return std::nullopt;
+  return wait_ends_.begin()->first;
+}
+
+std::vector<InstanceId> TaskDispatch::ended_waits(TimePoint now, size_t most) const {
+  std::vector<InstanceId> ended;
+  for (const auto& [end, task] : wait_ends_) {
+    if (end > now || ended.size() == most) break;
+    ended.push_back(task);
+  }
+  return ended;
+}
+
+/// Adds what the stored row of a task says that waits for its throttle. A task whose row is missing
+/// is handed out; the first error of the view is put into `status`.
+void TaskDispatch::add_stored_throttle(const View& view, const StartTask& task, OpenTask& known,
+                                       Status& status) {
+  if (!task.throttle) return;
+  const auto found = damages_.pass_over(find_throttled_call(view, task));
+  if (!found && status) status = tl::unexpected(found.error());
+  if (!found || !*found) return;
+  known.throttle->place = (*found)->place;
+  known.throttle->until = (*found)->record.until;
 }
 
 /// The stored place of a task with a slot. A task whose row is missing is handed out without one;

@@ -168,6 +168,8 @@ Result<Json> Queries::instance_calls(const View& view, std::string_view ns, cons
     if (item["status"] == "scheduled") {
       Json slot = TRY(call_slot_item(view, calls[i], found->sealed, disclosures));
       if (!slot.is_null()) item["slot"] = std::move(slot);
+      Json throttled = TRY(call_throttle_item(view, calls[i], found->sealed, disclosures));
+      if (!throttled.is_null()) item["throttled"] = std::move(throttled);
     }
     const auto& last = calls[i].last_error;
     page.add(std::move(item), std::to_string(first + i + 1), last ? last->error.message.size() : 0);

@@ -1,5 +1,5 @@
 // Queries about the starts that wait for slots or the throttles of their workflows, and the calls
-// that wait for slots of their services.
+// that wait for those of their services.
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,7 +61,8 @@ Status describe_limit(const View& view, const SlotKey& key, const Workflow& newe
   if (!newest.throttle) return {};
   item["limit"] = newest.throttle->rate.limit;
   item["period"] = newest.throttle->rate.period.text;
-  if (const auto at = TRY(permitted_from(view, key, *newest.throttle))) {
+  const StartRatePlace place = rate_place(view, key);
+  if (const auto at = TRY(permitted_from(view, place, newest.throttle->rate))) {
     item["nextAt"] = format_rfc3339(*at);
   }
   return {};
@@ -103,26 +104,39 @@ Result<Json> call_place_json(const View& view, const CallPlaceRecord& record) {
   return item;
 }
 
+/// Adds to the item of a key what the throttle of the call that is next permits.
+Status describe_call_throttle(const View& view, const CallSlotKey& key, const CallPlaceRecord& next,
+                              Json& item) {
+  const StartLimit rate = rate_of(next);
+  item["period"] = rate.period.text;
+  if (const auto at = TRY(permitted_from(view, rate_place(view, key), rate))) {
+    item["nextAt"] = format_rfc3339(*at);
+  }
+  return {};
+}
+
 Result<Json> described_calls(const View& view, const CallSlotKey& key,
                              const CallSlotCounts& counts) {
   Json item = slot_service_json(counts.service);
   item.update({{"kind", "calls"},
-               {"reason", "concurrency"},
+               {"reason", key.is_throttle ? "throttle" : "concurrency"},
                {"limit", counts.limit},
-               {"held", counts.held},
                {"queued", counts.queued}});
+  if (!key.is_throttle) item["held"] = counts.held;
   if (counts.paused > 0) item["paused"] = counts.paused;
   if (counts.sealed) {
     item["key"] = "(sealed)";
   } else if (!counts.key.empty()) {
     item["key"] = slot_key_json(counts.key);
   }
-  const auto next = TRY(read_first_call(view, QueueRow::kCallWaiting, key, pass_over_damage));
+  const auto next = TRY(read_first_call(view, waiting_kind(key), key, pass_over_damage));
   if (next) {
     item["next"] = TRY(call_place_json(view, next->record));
     item["next"]["priority"] = next->place.priority;
     item["limit"] = next->record.limit;  // a call goes by its own limit
+    if (key.is_throttle) TRY(describe_call_throttle(view, key, next->record, item));
   }
+  if (key.is_throttle) return item;
   const auto holder = TRY(read_first_call(view, QueueRow::kCallHolder, key, pass_over_damage));
   if (holder) item["holder"] = TRY(call_place_json(view, holder->record));
   return item;
@@ -149,13 +163,14 @@ struct QueuePage {
 };
 
 /// Adds the keys of calls.
-Status add_calls(const View& view, NamespaceNumber ns, const std::optional<Fingerprint>& behind,
+Status add_calls(const View& view, NamespaceNumber ns, const std::optional<CallSlotKey>& behind,
                  QueuePage& page) {
   Status status;
   TRY(each_call_counts(
       view, ns, behind,
       [&](const CallSlotKey& key, const CallSlotCounts& counts) {
-        if (page.is_full_at(queue_cursor("", SlotKey{.key = key.key}))) return false;
+        const SlotKey at{.is_throttle = key.is_throttle, .key = key.key};
+        if (page.is_full_at(queue_cursor("", at))) return false;
         if (counts.queued == 0) return true;
         auto item = described_calls(view, key, counts);
         if (!item) {
@@ -209,7 +224,10 @@ Result<Json> Queries::queues(const View& view, std::string_view ns, size_t limit
   }
   if (workflow.empty() && page.next.is_null()) {
     const NamespaceNumber number = TRY(find_namespace(view, ns));
-    const auto behind = is_behind_starts ? std::optional(from.behind->key) : std::nullopt;
+    std::optional<CallSlotKey> behind;
+    if (is_behind_starts) {
+      behind = CallSlotKey{number, from.behind->key, from.behind->is_throttle};
+    }
     TRY(add_calls(view, number, behind, page));
   }
   return Json{{"items", std::move(page.items)}, {"next", std::move(page.next)}};

@@ -48,14 +48,21 @@ Result<Json> slot_item(const View& view, const Instance& instance, const Disclos
   return item;
 }
 
-Result<std::optional<TimePoint>> permitted_from(const View& view, const SlotKey& key,
-                                                const Throttle& throttle) {
-  const auto place = throttle_rate_place(view.seal().id_key(), key.workflow, key.key);
+StartRatePlace rate_place(const View& view, const SlotKey& key) {
+  return throttle_rate_place(view.seal().id_key(), key.workflow, key.key);
+}
+
+StartRatePlace rate_place(const View& view, const CallSlotKey& key) {
+  return call_rate_place(view.seal().id_key(), key.ns, key.key);
+}
+
+Result<std::optional<TimePoint>> permitted_from(const View& view, const StartRatePlace& place,
+                                                const StartLimit& rate) {
   const auto record = read_start_rate(view, place);
   if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
   if (!record || !*record) return std::optional<TimePoint>();
   // At the beginning of time all starts of the row count, so the result does not depend on now.
-  return refused_until(throttle.rate, (*record)->use, TimePoint());
+  return refused_until(rate, (*record)->use, TimePoint());
 }
 
 Result<Json> throttled_item(const View& view, DefinitionCache& definitions,
@@ -76,8 +83,9 @@ Result<Json> throttled_item(const View& view, DefinitionCache& definitions,
   item["limit"] = throttle.rate.limit;
   item["period"] = throttle.rate.period.text;
   if ((*record)->paused) return item;
-  if (const auto at = TRY(permitted_from(view, key, throttle)))
+  if (const auto at = TRY(permitted_from(view, rate_place(view, key), throttle.rate))) {
     item["nextAt"] = format_rfc3339(*at);
+  }
   return item;
 }
 
@@ -108,6 +116,36 @@ Result<Json> call_slot_item(const View& view, const Call& call, Sealing instance
   if (place && place->kind == QueueRow::kCallPaused) item["paused"] = true;
   if (!slot.key.empty()) {
     item["key"] = disclosures.of(instance | call.sealed).over(slot_key_json(slot.key));
+  }
+  return item;
+}
+
+Result<Json> call_throttle_item(const View& view, const Call& call, Sealing instance,
+                                Disclosures& disclosures) {
+  if (call.status != Call::Status::kRunning || !call.outside) return Json();
+  const auto task = read_task(view, call.id);
+  if (!task && !is_damaged_row(task.error())) return tl::unexpected(task.error());
+  if (!task || !*task || !(*task)->throttle) return Json();
+  const auto waits = find_throttled_call(view, **task);
+  if (!waits && !is_damaged_row(waits.error())) return tl::unexpected(waits.error());
+  if (!waits || !*waits) return Json();
+  const CallSlotKey key = call_throttle_key_of(**task);
+  const auto read = read_call_counts(view, key);
+  if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
+  const TaskThrottle& throttle = *(*task)->throttle;
+  const PlacedCall& placed = **waits;
+  Json item = slot_service_json(slot_service_of(**task));
+  item.update({{"limit", throttle.rate.limit},
+               {"period", throttle.rate.period.text},
+               {"priority", throttle.priority},
+               {"waiting", read && *read ? (*read)->queued : 0}});
+  if (placed.place.kind == QueueRow::kCallThrottlePaused) item["paused"] = true;
+  if (placed.record.until) item["until"] = format_rfc3339(*placed.record.until);
+  if (!throttle.key.empty()) {
+    item["key"] = disclosures.of(instance | call.sealed).over(slot_key_json(throttle.key));
+  }
+  if (const auto at = TRY(permitted_from(view, rate_place(view, key), throttle.rate))) {
+    item["nextAt"] = format_rfc3339(*at);
   }
   return item;
 }

@@ -1,6 +1,6 @@
 // How an answer shows the slot of an instance or of a call: which key it has, and who holds the
-// slots of the key; and an instance that waits for the throttle: when the next start of its key is
-// permitted.
+// slots of the key; and an instance or a call that waits for a throttle: when the next one of its
+// key is permitted.
 #pragma once
 
 #include <optional>
@@ -16,6 +16,7 @@
 #include "orchestrator/service/disclosure.h"
 #include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/queue_rows.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
@@ -28,10 +29,13 @@ Json slot_key_json(const std::string& key);
 /// wait for one, and the three that have held theirs longest. Errors: those of the view.
 Result<Json> slot_item(const View& view, const Instance& instance, const Disclosure& disclosure);
 
-/// The first time at which the throttle permits a start of the key, which may have passed; nullopt:
-/// no start counts that would put one off. Errors: those of the view.
-Result<std::optional<TimePoint>> permitted_from(const View& view, const SlotKey& key,
-                                                const Throttle& throttle);
+/// The first time at which a throttle permits a start or a call of its key, which may have passed;
+/// nullopt: none counts that would put one off. Errors: those of the view.
+Result<std::optional<TimePoint>> permitted_from(const View& view, const StartRatePlace& place,
+                                                const StartLimit& rate);
+/// The places of the keys of a throttle: of starts, and of calls.
+StartRatePlace rate_place(const View& view, const SlotKey& key);
+StartRatePlace rate_place(const View& view, const CallSlotKey& key);
 
 /// {"key"?,"priority","waiting","limit"?,"period"?,"nextAt"?} of an instance that waits for the
 /// throttle: how many starts of its key wait, what the newest revision of its workflow, which has
@@ -49,5 +53,12 @@ Json slot_service_json(const SlotService& service);
 /// or has ended. `instance` is the sealing of the instance of the call. Errors: those of the view.
 Result<Json> call_slot_item(const View& view, const Call& call, Sealing instance,
                             Disclosures& disclosures);
+
+/// {"service"|"image","global"?,"key"?,"limit","period","priority","paused"?,"waiting","until"?,
+/// "nextAt"?} of a call whose attempt waits for the throttle of its service, or will when its
+/// instance is resumed: how many calls of its key wait, when the wait ends with an error, and when
+/// the next of them is permitted. null: its attempt does not wait for a throttle. Likewise.
+Result<Json> call_throttle_item(const View& view, const Call& call, Sealing instance,
+                                Disclosures& disclosures);
 
 }  // namespace millrace

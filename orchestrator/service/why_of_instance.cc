@@ -22,7 +22,8 @@ namespace {
 /// For how long events are judged for an instance.
 constexpr Duration kInstanceTime{200};
 
-/// How many calls that wait for a slot are shown, and how many are looked at for them.
+/// How many calls that wait for a slot or a throttle are shown, and how many are looked at for
+/// them.
 constexpr size_t kMostWaitingCalls = 3;
 constexpr size_t kMostCallsLooked = 100;
 
@@ -101,8 +102,9 @@ std::vector<std::string> all_in_small_letters(const std::vector<std::string>& ty
   return result;
 }
 
-/// The first calls of the instance that wait for a slot: {"index","slot"}, with
-/// call_slot_item().
+/// The first calls of the instance that wait: {"index","slot"} for a slot, with call_slot_item(),
+/// or
+/// {"index","throttled"} for a throttle, with call_throttle_item().
 Result<Json> waiting_calls(const View& view, const Instance& instance, Disclosures& disclosures) {
   Json items = Json::array();
   size_t looked = 0;
@@ -111,8 +113,12 @@ Result<Json> waiting_calls(const View& view, const Instance& instance, Disclosur
     if (call.status != Call::Status::kRunning || call.started) continue;
     if (++looked > kMostCallsLooked) break;
     Json item = TRY(call_slot_item(view, call, instance.sealed, disclosures));
-    if (!item.is_object() || !item["queued"].get<bool>()) continue;
-    items.push_back({{"index", i}, {"slot", std::move(item)}});
+    if (item.is_object() && item["queued"].get<bool>()) {
+      items.push_back({{"index", i}, {"slot", std::move(item)}});
+      continue;
+    }
+    item = TRY(call_throttle_item(view, call, instance.sealed, disclosures));
+    if (item.is_object()) items.push_back({{"index", i}, {"throttled", std::move(item)}});
   }
   return items;
 }

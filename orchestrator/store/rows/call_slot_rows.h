@@ -1,10 +1,11 @@
-// Call slot rows: the slots of calls of services and containers (`concurrency` of a function or an
-// action). All tasks of a namespace for one service and key share the slots. Each task with a slot
-// (StartTask::slot) has one row, among those that hold a slot of its key, that wait for one, or
-// that are left out because their instance is paused. A row of counts for each key has how many
-// there are, so no start and no end of a task counts rows. Table `queues`. Functions that read take
-// any View, functions that write the Transaction. A damaged row gives an error that names it
-// (damage.h).
+// Call slot rows: the slots and the throttles of calls of services and containers (`concurrency`
+// and `throttle` of a function or an action). All tasks of a namespace for one service and key
+// share them. Each task with a slot (StartTask::slot) has one row, among those that hold a slot of
+// its key, that wait for one, or that are left out because their instance is paused. A task that
+// waits for its throttle (StartTask::throttle) has another one, likewise. A row of counts for each
+// key has how many there are, so no start and no end of a task counts rows. Table `queues`; how
+// many tasks a throttle has let pass is in start_rate_rows.h. Functions that read take any View,
+// functions that write the Transaction. A damaged row gives an error that names it (damage.h).
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,9 @@ namespace millrace {
 
 /// The first minor number of a store with these rows, and with slots in tasks.
 inline constexpr uint64_t kMinorOfCallSlots = 11;
+/// The first minor number of a store with rows of calls that wait for a throttle, with throttles in
+/// tasks, and with counts of calls among those of starts.
+inline constexpr uint64_t kMinorOfCallThrottles = 13;
 
 /// What the tasks that share slots are for.
 struct SlotService {
@@ -45,24 +49,33 @@ struct SlotService {
 };
 SlotService slot_service_of(const StartTask& task);
 
-/// The key of slots of calls.
+/// A key of the slots of calls, or of their throttle.
 struct CallSlotKey {
   NamespaceNumber ns{};
-  Fingerprint key{};  ///< of the service and TaskSlot::key
+  Fingerprint key{};  ///< of the service and TaskSlot::key or TaskThrottle::key
+  bool is_throttle = false;
 
   auto operator<=>(const CallSlotKey&) const = default;
 };
 CallSlotKey call_slot_key_of(NamespaceNumber ns, const SlotService& service, std::string_view key);
 /// Precondition: the task has a slot.
 CallSlotKey call_slot_key_of(const StartTask& task);
+CallSlotKey call_throttle_key_of(NamespaceNumber ns, const SlotService& service,
+                                 std::string_view key);
+/// Precondition: the task has a throttle.
+CallSlotKey call_throttle_key_of(const StartTask& task);
+
+/// The kinds of the rows of tasks that wait for the key, and of those that are left out.
+QueueRow waiting_kind(const CallSlotKey& key);
+QueueRow paused_kind(const CallSlotKey& key);
 
 /// The row of counts of a key.
 struct CallSlotCounts {
   SlotService service;
-  std::string key;      ///< TaskSlot::key
+  std::string key;      ///< TaskSlot::key or TaskThrottle::key
   uint32_t limit = 1;   ///< that of the newest task
-  uint64_t held = 0;    ///< tasks that hold a slot
-  uint64_t queued = 0;  ///< tasks that wait for one
+  uint64_t held = 0;    ///< tasks that hold a slot; 0 for a throttle
+  uint64_t queued = 0;  ///< tasks that wait for one, or for the throttle
   uint64_t paused = 0;  ///< tasks of paused instances that are left out of the queue
   Sealing sealed;       ///< whether the key may contain data of a secret
 
@@ -71,9 +84,11 @@ struct CallSlotCounts {
 
 /// A row of a task: the first byte of its key is `kind`.
 struct CallPlace {
-  QueueRow kind = QueueRow::kCallWaiting;  ///< kCallHolder, kCallWaiting or kCallPaused
-  int32_t priority = 0;  ///< TaskSlot::priority; in the key of a row only of kCallWaiting
-  uint64_t number = 0;   ///< TaskSlot::number
+  /// kCallHolder, kCallWaiting or kCallPaused; or kCallThrottled or kCallThrottlePaused.
+  QueueRow kind = QueueRow::kCallWaiting;
+  /// Of the slot or the throttle of the task; in the key of a row only of one that waits.
+  int32_t priority = 0;
+  uint64_t number = 0;  ///< likewise
 
   bool operator==(const CallPlace&) const = default;
 };
@@ -81,9 +96,13 @@ struct CallPlace {
 /// The value of the row of a task.
 struct CallPlaceRecord {
   InstanceId task;
-  TimePoint since;     ///< when it got the slot, began to wait, or was left out
-  uint32_t limit = 1;  ///< TaskSlot::limit
+  TimePoint since;                      ///< when it got the slot, began to wait, or was left out
+  uint32_t limit = 1;                   ///< of its slot or its throttle
+  std::optional<Span> period = {};      ///< of its throttle; nullopt: the row is one of slots
+  std::optional<TimePoint> until = {};  ///< when the wait for the throttle ends with an error
 };
+/// The limit and the period of a row of a throttle.
+StartLimit rate_of(const CallPlaceRecord& record);
 
 /// The bytes of the records. Decoding fails with `store.corrupt`.
 std::string encode(const CallSlotCounts& counts);
@@ -112,13 +131,13 @@ std::optional<CallRowKey> parse_call_row_key(std::string_view key);
 Result<std::optional<CallSlotCounts>> read_call_counts(const View& view, const CallSlotKey& key);
 /// Writes the counts, or erases the row if all are zero.
 void write_call_counts(Transaction& tx, const CallSlotKey& key, const CallSlotCounts& counts);
-/// Visits the counts of a namespace, in the order of the fingerprints, after `behind` if that is
-/// given, until `see` returns false.
+/// Visits the counts of a namespace, first those of slots, then those of throttles, each in the
+/// order of the fingerprints, after the key `behind` if that is given, until `see` returns false.
 Status each_call_counts(const View& view, NamespaceNumber ns,
-                        const std::optional<Fingerprint>& behind,
+                        const std::optional<CallSlotKey>& behind,
                         const std::function<bool(const CallSlotKey&, const CallSlotCounts&)>& see,
                         const OnDamage& damaged = nullptr);
-/// The namespaces that have rows of counts, ascending.
+/// The namespaces that have rows of counts.
 Result<std::vector<NamespaceNumber>> namespaces_with_call_slots(const View& view);
 
 void write_call_place(Transaction& tx, const CallSlotKey& key, const CallPlace& place,
@@ -128,11 +147,14 @@ void erase_call_place(Transaction& tx, const CallSlotKey& key, const CallPlace& 
 /// The place of a task with a slot; nullopt: it has no row.
 Result<std::optional<CallPlace>> find_call_place(const View& view, const StartTask& task);
 
-/// A task that holds a slot or waits for one.
+/// A task that holds a slot, or waits for one or for its throttle.
 struct PlacedCall {
   CallPlace place;
   CallPlaceRecord record;
 };
+/// The row of a task with a throttle; nullopt: it does not wait for the throttle.
+Result<std::optional<PlacedCall>> find_throttled_call(const View& view, const StartTask& task);
+
 /// Visits the tasks of a key that are of the kind, in their order, until `see` returns false.
 Status each_call_place(const View& view, QueueRow kind, const CallSlotKey& key,
                        const std::function<bool(const PlacedCall&)>& see,

@@ -67,6 +67,15 @@ TimePoint get_time_from(Reader& reader, TimePoint from) {
   return {};
 }
 
+void put_span_text(Writer& writer, const Span& span) { writer.bytes(span.text); }
+
+Span get_span_text(Reader& reader) {
+  auto span = Span::parse(get_string(reader));
+  if (span) return *std::move(span);
+  reader.fail();
+  return {};
+}
+
 std::string get_string(Reader& reader) { return std::string(reader.bytes()); }
 
 LazyJson get_json(Reader& reader) {

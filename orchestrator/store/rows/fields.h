@@ -19,6 +19,7 @@
 #include "model/cursor.h"
 #include "model/instance.h"
 #include "orchestrator/store/disk/table.h"
+#include "policies/duration.h"
 
 namespace millrace::rows {
 
@@ -60,6 +61,10 @@ TimePoint get_time_from(Reader& reader, TimePoint from);
 
 void put_duration(Writer& writer, Duration duration);
 Duration get_duration(Reader& reader);
+
+/// A span, as the text that a definition has. Another text fails the reader.
+void put_span_text(Writer& writer, const Span& span);
+Span get_span_text(Reader& reader);
 
 // Optional fields: a boolean, followed by the field if it is true.
 

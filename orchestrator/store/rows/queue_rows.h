@@ -42,6 +42,10 @@ enum class QueueRow : uint8_t {
   kCallHolder = 7,   ///< a task that holds a slot
   kCallWaiting = 8,  ///< a task that waits for a slot
   kCallPaused = 9,   ///< a task that would wait, but whose instance is paused
+  // Throttles of calls, likewise.
+  kCallThrottleCounts = 10,  ///< one for each service and key that has one of the next two
+  kCallThrottled = 11,       ///< a task that waits for the throttle
+  kCallThrottlePaused = 12,  ///< a task that would wait, but whose instance is paused
 };
 
 /// The higher priority comes first in the order of the keys of rows that wait.

@@ -24,7 +24,6 @@ StartRatePlace get_place(Reader& reader) {
   StartRatePlace place;
   place.workflow = WorkflowNumber(reader.u32());
   place.key = reader.id();
-  if (place.workflow == WorkflowNumber(0)) reader.fail();
   return place;
 }
 
@@ -78,6 +77,13 @@ StartRatePlace throttle_rate_place(std::string_view id_key, WorkflowNumber workf
                                    const Fingerprint& key) {
   const std::string_view bytes(reinterpret_cast<const char*>(key.data()), key.size());
   return {workflow, keyed_fingerprint(id_key, {"throttle", bytes})};
+}
+
+StartRatePlace call_rate_place(std::string_view id_key, NamespaceNumber ns,
+                               const Fingerprint& key) {
+  const std::string space = ns_prefix(ns);
+  const std::string_view bytes(reinterpret_cast<const char*>(key.data()), key.size());
+  return {WorkflowNumber(0), keyed_fingerprint(id_key, {"call-throttle", space, bytes})};
 }
 
 std::string encode(const StartRateRecord& record) {

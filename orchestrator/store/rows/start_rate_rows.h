@@ -1,9 +1,11 @@
 // Start rate rows: how many instances of a workflow have started for each key of its `rateLimit`,
-// and for each key of its `throttle`.
-// Table `meta`: a row `start-rate/` for each key of a workflow, under the fingerprint of the key; a
-// row `start-rate-end/` for each of them in the order of the times at which they may be erased; and
-// a row `start-rates/` with their number for each namespace. Functions that read take any View,
-// functions that write the Transaction. A damaged row gives an error that names it (damage.h).
+// and for each key of its `throttle`; and how many calls of a service have been handed out for each
+// key of their `throttle`.
+// Table `meta`: a row `start-rate/` for each key of a workflow or a service, under the fingerprint
+// of the key; a row `start-rate-end/` for each of them in the order of the times at which they may
+// be erased; and a row `start-rates/` with their number for each namespace. Functions that read
+// take any View, functions that write the Transaction. A damaged row gives an error that names it
+// (damage.h).
 #pragma once
 
 #include <cstddef>
@@ -29,10 +31,10 @@ inline constexpr std::string_view kStartRateKey = "start-rate/";
 inline constexpr std::string_view kStartRateEndKey = "start-rate-end/";
 inline constexpr std::string_view kStartRatesKey = "start-rates/";
 
-/// A key of the `rateLimit` of a workflow, or of its `throttle`.
+/// A key of the `rateLimit` of a workflow, or of its `throttle`; or of the `throttle` of calls.
 struct StartRatePlace {
-  WorkflowNumber workflow{};
-  Fingerprint key{};  ///< the keyed fingerprint of the JSON text of the key
+  WorkflowNumber workflow{};  ///< 0: of calls
+  Fingerprint key{};  ///< the keyed fingerprint of the JSON text of the key; of calls see below
 
   auto operator<=>(const StartRatePlace&) const = default;
 };
@@ -40,9 +42,12 @@ struct StartRatePlace {
 /// the place of an equal key of a `rateLimit`.
 StartRatePlace throttle_rate_place(std::string_view id_key, WorkflowNumber workflow,
                                    const Fingerprint& key);
+/// The place of a key of the `throttle` of calls of a namespace, from the fingerprint of the
+/// service and the text of the key (CallSlotKey::key).
+StartRatePlace call_rate_place(std::string_view id_key, NamespaceNumber ns, const Fingerprint& key);
 
 struct StartRateRecord {
-  NamespaceNumber ns{};  ///< of the workflow, which may have been deleted since
+  NamespaceNumber ns{};  ///< of the workflow or the calls, which may have been deleted since
   TimePoint ends;        ///< from which time on no start of `use` counts
   TimePoint listed;      ///< the time in the key of its row `start-rate-end/`, not after `ends`
   StartUse use;

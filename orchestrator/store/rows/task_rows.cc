@@ -15,14 +15,16 @@ using namespace rows;
 namespace {
 
 /// Since version 2 a task's row has `start_to_close`, the timeout of an attempt; since version 3 it
-/// says whether a service has accepted the task. Only a task with progress has version 4, and only
-/// one with a slot version 5.
-constexpr uint8_t kTaskVersion = 5;
+/// says whether a service has accepted the task. Only a task with progress has version 4, only one
+/// with a slot version 5, and only one with a throttle version 6.
+constexpr uint8_t kTaskVersion = 6;
+constexpr uint8_t kTaskVersionOfSlot = 5;
 constexpr uint8_t kTaskVersionOfProgress = 4;
 constexpr uint8_t kTaskVersionWithoutProgress = 3;
 
 uint8_t version_of(const StartTask& task) {
-  if (task.slot) return kTaskVersion;
+  if (task.throttle) return kTaskVersion;
+  if (task.slot) return kTaskVersionOfSlot;
   return task.progress.empty() ? kTaskVersionWithoutProgress : kTaskVersionOfProgress;
 }
 
@@ -33,16 +35,43 @@ void put_task_slot(Writer& writer, const TaskSlot& slot) {
   writer.varint(slot.number);
 }
 
-TaskSlot get_task_slot(Reader& reader) {
+int32_t get_priority(Reader& reader) {
   using Limits = std::numeric_limits<int32_t>;
-  TaskSlot slot{.limit = get_u32(reader)};
-  slot.key = get_string(reader);
   const int64_t priority = reader.zigzag();
   if (priority < Limits::min() || priority > Limits::max()) reader.fail();
-  slot.priority = static_cast<int32_t>(priority);
+  return static_cast<int32_t>(priority);
+}
+
+TaskSlot get_task_slot(Reader& reader) {
+  TaskSlot slot{.limit = get_u32(reader)};
+  slot.key = get_string(reader);
+  slot.priority = get_priority(reader);
   slot.number = get_number(reader);
   if (slot.limit == 0 || slot.key.size() > kMostSlotKeyBytes || slot.number == 0) reader.fail();
   return slot;
+}
+
+void put_task_throttle(Writer& writer, const TaskThrottle& throttle) {
+  writer.varint(throttle.rate.limit);
+  put_span_text(writer, throttle.rate.period);
+  put_optional(writer, throttle.timeout, put_span_text);
+  writer.bytes(throttle.key);
+  writer.zigzag(throttle.priority);
+  writer.varint(throttle.number);
+}
+
+TaskThrottle get_task_throttle(Reader& reader) {
+  TaskThrottle throttle;
+  throttle.rate.limit = get_u32(reader);
+  throttle.rate.period = get_span_text(reader);
+  throttle.timeout = get_optional(reader, get_span_text);
+  throttle.key = get_string(reader);
+  throttle.priority = get_priority(reader);
+  throttle.number = get_number(reader);
+  const bool is_wrong = throttle.rate.limit == 0 || throttle.rate.period.is_zero() ||
+                        throttle.key.size() > kMostSlotKeyBytes || throttle.number == 0;
+  if (is_wrong) reader.fail();
+  return throttle;
 }
 
 /// Since version 2 an instance message has the event of `listen_from`.
@@ -103,10 +132,13 @@ std::string encode(const StartTask& task) {
   put_optional(writer, task.heartbeat, put_duration);
   put_optional(writer, task.start_to_close, put_duration);
   writer.boolean(task.is_accepted);
-  if (task.slot) {
+  if (task.throttle) {
+    put_optional(writer, task.slot, put_task_slot);
+    put_task_throttle(writer, *task.throttle);
+  } else if (task.slot) {
     put_task_slot(writer, *task.slot);
-    writer.boolean(!task.progress.empty());
   }
+  if (task.slot || task.throttle) writer.boolean(!task.progress.empty());
   if (!task.progress.empty()) writer.bytes(task.progress);
   return writer.take();
 }
@@ -150,9 +182,14 @@ Result<StartTask> decode_task(std::string_view bytes) {
   task.heartbeat = get_optional(reader, get_duration);
   if (version >= 2) task.start_to_close = get_optional(reader, get_duration);
   if (version >= 3) task.is_accepted = reader.boolean();
-  if (version >= kTaskVersion) task.slot = get_task_slot(reader);
+  if (version >= kTaskVersion) {
+    task.slot = get_optional(reader, get_task_slot);
+    task.throttle = get_task_throttle(reader);
+  } else if (version == kTaskVersionOfSlot) {
+    task.slot = get_task_slot(reader);
+  }
   const bool has_progress =
-      version >= kTaskVersion ? reader.boolean() : version == kTaskVersionOfProgress;
+      version >= kTaskVersionOfSlot ? reader.boolean() : version == kTaskVersionOfProgress;
   if (has_progress) task.progress = get_json(reader).text();
   return end_record(reader, std::move(task), "task");
 }
