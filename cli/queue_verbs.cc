@@ -1,5 +1,5 @@
 // `millrace queue`: lists the starts that wait for slots or throttles of their workflows, and the
-// calls that wait for slots of their services.
+// calls that wait for those of their services.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -63,9 +63,9 @@ void add_queue_verbs(CommandLine& commands) {
       commands.noun("queue", "Starts that wait for their workflow, and calls for their service");
   auto [list, listed] = queue.asking<QueueListOptions>(
       "list",
-      "Lists the keys of workflows with `concurrency` or `throttle`, and of services with "
-      "`concurrency`, for which starts or calls wait: which is next, when the throttle permits it, "
-      "and which instance has held a slot longest",
+      "Lists the keys of workflows and of services with `concurrency` or `throttle` for which "
+      "starts or calls wait: which is next, when the throttle permits it, and which instance has "
+      "held a slot longest",
       "millrace queue list --workflow ship", list_queues);
   list.option("--workflow", listed.workflow, "Only keys of this workflow, and no calls", "ID");
   add_page(list, listed.page);

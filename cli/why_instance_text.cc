@@ -172,22 +172,52 @@ std::string throttle_lines(const Json& instance, const WhyTextOptions& options) 
       shell_word(options.ns), shell_word(member_text(instance, "workflow")));
 }
 
-/// The calls that wait for a slot of their service; empty: none does.
+/// For what a call waits: the limit of its service or image, and its key.
+std::string limit_of_call(const Json& limit) {
+  const std::string of = limit.contains("image")
+                             ? fmt::format("image {}", member_text(limit, "image"))
+                             : fmt::format("service {}", member_text(limit, "service"));
+  if (!limit.contains("key")) return of;
+  return fmt::format("{} with the key {}", of, harmless(dump_json(limit["key"])));
+}
+
+/// What follows about a call of a paused instance.
+std::string pause_of_call(const Json& limit) {
+  return limit.value("paused", false) ? "; it goes on when the instance is resumed" : "";
+}
+
+std::string slot_line_of_call(size_t index, const Json& slot) {
+  return fmt::format("Call {} waits for a slot of {}: {} of {} held, {} calls wait{}.\n", index,
+                     limit_of_call(slot), slot.value("held", size_t{0}),
+                     slot.value("limit", size_t{0}), slot.value("waiting", size_t{0}),
+                     pause_of_call(slot));
+}
+
+std::string throttle_line_of_call(size_t index, const Json& throttled) {
+  std::string line =
+      fmt::format("Call {} waits for the throttle of {}: {} in {}, {} calls wait{}.", index,
+                  limit_of_call(throttled), throttled.value("limit", size_t{0}),
+                  member_text(throttled, "period"), throttled.value("waiting", size_t{0}),
+                  pause_of_call(throttled));
+  if (throttled.contains("nextAt")) {
+    line += fmt::format(" The next of them may be made at {}.", member_text(throttled, "nextAt"));
+  }
+  if (throttled.contains("until")) {
+    line += fmt::format(" It waits until {}.", member_text(throttled, "until"));
+  }
+  return line + "\n";
+}
+
+/// The calls that wait for a slot or the throttle of their service; empty: none does.
 std::string waiting_call_lines(const Json& instance, const WhyTextOptions& options) {
   std::string lines;
   for (const Json& one : member_list(instance, "waitingCalls")) {
-    const Json slot = one.value("slot", Json::object());
-    const std::string of = slot.contains("image")
-                               ? fmt::format("image {}", member_text(slot, "image"))
-                               : fmt::format("service {}", member_text(slot, "service"));
-    const std::string key = slot.contains("key")
-                                ? fmt::format(" with the key {}", harmless(dump_json(slot["key"])))
-                                : "";
-    lines +=
-        fmt::format("Call {} waits for a slot of {}{}: {} of {} held, {} calls wait{}.\n",
-                    one.value("index", size_t{0}), of, key, slot.value("held", size_t{0}),
-                    slot.value("limit", size_t{0}), slot.value("waiting", size_t{0}),
-                    slot.value("paused", false) ? "; it goes on when the instance is resumed" : "");
+    const auto index = one.value("index", size_t{0});
+    if (one.contains("throttled")) {
+      lines += throttle_line_of_call(index, one.value("throttled", Json::object()));
+    } else {
+      lines += slot_line_of_call(index, one.value("slot", Json::object()));
+    }
   }
   if (!lines.empty()) {
     lines += fmt::format("  `millrace -n {} queue list` lists the calls that wait.\n",

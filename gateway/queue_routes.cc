@@ -1,5 +1,5 @@
 // The route of the starts that wait for slots or throttles of their workflows, and of the calls
-// that wait for slots of their services.
+// that wait for those of their services.
 #include <string>
 
 #include "gateway/parameters.h"

@@ -68,6 +68,25 @@ Json call_slot() {
   });
 }
 
+/// The throttle for which a call waits.
+Json call_throttle() {
+  using namespace schema;
+  return object({
+      {"service?", text("The name of the service.")},
+      {"global?", exactly(true, "It is a service of the namespace `default`.")},
+      {"image?", text("The image of the container.")},
+      {"key?", either({text(), number(), flag()},
+                      "The value of `throttle.key`; none: the call has no key.")},
+      {"limit", whole("How many calls may be handed out in the period.", 1)},
+      {"period", text("The length of the period, as the definition has it.")},
+      {"priority", number("A call with a higher one is handed out first.")},
+      {"paused?", exactly(true, "It waits until its instance is resumed.")},
+      {"waiting", whole("How many calls of the service and key wait.")},
+      {"until?", instant("When its wait ends with `millrace.throttle.timeout`.")},
+      {"nextAt?", instant("When the throttle permits the next call of the key.")},
+  });
+}
+
 /// A task that a service has accepted.
 Json accepted_task() {
   using namespace schema;
@@ -196,9 +215,12 @@ void add_instance_schemas(ApiSchemas& all) {
   all["Instances"].schema = bounded_page(ref("InstanceHead"));
   all["InstanceCall"].schema = instance_call();
   all["Instance"].schema = whole_instance();
-  all["InstanceCalls"].schema = page(extended(
-      instance_call(), {{"index", whole("The place of the call.")}, {"slot?", ref("CallSlot")}}));
+  all["InstanceCalls"].schema =
+      page(extended(instance_call(), {{"index", whole("The place of the call.")},
+                                      {"slot?", ref("CallSlot")},
+                                      {"throttled?", ref("CallThrottled")}}));
   all["CallSlot"].schema = call_slot();
+  all["CallThrottled"].schema = call_throttle();
   all["AcceptedTasks"].schema =
       extended(page(accepted_task()),
                {{"complete", flag("false: a bound ended the page, so the next one may have "

@@ -206,9 +206,10 @@ void add_why_schemas(ApiSchemas& all) {
       {"arrived?", list(text(), "The types of the events that have come.")},
       {"slot?", ref("Slot")},
       {"throttled?", ref("Throttled")},
-      {"waitingCalls?",
-       list(object({{"index", whole("The place of the call.")}, {"slot", ref("CallSlot")}}),
-            "The first calls that wait for a slot; at most three.")},
+      {"waitingCalls?", list(object({{"index", whole("The place of the call.")},
+                                     {"slot?", ref("CallSlot")},
+                                     {"throttled?", ref("CallThrottled")}}),
+                             "The first calls that wait for a slot or a throttle; at most three.")},
   });
   all["InstanceWhy"].schema = object({
       {"instance", asked},

@@ -113,20 +113,21 @@ void add_work_schemas(ApiSchemas& all) {
       {"image?", text("Of calls: the image of the container.")},
       {"reason", word({"concurrency", "throttle"}, "For what the starts or calls wait.")},
       {"key?", any("The value of the `key` of `concurrency` or `throttle`; none: it has none.")},
-      {"limit?", whole("How many slots the key has, or how many instances may start in the period "
-                       "of the throttle; of calls: for the call that is next.",
+      {"limit?", whole("How many slots the key has, or how many instances may start, or calls be "
+                       "handed out, in the period of the throttle; of calls: for the call that is "
+                       "next.",
                        1)},
       {"held?", whole("How many instances or calls hold a slot; not of a throttle.")},
       {"queued", whole("How many starts or calls wait.", 1)},
       {"paused?", whole("How many calls wait until their instance is resumed.", 1)},
       {"period?", text("The length of the period of the throttle, as the definition has it.")},
-      {"nextAt?", instant("When the throttle permits the next start.")},
-      {"next?",
-       object({{"instance?", instance_id("The start, or the instance of the call, that gets the "
-                                         "next slot.")},
-               {"task?", instance_id("The action id of the call.")},
-               {"since", instant("Since when it waits.")},
-               {"priority", number("Its priority.")}})},
+      {"nextAt?", instant("When the throttle permits the next start or call.")},
+      {"next?", object({{"instance?",
+                         instance_id("The start, or the instance of the call, that has the next "
+                                     "turn.")},
+                        {"task?", instance_id("The action id of the call.")},
+                        {"since", instant("Since when it waits.")},
+                        {"priority", number("Its priority.")}})},
       {"holder?", object({{"instance?", instance_id("The instance that has held a slot longest, or "
                                                     "that of the oldest call with a slot.")},
                           {"task?", instance_id("The action id of the call.")},

@@ -112,6 +112,31 @@ export type CallSlot = {
   waiting: number
 }
 
+export type CallThrottled = {
+  /** It is a service of the namespace `default`. */
+  global?: true
+  /** The image of the container. */
+  image?: string
+  /** The value of `throttle.key`; none: the call has no key. */
+  key?: string | number | boolean
+  /** How many calls may be handed out in the period. */
+  limit: number
+  /** When the throttle permits the next call of the key. */
+  nextAt?: string
+  /** It waits until its instance is resumed. */
+  paused?: true
+  /** The length of the period, as the definition has it. */
+  period: string
+  /** A call with a higher one is handed out first. */
+  priority: number
+  /** The name of the service. */
+  service?: string
+  /** When its wait ends with `millrace.throttle.timeout`. */
+  until?: string
+  /** How many calls of the service and key wait. */
+  waiting: number
+}
+
 export type CallbackAccepted = {
   accepted: true
 }
@@ -829,6 +854,7 @@ export type InstanceCalls = {
     status: "queued" | "scheduled" | "running" | "retrying" | "complete" | "failed"
     /** The action id of the latest attempt of a function. */
     task?: string
+    throttled?: CallThrottled
   }>
   next: string | null
 }
@@ -1102,11 +1128,12 @@ export type InstanceWhy = {
     state?: string
     status: string
     throttled?: Throttled
-    /** The first calls that wait for a slot; at most three. */
+    /** The first calls that wait for a slot or a throttle; at most three. */
     waitingCalls?: Array<{
       /** The place of the call. */
       index: number
-      slot: CallSlot
+      slot?: CallSlot
+      throttled?: CallThrottled
     }>
     /** The events for which it waits. */
     waits: Array<{
@@ -1558,10 +1585,10 @@ export type Queue = {
   /** The value of the `key` of `concurrency` or `throttle`; none: it has none. */
   key?: unknown
   kind: "starts" | "calls"
-  /** How many slots the key has, or how many instances may start in the period of the throttle; of calls: for the call that is next. */
+  /** How many slots the key has, or how many instances may start, or calls be handed out, in the period of the throttle; of calls: for the call that is next. */
   limit?: number
   next?: {
-    /** The start, or the instance of the call, that gets the next slot. */
+    /** The start, or the instance of the call, that has the next turn. */
     instance?: string
     /** Its priority. */
     priority: number
@@ -1570,7 +1597,7 @@ export type Queue = {
     /** The action id of the call. */
     task?: string
   }
-  /** When the throttle permits the next start. */
+  /** When the throttle permits the next start or call. */
   nextAt?: string
   /** How many calls wait until their instance is resumed. */
   paused?: number
