@@ -130,10 +130,13 @@ std::optional<bool> decodes_as_queue(std::string_view key, std::string_view valu
     case QueueRow::kThrottled:
       return decodes_again<SlotPlace>(decode_slot_place, value);
     case QueueRow::kCallCounts:
+    case QueueRow::kCallThrottleCounts:
       return decodes_again<CallSlotCounts>(decode_call_slot_counts, value);
     case QueueRow::kCallHolder:
     case QueueRow::kCallWaiting:
     case QueueRow::kCallPaused:
+    case QueueRow::kCallThrottled:
+    case QueueRow::kCallThrottlePaused:
       return decodes_again<CallPlaceRecord>(decode_call_place, value);
     default:
       return std::nullopt;

@@ -38,6 +38,16 @@ void put_slot_of_unknown_call(Transaction& tx, const CallSlotCounts& counts) {
   if (!counts.empty()) write_call_counts(tx, key, counts);
 }
 
+/// Likewise of a task that waits for its throttle.
+void put_wait_of_unknown_call(Transaction& tx, const CallSlotCounts& counts) {
+  const CallSlotKey key = call_throttle_key_of(kDefault, {.name = "s"}, "");
+  write_call_place(tx, key, {.kind = QueueRow::kCallThrottled, .number = 1},
+                   {.task = InstanceId{},
+                    .since = from_millis(1'630'497'600'000),
+                    .period = Span::parse("PT1M").value()});
+  if (!counts.empty()) write_call_counts(tx, key, counts);
+}
+
 using std::chrono::hours;
 
 const Plant kRowPlants[] = {
@@ -157,6 +167,20 @@ const Plant kRowPlants[] = {
      [](Transaction& tx) {
        write_call_counts(tx, call_slot_key_of(kDefault, {.name = "s"}, "1"),
                          {.service = {.name = "s"}, .key = "1", .held = 1});
+     }},
+    {"a throttled call that does not exist",
+     {"queue.entry"},
+     [](Transaction& tx) {
+       put_wait_of_unknown_call(tx, {.service = {.name = "s"}, .queued = 1});
+     }},
+    {"a throttled call without the counts of its key",
+     {"queue.counts", "queue.entry"},
+     [](Transaction& tx) { put_wait_of_unknown_call(tx, {}); }},
+    {"counts of throttled calls without a row",
+     {"queue.counts"},
+     [](Transaction& tx) {
+       write_call_counts(tx, call_throttle_key_of(kDefault, {.name = "s"}, "1"),
+                         {.service = {.name = "s"}, .key = "1", .queued = 1});
      }},
     {"a purge of an unknown kind",
      {"row.key"},

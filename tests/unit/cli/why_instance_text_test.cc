@@ -26,5 +26,21 @@ TEST(WhyInstanceText, SaysUntilWhenAStartWaitsForTheThrottle) {
       << bare;
 }
 
+TEST(WhyInstanceText, SaysForWhichThrottleACallWaits) {
+  const std::string text = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
+    "workflow": "w", "waitingCalls": [
+      {"index": 2, "throttled": {"service": "bank", "key": "c-1", "limit": 10, "period": "PT1M",
+        "priority": 0, "waiting": 3, "nextAt": "T", "until": "U"}},
+      {"index": 4, "throttled": {"image": "busybox", "limit": 1, "period": "1h", "priority": 0,
+        "waiting": 0, "paused": true}}]}, "events": [], "looked": 0})"));
+  EXPECT_NE(text.find("Call 2 waits for the throttle of service bank with the key \"c-1\": 10 in "
+                      "PT1M, 3 calls wait. The next of them may be made at T. It waits until U.\n"
+                      "Call 4 waits for the throttle of image busybox: 1 in 1h, 0 calls wait; it "
+                      "goes on when the instance is resumed.\n"
+                      "  `millrace -n default queue list` lists the calls that wait.\n"),
+            std::string::npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace millrace

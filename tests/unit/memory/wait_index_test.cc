@@ -252,6 +252,23 @@ TEST(WaitIndex, HasOneTimerOfAllThrottles) {
   EXPECT_EQ(waiting.next_deadline(), std::nullopt);
 }
 
+TEST(WaitIndex, HasOneTimerOfAllThrottlesOfCalls) {
+  BatchCount batches;
+  WaitIndex waiting(batches);
+  waiting.arm_call_throttle(from_millis(50));
+  waiting.arm_call_throttle(from_millis(20));
+  waiting.arm_throttle(from_millis(30));
+  std::vector<TimerInput> timers;
+  EXPECT_TRUE(waiting.advance(from_millis(60), timers));
+  ASSERT_THAT(timers, testing::SizeIs(2));
+  EXPECT_EQ(timers[0].deadline, from_millis(20));
+  EXPECT_TRUE(std::holds_alternative<TimerInput::OfThrottledCalls>(timers[0].owner));
+  EXPECT_TRUE(std::holds_alternative<TimerInput::OfThrottledStarts>(timers[1].owner));
+  waiting.arm_call_throttle(from_millis(70));
+  waiting.disarm_call_throttle();
+  EXPECT_EQ(waiting.next_deadline(), std::nullopt);
+}
+
 TEST(WaitIndex, KnowsTheRevisionsOfTheInstancesThatWait) {
   BatchCount batches;
   WaitIndex waiting(batches);

@@ -459,5 +459,45 @@ TEST_F(TaskDispatchTest, HandsOutNoTaskThatWaitsForASlot) {
   EXPECT_THAT(hand_out_due(), ElementsAre(waits.task));
 }
 
+TEST_F(TaskDispatchTest, HandsOutNoTaskThatWaitsForItsThrottle) {
+  StartTask waits = task(1);
+  waits.throttle = TaskThrottle{.number = 7};
+  waits.throttle->rate.period = Span::parse("PT1M").value();
+  StartTask passed = task(2);
+  passed.throttle = waits.throttle;
+  passed.throttle->number = 8;
+  const CallPlace waiting{.kind = QueueRow::kCallThrottled, .number = 7};
+  const TimePoint until = clock.now() + Duration(500);
+  write_call_place(*tx, call_throttle_key_of(waits), waiting,
+                   {.task = waits.task,
+                    .since = clock.now(),
+                    .period = waits.throttle->rate.period,
+                    .until = until});
+  for (const StartTask& one : {waits, passed}) tasks->begin(*tx, one);
+  tasks->set_throttled(waits.task, waiting, until);
+  commit_tasks();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(tasks->find(waits.task)->awaits_throttle());
+    EXPECT_FALSE(tasks->find(passed.task)->awaits_turn());
+    EXPECT_EQ(tasks->awaiting_slots().at(ns), 1U);
+    EXPECT_EQ(tasks->next_wait_end(), until);
+    EXPECT_THAT(tasks->ended_waits(until - Duration(1), 5), IsEmpty());
+    EXPECT_THAT(tasks->ended_waits(until, 5), ElementsAre(waits.task));
+    EXPECT_THAT(tasks->ended_waits(until, 0), IsEmpty());
+    restart();
+  }
+  EXPECT_THAT(hand_out_due(), ElementsAre(passed.task));
+  tasks->set_throttled(waits.task, std::nullopt);
+  EXPECT_THAT(tasks->awaiting_slots(), IsEmpty());
+  EXPECT_EQ(tasks->next_wait_end(), std::nullopt);
+  lose_batch();
+  EXPECT_TRUE(tasks->find(waits.task)->awaits_throttle());
+  EXPECT_EQ(tasks->next_wait_end(), until);
+  tasks->set_throttled(waits.task, std::nullopt);
+  commit_tasks();
+  tasks->hand_out_later(waits.task);
+  EXPECT_THAT(hand_out_due(), ElementsAre(waits.task));
+}
+
 }  // namespace
 }  // namespace millrace

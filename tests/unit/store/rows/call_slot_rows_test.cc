@@ -25,6 +25,18 @@ StartTask slot_task(const std::string& key, uint64_t number, int32_t priority = 
           .slot = TaskSlot{.limit = 3, .key = key, .priority = priority, .number = number}};
 }
 
+const Span kHour = Span::parse("PT1H").value();
+
+/// A task with a throttle, and no slot.
+StartTask throttled_task(const std::string& key, uint64_t number, int32_t priority = 0) {
+  StartTask task = slot_task(key, number);
+  task.slot.reset();
+  task.throttle = TaskThrottle{.key = key, .priority = priority, .number = number};
+  task.throttle->rate.limit = 5;
+  task.throttle->rate.period = kHour;
+  return task;
+}
+
 TEST(CallSlotRecords, KeepTheirFields) {
   const std::string counts =
       encode(CallSlotCounts{.service = {.kind = SlotService::Kind::kGlobalService, .name = "bank"},
@@ -52,7 +64,21 @@ TEST(CallSlotRecords, KeepTheirFields) {
   EXPECT_EQ(decode_call_place(place)->since, kNow);
   EXPECT_EQ(decode_call_place(place)->limit, 7U);
   expect_whole(place, decode_call_place);
-  expect_known_versions(place, 1, decode_call_place);
+  expect_known_versions(place, 2, decode_call_place);
+  EXPECT_FALSE(decode_call_place(place)->period);
+  EXPECT_EQ(place.front(), 1);
+
+  const std::string throttled =
+      encode(CallPlaceRecord{.task = id(4), .since = kNow, .limit = 7, .period = kHour});
+  EXPECT_EQ(throttled.front(), 2);
+  EXPECT_EQ(decode_call_place(throttled)->limit, 7U);
+  EXPECT_EQ(decode_call_place(throttled)->period->text, "PT1H");
+  EXPECT_FALSE(decode_call_place(throttled)->until);
+  expect_whole(throttled, decode_call_place);
+  const std::string ending = encode(CallPlaceRecord{
+      .task = id(4), .since = kNow, .limit = 7, .period = kHour, .until = kNow + Duration(5)});
+  EXPECT_EQ(decode_call_place(ending)->until, kNow + Duration(5));
+  expect_whole(ending, decode_call_place);
 }
 
 TEST(CallSlotRecords, HaveKeysThatSayWhatTheyAre) {
@@ -73,6 +99,17 @@ TEST(CallSlotRecords, HaveKeysThatSayWhatTheyAre) {
     ASSERT_TRUE(place);
     EXPECT_EQ(place->place, (CallPlace{.kind = kind, .number = 5}));
   }
+  const CallSlotKey throttle = call_throttle_key_of(throttled_task("\"c-1\"", 5));
+  EXPECT_EQ(throttle.key, key.key);
+  EXPECT_NE(throttle, key);
+  EXPECT_EQ(parse_call_row_key(call_counts_key(throttle))->kind, QueueRow::kCallThrottleCounts);
+  EXPECT_EQ(parse_call_row_key(call_counts_key(throttle))->key, throttle);
+  const CallPlace throttled{.kind = QueueRow::kCallThrottled, .priority = -7, .number = 9};
+  EXPECT_EQ(parse_call_row_key(call_place_key(throttle, throttled))->place, throttled);
+  EXPECT_EQ(parse_call_row_key(call_place_key(throttle, throttled))->key, throttle);
+  const CallPlace paused{.kind = QueueRow::kCallThrottlePaused, .number = 9};
+  EXPECT_EQ(parse_call_row_key(call_place_key(throttle, paused))->place, paused);
+  EXPECT_FALSE(parse_call_row_key(std::string(1, '\xd') + call_counts_key(key).substr(1)));
   EXPECT_FALSE(parse_call_row_key(""));
   EXPECT_FALSE(parse_call_row_key(call_counts_key(key) + "x"));
   EXPECT_FALSE(parse_call_row_key(std::string(1, '\x8') + call_counts_key(key).substr(1)));
@@ -108,12 +145,40 @@ TEST(SlotsOfATask, AreKept) {
   EXPECT_EQ(read.slot->number, 300U);
   EXPECT_EQ(read.progress, "");
   expect_whole(encode(task), decode_task);
-  expect_known_versions(encode(task), 5, decode_task);
+  expect_known_versions(encode(task), 6, decode_task);
   task.progress = "50";
   EXPECT_EQ(decode_task(encode(task))->progress, "50");
   EXPECT_EQ(decode_task(encode(task))->slot->number, 300U);
   expect_whole(encode(task), decode_task);
   task.slot->number = 0;
+  EXPECT_FALSE(decode_task(encode(task)));
+}
+
+TEST(ThrottlesOfATask, AreKept) {
+  StartTask task = throttled_task("\"c-1\"", 300, INT32_MIN);
+  EXPECT_EQ(encode(task).front(), 6);
+  const StartTask read = decode_task(encode(task)).value();
+  EXPECT_FALSE(read.slot);
+  ASSERT_TRUE(read.throttle);
+  EXPECT_EQ(read.throttle->rate.limit, 5U);
+  EXPECT_EQ(read.throttle->rate.period.text, "PT1H");
+  EXPECT_FALSE(read.throttle->rate.key);
+  EXPECT_FALSE(read.throttle->timeout);
+  EXPECT_EQ(read.throttle->key, "\"c-1\"");
+  EXPECT_EQ(read.throttle->priority, INT32_MIN);
+  EXPECT_EQ(read.throttle->number, 300U);
+  expect_whole(encode(task), decode_task);
+  expect_known_versions(encode(task), 6, decode_task);
+  task.slot = TaskSlot{.limit = 2, .key = "1", .number = 299};
+  task.throttle->timeout = Span::parse("5m").value();
+  task.progress = "50";
+  const StartTask both = decode_task(encode(task)).value();
+  EXPECT_EQ(both.slot->number, 299U);
+  EXPECT_EQ(both.throttle->timeout->text, "5m");
+  EXPECT_EQ(both.throttle->number, 300U);
+  EXPECT_EQ(both.progress, "50");
+  expect_whole(encode(task), decode_task);
+  task.throttle->number = 0;
   EXPECT_FALSE(decode_task(encode(task)));
 }
 
@@ -166,6 +231,51 @@ TEST_F(CallSlotRowsTest, FindThePlaceOfATask) {
   EXPECT_FALSE(find_call_place(*tx, task).value());
 }
 
+TEST_F(CallSlotRowsTest, FindATaskThatWaitsForItsThrottle) {
+  const StartTask task = throttled_task("1", 4, 5);
+  const CallSlotKey key = call_throttle_key_of(task);
+  EXPECT_FALSE(find_throttled_call(*tx, task).value());
+  for (const QueueRow kind : {QueueRow::kCallThrottled, QueueRow::kCallThrottlePaused}) {
+    const CallPlace expected{.kind = kind, .priority = 5, .number = 4};
+    write_call_place(*tx, key, expected,
+                     {.task = task.task, .since = kNow, .limit = 5, .period = kHour});
+    const auto found = find_throttled_call(*tx, task).value();
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->place, expected);
+    EXPECT_EQ(found->record.task, task.task);
+    EXPECT_EQ(rate_of(found->record).limit, 5U);
+    EXPECT_EQ(rate_of(found->record).period, kHour);
+    erase_call_place(*tx, key, expected);
+  }
+  EXPECT_FALSE(find_throttled_call(*tx, task).value());
+}
+
+TEST_F(CallSlotRowsTest, VisitTheCountsOfThrottlesAfterThoseOfSlots) {
+  const SlotService bank{.name = "bank"};
+  const CallSlotKey slots = call_slot_key_of(kBankSpace, bank, "1");
+  const CallSlotKey throttle = call_throttle_key_of(kBankSpace, bank, "1");
+  const CallSlotKey elsewhere = call_throttle_key_of(NamespaceNumber(7), bank, "1");
+  write_call_counts(*tx, throttle, {.service = bank, .key = "1", .queued = 2});
+  write_call_counts(*tx, slots, {.service = bank, .key = "1", .held = 1});
+  write_call_counts(*tx, elsewhere, {.service = bank, .key = "1", .queued = 1});
+  const auto keys = [&](const std::optional<CallSlotKey>& behind) {
+    std::vector<CallSlotKey> seen;
+    EXPECT_TRUE(each_call_counts(*tx, kBankSpace, behind, [&](const CallSlotKey& key, const auto&) {
+      seen.push_back(key);
+      return true;
+    }));
+    return seen;
+  };
+  EXPECT_EQ(keys({}), (std::vector{slots, throttle}));
+  EXPECT_EQ(keys(slots), std::vector{throttle});
+  EXPECT_EQ(keys(throttle), std::vector<CallSlotKey>());
+  EXPECT_THAT(namespaces_with_call_slots(*tx).value(),
+              ElementsAre(kBankSpace, kBankSpace, NamespaceNumber(7)));
+  PurgeBudget budget;
+  EXPECT_TRUE(purge_call_slots(*tx, kBankSpace, budget).value());
+  EXPECT_THAT(namespaces_with_call_slots(*tx).value(), ElementsAre(NamespaceNumber(7)));
+}
+
 TEST_F(CallSlotRowsTest, CountTheTasksOfEachKey) {
   const SlotService bank{.name = "bank"};
   const CallSlotKey key = call_slot_key_of(kBankSpace, bank, "1");
@@ -182,7 +292,7 @@ TEST_F(CallSlotRowsTest, CountTheTasksOfEachKey) {
   };
   EXPECT_TRUE(each_call_counts(*tx, kBankSpace, std::nullopt, count));
   EXPECT_EQ(seen, 1U);
-  EXPECT_TRUE(each_call_counts(*tx, kBankSpace, key.key, count));
+  EXPECT_TRUE(each_call_counts(*tx, kBankSpace, key, count));
   EXPECT_EQ(seen, 1U) << "the walk begins behind the key";
   write_call_counts(*tx, key, {.service = bank, .key = "1"});
   EXPECT_FALSE(read_call_counts(*tx, key).value());

@@ -62,6 +62,21 @@ TEST_F(StartRateRowsTest, HaveAPlaceOfTheirOwnForAThrottle) {
   EXPECT_NE(place, throttle_rate_place("secret", WorkflowNumber(5), fingerprint({"b"})));
 }
 
+TEST_F(StartRateRowsTest, HaveAPlaceOfTheirOwnForCalls) {
+  const Fingerprint key = fingerprint({"a"});
+  const StartRatePlace place = call_rate_place("secret", kRateShop, key);
+  EXPECT_EQ(place.workflow, WorkflowNumber(0));
+  EXPECT_NE(place.key, key);
+  EXPECT_NE(place, call_rate_place("other", kRateShop, key));
+  EXPECT_NE(place, call_rate_place("secret", NamespaceNumber(4), key));
+  EXPECT_NE(place, call_rate_place("secret", kRateShop, fingerprint({"b"})));
+  EXPECT_NE(place.key, throttle_rate_place("secret", WorkflowNumber(5), key).key);
+  ASSERT_TRUE(write_start_rate(*tx, place, record(60, 60), true));
+  EXPECT_EQ(*read_start_rate(*tx, place), record(60, 60));
+  EXPECT_EQ(*sweep_start_rates(*tx, second(60), 10), std::nullopt);
+  EXPECT_EQ(*read_start_rate(*tx, place), std::nullopt);
+}
+
 TEST_F(StartRateRowsTest, AreErasedWhenTheyHaveEndedAndListedAnewBefore) {
   ASSERT_TRUE(write_start_rate(*tx, place("a"), record(60, 60), true));
   ASSERT_TRUE(write_start_rate(*tx, place("b"), record(61, 61), true));
@@ -98,7 +113,7 @@ TEST_F(StartRateRowsTest, AreNamedByTheirKeys) {
   EXPECT_EQ(namespace_of_start_rates(of_namespace), kRateShop);
   for (const std::string& key :
        {std::string("start-rate/"), std::string("start-rate/x"), start_rate_end_key(end),
-        std::string("start-rate/") + std::string(20, '\0')}) {
+        std::string("start-rate/") + std::string(19, '\0')}) {
     EXPECT_EQ(start_rate_place(key), std::nullopt) << key;
   }
   EXPECT_EQ(start_rate_end("start-rate-end/x").has_value(), false);
