@@ -95,15 +95,13 @@ OpenTask TaskDispatch::summary_of(const StartTask& task, const std::optional<Cal
           .has_files = has_served_files(task),
           .place = place,
           .slots = place ? call_slot_key_of(task) : CallSlotKey(),
-          .throttle = task.throttle ? std::optional(OpenThrottle{call_throttle_key_of(task)})
-                                    : std::nullopt,
+          .throttle = open_throttle(task),
           .sealed = task.sealed};
 }
 
 Status TaskDispatch::load(const View& view) {
   tasks_.clear();
-  awaiting_slots_.clear();
-  wait_ends_.clear();
+  clear_waits();
   started_.count_again();
   heartbeat_deadlines_.clear();
   due_.clear();
@@ -118,9 +116,7 @@ Status TaskDispatch::load(const View& view) {
       ++orphans;
       return;
     }
-    OpenTask summary = summary_of(task, stored_place(view, task, status));
-    add_stored_throttle(view, task, summary, status);
-    put(task.task, std::move(summary));
+    put(task.task, stored_summary(view, task, status));
     OpenTask& known = tasks_.find(task.task)->second;
     known.has_started = started_.contains(task.task);
     const auto* const handed_out = handed_out_.find(task.task);

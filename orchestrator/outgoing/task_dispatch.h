@@ -176,9 +176,10 @@ class TaskDispatch {
 
  private:
   OpenTask summary_of(const StartTask& task, const std::optional<CallPlace>& place);
+  static std::optional<OpenThrottle> open_throttle(const StartTask& task);
+  OpenTask stored_summary(const View& view, const StartTask& task, Status& status);
   std::optional<CallPlace> stored_place(const View& view, const StartTask& task, Status& status);
-  void add_stored_throttle(const View& view, const StartTask& task, OpenTask& known,
-                           Status& status);
+  void clear_waits();
   void listen(const InstanceId& id, OpenTask& task, Duration ago = Duration(0));
   void note(const InstanceId& task);
   void put(const InstanceId& id, OpenTask task);

@@ -54,16 +54,27 @@ std::vector<InstanceId> TaskDispatch::ended_waits(TimePoint now, size_t most) co
   return ended;
 }
 
-/// Adds what the stored row of a task says that waits for its throttle. A task whose row is missing
-/// is handed out; the first error of the view is put into `status`.
-void TaskDispatch::add_stored_throttle(const View& view, const StartTask& task, OpenTask& known,
-                                       Status& status) {
-  if (!task.throttle) return;
+std::optional<OpenThrottle> TaskDispatch::open_throttle(const StartTask& task) {
+  if (!task.throttle) return std::nullopt;
+  return OpenThrottle{call_throttle_key_of(task)};
+}
+
+void TaskDispatch::clear_waits() {
+  awaiting_slots_.clear();
+  wait_ends_.clear();
+}
+
+/// What is known of a stored task, with its rows among those that wait. A task whose row for its
+/// throttle is missing is handed out; the first error of the view is put into `status`.
+OpenTask TaskDispatch::stored_summary(const View& view, const StartTask& task, Status& status) {
+  OpenTask known = summary_of(task, stored_place(view, task, status));
+  if (!task.throttle) return known;
   const auto found = damages_.pass_over(find_throttled_call(view, task));
   if (!found && status) status = tl::unexpected(found.error());
-  if (!found || !*found) return;
+  if (!found || !*found) return known;
   known.throttle->place = (*found)->place;
   known.throttle->until = (*found)->record.until;
+  return known;
 }
 
 /// The stored place of a task with a slot. A task whose row is missing is handed out without one;
