@@ -1,10 +1,9 @@
 // CallQueues: gives free slots to the tasks that wait for them (call_slots.h), and lets those pass
 // that wait for a throttle (call_throttles.h) when it permits a call, in the order of their
-// priority and of their commit. A slot that an input frees is given away in the same batch, as far
-// as the unit of work suffices; what is left waits in the lane of its namespace, so the namespaces
-// take turns. One timer is armed for the first time at which the throttle of some key permits its
-// next call, or at which a wait ends with an error. A task that gets its turn is handed out after
-// the commit. Memory only: a starting process reviews all keys. Engine thread only.
+// priority and of their commit. What one unit of work cannot give away waits in the lane of its
+// namespace, so the namespaces take turns. One timer is armed for the first permitted call or end
+// of a wait. A task that gets its turn is handed out after the commit. Memory only: a starting
+// process reviews all keys. Engine thread only.
 #pragma once
 
 #include <cstddef>
