@@ -67,6 +67,13 @@ TimePoint get_time_from(Reader& reader, TimePoint from) {
   return {};
 }
 
+int32_t get_priority(Reader& reader) {
+  const int64_t priority = reader.zigzag();
+  using Limits = std::numeric_limits<int32_t>;
+  if (priority < Limits::min() || priority > Limits::max()) reader.fail();
+  return static_cast<int32_t>(priority);
+}
+
 void put_span_text(Writer& writer, const Span& span) { writer.bytes(span.text); }
 
 Span get_span_text(Reader& reader) {

@@ -103,6 +103,9 @@ E get_enum(Reader& reader, E last) {
 uint64_t get_number(Reader& reader);
 /// A varint that fits into 32 bits; a larger one fails the reader.
 uint32_t get_u32(Reader& reader);
+/// The priority of a start or a call: a zigzag that fits into 32 bits; another one fails the
+/// reader.
+int32_t get_priority(Reader& reader);
 
 /// The namespace of a record whose first field, after a version up to `newest`, is the number of
 /// its namespace; nullopt: the record does not begin in this way. Reads no further field.

@@ -1,6 +1,5 @@
 #include "orchestrator/store/rows/head_fields.h"
 
-#include <limits>
 #include <utility>
 
 #include "orchestrator/store/rows/head_rows.h"
@@ -18,13 +17,6 @@ PendingEnd get_pending_end(Reader& reader) {
   const auto status = get_enum(reader, InstanceStatus::kTimedOut);
   if (!has_ended(status) || status == InstanceStatus::kComplete) reader.fail();
   return {.status = status, .state = get_number(reader)};
-}
-
-int32_t get_priority(Reader& reader) {
-  const int64_t priority = reader.zigzag();
-  using Limits = std::numeric_limits<int32_t>;
-  if (priority < Limits::min() || priority > Limits::max()) reader.fail();
-  return static_cast<int32_t>(priority);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "orchestrator/store/rows/task_rows.h"
 
-#include <limits>
 #include <utility>
 #include <variant>
 
@@ -33,13 +32,6 @@ void put_task_slot(Writer& writer, const TaskSlot& slot) {
   writer.bytes(slot.key);
   writer.zigzag(slot.priority);
   writer.varint(slot.number);
-}
-
-int32_t get_priority(Reader& reader) {
-  using Limits = std::numeric_limits<int32_t>;
-  const int64_t priority = reader.zigzag();
-  if (priority < Limits::min() || priority > Limits::max()) reader.fail();
-  return static_cast<int32_t>(priority);
 }
 
 TaskSlot get_task_slot(Reader& reader) {
