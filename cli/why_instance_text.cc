@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ids.h"
 #include "cli/output.h"
 #include "cli/why_parts.h"
 #include "cli/why_text.h"
@@ -97,6 +98,33 @@ std::string elsewhere_lines(const Json& answer, const WhyTextOptions& options) {
                              waits ? ", but none that fits" : "", joined(others));
 }
 
+/// The names without a namespace for which such events came, each with the commands that show the
+/// event and, if the name may be that of a namespace, send it there; empty: there are none.
+std::string nowhere_lines(const Json& answer, const WhyTextOptions& options) {
+  const bool waits = !member_list(answer.value("instance", Json::object()), "waits").empty();
+  std::string lines;
+  for (const Json& one : member_list(answer, "unknownNamespaces")) {
+    const std::string ns = member_text(one, "namespace");
+    const std::string word = shell_word(ns);
+    const std::string letter = member_text(one, "deadLetter");
+    const std::string_view kind = one.value("fits", false) ? "An event that fits"
+                                  : waits ? "An event of such a type, which does not fit,"
+                                          : "An event of such a type";
+    const bool is_name = is_identifier(ns);
+    lines += fmt::format(
+        "  {} came for the namespace {}, which does not exist, and became {}:\n    {}"
+        "    Correct the namespace in its sender, and send it again to {}{}:\n",
+        kind, ns, letter.empty() ? "a dead letter" : "dead letter " + letter, event_line(one),
+        options.ns, is_name ? "; or create the namespace, and replay the dead letter" : "");
+    lines += fmt::format("      millrace -n {} dlq {}\n", word,
+                         letter.empty() ? "list" : "show " + letter);
+    if (!is_name) continue;
+    lines += fmt::format("      millrace namespace create {}\n      millrace -n {} dlq replay {}\n",
+                         word, word, letter.empty() ? "ID" : letter);
+  }
+  return lines;
+}
+
 /// How far other namespaces were looked at; empty: a bound has cut nothing.
 std::string elsewhere_look_line(const Json& answer) {
   const Json look = answer.value("elsewhereLook", Json::object());
@@ -110,7 +138,11 @@ std::string elsewhere_look_line(const Json& answer) {
                         line.empty() ? "  In other namespaces, " : "; there, ", from);
     line += " looked at";
   }
-  return line.empty() ? "" : line + ".\n";
+  if (!line.empty()) line += ".\n";
+  const std::string unknown = joined(member_list(look, "unknown"));
+  if (unknown.empty()) return line;
+  return line +
+         fmt::format("  Of the names without a namespace, only {} were looked at.\n", unknown);
 }
 
 /// What a start that waits for a slot waits for, and who holds it; empty: it does not wait for one.
@@ -263,7 +295,8 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
         "Among {} is no event of these types; `millrace event list` shows the events.\n",
         messages_text(answer, options));
   }
-  text += elsewhere_lines(answer, options) + elsewhere_look_line(answer);
+  text += elsewhere_lines(answer, options) + nowhere_lines(answer, options) +
+          elsewhere_look_line(answer);
   if (!events.empty() && answer.contains("of")) text += events_line(answer, events.size(), options);
   text += older_lines(answer, options);
   NearList near(options);

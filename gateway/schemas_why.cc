@@ -233,9 +233,19 @@ void add_why_schemas(ApiSchemas& all) {
       {"elsewhere?", list(text(), "Other namespaces that have an event of such a type.")},
       {"elsewhereEvents?", list(extended(stored, {{"namespace", text("The namespace of it.")}}),
                                 "An event of each of them that fits, if one was read.")},
+      {"unknownNamespaces?",
+       list(extended(stored, {{"namespace", text("The name that no namespace has.")},
+                              {"fits", flag("Whether the event fits what the instance waits for; "
+                                            "false: it has such a type only.")},
+                              {"deadLetter?", text("The id of the dead letter that the event "
+                                                   "became.")}}),
+            "Names for which an event of such a type came, and which no namespace has.")},
       {"elsewhereLook?",
        object({{"from?", instant("Since when their events were looked at.")},
-               {"namespaces?", list(text(), "Those that were looked at; others were not.")}})},
+               {"namespaces?", list(text(), "Those that were looked at; others were not.")},
+               {"unknown?", list(text(),
+                                 "The names without a namespace that were looked at; others "
+                                 "were not.")}})},
       {"lookedFrom?", instant("When the oldest message that was read was stored.")},
       {"next?", or_null(text("The `cursor` of the call that continues with older messages; null: "
                              "the time window has none; missing: one event was named."))},

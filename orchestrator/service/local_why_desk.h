@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -134,11 +135,28 @@ class LocalWhyDesk final : public WhyDesk {
                    Json& answer) const;
   /// The other namespaces in which a listener has the type.
   Json listening_elsewhere(const View& view, std::string_view ns, std::string_view type) const;
+  /// A look into other namespaces for the events for which an instance waits.
+  struct ElsewhereLook {
+    const Awaited& awaited;
+    const WhyWindow& window;
+    bool must_fit = false;  ///< an event that only has an awaited type is not named
+    JudgedPatterns patterns = {};
+    std::optional<TimePoint> cut_from = std::nullopt;  ///< a bound has left out older events
+  };
+  struct FoundElsewhere {
+    std::optional<StoredEvent> fitting;  ///< the newest one that a listener matches
+    std::optional<StoredEvent> newest;   ///< the newest one of an awaited type
+  };
+  Result<FoundElsewhere> look_into(const std::string& name, ElsewhereLook& look);
   /// Adds the other namespaces of whose newest events one has an awaited type, or, if `must_fit`,
   /// fits one of the filters, and the newest of each that fits, if it is among those that were
-  /// read; and how far was looked, if a bound has cut the look.
-  Status add_sent_elsewhere(std::string_view ns, const Awaited& awaited, const WhyWindow& window,
-                            bool must_fit, Json& answer);
+  /// read; and which of them were looked at, if there are too many.
+  Status add_sent_elsewhere(std::string_view ns, ElsewhereLook& look, Json& answer);
+  /// The names that no namespace has, and for which events came that are dead letters now; those
+  /// similar to `ns` first.
+  Result<std::vector<std::string>> unknown_names(std::string_view ns) const;
+  /// add_sent_elsewhere() for the unknown_names().
+  Status add_sent_nowhere(std::string_view ns, ElsewhereLook& look, Json& answer);
 
   const Parts parts_;
 };

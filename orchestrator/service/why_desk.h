@@ -79,14 +79,18 @@ class WhyDesk {
   /// "arrived"?:[type]}, "asOf":{"commit","cursor"}, "looked", "of"?, "complete",
   /// "events":[{"sequence","time","id","type","source","verdict","says","predicates",
   /// "lookbackFrom"?,"applied","effects","effectCount"}], "lookedFrom"?, "next"?, "elsewhere"?,
-  /// "elsewhereEvents"?:[{"namespace","sequence"}], "elsewhereLook"?:{"from"?,"namespaces"?}}, the
-  /// nearest events first. `looked` is the number of messages that were read, `of` that of the
-  /// events of those types among them, `lookedFrom` when the oldest of them was stored. `next`
-  /// becomes WhyWindow::before of the call that continues with older messages; null: the window has
-  /// none. `elsewhereLook` says that a bound has cut the look into other namespaces: since when
-  /// their events were looked at, and, if not all namespaces were, which ones.
-  /// `elsewhere` names namespaces that have an event of such a type, if this one has none, or an
-  /// event that fits, if none of this one does; `elsewhereEvents` has events of these that fit.
+  /// "elsewhereEvents"?:[{"namespace","sequence"}],
+  /// "unknownNamespaces"?:[{"namespace","sequence","fits","deadLetter"?}],
+  /// "elsewhereLook"?:{"from"?,"namespaces"?,"unknown"?}}, the nearest events first. `looked` is
+  /// the number of messages that were read, `of` that of the events of those types among them,
+  /// `lookedFrom` when the oldest of them was stored. `next` becomes WhyWindow::before of the call
+  /// that continues with older messages; null: the window has none. `elsewhereLook` says that a
+  /// bound has cut the look into other namespaces: since when their events were looked at, and, if
+  /// not all namespaces were, which ones. `elsewhere` names namespaces that have an event of such a
+  /// type, if this one has none, or an event that fits, if none of this one does; `elsewhereEvents`
+  /// has events of these that fit. `unknownNamespaces` has in the same way names that no namespace
+  /// has, each with an event that came for it, whether that one fits, and the id of the dead letter
+  /// that it became; the names are those of dead letters with the reason `namespace.not_found`.
   /// Errors: as of_event(), and `instance.not_found`.
   virtual Result<Json> of_instance(std::string_view ns, const InstanceId& id,
                                    const std::optional<uint64_t>& sequence,

@@ -189,7 +189,10 @@ Result<Json> LocalWhyDesk::of_instance(std::string_view ns, const InstanceId& id
   const Json& shown = answer["events"];
   // The nearest come first: if that one does not fit, none does.
   if (!shown.empty() && shown.front()["verdict"] != to_string(Verdict::kPredicate)) return answer;
-  TRY(add_sent_elsewhere(ns, awaited, filter.window, !shown.empty(), answer));
+  ElsewhereLook look{.awaited = awaited, .window = filter.window, .must_fit = !shown.empty()};
+  TRY(add_sent_elsewhere(ns, look, answer));
+  TRY(add_sent_nowhere(ns, look, answer));
+  if (look.cut_from) answer["elsewhereLook"]["from"] = format_rfc3339(*look.cut_from);
   return answer;
 }
 

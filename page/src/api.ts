@@ -1006,6 +1006,8 @@ export type InstanceWhy = {
     from?: string
     /** Those that were looked at; others were not. */
     namespaces?: Array<string>
+    /** The names without a namespace that were looked at; others were not. */
+    unknown?: Array<string>
   }
   /** The nearest events first. */
   events: Array<{
@@ -1152,6 +1154,22 @@ export type InstanceWhy = {
   next?: string | null
   /** How many of them have such a type; missing: one event was named. */
   of?: number
+  /** Names for which an event of such a type came, and which no namespace has. */
+  unknownNamespaces?: Array<{
+    /** The id of the dead letter that the event became. */
+    deadLetter?: string
+    /** Whether the event fits what the instance waits for; false: it has such a type only. */
+    fits: boolean
+    id?: string
+    /** The name that no namespace has. */
+    namespace: string
+    /** The sequence of the event in the event stream. */
+    sequence: number
+    source?: string
+    /** When the broker stored the event. */
+    time: string
+    type?: string
+  }>
 }
 
 export type Instances = {

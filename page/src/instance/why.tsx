@@ -45,6 +45,7 @@ export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
           ))}
           <Elsewhere answer={answer} />
           {(answer.elsewhereEvents ?? []).map((item) => <p class="notes">The namespace <a href={href(item.namespace, ['events', item.sequence])}>{item.namespace}</a> got an event that fits: <EventLink ns={item.namespace} sequence={item.sequence} />. A replay with this namespace sends it here.</p>)}
+          {(answer.unknownNamespaces ?? []).map((item) => <p class="notes">An event {item.fits ? 'that fits' : 'of such a type'} (#{item.sequence}{item.id && `, id ${item.id}`}) came for the namespace {item.namespace}, which does not exist, and became <a href={href(item.namespace, ['dead'])}>{item.deadLetter ? `dead letter ${item.deadLetter}` : 'a dead letter'}</a>. Correct the namespace in its sender, and send it again to {ns}; or create the namespace, and replay the dead letter.</p>)}
         </>
       )}</Loaded>
       {replay && <ReplayDialog ns={ns} sequence={replay.sequence} corrections={replay.corrections} instance={instance.id} close={() => setReplay(null)} done={why.reload} />}
@@ -71,11 +72,12 @@ function Looked({ answer, since, until, isOlder }: { answer: InstanceWhy; since:
 function Elsewhere({ answer }: { answer: InstanceWhy }) {
   const fitting = new Set((answer.elsewhereEvents ?? []).map((item) => item.namespace))
   const others = (answer.elsewhere ?? []).filter((name) => !fitting.has(name))
-  const { from, namespaces } = answer.elsewhereLook ?? {}
+  const { from, namespaces, unknown } = answer.elsewhereLook ?? {}
   return (
     <>
       {others.length > 0 && <p class="quiet">Other namespaces got events of these types{answer.instance.waits.length > 0 && ', but none that fits'}: {others.join(', ')}.</p>}
       {namespaces && <p class="quiet">Of the other namespaces, only {namespaces.join(', ')} were looked at.</p>}
+      {unknown && <p class="quiet">Of the names without a namespace, only {unknown.join(', ')} were looked at.</p>}
       {from && <p class="quiet">In other namespaces, events that are older than <Clock at={from} exact /> were not looked at.</p>}
     </>
   )

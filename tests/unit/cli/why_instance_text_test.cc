@@ -1,4 +1,5 @@
-// The text of why_of_instance_text() about an instance that waits before its first run.
+// The text of why_of_instance_text() about an instance that waits before its first run, and about
+// events that came for a namespace that does not exist.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -39,6 +40,41 @@ TEST(WhyInstanceText, SaysForWhichThrottleACallWaits) {
                       "goes on when the instance is resumed.\n"
                       "  `millrace -n default queue list` lists the calls that wait.\n"),
             std::string::npos)
+      << text;
+}
+
+TEST(WhyInstanceText, NamesANamespaceThatDoesNotExistAndWhatCorrectsIt) {
+  const std::string text = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
+    "waits": [{"type": "paid"}]}, "events": [], "looked": 0, "unknownNamespaces": [
+    {"namespace": "shopp", "sequence": 7, "id": "e-4", "type": "paid", "source": "bank",
+     "time": "T", "fits": true, "deadLetter": "12"},
+    {"namespace": "my shop", "sequence": 8, "type": "paid", "time": "T", "fits": false}]})"),
+                                                {.ns = "shop"});
+  EXPECT_TRUE(text.ends_with(
+      "  An event that fits came for the namespace shopp, which does not exist, and became dead "
+      "letter 12:\n"
+      "    Event #7  type paid  source bank  id e-4  stored T\n"
+      "    Correct the namespace in its sender, and send it again to shop; or create the "
+      "namespace, "
+      "and replay the dead letter:\n"
+      "      millrace -n shopp dlq show 12\n"
+      "      millrace namespace create shopp\n"
+      "      millrace -n shopp dlq replay 12\n"
+      "  An event of such a type, which does not fit, came for the namespace my shop, which does "
+      "not "
+      "exist, and became a dead letter:\n"
+      "    Event #8  type paid  stored T\n"
+      "    Correct the namespace in its sender, and send it again to shop:\n"
+      "      millrace -n 'my shop' dlq list\n"))
+      << text;
+}
+
+TEST(WhyInstanceText, SaysWhichNamesWithoutANamespaceWereLookedAt) {
+  const std::string text = why_of_instance_text(Json::parse(R"({"instance": {"id": "i"},
+    "events": [], "looked": 0, "elsewhereLook": {"from": "T", "unknown": ["a", "b"]}})"));
+  EXPECT_TRUE(
+      text.ends_with("  In other namespaces, the events that are older than T were not looked at.\n"
+                     "  Of the names without a namespace, only a, b were looked at.\n"))
       << text;
 }
 
