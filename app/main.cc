@@ -1,4 +1,5 @@
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -27,9 +28,17 @@ std::optional<std::string> environment(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-/// From the first call on, Ctrl-C ends a verb only between its requests.
+/// Whether the process ignores the signal since its start, as under `nohup`.
+bool ignores(int signal) {
+  struct sigaction now {};
+  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+/// From the first call on, Ctrl-C, and the end of the terminal, end a verb only between its
+/// requests.
 bool pause_unless_interrupted(millrace::Duration time) {
-  static const millrace::EndSignals signals;
+  static const millrace::EndSignals signals =
+      ignores(SIGHUP) ? millrace::EndSignals() : millrace::EndSignals({SIGHUP});
   return !signals.wait_for(time);
 }
 

@@ -14,6 +14,7 @@ void add_all_verbs(CommandLine& commands, const ProgramVerbs& program) {
   add_next_verb(commands);
   add_overview_verb(commands);
   add_event_verbs(commands);
+  add_range_replay_verbs(commands);
   add_listener_verbs(commands);
   add_group_verbs(commands);
   add_queue_verbs(commands);

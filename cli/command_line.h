@@ -93,6 +93,8 @@ void add_event_verbs(CommandLine& commands);
 void add_event_desk_verbs(CommandLine& event);
 /// Adds the verb `replay` to the noun `event`.
 void add_event_replay_verb(CommandLine& event);
+/// Adds the noun `replay`.
+void add_range_replay_verbs(CommandLine& commands);
 void add_next_verb(CommandLine& commands);
 void add_overview_verb(CommandLine& commands);
 void add_listener_verbs(CommandLine& commands);

@@ -26,7 +26,8 @@ struct Console {
   std::function<std::optional<std::string>(const std::string& name)> env;
   std::function<TimePoint()> now;
   bool err_is_terminal = false;  ///< progress may be shown on `err`
-  /// Waits for that time; returns false if the user has pressed Ctrl-C since the first call.
+  /// Waits for that time; returns false if the user has pressed Ctrl-C, or the terminal was closed,
+  /// since the first call.
   std::function<bool(Duration)> pause = nullptr;
 };
 

@@ -25,6 +25,7 @@ constexpr std::array kFirstItems{
     FirstItem{"workflows", "`millrace workflow apply FILE` stores one"},
     FirstItem{"instances", "`millrace run WORKFLOW` starts one"},
     FirstItem{"events", "`millrace event send` publishes one"},
+    FirstItem{"replays", "`millrace event replay --since WHEN` begins one"},
     FirstItem{"schedules", "a workflow whose start has the type scheduled has one"},
     FirstItem{"listeners", "workflows that an event starts, and instances that wait, have some"},
     FirstItem{"secrets", "`millrace secret set ID` sets one"},

@@ -127,7 +127,8 @@ std::string dry_run_text(const Json& replay) {
   return text;
 }
 
-/// Begins the replay of a range, and shows its progress until it ends; Ctrl-C stops it.
+/// Begins the replay of a range, and shows its progress until it ends; Ctrl-C, or the end of the
+/// terminal, stops it. A replay that goes on without this process is shown by `millrace replay`.
 Ended replay_range(Session& session, const EventReplayOptions& options) {
   if (const std::string wrong = given_of_one(options); !wrong.empty()) {
     return wrong_usage(
@@ -138,6 +139,8 @@ Ended replay_range(Session& session, const EventReplayOptions& options) {
   ApiCall begin{.method = "POST", .path = session.path({"replays"})};
   begin.headers = {{"Content-Type", "application/json"}};
   begin.body = dump_json(TRY(range_body(options, session.console.now())));
+  // From here on a signal does not end the process: none may begin a replay and not stop it.
+  if (!session.console.pause(Duration(0))) return ExitCode::kInterrupted;
   const Reply started = TRY(session.client.send(begin));
   const std::string path = session.path({"replays", started.body.value("id", "")});
   Json replay;

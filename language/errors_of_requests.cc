@@ -238,7 +238,7 @@ constexpr ErrorEntry kRequestErrors[] = {
     {"replay.rate", 400, "The rate of a replay is 0 or larger than 100000 events a second.",
      "Write a rate from 1 to 100000."},
     {"replay.too_many", 429, "The most replays run that may run at the same time.",
-     "Wait until one has ended, or stop one."},
+     "Wait until one has ended, or stop one: `millrace replay list` lists them."},
     {"request.body_too_large", 413, "The body is larger than the limit of this call.",
      "Send a smaller body."},
     {"request.content_encoding", 415, "The body has a `Content-Encoding`.",

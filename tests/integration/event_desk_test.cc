@@ -1,4 +1,5 @@
 // Stored events and dead letters on a real nats-server: they are listed, shown and replayed.
+#include <csignal>
 #include <string>
 
 #include <fmt/format.h>
@@ -78,6 +79,26 @@ TEST_F(EventDeskProgram, ListsShowsAndReplaysEvents) {
 
   const ProcessEnd tail = millrace_.cli({"event", "tail", "--count", "2", "-o", "name"});
   EXPECT_EQ(tail.output, "3\n4\n") << "the newest two";
+}
+
+TEST_F(EventDeskProgram, StopsAReplayOfARangeWhenItsTerminalIsClosed) {
+  for (int i = 0; i < 300; ++i) place(std::to_string(i));
+  client_->flush();
+  const auto before = std::signal(SIGHUP, SIG_DFL);  // under `nohup` it is ignored, also there
+  Process replay({.command = {millrace_program(), "event", "replay", "--first", "1", "--rate", "1"},
+                  .environment = {{"MILLRACE_URL", millrace_.url()}}});
+  std::signal(SIGHUP, before);
+  const auto state = [&]() -> std::string {
+    const Json listed = millrace_.items("replays");
+    return listed.empty() ? "" : listed[0].value("state", "");
+  };
+  ASSERT_TRUE(eventually([&] { return state() == "running"; })) << "300 events take 300 s";
+  replay.signal(SIGHUP);
+  EXPECT_EQ(replay.wait(), 130);
+  EXPECT_EQ(state(), "stopped");
+  const ProcessEnd listed = millrace_.cli({"replay", "list", "-o", "json"});
+  EXPECT_EQ(listed.code, 0) << listed.errors;
+  EXPECT_EQ(Json::parse(listed.output)["items"][0]["state"], "stopped");
 }
 
 TEST_F(EventDeskProgram, CorrectsAndReplaysADeadLetter) {

@@ -1,6 +1,7 @@
 #include "orchestrator/batch/commands/replay_commands.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,8 @@ Result<Replays> all_replays(const CommandContext& context) {
 
 /// Refuses a further replay if too many run, and erases the oldest ended ones: of the namespace, or
 /// of all namespaces.
-Status make_room_for_replay(const CommandContext& context, NamespaceNumber ns) {
+Status make_room_for_replay(const CommandContext& context, NamespaceNumber ns,
+                            std::string_view name) {
   Replays all = TRY(all_replays(context));
   size_t running = 0;
   size_t running_here = 0;
@@ -36,11 +38,17 @@ Status make_room_for_replay(const CommandContext& context, NamespaceNumber ns) {
     ++running;
     running_here += place.ns == ns ? 1 : 0;
   }
-  if (running_here >= kMostReplaysOfNamespace || running >= kMostReplays) {
-    return fail("replay.too_many",
-                fmt::format("{} replays run in this namespace and {} in all; at most {} and {} may "
-                            "run: wait until one has ended, or stop one",
-                            running_here, running, kMostReplaysOfNamespace, kMostReplays));
+  const bool is_full = running_here >= kMostReplaysOfNamespace;
+  if (is_full || running >= kMostReplays) {
+    // The name of a namespace is an identifier, which a shell takes as one word.
+    const std::string_view shown = is_full ? name : "NAMESPACE";
+    return fail(
+        "replay.too_many",
+        fmt::format("{} replays run in namespace \"{}\" and {} in all; at most {} and {} may run: "
+                    "wait until one has ended, or stop one: `millrace -n {} replay list` lists "
+                    "them, and `millrace -n {} replay stop ID` stops one",
+                    running_here, name, running, kMostReplaysOfNamespace, kMostReplays, shown,
+                    shown));
   }
   std::erase_if(all, [](const auto& one) { return one.second.state == ReplayState::kRunning; });
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
@@ -67,7 +75,7 @@ Result<Json> run_command(const CommandContext& context, const ChangeReplay& comm
   const ReplayPlace place{.ns = ns, .id = command.id};
   const std::string id = to_hex(command.id);
   if (command.kind == ChangeReplay::Kind::kBegin) {
-    TRY(make_room_for_replay(context, ns));
+    TRY(make_room_for_replay(context, ns, command.ns));
     write_replay(tx, place, command.record);
     return Json{{"id", id}};
   }

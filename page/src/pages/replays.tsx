@@ -18,7 +18,7 @@ export function ReplaysPage({ ns }: PageProps) {
   const [stopped, setStopped] = useState<Replay | null>(null)
   useInterval(list.reload, 1000, list.data?.items.some((item) => item.state === 'running') ?? false)
   return (
-    <Page title="Replays" back={{ href: href(ns, ['events']), label: 'Events' }} actions={<CopyAsCommand command={{ line: null, http: httpCall('GET', path) }} />}>
+    <Page title="Replays" back={{ href: href(ns, ['events']), label: 'Events' }} actions={<CopyAsCommand command={{ line: commandLine(ns, 'replay', 'list'), http: httpCall('GET', path) }} />}>
       <RangeForm ns={ns} changed={list.reload} />
       <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0
         ? <Empty command={commandLine(ns, 'event', 'replay', '--since', '2h', '--type', 'order.*', '--dry-run')}><p>No replays of ranges. A replay sends stored events again in the background; the form above begins one, and so does:</p></Empty>
@@ -36,7 +36,7 @@ export function ReplaysPage({ ns }: PageProps) {
         ))}
       </Loaded>
       {stopped && (
-        <ActionDialog title="Stop this replay?" label="Stop" close={() => setStopped(null)} command={{ line: null, http: httpCall('DELETE', `${path}/${stopped.id}`) }}
+        <ActionDialog title="Stop this replay?" label="Stop" close={() => setStopped(null)} command={{ line: commandLine(ns, 'replay', 'stop', stopped.id), http: httpCall('DELETE', `${path}/${stopped.id}`) }}
           run={async () => { await call('DELETE', `${path}/${stopped.id}`); list.reload(); return 'The replay was stopped' }}>
           <p>The {count(stopped.sent)} events that it has sent stay.</p>
         </ActionDialog>

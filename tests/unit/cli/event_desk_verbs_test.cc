@@ -317,7 +317,42 @@ TEST_F(EventDeskVerbs, TakeTimesAndHowLongAgo) {
   }
 }
 
+TEST_F(EventDeskVerbs, ListShowAndStopReplaysOfRanges) {
+  expect_outputs({
+      {{"replay", "list"},
+       "ID  STATE    AGE  DRY RUN  RANGE  TYPE  SOURCE  TO  MATCHED  SENT  POSITION  ERROR\n"
+       "r1  running  5m   -        1-18   -     -       -   0        0     1         -\n"},
+      {{"replay", "list", "-o", "name"}, "r1\n"},
+      {{"replay", "stop", "r1"}, "id       r1\nstopped  true\n"},
+      {{"replay", "list"},
+       "ID  STATE    AGE  DRY RUN  RANGE  TYPE  SOURCE  TO  MATCHED  SENT  POSITION  ERROR\n"
+       "r1  stopped  5m   -        1-18   -     -       -   0        0     1         -\n"},
+  });
+  EXPECT_TRUE(service_.stored_events.is_stopped());
+  EXPECT_EQ(Json::parse(run({"replay", "show", "r1", "-o", "json"}).out)["state"], "stopped");
+  for (const char* const verb : {"show", "stop"}) {
+    const CommandOutput refused = run({"replay", verb, "r9"});
+    EXPECT_EQ(refused.code, 3) << verb;
+    EXPECT_NE(refused.err.find("no such replay"), std::string::npos) << refused.err;
+  }
+}
+
+TEST_F(EventDeskVerbs, ListWhyAReplaySendsNothingAndWhereItsEventsGo) {
+  ASSERT_EQ(run({"replay", "show", "r1", "-o", "name"}).out, "r1\n");  // the replay goes on
+  EXPECT_EQ(run({"replay", "list"}).out,
+            "ID  STATE    AGE  DRY RUN  RANGE  TYPE  SOURCE  TO  MATCHED  SENT  POSITION  ERROR\n"
+            "r1  running  5m   -        1-18   -     -       -   5        5     10        "
+            "broker.unreachable\n");
+}
+
+TEST_F(EventDeskVerbs, BeginNoReplayOfARangeAfterAnInterrupt) {
+  const CommandOutput none = run({"event", "replay", "--first", "1", "--type", "none"});
+  EXPECT_EQ(none.code, 130) << none.err;
+  EXPECT_EQ(service_.stored_events.last_range().type, "") << "nothing was asked for";
+}
+
 TEST_F(EventDeskVerbs, StopTheReplayOfARangeAtAnInterrupt) {
+  pauses_ = 1;  // before the request that begins it
   const CommandOutput stopped = run({"event", "replay", "--first", "1", "-o", "name"});
   EXPECT_EQ(stopped.code, 130) << stopped.err;
   EXPECT_EQ(stopped.out, "r1\n");

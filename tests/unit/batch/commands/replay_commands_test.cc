@@ -60,7 +60,12 @@ TEST(ReplayCommands, RefuseTooManyRunningReplays) {
   uint8_t number = 0;
   for (size_t i = 0; i < kMostReplaysOfNamespace; ++i)
     rig.must(replay_change(++number, ReplayKind::kBegin));
-  EXPECT_EQ(rig.refusal(replay_change(99, ReplayKind::kBegin)).code, "replay.too_many");
+  const Error here = rig.refusal(replay_change(99, ReplayKind::kBegin));
+  EXPECT_EQ(here.code, "replay.too_many");
+  EXPECT_EQ(here.message,
+            "4 replays run in namespace \"default\" and 4 in all; at most 4 and 16 may run: wait "
+            "until one has ended, or stop one: `millrace -n default replay list` lists them, and "
+            "`millrace -n default replay stop ID` stops one");
   rig.must(replay_change(1, ReplayKind::kStop));
   rig.must(replay_change(++number, ReplayKind::kBegin));
   for (size_t space = 1; space < kMostReplays / kMostReplaysOfNamespace; ++space) {
@@ -71,7 +76,11 @@ TEST(ReplayCommands, RefuseTooManyRunningReplays) {
     }
   }
   rig.must(CreateNamespace{.name = "last"});
-  EXPECT_EQ(rig.refusal(replay_change(99, ReplayKind::kBegin, "last")).code, "replay.too_many");
+  const Error all = rig.refusal(replay_change(99, ReplayKind::kBegin, "last"));
+  EXPECT_EQ(all.code, "replay.too_many");
+  EXPECT_TRUE(all.message.starts_with("0 replays run in namespace \"last\" and 16 in all; "));
+  EXPECT_TRUE(all.message.ends_with("`millrace -n NAMESPACE replay stop ID` stops one"))
+      << "those of other namespaces: " << all.message;
 }
 
 TEST(ReplayCommands, KeepTheNewestEndedReplays) {
