@@ -381,18 +381,28 @@ void LiveHub::send_counts(Stream& stream) {
   if (!text->empty()) stream.sink->send(text);
 }
 
+/// The gauges, and the rates if the call before was for a stream, too.
+Json LiveHub::levels() {
+  Json levels = parts_.levels();
+  Json rates = rates_.since_last(parts_.clock.elapsed(), parts_.totals());
+  if (rates.is_object()) levels["rates"] = std::move(rates);
+  return levels;
+}
+
 void LiveHub::send_levels() {
-  std::string levels;
+  std::string text_of_levels;
   std::map<std::string, std::shared_ptr<const std::string>> texts;  // by id
   for (const Stream& stream : streams_) {
     if (!stream.request.levels) continue;
-    if (levels.empty()) levels = dump_json(parts_.levels());
+    if (text_of_levels.empty()) text_of_levels = dump_json(levels());
     auto& text = texts[id(stream)];
     if (!text) {
-      text = std::make_shared<const std::string>(live_message("levels", id(stream), levels));
+      text =
+          std::make_shared<const std::string>(live_message("levels", id(stream), text_of_levels));
     }
     stream.sink->send(text);
   }
+  if (text_of_levels.empty()) rates_.forget();
 }
 
 /// Sends the records of an instance that were not sent, as many as one message has.
@@ -443,6 +453,7 @@ void LiveHub::drop_closed() {
   log_.clear();
   logged_ = 0;
   counts_.clear();
+  rates_.forget();
   current_ = {};
 }
 

@@ -21,6 +21,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/cursor.h"
+#include "orchestrator/loop/work_totals.h"
 #include "orchestrator/outgoing/watch_ring.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/service/broker_topics.h"
@@ -29,6 +30,7 @@
 #include "orchestrator/service/live_sink.h"
 #include "orchestrator/service/live_stream.h"
 #include "orchestrator/service/queries.h"
+#include "orchestrator/service/work_rates.h"
 #include "orchestrator/store/disk/environment.h"
 
 namespace millrace {
@@ -44,7 +46,9 @@ class LiveHub {
     const Clock& clock;
     std::function<Cursor()> applied;  ///< how far the engine has applied the event stream
     std::function<Json()> levels;     ///< the gauges of the server
-    std::string boot;                 ///< names this process in the ids of messages
+    /// What the batches have done since the process started.
+    std::function<WorkTotals::Sums()> totals;
+    std::string boot;  ///< names this process in the ids of messages
     std::string version;
     /// A step reads about so many rows of a namespace for `counts`: the numbers of a namespace with
     /// more rows are read in every second step, in every third, and so on.
@@ -108,6 +112,7 @@ class LiveHub {
   void count_unnoted_changes();
   void step(const View& view);
   void continue_stream(const View& view, Stream& stream);
+  Json levels();
   void send_levels();
   void send_history(const View& view, Stream& stream);
   void send_instances(const View& view, const Stream& stream, const Step& step,
@@ -134,6 +139,7 @@ class LiveHub {
 
   // Used by advance() only.
   std::vector<Stream> streams_;
+  WorkRates rates_;  ///< of `levels`; looks at the sums only while a stream wants them
   uint64_t tenths_ = 0;
   uint64_t steps_ = 0;                             ///< the number of the last step
   uint64_t unsure_steps_ = 0;                      ///< see count_unnoted_changes(); 0: none

@@ -13,7 +13,7 @@ namespace millrace {
 struct LiveRequest {
   std::string ns;
   bool counts = false;     ///< numbers of instances by workflow and status
-  bool levels = false;     ///< gauges of the server
+  bool levels = false;     ///< gauges and rates of the server
   bool instances = false;  ///< instances that change
   bool events = false;     ///< events that the engine has applied
   bool dead = false;       ///< dead letters

@@ -104,6 +104,7 @@ LocalService::LocalService(Parts parts)
              .clock = parts_.clock,
              .applied = [this] { return parts_.intake.applied(); },
              .levels = [this] { return shown_levels(); },
+             .totals = [this] { return parts_.metrics.totals(); },
              .boot = parts_.boot,
              .version = parts_.info.value("version", "")},
             [this] { sample_series(); }) {}

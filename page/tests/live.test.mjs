@@ -29,6 +29,12 @@ test('8 live: an event from NATS changes the row in place, and new instances wai
   await sees(page.locator(`tr[data-row="${other}"]`), 'waiting')
 })
 
+test('the overview shows what the server does in a second', async () => {
+  const page = await console_.open('#/default')
+  await sees(page.locator('section[aria-labelledby="state"]'), 'In a second')
+  await sees(page.locator('section[aria-labelledby="state"]'), ' failures')
+})
+
 test('the story of an open instance grows without a reload', async () => {
   const id = await server.run('booking', { customerId: 'c-81' })
   const page = await console_.open(`#/default/instances/${id}/story`)

@@ -7,6 +7,9 @@ import { ApiError, errorOf, inNamespace, pathWithQuery, readAgain, urlOf } from 
 import { isLive } from './settings'
 import { noteServerTime } from './time'
 
+/** What the server did in a second, since the message before. */
+export type WorkRates = Record<'events' | 'started' | 'woken' | 'ended' | 'failed' | 'published' | 'timers' | 'deadLetters', number>
+
 export interface LiveMessages {
   hello: { boot: string; now: string; version: string; applied?: number }
   counts: { changed: Array<[string, string, number]> }
@@ -14,7 +17,7 @@ export interface LiveMessages {
   history: { instance: string; items: Array<HistoryRecord & { cut?: true }> }
   events: { items: StoredEventHead[]; more: number }
   dead: { count: number; last: string | null; items: DeadLetter[]; more: number }
-  levels: Overview['levels']
+  levels: Overview['levels'] & { rates?: WorkRates }
   reset: { why: 'restart' | 'overrun' | 'deleted' | 'stopping' }
 }
 

@@ -1,8 +1,9 @@
 // Counts by workflow and status, what asks for attention, the last hour, broker and store.
+import { useState } from 'preact/hooks'
 import type { Overview } from '../api'
 import { inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
-import { useLive } from '../core/live'
+import { useLive, type WorkRates } from '../core/live'
 import { useGet, useThrottle } from '../core/resource'
 import { href } from '../core/route'
 import { Rates } from '../chart/rates'
@@ -17,6 +18,7 @@ type Attention = Overview['attention'][number]
 export function OverviewPage({ ns }: PageProps) {
   const path = inNamespace(ns, 'overview')
   const overview = useGet<Overview>(path)
+  const [rates, setRates] = useState<WorkRates | null>(null)
   const soon = useThrottle(overview.reload, 3000)
   useLive({ ns, topics: ['counts', 'dead', 'levels'] }, {
     counts: ({ changed }) => {
@@ -24,7 +26,10 @@ export function OverviewPage({ ns }: PageProps) {
       soon()
     },
     dead: soon,
-    levels: (levels) => overview.update((before) => ({ ...before, levels })),
+    levels: ({ rates: latest, ...levels }) => {
+      setRates(latest ?? null)
+      overview.update((before) => ({ ...before, levels }))
+    },
   })
   return (
     <Page title={`Overview of ${ns}`} actions={<CopyAsCommand command={{ line: commandLine(ns, 'overview'), http: httpCall('GET', path) }} />}>
@@ -33,7 +38,7 @@ export function OverviewPage({ ns }: PageProps) {
           <section class="panel" aria-labelledby="attention"><h2 id="attention">Asks for attention</h2><AttentionList ns={ns} overview={data} /></section>
           <section aria-labelledby="counts"><h2 id="counts">Instances by workflow</h2><Counts ns={ns} counts={data.counts as Cell[]} /><p class="quiet">exact, as of <Clock at={data.asOf} /></p></section>
           <section class="panel" aria-labelledby="hour"><h2 id="hour">The last hour of the server</h2><Rates /></section>
-          <section class="panel" aria-labelledby="state"><h2 id="state">The server now</h2><ServerNow data={data} /></section>
+          <section class="panel" aria-labelledby="state"><h2 id="state">The server now</h2><ServerNow data={data} rates={rates} /></section>
         </>
       )}</Loaded>
     </Page>
@@ -120,13 +125,14 @@ function AttentionItem({ ns, item }: { ns: string; item: Attention }) {
   }
 }
 
-function ServerNow({ data }: { data: Overview }) {
+function ServerNow({ data, rates }: { data: Overview; rates: WorkRates | null }) {
   const { levels, broker, store } = data
   const yes = (is: boolean): string => (is ? 'yes' : 'no')
   return (
     <dl class="facts">
       <dt>Reads events</dt><dd>{yes(levels.readsEvents)}{broker.waitingFor && `, waits for ${broker.waitingFor}`}</dd>
       <dt>Sends events</dt><dd>{yes(levels.sendsEvents)}</dd>
+      {rates && <><dt>In a second</dt><dd>{rates.events} events, {rates.started} starts, {rates.ended} ends, {rates.failed} failures</dd></>}
       <dt>Sends tasks</dt><dd>{yes(levels.runsTasks)}</dd>
       <dt>Tasks not sent yet</dt><dd>{count(levels.tasksUnsent)}</dd>
       <dt>HTTP calls of functions</dt><dd>{count(levels.httpRunning)} run, {count(levels.httpWaiting)} wait</dd>

@@ -145,6 +145,7 @@ class LiveHubTest : public QueryTest {
   FakeStoredLetters stored_letters;
   DirectReads reads{stored_events, stored_letters, clock};
   Cursor applied;  ///< how far the engine has applied the event stream
+  WorkTotals totals;
   DefinitionCache loaded{load_stored};
   Queries queries{loaded, started, clock};
   LiveHub hub{{.environment = *environment,
@@ -157,6 +158,7 @@ class LiveHubTest : public QueryTest {
                    [] {
                      return Json{{"jqWorkers", 2}};
                    },
+               .totals = [this] { return totals.sums(); },
                .boot = "b1",
                .version = "1.0"}};
 };

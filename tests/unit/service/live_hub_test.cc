@@ -142,6 +142,7 @@ TEST_F(LiveHubTest, ReadsTheCountsOfALargeNamespaceLessOften) {
                    .clock = clock,
                    .applied = [this] { return applied; },
                    .levels = [] { return Json(); },
+                   .totals = [this] { return totals.sums(); },
                    .boot = "b1",
                    .version = "1.0",
                    .count_rows_per_step = 1}};
@@ -203,6 +204,28 @@ TEST_F(LiveHubTest, ShowsLevelsOnceASecond) {
   const auto levels = sink->take("levels");
   ASSERT_THAT(levels, SizeIs(1));
   EXPECT_EQ(levels[0].data["jqWorkers"], 2);
+}
+
+TEST_F(LiveHubTest, ShowsRatesWithTheLevelsFromTheSecondMessageOn) {
+  const auto rates_after = [&](RecordingClient& client, uint64_t events) {
+    BatchCounts counts;
+    counts.events = events;
+    totals.add(counts);
+    clock.advance(std::chrono::seconds(2));
+    pass(LiveHub::kTenthsPerLevels);
+    const auto messages = client.take("levels");
+    EXPECT_EQ(messages.size(), 1U);
+    return messages.empty() ? Json() : messages.front().data.value("rates", Json());
+  };
+  const auto first = add({.levels = true});
+  EXPECT_EQ(rates_after(*first, 1'000), Json()) << "there was no look before";
+  EXPECT_EQ(rates_after(*first, 15).at("events"), 7.5);
+  EXPECT_EQ(rates_after(*first, 0).at("events"), 0);
+  first->open = false;
+  pass(LiveHub::kTenthsPerLevels);
+  const auto second = add({.levels = true});
+  EXPECT_EQ(rates_after(*second, 20), Json()) << "the time without a client is not counted";
+  EXPECT_EQ(rates_after(*second, 20).at("events"), 10);
 }
 
 TEST_F(LiveHubTest, ShowsTheRecordsOfAnInstanceWithoutAGap) {
