@@ -129,8 +129,8 @@ Json whole_instance() {
       {"since", instant("When the instance entered its state.")},
   });
   const Json timer = object({
-      {"kind", word({"state", "delay", "retry", "interrupt", "kill", "run", "execution", "calls",
-                     "queue", "throttle"})},
+      {"kind", word({"stateTimeout", "delay", "retry", "interrupt", "kill", "runTimeout",
+                     "executionTimeout", "call", "queueTimeout", "throttleTimeout"})},
       {"at", instant()},
       {"held?", exactly(true, "The timer stands still, since the instance is paused.")},
       {"then?", text("The id of the state that follows.")},

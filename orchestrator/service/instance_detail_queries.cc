@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "orchestrator/service/after_timer.h"
 #include "orchestrator/service/call_item.h"
 #include "orchestrator/service/cursor.h"
+#include "orchestrator/service/next_filter.h"
 #include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
@@ -27,31 +29,8 @@ constexpr size_t kMostStartRows = 64;
 /// The most children whose heads are read for their counts.
 constexpr size_t kMostCountedChildren = 1'000;
 
-std::string_view to_string(TimerKind kind) {
-  switch (kind) {
-    case TimerKind::kStateTimeout:
-      return "state";
-    case TimerKind::kDelay:
-      return "delay";
-    case TimerKind::kRetry:
-      return "retry";
-    case TimerKind::kInterrupt:
-      return "interrupt";
-    case TimerKind::kKill:
-      return "kill";
-    case TimerKind::kRun:
-      return "run";
-    case TimerKind::kExecution:
-      return "execution";
-    case TimerKind::kCalls:
-      return "calls";
-    case TimerKind::kQueue:
-      return "queue";
-    case TimerKind::kThrottle:
-      return "throttle";
-  }
-  return "unknown";
-}
+/// The name of the kind in the API, the same as in the list of what comes next.
+std::string_view name_of(TimerKind kind) { return kFiringKinds[static_cast<size_t>(kind)]; }
 
 Json timers_of(const Instance& instance, const Workflow& workflow) {
   std::vector<std::pair<Timer, bool>> timers;  // with whether it is held
@@ -62,7 +41,7 @@ Json timers_of(const Instance& instance, const Workflow& workflow) {
   });
   Json items = Json::array();
   for (const auto& [timer, is_held] : timers) {
-    Json item{{"kind", to_string(timer.kind)}, {"at", format_rfc3339(timer.deadline)}};
+    Json item{{"kind", name_of(timer.kind)}, {"at", format_rfc3339(timer.deadline)}};
     if (is_held) item["held"] = true;
     if (const auto then = state_after(timer.kind, TimedInstance(instance), workflow)) {
       item["then"] = *then;

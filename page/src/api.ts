@@ -786,7 +786,7 @@ export type Instance = {
     at: string
     /** The timer stands still, since the instance is paused. */
     held?: true
-    kind: "state" | "delay" | "retry" | "interrupt" | "kill" | "run" | "execution" | "calls" | "queue" | "throttle"
+    kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "throttleTimeout"
     /** The id of the state that follows. */
     then?: string
   }>

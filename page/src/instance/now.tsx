@@ -17,8 +17,8 @@ export function Context({ context }: { context: EventContext }) {
 }
 
 /** What a timer does, by its kind. */
-export const kTimers: Record<string, string> = {
-  state: 'times out', delay: 'the delay ends', retry: 'next attempt', interrupt: 'is interrupted', kill: 'is ended', run: 'the run times out', execution: 'the execution times out', calls: 'the next of its calls', queue: 'gives up the wait for a slot', throttle: 'gives up the wait for the throttle',
+export const kTimers: Record<NonNullable<Instance['timers']>[number]['kind'], string> = {
+  stateTimeout: 'times out', delay: 'the delay ends', retry: 'next attempt', interrupt: 'is interrupted', kill: 'is ended', runTimeout: 'the run times out', executionTimeout: 'the execution times out', call: 'the next of its calls', queueTimeout: 'gives up the wait for a slot', throttleTimeout: 'gives up the wait for the throttle',
 }
 
 export function Now({ ns, instance }: { ns: string; instance: Instance }) {

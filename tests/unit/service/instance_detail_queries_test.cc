@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/service/next_filter.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "tests/unit/service/definitions.h"
 #include "tests/unit/service/query_fixture.h"
@@ -91,16 +92,27 @@ TEST_F(InstanceDetailQueriesTest, ShowWhatAnInstanceWaitsForAndWhatIsDue) {
                                    {"since", format_rfc3339(now + seconds(5))}}}));
   EXPECT_EQ(
       found["timers"],
-      (Json{{{"kind", "state"}, {"at", format_rfc3339(now + seconds(60))}, {"then", "cancel"}},
-            {{"kind", "interrupt"},
-             {"at", format_rfc3339(now + seconds(70))},
-             {"held", true},
-             {"then", "cancel"}},
-            {{"kind", "kill"}, {"at", format_rfc3339(now + seconds(90))}}}));
+      (Json{
+          {{"kind", "stateTimeout"}, {"at", format_rfc3339(now + seconds(60))}, {"then", "cancel"}},
+          {{"kind", "interrupt"},
+           {"at", format_rfc3339(now + seconds(70))},
+           {"held", true},
+           {"then", "cancel"}},
+          {{"kind", "kill"}, {"at", format_rfc3339(now + seconds(90))}}}));
   store(waiting_instance(order, 2));
   for (const char* const key :
        {"waits", "timers", "key", "correlation", "startedBy", "callCounts", "children"}) {
     EXPECT_FALSE(shown(2).contains(key)) << key;
+  }
+}
+
+TEST_F(InstanceDetailQueriesTest, NameTheKindsOfTimersAsTheListOfWhatComesNextDoes) {
+  uint8_t number = 0;
+  for (uint8_t kind = 0; kind <= static_cast<uint8_t>(TimerKind::kThrottle); ++kind) {
+    Instance instance = waiting_instance(order, ++number);
+    instance.timers = {{static_cast<TimerKind>(kind), now + seconds(60)}};
+    store(instance);
+    EXPECT_EQ(shown(number)["timers"].at(0)["kind"], std::string(kFiringKinds[kind]));
   }
 }
 
