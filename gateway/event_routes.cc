@@ -125,7 +125,9 @@ Result<EventListFilter> event_filter_of(const Request& request) {
   if (!effect.empty() && effect != "with" && effect != "without") {
     return fail(
         "request.parameter",
-        fmt::format("effect: {} is not valid; expected with or without", in_quotes(effect)));
+        fmt::format("effect: {} is not valid; expected with (events that had an effect) or without "
+                    "(those that had none); leave the parameter out for all events",
+                    in_quotes(effect)));
   }
   if (!effect.empty()) filter.effect = effect == "with";
   if (request.query.contains("generated")) {

@@ -205,6 +205,12 @@ TEST_F(EventDeskRoutes, ReplayARange) {
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
 }
 
+TEST_F(EventDeskRoutes, NameTheWordsOfTheParameterEffect) {
+  EXPECT_EQ(call("GET", events_ + "?effect=any").json()["detail"],
+            "effect: \"any\" is not valid; expected with (events that had an effect) or without "
+            "(those that had none); leave the parameter out for all events");
+}
+
 TEST_F(EventDeskRoutes, RefuseWrongParameters) {
   std::string many = "%7B";
   for (int i = 0; i < 17; ++i) {
