@@ -151,9 +151,9 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void at(size_t done) {
-    constexpr std::chrono::milliseconds kPatience(500);
+    constexpr Duration kPatience(500);
     if (!session_.console.err_is_terminal) return;
-    if (std::chrono::steady_clock::now() - begin_ < kPatience) return;
+    if (session_.console.now() - begin_ < kPatience) return;
     session_.console.err << fmt::format("\r{} done", done) << std::flush;
     shown_ = true;
   }
@@ -165,7 +165,7 @@ class Progress {
 
  private:
   Session& session_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const TimePoint begin_ = session_.console.now();
   bool shown_ = false;
 };
 

@@ -120,7 +120,8 @@ CommandOutput CliTest::run(std::vector<std::string> arguments, const std::string
                     const auto found = env_.find(name);
                     return found == env_.end() ? std::nullopt : std::optional(found->second);
                   },
-                  .now = [] { return from_millis(1630497600000 + 300'000); },
+                  .now = now_,
+                  .err_is_terminal = err_terminal_,
                   .pause = pause_};
   const ProgramVerbs program{.load = load,
                              .api = api_document,

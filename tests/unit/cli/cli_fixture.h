@@ -67,6 +67,9 @@ class CliTest : public testing::Test {
   std::filesystem::path folder_;
   std::map<std::string, std::string> env_;
   bool terminal_ = true;
+  bool err_terminal_ = false;                                  ///< Console::err_is_terminal
+  TimePoint time_ = from_millis(1630497600000 + 300'000);      ///< 2021-09-01T12:05:00Z
+  std::function<TimePoint()> now_ = [this] { return time_; };  ///< Console::now
   int pauses_ = 0;  ///< after how many pauses of a verb the user presses Ctrl-C
   std::function<bool(Duration)> pause_ = [this](Duration) {  ///< Console::pause
     return pauses_-- > 0;

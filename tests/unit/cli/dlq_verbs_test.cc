@@ -58,6 +58,17 @@ TEST_F(DlqVerbs, ReplayAllOfAReason) {
   EXPECT_EQ(service_.dead_letters.last_reason(), "event.time");
 }
 
+TEST_F(DlqVerbs, ShowTheProgressOfAReplayOfManyOnATerminal) {
+  err_terminal_ = true;
+  EXPECT_EQ(run({"dlq", "replay", "--all"}).err, "\r0 replayed, 1 refused, 2 left \n")
+      << "the user presses Ctrl-C after the first page";
+  pauses_ = 1;
+  const CommandOutput all = run({"dlq", "replay", "--all", "-o", "name"});
+  EXPECT_EQ(all.code, 1) << "one is refused";
+  EXPECT_EQ(all.out, "1\n");
+  EXPECT_EQ(all.err, "\r0 replayed, 1 refused, 2 left \r1 replayed, 1 refused, 1 left \n");
+}
+
 TEST_F(DlqVerbs, EndAReplayOfManyAtAnInterrupt) {
   EXPECT_EQ(run({"dlq", "replay", "--all"}).code, 130);
   EXPECT_EQ(service_.dead_letters.ids().size(), 2U) << "only the first page was asked for";

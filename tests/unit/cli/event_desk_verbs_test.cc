@@ -345,6 +345,17 @@ TEST_F(EventDeskVerbs, ListWhyAReplaySendsNothingAndWhereItsEventsGo) {
             "broker.unreachable\n");
 }
 
+TEST_F(EventDeskVerbs, ShowTheProgressOfAReplayOfARangeOnATerminal) {
+  err_terminal_ = true;
+  pauses_ = 2;
+  const CommandOutput done = run({"event", "replay", "--first", "1", "-o", "name"});
+  EXPECT_EQ(done.code, 0);
+  EXPECT_EQ(done.out, "r1\n");
+  EXPECT_EQ(done.err,
+            "\r\x1b[K50 %, 5 match, 5 sent, waits: broker.unreachable "
+            "\r\x1b[K100 %, 10 match, 10 sent \n");
+}
+
 TEST_F(EventDeskVerbs, BeginNoReplayOfARangeAfterAnInterrupt) {
   const CommandOutput none = run({"event", "replay", "--first", "1", "--type", "none"});
   EXPECT_EQ(none.code, 130) << none.err;

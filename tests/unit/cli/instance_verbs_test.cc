@@ -42,6 +42,31 @@ TEST_F(InstanceVerbs, StopsACommandOnManyInstancesAtAnInterrupt) {
   EXPECT_EQ(all.out, "done     2\nrefused  0\n");
 }
 
+TEST_F(InstanceVerbs, ShowsTheProgressOfACommandOnManyInstancesOnATerminal) {
+  service_.has_further_page = true;
+  err_terminal_ = true;
+  pause_ = [this](Duration) {
+    time_ += std::chrono::milliseconds(500);  // the next page takes so long
+    return true;
+  };
+  const CommandOutput all = run({"instance", "cancel", "--all"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_EQ(all.out, "done     2\nrefused  0\n");
+  EXPECT_EQ(all.err, "\r2 done\n") << "the first page came at once";
+  err_terminal_ = false;
+  EXPECT_EQ(run({"instance", "cancel", "--all"}).err, "");
+}
+
+TEST_F(InstanceVerbs, EndsTheProgressOfACommandOnManyInstancesAtAnInterrupt) {
+  service_.has_further_page = true;
+  err_terminal_ = true;
+  now_ = [this] { return time_ += std::chrono::milliseconds(500); };
+  const CommandOutput stopped = run({"instance", "cancel", "--all"});
+  EXPECT_EQ(stopped.code, 130);
+  EXPECT_EQ(stopped.out, "done     1\nrefused  0\n");
+  EXPECT_EQ(stopped.err, "\r1 done\nstopped; the other instances are unchanged\n");
+}
+
 TEST_F(InstanceVerbs, DeletesTheEndedInstancesThatTheOptionsSelect) {
   using enum InstanceStatus;
   EXPECT_EQ(run({"instance", "delete", "--workflow", "order", "--status", "failed,timedout",
