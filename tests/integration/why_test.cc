@@ -72,6 +72,37 @@ class Why : public MillraceTest {
   uint64_t sequence_ = 0;  ///< of the last event
 };
 
+TEST_F(Why, NamesANamespaceThatDoesNotExistAndTheCommandsThatBringItsEventHere) {
+  const std::string id = start_booking();
+  const std::string path = "instances/" + id + "/why";
+  EXPECT_FALSE(millrace_.get(path).contains("unknownNamespaces"));
+  const auto client = nats_.client();
+  client->publish("millrace.events.nowhere3.paid",
+                  R"({"specversion":"1.0","id":"1","source":"bank","type":"paid",)"
+                  R"("orderid":"o-42"})");
+  client->flush();
+  ASSERT_TRUE(eventually([&] { return millrace_.get(path).contains("unknownNamespaces"); }));
+  const Json found = millrace_.get(path)["unknownNamespaces"].at(0);
+  EXPECT_EQ(found["namespace"], "nowhere3");
+  EXPECT_EQ(found["fits"], true);
+  const std::string letter = found["deadLetter"];
+  EXPECT_THAT(why_text({"instance", "why", id}),
+              HasSubstr("millrace namespace create nowhere3\n"
+                        "      millrace -n nowhere3 dlq replay " +
+                        letter + "\n"));
+  ASSERT_EQ(millrace_.cli({"namespace", "create", "nowhere3"}).code, 0);
+  const ProcessEnd replayed = millrace_.cli({"-n", "nowhere3", "dlq", "replay", letter});
+  ASSERT_EQ(replayed.code, 0) << replayed.errors;
+  const Json existing = millrace_.get(path);
+  EXPECT_FALSE(existing.contains("unknownNamespaces"));
+  ASSERT_TRUE(existing.contains("elsewhereEvents")) << existing;
+  const std::string sequence = dump_json(existing["elsewhereEvents"].at(0)["sequence"]);
+  const ProcessEnd sent =
+      millrace_.cli({"-n", "nowhere3", "event", "replay", sequence, "--to-namespace", "default"});
+  EXPECT_EQ(sent.code, 0) << sent.errors;
+  millrace_.instance_once(id, "complete");
+}
+
 TEST_F(Why, ShowsACaseErrorInAnAttribute) {
   const std::string id = start_booking();
   send({"--attr", "orderid=O-42"});
