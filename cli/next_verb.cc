@@ -16,6 +16,21 @@ struct NextOptions {
   std::string limit;
 };
 
+/// Says what the list leaves out; empty: nothing.
+std::string left_out_text(const Json& answer) {
+  if (answer.value("complete", true)) return "";
+  const std::string until = answer.value("exactUntil", std::string("now"));
+  if (answer.value("cutBy", "") == "limit") {
+    return fmt::format(
+        "more follows: the list has all that fires before {}; --limit, up to 1000, shows more\n",
+        until);
+  }
+  return fmt::format(
+      "there are more timers than the server looks at in one call: the list is exact until {}, "
+      "and something that fires later may be missing\n",
+      until);
+}
+
 Ended show_next(Session& session, const NextOptions& options) {
   const std::string until =
       TRY(coming_time_of_flag("--until", options.until, session.console.now()));
@@ -24,19 +39,16 @@ Ended show_next(Session& session, const NextOptions& options) {
   const Reply reply = TRY(session.client.send(call));
   if (session.output.format() != Format::kTable && session.output.format() != Format::kName) {
     session.output.value(reply.body);
-    return ExitCode::kOk;
+  } else {
+    session.output.list(reply.body,
+                        {field("AT", "at"), field("KIND", "kind"), field("WORKFLOW", "workflow"),
+                         field("STATE", "state"), field("THEN", "then"),
+                         field("INSTANCE", "instance"), flag("PAUSED", "paused")},
+                        "instance");
   }
-  session.output.list(reply.body,
-                      {field("AT", "at"), field("KIND", "kind"), field("WORKFLOW", "workflow"),
-                       field("STATE", "state"), field("THEN", "then"),
-                       field("INSTANCE", "instance"), flag("PAUSED", "paused")},
-                      "instance");
-  if (!reply.body.value("complete", true)) {
-    session.console.err << fmt::format(
-        "there are more timers than the server looks at in one call: the list is exact until {}, "
-        "and something that fires later may be missing\n",
-        reply.body.value("exactUntil", std::string("now")));
-  } else if (reply.body.value("items", Json::array()).empty()) {
+  const std::string left_out = left_out_text(reply.body);
+  session.console.err << harmless(left_out, kLineEnds);
+  if (left_out.empty() && reply.body.value("items", Json::array()).empty()) {
     explain_empty_list(session, call, "timers");
   }
   return ExitCode::kOk;

@@ -147,9 +147,10 @@ void add_work_schemas(ApiSchemas& all) {
   });
   all["Firings"].schema = object({
       {"items", list(firing)},
-      {"complete",
-       flag("false: a bound has ended the look; something that fires at `exactUntil` or "
-            "later may be missing.")},
+      {"complete", flag("false: something that fires at `exactUntil` or later may be missing.")},
+      {"cutBy?", word({"limit", "look"},
+                      "What has cut the list: its `limit`, or how much the server looks at in one "
+                      "call; missing: complete.")},
       {"exactUntil?", instant("Nothing that fires before is missing; missing: complete.")},
       {"looked", whole("At how many instances, events and timers the server has looked.")},
   });

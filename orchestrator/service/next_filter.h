@@ -66,6 +66,11 @@ inline bool wants_timers(const NextFilter& filter) {
   return filter.kinds.empty() || std::any_of(filter.kinds.begin(), filter.kinds.end(), is_other);
 }
 
+/// What has cut a list of firings, in the member `cutBy` of the answer: the limit of the filter,
+/// which the caller may raise, or a bound of what one query looks at.
+inline constexpr std::string_view kCutByLimit = "limit";
+inline constexpr std::string_view kCutByLook = "look";
+
 struct WalkedTimers;
 
 /// The most heads of instances, delayed events and grouped events at which one query looks.

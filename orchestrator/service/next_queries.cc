@@ -44,10 +44,23 @@ struct Firing {
 
 bool is_sooner(const Firing& left, const Firing& right) { return left.at < right.at; }
 
+/// What ended a list of firings before its end.
+enum class ListEnd {
+  kLook,   ///< the query has not looked at everything, so a firing between those may be missing
+  kLimit,  ///< the limit of the filter; no firing between those is missing
+};
+struct ListCut {
+  TimePoint exact_until;  ///< nothing that fires before is missing
+  ListEnd end{};
+};
+
 /// The soonest firings of a filter, and what the query may still look at.
 class Soonest {
  public:
-  Soonest(const NextFilter& filter, size_t rows) : filter_(filter), rows_(rows) {}
+  /// `rows`: the most rows at which the query may look. One firing more than the limit of the
+  /// filter is looked for: whether there is one says whether the list is cut.
+  Soonest(const NextFilter& filter, size_t rows)
+      : filter_(filter), rows_(rows), most_(filter.limit + 1) {}
 
   bool wants(FiringKind kind) const { return millrace::wants(filter_, kind); }
 
@@ -55,7 +68,7 @@ class Soonest {
     if (!wants(firing.kind) || (filter_.until && firing.at > *filter_.until)) return;
     heap_.push_back(std::move(firing));
     std::push_heap(heap_.begin(), heap_.end(), is_sooner);
-    if (heap_.size() <= filter_.limit) return;
+    if (heap_.size() <= most_) return;
     std::pop_heap(heap_.begin(), heap_.end(), is_sooner);
     heap_.pop_back();
   }
@@ -74,22 +87,29 @@ class Soonest {
   /// Whether nothing that fires at that time or later can be one of the soonest.
   bool has_all_before(TimePoint at) const {
     if (filter_.until && at > *filter_.until) return true;
-    return heap_.size() == filter_.limit && heap_.front().at <= at;
-  }
-  /// The time before which nothing is missing; nullopt: nothing is missing at all.
-  std::optional<TimePoint> exact_until() const {
-    return exact_until_ && has_all_before(*exact_until_) ? std::nullopt : exact_until_;
+    return heap_.size() == most_ && heap_.front().at <= at;
   }
 
-  std::vector<Firing> sorted() && {
+  /// The firings that the list shows, and where it is cut; nullopt: nothing is missing.
+  std::pair<std::vector<Firing>, std::optional<ListCut>> sorted() && {
     std::sort_heap(heap_.begin(), heap_.end(), is_sooner);
-    return std::move(heap_);
+    std::optional<TimePoint> until = exact_until_;
+    if (filter_.until && until && *until > *filter_.until) until.reset();
+    if (heap_.size() == most_) {
+      until = std::min(until.value_or(heap_.back().at), heap_.back().at);
+      heap_.pop_back();
+    }
+    if (!until) return {std::move(heap_), std::nullopt};
+    const bool is_exact = heap_.size() == filter_.limit && heap_.back().at <= *until;
+    const ListCut cut{*until, is_exact ? ListEnd::kLimit : ListEnd::kLook};
+    return {std::move(heap_), cut};
   }
   size_t looked() const { return looked_; }
 
  private:
   const NextFilter& filter_;
   const size_t rows_;
+  const size_t most_;
   std::vector<Firing> heap_;  ///< the latest one is first
   size_t looked_ = 0;
   size_t bytes_ = 0;
@@ -282,10 +302,10 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns, const 
     TRY(add_walked(view, number, now, *looks.walked, workflows, soonest));
   }
 
-  const std::optional<TimePoint> exact_until = soonest.exact_until();
   const size_t looked = soonest.looked() + (looks.walked ? looks.walked->looked : 0);
+  const auto [firings, cut] = std::move(soonest).sorted();
   Json items = Json::array();
-  for (const Firing& firing : std::move(soonest).sorted()) {
+  for (const Firing& firing : firings) {
     Json item{{"at", format_rfc3339(firing.at)},
               {"kind", kFiringKinds[static_cast<size_t>(firing.kind)]}};
     if (firing.instance) item["instance"] = to_string(*firing.instance);
@@ -302,8 +322,11 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns, const 
     }
     items.push_back(std::move(item));
   }
-  Json answer{{"items", std::move(items)}, {"complete", !exact_until}, {"looked", looked}};
-  if (exact_until) answer["exactUntil"] = format_rfc3339(*exact_until);
+  Json answer{{"items", std::move(items)}, {"complete", !cut}, {"looked", looked}};
+  if (cut) {
+    answer["exactUntil"] = format_rfc3339(cut->exact_until);
+    answer["cutBy"] = cut->end == ListEnd::kLimit ? kCutByLimit : kCutByLook;
+  }
   return answer;
 }
 

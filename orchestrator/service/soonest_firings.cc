@@ -20,6 +20,11 @@ FiringKind kind_of_timer(const TimerInput& timer) {
   return is_delayed ? FiringKind::kDelayedEvent : FiringKind::kLifespan;
 }
 
+/// Whether the answer of a TimerQuery is the same with a longer look.
+bool is_of_whole_look(const Json& answer) {
+  return answer.value("complete", false) || answer.value("cutBy", "") == kCutByLimit;
+}
+
 }  // namespace
 
 Result<WalkedTimers> walk_timers(const AskIndex& ask, NamespaceNumber ns, const NextFilter& filter,
@@ -70,7 +75,7 @@ Result<Json> ask_timers(const FiringParts& parts, std::string_view ns, const Nex
     const bool has_few = live.count && *live.count <= parts.rows;
     if (has_few || !wants_timers(filter)) {
       Json answer = TRY(query(view, looks));
-      if (answer["complete"] == true || !wants_timers(filter)) return answer;
+      if (is_of_whole_look(answer) || !wants_timers(filter)) return answer;
     }
   }
   const auto end = parts.clock.precise() + parts.walk_time;

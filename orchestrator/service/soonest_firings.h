@@ -61,11 +61,12 @@ struct FiringParts {
   std::chrono::milliseconds walk_time{50};
 };
 
-/// A query about timers. Its answer has the member `complete`: whether no bound has ended it.
+/// A query about timers. Its answer has the member `complete`: whether nothing is missing; and
+/// `cutBy` if it is the limit of the filter that leaves something out (next_filter.h).
 using TimerQuery = std::function<Result<Json>(const View& view, const NextLooks& looks)>;
 
-/// Asks the query of the heads of a namespace if these are few; otherwise, and if that answer is
-/// not complete, of the timers of the wheel that the filter wants. If the engine thread does not
+/// Asks the query of the heads of a namespace if these are few; otherwise, and if the look of that
+/// answer was cut, of the timers of the wheel that the filter wants. If the engine thread does not
 /// answer, the query looks at as many heads as it may read.
 Result<Json> ask_timers(const FiringParts& parts, std::string_view ns, const NextFilter& filter,
                         const TimerQuery& query);

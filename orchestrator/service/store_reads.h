@@ -212,13 +212,13 @@ class StoreReads {
   /// `schedule.not_found`.
   virtual Result<Json> schedule(std::string_view ns, std::string_view workflow) = 0;
   /// What time will cause, soonest first: {"items":[{"at","kind","instance"?,"workflow"?,"state"?,
-  /// "then"?,"paused"?}],"complete","exactUntil"?,"looked"}. `kind` is a name of kFiringKinds.
-  /// `then`: the state that follows (after_timer.h). `complete`: nothing that is sooner than the
-  /// last item is missing, or nothing up to the end of the filter if there are fewer items than its
-  /// limit. If a bound has ended the look before, it is false, and nothing is missing that fires
-  /// before `exactUntil`; items after it are true, but others may be missing. `looked`: at how many
-  /// instances, events and timers the query has looked. In a namespace with many instances, due
-  /// timers that wait to be fired may be missing. May wait for the engine thread for
+  /// "then"?,"paused"?}],"complete","exactUntil"?,"cutBy"?,"looked"}. `kind` is a name of
+  /// kFiringKinds. `then`: the state that follows (after_timer.h). `complete`: nothing up to the
+  /// end of the filter is missing. Otherwise nothing is missing that fires before `exactUntil`, and
+  /// `cutBy` says what has cut the list: "limit", that of the filter, or "look", a bound of the
+  /// query; then items after `exactUntil` are true, but others may be missing. `looked`: at how
+  /// many instances, events and timers the query has looked. In a namespace with many instances,
+  /// due timers that wait to be fired may be missing. May wait for the engine thread for
   /// kIndexPatience.
   virtual Result<Json> next_firings(std::string_view ns, const NextFilter& filter) = 0;
   /// {"items":[{"key","size","contentType","sealed"?}],"next"}, by key; the cursor is the key of

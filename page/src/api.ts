@@ -507,8 +507,10 @@ export type Findings = {
 }
 
 export type Firings = {
-  /** false: a bound has ended the look; something that fires at `exactUntil` or later may be missing. */
+  /** false: something that fires at `exactUntil` or later may be missing. */
   complete: boolean
+  /** What has cut the list: its `limit`, or how much the server looks at in one call; missing: complete. */
+  cutBy?: "limit" | "look"
   /** Nothing that fires before is missing; missing: complete. */
   exactUntil?: string
   items: Array<{

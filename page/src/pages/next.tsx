@@ -53,8 +53,8 @@ export function NextPage({ ns }: PageProps) {
               ]} />
             )}
           <p class="more">
-            {count(data.items.length)} shown{data.complete ? '' : data.exactUntil ? <span>; nothing is missing before <Clock at={data.exactUntil} />, later items may be</span> : '; others may be missing'}{!data.complete && <> · the server looked at {count(data.looked)}</>}
-            {data.items.length >= limit && limit < 1000 && <button type="button" onClick={() => setQuery({ limit: Math.min(1000, limit * 2) })}>Show more</button>}
+            {count(data.items.length)} shown{data.cutBy === 'limit' && data.exactUntil && <span>; others follow from <Clock at={data.exactUntil} /> on</span>}{data.cutBy === 'look' && <span>{data.exactUntil ? <>; nothing is missing before <Clock at={data.exactUntil} />, later items may be</> : '; others may be missing'} · the server looked at {count(data.looked)}</span>}
+            {data.items.length >= limit && !data.complete && limit < 1000 && <button type="button" onClick={() => setQuery({ limit: Math.min(1000, limit * 2) })}>Show more</button>}
           </p>
         </>
       )}</Loaded>

@@ -44,7 +44,12 @@ TEST_F(ListVerbs, ShowsWhatWillFire) {
   EXPECT_EQ(run({"next", "--kind", "alarm"}).code, 1);
   ASSERT_EQ(run({"next", "--until", "2h"}).code, 0);
   EXPECT_EQ(service_.last_next_filter().until, parse_rfc3339("2021-09-01T14:05:00Z").value());
-  EXPECT_EQ(run({"next", "--limit", "1"}).err,
+  const CommandOutput limited = run({"next", "--limit", "1", "-o", "json"});
+  EXPECT_EQ(limited.code, 0) << "as that of other lists that continue";
+  EXPECT_EQ(limited.err,
+            "more follows: the list has all that fires before 2021-09-01T12:00:00.000Z; --limit, "
+            "up to 1000, shows more\n");
+  EXPECT_EQ(run({"next", "--limit", "2"}).err,
             "there are more timers than the server looks at in one call: the list is exact until "
             "2021-09-01T11:00:00.000Z, and something that fires later may be missing\n");
   EXPECT_EQ(Json::parse(run({"next", "-o", "json"}).out)["complete"], true);

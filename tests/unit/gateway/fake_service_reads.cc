@@ -397,7 +397,14 @@ Result<Json> FakeService::next_firings(std::string_view ns, const NextFilter& fi
                  {"then", "late"}}}},
               {"complete", filter.limit > 1},
               {"looked", 1}};
-  if (filter.limit == 1) answer["exactUntil"] = "2021-09-01T11:00:00.000Z";
+  if (filter.limit == 1) {
+    answer["exactUntil"] = "2021-09-01T12:00:00.000Z";
+    answer["cutBy"] = "limit";
+  } else if (filter.limit == 2) {
+    answer["complete"] = false;
+    answer["exactUntil"] = "2021-09-01T11:00:00.000Z";
+    answer["cutBy"] = "look";
+  }
   return answer;
 }
 

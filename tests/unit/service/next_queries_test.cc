@@ -101,6 +101,25 @@ TEST_F(NextQueriesTest, ShowTheKindsAndTheTimesOfTheFilter) {
   EXPECT_THAT(kinds({.kinds = {FiringKind::kTick}}), IsEmpty());
 }
 
+TEST_F(NextQueriesTest, SayThatTheLimitLeavesSomethingOut) {
+  store_with_timers(1, {{TimerKind::kStateTimeout, now + seconds(30)},
+                        {TimerKind::kExecution, now + seconds(50)},
+                        {TimerKind::kCalls, now + seconds(20)}});
+  const Json cut = answer(next({.limit = 2}));
+  EXPECT_EQ(cut["items"].size(), 2U);
+  EXPECT_EQ(cut["complete"], false);
+  EXPECT_EQ(cut["cutBy"], "limit");
+  EXPECT_EQ(cut["exactUntil"], format_rfc3339(now + seconds(50))) << "the next one fires then";
+  const NextFilter wholes[] = {{.limit = 3}, {.until = now + seconds(30), .limit = 2}};
+  for (const NextFilter& filter : wholes) {
+    const Json whole = answer(next(filter));
+    EXPECT_EQ(whole["items"].size(), filter.limit);
+    EXPECT_EQ(whole["complete"], true);
+    EXPECT_FALSE(whole.contains("exactUntil"));
+    EXPECT_FALSE(whole.contains("cutBy"));
+  }
+}
+
 TEST_F(NextQueriesTest, ShowOnlyTheirNamespace) {
   const NamespaceNumber shop = create_namespace("shop");
   store_with_timers(1, {{TimerKind::kDelay, now + seconds(10)}});

@@ -109,23 +109,29 @@ TEST_F(SoonestFiringsTest, AreFoundWithMoreInstancesThanOneQueryLooksAt) {
     size_t rows;
     size_t walked;
     NextFilter filter;
-    bool is_complete;
+    const char* cut_by;  ///< empty: the answer is complete
   };
   const Case cases[] = {
-      {"few instances: their heads", 32, 0, {}, true},
-      {"all timers of the wheel", 31, 1000, {.limit = 20}, true},
-      {"the walk is cut", 31, 3, {}, false},
-      {"the walk is cut behind the limit", 31, 3, {.limit = 2}, true},
-      {"the walk is cut behind the end", 31, 3, {.until = now + seconds(100)}, true},
-      {"the walk is cut before the end", 31, 3, {.until = now + hours(2)}, false},
-      {"rows for the shown ones only", 2, 1000, {.limit = 2}, true},
-      {"rows for one of the shown ones", 1, 1000, {.limit = 2}, false},
+      {"few instances: their heads", 32, 0, {}, ""},
+      {"few instances, more than the limit", 32, 0, {.limit = 31}, "limit"},
+      {"few instances, as many as the limit", 32, 0, {.limit = 32}, ""},
+      {"all timers of the wheel up to an end", 31, 1000, {.until = now + hours(20)}, ""},
+      {"more timers of the wheel than the limit", 31, 1000, {.limit = 20}, "limit"},
+      {"the walk is cut", 31, 3, {}, "look"},
+      {"the walk is cut behind the limit", 31, 3, {.limit = 2}, "limit"},
+      {"the walk is cut behind the end", 31, 3, {.until = now + seconds(100)}, ""},
+      {"the walk is cut before the end", 31, 3, {.until = now + hours(2)}, "look"},
+      {"as many as the limit up to the end", 31, 3, {.until = now + seconds(100), .limit = 2}, ""},
+      {"rows for the shown ones only", 2, 1000, {.limit = 2}, "limit"},
+      {"rows for one of the shown ones", 1, 1000, {.limit = 2}, "look"},
   };
   for (const Case& one : cases) {
     SCOPED_TRACE(one.what);
     const Json answer = next(one.rows, one.walked, one.filter);
-    EXPECT_EQ(answer["complete"], one.is_complete);
-    EXPECT_EQ(answer.contains("exactUntil"), !one.is_complete);
+    const bool is_complete = std::string_view(one.cut_by).empty();
+    EXPECT_EQ(answer["complete"], is_complete);
+    EXPECT_EQ(answer.contains("exactUntil"), !is_complete);
+    EXPECT_EQ(answer.value("cutBy", ""), one.cut_by);
     EXPECT_THAT(seconds_of(answer, 1), ElementsAre(1));
     if (one.rows > 1) {
       EXPECT_THAT(seconds_of(answer, 2), ElementsAre(1, 100));
@@ -146,6 +152,8 @@ TEST_F(SoonestFiringsTest, NameTheTimeUpToWhichTheyAreExact) {
   EXPECT_EQ(cut["looked"], 6) << "three timers and three heads";
   EXPECT_EQ(next(1, 1000)["exactUntil"], format_rfc3339(now + seconds(100)))
       << "the row of the second timer was not read";
+  EXPECT_EQ(next(32, 0, {.limit = 1})["exactUntil"], format_rfc3339(now + seconds(100)))
+      << "the first timer that the limit leaves out";
 }
 
 TEST_F(SoonestFiringsTest, LeaveOutTheTimersOfOtherNamespaces) {
@@ -184,7 +192,8 @@ TEST_F(SoonestFiringsTest, ShowDelayedEventsAndLifespansFromTheWheel) {
   index.arm_delayed(9, now + seconds(6));  // its row is gone
   index.arm_grouped(3, now + seconds(39));
   const Json answer = next(10, 1000, {.limit = 2});
-  EXPECT_EQ(answer["complete"], true);
+  EXPECT_EQ(answer["cutBy"], "limit");
+  EXPECT_EQ(answer["exactUntil"], format_rfc3339(now + hours(1)));
   EXPECT_THAT(seconds_of(answer, 5), ElementsAre(20, 39));
   EXPECT_EQ(answer["items"][0]["kind"], "delayedEvent");
   EXPECT_EQ(answer["items"][1]["kind"], "lifespan");
@@ -212,7 +221,7 @@ TEST_F(SoonestFiringsTest, ShowTheTimersThatTheHeadsHave) {
   store(paused);
   ASSERT_TRUE(index.update("default", paused));
   const Json answer = next(10, 1000, {.limit = 2});
-  EXPECT_EQ(answer["complete"], true);
+  EXPECT_EQ(answer["cutBy"], "limit");
   EXPECT_THAT(seconds_of(answer, 5), ElementsAre(9, 20));
   EXPECT_EQ(answer["items"][1]["paused"], true);
 }
