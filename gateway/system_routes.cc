@@ -196,20 +196,21 @@ void add_state_routes(Router& router, Service& service) {
               .answer = "StoreReport",
               .may_take_long = true,
               .handler = [&service](const auto& exchange) { return verify(service, exchange); }});
-  add_read(router, service,
-           {.method = "GET",
-            .path = "/v1/ns/{ns}/listeners",
-            .operation = "listListeners",
-            .summary = "Lists the listeners of starts, and of instances that wait for events.",
-            .query = {"kind", "type", "workflow", "attribute", "value", "limit", "cursor"},
-            .answer = "Listeners",
-            .errors = {"namespace.not_found", "workflow.not_found", "id.malformed"},
-            .lane = Lane::kBroker,
-            .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
-              const std::string ns = TRY(namespace_of(request));
-              const ListenerFilter filter = TRY(listener_filter_of(request));
-              return store.listeners(ns, filter);
-            })});
+  add_read(
+      router, service,
+      {.method = "GET",
+       .path = "/v1/ns/{ns}/listeners",
+       .operation = "listListeners",
+       .summary = "Lists the listeners of starts, and of instances that wait for events.",
+       .query = {"kind", "type", "workflow", "attribute", "value", "limit", "cursor"},
+       .answer = "Listeners",
+       .errors = {"namespace.not_found", "workflow.not_found", "id.malformed", "cursor.malformed"},
+       .lane = Lane::kBroker,
+       .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {
+         const std::string ns = TRY(namespace_of(request));
+         const ListenerFilter filter = TRY(listener_filter_of(request));
+         return store.listeners(ns, filter);
+       })});
   add_read(router, service,
            {.method = "GET",
             .path = "/v1/ns/{ns}/groups",

@@ -1,7 +1,18 @@
 // Queries about listeners: of starts and of instances that wait for events.
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "base/ids.h"
+#include "base/whole_number.h"
 #include "matchers/pattern.h"
+#include "orchestrator/service/cursor.h"
 #include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
@@ -14,8 +25,31 @@ namespace millrace {
 namespace {
 
 /// The beginning of the cursor of a page that has starts only; the id of the last workflow follows.
-/// The other cursors are ids of instances.
+/// The other cursors begin with the id of the last instance.
 constexpr std::string_view kOfStarts = "starts/";
+
+/// What a cursor names, and how many of its listeners the pages before have; 0: all of them.
+struct ListenerCursor {
+  std::string owner;
+  size_t listeners = 0;
+};
+
+/// `text`: OWNER, or OWNER/N if not all listeners of the owner were shown. Error
+/// `cursor.malformed`.
+Result<ListenerCursor> parse_listener_cursor(std::string_view text) {
+  const size_t slash = text.find('/');
+  ListenerCursor cursor{.owner = std::string(text.substr(0, slash))};
+  if (slash == std::string_view::npos) return cursor;
+  const std::optional<uint64_t> listeners = whole_number(text.substr(slash + 1));
+  if (listeners.value_or(0) == 0) return malformed_cursor();
+  cursor.listeners = *listeners;
+  return cursor;
+}
+
+/// The cursor behind the first `shown` of `all` listeners of an owner.
+std::string listener_cursor(std::string_view owner, size_t shown, size_t all) {
+  return shown == all ? std::string(owner) : fmt::format("{}/{}", owner, shown);
+}
 
 /// Whether the condition holds for a value of its attribute.
 bool predicate_holds(const Predicate& predicate, const std::string& value) {
@@ -45,38 +79,52 @@ bool shows_listener(const ListenerFilter& filter, const EventFilter& event,
 
 Result<Queries::SomeWorkflows> Queries::asked_workflows(const View& view, std::string_view ns,
                                                         const ListenerFilter& filter,
-                                                        const PageRequest& request) {
-  if (filter.workflow.empty()) return some_workflows(view, ns, request);
-  SomeWorkflows only;
-  only.emplace_back(filter.workflow, TRY(find_workflow(view, ns, filter.workflow)));
-  return only;
+                                                        const StartPlace& place) {
+  SomeWorkflows asked;
+  if (!filter.workflow.empty()) {
+    const WorkflowRecord record = TRY(find_workflow(view, ns, filter.workflow));
+    const bool is_behind = place.workflow < filter.workflow ||
+                           (place.workflow == filter.workflow && place.entries > 0);
+    if (is_behind) asked.emplace_back(filter.workflow, record);
+    return asked;
+  }
+  if (place.entries > 0) {
+    const auto begun = TRY(read_workflow(view, TRY(find_namespace(view, ns)), place.workflow));
+    if (begun) asked.emplace_back(place.workflow, *begun);
+  }
+  // TRY is not used: with it, g++ 12 warns about freeing the list of a failed result.
+  Result<SomeWorkflows> others = some_workflows(view, ns, {.cursor = place.workflow});
+  if (!others) return others;
+  for (auto& other : *others) asked.push_back(std::move(other));
+  return asked;
 }
 
-/// Adds the listeners of the starts of the workflows behind `behind`. Returns false if others
-/// follow: then the page ends, since many definitions were read for it.
+/// Adds the listeners of starts from that place on. Returns false if the page is full, or if others
+/// follow and many definitions were read for it.
 Result<bool> Queries::add_starts(const View& view, std::string_view ns,
-                                 const ListenerFilter& filter, std::string_view behind,
+                                 const ListenerFilter& filter, const StartPlace& place,
                                  Page& page) {
-  const PageRequest request{.cursor = std::string(behind)};
-  // TRY is not used: with it, g++ 12 warns about freeing the list of a failed result.
-  const Result<SomeWorkflows> known = asked_workflows(view, ns, filter, request);
+  const Result<SomeWorkflows> known = asked_workflows(view, ns, filter, place);
   if (!known) return tl::unexpected(known.error());
   size_t bytes = 0;
   for (size_t i = 0; i < known->size(); ++i) {
     const auto& [id, record] = (*known)[i];
-    if (i == request.limit || bytes >= Page::kMostBytes) {
+    if (i > 0 && (i >= PageRequest().limit || bytes >= Page::kMostBytes)) {
       page.continue_at(std::string(kOfStarts) + (*known)[i - 1].first);
       return false;
     }
     const Revision revision{record.number, record.latest};
     bytes += TRY(definition_bytes(view, revision));
     const auto workflow = TRY(definitions_.find_or_load(view, revision));
-    for (const StartEvent& event : workflow->start.events) {
-      if (!shows_listener(filter, event.filter, false)) continue;
-      Json json = to_json(event.filter);
+    const auto& events = workflow->start.events;
+    for (size_t entry = id == place.workflow ? place.entries : 0; entry < events.size(); ++entry) {
+      if (!shows_listener(filter, events[entry].filter, false)) continue;
+      if (!page.has_room()) return false;
+      Json json = to_json(events[entry].filter);
       json["kind"] = "start";
       json["workflow"] = id;
-      page.add(std::move(json));
+      page.add(std::move(json),
+               std::string(kOfStarts) + listener_cursor(id, entry + 1, events.size()));
     }
   }
   return true;
@@ -97,9 +145,12 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, const Lis
     return answer;
   };
   const bool is_of_starts = cursor.empty() || cursor.starts_with(kOfStarts);
+  const ListenerCursor begin = TRY(
+      parse_listener_cursor(cursor.substr(cursor.starts_with(kOfStarts) ? kOfStarts.size() : 0)));
   if (is_of_starts && filter.kind != ListenerFilter::Kind::kInstance) {
-    const std::string_view behind = cursor.substr(cursor.empty() ? 0 : kOfStarts.size());
-    if (!TRY(add_starts(view, ns, filter, behind, page))) return answered();
+    if (!cursor.empty() && !is_identifier(begin.owner)) return malformed_cursor();
+    const StartPlace place{.workflow = begin.owner, .entries = begin.listeners};
+    if (!TRY(add_starts(view, ns, filter, place, page))) return answered();
   }
   if (filter.kind == ListenerFilter::Kind::kStart) return answered();
   // An instance that has ended listens no longer.
@@ -108,10 +159,12 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, const Lis
   if (!filter.workflow.empty()) {
     selection.workflow = TRY(find_workflow(view, ns, filter.workflow)).number;
   }
+  std::optional<InstanceId> begun;  // the pages before have some of its listeners
   if (!is_of_starts) {
-    Result<InstanceId> last = parse_instance_id(cursor);
+    Result<InstanceId> last = parse_instance_id(begin.owner);
     if (!last) return fail_in("cursor", std::move(last).error());
-    selection.ids.end_before(*last);
+    if (begin.listeners > 0) begun = selection.ids.last = *last;
+    if (!begun) selection.ids.end_before(*last);
   }
   Status status;
   const auto see = [&](const Instance& one) {
@@ -119,7 +172,10 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, const Lis
     const auto is_listed = [&](const Listener& listener) {
       return shows_listener(filter, listener.filter, disclosure);
     };
-    if (std::none_of(one.listeners.begin(), one.listeners.end(), is_listed)) return true;
+    const size_t all = one.listeners.size();
+    const size_t first = one.id == begun ? std::min(begin.listeners, all) : 0;
+    const auto rest = one.listeners.begin() + static_cast<std::ptrdiff_t>(first);
+    if (std::none_of(rest, one.listeners.end(), is_listed)) return true;
     if (!page.has_room()) return false;
     Result<Json> described = head(view, one, disclosures);
     if (!described && is_damaged_row(described.error())) return true;
@@ -127,15 +183,17 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, const Lis
       status = tl::unexpected(described.error());
       return false;
     }
-    for (const Listener& listener : one.listeners) {
+    for (size_t i = first; i < all; ++i) {
+      const Listener& listener = one.listeners[i];
       if (!is_listed(listener)) continue;
+      if (!page.has_room()) return false;
       Json json = to_json(listener.filter, disclosure);
       json["kind"] = "instance";
       json["workflow"] = (*described)["workflow"];
       json["instance"] = (*described)["id"];
       json["state"] = (*described)["state"];
       if (described->contains("deadline")) json["deadline"] = (*described)["deadline"];
-      page.add(std::move(json), to_string(one.id));
+      page.add(std::move(json), listener_cursor(to_string(one.id), i + 1, all));
     }
     return true;
   };

@@ -160,11 +160,17 @@ class Queries {
   /// The schedule of the workflow, with its next `upcoming` ticks; null if it has no schedule.
   Result<Json> schedule(const View& view, std::string_view id, const WorkflowRecord& record,
                         size_t upcoming);
-  /// The workflow of the filter, or some_workflows().
+  /// Where a page of the listeners of starts begins: behind those of a workflow (empty: at the
+  /// first one), or, unless it is 0, behind this many entries of its start.
+  struct StartPlace {
+    std::string workflow;
+    size_t entries = 0;
+  };
+  /// The workflows of the filter from that place on: one, or some_workflows().
   Result<SomeWorkflows> asked_workflows(const View& view, std::string_view ns,
-                                        const ListenerFilter& filter, const PageRequest& request);
+                                        const ListenerFilter& filter, const StartPlace& place);
   Result<bool> add_starts(const View& view, std::string_view ns, const ListenerFilter& filter,
-                          std::string_view behind, Page& page);
+                          const StartPlace& place, Page& page);
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
   /// The members of an instance that each form of it has.
   Result<Json> head(const View& view, const Instance& instance, Disclosures& disclosures);

@@ -187,6 +187,7 @@ class StoreReads {
   /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next",
   /// "complete","looked"}, of starts, then of live instances, the newest first; `complete` and
   /// `looked` as in instances(). A condition whose text is masked or hidden holds for no value.
+  /// Also error `cursor.malformed`.
   virtual Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) = 0;
   /// The keys of workflows with `concurrency` for whose slots starts wait, by workflow:
   /// {"items":[{"workflow","key"?,"limit"?,"held","queued","next"?:{"instance","since","priority"},

@@ -195,13 +195,60 @@ TEST_F(ListenerQueriesTest, ListTheListenersOfStartsThenThoseOfInstancesFromTheN
               ElementsAre(ElementsAre("left", "right", "three"), ElementsAre("two", "one")));
 }
 
-TEST_F(ListenerQueriesTest, PutAtLeastOneInstanceOnEachPage) {
+TEST_F(ListenerQueriesTest, HoldTheLimitOfAPageWithinAStartAndWithinAnInstance) {
   apply(kStarts);
+  apply("id: third\nstart: {type: event, event: {type: up}}\nstates:\n- {id: a, type: noop}\n");
   store(listening(1, {"one", "uno", "un"}));
   store(listening(2, {"two"}));
-  EXPECT_THAT(types(1),
-              ElementsAre(ElementsAre("left", "right", "two"), ElementsAre("one", "uno", "un")))
-      << "a page is not split within the starts or within the listeners of one instance";
+  EXPECT_THAT(types(1), ElementsAre(ElementsAre("left"), ElementsAre("right"), ElementsAre("up"),
+                                    ElementsAre("two"), ElementsAre("one"), ElementsAre("uno"),
+                                    ElementsAre("un")));
+  EXPECT_THAT(types(2), ElementsAre(ElementsAre("left", "right"), ElementsAre("up", "two"),
+                                    ElementsAre("one", "uno"), ElementsAre("un")));
+  EXPECT_THAT(types(5), ElementsAre(ElementsAre("left", "right", "up", "two", "one"),
+                                    ElementsAre("uno", "un")));
+}
+
+TEST_F(ListenerQueriesTest, HoldTheLimitOfAPageUnderAFilter) {
+  apply(kStarts);
+  apply("id: after\nstart: {type: event, event: {type: right}}\nstates:\n- {id: a, type: noop}\n");
+  apply("id: third\nstart: {type: event, event: {type: up}}\nstates:\n- {id: a, type: noop}\n");
+  store(listening(1, {"right", "one", "right"}));
+  const auto listed = [&](const ListenerFilter& filter, const std::string& key) {
+    return pages(key, 1, [&](auto& queries, auto& view, size_t most, auto cursor) {
+      ListenerFilter paged = filter;
+      paged.limit = most;
+      paged.cursor = cursor;
+      return queries.listeners(view, "default", paged);
+    });
+  };
+  using Kind = ListenerFilter::Kind;
+  EXPECT_THAT(listed({.kind = Kind::kStart}, "type"),
+              ElementsAre(ElementsAre("right"), ElementsAre("left"), ElementsAre("right"),
+                          ElementsAre("up")));
+  EXPECT_THAT(listed({.kind = Kind::kStart, .workflow = "starts"}, "type"),
+              ElementsAre(ElementsAre("left"), ElementsAre("right")));
+  EXPECT_THAT(listed({.type = "right"}, "workflow"),
+              ElementsAre(ElementsAre("after"), ElementsAre("starts"), ElementsAre("waits"),
+                          ElementsAre("waits")));
+}
+
+TEST_F(ListenerQueriesTest, ContinueBehindAWorkflowOrAnInstanceThatIsGone) {
+  apply(kStarts);
+  store(listening(1, {"one"}));
+  store(listening(3, {"three"}));
+  const std::string gone = to_string(numbered_id(2));
+  const std::pair<std::string, std::vector<std::string>> rows[] = {
+      {"starts/aa/1", {"left", "right", "three", "one"}},
+      {"starts/starts/1", {"right", "three", "one"}},
+      {"starts/starts/9", {"three", "one"}},
+      {"starts/starts", {"three", "one"}},
+      {gone + "/1", {"one"}},
+      {to_string(numbered_id(3)) + "/9", {"one"}},
+  };
+  for (const auto& [cursor, expected] : rows) {
+    EXPECT_EQ(types_of({.limit = 100, .cursor = cursor}), expected) << cursor;
+  }
 }
 
 TEST_F(ListenerQueriesTest, EndAPageOfStartsForWhichManyDefinitionsWereRead) {
@@ -244,6 +291,10 @@ TEST_F(ListenerQueriesTest, ListTheListenersOfTheNamespaceOnly) {
 TEST_F(ListenerQueriesTest, FailForNamesThatDoNotExist) {
   EXPECT_EQ(outcome(list(1, "", "none")), "namespace.not_found");
   EXPECT_EQ(outcome(list(1, "nonsense")), "id.malformed");
+  for (const char* const cursor : {"starts/", "starts/a b", "starts/starts/0", "starts/starts/x",
+                                   "00000000-0000-0000-0000-000000000001/"}) {
+    EXPECT_EQ(outcome(list(1, cursor)), "cursor.malformed") << cursor;
+  }
 }
 
 TEST_F(ListenerQueriesTest, FailOnADamagedDefinitionOfAStart) {
@@ -261,7 +312,9 @@ TEST_F(ListenerQueriesTest, FailWhenAReadFails) {
   store(ended(waiting_instance(waits, 4), InstanceStatus::kComplete));
   expect_each_read_to_count(list(100));
   expect_each_read_to_count(list(1));
+  expect_each_read_to_count(list(1, "starts/starts/1"));
   expect_each_read_to_count(list(1, to_string(numbered_id(3))));
+  expect_each_read_to_count(list(1, to_string(numbered_id(3)) + "/1"));
 }
 
 }  // namespace
