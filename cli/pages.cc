@@ -63,6 +63,13 @@ void explain_unfinished(Session& session, const FilledPage& page, const std::str
                       << "\n";
 }
 
+/// Says that a bound of the server has left something out which no page has.
+void note_if_incomplete(Session& session, const Json& answer) {
+  if (answer.value("complete", true)) return;
+  session.console.err << "some results may be missing: the server looks for a key in a bounded "
+                         "number of workflows; name one with --workflow\n";
+}
+
 /// Shows the first page that has a result, and says why there is none.
 Ended show_table(Session& session, ApiCall call, const PageOptions& options,
                  const std::vector<Column>& columns) {
@@ -72,6 +79,7 @@ Ended show_table(Session& session, ApiCall call, const PageOptions& options,
   Json& body = page.reply.body;
   if (!body["items"].empty()) {
     session.output.list(body, columns, "");
+    note_if_incomplete(session, body);
     return ExitCode::kOk;
   }
   session.output.list({{"items", Json::array()}}, columns, "");
@@ -84,6 +92,7 @@ Ended show_table(Session& session, ApiCall call, const PageOptions& options,
     explain_empty_rest(session, call, items);
   }
   if (page.in_other_case.is_object()) explain_other_case(session, page.in_other_case);
+  note_if_incomplete(session, body);
   return ExitCode::kOk;
 }
 
@@ -118,7 +127,10 @@ Ended show_pages(Session& session, ApiCall call, const PageOptions& page,
     std::string next;
     if (!is_last) next = std::exchange(reply.body["next"], nullptr).get<std::string>();
     if (is_last || !is_document) session.output.list(reply.body, columns, name_key);
-    if (is_last) return ExitCode::kOk;
+    if (is_last) {
+      note_if_incomplete(session, reply.body);
+      return ExitCode::kOk;
+    }
     call.query.back().second = std::move(next);
   }
 }

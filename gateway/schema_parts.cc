@@ -117,11 +117,12 @@ Json page(Json elements) {
                  {"next", or_null(text("The cursor of the next page; null: this is the last."))}});
 }
 
-Json bounded_page(Json elements) {
-  return extended(page(std::move(elements)),
-                  {{"complete", flag("false: a bound ended the page, so the next one may have "
-                                     "items though this one has few.")},
-                   {"looked", whole("How many instances were read for the page.")}});
+Json complete() {
+  return flag("false: a bound of the server has left something out that no page has.");
+}
+
+Json bounded_page(Json elements, std::string_view looked) {
+  return extended(page(std::move(elements)), {{"complete", complete()}, {"looked", whole(looked)}});
 }
 
 Json extended(Json base, const std::initializer_list<Member>& members) {

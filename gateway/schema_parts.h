@@ -54,8 +54,12 @@ Json or_null(const Json& other);
 Json either(std::initializer_list<Json> schemas, std::string_view description = "");
 /// A page of a list: {"items": elements, "next": cursor or null}.
 Json page(Json elements);
-/// A page of a list that a bound may cut: {"items","next","complete","looked"}.
-Json bounded_page(Json elements);
+/// The member `complete` of a list, which has the same meaning in all lists.
+Json complete();
+/// A page of a list that a bound may end: {"items","next","complete","looked"}. `looked`: what is
+/// counted there.
+Json bounded_page(Json elements,
+                  std::string_view looked = "How many instances were read for the page.");
 /// Both schemas: an object of `base`'s members, which must be an object(), with further members.
 Json extended(Json base, const std::initializer_list<Member>& members);
 

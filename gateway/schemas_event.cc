@@ -63,7 +63,7 @@ void add_stored_event_schemas(ApiSchemas& all) {
   all["StoredEvents"].schema =
       extended(page(ref("StoredEventHead")),
                {
-                   {"complete", flag("Whether the list ends because no further event fits.")},
+                   {"complete", complete()},
                    {"looked", whole("How many messages of the stream were read.")},
                    {"newest", whole("The newest sequence of the event stream.")},
                    {"inOtherCase?", in_other_case},
@@ -153,12 +153,12 @@ void add_dead_letter_schemas(ApiSchemas& all) {
   using namespace schema;
   all["DeadLetter"].schema = dead_letter();
   const Json reason = object({{"reason", text("An error code.")}, {"count", whole()}});
-  all["DeadLetters"].schema = extended(
-      page(ref("DeadLetter")),
-      {
-          {"reasons", list(reason, "How many dead letters there are of each reason.")},
-          {"complete", flag("Whether the list ends because there is no further dead letter.")},
-      });
+  all["DeadLetters"].schema =
+      extended(page(ref("DeadLetter")),
+               {
+                   {"reasons", list(reason, "How many dead letters there are of each reason.")},
+                   {"complete", complete()},
+               });
   all["WholeDeadLetter"].schema = extended(dead_letter(), {{"headers", message_headers()}});
   all["CorrectedEvent"].media = {
       {"application/cloudevents+json", {{"schema", ref("CloudEvent")}}},

@@ -222,10 +222,7 @@ void add_instance_schemas(ApiSchemas& all) {
   all["CallSlot"].schema = call_slot();
   all["CallThrottled"].schema = call_throttle();
   all["AcceptedTasks"].schema =
-      extended(page(accepted_task()),
-               {{"complete", flag("false: a bound ended the page, so the next one may have "
-                                  "items though this one has few.")},
-                {"looked", whole("How many tasks were read for the page.")}});
+      bounded_page(accepted_task(), "How many tasks were read for the page.");
   const Json count = object({
       {"workflow?", text("The id of the workflow.")},
       {"revision?", whole()},
@@ -233,20 +230,19 @@ void add_instance_schemas(ApiSchemas& all) {
       {"status?", text()},
       {"count", whole("How many instances there are.")},
   });
-  all["InstanceCounts"].schema = object({{"items", list(count)}, {"asOf", instant()}});
+  all["InstanceCounts"].schema = extended(page(count), {{"asOf", instant()}});
   const Json found = object({
       {"kind", word({"instance", "workflow", "key", "group", "event", "deadLetter"})},
       {"id", text("The id of the instance, workflow, group or dead letter, or the sequence of the "
                   "event.")},
       {"label", text("What it is, for people.")},
   });
-  all["Found"].schema = object({
-      {"items", list(found)},
-      {"complete",
-       flag("false: there may be further instances of the key, events or dead letters.")},
-      {"notRead?", object({{"code", text("The error code.")},
-                           {"msg", text("Why the broker did not answer.")}})},
-  });
+  all["Found"].schema = extended(
+      page(found), {
+                       {"complete", complete()},
+                       {"notRead?", object({{"code", text("The error code.")},
+                                            {"msg", text("Why the broker did not answer.")}})},
+                   });
   all["HistoryRecord"].schema = history_record();
   all["History"].schema = page(ref("HistoryRecord"));
   all["Scenario"].media = {

@@ -5,15 +5,6 @@
 namespace millrace {
 namespace {
 
-Json complete_list(Json elements, std::string_view looked) {
-  using namespace schema;
-  return object({
-      {"items", list(std::move(elements))},
-      {"complete", flag("false: a bound has ended the look.")},
-      {"looked", whole(looked)},
-  });
-}
-
 Json service_item() {
   using namespace schema;
   const Json target = object({
@@ -145,16 +136,19 @@ void add_work_schemas(ApiSchemas& all) {
       {"then?", text("The id of the state that follows, if the definition decides it.")},
       {"paused?", exactly(true, "The instance or the workflow is paused.")},
   });
-  all["Firings"].schema = object({
-      {"items", list(firing)},
-      {"complete", flag("false: something that fires at `exactUntil` or later may be missing.")},
-      {"cutBy?", word({"limit", "look"},
-                      "What has cut the list: its `limit`, or how much the server looks at in one "
-                      "call; missing: complete.")},
-      {"exactUntil?", instant("Nothing that fires before is missing; missing: complete.")},
-      {"looked", whole("At how many instances, events and timers the server has looked.")},
-  });
-  all["Services"].schema = complete_list(service_item(), "How many tasks were read.");
+  all["Firings"].schema = extended(
+      page(firing),
+      {
+          {"complete",
+           flag("false: something that fires at `exactUntil` or later may be missing.")},
+          {"cutBy?",
+           word({"limit", "look"},
+                "What has cut the list: its `limit`, or how much the server looks at in one "
+                "call; missing: complete.")},
+          {"exactUntil?", instant("Nothing that fires before is missing; missing: complete.")},
+          {"looked", whole("At how many instances, events and timers the server has looked.")},
+      });
+  all["Services"].schema = bounded_page(service_item(), "How many tasks were read.");
   all["Overview"].schema = overview();
   all["Series"].schema = object({
       {"step", whole("The length of a step, in seconds.", 1)},

@@ -69,9 +69,9 @@ Result<Json> accepted_item(const View& view, std::string_view ns, const StartTas
   return item;
 }
 
-Json with_end(Page page, bool is_complete, size_t looked) {
+Json with_end(Page page, size_t looked) {
   Json json = std::move(page).json();
-  json["complete"] = is_complete;
+  json["complete"] = true;
   json["looked"] = looked;
   return json;
 }
@@ -100,7 +100,7 @@ Result<Json> accepted_of(const View& view, std::string_view ns, const Instance& 
     if (!page.has_room()) break;
     page.add(TRY(accepted_item(view, ns, **task, disclosures)), to_string(id));
   }
-  return with_end(std::move(page), true, looked);
+  return with_end(std::move(page), looked);
 }
 
 }  // namespace
@@ -124,13 +124,11 @@ Result<Json> Queries::accepted_tasks(const View& view, std::string_view ns,
   const WalkBounds bounds = bounds_from_now();
   size_t looked = 0;
   size_t bytes = 0;
-  bool is_complete = true;
   Status status;
   const auto see = [&](const StartTask& task, size_t row_bytes) {
     if (looked > 0 &&
         (looked == kMostLookedTasks || bytes >= kMostLookedBytes || bounds.is_over())) {
       page.continue_at(to_string(*behind));
-      is_complete = false;
       return false;
     }
     if (task.ns == number && task.is_accepted) {
@@ -150,7 +148,7 @@ Result<Json> Queries::accepted_tasks(const View& view, std::string_view ns,
   TRY(some_tasks(
       view, see, [](const Error&) {}, behind));
   TRY(std::move(status));
-  return with_end(std::move(page), is_complete, looked);
+  return with_end(std::move(page), looked);
 }
 
 }  // namespace millrace

@@ -156,7 +156,8 @@ Result<Json> Queries::instance_counts(const View& view, std::string_view ns,
                    [](const auto& one, const auto& other) { return one.first < other.first; });
   Json list = Json::array();
   for (auto& [name, item] : items) list.push_back(std::move(item));
-  return Json{{"items", std::move(list)}, {"asOf", format_rfc3339(clock_.now())}};
+  return Json{
+      {"items", std::move(list)}, {"next", nullptr}, {"asOf", format_rfc3339(clock_.now())}};
 }
 
 Result<std::optional<std::vector<InstanceStatus>>> Queries::statuses_in_state(

@@ -79,13 +79,13 @@ class EventDesk {
   /// "newest","next","inOtherCase"?}, newest first. `time` is when the broker stored the event,
   /// `attributes` are the other context attributes, `size` is in bytes. `applied` is false until
   /// the engine has applied the event. A message that is not an event has {"error":{"code","msg"}}
-  /// in place of its attributes. At most kMostEventsLooked messages are looked at; `complete` is
-  /// true if the list ends because no further event fits. `newest` is the newest sequence of the
+  /// in place of its attributes. At most kMostEventsLooked messages are looked at. `complete` is
+  /// always true (store_reads.h): `next` continues the list. `newest` is the newest sequence of the
   /// stream. `next` becomes `before` of the next page; with `after` it becomes the next `after`,
-  /// and is never null. A list without items has "inOtherCase":{"sequence","attributes":{…}} if one
-  /// of the events that were looked at fits the filter apart from its effects, and from upper and
-  /// lower case in `attributes`: the first such event, and its values that differ. Errors:
-  /// `namespace.not_found`, and those of StoredEvents.
+  /// and is never null: it is `newest` at the end. A list without items has
+  /// "inOtherCase":{"sequence","attributes":{…}} if one of the events that were looked at fits the
+  /// filter apart from its effects, and from upper and lower case in `attributes`: the first such
+  /// event, and its values that differ. Errors: `namespace.not_found`, and those of StoredEvents.
   virtual Result<Json> list(std::string_view ns, const EventListFilter& filter) = 0;
 
   /// One event: the members of an item of list(), with "event", the event in the JSON format,

@@ -109,7 +109,7 @@ Result<Json> Queries::find(const View& view, std::string_view ns, std::string_vi
       items.push_back(found_item("group", std::string(text), *label));
     }
   }
-  return Json{{"items", std::move(items)}, {"complete", is_complete}};
+  return Json{{"items", std::move(items)}, {"next", nullptr}, {"complete", is_complete}};
 }
 
 }  // namespace millrace

@@ -45,7 +45,8 @@ Result<Json> find_events(EventDesk& desk, std::string_view ns, std::string_view 
 Result<Json> join_found(Json found, const Result<Json>& events, Result<FoundLetters> letters) {
   if (!events && !is_of_broker(events.error())) return tl::unexpected(events.error());
   if (!letters && !is_of_broker(letters.error())) return tl::unexpected(letters.error());
-  bool is_complete = events && letters && letters->is_complete && events->value("complete", false);
+  bool is_complete =
+      events && letters && letters->is_complete && events->value("next", Json()).is_null();
   const auto add = [&](Json item) {
     const bool has_room = found["items"].size() < kMostFound;
     if (has_room) found["items"].push_back(std::move(item));

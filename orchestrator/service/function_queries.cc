@@ -129,7 +129,10 @@ Result<Json> Queries::functions(const View& view, std::string_view ns, Duration 
     }
     items.push_back(std::move(item));
   }
-  return Json{{"items", std::move(items)}, {"complete", is_complete}, {"looked", looked}};
+  return Json{{"items", std::move(items)},
+              {"next", nullptr},
+              {"complete", is_complete},
+              {"looked", looked}};
 }
 
 }  // namespace millrace

@@ -251,7 +251,7 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
   TRY(std::move(status));
   if (end.cut) page.continue_at(to_string(*end.cut));
   Json answer = std::move(page).json();
-  answer["complete"] = !end.cut && !is_cut;
+  answer["complete"] = !is_cut;
   answer["looked"] = end.looked;
   return answer;
 }

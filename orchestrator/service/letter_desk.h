@@ -34,8 +34,8 @@ class LetterDesk {
 
   /// {"items":[…],"reasons":[{"reason","count"}],"complete","next"}, the items as letter_item()
   /// (letter_json.h). `reasons` counts all dead letters under the name of the namespace, also those
-  /// of an earlier namespace with that name and of all sources. `complete` is true if the list ends
-  /// because there is no further dead letter; `next` becomes `before` of the next page.
+  /// of an earlier namespace with that name and of all sources. `complete` is always true
+  /// (store_reads.h); `next` becomes `before` of the next page.
   virtual Result<Json> list(std::string_view ns, const LetterFilter& filter) = 0;
 
   /// A dead letter as whole_letter().

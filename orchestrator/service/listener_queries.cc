@@ -140,7 +140,7 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, const Lis
   const auto answered = [&] {
     if (end.cut) page.continue_at(to_string(*end.cut));
     Json answer = std::move(page).json();
-    answer["complete"] = !end.cut;
+    answer["complete"] = true;
     answer["looked"] = end.looked;
     return answer;
   };

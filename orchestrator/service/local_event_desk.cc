@@ -77,7 +77,6 @@ struct EventPage {
   StreamSpan span;
   EventEffects effects;
   Json items = Json::array();
-  bool is_complete = false;
   size_t looked = 0;
   Json next = nullptr;
   Json in_other_case = nullptr;  ///< see EventDesk::list(); of the first such event
@@ -141,7 +140,7 @@ Result<Json> LocalEventDesk::list(std::string_view ns, const EventListFilter& fi
   TRY(page.failed);
   const bool is_empty = page.items.empty();
   Json answer{{"items", std::move(page.items)},
-              {"complete", page.is_complete},
+              {"complete", true},
               {"looked", page.looked},
               {"newest", span.last},
               {"next", std::move(page.next)}};
@@ -175,8 +174,7 @@ Status LocalEventDesk::list_backwards(EventPage& page) {
         return !is_before_since && page.failed && !page.is_full();
       }));
   page.looked = end.looked;
-  page.is_complete = is_before_since || end.before == 0;
-  if (!page.is_complete) page.next = std::to_string(end.before);
+  if (!is_before_since && end.before != 0) page.next = std::to_string(end.before);
   return {};
 }
 
@@ -185,22 +183,23 @@ Status LocalEventDesk::list_forwards(EventPage& page) {
   // A stream that was created again has lower sequences.
   uint64_t last = std::min(*filter.after, page.span.last);
   const uint64_t end = filter.before > 0 ? filter.before - 1 : page.span.last;
-  page.is_complete = true;
   if (end > last) {
     StoredEvents::Page read = TRY(parts_.events.read({.ns = std::string(page.ns),
                                                       .first = last + 1,
                                                       .since = page.since,
                                                       .last = end,
                                                       .limit = kMostEventsLooked}));
-    page.is_complete = read.next == 0;
+    bool is_at_end = read.next == 0;
     for (StoredEvent& stored : read.events) {
-      if (page.is_full()) page.is_complete = false;
-      if (!page.is_complete && page.is_full()) break;
+      if (page.is_full()) {
+        is_at_end = false;
+        break;
+      }
       ++page.looked;
       last = stored.sequence;
       page.add(stored);
     }
-    if (page.is_complete) last = end;
+    if (is_at_end) last = end;
   }
   page.next = std::to_string(last);
   return {};

@@ -88,11 +88,10 @@ Result<Json> LocalLetterDesk::list(std::string_view ns, const LetterFilter& filt
   // An event for a namespace that does not exist becomes a dead letter under the name of that
   // namespace.
   if (!identity && items.empty() && filter.before == 0) return tl::unexpected(no_namespace(ns));
-  const bool is_complete = end.before == 0;
   return Json{{"items", std::move(items)},
               {"reasons", std::move(reasons)},
-              {"complete", is_complete},
-              {"next", is_complete ? Json() : Json(std::to_string(end.before))}};
+              {"complete", true},
+              {"next", end.before == 0 ? Json() : Json(std::to_string(end.before))}};
 }
 
 Result<Json> LocalLetterDesk::get(std::string_view ns, uint64_t id) {

@@ -322,7 +322,8 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns, const 
     }
     items.push_back(std::move(item));
   }
-  Json answer{{"items", std::move(items)}, {"complete", !cut}, {"looked", looked}};
+  Json answer{
+      {"items", std::move(items)}, {"next", nullptr}, {"complete", !cut}, {"looked", looked}};
   if (cut) {
     answer["exactUntil"] = format_rfc3339(cut->exact_until);
     answer["cutBy"] = cut->end == ListEnd::kLimit ? kCutByLimit : kCutByLook;

@@ -147,10 +147,10 @@ class Service : public StoreReads {
   /// broker. Errors: `scenario.*`, and those of StoredEvents.
   virtual Result<NamedText> scenario(std::string_view ns, const InstanceId& id) = 0;
   /// What a text may name: {"items":[{"kind":"instance"|"workflow"|"key"|"group"|"event"|
-  /// "deadLetter","id","label"}],"complete","notRead"?:{"code","msg"}}, 20 items at most. Of
-  /// "instance" and "workflow" the text is the beginning of `id`, of "key" the idempotency key of
-  /// the instance `id`, of "group" the whole `id`, of "event" the sequence `id` or the id of the
-  /// event with that sequence, of "deadLetter" its id, its reason or the id of its event.
+  /// "deadLetter","id","label"}],"next":null,"complete","notRead"?:{"code","msg"}}, 20 items at
+  /// most. Of "instance" and "workflow" the text is the beginning of `id`, of "key" the idempotency
+  /// key of the instance `id`, of "group" the whole `id`, of "event" the sequence `id` or the id of
+  /// the event with that sequence, of "deadLetter" its id, its reason or the id of its event.
   /// `complete` is false if not all instances of a key, events or dead letters are listed. May wait
   /// for the broker for some seconds; if it does not answer, there are no events and no dead
   /// letters, and `notRead` says why.
@@ -183,11 +183,11 @@ class Service : public StoreReads {
                               std::function<void(Result<LazyJson>)> done) = 0;
   /// The services of a namespace and the tasks for them, by name: {"items":[{"service","global"?,
   /// "target","paused","waiting","running","asking"?,"oldest"?,"scheduleToStart"?:{"p50","p99"},
-  /// "lastError"?:{"code","message"?,"at"}}],"complete","looked"}. `asking`: add_asking().
-  /// `target`: {"kind":"workers"|"request"|"http"|"container","at"}; `oldest`: since when the
-  /// oldest task exists that waits; times in seconds, of the tasks that this process has seen.
-  /// `complete` is false if there are more tasks than the query looks at: then the numbers are too
-  /// small.
+  /// "lastError"?:{"code","message"?,"at"}}],"next":null,"complete","looked"}. `asking`:
+  /// add_asking(). `target`: {"kind":"workers"|"request"|"http"|"container","at"}; `oldest`: since
+  /// when the oldest task exists that waits; times in seconds, of the tasks that this process has
+  /// seen. `complete` is false if there are more tasks than the query looks at: then the numbers
+  /// are too small.
   virtual Result<Json> functions(std::string_view ns) = 0;
   /// The stored events of the event stream.
   virtual EventDesk& event_desk() = 0;

@@ -118,6 +118,10 @@ struct HistoryFilter {
 /// texts and everything else that may come from them are masked or hidden (disclosure.h). Error
 /// codes of each read: `namespace.not_found`, `workflow.not_found`, `instance.not_found`, and
 /// `store.*`; further ones are named below.
+///
+/// In all lists `next` is the cursor of the next page, or null, and `complete` is false if a bound
+/// has left something out that no page has. A list without `complete` has no such bound. `looked`
+/// is how much was read for the page.
 class StoreReads {
  public:
   virtual ~StoreReads() = default;
@@ -150,13 +154,12 @@ class StoreReads {
   /// checks it,"example"}; without a schema, all but `example` is null.
   virtual Result<Json> input_schema(std::string_view ns, std::string_view id) = 0;
   /// {"items":[{"id","workflow","revision","status","state","startedAt",…}],"next","complete",
-  /// "looked"}. `looked`: the number of instances that were read for the page; `complete` is false
-  /// if a bound of this number or of the time ended the page, so that it may lack instances which
-  /// the next page has. Error `id.malformed`: no id begins with filter.id, or the cursor is not an
-  /// id.
+  /// "looked"}. `looked`: the number of instances that were read for the page; a bound of it or of
+  /// the time may end the page before its limit. `complete` is false if a key was not looked up in
+  /// all workflows. Error `id.malformed`: no id begins with filter.id, or the cursor is not an id.
   virtual Result<Json> instances(std::string_view ns, const InstanceFilter& filter) = 0;
-  /// {"items":[{"workflow"?,"revision"?,"state"?,"status"?,"count"}],"asOf"}: the exact numbers of
-  /// instances, by workflow; `state` is null if its definition is damaged. Errors:
+  /// {"items":[{"workflow"?,"revision"?,"state"?,"status"?,"count"}],"next":null,"asOf"}: the exact
+  /// numbers of instances, by workflow; `state` is null if its definition is damaged. Errors:
   /// `index.incomplete`, `request.parameter` (the answer would be too large).
   virtual Result<Json> instance_counts(std::string_view ns, const CountRequest& request) = 0;
   /// An instance as in instances(), with {"input","data","output"?,"attempt","damage"?,
@@ -173,8 +176,8 @@ class StoreReads {
   /// {"items":[{"task","namespace","instance","state","function","attempt","since","deadline"?,
   /// "progress"?,"progressAt"?,"detached"?}],"next","complete","looked"}. `since`: when the attempt
   /// was made; `deadline`: its earliest one; `detached`: no call waits for the answer. `complete`
-  /// and `looked` as in instances(), of tasks. Errors `instance.not_found` (of the filter),
-  /// `cursor.malformed`.
+  /// is always true; `looked` as in instances(), of tasks. Errors `instance.not_found` (of the
+  /// filter), `cursor.malformed`.
   virtual Result<Json> accepted_tasks(std::string_view ns, const AcceptedFilter& filter) = 0;
   /// The instances that calls of the instance have started, as in instances(), oldest first. Error
   /// `instance.not_found`.
@@ -185,9 +188,9 @@ class StoreReads {
   virtual Result<Json> history(std::string_view ns, const InstanceId& id,
                                const HistoryFilter& filter) = 0;
   /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next",
-  /// "complete","looked"}, of starts, then of live instances, the newest first; `complete` and
-  /// `looked` as in instances(). A condition whose text is masked or hidden holds for no value.
-  /// Also error `cursor.malformed`.
+  /// "complete","looked"}, of starts, then of live instances, the newest first; `complete` is
+  /// always true; `looked` as in instances(). A condition whose text is masked or hidden holds for
+  /// no value. Also error `cursor.malformed`.
   virtual Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) = 0;
   /// The keys of workflows with `concurrency` for whose slots starts wait, by workflow:
   /// {"items":[{"workflow","key"?,"limit"?,"held","queued","next"?:{"instance","since","priority"},
@@ -213,8 +216,8 @@ class StoreReads {
   /// `schedule.not_found`.
   virtual Result<Json> schedule(std::string_view ns, std::string_view workflow) = 0;
   /// What time will cause, soonest first: {"items":[{"at","kind","instance"?,"workflow"?,"state"?,
-  /// "then"?,"paused"?}],"complete","exactUntil"?,"cutBy"?,"looked"}. `kind` is a name of
-  /// kFiringKinds. `then`: the state that follows (after_timer.h). `complete`: nothing up to the
+  /// "then"?,"paused"?}],"next":null,"complete","exactUntil"?,"cutBy"?,"looked"}. `kind` is a name
+  /// of kFiringKinds. `then`: the state that follows (after_timer.h). `complete`: nothing up to the
   /// end of the filter is missing. Otherwise nothing is missing that fires before `exactUntil`, and
   /// `cutBy` says what has cut the list: "limit", that of the filter, or "look", a bound of the
   /// query; then items after `exactUntil` are true, but others may be missing. `looked`: at how

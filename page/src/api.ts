@@ -1,7 +1,7 @@
 // The types of the HTTP API, made by make-api.mjs from the OpenAPI document: do not edit.
 
 export type AcceptedTasks = {
-  /** false: a bound ended the page, so the next one may have items though this one has few. */
+  /** false: a bound of the server has left something out that no page has. */
   complete: boolean
   items: Array<{
     /** The number of the attempt, from 1. */
@@ -259,7 +259,7 @@ export type DeadLetterReplayed = {
 }
 
 export type DeadLetters = {
-  /** Whether the list ends because there is no further dead letter. */
+  /** false: a bound of the server has left something out that no page has. */
   complete: boolean
   items: Array<DeadLetter>
   next: string | null
@@ -528,10 +528,11 @@ export type Firings = {
   }>
   /** At how many instances, events and timers the server has looked. */
   looked: number
+  next: string | null
 }
 
 export type Found = {
-  /** false: there may be further instances of the key, events or dead letters. */
+  /** false: a bound of the server has left something out that no page has. */
   complete: boolean
   items: Array<{
     /** The id of the instance, workflow, group or dead letter, or the sequence of the event. */
@@ -540,6 +541,7 @@ export type Found = {
     /** What it is, for people. */
     label: string
   }>
+  next: string | null
   notRead?: {
     /** The error code. */
     code: string
@@ -884,6 +886,7 @@ export type InstanceCounts = {
     /** The id of the workflow. */
     workflow?: string
   }>
+  next: string | null
 }
 
 export type InstanceDeleted = {
@@ -1175,7 +1178,7 @@ export type InstanceWhy = {
 }
 
 export type Instances = {
-  /** false: a bound ended the page, so the next one may have items though this one has few. */
+  /** false: a bound of the server has left something out that no page has. */
   complete: boolean
   items: Array<InstanceHead>
   /** How many instances were read for the page. */
@@ -1320,7 +1323,7 @@ export type Listener = {
 }
 
 export type Listeners = {
-  /** false: a bound ended the page, so the next one may have items though this one has few. */
+  /** false: a bound of the server has left something out that no page has. */
   complete: boolean
   items: Array<Listener>
   /** How many instances were read for the page. */
@@ -1879,7 +1882,7 @@ export type ServicePaused = {
 }
 
 export type Services = {
-  /** false: a bound has ended the look. */
+  /** false: a bound of the server has left something out that no page has. */
   complete: boolean
   items: Array<{
     /** How many requests of workers for tasks are open. */
@@ -1916,6 +1919,7 @@ export type Services = {
   }>
   /** How many tasks were read. */
   looked: number
+  next: string | null
 }
 
 export type Session = {
@@ -2200,7 +2204,7 @@ export type StoredEventHead = {
 }
 
 export type StoredEvents = {
-  /** Whether the list ends because no further event fits. */
+  /** false: a bound of the server has left something out that no page has. */
   complete: boolean
   inOtherCase?: {
     /** Its values that differ in upper and lower case only. */

@@ -39,8 +39,8 @@ states:
         ++times[fmt::format("{} of {}", event.at("type").get<std::string>(),
                             event.at("attributes").value("replayof", "none"))];
       }
-      if (page.at("complete") == true) return times;
       after = page.at("next").get<std::string>();
+      if (after == std::to_string(page.at("newest").get<uint64_t>())) return times;
     }
   }
 

@@ -54,6 +54,8 @@ export function useGet<T>(path: string | null, query: Query = {}): Resource<T> {
 export interface Page<Item> {
   items: Item[]
   next: string | null
+  /** How much the server has read for the items. */
+  looked?: number
 }
 
 /** A list that is read page by page; `older` reads the next page and appends it. */
@@ -73,7 +75,10 @@ export function useList<Item, Answer extends Page<Item> = Page<Item>>(path: stri
     setOlderError(undefined)
     try {
       const page = await call<Answer>('GET', path, { query: { ...query, cursor: first.data.next } })
-      first.update((before) => ({ ...before, ...page, items: [...before.items, ...page.items].slice(-kRows) }))
+      first.update((before) => ({
+        ...before, ...page, items: [...before.items, ...page.items].slice(-kRows),
+        ...(page.looked === undefined ? {} : { looked: (before.looked ?? 0) + page.looked }),
+      }))
     } catch (error) {
       setOlderError(error as Error)
     } finally {

@@ -230,11 +230,14 @@ export function More({ shown, next, isComplete = true, looked, isLoading, older 
   isLoading: boolean
   older: () => void
 }) {
+  // A bound of the server has probably ended a page before it was full.
+  const isSparse = next !== null && (looked ?? 0) > 2 * shown + 100
+  const end = isComplete ? ', that is all' : '; others may be missing'
   return (
     <p class="more">
-      <span>{count(shown)} shown{next === null && isComplete ? ', that is all' : ''}</span>
-      {!isComplete && looked !== undefined && <span> · the server looked at {count(looked)}{next === null ? '' : '; go on'}</span>}
-      {next !== null && <button type="button" disabled={isLoading} onClick={older}>{isLoading ? 'Loading…' : isComplete ? 'Older' : 'Go on'}</button>}
+      <span>{count(shown)} shown{next === null ? end : ''}</span>
+      {(isSparse || !isComplete) && looked !== undefined && <span> · the server looked at {count(looked)}{next === null ? '' : '; go on'}</span>}
+      {next !== null && <button type="button" disabled={isLoading} onClick={older}>{isLoading ? 'Loading…' : isSparse ? 'Go on' : 'Older'}</button>}
     </p>
   )
 }

@@ -42,5 +42,17 @@ TEST_F(PagesTest, ListsAllPagesInFormatsForProgramsAndOnePageInATable) {
   }
 }
 
+TEST_F(PagesTest, SayThatAListMayLackSomethingThatNoPageHas) {
+  for (const char* format : {"name", "jsonl", "json", "yaml", "table"}) {
+    const CommandOutput cut = run({"instance", "list", "--key", "of many workflows", "-o", format});
+    EXPECT_EQ(cut.code, 0) << format;
+    EXPECT_EQ(cut.err,
+              "some results may be missing: the server looks for a key in a bounded number of "
+              "workflows; name one with --workflow\n")
+        << format;
+    EXPECT_EQ(run({"instance", "list", "--key", "order-1", "-o", format}).err, "") << format;
+  }
+}
+
 }  // namespace
 }  // namespace millrace

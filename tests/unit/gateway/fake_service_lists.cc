@@ -73,10 +73,12 @@ Result<Json> FakeService::instance_counts(std::string_view ns, const CountReques
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   count_request_ = request;
-  if (ns == kEmptyNamespace) return Json{{"items", Json::array()}, {"asOf", kCounted}};
+  if (ns == kEmptyNamespace)
+    return Json{{"items", Json::array()}, {"next", nullptr}, {"asOf", kCounted}};
   return Json{{"items",
                {{{"workflow", "order"}, {"status", "waiting"}, {"count", 12}},
                 {{"workflow", "order"}, {"status", "failed"}, {"count", 1}}}},
+              {"next", nullptr},
               {"asOf", kCounted}};
 }
 
@@ -93,7 +95,9 @@ Result<Json> FakeService::find(std::string_view ns, std::string_view text) {
   } else if (text != "nothing" && text != "older" && ns != kEmptyNamespace) {
     items.push_back({{"kind", "workflow"}, {"id", text}, {"label", "revision 1"}});
   }
-  Json answer{{"items", std::move(items)}, {"complete", text != "older" && text != "unread"}};
+  Json answer{{"items", std::move(items)},
+              {"next", nullptr},
+              {"complete", text != "older" && text != "unread"}};
   if (text == "unread") {
     answer["items"] = Json::array();
     answer["notRead"] = {{"code", "broker.unreachable"}, {"msg", "not connected"}};

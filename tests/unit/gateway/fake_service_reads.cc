@@ -12,7 +12,9 @@ namespace {
 
 constexpr const char* kMoment = "2021-09-01T12:00:00.000Z";
 
-Json no_items() { return {{"items", Json::array()}, {"complete", true}, {"looked", 0}}; }
+Json no_items() {
+  return {{"items", Json::array()}, {"next", nullptr}, {"complete", true}, {"looked", 0}};
+}
 
 }  // namespace
 
@@ -123,7 +125,7 @@ Result<Json> FakeService::instances(std::string_view ns, const InstanceFilter& f
     }
     return Json{{"items", Json::array({std::move(head)})},
                 {"next", is_last ? Json() : Json(kInstance)},
-                {"complete", true},
+                {"complete", filter.key != "of many workflows"},
                 {"looked", 1}};
   }
   // If there is more than one instance, the ids of the instances and the cursor are numbers.
@@ -379,6 +381,7 @@ Result<Json> FakeService::functions(std::string_view ns) {
                  {"oldest", "2021-09-01T12:00:00.000Z"},
                  {"scheduleToStart", {{"p50", 0.25}, {"p99", 2.5}}},
                  {"lastError", {{"code", "card.declined"}, {"at", "2021-09-01T12:00:00.000Z"}}}}}},
+              {"next", nullptr},
               {"complete", true},
               {"looked", 3}};
 }
@@ -395,6 +398,7 @@ Result<Json> FakeService::next_firings(std::string_view ns, const NextFilter& fi
                  {"workflow", "order"},
                  {"state", "wait"},
                  {"then", "late"}}}},
+              {"next", nullptr},
               {"complete", filter.limit > 1},
               {"looked", 1}};
   if (filter.limit == 1) {

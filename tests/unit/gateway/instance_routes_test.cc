@@ -168,7 +168,7 @@ TEST_F(InstanceRoutes, CountsInstances) {
        200,
        R"({"items":[{"workflow":"order","status":"waiting","count":12},
                     {"workflow":"order","status":"failed","count":1}],
-           "asOf":"2021-09-01T12:00:00.000Z"})"},
+           "next":null,"asOf":"2021-09-01T12:00:00.000Z"})"},
       {"GET", target + "?by=workflow,colour", {}, "", 400, "request.parameter"},
       {"GET", target + "?status=done", {}, "", 400, "request.parameter"},
       {"GET", target + "?limit=7", {}, "", 400, "request.unknown_parameter"},

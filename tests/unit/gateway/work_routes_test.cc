@@ -18,7 +18,7 @@ TEST_F(WorkRoutes, ShowWhatWillFire) {
        200,
        R"({"items":[{"at":"2021-09-01T12:00:00.000Z","kind":"stateTimeout",
            "instance":"0190b5a4-7c1e-7f2a-8000-0123456789ab","workflow":"order","state":"wait",
-           "then":"late"}],"complete":true,"looked":1})"},
+           "then":"late"}],"next":null,"complete":true,"looked":1})"},
       {"GET", "/v1/ns/none/next", {}, "", 404, "namespace.not_found"},
       {"GET", "/v1/ns/default/next?until=tomorrow", {}, "", 400, "time.malformed"},
       {"GET", "/v1/ns/default/next?kind=alarm", {}, "", 400, "request.parameter"},
@@ -38,7 +38,7 @@ TEST_F(WorkRoutes, ShowTheServices) {
            "at":"millrace.tasks.default.charge"},"paused":false,"waiting":2,"running":1,
            "oldest":"2021-09-01T12:00:00.000Z","scheduleToStart":{"p50":0.25,"p99":2.5},
            "asking":3,"lastError":{"code":"card.declined","at":"2021-09-01T12:00:00.000Z"}}],
-           "complete":true,"looked":3})"},
+           "next":null,"complete":true,"looked":3})"},
       {"GET", "/v1/ns/none/functions", {}, "", 404, "namespace.not_found"},
       {"GET", "/v1/ns/default/functions?limit=1", {}, "", 400, "request.unknown_parameter"},
   };

@@ -18,7 +18,8 @@ Json of_store(size_t items) {
 Json one_event(bool is_complete = true) {
   return {{"items", Json::parse(R"([{"sequence": 7, "type": "paid", "source": "bank",
                                      "time": "2021-09-01T12:00:00.000Z"}])")},
-          {"complete", is_complete}};
+          {"complete", true},
+          {"next", is_complete ? Json() : Json("7")}};
 }
 
 TEST(FoundItems, AreEventsBySequenceAndDeadLetters) {

@@ -43,7 +43,7 @@ TEST_F(FunctionQueriesTest, ShowServicesWithoutTasks) {
        "waiting": 0, "running": 0},
       {"service": "ship", "target": {"kind": "workers", "at": "millrace.tasks.default.shipping"},
        "paused": false, "waiting": 0, "running": 0}],
-    "complete": true, "looked": 0})"));
+    "next": null, "complete": true, "looked": 0})"));
   EXPECT_EQ(outcome(functions("none")), "namespace.not_found");
   expect_each_read_to_count(functions());
 }

@@ -313,6 +313,9 @@ TEST_F(InstanceListQueriesTest, EndAPageAfterATimeAndContinueBehindIt) {
               ElementsAre(ElementsAre(1, 2, 0), ElementsAre(3, 4, 0), ElementsAre(5)));
   EXPECT_THAT(pages_of({.correlation = "c-1"}),
               ElementsAre(ElementsAre(0), ElementsAre(0), IsEmpty()));
+  const Json cut = list({});
+  EXPECT_TRUE(cut["next"].is_string());
+  EXPECT_EQ(cut["complete"], true) << "the next page goes on";
 }
 
 TEST_F(InstanceListQueriesTest, ListDamagedInstancesOnlyIfNoConditionNeedsTheirHeads) {

@@ -148,7 +148,7 @@ TEST_F(ListenerQueriesTest, EndAPageAfterATimeAndContinueBehindIt) {
   for (const uint8_t number : {1, 2, 3}) store(listening(number, {std::to_string(number)}));
   clock.let_looks_take(std::chrono::milliseconds(25));
   EXPECT_THAT(types(100), ElementsAre(ElementsAre("3", "2"), ElementsAre("1")));
-  EXPECT_EQ(answer(list(100))["complete"], false);
+  EXPECT_EQ(answer(list(100))["complete"], true) << "the next page goes on";
   EXPECT_EQ(answer(list(100))["looked"], 2);
 }
 

@@ -94,7 +94,7 @@ TEST_F(LocalEventDeskTest, AppliesEachFilter) {
   EXPECT_EQ(sequences(list({.source = "/s*"})), (Sequences{4, 3, 2, 1}));
   EXPECT_EQ(sequences(list({.id = "3"})), (Sequences{3}));
   EXPECT_EQ(sequences(list({.since = second})), (Sequences{4, 3, 2}));
-  EXPECT_EQ(list({.since = second})["complete"], true);
+  EXPECT_EQ(list({.since = second})["next"], nullptr);
   EXPECT_EQ(sequences(list({.until = fourth})), (Sequences{3, 2, 1}));
   EXPECT_EQ(sequences(list({.since = second, .until = fourth})), (Sequences{3, 2}));
   EXPECT_EQ(sequences(list({.effect = true})), (Sequences{2}));
@@ -155,7 +155,7 @@ TEST_F(LocalEventDeskTest, ContinuesAListInPages) {
   for (int i = 1; i <= 5; ++i) store("paid", std::to_string(i));
   const Json first = list({.limit = 2});
   EXPECT_EQ(sequences(first), (Sequences{5, 4}));
-  EXPECT_EQ(first["complete"], false);
+  EXPECT_EQ(first["complete"], true) << "the next page goes on";
   EXPECT_EQ(first["next"], "4");
   EXPECT_EQ(sequences(list({.limit = 2, .before = 4})), (Sequences{3, 2}));
   EXPECT_EQ(list({.limit = 2, .before = 2})["next"], nullptr);
@@ -165,21 +165,22 @@ TEST_F(LocalEventDeskTest, LooksAtABoundedNumberOfEvents) {
   for (size_t i = 0; i < kMostEventsLooked + 5; ++i) store("paid", "1");
   const Json page = list({.type = "none"});
   EXPECT_EQ(page["looked"], kMostEventsLooked);
-  EXPECT_EQ(page["complete"], false);
+  EXPECT_EQ(page["complete"], true) << "the next page goes on";
   EXPECT_EQ(page["next"], "6");
-  EXPECT_EQ(list({.before = 6, .type = "none"})["complete"], true);
+  EXPECT_EQ(list({.before = 6, .type = "none"})["next"], nullptr);
 }
 
 TEST_F(LocalEventDeskTest, ListsWhatCameAfterAnEvent) {
   for (int i = 1; i <= 4; ++i) store(i % 2 == 0 ? "even" : "odd", std::to_string(i));
   const Json two = list({.limit = 2, .after = 1});
   EXPECT_EQ(sequences(two), (Sequences{2, 3}));
-  EXPECT_EQ(two["complete"], false);
+  EXPECT_EQ(two["complete"], true) << "the next page goes on";
   EXPECT_EQ(two["next"], "3");
+  EXPECT_EQ(two["newest"], 4);
   const Json even = list({.after = 0, .type = "even"});
   EXPECT_EQ(sequences(even), (Sequences{2, 4}));
   EXPECT_EQ(even["complete"], true);
-  EXPECT_EQ(even["next"], "4");
+  EXPECT_EQ(even["next"], "4") << "`newest`: the end";
   EXPECT_EQ(list({.after = 4})["next"], "4");
   EXPECT_EQ(list({.after = 90})["next"], "4") << "the stream was created again";
 }

@@ -85,6 +85,7 @@ states:
                                      {"instance", one},
                                      {"workflow", "waits"},
                                      {"state", "wait"}}}},
+                                  {"next", nullptr},
                                   {"complete", true},
                                   {"looked", 4}}));
   expect_each_read_to_count(next());
