@@ -7,17 +7,25 @@
 namespace millrace {
 namespace {
 
-/// What a found item is; of an event and a group also the command that shows more.
+/// The command that shows more of a found item; empty: the columns name it.
+std::string command_about(const Json& item) {
+  const std::string kind = item.value("kind", "");
+  const std::string id = shell_word(item.value("id", ""));
+  if (kind == "group") return "group list";
+  if (kind == "event") return "event why " + id;
+  if (kind == "task") return "instance calls " + shell_word(item.value("instance", ""));
+  if (kind == "source" || kind == "webhook") return kind + " describe " + id;
+  if (kind == "service") return "function describe " + id;
+  return "";
+}
+
+/// What a found item is, and the command that shows more.
 Column what_it_is(const Session& session) {
   return {"IS", [label = field("IS", "label"), ns = session.ns](const Json& item) {
             const std::string text = label.cell(item);
-            const std::string kind = item.value("kind", "");
-            if (kind == "group") {
-              return fmt::format("{}; see `millrace -n {} group list`", text, shell_word(ns));
-            }
-            if (kind != "event") return text;
-            return fmt::format("{}; see `millrace -n {} event why {}`", text, shell_word(ns),
-                               shell_word(item.value("id", "")));
+            const std::string command = command_about(item);
+            if (command.empty()) return text;
+            return fmt::format("{}; see `millrace -n {} {}`", text, shell_word(ns), command);
           }};
 }
 
@@ -35,11 +43,12 @@ std::string nothing_found_text(Session& session, const ApiCall& call, const std:
                                const Json& answer) {
   const std::string program = "millrace -n " + shell_word(session.ns);
   std::string says = fmt::format(
-      "no such instances, workflows, groups, events or dead letters in namespace {}{}\n"
+      "nothing in namespace {} has this id, key or name{}\n"
       "`find` looks for the beginning of the id of an instance or a workflow, for an idempotency "
-      "key, for the id of a group, for the sequence or the id of an event, and for the id, the "
-      "reason or the event id of "
-      "a dead letter; `{} listener list --value {}` shows the instances that wait for an event "
+      "key, for the id of a group, for the id of a task that has not ended, for the id of a replay "
+      "of a range, for the name of a source, an inbound webhook or a service, for the sequence or "
+      "the id of an event, and for the id, the reason or the event id of a dead letter; `{} "
+      "listener list --value {}` shows the instances that wait for an event "
       "with "
       "this value of an attribute; values of events and groups are found by "
       "`{} event list --attr NAME=VALUE`, `{} instance list --correlation VALUE` and "
@@ -71,10 +80,12 @@ void add_find_verb(CommandLine& commands) {
   auto [find, text] = commands.asking<std::string>(
       "find",
       "Finds instances and workflows by the beginning of their id, instances by their idempotency "
-      "key, groups by their id, events by their sequence or id, and dead letters by their id, "
-      "reason or event id",
+      "key, groups, tasks that have not ended and replays of ranges by their id, sources, inbound "
+      "webhooks and services by their name, events by their sequence or id, and dead letters by "
+      "their id, reason or event id",
       "millrace find order", find_text);
-  find.option("text", text, "The beginning of an id, a key, a sequence, a reason, or an event id")
+  find.option("text", text,
+              "The beginning of an id, a key, a name, a sequence, a reason, or an event id")
       .required();
 }
 

@@ -116,7 +116,8 @@ std::vector<ApiParameter> make_parameters() {
        instance_id()},
       {kQuery, "past", "Passes over the newest compensation, which has failed.", yes_or_no},
       {kQuery, "q",
-       "The beginning of an id, a key, a sequence, or what names a group, event or dead letter.",
+       "The beginning of an id, a key, a name, a sequence, or what names a group, task, replay, "
+       "event or dead letter.",
        text(), "", true},
       {kQuery, "reason", "Selects the dead letters with this reason.", text()},
       {kQuery, "revision", "The number of the revision; default: the newest.", whole("", 1)},

@@ -16,8 +16,9 @@ Result<std::string> find_text_of(const Request& request) {
   return fail(
       "request.parameter",
       fmt::format("q: expected 1 to {} bytes: the beginning of an id of an instance or "
-                  "workflow, an idempotency key, the id of a group, the sequence or the id of "
-                  "an event, or the id, the reason or the event id of a dead letter",
+                  "workflow, an idempotency key, the id of a group, task or replay, the name of a "
+                  "source, inbound webhook or service, the sequence or the id of an event, or the "
+                  "id, the reason or the event id of a dead letter",
                   kMaxFindText));
 }
 

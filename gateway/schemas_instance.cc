@@ -232,10 +232,12 @@ void add_instance_schemas(ApiSchemas& all) {
   });
   all["InstanceCounts"].schema = extended(page(count), {{"asOf", instant()}});
   const Json found = object({
-      {"kind", word({"instance", "workflow", "key", "group", "event", "deadLetter"})},
-      {"id", text("The id of the instance, workflow, group or dead letter, or the sequence of the "
-                  "event.")},
+      {"kind", word({"instance", "workflow", "key", "group", "task", "replay", "source", "webhook",
+                     "service", "event", "deadLetter"})},
+      {"id", text("The id of the instance, workflow, group, task, replay or dead letter, the name "
+                  "of the source, inbound webhook or service, or the sequence of the event.")},
       {"label", text("What it is, for people.")},
+      {"instance?", instance_id("The instance whose call made the task.")},
   });
   all["Found"].schema = extended(
       page(found), {

@@ -38,20 +38,6 @@ constexpr size_t kFewestRead = 64;
 
 using ReplayStatus = ReplayRecord::State;
 
-std::string_view name_of_state(ReplayStatus state) {
-  switch (state) {
-    case ReplayStatus::kRunning:
-      return "running";
-    case ReplayStatus::kDone:
-      return "done";
-    case ReplayStatus::kStopped:
-      return "stopped";
-    case ReplayStatus::kFailed:
-      return "failed";
-  }
-  return "failed";
-}
-
 tl::unexpected<Error> no_replay(std::string_view ns, const std::string& id) {
   return fail("replay.not_found",
               fmt::format("there is no replay \"{}\" in namespace \"{}\"", excerpt(id), ns));
@@ -79,6 +65,20 @@ bool has_type_and_source(const ReplayRecord& record, const Event& event) {
 }
 
 }  // namespace
+
+std::string_view name_of_state(ReplayRecord::State state) {
+  switch (state) {
+    case ReplayStatus::kRunning:
+      return "running";
+    case ReplayStatus::kDone:
+      return "done";
+    case ReplayStatus::kStopped:
+      return "stopped";
+    case ReplayStatus::kFailed:
+      return "failed";
+  }
+  return "failed";
+}
 
 Json replay_json(const ReplayId& id, const ReplayRecord& record, Json target,
                  const std::optional<Error>& hindrance) {

@@ -116,6 +116,9 @@ class EventReplays {
   std::thread thread_;
 };
 
+/// The word for a state of a replay: "running", "done", "stopped" or "failed".
+std::string_view name_of_state(ReplayRecord::State state);
+
 /// A replay as it is shown: {"id","state","createdAt","dryRun","rate","since"?,"until"?,"first",
 /// "last","type"?,"source"?,"to"?,"matched","sent","refused","lost","position","error"?,"waits"?}.
 /// `error` says why a replay has failed; `waits` says why the latest page of a running one was not

@@ -1,5 +1,6 @@
 // The query that finds what a text may name in the store: an instance, a workflow, an idempotency
-// key, a group.
+// key, a group, a task, a replay of a range, a source, an inbound webhook, a service. Each is
+// looked up by its key; no table is scanned.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -10,19 +11,27 @@
 
 #include <fmt/format.h>
 
+#include "base/bytes.h"
+#include "model/task.h"
 #include "orchestrator/batch/group_id.h"
+#include "orchestrator/definition/namespace_settings.h"
+#include "orchestrator/service/event_replays.h"
 #include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/replay_rows.h"
+#include "orchestrator/store/rows/source_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
 
 namespace millrace {
 namespace {
 
-// The most items of each kind. Together with the group, the events (kMostFoundEvents) and the dead
-// letters (kMostFoundLetters) they are about 20.
+// The most items of the kinds of which a text may name several. A text names at most one of each
+// other kind. Together with the events (kMostFoundEvents) and the dead letters (kMostFoundLetters)
+// they are about 20.
 constexpr size_t kMostFoundInstances = 7;
 constexpr size_t kMostFoundWorkflows = 5;
 constexpr size_t kMostFoundKeys = 4;
@@ -56,6 +65,76 @@ Result<std::optional<std::string>> label_of_group(const View& view, NamespaceNum
   return std::optional(fmt::format("{}, {} waiting events", id.workflow, events));
 }
 
+/// What the store has under one key, for a text that may name it: null if there is nothing.
+Result<Json> found_task(const View& view, NamespaceNumber ns, std::string_view text,
+                        const StartedTasks& started) {
+  const Result<InstanceId> id = parse_instance_id(text);
+  if (!id) return Json();
+  const auto task = read_task(view, *id);
+  if (!task && !is_damaged_row(task.error())) return tl::unexpected(task.error());
+  // The namespace of a damaged task is not known.
+  if (!task || !*task || (*task)->ns != ns) return Json();
+  const StartTask& one = **task;
+  const std::string_view waits = started.contains(one.task) ? "running" : "scheduled";
+  Json item = found_item("task", to_string(*id),
+                         fmt::format("function {} of state {}, attempt {}, {}", one.function,
+                                     one.state, one.attempt, one.is_accepted ? "accepted" : waits));
+  item["instance"] = to_string(one.by);
+  return item;
+}
+
+Result<Json> found_replay(const View& view, NamespaceNumber ns, std::string_view text) {
+  ReplayPlace place{.ns = ns};
+  if (!read_hex(text, place.id)) return Json();
+  const auto replay = read_replay(view, place);
+  if (!replay && !is_damaged_row(replay.error())) return tl::unexpected(replay.error());
+  if (!replay) return found_item("replay", std::string(text), "damaged");
+  if (!*replay) return Json();
+  const ReplayRecord& one = **replay;
+  return found_item("replay", std::string(text),
+                    fmt::format("{}, {} of {} events sent{}", name_of_state(one.state), one.sent,
+                                one.matched, one.is_dry ? ", dry run" : ""));
+}
+
+Result<Json> found_source(const View& view, NamespaceNumber ns, std::string_view text) {
+  const auto source = read_source(view, {.ns = ns, .name = std::string(text)});
+  if (!source && !is_damaged_row(source.error())) return tl::unexpected(source.error());
+  if (!source) return found_item("source", std::string(text), "damaged");
+  if (!*source) return Json();
+  const std::string& stream = (*source)->stream;
+  return found_item("source", std::string(text),
+                    fmt::format("{}{}", stream.empty() ? "a stream of its own" : "stream " + stream,
+                                (*source)->is_paused ? ", paused" : ""));
+}
+
+/// How a service is reached.
+struct ReachWord {
+  std::string_view operator()(const WorkQueue&) const { return "workers"; }
+  std::string_view operator()(const NatsService&) const { return "request"; }
+  std::string_view operator()(const HttpService&) const { return "http"; }
+  std::string_view operator()(const Container&) const { return "container"; }
+};
+
+Json found_webhook(const NamespaceSettings& settings, std::string_view text) {
+  const auto webhook = settings.inbound.find(text);
+  if (webhook == settings.inbound.end()) return nullptr;
+  return found_item("webhook", std::string(text),
+                    webhook->second.is_paused ? "inbound webhook, paused" : "inbound webhook");
+}
+
+/// A service of the settings, or one of whose tasks this process has figures.
+Json found_service(const NamespaceSettings& settings, std::string_view text,
+                   const ServiceFigures::Figures& figures) {
+  const auto service = settings.services.find(text);
+  const bool is_set = service != settings.services.end();
+  const bool is_paused = settings.paused.contains(text);
+  if (!is_set && !is_paused && !figures.p50 && !figures.last_failure) return nullptr;
+  const bool has_target = is_set && service->second.target;
+  const auto reach = has_target ? std::visit(ReachWord(), *service->second.target) : "workers";
+  return found_item("service", std::string(text),
+                    fmt::format("{}{}", reach, is_paused ? ", paused" : ""));
+}
+
 }  // namespace
 
 Result<std::string> Queries::label_of(const View& view, const Result<Instance>& head) {
@@ -67,7 +146,8 @@ Result<std::string> Queries::label_of(const View& view, const Result<Instance>& 
 }
 
 Result<Json> Queries::find(const View& view, std::string_view ns, std::string_view text) {
-  const NamespaceNumber number = TRY(find_namespace(view, ns));
+  const NamespaceRecord record = TRY(find_namespace_record(view, ns));
+  const NamespaceNumber number = record.number;
   Json items = Json::array();
   if (const Result<IdRange> range = ids_with_prefix(text)) {
     const std::vector<StoredHead> heads = TRY(newest_heads(view, number, *range));
@@ -79,14 +159,14 @@ Result<Json> Queries::find(const View& view, std::string_view ns, std::string_vi
   }
   if (is_identifier(text)) {
     size_t found = 0;
-    const auto see = [&](std::string_view id, const WorkflowRecord& record) {
+    const auto see = [&](std::string_view id, const WorkflowRecord& one) {
       if (!id.starts_with(text)) return false;
       items.push_back(
-          found_item("workflow", std::string(id), fmt::format("revision {}", record.latest)));
+          found_item("workflow", std::string(id), fmt::format("revision {}", one.latest)));
       return ++found < kMostFoundWorkflows;
     };
     bool continues = true;
-    if (const auto record = TRY(read_workflow(view, number, text))) continues = see(text, *record);
+    if (const auto exact = TRY(read_workflow(view, number, text))) continues = see(text, *exact);
     if (continues) TRY(each_workflow_behind(view, number, text, see));
   }
   Disclosures disclosures = TRY(Disclosures::read(view, ns, number));
@@ -108,6 +188,18 @@ Result<Json> Queries::find(const View& view, std::string_view ns, std::string_vi
     if (const auto label = TRY(label_of_group(view, number, *group))) {
       items.push_back(found_item("group", std::string(text), *label));
     }
+  }
+  const auto add = [&](Json item) {
+    if (!item.is_null()) items.push_back(std::move(item));
+  };
+  add(TRY(found_task(view, number, text, started_)));
+  add(TRY(found_replay(view, number, text)));
+  if (is_identifier(text)) {
+    add(TRY(found_source(view, number, text)));
+    const Result<NamespaceSettings> settings = read_settings(record.settings);
+    if (settings) add(found_webhook(*settings, text));
+    if (settings) add(found_service(*settings, text, started_.services().of(number, text)));
+    is_complete = is_complete && settings;
   }
   return Json{{"items", std::move(items)}, {"next", nullptr}, {"complete", is_complete}};
 }

@@ -146,13 +146,16 @@ class Service : public StoreReads {
   /// A scenario file that plays what the instance met (orchestrator/made_scenario). Waits for the
   /// broker. Errors: `scenario.*`, and those of StoredEvents.
   virtual Result<NamedText> scenario(std::string_view ns, const InstanceId& id) = 0;
-  /// What a text may name: {"items":[{"kind":"instance"|"workflow"|"key"|"group"|"event"|
-  /// "deadLetter","id","label"}],"next":null,"complete","notRead"?:{"code","msg"}}, 20 items at
-  /// most. Of "instance" and "workflow" the text is the beginning of `id`, of "key" the idempotency
-  /// key of the instance `id`, of "group" the whole `id`, of "event" the sequence `id` or the id of
-  /// the event with that sequence, of "deadLetter" its id, its reason or the id of its event.
-  /// `complete` is false if not all instances of a key, events or dead letters are listed. May wait
-  /// for the broker for some seconds; if it does not answer, there are no events and no dead
+  /// What a text may name: {"items":[{"kind":"instance"|"workflow"|"key"|"group"|"task"|"replay"|
+  /// "source"|"webhook"|"service"|"event"|"deadLetter","id","label","instance"?}],"next":null,
+  /// "complete","notRead"?:{"code","msg"}}, 20 items at most. Of "instance" and "workflow" the text
+  /// is the beginning of `id`, of "key" the idempotency key of the instance `id`, of "event" the
+  /// sequence `id` or the id of the event with that sequence, of "deadLetter" its id, its reason or
+  /// the id of its event, of the other kinds the whole `id`: of "task" the action id of an attempt
+  /// that has not ended, whose call is one of `instance`; of "replay" that of a range of events; of
+  /// "source", "webhook" (inbound) and "service" their name. `complete` is false if not all
+  /// instances of a key, events or dead letters are listed, or the settings cannot be read. May
+  /// wait for the broker for some seconds; if it does not answer, there are no events and no dead
   /// letters, and `notRead` says why.
   virtual Result<Json> find(std::string_view ns, std::string_view text) = 0;
   /// {"counts":[[workflow,status,n]…],"attention":[{"kind",…}],"cut":[{"kind","exactUntil"?,

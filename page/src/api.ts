@@ -535,9 +535,11 @@ export type Found = {
   /** false: a bound of the server has left something out that no page has. */
   complete: boolean
   items: Array<{
-    /** The id of the instance, workflow, group or dead letter, or the sequence of the event. */
+    /** The id of the instance, workflow, group, task, replay or dead letter, the name of the source, inbound webhook or service, or the sequence of the event. */
     id: string
-    kind: "instance" | "workflow" | "key" | "group" | "event" | "deadLetter"
+    /** The instance whose call made the task. */
+    instance?: string
+    kind: "instance" | "workflow" | "key" | "group" | "task" | "replay" | "source" | "webhook" | "service" | "event" | "deadLetter"
     /** What it is, for people. */
     label: string
   }>

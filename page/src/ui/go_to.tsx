@@ -1,4 +1,4 @@
-// "Go to": any id, sequence, event id, workflow or key.
+// "Go to": any id, name, sequence, event id, workflow or key.
 import { useEffect, useState } from 'preact/hooks'
 import type { Found } from '../api'
 import { ApiError, call, inNamespace } from '../core/client'
@@ -15,12 +15,17 @@ function addressOf(ns: string, item: Item): string {
     case 'event': return href(ns, ['events', item.id])
     case 'deadLetter': return href(ns, ['dead', item.id])
     case 'group': return href(ns, ['groups'], { id: item.id })
+    case 'task': return href(ns, ['instances', item.instance ?? '', 'calls'])
+    case 'replay': return href(ns, ['events', 'replays'])
+    case 'source': return href(ns, ['sources', item.id])
+    case 'webhook': return href(ns, ['webhooks', item.id])
+    case 'service': return href(ns, ['functions'])
     case 'instance':
     case 'key': return href(ns, ['instances', item.id, 'story'])
   }
 }
 
-const kNames: Record<Item['kind'], string> = { instance: 'instance', workflow: 'workflow', key: 'key', group: 'group', event: 'event', deadLetter: 'dead letter' }
+const kNames: Record<Item['kind'], string> = { instance: 'instance', workflow: 'workflow', key: 'key', group: 'group', task: 'task', replay: 'replay', source: 'source', webhook: 'webhook', service: 'service', event: 'event', deadLetter: 'dead letter' }
 
 export function GoTo({ ns, close }: { ns: string; close: () => void }) {
   const [text, setText] = useState('')
@@ -55,7 +60,7 @@ export function GoTo({ ns, close }: { ns: string; close: () => void }) {
         <label>An id, a sequence, a workflow or a key<input value={text} autofocus autocomplete="off" spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} /></label>
         <div role="status">
           {error && <Problem error={error} />}
-          {found && found.items.length === 0 && <p>Nothing has this name: looked for instances and workflows by the beginning of the id, keys, groups, events and dead letters.</p>}
+          {found && found.items.length === 0 && <p>Nothing has this name: looked for instances and workflows by the beginning of the id, keys, groups, tasks, replays, sources, webhooks, services, events and dead letters.</p>}
           {found?.notRead && <p class="quiet">The broker did not answer: {found.notRead.msg}</p>}
           {found && (
             <ul class="plain">

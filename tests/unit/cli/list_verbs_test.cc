@@ -217,6 +217,16 @@ TEST_F(ListVerbs, ShowsWhatATextNames) {
        "event  18  paid of bank.eu, 2021-09-01T12:00:01.000Z; see `millrace -n default event why "
        "18`\n"},
   });
+  const std::pair<std::string, std::string> rows[] = {
+      {"task", "; see `millrace -n default instance calls " + std::string(kId) + "`"},
+      {"source", "; see `millrace -n default source describe source`"},
+      {"webhook", "; see `millrace -n default webhook describe webhook`"},
+      {"service", "; see `millrace -n default function describe service`"},
+      {"replay", ""},
+  };
+  for (const auto& [kind, command] : rows) {
+    EXPECT_TRUE(run({"find", kind}).out.ends_with(" what it is" + command + "\n")) << kind;
+  }
   EXPECT_EQ(run({"find", "nothing"}).code, 3);
   EXPECT_EQ(run({"find"}).code, 2);
 }
@@ -271,11 +281,12 @@ TEST_F(ListVerbs, SayWhereFindHasLookedAndForWhat) {
   const auto expected = [](const std::string& text, const std::string& ns,
                            const std::string& others) {
     return fmt::format(
-        "no such instances, workflows, groups, events or dead letters in namespace {0}{1}\n"
+        "nothing in namespace {0} has this id, key or name{1}\n"
         "`find` looks for the beginning of the id of an instance or a workflow, for an idempotency "
-        "key, for the id of a group, for the sequence or the id of an event, and for the id, the "
-        "reason or the event id "
-        "of a dead letter; `millrace -n {0} listener list --value {2}` shows the instances that "
+        "key, for the id of a group, for the id of a task that has not ended, for the id of a "
+        "replay of a range, for the name of a source, an inbound webhook or a service, for the "
+        "sequence or the id of an event, and for the id, the reason or the event id of a dead "
+        "letter; `millrace -n {0} listener list --value {2}` shows the instances that "
         "wait for an event with this value of an attribute; values of events and groups are found "
         "by `millrace -n {0} event list --attr NAME=VALUE`, `millrace -n {0} instance list "
         "--correlation VALUE` and `millrace -n {0} group list`\n",

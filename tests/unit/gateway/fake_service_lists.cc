@@ -92,6 +92,10 @@ Result<Json> FakeService::find(std::string_view ns, std::string_view text) {
   } else if (text == "18") {
     items.push_back(
         {{"kind", "event"}, {"id", "18"}, {"label", "paid of bank.eu, 2021-09-01T12:00:01.000Z"}});
+  } else if (text == "task" || text == "replay" || text == "source" || text == "webhook" ||
+             text == "service") {
+    items.push_back({{"kind", text}, {"id", text}, {"label", "what it is"}});
+    if (text == "task") items.back()["instance"] = kInstance;
   } else if (text != "nothing" && text != "older" && ns != kEmptyNamespace) {
     items.push_back({{"kind", "workflow"}, {"id", text}, {"label", "revision 1"}});
   }

@@ -6,6 +6,9 @@
 #include "orchestrator/batch/group_id.h"
 #include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/replay_rows.h"
+#include "orchestrator/store/rows/source_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
 #include "tests/unit/service/definitions.h"
 #include "tests/unit/service/query_fixture.h"
 
@@ -83,6 +86,85 @@ TEST_F(FindQueriesTest, FindAGroupByItsId) {
   EXPECT_THAT(found(id), ElementsAre("group " + id + ": waits, 3 waiting events"));
   EXPECT_THAT(found(to_string(GroupId{"waits", {8}})), IsEmpty());
   EXPECT_THAT(found(to_string(GroupId{"none", group})), IsEmpty());
+}
+
+TEST_F(FindQueriesTest, FindATaskThatHasNotEndedByItsId) {
+  StartTask task{.ns = ns,
+                 .task = numbered_id(50),
+                 .by = numbered_id(1),
+                 .workflow = waits,
+                 .state = "pay",
+                 .function = "charge",
+                 .attempt = 2,
+                 .runs = NamedService{.name = "cards"},
+                 .input = Json{{"sum", 7}}};
+  write_task(*tx, task);
+  task.task = numbered_id(51);
+  task.is_accepted = true;
+  write_task(*tx, task);
+  task.task = numbered_id(52);
+  task.ns = create_namespace("shop");
+  write_task(*tx, task);
+  commit();
+  EXPECT_THAT(found(id(50)), ElementsAre("task " + id(50) +
+                                         ": function charge of state pay, attempt 2, "
+                                         "scheduled"));
+  EXPECT_EQ(answer(find(id(50)))["items"][0]["instance"], id(1));
+  EXPECT_THAT(found(id(51)), ElementsAre("task " + id(51) +
+                                         ": function charge of state pay, attempt 2, "
+                                         "accepted"));
+  EXPECT_THAT(found(id(52)), IsEmpty()) << "it is a task of another namespace";
+  EXPECT_THAT(found(id(53)), IsEmpty());
+  expect_each_read_to_count(find(id(50)));
+  damage(Table::kTasks, rows::key_of(numbered_id(50)));
+  EXPECT_THAT(found(id(50)), IsEmpty()) << "its namespace is not known";
+}
+
+TEST_F(FindQueriesTest, FindAReplayOfARangeByItsId) {
+  const ReplayPlace place{.ns = ns, .id = {7}};
+  ReplayRecord replay{.state = ReplayRecord::State::kDone, .rate = 10, .matched = 9, .sent = 8};
+  write_replay(*tx, place, replay);
+  replay.is_dry = true;
+  write_replay(*tx, {.ns = create_namespace("shop"), .id = {8}}, replay);
+  commit();
+  const std::string text = "07" + std::string(30, '0');
+  EXPECT_THAT(found(text), ElementsAre("replay " + text + ": done, 8 of 9 events sent"));
+  const std::string other = "08" + std::string(30, '0');
+  EXPECT_THAT(found(other), IsEmpty()) << "it is a replay of another namespace";
+  EXPECT_EQ(answer(find(other, "shop"))["items"][0]["label"], "done, 8 of 9 events sent, dry run");
+  EXPECT_THAT(found("07"), IsEmpty()) << "it is not the whole id";
+}
+
+TEST_F(FindQueriesTest, FindSourcesWebhooksAndServicesByTheirNames) {
+  SourceRecord source{.stream = "ORDERS", .begin = "{}", .settings = "{}"};
+  write_source(*tx, {.ns = ns, .name = "orders"}, source);
+  source.stream = "";
+  source.is_paused = true;
+  write_source(*tx, {.ns = ns, .name = "own"}, source);
+  set_settings(Json::parse(R"({
+    "services": {"ask": {"request": "svc.ask"}, "charge": {"startToCloseTimeout": "10m"},
+                 "mail": {"url": "http://mail/x"}},
+    "paused": ["mail", "stopped"]})"));
+  EXPECT_THAT(found("orders"), ElementsAre("source orders: stream ORDERS"));
+  EXPECT_THAT(found("own"), ElementsAre("source own: a stream of its own, paused"));
+  EXPECT_THAT(found("order"), IsEmpty()) << "it is not the whole name";
+  EXPECT_THAT(found("ask"), ElementsAre("service ask: request"));
+  EXPECT_THAT(found("charge"), ElementsAre("service charge: workers"));
+  EXPECT_THAT(found("mail"), ElementsAre("service mail: http, paused"));
+  EXPECT_THAT(found("stopped"), ElementsAre("service stopped: workers, paused"));
+  expect_each_read_to_count(find("orders"));
+  damage_settings();
+  EXPECT_THAT(found("mail"), IsEmpty());
+  EXPECT_EQ(answer(find("orders"))["complete"], false) << "the settings cannot be read";
+}
+
+TEST_F(FindQueriesTest, FindAnInboundWebhook) {
+  set_settings(Json::parse(R"({"hooks": {
+    "github": {"verify": {"form": "github", "secrets": ["key"]}, "mapping": {"type": "push"}},
+    "chat": {"verify": {"form": "slack", "secrets": ["key"]}, "mapping": {"type": "chat"},
+             "paused": true}}})"));
+  EXPECT_THAT(found("github"), ElementsAre("webhook github: inbound webhook"));
+  EXPECT_THAT(found("chat"), ElementsAre("webhook chat: inbound webhook, paused"));
 }
 
 TEST_F(FindQueriesTest, FindAtMostTwentyItems) {
