@@ -115,6 +115,16 @@ std::vector<Column> count_columns(const std::string& by) {
   return columns;
 }
 
+/// The members by which the instances are counted, and their number: `order failed 3`.
+std::string count_line(const std::vector<Column>& columns, const Json& count) {
+  std::string line;
+  for (const Column& column : columns) {
+    if (!line.empty()) line += ' ';
+    line += column.cell(count);
+  }
+  return line;
+}
+
 Ended count_instances(Session& session, const CountOptions& options) {
   const std::string by = options.by.empty() ? "workflow,status" : options.by;
   const Reply reply = TRY(session.client.send({.path = session.path({"instances", "count"}),
@@ -122,7 +132,10 @@ Ended count_instances(Session& session, const CountOptions& options) {
                                                          {"workflow", options.workflow},
                                                          {"status", options.status},
                                                          {"state", options.state}}}));
-  session.output.list(reply.body, count_columns(by), "count");
+  const std::vector<Column> columns = count_columns(by);
+  session.output.list(reply.body, columns, Column{"", [&columns](const Json& count) {
+                                                    return count_line(columns, count);
+                                                  }});
   if (reply.body.value("items", Json::array()).empty()) {
     const ApiCall list{.path = session.path({"instances"}),
                        .query = {{"workflow", options.workflow},

@@ -31,21 +31,22 @@ std::string left_out_text(const Json& answer) {
       until);
 }
 
+/// The instance that has the timer, or the workflow of a tick or a lifespan.
+std::string name_of_firing(const Json& firing) {
+  return field("", firing.contains("instance") ? "instance" : "workflow").cell(firing);
+}
+
 Ended show_next(Session& session, const NextOptions& options) {
   const std::string until =
       TRY(coming_time_of_flag("--until", options.until, session.console.now()));
   const ApiCall call{.path = session.path({"next"}),
                      .query = {{"until", until}, {"kind", options.kind}, {"limit", options.limit}}};
   const Reply reply = TRY(session.client.send(call));
-  if (session.output.format() != Format::kTable && session.output.format() != Format::kName) {
-    session.output.value(reply.body);
-  } else {
-    session.output.list(reply.body,
-                        {field("AT", "at"), field("KIND", "kind"), field("WORKFLOW", "workflow"),
-                         field("STATE", "state"), field("THEN", "then"),
-                         field("INSTANCE", "instance"), flag("PAUSED", "paused")},
-                        "instance");
-  }
+  session.output.list(reply.body,
+                      {field("AT", "at"), field("KIND", "kind"), field("WORKFLOW", "workflow"),
+                       field("STATE", "state"), field("THEN", "then"),
+                       field("INSTANCE", "instance"), flag("PAUSED", "paused")},
+                      Column{"", name_of_firing});
   const std::string left_out = left_out_text(reply.body);
   session.console.err << harmless(left_out, kLineEnds);
   if (left_out.empty() && reply.body.value("items", Json::array()).empty()) {

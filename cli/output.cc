@@ -155,21 +155,25 @@ std::string Output::coloured(const std::string& cell, const std::string& text) c
 
 void Output::list(const Json& answer, const std::vector<Column>& columns,
                   const std::string& name_key) {
-  print_list(answer, columns, name_key);
+  list(answer, columns, field("", name_key));
+}
+
+void Output::list(const Json& answer, const std::vector<Column>& columns, const Column& name) {
+  print_list(answer, columns, name);
   if (const Json next = member(answer, "next"); next.is_string() && !next.empty()) {
     console_.err << fmt::format("more results: --cursor {}\n", harmless(next.get<std::string>()));
   }
 }
 
 void Output::print_list(const Json& answer, const std::vector<Column>& columns,
-                        const std::string& name_key) {
+                        const Column& name) {
   const Json items = member(answer, "items");
   switch (format_) {
     case Format::kJsonl:
       for (const Json& item : items) console_.out << dump_json(item) << "\n";
       return;
     case Format::kName:
-      for (const Json& item : items) console_.out << text_of(member(item, name_key)) << "\n";
+      for (const Json& item : items) console_.out << name.cell(item) << "\n";
       return;
     case Format::kJson:
     case Format::kYaml:

@@ -54,6 +54,8 @@ class Output {
   /// Prints {"items":[…],"next"}: as a table with these columns, or, in the format name, the member
   /// `name_key` of each item. If `next` is set, prints that cursor on standard error.
   void list(const Json& answer, const std::vector<Column>& columns, const std::string& name_key);
+  /// The same; in the format name, prints the cell of `name` for each item.
+  void list(const Json& answer, const std::vector<Column>& columns, const Column& name);
 
   /// Prints the items as lines of a table that may go on. `widths` are those of the columns, in
   /// characters: empty before the first lines, which have the titles above them; they grow.
@@ -68,8 +70,7 @@ class Output {
   void value(const Json& value);
 
  private:
-  void print_list(const Json& answer, const std::vector<Column>& columns,
-                  const std::string& name_key);
+  void print_list(const Json& answer, const std::vector<Column>& columns, const Column& name);
   std::string coloured(const std::string& cell, const std::string& padded) const;
 
   Console& console_;

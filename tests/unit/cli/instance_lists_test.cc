@@ -85,9 +85,11 @@ TEST_F(InstanceLists, CountInstances) {
       {{"instance", "count"},
        "WORKFLOW  STATUS   COUNT\norder     waiting  12\norder     failed   1\n"},
       {{"instance", "count", "--by", "status"}, "STATUS   COUNT\nwaiting  12\nfailed   1\n"},
+      {{"instance", "count", "-o", "name"}, "order waiting 12\norder failed 1\n"},
+      {{"instance", "count", "--by", "status", "-o", "name"}, "waiting 12\nfailed 1\n"},
       {{"instance", "count", "--by", "revision,state", "--workflow", "order", "--status",
         "failed,waiting", "-o", "name"},
-       "12\n1\n"},
+       "- - 12\n- - 1\n"},
   });
   const CountRequest request = service_.last_count_request();
   EXPECT_EQ(request.by, (std::vector{CountField::kRevision, CountField::kState}));

@@ -40,6 +40,10 @@ TEST_F(ListVerbs, ShowsWhatWillFire) {
            "2021-09-01T12:00:00.000Z  stateTimeout  order     wait   late  " +
            id + "  -\n"},
       {{"next", "-o", "name"}, id + "\n"},
+      {{"next", "--kind", "tick", "-o", "name"}, "report\n"},
+      {{"next", "--kind", "tick", "-o", "jsonl"},
+       R"({"at":"2021-09-01T12:00:00.000Z","kind":"tick","workflow":"report"})"
+       "\n"},
   });
   EXPECT_EQ(run({"next", "--kind", "alarm"}).code, 1);
   ASSERT_EQ(run({"next", "--until", "2h"}).code, 0);

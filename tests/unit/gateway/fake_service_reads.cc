@@ -391,6 +391,12 @@ Result<Json> FakeService::next_firings(std::string_view ns, const NextFilter& fi
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   next_filter_ = filter;
   if (ns == kEmptyNamespace) return no_items();
+  if (filter.kinds == std::vector{FiringKind::kTick}) {
+    Json ticks = no_items();
+    ticks["items"].push_back(
+        {{"at", "2021-09-01T12:00:00.000Z"}, {"kind", "tick"}, {"workflow", "report"}});
+    return ticks;
+  }
   Json answer{{"items",
                {{{"at", "2021-09-01T12:00:00.000Z"},
                  {"kind", "stateTimeout"},
