@@ -163,8 +163,9 @@ std::string call_error(const Json& call) {
 Ended list_calls(Session& session, const PartOptions& options) {
   return show_pages(
       session, {.path = session.path({"instances", options.id, "calls"})}, options.page,
-      {field("CALL", "index"), field("STATUS", "status"), field("ATTEMPT", "attempt"),
-       Column{"WORK", call_work}, field("NEXT", "nextRetryAt"), Column{"ERROR", call_error}},
+      {field("CALL", "index"), field("FUNCTION", "function"), field("STATUS", "status"),
+       field("ATTEMPT", "attempt"), Column{"WORK", call_work}, field("NEXT", "nextRetryAt"),
+       Column{"ERROR", call_error}},
       "index");
 }
 

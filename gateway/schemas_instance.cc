@@ -215,10 +215,12 @@ void add_instance_schemas(ApiSchemas& all) {
   all["Instances"].schema = bounded_page(ref("InstanceHead"));
   all["InstanceCall"].schema = instance_call();
   all["Instance"].schema = whole_instance();
-  all["InstanceCalls"].schema =
-      page(extended(instance_call(), {{"index", whole("The place of the call.")},
-                                      {"slot?", ref("CallSlot")},
-                                      {"throttled?", ref("CallThrottled")}}));
+  all["InstanceCalls"].schema = page(extended(
+      instance_call(),
+      {{"index", whole("The place of the call.")},
+       {"function?", text("The id of the function in the workflow; missing: the definition is "
+                          "damaged.")},
+       {"slot?", ref("CallSlot")}}));
   all["CallSlot"].schema = call_slot();
   all["CallThrottled"].schema = call_throttle();
   all["AcceptedTasks"].schema =

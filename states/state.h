@@ -133,6 +133,10 @@ class State {
   /// The names of the services that its actions call; a name may occur more than once.
   virtual std::vector<std::string> services() const { return {}; }
 
+  /// The id of the function that the call with that index calls; empty: the state does not make
+  /// such a call.
+  virtual std::string_view called_function(size_t) const { return {}; }
+
   /// The instance resumes after a pause: the timeouts of its calls restart.
   virtual Outcome resumed(Visit& visit) const;
 

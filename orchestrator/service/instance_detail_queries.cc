@@ -19,6 +19,7 @@
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
+#include "states/compensation.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -141,9 +142,14 @@ Result<Json> Queries::instance_calls(const View& view, std::string_view ns, cons
   Page page(limit);
   Disclosures disclosures = TRY(Disclosures::read(view, ns, number));
   const std::vector<Call> calls = TRY(read_some_calls(view, *found, first, limit + 1));
+  const auto workflow = definitions_.find_or_load(view, found->revision);
+  if (!workflow && !is_damaged_row(workflow.error())) return tl::unexpected(workflow.error());
+  const State* const state = workflow ? state_of(**workflow, *found) : nullptr;
   for (size_t i = 0; i < calls.size() && page.has_room(); ++i) {
     Json item = call_item(calls[i], found->sealed, started_, disclosures);
     item["index"] = first + i;
+    const std::string_view function = state ? state->called_function(first + i) : "";
+    if (!function.empty()) item["function"] = function;
     if (item["status"] == "scheduled") {
       Json slot = TRY(call_slot_item(view, calls[i], found->sealed, disclosures));
       if (!slot.is_null()) item["slot"] = std::move(slot);

@@ -168,7 +168,8 @@ class StoreReads {
   /// "startedBy"?: the detail of the first record of the history, if few rows come after it,
   /// "children"?:{"counts":{status: n},"complete"}: of those that the calls of its state made}.
   virtual Result<Json> instance(std::string_view ns, const InstanceId& id) = 0;
-  /// {"items":[{"index","status","attempt",…}],"next"}: the calls of its state, in their order.
+  /// {"items":[{"index","function"?,"status","attempt",…}],"next"}: the calls of its state, in
+  /// their order. `function`: its id in the workflow, unless the definition is damaged.
   /// Error `cursor.malformed`.
   virtual Result<Json> instance_calls(std::string_view ns, const InstanceId& id, size_t limit,
                                       std::string_view cursor) = 0;

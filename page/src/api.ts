@@ -840,6 +840,8 @@ export type InstanceCalls = {
     attempt: number
     /** The deadlines of the call, by the name of the timeout. */
     deadlines?: Record<string, string>
+    /** The id of the function in the workflow; missing: the definition is damaged. */
+    function?: string
     /** The place of the call. */
     index: number
     /** The instance of the latest attempt of a subflow. */

@@ -33,6 +33,7 @@ export function Calls({ ns, instance }: { ns: string; instance: Instance }) {
         : <>
           <Table caption="Calls of the state" items={data.items} keyOf={(item) => String(item.index)} columns={[
             { name: '#', isHeader: true, cell: (item) => item.index },
+            { name: 'Function', cell: (item) => item.function },
             { name: 'Status', cell: (item) => <Status status={item.status} /> },
             { name: 'Attempt', isNumber: true, cell: (item) => item.attempt },
             { name: 'Next', cell: (item) => (item.nextRetryAt ? <>next attempt <Relative at={item.nextRetryAt} /></> : Object.entries(item.deadlines ?? {}).map(([name, at]) => <>{name} <Relative at={at} /> </>)) },

@@ -115,8 +115,8 @@ TEST_F(InstanceLists, PassTheConditionsOnTheRecordsOfAHistory) {
 TEST_F(InstanceLists, ShowTheCallsAndTheChildrenOfAnInstance) {
   expect_outputs({
       {{"instance", "calls", kId},
-       "CALL  STATUS    ATTEMPT  WORK                                  NEXT  ERROR\n"
-       "0     retrying  2        0190b5a4-7c1e-7f2a-8000-0123456789ab  -     -\n"},
+       "CALL  FUNCTION  STATUS    ATTEMPT  WORK                                  NEXT  ERROR\n"
+       "0     charge    retrying  2        0190b5a4-7c1e-7f2a-8000-0123456789ab  -     -\n"},
       {{"instance", "children", kId, "-o", "name"}, std::string(kId) + "\n"},
   });
   EXPECT_EQ(run({"instance", "calls"}).code, 2);

@@ -127,9 +127,13 @@ Result<Json> FakeService::instance_calls(std::string_view ns, const InstanceId& 
   if (!known) return known;
   const std::lock_guard lock(mutex_);
   page_ = {.limit = limit, .cursor = std::string(cursor)};
-  return Json{
-      {"items", {{{"index", 0}, {"status", "retrying"}, {"attempt", 2}, {"task", kInstance}}}},
-      {"next", nullptr}};
+  return Json{{"items",
+               {{{"index", 0},
+                 {"function", "charge"},
+                 {"status", "retrying"},
+                 {"attempt", 2},
+                 {"task", kInstance}}}},
+              {"next", nullptr}};
 }
 
 Result<Json> FakeService::accepted_tasks(std::string_view ns, const AcceptedFilter& filter) {

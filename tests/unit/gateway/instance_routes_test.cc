@@ -135,7 +135,7 @@ TEST_F(InstanceRoutes, ListsTheCallsAndTheChildrenOfAnInstance) {
        {},
        "",
        200,
-       R"({"items":[{"index":0,"status":"retrying","attempt":2,"task":")" +
+       R"({"items":[{"index":0,"function":"charge","status":"retrying","attempt":2,"task":")" +
            std::string(FakeService::kInstance) + R"("}],"next":null})"},
       {"GET",
        one + "/children",

@@ -21,6 +21,7 @@ class InstanceDetailQueriesTest : public QueryTest {
 id: order
 functions:
 - {id: charge, type: subflow, workflow: charge}
+- {id: pack, type: subflow, workflow: pack}
 states:
 - id: wait
   type: consumeEvent
@@ -29,7 +30,7 @@ states:
   catch: [{error: 'direktiv.*', transition: cancel}]
 - id: charge
   type: parallel
-  actions: [{function: charge}, {function: charge}, {function: charge}]
+  actions: [{function: charge}, {function: pack}, {function: charge}]
 - {id: cancel, type: noop}
 )";
 
@@ -208,10 +209,12 @@ TEST_F(InstanceDetailQueriesTest, ListTheCallsPageByPage) {
   const Json first = answer(calls_of(1, 2));
   EXPECT_EQ(first, (Json{{"items",
                           {{{"index", 0},
+                            {"function", "charge"},
                             {"status", "scheduled"},
                             {"attempt", 1},
                             {"task", to_string(numbered_id(70))}},
                            {{"index", 1},
+                            {"function", "pack"},
                             {"status", "scheduled"},
                             {"attempt", 2},
                             {"task", to_string(numbered_id(70))}}}},
@@ -219,12 +222,17 @@ TEST_F(InstanceDetailQueriesTest, ListTheCallsPageByPage) {
   const Json second = answer(calls_of(1, 2, "2"));
   ASSERT_EQ(second["items"].size(), 1U);
   EXPECT_EQ(second["items"][0]["index"], 2);
+  EXPECT_EQ(second["items"][0]["function"], "charge");
   EXPECT_EQ(second["next"], nullptr);
   EXPECT_EQ(answer(calls_of(1, 2, "7"))["items"], Json::array());
   EXPECT_EQ(outcome(calls_of(1, 2, "two")), "cursor.malformed");
   EXPECT_EQ(outcome(calls_of(9)), "instance.not_found");
   store(ended(waiting_instance(order, 2), kComplete));
   EXPECT_EQ(answer(calls_of(2))["items"], Json::array());
+  damage(Table::kDefinitions, definition_key({order, 1}));
+  const Json damaged = answer(calls_of(1, 2));
+  EXPECT_EQ(damaged["items"].size(), 2U);
+  EXPECT_FALSE(damaged["items"][0].contains("function"));
 }
 
 TEST_F(InstanceDetailQueriesTest, ListTheChildrenOldestFirst) {
