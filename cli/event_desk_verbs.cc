@@ -20,6 +20,7 @@
 #include "cli/quantity.h"
 #include "cli/time_flag.h"
 #include "cloudevents/event_check.h"
+#include "model/event_target.h"
 
 namespace millrace {
 namespace {
@@ -120,7 +121,19 @@ std::string effects_text(const Json& event) {
   return text.empty() ? "-" : text;
 }
 
-/// The subject and the extension attributes: `subject=s, orderid=o-1`, cut.
+/// The only workflow or instance that may take the event; empty: any may.
+std::string target_of_event(const Json& event) {
+  const Json to = event.value("to", Json::object());
+  for (const char* const kind : {"workflow", "instance"}) {
+    if (!to.contains(kind)) continue;
+    return fmt::format("only for {} {}{}", kind, to.value(kind, ""),
+                       to.value("deleted", false) ? ", which was deleted" : "");
+  }
+  return "";
+}
+
+/// The subject, the extension attributes, and the target in place of the attribute that has it:
+/// `subject=s, orderid=o-1, only for workflow ship`. What is before the target is cut.
 std::string attributes_text(const Json& event) {
   std::string text;
   const auto add = [&](const std::string& name, const Json& value) {
@@ -129,10 +142,14 @@ std::string attributes_text(const Json& event) {
   };
   if (event.contains("subject")) add("subject", event["subject"]);
   const Json attributes = event.value("attributes", Json::object());
+  const std::string target = target_of_event(event);
   for (const auto& [name, value] : attributes.items()) {
-    if (!is_core_attribute(name)) add(name, value);
+    const bool is_shown_below = name == kTargetAttribute && !target.empty();
+    if (!is_core_attribute(name) && !is_shown_below) add(name, value);
   }
-  return text.empty() ? "-" : excerpt(text, kAttributesWidth);
+  if (!text.empty()) text = excerpt(text, kAttributesWidth);
+  if (!target.empty()) text += (text.empty() ? "" : ", ") + target;
+  return text.empty() ? "-" : text;
 }
 
 /// `when`: the column that shows when an event was stored.

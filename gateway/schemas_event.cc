@@ -34,6 +34,11 @@ Json stored_event_head() {
       {"applied", flag("Whether the engine has applied the event.")},
       {"effects", list(ref("EventEffect"), "What became of the event; the first 20.")},
       {"effectCount", whole("How many effects the event had.")},
+      {"to?",
+       object({{"workflow?", text("The id of the only workflow that may take the event; its number "
+                                  "if it was deleted.")},
+               {"instance?", instance_id("The only instance that may take the event.")},
+               {"deleted?", exactly(true, "The workflow does not exist any more.")}})},
   });
 }
 

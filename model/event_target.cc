@@ -1,8 +1,12 @@
 #include "model/event_target.h"
 
+#include <cstdint>
+#include <limits>
 #include <variant>
 
 #include <fmt/format.h>
+
+#include "base/whole_number.h"
 
 namespace millrace {
 namespace {
@@ -25,6 +29,16 @@ std::optional<InstanceId> target_instance(std::string_view target) {
   const Result<InstanceId> id = parse_instance_id(target.substr(kOfInstance.size()));
   if (!id) return std::nullopt;
   return *id;
+}
+
+std::optional<WorkflowNumber> target_workflow(std::string_view target) {
+  if (!target.starts_with(kOfWorkflow)) return std::nullopt;
+  const std::optional<uint64_t> number =
+      whole_number(target.substr(kOfWorkflow.size()), std::numeric_limits<uint32_t>::max());
+  if (!number) return std::nullopt;
+  const auto workflow = static_cast<WorkflowNumber>(static_cast<uint32_t>(*number));
+  // Another spelling of the number is the target of no workflow.
+  return is_target(target, workflow) ? std::optional(workflow) : std::nullopt;
 }
 
 bool is_target(std::string_view target, WorkflowNumber workflow) {

@@ -24,6 +24,9 @@ std::string instance_target(const InstanceId& instance);
 /// The instance that the text names; nullopt: it names none.
 std::optional<InstanceId> target_instance(std::string_view target);
 
+/// The number of the workflow that the text names; nullopt: it names none.
+std::optional<WorkflowNumber> target_workflow(std::string_view target);
+
 /// Whether an event with that target may start the workflow.
 bool is_target(std::string_view target, WorkflowNumber workflow);
 /// Whether an event with that target may wake the instance, as far as its id shows: if the target

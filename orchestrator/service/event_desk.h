@@ -75,7 +75,8 @@ class EventDesk {
   virtual ~EventDesk() = default;
 
   /// {"items":[{"sequence","time","id","type","source","subject"?,"attributes":{…},"size",
-  /// "applied","effects":[{"what","instance"|"workflow"?}],"effectCount"}],"complete","looked",
+  /// "applied","effects":[{"what","instance"|"workflow"?}],"effectCount","to"?:
+  /// {"workflow"|"instance","deleted"?}}],"complete","looked",
   /// "newest","next","inOtherCase"?}, newest first. `time` is when the broker stored the event,
   /// `attributes` are the other context attributes, `size` is in bytes. `applied` is false until
   /// the engine has applied the event. A message that is not an event has {"error":{"code","msg"}}

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "base/ids.h"
+#include "model/event_target.h"
 #include "orchestrator/service/event_desk.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -90,8 +92,23 @@ Status EventEffects::add_to(Json& item, uint64_t sequence,
   return {};
 }
 
-/// The id of a workflow; its number, if it was deleted.
-Result<std::string> EventEffects::name_of(WorkflowNumber workflow) {
+Status EventEffects::add_target(Json& item, const Event& event) {
+  const auto found = event.extensions.find(std::string(kTargetAttribute));
+  if (found == event.extensions.end()) return {};
+  const auto* const target = std::get_if<std::string>(&found->second);
+  if (target == nullptr) return {};
+  if (const auto instance = target_instance(*target)) {
+    item["to"] = {{"instance", to_string(*instance)}};
+  } else if (const auto workflow = target_workflow(*target)) {
+    const bool exists = TRY(existing(*workflow)).has_value();
+    item["to"] = {{"workflow", TRY(name_of(*workflow))}};
+    if (!exists) item["to"]["deleted"] = true;
+  }
+  return {};
+}
+
+/// The id of a workflow; nullopt if it was deleted.
+Result<std::optional<std::string>> EventEffects::existing(WorkflowNumber workflow) {
   if (!names_) {
     names_.emplace();
     TRY(each_workflow(*view_, ns_, [&](std::string_view id, const WorkflowRecord& record) {
@@ -99,8 +116,13 @@ Result<std::string> EventEffects::name_of(WorkflowNumber workflow) {
     }));
   }
   const auto found = names_->find(workflow);
-  if (found != names_->end()) return found->second;
-  return std::to_string(static_cast<uint32_t>(workflow));
+  return found != names_->end() ? std::optional(found->second) : std::nullopt;
+}
+
+/// The id of a workflow; its number, if it was deleted.
+Result<std::string> EventEffects::name_of(WorkflowNumber workflow) {
+  const std::optional<std::string> id = TRY(existing(workflow));
+  return id.value_or(std::to_string(static_cast<uint32_t>(workflow)));
 }
 
 bool has_effect(const std::vector<EventEffect>& effects) {

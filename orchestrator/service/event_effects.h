@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/event.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "model/cursor.h"
@@ -34,10 +35,14 @@ class EventEffects {
 
   /// Adds "applied", "effects" (at most kMostEffectsShown) and "effectCount" to the item.
   Status add_to(Json& item, uint64_t sequence, const std::vector<EventEffect>& effects);
+  /// Adds "to" if only one workflow or instance may take the event: {"workflow": id}, {"workflow":
+  /// number, "deleted": true} if the workflow does not exist any more, or {"instance": id}.
+  Status add_target(Json& item, const Event& event);
 
  private:
   EventEffects(const View& view, NamespaceNumber ns) : view_(&view), ns_(ns) {}
 
+  Result<std::optional<std::string>> existing(WorkflowNumber workflow);
   Result<std::string> name_of(WorkflowNumber workflow);
 
   const View* view_;

@@ -122,6 +122,7 @@ Status EventPage::add_checked(StoredEvent& stored) {
   if (filter.effect && *filter.effect != has_effect(found)) return {};
   Json item = event_item(stored, size, event);
   TRY(effects.add_to(item, stored.sequence, found));
+  if (event) TRY(effects.add_target(item, *event));
   items.push_back(std::move(item));
   return {};
 }
@@ -229,6 +230,7 @@ Result<Json> LocalEventDesk::get(std::string_view ns, uint64_t sequence) {
   if (event) {
     item.update(attributes_item(*event));
     item["event"] = event_to_json(*event);
+    TRY(effects.add_target(item, *event));
     const auto replayed = event->extensions.find(std::string(kReplayAttribute));
     if (replayed != event->extensions.end()) item["replayof"] = attribute_json(replayed->second);
   } else {

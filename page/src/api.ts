@@ -2177,6 +2177,14 @@ export type StoredEvent = {
   subject?: string
   /** When the broker stored the event. */
   time: string
+  to?: {
+    /** The workflow does not exist any more. */
+    deleted?: true
+    /** The only instance that may take the event. */
+    instance?: string
+    /** The id of the only workflow that may take the event; its number if it was deleted. */
+    workflow?: string
+  }
   type?: string
 }
 
@@ -2204,6 +2212,14 @@ export type StoredEventHead = {
   subject?: string
   /** When the broker stored the event. */
   time: string
+  to?: {
+    /** The workflow does not exist any more. */
+    deleted?: true
+    /** The only instance that may take the event. */
+    instance?: string
+    /** The id of the only workflow that may take the event; its number if it was deleted. */
+    workflow?: string
+  }
   type?: string
 }
 

@@ -13,6 +13,7 @@ import { Icon } from '../ui/icons'
 import { Effects, NearListeners, type Corrections } from '../ui/judged'
 import { ReplayDialog } from '../ui/replay'
 import type { PageProps } from '.'
+import { targetOf } from './events'
 
 export function EventPage({ ns, parts }: PageProps) {
   const sequence = Number(parts[1])
@@ -65,7 +66,8 @@ function About({ ns, event }: { ns: string; event: StoredEvent }) {
         {message && <><dt>Message, by the id</dt><dd>{message.sequence} of the stream {message.stream}</dd></>}
         <dt>Time</dt><dd><Clock at={event.time} exact /></dd>
         <dt>Size</dt><dd>{bytes(event.size)}</dd>
-        {Object.entries(event.attributes ?? {}).map(([name, value]) => <><dt>{name}</dt><dd class="mono">{String(value)}</dd></>)}
+        {event.to && <><dt>Target</dt><dd>{targetOf(event.to)}</dd></>}
+        {Object.entries(event.attributes ?? {}).filter(([name]) => name !== 'millraceonly' || !event.to).map(([name, value]) => <><dt>{name}</dt><dd class="mono">{String(value)}</dd></>)}
         {event.error && <><dt>Error</dt><dd class="no"><code>{event.error.code}</code> {event.error.msg}</dd></>}
         <dt>What came of it</dt><dd><Effects ns={ns} effects={event.effects} total={event.effectCount} /></dd>
       </dl>

@@ -78,10 +78,15 @@ function fitsEffect(item: StoredEventHead, effect: string | null): boolean {
   return !effect || (effect === 'with') === item.effectCount > 0
 }
 
+/** The only workflow or instance that may take an event. */
+export function targetOf(to: NonNullable<StoredEventHead['to']>): string {
+  return to.instance ? `only for instance ${to.instance}` : `only for workflow ${to.workflow ?? ''}${to.deleted ? ', which was deleted' : ''}`
+}
+
 /** The extension attributes of an event; those that every event has are left out. */
 function Attributes({ item }: { item: StoredEventHead }) {
-  const shown = Object.entries(item.attributes ?? {}).filter(([name]) => !['datacontenttype', 'time', 'millracehops'].includes(name))
-  return <span class="mono">{shown.slice(0, 6).map(([name, value]) => `${name}=${String(value)}`).join(' ')}{shown.length > 6 && ' …'}</span>
+  const shown = Object.entries(item.attributes ?? {}).filter(([name]) => !['datacontenttype', 'time', 'millracehops', ...(item.to ? ['millraceonly'] : [])].includes(name))
+  return <span class="mono">{item.to && `${targetOf(item.to)} `}{shown.slice(0, 6).map(([name, value]) => `${name}=${String(value)}`).join(' ')}{shown.length > 6 && ' …'}</span>
 }
 
 function Filters() {

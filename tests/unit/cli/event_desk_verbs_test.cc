@@ -28,6 +28,13 @@ TEST_F(EventDeskVerbs, ListEvents) {
        "17        5m   order.placed  shop    e-17  orderid=o-1  -\n"},
       {{"event", "list", "-o", "name"}, "18\n17\n"},
   });
+  const std::string replayed = run({"event", "list", "--id", "replayed"}).out;
+  for (const char* const target : {"orderid=o-1, only for workflow ship ",
+                                   "orderid=o-1, only for workflow 6, which was deleted",
+                                   "orderid=o-1, only for instance 0190b5a4"}) {
+    EXPECT_NE(replayed.find(target), std::string::npos) << target << " in " << replayed;
+  }
+  EXPECT_EQ(replayed.find("millraceonly"), std::string::npos) << replayed;
   ASSERT_EQ(run({"event", "list", "--type", "order.*", "--source", "shop", "--id", "7", "--since",
                  "2021-09-01T12:00:00Z", "--until", "2021-09-01T13:00:00Z", "--with-effect",
                  "--limit", "3", "--cursor", "9"})

@@ -40,6 +40,24 @@ Json deep_page(const EventListFilter& filter) {
           {"next", is_found ? Json() : Json(std::to_string(sequence))}};
 }
 
+/// The list for the id `replayed`: events of which one workflow or instance may take each.
+Json page_of_targets() {
+  const Json targets = Json::parse(R"([{"workflow": "ship"}, {"workflow": "6", "deleted": true},
+    {"instance": "0190b5a4-7c1e-7f2a-8000-0123456789ab"}])");
+  Json items = Json::array();
+  for (const Json& target : targets) {
+    Json event = shown_event(12 - items.size());
+    event["attributes"]["millraceonly"] = "workflow/6";
+    event["to"] = target;
+    items.push_back(std::move(event));
+  }
+  return {{"items", std::move(items)},
+          {"complete", true},
+          {"looked", 3},
+          {"newest", 12},
+          {"next", nullptr}};
+}
+
 /// The list if the filter asks for the order O-1, which no event has so.
 Json page_in_other_case() {
   return {{"items", Json::array()},
@@ -71,6 +89,7 @@ Result<Json> FakeEventDesk::list(std::string_view ns, const EventListFilter& fil
   const std::lock_guard lock(mutex_);
   if (ns == "default") filter_ = filter;
   if (filter.id == "deep" || filter.id == "endless") return deep_page(filter);
+  if (filter.id == "replayed") return page_of_targets();
   const std::pair<std::string, std::string> in_other_case("orderid", "O-1");
   if (filter.attributes == std::vector{in_other_case}) return page_in_other_case();
   Json items = Json::array();

@@ -24,6 +24,11 @@ TEST(EventTarget, IsTheWorkflowOrTheInstanceInItsText) {
   for (const std::string& other : {workflow, std::string("instance/1"), std::string("other")}) {
     EXPECT_EQ(target_instance(other), std::nullopt) << other;
   }
+  EXPECT_EQ(target_workflow(workflow), WorkflowNumber(7));
+  for (const char* const other : {"workflow/07", "workflow/", "workflow/4294967296", "other"}) {
+    EXPECT_EQ(target_workflow(other), std::nullopt) << other;
+  }
+  EXPECT_EQ(target_workflow(instance), std::nullopt);
 }
 
 TEST(EventTarget, MayBeTakenByItsTargetOnly) {

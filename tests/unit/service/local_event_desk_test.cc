@@ -185,6 +185,27 @@ TEST_F(LocalEventDeskTest, ListsWhatCameAfterAnEvent) {
   EXPECT_EQ(list({.after = 90})["next"], "4") << "the stream was created again";
 }
 
+TEST_F(LocalEventDeskTest, ShowsTheOnlyWorkflowOrInstanceThatMayTakeAnEvent) {
+  const WorkflowNumber pairs = apply("id: pairs\nstates: [{id: one, type: noop}]\n");
+  const std::string targets[] = {workflow_target(pairs), workflow_target(WorkflowNumber(4711)),
+                                 instance_target(numbered_id(7)), "workflow/01", "someone"};
+  for (const std::string& target : targets) {
+    store("paid", target, "default", R"(,"millraceonly":")" + target + "\"");
+  }
+  store("paid", "to all");
+  const Json items = list({})["items"];
+  ASSERT_EQ(items.size(), 6U);
+  EXPECT_FALSE(items[0].contains("to"));
+  EXPECT_FALSE(items[1].contains("to")) << "nothing has this target";
+  EXPECT_FALSE(items[2].contains("to")) << "it is another spelling";
+  EXPECT_EQ(items[3]["to"], (Json{{"instance", to_string(numbered_id(7))}}));
+  EXPECT_EQ(items[4]["to"], (Json{{"workflow", "4711"}, {"deleted", true}}));
+  EXPECT_EQ(items[5]["to"], (Json{{"workflow", "pairs"}}));
+  const Result<Json> one = desk().get("default", 1);
+  ASSERT_TRUE(one) << one.error().message;
+  EXPECT_EQ((*one)["to"], (Json{{"workflow", "pairs"}}));
+}
+
 TEST_F(LocalEventDeskTest, ShowsOneEvent) {
   store("paid", "1", "default", R"(,"replayof":"0","data":{"total":7})");
   apply_event(1, {{.kind = EventEffect::Kind::kStarted, .instance = numbered_id(7)}});
