@@ -58,6 +58,11 @@ Result<AskedEvents> asked_events_of(const Request& request) {
   window.since = TRY(time_parameter(request, "since"));
   window.until = TRY(time_parameter(request, "until"));
   window.before = TRY(number_parameter(request, "cursor")).value_or(0);
+  if (window.since && window.until && *window.since >= *window.until) {
+    return fail("request.parameter",
+                fmt::format("until: {} is not later than since, {}; a window ends after its begin",
+                            format_rfc3339(*window.until), format_rfc3339(*window.since)));
+  }
   const bool has_window = window.since || window.until || window.before > 0;
   if (!asked.event || !has_window) return asked;
   return fail("request.parameter",

@@ -124,6 +124,10 @@ TEST_F(WhyVerbs, ShowWhatAnInstanceWaitsForAndTheNearestEvents) {
   EXPECT_EQ(window.since, parse_rfc3339("2021-09-01T12:00:00Z").value());
   EXPECT_EQ(window.until, parse_rfc3339("2021-09-01T13:00:00Z").value());
   EXPECT_EQ(window.before, 18U);
+  const CommandOutput empty =
+      run({"instance", "why", FakeService::kInstance, "--since", "1h", "--until", "2h"});
+  EXPECT_EQ(empty.code, 1) << "as of a replay of such a range";
+  EXPECT_NE(empty.err.find("is not later than since"), std::string::npos) << empty.err;
   ASSERT_EQ(run({"instance", "why", FakeService::kInstance, "--event", "9"}).code, 0);
   EXPECT_EQ(service_.whys.last_sequence(), 9U);
   EXPECT_EQ(run({"instance", "why", FakeService::kInstance, "-o", "name"}).out,

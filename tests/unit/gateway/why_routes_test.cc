@@ -129,6 +129,18 @@ TEST_F(WhyRoutes, RefuseWhatIsNotValid) {
       {"GET", instance_ + "/why?event=9&cursor=7", {}, "", 400, "request.parameter"},
       {"GET", instance_ + "/why?cursor=x", {}, "", 400, "request.parameter"},
       {"GET", instance_ + "/why?since=noon", {}, "", 400, "time.malformed"},
+      {"GET",
+       instance_ + "/why?since=2021-09-01T13:00:00Z&until=2021-09-01T12:00:00Z",
+       {},
+       "",
+       400,
+       "request.parameter"},
+      {"GET",
+       instance_ + "/why?since=2021-09-01T12:00:00Z&until=2021-09-01T12:00:00Z",
+       {},
+       "",
+       400,
+       "request.parameter"},
   };
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
   for (const char* const limit : {"0", "101", "1001", "x"}) {
