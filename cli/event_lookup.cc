@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -55,10 +56,9 @@ std::string elsewhere_text(Session& session, const std::string& id, const ApiCal
       other_namespaces_text(find_in_other_namespaces(session, list)), older, command, command);
 }
 
-/// The sequence of the only event with that id. `before`: what the message of a failure begins
-/// with.
+/// The sequence of the only event with that id. `what`: what no event has if none is found.
 Fallible<std::string> sequence_of_id(Session& session, const std::string& id,
-                                     const std::string& before) {
+                                     std::string_view what) {
   const ApiCall list{.path = session.path({"events"}),
                      .query = {{"id", id}, {"limit", std::to_string(kMostNamesakes)}}};
   const EventsWithId found = TRY(events_with_id(session, list));
@@ -66,9 +66,8 @@ Fallible<std::string> sequence_of_id(Session& session, const std::string& id,
   if (found.events.empty()) {
     return give_up(
         ExitCode::kNotFound, "event.not_found",
-        fmt::format("{}no event in namespace {} has the id {} ({} {} messages were "
-                    "looked at){}",
-                    before, session.ns, in_quotes(id), found.is_complete ? "all" : "the newest",
+        fmt::format("no event in namespace {} has the {} {} ({} {} messages were looked at){}",
+                    session.ns, what, in_quotes(id), found.is_complete ? "all" : "the newest",
                     found.looked, elsewhere_text(session, id, list, found.is_complete)));
   }
   std::string lines;
@@ -93,13 +92,13 @@ Fallible<Reply> ask_about_event(
     Session& session, const std::string& named,
     const std::function<Fallible<Reply>(const std::string& sequence)>& ask) {
   if (named.empty()) return wrong_usage("expected the sequence or the id of an event");
-  std::string before;
+  std::string_view what = "id";
   if (is_number(named)) {
     Fallible<Reply> reply = ask(named);
     if (reply || reply.error().error.code != "event.not_found") return reply;
-    before = reply.error().error.message + "; ";
+    what = "sequence or the id";
   }
-  return ask(TRY(sequence_of_id(session, named, before)));
+  return ask(TRY(sequence_of_id(session, named, what)));
 }
 
 }  // namespace millrace
