@@ -226,7 +226,7 @@ void RunningEngine::drain() {
   intake_.wait_until_quiet(kDrainTime);
 }
 
-Status RunningEngine::start() {
+Status RunningEngine::start(const std::function<bool()>& is_ending) {
   TRY(processor_.load());
   TRY(cut_archives(TRY(Snapshot::take(*environment_)), process_.settings.data / kArchiveFolder));
   cursor_ = processor_.cursor();
@@ -234,7 +234,7 @@ Status RunningEngine::start() {
   // be doing too. Without a broker the instances run, but nothing is sent over NATS before this
   // process owns the streams.
   owner_.start();
-  TRY(owner_.wait_until_decided(kBrokerPatience));
+  TRY(owner_.wait_until_decided(kBrokerPatience, is_ending));
   processor_.start();
   runs_ = true;
   return {};

@@ -73,8 +73,9 @@ class RunningEngine {
   RunningEngine& operator=(const RunningEngine&) = delete;
 
   /// Loads the store, claims the streams and starts the engine thread. Errors: those of the store,
-  /// and `broker.owner` and `log.deposed`: another process owns the streams.
-  Status start();
+  /// and `broker.owner` and `log.deposed`: another process owns the streams; `stopping`:
+  /// `is_ending` was true while this process waited for them (StreamOwner::wait_until_decided).
+  Status start(const std::function<bool()>& is_ending = {});
 
   // For the node of a cluster; any thread.
 

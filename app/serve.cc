@@ -53,6 +53,14 @@ void warn_of_exposed_credentials(const ServeOptions& options) {
   }
 }
 
+/// The end of a process whose server did not start. A signal during the start is no failure.
+int end_without_server(const Error& error) {
+  if (error.code != "stopping") return fail_to_start(error);
+  spdlog::info("stopping: {}", error.message);
+  end_log();
+  return 0;
+}
+
 }  // namespace
 
 int fail_to_start(const Error& error) {
@@ -81,13 +89,14 @@ int run_serve(const ServeOptions& options) {
                                .take_over = options.take_over,
                                .cluster = options.cluster,
                                .on_lost = [&](const Error& why) { reason.set(why); },
+                               .is_ending = [&] { return signals.pending(); },
                                .secret_key_file = options.secret_key_file,
                                .containers = options.containers,
                                .memory_folder = options.memory_folder,
                                .bounds = options.bounds,
                                .on_node_end = [] { ::kill(::getpid(), SIGTERM); }},
                               *std::move(launcher));
-  if (!server) return fail_to_start(server.error());
+  if (!server) return end_without_server(server.error());
   spdlog::info("millrace {} listens on port {}; data in {}; NATS at {}", MILLRACE_VERSION,
                (*server)->port(), options.data,
                fmt::join(without_logins(split_urls(options.nats)), ", "));

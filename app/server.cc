@@ -57,7 +57,7 @@ Status Server::start_engine(std::unique_ptr<Environment> store, Descriptor addre
                             std::optional<BearerToken> token) {
   engine_ = TRY(RunningEngine::make(*process_, std::move(store)));
   TRY(process_->start_gateway(std::move(address), token, engine_->service()));
-  return engine_->start();
+  return engine_->start(process_->settings.is_ending);
 }
 
 Status Server::start_node(std::unique_ptr<Environment> store, Descriptor address,

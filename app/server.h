@@ -22,7 +22,8 @@ class Server {
  public:
   /// Starts a server, which runs when the function returns. NATS may become reachable later; until
   /// then `/readyz` reports that the server is not ready. Errors: those of the store, the gateway
-  /// and the settings, and `broker.owner`: another process owns the streams.
+  /// and the settings, and `broker.owner`: another process owns the streams; `stopping`:
+  /// ServerSettings::is_ending was true before this process owned the streams.
   static Result<std::unique_ptr<Server>> start(ServerSettings settings, JqLauncher launcher);
 
   /// Binds the address of `settings` (HttpServer::bind), for a program that starts other parts

@@ -28,6 +28,9 @@ struct ServerSettings {
   /// Called on a separate thread when another process owns the streams; this process must then end.
   /// In a cluster not if that process is a node of it: see ClusterLead.
   std::function<void(const Error&)> on_lost = [](const Error&) {};
+  /// Whether the process was asked to end, which ends the wait for the streams of another process
+  /// (Server::start). Must not block. Empty: nothing ends the wait. Not used in a cluster.
+  std::function<bool()> is_ending;
   std::filesystem::path secret_key_file;  ///< see EnvironmentOptions::key_file
   ContainerOptions containers;
   /// A folder of a tmpfs, in which ContainerSettings::sealed_folder is created.

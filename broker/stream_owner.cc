@@ -35,6 +35,9 @@ constexpr int kAbsence = 3;
 /// The time limit for the answer to one question.
 constexpr Duration kAnswerTime{1'000};
 
+/// The interval at which wait_until_decided() asks whether the process is ending.
+constexpr Duration kEndLookEach{50};
+
 /// How many owners the stream stores.
 constexpr int64_t kOwnersKept = 64;
 
@@ -237,12 +240,18 @@ Result<std::optional<StoredOwner>> StreamOwner::newest() const {
 /// Publishes our owner message if the stream has no message after the sequence `behind`. Whatever
 /// the answer is, the next check shows whether the message is stored.
 Status StreamOwner::claim(uint64_t behind) {
+  if (is_stopping()) return fail("stopping", "millrace is stopping");
   const NatsMessage message{.subject = subject_,
                             .headers = {{"Nats-Expected-Last-Sequence", std::to_string(behind)}},
                             .data = dump_json(encode(settings_.self))};
   const NatsMessage answer = TRY(connection_.request(message));
   // A refusal means that another process was faster: the next check asks that process.
-  if (!read_publish_ack(answer.data)) pause(kAskEach);
+  const Result<PublishAck> stored = read_publish_ack(answer.data);
+  if (stored) {
+    stored_ = stored->sequence;
+  } else {
+    pause(kAskEach);
+  }
   soon_ = true;
   return {};
 }
@@ -264,6 +273,7 @@ Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
       owner.store == settings_.self.store && owner.folder == settings_.self.folder;
   Duration needed = settings_.patience;
   Duration silent{0};
+  Duration logged{0};
   while (true) {
     const Time begin = steady_clock::now();
     const Heard heard = ask(owner);
@@ -279,6 +289,7 @@ Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
                                  "process replaces it after {} s without an answer",
                                  describe(owner), needed.count() / 1000));
     }
+    if (std::exchange(logged, needed) != needed) log_wait(owner, needed);
     const bool goes_on = pause(heard == Heard::kNoSubscriber ? kAskEach : Duration(0));
     if (!goes_on) return fail("stopping", "millrace is stopping");
     // If this process was suspended meanwhile, the answer may have arrived but not been read yet.
@@ -290,6 +301,16 @@ Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
                  describe(owner), needed.count() / 1000);
     return Found::kSilent;
   }
+}
+
+void StreamOwner::log_wait(const OwnerRecord& owner, Duration needed) const {
+  spdlog::warn(
+      "{} owns the streams under \"{}\" and does not answer: this process takes them over after {} "
+      "s "
+      "without an answer, and begins to use them {} s later, so that two processes never use them "
+      "at once; until then it is not ready",
+      describe(owner), settings_.streams.prefix, needed.count() / 1000,
+      settings_.patience.count() / 1000);
 }
 
 /// Ok if all messages that were published before have reached the broker.
@@ -363,6 +384,7 @@ void StreamOwner::lose(std::string_view code, std::string message) {
   for (Connection* const guarded : settings_.guarded) guarded->forbid();
   questions_.reset();
   claimed_ = 0;
+  stored_ = 0;
   const Error error{std::string(code), std::move(message)};
   {
     const std::lock_guard lock(mutex_);
@@ -374,11 +396,13 @@ void StreamOwner::lose(std::string_view code, std::string message) {
 }
 
 void StreamOwner::give_back() {
-  if (claimed_ == 0 || !connection_.connected()) return;
+  // A process that ends before it uses the streams releases them, too.
+  const uint64_t ours = claimed_ != 0 ? claimed_ : stored_;
+  if (ours == 0 || !connection_.connected()) return;
   OwnerRecord ended = settings_.self;
   ended.ended = true;
   const NatsMessage message{.subject = subject_,
-                            .headers = {{"Nats-Expected-Last-Sequence", std::to_string(claimed_)}},
+                            .headers = {{"Nats-Expected-Last-Sequence", std::to_string(ours)}},
                             .data = dump_json(encode(ended))};
   // If the message does not arrive, the next process asks this one and gets no answer.
   (void)connection_.request(message, kAnswerTime);
@@ -398,14 +422,22 @@ bool StreamOwner::listen() {
   return questions_->status() == NATS_OK;
 }
 
-Status StreamOwner::wait_until_decided(Duration without_broker) const {
+Status StreamOwner::wait_until_decided(Duration without_broker,
+                                       const std::function<bool()>& is_ending) {
   const Time begin = steady_clock::now();
   std::unique_lock lock(mutex_);
   while (!health_ && !lost_ && !failed_) {
     const Duration at_most =
         connection_.connected() ? settings_.patience * (kAbsence + 2) : without_broker;
-    if (steady_clock::now() - begin >= at_most) return {};
-    changed_.wait_until(lock, begin + at_most);
+    const Time now = steady_clock::now();
+    if (now - begin >= at_most) return {};
+    if (is_ending && is_ending()) {
+      stopping_ = true;
+      changed_.notify_all();
+      return fail("stopping", "millrace was stopped before it owned the streams");
+    }
+    const Time until = begin + at_most;
+    changed_.wait_until(lock, is_ending ? std::min(until, now + kEndLookEach) : until);
   }
   return lost_ ? health_ : Status();
 }
@@ -413,6 +445,11 @@ Status StreamOwner::wait_until_decided(Duration without_broker) const {
 Status StreamOwner::health() const {
   const std::lock_guard lock(mutex_);
   return health_;
+}
+
+bool StreamOwner::is_stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
 }
 
 bool StreamOwner::is_lost() const {

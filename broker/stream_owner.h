@@ -120,7 +120,9 @@ class StreamOwner {
   /// Waits until this process owns the streams. The result is also ok if the owner cannot be known
   /// yet, because there was no broker for `without_broker`, or the broker did not answer. The
   /// errors `broker.owner` and `log.deposed` name the owner.
-  Status wait_until_decided(Duration without_broker) const;
+  /// `is_ending` is asked 20 times a second; empty: the wait goes on. Once it is true, the wait
+  /// ends with the error `stopping`, and nothing is claimed any more.
+  Status wait_until_decided(Duration without_broker, const std::function<bool()>& is_ending = {});
 
   /// Ok while this process owns the streams. Errors: `broker.owner`, `log.deposed`,
   /// `broker.unreachable` (the owner is not known).
@@ -146,6 +148,7 @@ class StreamOwner {
   Status claim(uint64_t behind);
   Status replace(uint64_t behind);
   Result<Found> find_out(const OwnerRecord& owner);
+  void log_wait(const OwnerRecord& owner, Duration needed) const;
   Status check_round_trip() const;
   Heard ask(const OwnerRecord& owner);
   void on_message(__natsMsg* message);
@@ -154,6 +157,7 @@ class StreamOwner {
   void lose(std::string_view code, std::string message);
   bool listen();
   bool pause(Duration time);
+  bool is_stopping() const;
 
   Connection& connection_;
   const OwnerSettings settings_;
@@ -172,6 +176,7 @@ class StreamOwner {
 
   // Only for the owner thread, and afterwards for the destructor.
   uint64_t claimed_ = 0;    ///< the sequence of our message; 0: it is not stored
+  uint64_t stored_ = 0;     ///< the sequence in the latest acknowledgement of our message; 0: none
   bool announced_ = false;  ///< on_owned was called
   bool soon_ = false;       ///< check the owner again at once
   std::unique_ptr<Listening> questions_;

@@ -87,6 +87,26 @@ TEST_F(StreamOwnership, StaysWithTheDataFolderAfterACrash) {
   expect_work(first_);
 }
 
+TEST_F(StreamOwnership, StaysWithADeadOwnerIfTheNewServerIsStoppedDuringItsWait) {
+  first_.start_ready();
+  const int owner = first_.process().pid();
+  first_.kill();
+  second_.launch();
+  const auto wait = second_.process().error_line("does not answer");
+  ASSERT_TRUE(wait);
+  EXPECT_THAT(*wait, HasSubstr(fmt::format("process {} on host", owner)));
+  EXPECT_THAT(*wait, HasSubstr("takes them over after"));
+  second_.process().signal(SIGTERM);
+  const ProcessEnd end = second_.end();
+  EXPECT_EQ(end.code, 0) << end.errors;
+  EXPECT_THAT(end.errors, HasSubstr("stopping: millrace was stopped before"));
+  EXPECT_THAT(end.errors, Not(HasSubstr("this process owns the streams")));
+  first_.start_ready();
+  EXPECT_THAT(first_.process().errors(), Not(HasSubstr("takes them over")))
+      << "the streams still belong to this data folder, so nothing is waited for";
+  expect_work(first_);
+}
+
 TEST_F(StreamOwnership, PassesToAnotherDataFolderAfterAStop) {
   first_.start_ready();
   first_.stop();

@@ -151,7 +151,7 @@ class StreamOwnerTest : public NatsFixture {
     return std::make_unique<OwnerProcess>(
         server_, OwnerSettings{.self = self, .take_over = take_over, .patience = Duration(300)});
   }
-  static bool owns(const OwnerProcess& one) {
+  static bool owns(OwnerProcess& one) {
     return becomes_true([&] { return one.owned == 1; }) && one.owner->wait_until_decided({});
   }
   static bool is_refused(const OwnerProcess& one, const char* code = "broker.owner") {
@@ -224,6 +224,39 @@ TEST_F(StreamOwnerTest, ReplacesAnOwnerThatDoesNotAnswer) {
   }
   publish_record(record('e', "0e", "5"));
   EXPECT_TRUE(owns(*start_impatient(record('b'))));
+}
+
+TEST_F(StreamOwnerTest, TakesNothingOverIfItsProcessEndsDuringTheWait) {
+  {
+    const auto first = start(record('a'));
+    ASSERT_TRUE(owns(*first));
+  }
+  publish_record(record('e', "0e", "5"));
+  const auto one = start(record('b'));
+  ASSERT_TRUE(becomes_true([&] {
+    const Status health = one->owner->health();
+    return !health && health.error().message.starts_with("the streams belong to process 7");
+  }));
+  const Status ended = one->owner->wait_until_decided({}, [] { return true; });
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, "stopping");
+  one->owner.reset();
+  EXPECT_EQ(one->owned, 0);
+  EXPECT_TRUE(has_records(3)) << "the record of the first process, its release, and that of `e`";
+}
+
+TEST_F(StreamOwnerTest, ReleasesTheStreamsThatItTookOverButDidNotUseYet) {
+  const auto one = start(record('a'));
+  ASSERT_TRUE(owns(*one));
+  const auto two =
+      std::make_unique<OwnerProcess>(server_, OwnerSettings{.self = record('b', "0b", "2"),
+                                                            .take_over = true,
+                                                            .patience = std::chrono::hours(1)});
+  ASSERT_TRUE(is_refused(*one));
+  two->owner.reset();
+  EXPECT_EQ(two->owned, 0);
+  EXPECT_TRUE(has_records(3));
+  EXPECT_TRUE(owns(*start(record('c', "0c", "3")))) << "no wait is needed, which would be hours";
 }
 
 TEST_F(StreamOwnerTest, ReplacesAnEarlierProcessOfTheSameDataFolderWithoutWaiting) {
