@@ -372,7 +372,8 @@ LocalService::Parts RunningEngine::service_parts() {
             return open_task_requests(*process_.reading, process_.settings.streams.prefix, subject,
                                       at_most);
           },
-      .call_files = &file_calls_};
+      .call_files = &file_calls_,
+      .has_owned = [this] { return has_owned_ ? Status() : owner_.health(); }};
 }
 
 OwnerSettings RunningEngine::owner_settings() {
@@ -393,6 +394,7 @@ OwnerSettings RunningEngine::owner_settings() {
 }
 
 void RunningEngine::begin_owning() {
+  has_owned_ = true;
   const std::lock_guard lock(owning_);
   if (stops_) return;
   events_->start(cursor_, early_event_feed_);

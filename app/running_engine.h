@@ -151,7 +151,8 @@ class RunningEngine {
   std::unique_ptr<DeadLetterRetention> letter_retention_;
   bool runs_ = false;
   std::atomic<bool> is_abandoned_ = false;
-  std::mutex owning_;  ///< held while the parts start that need the streams
+  std::atomic<bool> has_owned_ = false;  ///< this process has owned the streams
+  std::mutex owning_;                    ///< held while the parts start that need the streams
   bool stops_ = false;
   Cursor cursor_;      ///< the position from which events are read
   StreamOwner owner_;  ///< destroyed first, because it calls the other parts

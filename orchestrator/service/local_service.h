@@ -69,6 +69,9 @@ class LocalService final : public Service {
     AttemptKeys attempt_keys;  ///< those that services get
     CountRequests count_requests = nullptr;  ///< null: the broker is not asked for workers
     CallFiles* call_files = nullptr;         ///< Service::call_files()
+    /// Ok once this process has owned the streams, or why it has not yet. Null: no other process
+    /// can own them.
+    std::function<Status()> has_owned = nullptr;
   };
 
   explicit LocalService(Parts parts);

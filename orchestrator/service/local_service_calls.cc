@@ -3,11 +3,22 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "orchestrator/service/local_service.h"
 
 namespace millrace {
 
 void LocalService::answer_task(CallbackRequest request, Done done) {
+  // As long as another process may own the streams, that process may have the task: to refuse the
+  // key, or to take the answer into this store, would be final for the service.
+  const Status owned = parts_.has_owned ? parts_.has_owned() : Status();
+  if (!owned) {
+    return done(fail(owned.error().code,
+                     fmt::format("this process does not own the streams yet, so it cannot answer a "
+                                 "callback; send the same request again: {}",
+                                 owned.error().message)));
+  }
   const auto task = parts_.attempt_keys.task_of(request.key);
   parts_.metrics.count_callback(task.has_value());
   if (!task) {

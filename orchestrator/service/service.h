@@ -137,7 +137,7 @@ class Service : public StoreReads {
   /// Answers a task, or notes a heartbeat of it: {"accepted":true}, once it is on disk. Errors:
   /// `callback.refused`, the key is not one of this server; `callback.ended`, the attempt has
   /// ended, not by this answer, and nothing was changed; `namespace.not_found`, `busy`, `stopping`,
-  /// `store.*`.
+  /// `store.*`; `broker.*`, this process has not owned the streams yet, and nothing was changed.
   virtual void answer_task(CallbackRequest request, Done done) = 0;
 
   // Further reads, for which the rows of a commit are not enough. The JSON forms are those of

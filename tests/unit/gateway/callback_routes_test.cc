@@ -86,6 +86,18 @@ TEST_F(CallbackRoutes, AnswerErrorsAsProblems) {
   EXPECT_EQ(post("/heartbeat", "").code(), "callback.ended");
 }
 
+TEST_F(CallbackRoutes, AskForARepetitionWhileAnotherProcessMayOwnTheStreams) {
+  service_.callback_answer = fail("broker.unreachable", "why");
+  for (const auto& [verb, body] :
+       {std::pair("/complete", "1"), std::pair("/fail", R"({"code": "a"})"),
+        std::pair("/heartbeat", "")}) {
+    const HttpReply reply = post(verb, body);
+    EXPECT_EQ(reply.status, 503) << verb;
+    EXPECT_EQ(reply.code(), "broker.unreachable") << verb;
+    EXPECT_EQ(reply.header("Retry-After"), "1") << verb;
+  }
+}
+
 TEST_F(CallbackRoutes, RefuseAWrongKeyAndEndTheConnection) {
   service_.callback_answer = fail("callback.refused", "why");
   const HttpReply reply = post("/complete", "1");

@@ -109,5 +109,22 @@ TEST_F(CallbacksTest, AreRefusedWithAKeyThatTheServerHasNotMade) {
   EXPECT_EQ(complete(keys.named_key_of(task)), "callback.ended") << "no task has this id";
 }
 
+TEST_F(CallbacksTest, AreAnsweredOnceTheProcessHasOwnedTheStreams) {
+  Status owned = fail("broker.unreachable", "the streams belong to another process");
+  LocalService::Parts made = parts(world.processor());
+  made.has_owned = [&] { return owned; };
+  service = std::make_unique<LocalService>(std::move(made));
+  world.apply(order());
+  const std::string id = world.start_order();
+  const std::string key = keys.named_key_of(world.functions.tasks()[0].id);
+  EXPECT_EQ(complete("of another store"), "broker.unreachable") << "it may be a key of the owner";
+  EXPECT_EQ(complete(key), "broker.unreachable");
+  EXPECT_EQ(world.instance(id)["status"], "running") << "the call goes on waiting";
+  owned = {};
+  EXPECT_EQ(complete("of another store"), "callback.refused");
+  EXPECT_EQ(complete(key), "");
+  service.reset();  // before `owned`
+}
+
 }  // namespace
 }  // namespace millrace
