@@ -25,6 +25,7 @@ Status answer_accepted_task(Service& service, const std::string& verb,
   const Result<InstanceId> task = parse_instance_id(request.parts.at("task"));
   if (!task) return fail("request.parameter", "task: " + task.error().message);
   command.task = *task;
+  if (verb == "complete") TRY(check_json_body(request));
   command.what = TRY(read_callback_body(verb, std::move(request.body)));
   command.by = AnsweredBy::kOperator;
   service.command(std::move(command), exchange->replier());

@@ -18,6 +18,7 @@ Status answer_task(Service& service, const std::string& verb,
   Request& request = exchange->request();
   CallbackRequest callback{
       .ns = TRY(namespace_of(request)), .key = request.parts.at("callback"), .what = {}};
+  if (verb == "complete") TRY(check_json_body(request));
   callback.what = TRY(read_callback_body(verb, std::move(request.body)));
   service.answer_task(
       std::move(callback), exchange->back<Result<Json>>([exchange](const Result<Json>& answer) {

@@ -34,6 +34,25 @@ TEST_F(CallbackRoutes, PassTheBytesOfAResult) {
   EXPECT_EQ(std::get<TaskEnded>(callbacks[1].what).result.value(), "");
 }
 
+TEST_F(CallbackRoutes, RefuseAResultThatIsNotJsonAlthoughItsTypeIs) {
+  const std::string complete = std::string(kCallback) + "/complete";
+  const Headers json = {{"Content-Type", "application/json; charset=utf-8"}};
+  for (const char* const wrong : {"{\"approved\": true", "{approved: true}", "yes", "[1,]"}) {
+    const HttpReply reply = call("POST", complete, json, wrong);
+    EXPECT_EQ(reply.status, 400) << wrong;
+    EXPECT_EQ(reply.code(), "json.malformed") << wrong;
+    EXPECT_THAT(reply.body, testing::HasSubstr("so the task was not answered")) << wrong;
+  }
+  const std::string deep = std::string(200, '[') + std::string(200, ']');
+  EXPECT_EQ(call("POST", complete, json, deep).code(), "json.depth");
+  EXPECT_THAT(service_.callbacks(), IsEmpty());
+  EXPECT_EQ(call("POST", complete, json, R"({"approved": true})").status, 200);
+  EXPECT_EQ(call("POST", complete, json, "").status, 200);
+  EXPECT_EQ(call("POST", complete, {{"Content-Type", "text/plain"}}, "yes").status, 200);
+  EXPECT_EQ(call("POST", complete, {}, "yes").status, 200);
+  EXPECT_THAT(service_.callbacks(), SizeIs(4));
+}
+
 TEST_F(CallbackRoutes, PassAnErrorWithItsCodeAndMessage) {
   EXPECT_EQ(post("/fail", R"({"code": "card.declined", "message": "no money"})").status, 200);
   EXPECT_EQ(post("/fail", R"({"code": "card.declined"})").status, 200);
