@@ -6,11 +6,12 @@
 
 namespace millrace {
 
+/// Rows of answers have these numbers.
 enum class AnsweredBy : uint8_t {
-  kRunner,        ///< its runner: a response, the result of a worker, the end of a subflow
-  kHttpCallback,  ///< a callback over HTTP, with the key of the attempt
-  kNatsCallback,  ///< a callback over NATS, with the key of the attempt
-  kOperator,      ///< an operator in place of the service, with the token of the server
+  kRunner = 0,        ///< its runner: a response, the result of a worker, the end of a subflow
+  kHttpCallback = 1,  ///< a callback over HTTP, with the key of the attempt
+  kNatsCallback = 2,  ///< a callback over NATS, with the key of the attempt
+  kOperator = 3,      ///< an operator in place of the service, with the token of the server
 };
 
 /// The member `by` of a record `returned`. Empty: the answer came from the runner, and the record

@@ -352,6 +352,7 @@ void Checker::check_answers(const Place& place, std::string_view value) {
   const auto answers = decode(place, value, decode_answers);
   if (!answers) return;
   for (const GivenAnswer& one : *answers) {
+    if (one.by != AnsweredBy::kRunner) note_minor(kMinorOfAnswerTimes, "times of given answers");
     if (one.task.bytes.back() == answers_of->last) continue;
     add(StoreFault::kRowValue, place,
         fmt::format("the answer of task {} belongs to another row", to_string(one.task)));

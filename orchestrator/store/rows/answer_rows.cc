@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::string_view kAnsweredKey = "given-answers/";
 
+/// Version 1 does not say which way an answer came, and when.
+constexpr uint8_t kAnswersVersion = 2;
+
 /// How many rows a namespace has at most: one for each value of a byte.
 constexpr size_t kMostAnswerRows = 256;
 
@@ -36,17 +39,20 @@ Result<std::optional<std::vector<GivenAnswer>>> read_answers(const View& view, N
 }  // namespace
 
 std::string encode_answers(const std::vector<GivenAnswer>& answers) {
-  Writer writer = begin_record();
+  Writer writer = begin_record(kAnswersVersion);
   writer.varint(answers.size());
   for (const GivenAnswer& one : answers) {
     writer.id(one.task.bytes);
     writer.id(one.outcome);
+    put_enum(writer, one.by);
+    put_time(writer, one.at);
   }
   return writer.take();
 }
 
 Result<std::vector<GivenAnswer>> decode_answers(std::string_view bytes) {
-  Reader reader = open_record(bytes);
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kAnswersVersion);
   std::vector<GivenAnswer> answers;
   const size_t count = reader.count();
   if (count == 0 || count > kMostAnswersOfRow) reader.fail();
@@ -54,6 +60,10 @@ Result<std::vector<GivenAnswer>> decode_answers(std::string_view bytes) {
     GivenAnswer one;
     one.task.bytes = reader.id();
     one.outcome = reader.id();
+    if (version > 1) {
+      one.by = get_enum(reader, AnsweredBy::kOperator);
+      one.at = get_time(reader);
+    }
     answers.push_back(one);
   }
   return end_record(reader, std::move(answers), "answers");
@@ -69,14 +79,14 @@ std::optional<AnswersPlace> answers_place(std::string_view key) {
   return place;
 }
 
-Result<std::optional<Fingerprint>> read_answer(const View& view, NamespaceNumber ns,
+Result<std::optional<GivenAnswer>> read_answer(const View& view, NamespaceNumber ns,
                                                const InstanceId& task) {
   const auto answers = TRY(read_answers(view, ns, task));
-  if (!answers) return std::optional<Fingerprint>();
+  if (!answers) return std::optional<GivenAnswer>();
   for (const GivenAnswer& one : *answers) {
-    if (one.task == task) return std::optional(one.outcome);
+    if (one.task == task) return std::optional(one);
   }
-  return std::optional<Fingerprint>();
+  return std::optional<GivenAnswer>();
 }
 
 Status add_answer(Transaction& tx, NamespaceNumber ns, const GivenAnswer& answer) {

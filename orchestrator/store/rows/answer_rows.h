@@ -1,7 +1,8 @@
-// Answer rows: the newest answers that callbacks have given to tasks, so that the repetition of an
-// answer is recognised. Rows `given-answers/` of table `meta`: each namespace has at most 256 of
-// them, by the last byte of the action id, which is random, and a row has the newest answers to
-// tasks with that byte. A damaged row gives an error that names it (damage.h).
+// Answer rows: the newest answers that callbacks and operators have given to tasks, so that the
+// repetition of an answer is recognised, and another answer gets to know what came before. Rows
+// `given-answers/` of table `meta`: each namespace has at most 256 of them, by the last byte of the
+// action id, which is random, and a row has the newest answers to tasks with that byte. A damaged
+// row gives an error that names it (damage.h).
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,8 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/time.h"
+#include "model/answered_by.h"
 #include "model/instance.h"
 #include "orchestrator/store/transaction.h"
 
@@ -22,13 +25,18 @@ namespace millrace {
 /// The first minor number of a store with such rows.
 inline constexpr uint64_t kMinorOfAnswers = 9;
 
+/// The first minor number of a store whose rows say which way an answer came, and when.
+inline constexpr uint64_t kMinorOfAnswerTimes = 12;
+
 /// The most answers in one row; a further one replaces the oldest.
 inline constexpr size_t kMostAnswersOfRow = 16;
 
-/// The answer that a callback has given to a task.
+/// The answer that a callback or an operator has given to a task.
 struct GivenAnswer {
   InstanceId task;        ///< its action id
   Fingerprint outcome{};  ///< of what the answer said; keyed, because the row is not sealed
+  AnsweredBy by = AnsweredBy::kRunner;  ///< kRunner: not known, an older release wrote the row
+  TimePoint at{};                       ///< the engine time of the answer, if `by` is known
 
   bool operator==(const GivenAnswer&) const = default;
 };
@@ -48,9 +56,9 @@ struct AnswersPlace {
 /// nullopt: the key of such a row has another form.
 std::optional<AnswersPlace> answers_place(std::string_view key);
 
-/// The outcome of the answer that a callback has given to the task; nullopt: none has, or newer
+/// The answer that a callback or an operator has given to the task; nullopt: none has, or newer
 /// answers have replaced it.
-Result<std::optional<Fingerprint>> read_answer(const View& view, NamespaceNumber ns,
+Result<std::optional<GivenAnswer>> read_answer(const View& view, NamespaceNumber ns,
                                                const InstanceId& task);
 /// Adds an answer. What a damaged row had is lost. Errors: those of the store.
 Status add_answer(Transaction& tx, NamespaceNumber ns, const GivenAnswer& answer);

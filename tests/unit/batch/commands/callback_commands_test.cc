@@ -5,8 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "base/lazy_json.h"
+#include "base/time.h"
 #include "tests/unit/batch/commands/command_rig.h"
 
 namespace millrace {
@@ -59,10 +62,68 @@ TEST(CallbackCommands, AreAnsweredAgainIfTheyRepeatTheAnswerOfTheAttempt) {
     other.what = what;
     const Error refused = rig.refusal(other);
     EXPECT_EQ(refused.code, "callback.ended");
+    EXPECT_THAT(refused.message, testing::HasSubstr("a callback over HTTP answered it at "));
     EXPECT_THAT(refused.message, testing::HasSubstr("said something else"));
   }
   other.what = TaskHeartbeat{};
-  EXPECT_EQ(rig.refusal(other).code, "callback.ended");
+  const Error refused = rig.refusal(other);
+  EXPECT_EQ(refused.code, "callback.ended");
+  EXPECT_THAT(refused.message, testing::HasSubstr("a callback over HTTP answered it at "));
+}
+
+TEST(CallbackCommands, SayWhatHasAnsweredTheAttemptAndWhen) {
+  const std::pair<AnsweredBy, const char*> rows[] = {
+      {AnsweredBy::kHttpCallback, "a callback over HTTP"},
+      {AnsweredBy::kNatsCallback, "a callback over NATS"},
+      {AnsweredBy::kOperator, "an operator"},
+  };
+  for (const auto& [by, who] : rows) {
+    CommandRig rig;
+    AnswerTask answer = answer_of_new_task(rig);
+    ASSERT_TRUE(rig.batch().tasks.accept(rig.batch().tx, answer.task));
+    ASSERT_TRUE(rig.commit());
+    answer.by = by;
+    EXPECT_EQ(rig.must(answer), (Json{{"accepted", true}}));
+    answer.what = TaskEnded{.result = "8", .variables = {}};
+    EXPECT_EQ(rig.refusal(answer).message,
+              fmt::format("the attempt has ended: {} answered it at {}, and said something else; "
+                          "nothing was changed",
+                          who, format_rfc3339(rig.now)));
+  }
+}
+
+TEST(CallbackCommands, AreComparedAsJsonValues) {
+  CommandRig rig;
+  AnswerTask answer = answer_of_new_task(rig);
+  answer.by = AnsweredBy::kHttpCallback;
+  const auto saying = [&](std::string result) {
+    AnswerTask other = answer;
+    other.what = TaskEnded{.result = std::move(result), .variables = {}};
+    return other;
+  };
+  EXPECT_EQ(rig.must(saying(R"({"approved": true, "by": "eve"})")), (Json{{"accepted", true}}));
+  for (const char* const same :
+       {R"({"approved": true, "by": "eve"})", R"({"approved":true,"by":"eve"})",
+        "{\n  \"by\": \"\\u0065ve\", \"approved\": true\n}"}) {
+    EXPECT_EQ(rig.must(saying(same)), (Json{{"accepted", true}})) << same;
+  }
+  for (const char* const other :
+       {R"({"approved": false, "by": "eve"})", R"({"approved": "true", "by": "eve"})",
+        R"({"approved": true})", R"({"approved": true, "by": "eve")", ""}) {
+    EXPECT_EQ(rig.refusal(saying(other)).code, "callback.ended") << other;
+  }
+}
+
+TEST(CallbackCommands, OfManyBytesAreComparedAsTheirText) {
+  CommandRig rig;
+  AnswerTask answer = answer_of_new_task(rig);
+  answer.by = AnsweredBy::kHttpCallback;
+  const std::string large = "[\"" + std::string(kLargeJson, 'x') + "\"]";
+  answer.what = TaskEnded{.result = large, .variables = {}};
+  EXPECT_EQ(rig.must(answer), (Json{{"accepted", true}}));
+  EXPECT_EQ(rig.must(answer), (Json{{"accepted", true}}));
+  answer.what = TaskEnded{.result = large + " ", .variables = {}};
+  EXPECT_EQ(rig.refusal(answer).code, "callback.ended");
 }
 
 TEST(CallbackCommands, OfACallWithFilesAreRefusedWithoutThemUnlessAnOperatorSendsThem) {

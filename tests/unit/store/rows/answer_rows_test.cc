@@ -21,13 +21,21 @@ InstanceId answered_task(uint8_t number) {
   return task;
 }
 
+GivenAnswer answer_to(const InstanceId& task, uint8_t outcome) {
+  return {.task = task, .outcome = {outcome}};
+}
+
 using AnswerRowsTest = StoreTest;
 
 TEST_F(AnswerRowsTest, KeepTheOutcomeOfEachAnswer) {
   const InstanceId task = answered_task(1);
   EXPECT_EQ(*read_answer(*tx, kAnswered, task), std::nullopt);
-  ASSERT_TRUE(add_answer(*tx, kAnswered, {.task = task, .outcome = {1, 2}}));
-  EXPECT_EQ(*read_answer(*tx, kAnswered, task), (Fingerprint{1, 2}));
+  const GivenAnswer answer{.task = task,
+                           .outcome = {1, 2},
+                           .by = AnsweredBy::kOperator,
+                           .at = from_millis(1'700'000'000'123)};
+  ASSERT_TRUE(add_answer(*tx, kAnswered, answer));
+  EXPECT_EQ(*read_answer(*tx, kAnswered, task), answer);
   EXPECT_EQ(*read_answer(*tx, kAnswered, answered_task(2)), std::nullopt) << "of the same row";
   EXPECT_EQ(*read_answer(*tx, NamespaceNumber(8), task), std::nullopt);
   EXPECT_TRUE(tx->get(Table::kMeta, kAnsweredRow));
@@ -38,8 +46,8 @@ TEST_F(AnswerRowsTest, HaveTheNewestSixteenAnswers) {
     ASSERT_TRUE(add_answer(*tx, kAnswered, {.task = answered_task(number), .outcome = {number}}));
   }
   EXPECT_EQ(*read_answer(*tx, kAnswered, answered_task(0)), std::nullopt);
-  EXPECT_EQ(*read_answer(*tx, kAnswered, answered_task(1)), (Fingerprint{1}));
-  EXPECT_EQ(*read_answer(*tx, kAnswered, answered_task(16)), (Fingerprint{16}));
+  EXPECT_EQ(*read_answer(*tx, kAnswered, answered_task(1)), answer_to(answered_task(1), 1));
+  EXPECT_EQ(*read_answer(*tx, kAnswered, answered_task(16)), answer_to(answered_task(16), 16));
 }
 
 TEST_F(AnswerRowsTest, AreErasedWithTheirNamespace) {
@@ -52,7 +60,23 @@ TEST_F(AnswerRowsTest, AreErasedWithTheirNamespace) {
   ASSERT_TRUE(erase_answers(*tx, kAnswered));
   EXPECT_EQ(*read_answer(*tx, kAnswered, answered_task(1)), std::nullopt);
   EXPECT_EQ(*read_answer(*tx, kAnswered, another), std::nullopt);
-  EXPECT_EQ(*read_answer(*tx, NamespaceNumber(8), another), (Fingerprint{2}));
+  EXPECT_EQ(*read_answer(*tx, NamespaceNumber(8), another), answer_to(another, 2));
+}
+
+TEST_F(AnswerRowsTest, OfAnOlderReleaseDoNotSayWhichWayAnAnswerCame) {
+  const InstanceId task = answered_task(1);
+  const std::string outcome = "\4" + std::string(15, '\0');
+  std::string row("\1\1", 2);  // the version, and one answer
+  row.append(task.bytes.begin(), task.bytes.end()).append(outcome);
+  tx->put(Table::kMeta, kAnsweredRow, row);
+  EXPECT_EQ(*read_answer(*tx, kAnswered, task), answer_to(task, 4));
+  const GivenAnswer newer{.task = answered_task(2),
+                          .outcome = {5},
+                          .by = AnsweredBy::kNatsCallback,
+                          .at = from_millis(7)};
+  ASSERT_TRUE(add_answer(*tx, kAnswered, newer));
+  EXPECT_EQ(*read_answer(*tx, kAnswered, task), answer_to(task, 4));
+  EXPECT_EQ(*read_answer(*tx, kAnswered, newer.task), newer);
 }
 
 TEST_F(AnswerRowsTest, NameTheirPlaceByTheKey) {
@@ -74,7 +98,7 @@ TEST_F(AnswerRowsTest, GiveAnErrorIfTheyAreDamagedAndAreWrittenAgain) {
     EXPECT_TRUE(is_damaged_row(read.error()));
   }
   ASSERT_TRUE(add_answer(*tx, kAnswered, {.task = task, .outcome = {3}}));
-  EXPECT_EQ(*read_answer(*tx, kAnswered, task), (Fingerprint{3}));
+  EXPECT_EQ(*read_answer(*tx, kAnswered, task), answer_to(task, 3));
 }
 
 }  // namespace
