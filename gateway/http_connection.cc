@@ -153,9 +153,10 @@ void HttpConnection::on_header(ErrorCode error) {
     keep_alive_ = false;
     return write(problem(admitted.error()));
   }
-  if (token && (hit == nullptr || !hit->route->open)) {
+  const bool is_open = hit == nullptr ? host_.router().is_open(target) : hit->route->open;
+  if (token && !is_open) {
     // The token is checked before a refusal of find() is answered: without the token, a caller must
-    // not learn which routes exist.
+    // not learn which routes exist, except those that need no token.
     const Status known = authorize(headers, message.method_string(), *token, *host_.sessions());
     if (!known) return refuse_caller(known.error());
     is_trusted_ = true;

@@ -49,14 +49,31 @@ bool takes_rest(const Route& route, const std::vector<std::string_view>& pattern
   return (route.is_page || route.takes_rest) && is_placeholder(pattern.back());
 }
 
+bool fits_piece(std::string_view want, std::string_view have) {
+  return is_placeholder(want) ? !have.empty() : want == have;
+}
+
 bool fits(const Route& route, const std::vector<std::string_view>& path) {
   const auto pattern = split(route.path, '/');
   const bool has_length =
       takes_rest(route, pattern) ? path.size() >= pattern.size() : path.size() == pattern.size();
-  return has_length && std::equal(pattern.begin(), pattern.end(), path.begin(),
-                                  [](std::string_view want, std::string_view have) {
-                                    return is_placeholder(want) ? !have.empty() : want == have;
-                                  });
+  return has_length && std::equal(pattern.begin(), pattern.end(), path.begin(), fits_piece);
+}
+
+/// Whether the path of the route is `path` and one further part, which is a text. `path` has two
+/// parts at least.
+bool is_below(const Route& route, const std::vector<std::string_view>& path) {
+  const auto pattern = split(route.path, '/');
+  return path.size() > 2 && pattern.size() == path.size() + 1 && !is_placeholder(pattern.back()) &&
+         std::equal(
+             path.begin(), path.end(), pattern.begin(),
+             [](std::string_view have, std::string_view want) { return fits_piece(want, have); });
+}
+
+/// The path without its query, in its parts.
+std::vector<std::string_view> pieces_of(std::string_view target) {
+  target = without_authority(target);
+  return split(target.substr(0, target.find('?')), '/');
 }
 
 /// Whether the path `one` is to be preferred to `other`, if a path fits both: it has text where the
@@ -126,7 +143,7 @@ std::variant<Router::Found, Response> Router::find(std::string_view method,
   const std::string_view path = target.substr(0, mark);
   const std::string_view query =
       mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
-  const auto pieces = split(path, '/');
+  const auto pieces = pieces_of(target);
 
   Found found;
   found.head = method == "HEAD";
@@ -146,8 +163,8 @@ std::variant<Router::Found, Response> Router::find(std::string_view method,
     }
   }
   if (allowed.empty()) {
-    return problem(
-        Error{"request.not_found", fmt::format("the path {} does not exist", in_quotes(path))});
+    return problem(Error{"request.not_found", fmt::format("the path {} does not exist{}",
+                                                          in_quotes(path), hint_below(pieces))});
   }
   if (found.route == nullptr) {
     const std::string allow = fmt::format("{}", fmt::join(allowed, ", "));
@@ -161,6 +178,34 @@ std::variant<Router::Found, Response> Router::find(std::string_view method,
     return problem(read.error());
   }
   return found;
+}
+
+std::string Router::hint_below(const std::vector<std::string_view>& path) const {
+  std::vector<std::string> names;
+  for (const Route& route : routes_) {
+    if (!is_below(route, path)) continue;
+    std::string name = route.path.substr(route.path.rfind('/'));
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(std::move(name));
+    }
+  }
+  if (names.empty()) return "";
+  return fmt::format("; append one of {}",
+                     excerpt(fmt::format("{}", fmt::join(names, ", ")), kLongestPart));
+}
+
+bool Router::is_open(std::string_view target) const {
+  const auto path = pieces_of(target);
+  std::vector<const Route*> exact;
+  std::vector<const Route*> below;
+  for (const Route& route : routes_) {
+    if (fits(route, path)) exact.push_back(&route);
+    if (is_below(route, path)) below.push_back(&route);
+  }
+  const auto& found = exact.empty() ? below : exact;
+  return !found.empty() && std::all_of(found.begin(), found.end(), [](const Route* route) {
+    return route->open && !route->is_page;
+  });
 }
 
 }  // namespace millrace

@@ -105,12 +105,20 @@ class Router {
 
   /// Finds the route of a request; where both a text and a placeholder of a path fit, the text is
   /// preferred. `target` is the target of the request line: a path or an absolute URL. If there is
-  /// no route or the target is not valid, returns a problem document: 404 `request.not_found`, 405
-  /// `request.method_not_allowed` with the header Allow, 400 `request.malformed_target`,
-  /// `request.unknown_parameter` (with the unknown names) or `request.parameter`.
+  /// no route or the target is not valid, returns a problem document: 404 `request.not_found`,
+  /// which names what may be appended to the path, 405 `request.method_not_allowed` with the header
+  /// Allow, 400 `request.malformed_target`, `request.unknown_parameter` (with the unknown names) or
+  /// `request.parameter`.
   std::variant<Found, Response> find(std::string_view method, std::string_view target) const;
 
+  /// Whether the path of a target belongs to routes that need no token only: each route with this
+  /// path is one, or, if there is none, each route directly below it. So a refusal of find() tells
+  /// a caller without the token nothing that the open routes do not. False for paths of the page.
+  bool is_open(std::string_view target) const;
+
  private:
+  std::string hint_below(const std::vector<std::string_view>& path) const;
+
   std::vector<Route> routes_;
 };
 

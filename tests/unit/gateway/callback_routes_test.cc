@@ -95,7 +95,11 @@ TEST_F(CallbackRoutes, ChangeNothingByAGet) {
   for (const char* const verb : {"/complete", "/fail", "/heartbeat"}) {
     EXPECT_EQ(call("GET", std::string(kCallback) + verb).status, 405) << verb;
   }
-  EXPECT_EQ(call("GET", kCallback).status, 404);
+  for (const char* const method : {"GET", "POST"}) {
+    const HttpReply reply = call(method, kCallback);
+    EXPECT_EQ(reply.status, 404) << method;
+    EXPECT_THAT(reply.body, testing::HasSubstr("append one of /complete, /fail, /heartbeat"));
+  }
   EXPECT_THAT(service_.callbacks(), IsEmpty());
 }
 

@@ -87,6 +87,42 @@ TEST(Router, NamesUnknownParametersAndListsTheKnownOnes) {
             "unknown parameters: \"limits\", \"Q\"; GET /v1/ns/a/workflows accepts limit, q");
 }
 
+TEST(Router, NamesWhatMayBeAppendedToAPathThatDoesNotExist) {
+  Router router = two_routes();
+  router.add({.method = "POST", .path = "/v1/callbacks/{callback}/complete", .open = true});
+  router.add({.method = "POST", .path = "/v1/callbacks/{callback}/fail", .open = true});
+  router.add({.method = "GET", .path = "/v1/callbacks/{callback}/fail", .open = true});
+  const auto detail_of = [&](const char* method, const char* target) {
+    const auto outcome = router.find(method, target);
+    return Json::parse(std::get<Response>(outcome).body)["detail"].get<std::string>();
+  };
+  for (const char* const method : {"GET", "POST"}) {
+    EXPECT_EQ(detail_of(method, "/v1/callbacks/k.1?x=1"),
+              "the path \"/v1/callbacks/k.1\" does not exist; append one of /complete, /fail");
+  }
+  EXPECT_EQ(detail_of("GET", "/v1/callbacks"), "the path \"/v1/callbacks\" does not exist");
+  EXPECT_EQ(detail_of("GET", "/v1"), "the path \"/v1\" does not exist");
+}
+
+TEST(Router, SaysWhetherAPathBelongsToRoutesThatNeedNoToken) {
+  Router router = two_routes();
+  router.add({.method = "POST", .path = "/v1/callbacks/{callback}/complete", .open = true});
+  router.add({.method = "GET", .path = "/v1/hooks/{hook}"});
+  router.add({.method = "POST", .path = "/v1/hooks/{hook}", .open = true});
+  router.add({.method = "POST", .path = "/v1/tasks/{task}/open", .open = true});
+  router.add({.method = "POST", .path = "/v1/tasks/{task}/closed"});
+  router.add({.method = "GET", .path = "/ns/{place}", .open = true, .is_page = true});
+  for (const char* const open : {"/v1/callbacks/k.1/complete", "/v1/callbacks/k.1/complete?x=1",
+                                 "/v1/callbacks/k.1", "/v1/tasks/1/open"}) {
+    EXPECT_TRUE(router.is_open(open)) << open;
+  }
+  for (const char* const closed :
+       {"/", "", "*", "/v1/callbacks", "/v1/callbacks/k.1/none", "/v1/callbacks/k.1/complete/x",
+        "/v1/hooks/git", "/v1/tasks/1", "/v1/ns/a/workflows", "/ns/a"}) {
+    EXPECT_FALSE(router.is_open(closed)) << closed;
+  }
+}
+
 TEST(Router, PrefersATextToAPlaceholderWhereBothFit) {
   for (const bool text_first : {true, false}) {
     Router router;
