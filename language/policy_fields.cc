@@ -1,6 +1,8 @@
 #include "language/policy_fields.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -24,6 +26,36 @@ std::string names_of(const Kinds& kinds, std::string_view format = "{}") {
     names += fmt::format(fmt::runtime(format), kinds[i]->types[0]);
   }
   return names;
+}
+
+std::span<const RetryKey> retry_keys_of(const Mapping& kind) {
+  const std::optional<Vocabulary> vocabulary = vocabulary_named(kind.types[0]);
+  return vocabulary ? retry_vocabulary(*vocabulary).keys : std::span<const RetryKey>();
+}
+
+/// The key with that name; nullptr: the kind has none.
+const RetryKey* retry_key_named(const Mapping& kind, std::string_view name) {
+  const auto keys = retry_keys_of(kind);
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const RetryKey& key) {
+    return key.name == name || key.spelling == name;
+  });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+/// The key that sets that part of a policy; nullptr: the kind has none.
+const RetryKey* retry_key_for(const Mapping& kind, RetryKey::Part part) {
+  const auto keys = retry_keys_of(kind);
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&](const RetryKey& key) { return key.part == part; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+/// A key as advice shows it: "`max_attempts` (without the first attempt)".
+std::string shown_key(const Mapping& kind, const RetryKey& key) {
+  const std::optional<Vocabulary> vocabulary = vocabulary_named(kind.types[0]);
+  const bool is_less = key.part == RetryKey::Part::kAttempts && vocabulary &&
+                       retry_vocabulary(*vocabulary).uncounted > 0;
+  return fmt::format("`{}`{}", key.name, is_less ? " (without the first attempt)" : "");
 }
 
 /// Determines the vocabulary of a policy that is a mapping.
@@ -71,12 +103,45 @@ class Chooser {
   const Mapping* refuse_mix(const Member& member) {
     report_unknown_keys();
     const Kinds all(grammar_.kinds.begin(), grammar_.kinds.end());
+    const Kinds others = kinds_with(all, grammar_, member.key);
     findings_.error("definition.vocabulary", path_of(path_, member.key), member.at,
-                    fmt::format("{} is a key of {}, but the keys before it are of {}; write keys "
-                                "of one vocabulary only",
-                                in_quotes(member.key),
-                                names_of(kinds_with(all, grammar_, member.key)), names_of(kinds_)));
+                    fmt::format("{} is a key of {}, but the keys before it are of {}; {}",
+                                in_quotes(member.key), names_of(others), names_of(kinds_),
+                                advice_on_mix(member, *others.front())));
     return nullptr;
+  }
+
+  /// What to write, if `member` is a key of the kind `other` and the keys before it are of kinds_.
+  std::string advice_on_mix(const Member& member, const Mapping& other) const {
+    const RetryKey* const key = retry_key_named(other, member.key);
+    if (key == nullptr) return "write keys of one vocabulary only";
+    std::string same;
+    for (const Mapping* kind : kinds_) {
+      const RetryKey* const one = retry_key_for(*kind, key->part);
+      if (one == nullptr) continue;
+      if (member_.value.find(one->name) != nullptr) {
+        return fmt::format("remove it: `{}` sets the same", one->name);
+      }
+      same += fmt::format("{}{}", same.empty() ? "" : " or ", shown_key(*kind, *one));
+      if (kinds_.size() > 1) same += fmt::format(" ({})", kind->types[0]);
+    }
+    if (!same.empty()) return fmt::format("write {} in its place", same);
+    return fmt::format("no key of theirs sets the same, so write keys of {} only: {}",
+                       other.types[0], keys_instead(member, other));
+  }
+
+  /// What to write in place of the keys before `end`, if all keys are to be of that kind.
+  std::string keys_instead(const Member& end, const Mapping& kind) const {
+    std::string keys;
+    for (const Member& one : member_.value.members) {
+      if (&one == &end) break;
+      const RetryKey* const own = retry_key_named(*kinds_.front(), one.key);
+      const RetryKey* const same = own == nullptr ? nullptr : retry_key_for(kind, own->part);
+      if (own == nullptr || (same != nullptr && same->name == one.key)) continue;
+      keys += fmt::format("{}{} in place of `{}`", keys.empty() ? "" : ", ",
+                          same == nullptr ? "no key" : shown_key(kind, *same), own->name);
+    }
+    return keys;
   }
 
   /// Reports keys that no vocabulary has. Such a key can be the reason why no vocabulary could be

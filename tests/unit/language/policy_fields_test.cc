@@ -97,17 +97,41 @@ TEST(PolicyFields, RefuseMixedVocabulariesAtTheFirstKeyOfTheSecondVocabulary) {
   EXPECT_EQ(
       finding_on("{maxAttempts: 3, initialInterval: 1s}"),
       "2:27 action.retries.initialInterval: \"initialInterval\" is a key of temporal, but the keys "
-      "before it are of steep or stevora; write keys of one vocabulary only "
-      "[definition.vocabulary]");
+      "before it are of steep or stevora; write `delay` (steep) or `backoffMs` (stevora) in its "
+      "place [definition.vocabulary]");
   EXPECT_EQ(finding_on("{max_attempts: 3, codes: [a], backoffMs: 100}"),
             "2:40 action.retries.backoffMs: \"backoffMs\" is a key of stevora, but the keys before "
-            "it are of direktiv; write keys of one vocabulary only [definition.vocabulary]");
+            "it are of direktiv; write `delay` in its place [definition.vocabulary]");
   EXPECT_EQ(finding_on("{backoffMs: 100, delay: 1s}"),
             "2:27 action.retries.delay: \"delay\" is a key of direktiv or steep, but the keys "
-            "before it are of stevora; write keys of one vocabulary only [definition.vocabulary]");
+            "before it are of stevora; remove it: `backoffMs` sets the same "
+            "[definition.vocabulary]");
   EXPECT_EQ(finding_on("{delay: 1s, maxAttempts: 3, maxBackoffMs: 5}"),
             "2:38 action.retries.maxBackoffMs: \"maxBackoffMs\" is a key of stevora, but the keys "
-            "before it are of steep; write keys of one vocabulary only [definition.vocabulary]");
+            "before it are of steep; write `maxDelay` in its place [definition.vocabulary]");
+  EXPECT_EQ(
+      finding_on("{codes: [a], maxAttempts: 3}"),
+      "2:23 action.retries.maxAttempts: \"maxAttempts\" is a key of steep or stevora, but the "
+      "keys before it are of direktiv; write `max_attempts` (without the first attempt) in "
+      "its place [definition.vocabulary]");
+}
+
+TEST(PolicyFields, SayWhatToWriteInPlaceOfTheKeysBeforeOneThatTheirVocabularyLacks) {
+  EXPECT_EQ(finding_on("{maxAttempts: 3, delay: 1s, codes: [a]}"),
+            "2:38 action.retries.codes: \"codes\" is a key of direktiv, but the keys before it are "
+            "of steep; no key of theirs sets the same, so write keys of direktiv only: "
+            "`max_attempts` (without the first attempt) in place of `maxAttempts` "
+            "[definition.vocabulary]");
+  EXPECT_EQ(finding_on("{maxAttempts: 3, maxDelay: 1m, nonRetryableErrorTypes: [a]}"),
+            "2:41 action.retries.nonRetryableErrorTypes: \"nonRetryableErrorTypes\" is a key of "
+            "temporal, but the keys before it are of steep; no key of theirs sets the same, so "
+            "write keys of temporal only: `maximumAttempts` in place of `maxAttempts`, "
+            "`maximumInterval` in place of `maxDelay` [definition.vocabulary]");
+  EXPECT_EQ(finding_on("{exponentialBackoff: 2, maxDelay: 1m, codes: [a]}"),
+            "2:48 action.retries.codes: \"codes\" is a key of direktiv, but the keys before it are "
+            "of steep; no key of theirs sets the same, so write keys of direktiv only: "
+            "`multiplier` in place of `exponentialBackoff`, no key in place of `maxDelay` "
+            "[definition.vocabulary]");
 }
 
 TEST(PolicyFields, RefuseAKeyThatIsNotOfTheNamedVocabulary) {
