@@ -1,11 +1,16 @@
 #include "orchestrator/definition/namespace_settings.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cloudevents/subject.h"
+#include "language/findings.h"
+#include "language/grammar.h"
 #include "language/policy_fields.h"
 #include "orchestrator/definition/invalid_setting.h"
 #include "orchestrator/definition/quota_settings.h"
@@ -23,6 +28,22 @@ constexpr std::string_view kWebhookRetries =
     R"({"maxAttempts": 20, "backoffMs": 1000, "backoffMultiplier": 3, "maxBackoffMs": 7200000})";
 
 constexpr std::array kPlaces = {"url", "request", "queue"};
+
+/// The names that the keys of a service may have.
+std::vector<std::string_view> service_keys() {
+  std::vector<std::string_view> names(kPlaces.begin(), kPlaces.end());
+  for (const KeyRule* const key : service_grammar().keys()) {
+    for (const std::string_view name : key->names()) names.push_back(name);
+  }
+  return names;
+}
+
+tl::unexpected<Error> unknown_setting(std::string_view where, std::string_view what,
+                                      std::string_view key,
+                                      const std::vector<std::string_view>& valid) {
+  return invalid_setting(where, fmt::format("unknown {}; valid: {}{}", what, fmt::join(valid, ", "),
+                                            did_you_mean(key, valid)));
+}
 
 Result<TaskTarget> parse_place(const std::string& where, const std::string& key,
                                const Json& place) {
@@ -50,6 +71,11 @@ Result<ServiceSetting> parse_service(const std::string& where, const Json& servi
       R"(write {"url": "http://…"}, {"request": "subject"} or {"queue": "subject"}, )"
       R"(and optionally "retries" and the timeouts of its calls)";
   if (!service.is_object() || service.empty()) return invalid_setting(where, kWanted);
+  const std::vector<std::string_view> known = service_keys();
+  for (const auto& [key, value] : service.items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    return unknown_setting(fmt::format("{}.{}", where, key), "key", key, known);
+  }
   ServiceSetting setting;
   Json policy = service;
   for (const char* const key : kPlaces) {
@@ -88,7 +114,7 @@ Result<WebhookSetting> parse_webhook(const std::string& where, const Json& value
       if (!policy) return invalid_setting(place, policy.error().message);
       webhook.retries = std::move(*policy);
     } else if (key != "url" && key != "secret") {
-      return invalid_setting(place, "unknown key; valid: url, secret, types, retries");
+      return unknown_setting(place, "key", key, {"url", "secret", "types", "retries"});
     } else if (!one.is_string()) {
       return invalid_setting(place, "write a string");
     } else {
@@ -139,8 +165,7 @@ Result<NamespaceSettings> parse_settings(const Json& settings) {
     } else if (key == "quotas") {
       parsed.quotas = TRY(parse_quotas(value));
     } else {
-      return invalid_setting(key,
-                             fmt::format("unknown setting; valid: {}", fmt::join(kSettings, ", ")));
+      return unknown_setting(key, "setting", key, {kSettings.begin(), kSettings.end()});
     }
   }
   return parsed;

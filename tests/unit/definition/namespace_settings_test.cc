@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -291,6 +292,26 @@ TEST(NamespaceSettings, AreRefusedWithThePlaceOfTheMistakeAndTheCorrection) {
        "retries"},
   };
   for (const auto& [text, refusal] : cases) EXPECT_EQ(refusal_of(text), refusal) << text;
+}
+
+TEST(NamespaceSettings, AreRefusedWithTheNearestKeyThatExists) {
+  EXPECT_EQ(refusal_of(R"({"webhooks": [{"uri": "http://a"}]})"),
+            "settings.invalid: webhooks[0].uri: unknown key; valid: url, secret, types, retries; "
+            "did you mean \"url\"?");
+  const std::string setting = refusal_of(R"({"service": {}})");
+  EXPECT_THAT(setting, testing::StartsWith("settings.invalid: service: unknown setting; valid: "));
+  EXPECT_THAT(setting, testing::EndsWith("; did you mean \"services\"?"));
+  for (const auto& [key, nearest] :
+       {std::pair("uri", "url"), std::pair("quue", "queue"), std::pair("retires", "retries"),
+        std::pair("startToCloseTimeOuts", "startToCloseTimeout")}) {
+    const std::string refusal = refusal_of(
+        fmt::format(R"({{"services": {{"charge": {{"url": "http://a", "{}": "x"}}}}}})", key));
+    EXPECT_THAT(refusal, testing::StartsWith(fmt::format(
+                             "settings.invalid: services.charge.{}: unknown key; valid: url, "
+                             "request, queue, retries, ",
+                             key)));
+    EXPECT_THAT(refusal, testing::EndsWith(fmt::format("; did you mean \"{}\"?", nearest)));
+  }
 }
 
 TEST(NamespaceSettings, AreRefusedUnlessTheyAreJson) { EXPECT_NE(refusal_of("{"), ""); }
