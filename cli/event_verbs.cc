@@ -1,4 +1,5 @@
 // `millrace event`: publishes CloudEvents. event_desk_verbs.cc has the verbs for stored events.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -78,15 +79,32 @@ Fallible<ApiCall> call_with_event(Session& session, const SendOptions& options, 
   return whole(std::move(text));
 }
 
+/// Shows the answer {"accepted","duplicates"}. `accepted` counts the duplicates, too, which a
+/// person could misread: so the table has the number of new events instead, and a line says what
+/// became of the others. The formats for programs have all numbers.
+void show_accepted(Session& session, const Json& answer, const std::string& id) {
+  const auto accepted = answer.value("accepted", int64_t{0});
+  const auto duplicates = answer.value("duplicates", int64_t{0});
+  Json shown = answer;
+  if (session.output.format() == Format::kTable) shown.erase("accepted");
+  shown["new"] = accepted - duplicates;
+  if (!id.empty()) shown["id"] = id;
+  session.output.item(shown, "id");
+  if (duplicates == 0) return;
+  session.console.err << fmt::format(
+      "{} of {} dropped: the stream has {} with the same source and id already, and an event takes "
+      "effect once\n",
+      duplicates, accepted == 1 ? "1 event was" : fmt::format("{} events were", accepted),
+      duplicates == 1 ? "an event" : "events");
+}
+
 Ended send_event(Session& session, const SendOptions& options) {
   std::string id;
   ApiCall call = TRY(call_with_event(session, options, id));
   call.method = "POST";
   call.path = session.path({"events"});
   const Reply reply = TRY(session.client.send(call));
-  Json shown = reply.body;
-  if (!id.empty()) shown["id"] = id;
-  session.output.item(shown, "id");
+  show_accepted(session, reply.body, id);
   return ExitCode::kOk;
 }
 

@@ -207,8 +207,9 @@ void add_event_schemas(ApiSchemas& all) {
       {"application/cloudevents-batch+json", {{"schema", list(ref("CloudEvent"))}}},
       {"*/*", {{"schema", any("The data of one event, whose attributes are headers `ce-…`.")}}}};
   all["EventsAccepted"].schema = object({
-      {"accepted", whole("How many events the stream has.")},
-      {"duplicates", whole("How many of them the stream had before.")},
+      {"accepted", whole("How many events the stream has now, those included that it had before.")},
+      {"duplicates",
+       whole("How many of them the stream had before, so that nothing was stored for them.")},
   });
   all["InboundBody"].media = {
       {"*/*", {{"schema", any("What the other service sends; the signature covers its bytes.")}}}};

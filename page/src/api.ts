@@ -465,9 +465,9 @@ export type EventWhy = {
 }
 
 export type EventsAccepted = {
-  /** How many events the stream has. */
+  /** How many events the stream has now, those included that it had before. */
   accepted: number
-  /** How many of them the stream had before. */
+  /** How many of them the stream had before, so that nothing was stored for them. */
   duplicates: number
 }
 

@@ -14,7 +14,7 @@ TEST_F(EventVerbs, SendsEvents) {
                                      "--id", "7", "--subject", "a", "--data", R"([1,{"a":2}])",
                                      "--attr", "region=eu", "--attr", "time=2021-09-01T12:00:00Z"});
   EXPECT_EQ(printed.code, 0) << printed.err;
-  EXPECT_EQ(printed.out, "accepted    1\nduplicates  0\nid          7\n");
+  EXPECT_EQ(printed.out, "duplicates  0\nid          7\nnew         1\n");
   ASSERT_EQ(service_.published().size(), 1);
   const Event event = service_.published()[0];
   EXPECT_EQ(event.type, "order.placed");
@@ -33,8 +33,25 @@ TEST_F(EventVerbs, SendsEvents) {
   const std::string whole = R"({"specversion":"1.0","id":"8","source":"s","type":"t"})";
   EXPECT_EQ(run({"event", "send", "-f", file("event.json", whole)}).code, 0);
   EXPECT_EQ(run({"event", "send", "-f", "-"}, "[" + whole + "," + whole + "]").out,
-            "accepted    2\nduplicates  2\n");
+            "duplicates  2\nnew         0\n");
   EXPECT_EQ(service_.published().size(), 5);
+}
+
+TEST_F(EventVerbs, SaysThatTheStreamHadAnEventBefore) {
+  const std::vector<std::string> send = {"event",    "send", "--type", "order.placed",
+                                         "--source", "shop", "--id",   "7"};
+  EXPECT_EQ(run(send).err, "");
+  const CommandOutput again = run(send);
+  EXPECT_EQ(again.code, 0);
+  EXPECT_EQ(again.out, "duplicates  1\nid          7\nnew         0\n");
+  EXPECT_EQ(
+      again.err,
+      "1 of 1 event was dropped: the stream has an event with the same source and id already, "
+      "and an event takes effect once\n");
+  std::vector<std::string> for_programs = send;
+  for_programs.insert(for_programs.end(), {"-o", "json"});
+  EXPECT_EQ(Json::parse(run(for_programs).out),
+            (Json{{"accepted", 1}, {"duplicates", 1}, {"id", "7"}, {"new", 0}}));
 }
 
 TEST_F(EventVerbs, RefusesMalformedEvents) {
