@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "language/findings.h"
 
@@ -32,6 +33,43 @@ std::string verb_like(std::string_view word, const std::vector<std::string_view>
     return fmt::format("; did you mean {}?", in_quotes(other.verb));
   }
   return did_you_mean(word, verbs);
+}
+
+/// At most so many options are named in a hint.
+constexpr size_t kMostNamedOptions = 6;
+
+/// A hint for an argument that the verb does not take: the options of which it may be the value, or
+/// the option that is meant. Empty: there is none.
+std::string hint_for_extra(const CLI::App& program) {
+  const CLI::App* verb = &program;
+  std::string path = program.get_name();
+  while (!verb->get_subcommands().empty()) {
+    verb = verb->get_subcommands().front();
+    path += " " + verb->get_name();
+  }
+  std::vector<std::string> names;
+  std::vector<std::string> with_values;
+  for (const CLI::Option* const option : verb->get_options({})) {
+    if (!option->nonpositional()) continue;
+    names.push_back(option->get_name());
+    if (option->get_expected_min() == 0) continue;
+    with_values.push_back(fmt::format("{} {}", option->get_name(), option->get_type_name()));
+  }
+  const std::vector<std::string> extras = program.remaining(true);
+  const auto option = std::find_if(extras.begin(), extras.end(), [](const std::string& extra) {
+    return extra.starts_with("-") && extra != "--";
+  });
+  if (option != extras.end()) {
+    for (const CLI::Option* const global : program.get_options({})) {
+      names.push_back(global->get_name());
+    }
+    return did_you_mean(option->substr(0, option->find('=')), {names.begin(), names.end()});
+  }
+  if (with_values.empty()) return "";
+  if (with_values.size() > kMostNamedOptions) {
+    return fmt::format("; a value follows its option: `{} --help` lists them", path);
+  }
+  return fmt::format("; a value follows its option: {}", fmt::join(with_values, ", "));
 }
 
 /// The text of an error of CLI11; in plain words if an option was given more than once.
@@ -171,6 +209,8 @@ Ended CommandParser::run(std::vector<std::string> arguments, std::ostream& out) 
     app_->parse(std::move(arguments));
   } catch (const CLI::Success& wanted) {
     return static_cast<ExitCode>(app_->exit(wanted, out, out));
+  } catch (const CLI::ExtrasError& error) {
+    return wrong_usage(error.what() + hint_for_extra(*app_));
   } catch (const CLI::ParseError& error) {
     return wrong_usage(plain_text(error.what()));
   }

@@ -351,6 +351,15 @@ TEST_F(CommandLineTest, PassesTheBackupTheDataFolderAndTheKeyToTheVerbRestore) {
   EXPECT_EQ(restored_.secret_key_file, "k");
   EXPECT_TRUE(restored_.copy_key && restored_.take_over && restored_.keep);
   EXPECT_EQ(run({"restore", "b"}).code, 2) << "the data folder is missing";
+  const CommandOutput extra = run({"restore", "b", "d"});
+  EXPECT_EQ(extra.code, 2);
+  EXPECT_NE(extra.err.find("not expected: d; a value follows its option: --data DIR, "
+                           "--secret-key-file FILE"),
+            std::string::npos)
+      << extra.err;
+  const CommandOutput wrong = run({"restore", "b", "--dta", "d"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("; did you mean \"--data\"?"), std::string::npos) << wrong.err;
   EXPECT_EQ(run({"restore", "b", "--data", "d", "--copy-key"}).code, 2) << "the key is missing";
   env_["MILLRACE_DATA"] = "e";
   env_["MILLRACE_SECRET_KEY_FILE"] = "l";
