@@ -26,7 +26,7 @@ namespace millrace {
 inline constexpr uint64_t kMinorOfAnswers = 9;
 
 /// The first minor number of a store whose rows say which way an answer came, and when.
-inline constexpr uint64_t kMinorOfAnswerTimes = 12;
+inline constexpr uint64_t kMinorOfAnswerTimes = 13;
 
 /// The most answers in one row; a further one replaces the oldest.
 inline constexpr size_t kMostAnswersOfRow = 16;
