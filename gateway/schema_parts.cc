@@ -140,6 +140,21 @@ Json compensation() {
   });
 }
 
+Json call_wait() {
+  return object({
+      {"index", whole("The place of the call.")},
+      {"function?", text("The id of the function.")},
+      {"workflow?", text("The id of the workflow of a subflow.")},
+      {"compensates?", exactly(true, "The call undoes what a state has done.")},
+      {"status", word({"queued", "scheduled", "running", "retrying"})},
+      {"attempt", whole("The number of the latest attempt; 0: none yet.")},
+      {"task?", instance_id("The action id of the latest attempt of a function.")},
+      {"instance?", instance_id("The instance of the latest attempt of a subflow.")},
+      {"since", instant("When the attempt was made or failed, or the state was entered.")},
+      {"nextRetryAt?", instant("When the next attempt begins.")},
+  });
+}
+
 Json instance_id(std::string_view description) {
   Json made = text(description);
   made["format"] = "uuid";

@@ -66,6 +66,9 @@ Json extended(Json base, const std::initializer_list<Member>& members);
 /// What an instance has left of its compensations.
 Json compensation();
 
+/// A call of an instance that has not ended, among what the instance waits for.
+Json call_wait();
+
 /// The id of an instance.
 Json instance_id(std::string_view description = "");
 

@@ -161,7 +161,10 @@ Json whole_instance() {
                       {"transitions", whole("How many states the instance has entered.")},
                       {"key?", text("The idempotency key of the start.")},
                       {"correlation?", text("The correlation of the start.")},
-                      {"waits?", list(wait, "The events for which the instance waits.")},
+                      {"waits?", list(either({wait, ref("TimeWait"), ref("CallWait")}),
+                                      "What the instance waits for: events, the end of a delay, "
+                                      "the next attempt, or calls; at most 20 calls.")},
+                      {"moreWaits?", whole("How many other calls have not ended.", 1)},
                       {"slot?", ref("Slot")},
                       {"throttled?", ref("Throttled")},
                       {"timers?", list(timer, "What time will cause, soonest first.")},
@@ -177,13 +180,19 @@ Json listed_instance() {
       {"type", text("The type of the events.")},
       {"context?", ref("EventContext")},
   });
+  const Json counted = object({
+      {"calls", whole("How many calls the state has made.", 1)},
+      {"function?", text("The id of the function, if it is the same for the first and the last.")},
+  });
   return extended(
       instance_head(),
       {
-          {"waits?", list(wait,
-                          "The first events for which the instance waits: four at most, and "
-                          "without a `context` whose texts are too long.")},
-          {"moreWaits?", whole("How many other events it waits for.", 1)},
+          {"waits?",
+           list(either({wait, ref("TimeWait"), ref("CallWait"), counted}),
+                "What the instance waits for: events, the end of a delay, the next attempt, or "
+                "calls. Four at most; without a `context` whose texts are too long. Of more than "
+                "eight calls only how many there are.")},
+          {"moreWaits?", whole("How many other events or calls it waits for.", 1)},
       });
 }
 
@@ -211,9 +220,19 @@ void add_instance_schemas(ApiSchemas& all) {
       {"period?", text("The length of the period, as the definition has it.")},
       {"nextAt?", instant("When the throttle permits the next start of the key.")},
   });
+  all["CallWait"].schema = call_wait();
+  all["TimeWait"].schema = object({
+      {"until", instant("When it ends.")},
+      {"what", word({"delay", "attempt", "run"},
+                    "`delay`: the end of a delay; `attempt`: the next attempt of the state; `run`: "
+                    "the next run of the workflow.")},
+      {"held?", exactly(true, "The time stands still, since the instance is paused.")},
+      {"then?", text("The id of the state that follows.")},
+  });
   all["InstanceHead"].schema = listed_instance();
   all["Instances"].schema = bounded_page(ref("InstanceHead"));
-  all["InstanceCall"].schema = instance_call();
+  all["InstanceCall"].schema =
+      extended(instance_call(), {{"function?", text("The id of the function in the workflow.")}});
   all["Instance"].schema = whole_instance();
   all["InstanceCalls"].schema = page(extended(
       instance_call(),

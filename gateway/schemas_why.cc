@@ -128,6 +128,29 @@ Json predicted_start() {
   });
 }
 
+/// A call of an instance that has not ended, and for what it waits.
+Json awaited_call() {
+  using namespace schema;
+  const Json last_error =
+      object({{"code", text()}, {"message", text()}, {"at", instant("When it happened.")}});
+  return extended(
+      call_wait(),
+      {
+          {"for",
+           word({"callback", "subflow", "answer", "worker", "slot", "service", "attempt", "others",
+                 "resume"},
+                "`callback`: its service has accepted the task, and answers it later; `subflow`: "
+                "for the end of its instance; `answer`: of the service, worker or container that "
+                "has the task; `worker`: no worker has taken the task; `slot`; `service`: it is "
+                "paused; `attempt`: for the next one; `others`: for other calls of the state; "
+                "`resume`: of the instance.")},
+          {"service?", text("The name of the service that has the task.")},
+          {"global?", exactly(true, "It is a service of the namespace `default`.")},
+          {"deadline?", instant("When a timeout ends the attempt at the latest.")},
+          {"lastError?", last_error},
+      });
+}
+
 }  // namespace
 
 void add_why_schemas(ApiSchemas& all) {
@@ -193,6 +216,7 @@ void add_why_schemas(ApiSchemas& all) {
   const Json window = instant("From when on the state takes events that came before its wait.");
   const Json wait =
       object({{"type", text()}, {"context", ref("EventContext")}, {"lookbackFrom?", window}});
+  all["AwaitedCall"].schema = awaited_call();
   const Json entering = object({{"type", text()}, {"lookbackFrom?", window}});
   const Json asked = object({
       {"id", instance_id()},
@@ -200,7 +224,10 @@ void add_why_schemas(ApiSchemas& all) {
       {"status", text()},
       {"state?", text("The id of the state.")},
       {"since", instant("When the instance entered its state, or ended.")},
-      {"waits", list(wait, "The events for which it waits.")},
+      {"waits", list(either({wait, ref("TimeWait"), ref("AwaitedCall")}),
+                     "What it waits for: events, the end of a delay, the next attempt, or calls; "
+                     "at most 20 calls.")},
+      {"moreWaits?", whole("How many other calls have not ended.", 1)},
       {"compensation?", compensation()},
       {"entering?", list(entering, "The events for which its state will wait.")},
       {"arrived?", list(text(), "The types of the events that have come.")},

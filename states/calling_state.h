@@ -46,8 +46,8 @@ class CallingState : public State {
   Outcome attempts_due(Visit& visit) const final;
   Outcome resumed(Visit& visit) const final;
   bool services_resumed(Visit& visit, const ServiceNames* names) const final;
-  std::string_view called_function(size_t index) const final {
-    return index < waits().most_calls ? action(index).function->id : std::string_view();
+  const Function* function_of(size_t index) const final {
+    return index < waits().most_calls ? action(index).function.get() : nullptr;
   }
 
  protected:

@@ -130,12 +130,11 @@ class State {
   /// Empty: it listens for no events.
   virtual std::vector<std::optional<EventFilter>> filters_over(const LazyJson&) const { return {}; }
 
+  /// The function of the call with that index; null: an instance in this state has no such call.
+  virtual const Function* function_of(size_t) const { return nullptr; }
+
   /// The names of the services that its actions call; a name may occur more than once.
   virtual std::vector<std::string> services() const { return {}; }
-
-  /// The id of the function that the call with that index calls; empty: the state does not make
-  /// such a call.
-  virtual std::string_view called_function(size_t) const { return {}; }
 
   /// The instance resumes after a pause: the timeouts of its calls restart.
   virtual Outcome resumed(Visit& visit) const;

@@ -15,6 +15,7 @@
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/slot_item.h"
+#include "orchestrator/service/work_waits.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
@@ -52,7 +53,7 @@ Json timers_of(const Instance& instance, const Workflow& workflow) {
   return items;
 }
 
-Json waits_of(const Instance& instance, const Disclosure& disclosure) {
+Json event_waits(const Instance& instance, const Disclosure& disclosure) {
   Json items = Json::array();
   for (const Listener& listener : instance.listeners) {
     Json item = to_json(listener.filter, disclosure);
@@ -60,6 +61,19 @@ Json waits_of(const Instance& instance, const Disclosure& disclosure) {
     items.push_back(std::move(item));
   }
   return items;
+}
+
+/// Adds "waits" and "moreWaits", as far as the instance waits for something.
+void add_all_waits(const Instance& instance, const Workflow& workflow, const Disclosure& disclosure,
+                   const StartedTasks& started, Json& json) {
+  Json waits = event_waits(instance, disclosure);
+  if (Json time = time_wait(instance, workflow); !time.is_null()) waits.push_back(std::move(time));
+  const OpenCalls open = open_calls(instance);
+  for (const size_t index : open.shown) {
+    waits.push_back(call_wait(instance, workflow, instance.calls[index], index, started));
+  }
+  if (!waits.empty()) json["waits"] = std::move(waits);
+  if (open.more > 0) json["moreWaits"] = open.more;
 }
 
 /// The detail of the first record; null: it is not kept, or too many rows come after it.
@@ -112,7 +126,7 @@ Result<Json> Queries::instance(const View& view, std::string_view ns, const Inst
   json["transitions"] = found.transitions;
   if (!found.idempotency_key.empty()) json["key"] = disclosure.over(found.idempotency_key);
   if (!found.correlation.empty()) json["correlation"] = disclosure.over(found.correlation);
-  if (!found.listeners.empty()) json["waits"] = waits_of(found, disclosure);
+  add_all_waits(found, *workflow, disclosure, started_, json);
   if (!found.timers.empty() || !found.held_timers.empty()) {
     json["timers"] = timers_of(found, *workflow);
   }
@@ -144,12 +158,12 @@ Result<Json> Queries::instance_calls(const View& view, std::string_view ns, cons
   const std::vector<Call> calls = TRY(read_some_calls(view, *found, first, limit + 1));
   const auto workflow = definitions_.find_or_load(view, found->revision);
   if (!workflow && !is_damaged_row(workflow.error())) return tl::unexpected(workflow.error());
-  const State* const state = workflow ? state_of(**workflow, *found) : nullptr;
   for (size_t i = 0; i < calls.size() && page.has_room(); ++i) {
     Json item = call_item(calls[i], found->sealed, started_, disclosures);
     item["index"] = first + i;
-    const std::string_view function = state ? state->called_function(first + i) : "";
-    if (!function.empty()) item["function"] = function;
+    const Function* const function =
+        workflow ? called_function(*found, **workflow, first + i) : nullptr;
+    if (function != nullptr) item["function"] = function->id;
     if (item["status"] == "scheduled") {
       Json slot = TRY(call_slot_item(view, calls[i], found->sealed, disclosures));
       if (!slot.is_null()) item["slot"] = std::move(slot);

@@ -8,6 +8,7 @@
 #include "orchestrator/service/call_item.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
+#include "orchestrator/service/work_waits.h"
 #include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
@@ -18,11 +19,14 @@
 namespace millrace {
 namespace {
 
-Json items_of_calls(const Instance& instance, const StartedTasks& started,
+Json items_of_calls(const Instance& instance, const Workflow& workflow, const StartedTasks& started,
                     Disclosures& disclosures) {
   Json items = Json::array();
-  for (const Call& call : instance.calls) {
-    items.push_back(call_item(call, instance.sealed, started, disclosures));
+  for (size_t i = 0; i < instance.calls.size(); ++i) {
+    Json item = call_item(instance.calls[i], instance.sealed, started, disclosures);
+    const Function* const function = called_function(instance, workflow, i);
+    if (function != nullptr) item["function"] = function->id;
+    items.push_back(std::move(item));
   }
   return items;
 }
@@ -86,7 +90,10 @@ Result<Json> Queries::list_item(const View& view, const Instance& instance,
   Json json = TRY(head(view, instance, disclosures));
   if (!instance.listeners.empty()) {
     add_waits(json, instance, disclosures.of(instance.sealed));
+    return json;
   }
+  const auto workflow = TRY(definitions_.find_or_load(view, instance.revision));
+  TRY(add_work_waits(view, instance, *workflow, started_, json));
   return json;
 }
 
@@ -110,7 +117,8 @@ Result<Json> Queries::whole(const View& view, const Instance& found, Disclosures
   json["data"] = shown(found.data, disclosure);
   uint32_t attempt = found.attempt;
   if (!found.calls.empty()) {
-    json["calls"] = items_of_calls(found, started_, disclosures);
+    const auto workflow = TRY(definitions_.find_or_load(view, found.revision));
+    json["calls"] = items_of_calls(found, *workflow, started_, disclosures);
     std::optional<TimePoint> next_retry;
     std::optional<TimePoint> deadline = first_deadline(found);
     const auto sooner = [](std::optional<TimePoint>& first, const std::optional<TimePoint>& at) {

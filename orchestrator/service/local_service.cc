@@ -89,6 +89,7 @@ LocalService::LocalService(Parts parts)
       why_desk_({.environment = parts_.environment,
                  .clock = parts_.clock,
                  .definitions = parts_.definitions,
+                 .started = parts_.queries.started(),
                  .events = parts_.stored_events,
                  .letters = parts_.stored_letters,
                  .ask_index = index_asker(parts_.intake, kIndexPatience),

@@ -12,6 +12,7 @@
 
 #include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/memory/wait_index.h"
+#include "orchestrator/outgoing/started_tasks.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/stored_events.h"
 #include "orchestrator/ports/stored_letters.h"
@@ -32,6 +33,7 @@ class LocalWhyDesk final : public WhyDesk {
     Environment& environment;
     const Clock& clock;
     DefinitionCache& definitions;
+    const StartedTasks& started;  ///< the tasks that a worker has started
     StoredEvents& events;
     StoredLetters& letters;
     AskIndex ask_index;

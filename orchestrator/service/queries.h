@@ -61,6 +61,9 @@ class Queries {
   Queries(DefinitionCache& definitions, const StartedTasks& started, const Clock& clock)
       : definitions_(definitions), started_(started), clock_(clock) {}
 
+  /// The tasks that a worker has started.
+  const StartedTasks& started() const { return started_; }
+
   /// Error `namespace.not_found` if no namespace has that name.
   Status check_namespace(const View& view, std::string_view ns);
 
@@ -175,7 +178,7 @@ class Queries {
   /// The members of an instance that each form of it has.
   Result<Json> head(const View& view, const Instance& instance, Disclosures& disclosures);
   /// The JSON of an instance as an item of a list: head(), and what the instance waits for, which
-  /// its head has.
+  /// its head has, or the rows of a few calls.
   Result<Json> list_item(const View& view, const Instance& instance, Disclosures& disclosures);
   /// [{"number","state","function","input"}] of the compensations that are left, newest first; of
   /// one whose row is damaged {"number","damage"}.

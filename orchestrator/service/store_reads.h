@@ -164,7 +164,8 @@ class StoreReads {
   virtual Result<Json> instance_counts(std::string_view ns, const CountRequest& request) = 0;
   /// An instance as in instances(), with {"input","data","output"?,"attempt","damage"?,
   /// "calls"?:[…],"callCounts"?:{status: n},"transitions","key"?,"correlation"?,
-  /// "waits"?:[{"type","context","since"}],"timers"?:[{"kind","at","held"?,"then"?}],
+  /// "waits"?:[{"type","context","since"}, or an item of work_waits.h],"moreWaits"?,
+  /// "timers"?:[{"kind","at","held"?,"then"?}],
   /// "startedBy"?: the detail of the first record of the history, if few rows come after it,
   /// "children"?:{"counts":{status: n},"complete"}: of those that the calls of its state made}.
   virtual Result<Json> instance(std::string_view ns, const InstanceId& id) = 0;

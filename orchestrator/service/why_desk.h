@@ -75,7 +75,8 @@ class WhyDesk {
   /// Why an instance was not woken: by the event with that sequence, or by the newest events in
   /// WhyFilter::window of the types that it waits for.
   /// {"instance":{"id","workflow","status","state","since",
-  /// "waits":[{"type","context","lookbackFrom"?}],"entering"?:[{"type","lookbackFrom"?}],
+  /// "waits":[{"type","context","lookbackFrom"?}, or an item of work_waits.h, of a call with what
+  /// CallWaits adds],"moreWaits"?,"entering"?:[{"type","lookbackFrom"?}],
   /// "arrived"?:[type]}, "asOf":{"commit","cursor"}, "looked", "of"?, "complete",
   /// "events":[{"sequence","time","id","type","source","verdict","says","predicates",
   /// "lookbackFrom"?,"applied","effects","effectCount"}], "lookedFrom"?, "next"?, "elsewhere"?,

@@ -14,6 +14,7 @@
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/slot_item.h"
 #include "orchestrator/service/walk_back.h"
+#include "orchestrator/service/why_calls.h"
 #include "orchestrator/service/why_parts.h"
 
 namespace millrace {
@@ -274,6 +275,13 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
     answer["instance"]["throttled"] =
         TRY(throttled_item(view, parts_.definitions, instance, workflow->id, disclosure));
   }
+  TRY(add_waits_of_calls({.view = view,
+                          .ns = ns,
+                          .instance = instance,
+                          .workflow = *workflow,
+                          .started = parts_.started,
+                          .disclosures = disclosures},
+                         answer["instance"]));
   Json waiting = TRY(waiting_calls(view, instance, disclosures));
   if (!waiting.empty()) answer["instance"]["waitingCalls"] = std::move(waiting);
   if (newest.is_search) {

@@ -39,6 +39,42 @@ export type Alive = {
   status: "alive"
 }
 
+export type AwaitedCall = {
+  /** The number of the latest attempt; 0: none yet. */
+  attempt: number
+  /** The call undoes what a state has done. */
+  compensates?: true
+  /** When a timeout ends the attempt at the latest. */
+  deadline?: string
+  /** `callback`: its service has accepted the task, and answers it later; `subflow`: for the end of its instance; `answer`: of the service, worker or container that has the task; `worker`: no worker has taken the task; `slot`; `service`: it is paused; `attempt`: for the next one; `others`: for other calls of the state; `resume`: of the instance. */
+  for: "callback" | "subflow" | "answer" | "worker" | "slot" | "service" | "attempt" | "others" | "resume"
+  /** The id of the function. */
+  function?: string
+  /** It is a service of the namespace `default`. */
+  global?: true
+  /** The place of the call. */
+  index: number
+  /** The instance of the latest attempt of a subflow. */
+  instance?: string
+  lastError?: {
+    /** When it happened. */
+    at: string
+    code: string
+    message: string
+  }
+  /** When the next attempt begins. */
+  nextRetryAt?: string
+  /** The name of the service that has the task. */
+  service?: string
+  /** When the attempt was made or failed, or the state was entered. */
+  since: string
+  status: "queued" | "scheduled" | "running" | "retrying"
+  /** The action id of the latest attempt of a function. */
+  task?: string
+  /** The id of the workflow of a subflow. */
+  workflow?: string
+}
+
 export type Backup = {
   /** About how many rows the backup has. */
   aboutRows: number
@@ -135,6 +171,28 @@ export type CallThrottled = {
   until?: string
   /** How many calls of the service and key wait. */
   waiting: number
+}
+
+export type CallWait = {
+  /** The number of the latest attempt; 0: none yet. */
+  attempt: number
+  /** The call undoes what a state has done. */
+  compensates?: true
+  /** The id of the function. */
+  function?: string
+  /** The place of the call. */
+  index: number
+  /** The instance of the latest attempt of a subflow. */
+  instance?: string
+  /** When the next attempt begins. */
+  nextRetryAt?: string
+  /** When the attempt was made or failed, or the state was entered. */
+  since: string
+  status: "queued" | "scheduled" | "running" | "retrying"
+  /** The action id of the latest attempt of a function. */
+  task?: string
+  /** The id of the workflow of a subflow. */
+  workflow?: string
 }
 
 export type CallbackAccepted = {
@@ -767,6 +825,8 @@ export type Instance = {
   input: unknown
   /** The idempotency key of the start. */
   key?: string
+  /** How many other calls have not ended. */
+  moreWaits?: number
   /** When the next attempt begins. */
   nextRetryAt?: string
   /** The data at the end of an ended instance. */
@@ -798,14 +858,14 @@ export type Instance = {
   }>
   /** How many states the instance has entered. */
   transitions: number
-  /** The events for which the instance waits. */
+  /** What the instance waits for: events, the end of a delay, the next attempt, or calls; at most 20 calls. */
   waits?: Array<{
     context: EventContext
     /** When the instance entered its state. */
     since: string
     /** The type of the events. */
     type: string
-  }>
+  } | TimeWait | CallWait>
   /** The id of the workflow; empty: the instance is damaged. */
   workflow: string
 }
@@ -815,6 +875,8 @@ export type InstanceCall = {
   attempt: number
   /** The deadlines of the call, by the name of the timeout. */
   deadlines?: Record<string, string>
+  /** The id of the function in the workflow. */
+  function?: string
   /** The instance of the latest attempt of a subflow. */
   instance?: string
   lastError?: {
@@ -929,7 +991,7 @@ export type InstanceHead = {
   /** How many records of the history were erased. */
   historyTrimmed?: number
   id: string
-  /** How many other events it waits for. */
+  /** How many other events or calls it waits for. */
   moreWaits?: number
   /** When the next attempt begins. */
   nextRetryAt?: string
@@ -945,11 +1007,16 @@ export type InstanceHead = {
   /** The id of the state in which the instance is. */
   state: string
   status: "pending" | "running" | "waiting" | "paused" | "complete" | "failed" | "timedout" | "cancelled" | "damaged"
-  /** The first events for which the instance waits: four at most, and without a `context` whose texts are too long. */
+  /** What the instance waits for: events, the end of a delay, the next attempt, or calls. Four at most; without a `context` whose texts are too long. Of more than eight calls only how many there are. */
   waits?: Array<{
     context?: EventContext
     /** The type of the events. */
     type: string
+  } | TimeWait | CallWait | {
+    /** How many calls the state has made. */
+    calls: number
+    /** The id of the function, if it is the same for the first and the last. */
+    function?: string
   }>
   /** The id of the workflow; empty: the instance is damaged. */
   workflow: string
@@ -1132,6 +1199,8 @@ export type InstanceWhy = {
       type: string
     }>
     id: string
+    /** How many other calls have not ended. */
+    moreWaits?: number
     /** When the instance entered its state, or ended. */
     since: string
     slot?: Slot
@@ -1146,13 +1215,13 @@ export type InstanceWhy = {
       slot?: CallSlot
       throttled?: CallThrottled
     }>
-    /** The events for which it waits. */
+    /** What it waits for: events, the end of a delay, the next attempt, or calls; at most 20 calls. */
     waits: Array<{
       context: EventContext
       /** From when on the state takes events that came before its wait. */
       lookbackFrom?: string
       type: string
-    }>
+    } | TimeWait | AwaitedCall>
     /** The id of the workflow. */
     workflow: string
   }
@@ -2264,6 +2333,17 @@ export type Throttled = {
   priority: number
   /** How many starts of the key wait. */
   waiting: number
+}
+
+export type TimeWait = {
+  /** The time stands still, since the instance is paused. */
+  held?: true
+  /** The id of the state that follows. */
+  then?: string
+  /** When it ends. */
+  until: string
+  /** `delay`: the end of a delay; `attempt`: the next attempt of the state; `run`: the next run of the workflow. */
+  what: "delay" | "attempt" | "run"
 }
 
 export type VariableDeleted = {

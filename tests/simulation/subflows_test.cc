@@ -45,9 +45,10 @@ TEST(Subflow, RunsAsAnInstanceAndReturnsItsOutput) {
   ASSERT_THAT(charges, SizeIs(1));
   EXPECT_EQ(charges[0]["parent"], order["id"]);
   EXPECT_EQ(charges[0]["input"], (Json{{"order", "A"}}));
-  EXPECT_EQ(
-      world.instance(order["id"])["calls"],
-      (Json::array({{{"instance", charges[0]["id"]}, {"status", "running"}, {"attempt", 1}}})));
+  EXPECT_EQ(world.instance(order["id"])["calls"], (Json::array({{{"function", "charge"},
+                                                                 {"instance", charges[0]["id"]},
+                                                                 {"status", "running"},
+                                                                 {"attempt", 1}}})));
   world.publish("paid", "1", 5, {{"order", "A"}});
   world.run_until_idle();
   EXPECT_EQ(world.instance(order["id"])["output"],

@@ -21,8 +21,25 @@ export const kTimers: Record<NonNullable<Instance['timers']>[number]['kind'], st
   stateTimeout: 'times out', delay: 'the delay ends', retry: 'next attempt', interrupt: 'is interrupted', kill: 'is ended', runTimeout: 'the run times out', executionTimeout: 'the execution times out', call: 'the next of its calls', queueTimeout: 'gives up the wait for a slot', throttleTimeout: 'gives up the wait for the throttle',
 }
 
+type Waits = NonNullable<Instance['waits']>
+
+/** The calls of the state that have not ended. */
+function CallWaits({ ns, instance, waits }: { ns: string; instance: Instance; waits: Waits }) {
+  const calls = waits.flatMap((wait) => ('index' in wait ? [wait] : []))
+  if (calls.length === 0) return null
+  return (
+    <>
+      {calls.map((call) => (
+        <p>waits for the {call.compensates ? 'compensation' : call.workflow ? 'subflow' : 'call'} <b>{call.function ?? call.index}</b>{call.attempt > 1 && `, attempt ${call.attempt}`}, {call.status} <span class="quiet">since <Relative at={call.since} /></span></p>
+      ))}
+      <p><a href={href(ns, ['instances', instance.id, 'calls'])}>all of its calls</a>{instance.moreWaits && `; ${instance.moreWaits} more have not ended`}</p>
+    </>
+  )
+}
+
 export function Now({ ns, instance }: { ns: string; instance: Instance }) {
-  const waits = instance.waits ?? []
+  const all = instance.waits ?? []
+  const waits = all.flatMap((wait) => ('type' in wait ? [wait] : []))
   return (
     <section class="panel" aria-labelledby="now-title">
       <h2 id="now-title">{instance.endedAt ? 'How it ended' : 'Now'}</h2>
@@ -33,7 +50,8 @@ export function Now({ ns, instance }: { ns: string; instance: Instance }) {
           <Context context={wait.context} />
         </div>
       ))}
-      {!instance.endedAt && waits.length === 0 && instance.status === 'waiting' && <p>waits for its <a href={href(ns, ['instances', instance.id, 'calls'])}>calls</a> or for a timer</p>}
+      <CallWaits ns={ns} instance={instance} waits={all} />
+      {!instance.endedAt && all.length === 0 && instance.status === 'waiting' && <p>waits for its <a href={href(ns, ['instances', instance.id, 'calls'])}>calls</a> or for a timer</p>}
       {instance.nextRetryAt && <p>next attempt <Relative at={instance.nextRetryAt} /></p>}
       {(instance.timers ?? []).length > 0 && (
         <dl class="facts">

@@ -1,12 +1,12 @@
 // Why an instance was not woken: the nearest of the newest events of the types that it waits for.
 import { useState } from 'preact/hooks'
-import type { Instance, InstanceWhy } from '../api'
+import type { AwaitedCall, Instance, InstanceWhy } from '../api'
 import { inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { useGet } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { timeOf } from '../core/time'
-import { Clock, Empty, EventLink, Loaded } from '../ui/basics'
+import { Clock, Empty, EventLink, InstanceLink, Loaded } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { Effects, EventTitle, JudgedCard, type Corrections } from '../ui/judged'
 import { ReplayDialog } from '../ui/replay'
@@ -53,6 +53,30 @@ export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
   )
 }
 
+/** The types of the events for which the instance waits. */
+function typesOf(answer: InstanceWhy): string[] {
+  return answer.instance.waits.flatMap((wait) => ('type' in wait ? [wait.type] : []))
+}
+
+const kAwaited: Record<AwaitedCall['for'], string> = {
+  callback: 'its service has accepted it and answers later', subflow: 'its instance has not ended', answer: 'its service has not answered', worker: 'no worker has taken it', slot: 'it waits for a slot', service: 'its service is paused', attempt: 'it waits for its next attempt', others: 'it waits for other calls of the state', resume: 'it waits until the instance is resumed',
+}
+
+/** What the instance waits for besides events. */
+function OtherWait({ ns, wait }: { ns: string; wait: InstanceWhy['instance']['waits'][number] }) {
+  if ('until' in wait) return <p>It waits until <Clock at={wait.until} />{wait.then && <>, then <b>{wait.then}</b></>}.</p>
+  if (!('index' in wait)) return null
+  return (
+    <p>
+      It waits for the call <b>{wait.function ?? wait.index}</b>: {kAwaited[wait.for]}.
+      {wait.instance && <> <InstanceLink ns={ns} id={wait.instance} /></>}
+      {wait.for === 'callback' && <> <a href={href(ns, ['calls'])}>Calls that wait for an answer</a></>}
+      {wait.nextRetryAt && <> Next attempt: <Clock at={wait.nextRetryAt} />.</>}
+      {wait.deadline && <> Until <Clock at={wait.deadline} /> at the latest.</>}
+    </p>
+  )
+}
+
 /** Among which messages the events were looked for, since when, and whether there are older ones. */
 function Looked({ answer, since, until, isOlder }: { answer: InstanceWhy; since: string | null; until: string | null; isOlder: boolean }) {
   const { events, of, looked, lookedFrom, next } = answer
@@ -75,7 +99,7 @@ function Elsewhere({ answer }: { answer: InstanceWhy }) {
   const { from, namespaces, unknown } = answer.elsewhereLook ?? {}
   return (
     <>
-      {others.length > 0 && <p class="quiet">Other namespaces got events of these types{answer.instance.waits.length > 0 && ', but none that fits'}: {others.join(', ')}.</p>}
+      {others.length > 0 && <p class="quiet">Other namespaces got events of these types{typesOf(answer).length > 0 && ', but none that fits'}: {others.join(', ')}.</p>}
       {namespaces && <p class="quiet">Of the other namespaces, only {namespaces.join(', ')} were looked at.</p>}
       {unknown && <p class="quiet">Of the names without a namespace, only {unknown.join(', ')} were looked at.</p>}
       {from && <p class="quiet">In other namespaces, events that are older than <Clock at={from} exact /> were not looked at.</p>}
@@ -84,8 +108,8 @@ function Elsewhere({ answer }: { answer: InstanceWhy }) {
 }
 
 function NoEvents({ ns, instance, answer }: { ns: string; instance: Instance; answer: InstanceWhy }) {
-  const types = answer.instance.waits.map((wait) => wait.type)
-  if (types.length === 0) return <Empty><p>This instance waits for no event: its status is {instance.status}, in the state {instance.state}.</p></Empty>
+  const types = typesOf(answer)
+  if (types.length === 0) return <Empty><p>This instance waits for no event: its status is {instance.status}, in the state {instance.state}.</p>{answer.instance.waits.map((wait) => <OtherWait ns={ns} wait={wait} />)}</Empty>
   return (
     <Empty command={commandLine(ns, 'event', 'send', '--type', types[0] ?? 'TYPE', '--source', 'SOURCE', '--data', '{}')}>
       <p>None of these {answer.looked} messages of the namespace has the type {types.join(' or ')}. An event of this type, with the attributes above, would be here.</p>

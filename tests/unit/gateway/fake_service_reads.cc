@@ -123,6 +123,22 @@ Result<Json> FakeService::instances(std::string_view ns, const InstanceFilter& f
         {"type": "paid", "context": {"orderid": {"equals": "o-1742"}}},
         {"type": "sent", "context": {"region": {"pattern": "^eu"}}}], "moreWaits": 2})"));
     }
+    if (filter.state == "ask") {
+      head.update(Json::parse(R"({"waits": [
+        {"index": 0, "function": "approve", "status": "retrying", "attempt": 2,
+         "task": "0190b5a4-7c1e-7f2a-8000-00000000000a", "since": "2021-09-01T12:00:00.000Z",
+         "nextRetryAt": "2021-09-01T12:00:05.000Z"},
+        {"index": 1, "function": "remind", "workflow": "reminders", "status": "scheduled",
+         "attempt": 1, "instance": "0190b5a4-7c1e-7f2a-8000-00000000000b",
+         "since": "2021-09-01T12:00:00.000Z"}]})"));
+    }
+    if (filter.state == "each") {
+      head["waits"] = Json::parse(R"([{"calls": 12, "function": "ship"}])");
+    }
+    if (filter.state == "rest") {
+      head["waits"] = Json::parse(
+          R"([{"until": "2021-09-01T13:00:00.000Z", "what": "delay", "then": "ship"}])");
+    }
     return Json{{"items", Json::array({std::move(head)})},
                 {"next", is_last ? Json() : Json(kInstance)},
                 {"complete", filter.key != "of many workflows"},

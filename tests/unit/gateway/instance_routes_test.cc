@@ -107,6 +107,10 @@ TEST_F(InstanceRoutes, ReadsEveryConditionOfAList) {
   EXPECT_EQ(filter.waits_for, "paid");
   EXPECT_EQ(reply.json()["items"][0]["waits"][0]["type"], "paid");
   EXPECT_TRUE(filter.oldest_first);
+  const std::string in_state = "/v1/ns/default/instances?state=";
+  EXPECT_EQ(call("GET", in_state + "ask").json()["items"][0]["waits"][1]["function"], "remind");
+  EXPECT_EQ(call("GET", in_state + "each").json()["items"][0]["waits"][0]["calls"], 12);
+  EXPECT_EQ(call("GET", in_state + "rest").json()["items"][0]["waits"][0]["what"], "delay");
   EXPECT_EQ(call("GET", "/v1/ns/default/instances?order=newest").status, 200);
   EXPECT_FALSE(service_.last_filter().oldest_first);
 }

@@ -101,6 +101,10 @@ TEST_F(WhyRoutes, SayWhyAnInstanceWasNotWoken) {
   ASSERT_EQ(call("GET", instance_ + "/why?event=9&limit=2").status, 200);
   EXPECT_EQ(service_.whys.last_sequence(), 9U);
   EXPECT_EQ(service_.whys.last_filter().limit, 2U);
+  const HttpReply calls = call("GET", instance_ + "/why?limit=3");
+  ASSERT_EQ(calls.status, 200) << calls.body;
+  EXPECT_EQ(calls.json()["instance"]["waits"][0]["for"], "callback");
+  EXPECT_EQ(calls.json()["instance"]["moreWaits"], 1);
   const std::string window = "since=2021-09-01T12:00:00Z&until=2021-09-01T13:00:00Z&cursor=18";
   ASSERT_EQ(call("GET", instance_ + "/why?" + window).status, 200);
   const WhyWindow asked = service_.whys.last_filter().window;

@@ -373,9 +373,11 @@ TEST_F(InstanceQueriesTest, NameTheTaskOrTheInstanceOfTheLatestAttemptOfACall) {
       .status = Call::Status::kDone, .attempt = 5, .id = numbered_id(71), .outside = true};
   store(instance);
   EXPECT_EQ(answer(one(1))["calls"], Json::parse(R"([
-    {"status": "scheduled", "attempt": 2, "instance": "00000000-0000-0000-0000-000000000046"},
-    {"status": "complete", "attempt": 5, "task": "00000000-0000-0000-0000-000000000047"},
-    {"status": "queued", "attempt": 0}])"));
+    {"function": "charge", "status": "scheduled", "attempt": 2,
+     "instance": "00000000-0000-0000-0000-000000000046"},
+    {"function": "charge", "status": "complete", "attempt": 5,
+     "task": "00000000-0000-0000-0000-000000000047"},
+    {"function": "charge", "status": "queued", "attempt": 0}])"));
   EXPECT_EQ(answer(one(1))["attempt"], 5) << "the highest attempt of all calls";
 }
 
@@ -399,7 +401,7 @@ TEST_F(InstanceQueriesTest, ShowTheDeadlinesOfCallsAndTheEarliestDeadlineOfTheIn
   EXPECT_EQ(shown["nextRetryAt"], format_rfc3339(start + seconds(2)));
   EXPECT_EQ(shown["deadline"], format_rfc3339(start + seconds(7)));
   EXPECT_EQ(item(1)["deadline"], format_rfc3339(start + seconds(9)))
-      << "a list does not read the calls";
+      << "a list has no deadline of a call";
 }
 
 TEST_F(InstanceQueriesTest, ShowTheLatestErrorOfACall) {

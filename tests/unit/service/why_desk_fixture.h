@@ -100,6 +100,7 @@ states:
     return LocalWhyDesk({.environment = *environment,
                          .clock = clock,
                          .definitions = definitions,
+                         .started = started,
                          .events = events,
                          .letters = letters,
                          .ask_index = [this](const auto& question) -> Status {

@@ -1,0 +1,122 @@
+#include "orchestrator/service/why_calls.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "orchestrator/memory/catalog.h"
+#include "orchestrator/service/shapes.h"
+#include "orchestrator/service/work_waits.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/task_rows.h"
+
+namespace millrace {
+namespace {
+
+/// Empty settings if there are none that can be read.
+Result<NamespaceSettings> readable_settings(const View& view, std::string_view ns) {
+  const auto record = read_namespace(view, ns);
+  if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
+  if (!record || !*record) return NamespaceSettings();
+  return read_settings((*record)->settings).value_or(NamespaceSettings());
+}
+
+/// The task of a running call; nullopt: it has none, or its row is damaged.
+Result<std::optional<StartTask>> running_task(const View& view, const Call& call) {
+  if (!call.outside || call.status != Call::Status::kRunning) return std::optional<StartTask>();
+  auto task = read_task(view, call.id);
+  if (!task && is_damaged_row(task.error())) return std::optional<StartTask>();
+  return task;
+}
+
+std::optional<TimePoint> earliest_deadline(const Call& call, const StartTask* task) {
+  std::optional<TimePoint> earliest;
+  if (task != nullptr) earliest = task->deadline;
+  for (const auto& deadline : call.deadlines) {
+    if (deadline) earliest = std::min(earliest.value_or(*deadline), *deadline);
+  }
+  return earliest;
+}
+
+}  // namespace
+
+Result<CallWaits> CallWaits::read(const Parts& parts) {
+  NamespaceSettings own = TRY(readable_settings(parts.view, parts.ns));
+  NamespaceSettings global = TRY(readable_settings(parts.view, kDefaultNamespace));
+  return CallWaits(parts, std::move(own), std::move(global));
+}
+
+const NamespaceSettings& CallWaits::settings_of(const NamedService& service) const {
+  return service.global ? global_ : own_;
+}
+
+/// Whether workers take the tasks of the service from a work queue.
+bool CallWaits::has_workers(const NamedService& service) const {
+  const NamespaceSettings& settings = settings_of(service);
+  const auto found = settings.services.find(service.name);
+  if (found == settings.services.end() || !found->second.target) return true;
+  return std::holds_alternative<WorkQueue>(*found->second.target);
+}
+
+/// Whether the task waits for its slot.
+Result<bool> CallWaits::is_queued(const StartTask& task) const {
+  if (!task.slot) return false;
+  const auto place = TRY(find_call_place(parts_.view, task));
+  return place && place->kind != QueueRow::kCallHolder;
+}
+
+Result<std::string_view> CallWaits::awaited_by(const Call& call, const StartTask* task) const {
+  const bool is_paused = parts_.instance.paused;
+  if (call.status == Call::Status::kQueued) return is_paused ? "resume" : "others";
+  if (call.status == Call::Status::kBetween) return is_paused ? "resume" : "attempt";
+  if (!call.outside) return "subflow";
+  if (task != nullptr && task->is_accepted) return "callback";
+  if (call.started || parts_.started.contains(call.id) || task == nullptr) return "answer";
+  if (TRY(is_queued(*task))) return "slot";
+  const auto* const service = std::get_if<NamedService>(&task->runs);
+  if (service == nullptr) return "answer";
+  if (settings_of(*service).paused.contains(service->name)) return "service";
+  return has_workers(*service) ? "worker" : "answer";
+}
+
+Result<Json> CallWaits::of(size_t index) {
+  const Instance& instance = parts_.instance;
+  const Call& call = instance.calls[index];
+  const std::optional<StartTask> task = TRY(running_task(parts_.view, call));
+  const StartTask* const known = task ? &*task : nullptr;
+  Json item = call_wait(instance, parts_.workflow, call, index, parts_.started);
+  item["for"] = TRY(awaited_by(call, known));
+  if (known != nullptr) {
+    if (const auto* const service = std::get_if<NamedService>(&known->runs)) {
+      item["service"] = service->name;
+      if (service->global) item["global"] = true;
+    }
+  }
+  if (const auto deadline = earliest_deadline(call, known)) {
+    item["deadline"] = format_rfc3339(*deadline);
+  }
+  if (const auto& last = call.last_error) {
+    item["lastError"] = shown_detail({{"code", last->error.code}, {"message", last->error.message}},
+                                     parts_.disclosures.of(instance.sealed | call.sealed));
+    item["lastError"]["at"] = format_rfc3339(last->at);
+  }
+  return item;
+}
+
+Status add_waits_of_calls(const CallWaits::Parts& parts, Json& item) {
+  if (Json time = time_wait(parts.instance, parts.workflow); !time.is_null()) {
+    item["waits"].push_back(std::move(time));
+  }
+  const OpenCalls open = open_calls(parts.instance);
+  if (open.shown.empty()) return {};
+  CallWaits waits = TRY(CallWaits::read(parts));
+  for (const size_t index : open.shown) item["waits"].push_back(TRY(waits.of(index)));
+  if (open.more > 0) item["moreWaits"] = open.more;
+  return {};
+}
+
+}  // namespace millrace
