@@ -12,6 +12,7 @@
 #include "cli/empty_list.h"
 #include "cli/pages.h"
 #include "cli/time_flag.h"
+#include "cli/why_waits.h"
 
 namespace millrace {
 namespace {
@@ -49,14 +50,14 @@ struct PartOptions {
 /// The longest text of what an instance waits for in a table, in bytes.
 constexpr size_t kWaitsWidth = 60;
 
-/// What an instance waits for: `paid orderid=o-1742, packed region~^eu, and 2 more`; the events are
-/// cut.
+/// What an instance waits for: `paid orderid=o-1742, packed region~^eu, and 2 more`, or `call
+/// approve, subflow remind`; the items are cut.
 std::string waits_text(const Json& item) {
   std::string text;
   const Json waits = item.value("waits", Json::array());
   for (const Json& wait : waits) {
     if (!text.empty()) text += ", ";
-    text += wait.value("type", "");
+    text += wait.contains("type") ? wait.value("type", "") : short_wait(wait);
     const Json context = wait.value("context", Json::object());
     for (const auto& [name, asked] : context.items()) {
       const bool is_equality = asked.contains("equals");

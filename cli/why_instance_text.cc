@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/why_parts.h"
 #include "cli/why_text.h"
+#include "cli/why_waits.h"
 
 namespace millrace {
 namespace {
@@ -93,7 +94,7 @@ std::string elsewhere_lines(const Json& answer, const WhyTextOptions& options) {
         joined(fitting), commands);
   }
   if (others.empty()) return lines;
-  const bool waits = !member_list(answer.value("instance", Json::object()), "waits").empty();
+  const bool waits = !awaited_events(answer.value("instance", Json::object())).empty();
   return lines + fmt::format("  Other namespaces got events of these types{}: {}.\n",
                              waits ? ", but none that fits" : "", joined(others));
 }
@@ -266,13 +267,14 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
       fmt::format("Instance {} of {}: {}, state {}, since {}\n", member_text(instance, "id"),
                   member_text(instance, "workflow"), member_text(instance, "status"),
                   member_text(instance, "state"), member_text(instance, "since"));
-  const Json& waits = member_list(instance, "waits");
+  const Json waits = awaited_events(instance);
+  const std::string others = other_wait_lines(instance, options);
   const Json& entering = member_list(instance, "entering");
   text += slot_lines(instance, options);
   text += throttle_lines(instance, options);
   text += waiting_call_lines(instance, options);
-  if (waits.empty() && entering.empty()) text += "It waits for no event now.\n";
-  text += compensation_line(instance);
+  if (waits.empty() && entering.empty() && others.empty()) text += "It waits for no event now.\n";
+  text += compensation_line(instance) + others;
   for (const Json& one : entering) {
     text += fmt::format("  will wait for {}{}\n", member_text(one, "type"), window_text(one));
   }

@@ -47,6 +47,18 @@ TEST_F(InstanceLists, ShowWhatAnInstanceWaitsFor) {
   });
 }
 
+TEST_F(InstanceLists, ShowTheCallsAndTheTimesForWhichAnInstanceWaits) {
+  const std::string begin =
+      "INSTANCE                              WORKFLOW  STATUS   STATE  RUN  STARTED  ENDED  "
+      "WAITS FOR\n"
+      "0190b5a4-7c1e-7f2a-8000-0123456789ab  order     waiting  wait   -    5m       -      ";
+  expect_outputs({
+      {{"instance", "list", "--state", "ask"}, begin + "call approve (retrying), subflow remind\n"},
+      {{"instance", "list", "--state", "each"}, begin + "12 calls of ship\n"},
+      {{"instance", "list", "--state", "rest"}, begin + "delay until 2021-09-01T13:00:00.000Z\n"},
+  });
+}
+
 TEST_F(InstanceLists, ShowTheListAgainOnceASecond) {
   const std::string once = run({"instance", "list"}).out;
   std::vector<Duration> pauses;
