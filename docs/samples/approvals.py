@@ -6,27 +6,28 @@ import html, http.server, json, secrets, sqlite3, sys, urllib.error, urllib.pars
 port, file = int(sys.argv[1]), sys.argv[2]
 known = sqlite3.connect(file, isolation_level=None)  # each statement is on disk when it returns
 known.execute("create table if not exists approvals"
-              "(number primary key, task unique, instance_order, callback, is_mailed default 0)")
+              "(number primary key, instance unique, instance_order, callback, is_mailed default 0)")
 
 def mail(number, order):  # to send a real mail: smtplib
     link = f"http://127.0.0.1:{port}/approvals/{number}"
     print(f"mail: please decide about the order {order}: {link}", flush=True)
 
-def ask(task, callback, order):
-    """Stores the task before it is accepted. A task that comes again is the same approval."""
-    known.execute("insert or ignore into approvals(number, task, instance_order, callback)"
-                  " values (?, ?, ?, ?)", (secrets.token_urlsafe(16), task, order, callback))
-    known.execute("update approvals set callback = ? where task = ?", (callback, task))
+def ask(instance, callback, order):
+    """Stores the approval before it is accepted. A task of the instance that comes again, or its
+    next attempt, which has another callback, is the same approval and sends no further mail."""
+    known.execute("insert or ignore into approvals(number, instance, instance_order, callback)"
+                  " values (?, ?, ?, ?)", (secrets.token_urlsafe(16), instance, order, callback))
+    known.execute("update approvals set callback = ? where instance = ?", (callback, instance))
     number, is_mailed = known.execute(
-        "select number, is_mailed from approvals where task = ?", (task,)).fetchone()
+        "select number, is_mailed from approvals where instance = ?", (instance,)).fetchone()
     if is_mailed: return
     mail(number, order)
-    known.execute("update approvals set is_mailed = 1 where task = ?", (task,))
+    known.execute("update approvals set is_mailed = 1 where instance = ?", (instance,))
 
-def remind(order):
-    newest = known.execute("select number from approvals where instance_order = ?"
-                           " order by rowid desc limit 1", (order,)).fetchone()
-    if newest: mail(newest[0], order)
+def remind(instance):
+    found = known.execute("select number, instance_order from approvals where instance = ?"
+                          " and is_mailed", (instance,)).fetchone()
+    if found: mail(*found)
 
 def decide(callback, is_approved):
     """Sends the decision to millrace; returns the status and the text of the page."""
@@ -68,11 +69,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         if self.path == "/ask":
-            ask(self.headers["Direktiv-ActionID"], self.headers["Millrace-Callback"],
+            ask(self.headers["Direktiv-InstanceID"], self.headers["Millrace-Callback"],
                 json.loads(self.read())["order"])
             return self.answer(200, "", {"Millrace-Answer": "accepted"})
         if self.path == "/remind":
-            remind(json.loads(self.read())["order"])
+            remind(json.loads(self.read())["approval"])
             return self.answer(200, "")
         found = self.callback()  # here a real service checks who decides
         if found:

@@ -36,8 +36,9 @@ class ApprovalGuide : public MillraceTest {
         << service_->errors();
   }
 
-  HttpReply ask(std::string_view method, std::string_view path, std::string_view body = "") const {
-    return request(port_, method, path, {}, body);
+  HttpReply ask(std::string_view method, std::string_view path, std::string_view body = "",
+                const Headers& headers = {}) const {
+    return request(port_, method, path, headers, body);
   }
 
   /// Runs a block of the page; returns what it prints.
@@ -79,7 +80,7 @@ TEST_F(ApprovalGuide, LeadsFromAMailOverAFormToADecision) {
   const std::string page = "docs/approval.md";
   const auto played = blocks_of_page(page, "The workflows", "sh");
   ASSERT_EQ(played.size(), 1U);
-  EXPECT_THAT(run(played[0]), HasSubstr("3 scenarios in 1 file: 3 passed"));
+  EXPECT_THAT(run(played[0]), HasSubstr("8 scenarios in 1 file: 8 passed"));
 
   const auto blocks = blocks_of_page(page, "Try it", "sh");
   ASSERT_EQ(blocks.size(), 3U);
@@ -87,8 +88,10 @@ TEST_F(ApprovalGuide, LeadsFromAMailOverAFormToADecision) {
   const std::string link = link_of_mail(1);
   ASSERT_TRUE(eventually([&] { return millrace_.items("calls").size() == 1; }));
   const std::string waiting = run(blocks[1]);
-  EXPECT_THAT(waiting, HasSubstr("approve"));
+  EXPECT_THAT(waiting, HasSubstr("call approve, subflow remind"));
   EXPECT_THAT(waiting, HasSubstr("approval-reminders"));
+  EXPECT_THAT(waiting, HasSubstr("the service approvals has accepted it, and answers later"));
+  const std::string approval = millrace_.only_instance_once("approval", "waiting")["id"];
 
   for (int i = 0; i < 3; ++i) {
     const HttpReply form = ask("GET", link);
@@ -100,8 +103,12 @@ TEST_F(ApprovalGuide, LeadsFromAMailOverAFormToADecision) {
 
   service_.reset();
   start_service();
-  EXPECT_EQ(ask("POST", "/remind", R"({"order": "o-1", "zone": "Europe/Vienna"})").status, 200);
-  EXPECT_EQ(link_of_mail(1), link) << "a reminder has the link of the mail, also after a restart";
+  const Headers other_order = {{"Direktiv-InstanceID", "another"}, {"Millrace-Callback", "none"}};
+  EXPECT_EQ(ask("POST", "/ask", R"({"order": "o-1"})", other_order).status, 200);
+  EXPECT_NE(link_of_mail(1), link) << "another approval of the same order has a link of its own";
+  EXPECT_EQ(ask("POST", "/ask", R"({"order": "o-1"})", other_order).status, 200);
+  EXPECT_EQ(ask("POST", "/remind", fmt::format(R"({{"approval": "{}"}})", approval)).status, 200);
+  EXPECT_EQ(link_of_mail(2), link) << "a reminder has the link of the mail, also after a restart";
   const HttpReply decided = ask("POST", link, "approved=true");
   EXPECT_EQ(decided.status, 200);
   EXPECT_THAT(decided.body, HasSubstr("Your decision counts."));
@@ -109,7 +116,7 @@ TEST_F(ApprovalGuide, LeadsFromAMailOverAFormToADecision) {
   EXPECT_EQ(ask("POST", link, "approved=false").status, 409);
 
   const Json ended = millrace_.only_instance_once("approval", "complete");
-  EXPECT_EQ(ended["output"], (Json{{"approved", true}}));
+  EXPECT_EQ(ended["output"], (Json{{"order", "o-1"}, {"outcome", "approved"}}));
   EXPECT_TRUE(millrace_.has_instances("workflow=approval-reminders&status=cancelled", 1));
   EXPECT_THAT(run(blocks[2]), HasSubstr("httpCallback"));
 }

@@ -84,7 +84,7 @@ std::set<std::string> files_of_samples(const std::string& name_of_page) {
 
 TEST(DocumentSamples, ArePartsOfTheFilesThatThePagesName) {
   EXPECT_GE(files_of_samples("docs/language.md").size(), 20U);
-  EXPECT_EQ(files_of_samples("docs/approval.md").size(), 2U);
+  EXPECT_EQ(files_of_samples("docs/approval.md").size(), 3U);
 }
 
 TEST(DocumentSamples, ShowTheActualReportOfAFailedScenario) {
