@@ -305,10 +305,9 @@ Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
 
 void StreamOwner::log_wait(const OwnerRecord& owner, Duration needed) const {
   spdlog::warn(
-      "{} owns the streams under \"{}\" and does not answer: this process takes them over after {} "
-      "s "
-      "without an answer, and begins to use them {} s later, so that two processes never use them "
-      "at once; until then it is not ready",
+      "{} owns the streams under \"{}\" and does not answer: this process takes them over after "
+      "{} s without an answer, and begins to use them {} s later, so that two processes never use "
+      "them at once; until then it is not ready",
       describe(owner), settings_.streams.prefix, needed.count() / 1000,
       settings_.patience.count() / 1000);
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "tests/support/held_port.h"
 #include "tests/support/millrace_server.h"
 #include "tests/support/queue_worker.h"
 
@@ -91,11 +92,18 @@ TEST_F(StreamOwnership, StaysWithADeadOwnerIfTheNewServerIsStoppedDuringItsWait)
   first_.start_ready();
   const int owner = first_.process().pid();
   first_.kill();
+  const HeldPort port;
+  second_.set_port(port.port());
   second_.launch();
   const auto wait = second_.process().error_line("does not answer");
   ASSERT_TRUE(wait);
   EXPECT_THAT(*wait, HasSubstr(fmt::format("process {} on host", owner)));
   EXPECT_THAT(*wait, HasSubstr("takes them over after"));
+  const HttpReply callback =
+      request(port.port(), "POST", "/v1/ns/default/callbacks/a.b/complete", {}, "1");
+  EXPECT_EQ(callback.status, 503) << "the dead owner may know the key: " << callback.body;
+  EXPECT_EQ(callback.code(), "broker.unreachable");
+  EXPECT_NE(callback.header("Retry-After"), "");
   second_.process().signal(SIGTERM);
   const ProcessEnd end = second_.end();
   EXPECT_EQ(end.code, 0) << end.errors;

@@ -26,7 +26,7 @@ Fingerprint outcome_of(const Transaction& tx, const TaskEnded& ended, std::strin
   return keyed_fingerprint(key, {kPurpose, "fail", error.code, error.message});
 }
 
-std::string_view text_of(const TaskEnded& ended) {
+std::string_view result_text(const TaskEnded& ended) {
   return ended.result ? std::string_view(*ended.result) : std::string_view();
 }
 
@@ -34,7 +34,7 @@ std::string_view text_of(const TaskEnded& ended) {
 /// so that white space and the order of members do not matter. The engine thread makes no tree of a
 /// large text, so a large one counts as it is, as bytes that are not JSON do.
 Fingerprint outcome_of(const Transaction& tx, const TaskEnded& ended) {
-  const std::string_view text = text_of(ended);
+  const std::string_view text = result_text(ended);
   if (text.empty() || text.size() > kLargeJson) return outcome_of(tx, ended, text);
   const Result<Json> value = parse_json(text);
   return value ? outcome_of(tx, ended, dump_json(*value)) : outcome_of(tx, ended, text);
@@ -43,7 +43,7 @@ Fingerprint outcome_of(const Transaction& tx, const TaskEnded& ended) {
 /// Whether the answer says what the given one said. A row of an older release has the outcome of
 /// the text as it came.
 bool repeats(const Transaction& tx, const TaskEnded& ended, const GivenAnswer& given) {
-  if (given.outcome == outcome_of(tx, ended, text_of(ended))) return true;
+  if (given.outcome == outcome_of(tx, ended, result_text(ended))) return true;
   return given.outcome == outcome_of(tx, ended);
 }
 
