@@ -134,8 +134,8 @@ class Instances {
   /// the error `direktiv.cancels.api`. Subflows that it started continue.
   Result<Removed> remove_damaged(NamespaceNumber ns, const InstanceId& id);
 
-  /// Loads an ended instance for a stimulus that starts a new run of it. Its limits are those of the
-  /// newest revision. Errors `direktiv.mutex` as in refuse_singular(), those of over_quota(),
+  /// Loads an ended instance for a stimulus that starts a new run of it. Its limits are those of
+  /// the newest revision. Errors `direktiv.mutex` as in refuse_singular(), those of over_quota(),
   /// `millrace.concurrency.limit` if the workflow has no free slot, and those of evaluate_slot().
   Result<LoadedInstance*> revive(TimePoint now, const WorkflowEntry& entry, Instance ended);
 

@@ -14,7 +14,8 @@
 // 5. A newer request for a pending start whose `timeout` has passed lets it be tried at once.
 // 6. While the workflow is paused, a start takes a free slot for which no start waits. It starts as
 //    `paused`.
-// 7. If `singular` and `rateLimit` refuse a start that `debounce` has put off, it is tried again when
+// 7. If `singular` and `rateLimit` refuse a start that `debounce` has put off, it is tried again
+// when
 //    `rateLimit` permits it, and its caller gets the error of `singular`.
 // 8. A new instance of a paused workflow takes events, as each paused instance does. A start that
 //    gets its slot while it is paused takes none before its resume.
