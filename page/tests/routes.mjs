@@ -1,6 +1,7 @@
 // Every route of the page, on a server with something to show on each.
 import { askApproval, leaveCompensation, setApprovals } from './approvals.mjs'
 import { until } from './harness.mjs'
+import { fillQueues, setLimits } from './limits.mjs'
 
 /** Makes what the routes show, and returns their addresses behind `#/`. */
 export async function routesOf(server) {
@@ -19,10 +20,12 @@ export async function routesOf(server) {
   await setApprovals(server, 'answers')
   const accepted = await askApproval(server, 'answers')
   const uncompensated = await leaveCompensation(server, 'answers')
+  await setLimits(server, 'limits')
+  if ((await server.call('GET', '/v1/ns/limits/queues')).items.length === 0) await fillQueues(server, 'limits')
   return [
     'default', 'default/instances', 'default/instances?status=failed', `default/instances/${id}/story?at=2`, `default/instances/${id}/data`, `default/instances/${id}/why`,
     `default/instances/${failed}/calls`, `default/instances/${failed}/children`, `default/instances/${failed}/variables`, 'default/waiting', 'default/events', `default/events/${event.sequence}`,
     'default/events/try', 'default/events/replays', 'default/dead', `default/dead/${letter.id}`, 'default/workflows', 'default/workflows/booking/graph', 'default/workflows/booking/text', 'default/workflows/booking/revisions',
-    'default/workflows/typed/run', 'default/groups', 'default/next', 'default/calls', 'answers/calls', `answers/instances/${accepted.instance}/calls`, `answers/instances/${uncompensated}/story`, 'default/functions', 'default/values', 'default/sources', 'default/sources/orders', 'default/sources/orders/try', 'default/webhooks/git', 'empty/sources', 'empty/webhooks/git', 'server?namespace=default', 'default/nonsense',
+    'default/workflows/typed/run', 'default/groups', 'default/next', 'limits/queues', 'empty/queues', 'default/calls', 'answers/calls', `answers/instances/${accepted.instance}/calls`, `answers/instances/${uncompensated}/story`, 'default/functions', 'default/values', 'default/sources', 'default/sources/orders', 'default/sources/orders/try', 'default/webhooks/git', 'empty/sources', 'empty/webhooks/git', 'server?namespace=default', 'default/nonsense',
   ]
 }

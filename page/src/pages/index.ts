@@ -19,6 +19,7 @@ const DeadLetterPage = lazy(async () => (await import('./dead_letters')).DeadLet
 const DeadLettersPage = lazy(async () => (await import('./dead_letters')).DeadLettersPage)
 const FunctionsPage = lazy(async () => (await import('./functions')).FunctionsPage)
 const GroupsPage = lazy(async () => (await import('./groups')).GroupsPage)
+const QueuesPage = lazy(async () => (await import('./queues')).QueuesPage)
 const ReplaysPage = lazy(async () => (await import('./replays')).ReplaysPage)
 const ServerPage = lazy(async () => (await import('./server')).ServerPage)
 const SourcePage = lazy(async () => (await import('./source')).SourcePage)
@@ -42,6 +43,7 @@ export const kPages = [
   { path: 'workflows', name: 'Workflows' },
   { path: 'groups', name: 'Groups' },
   { path: 'next', name: 'Next' },
+  { path: 'queues', name: 'Queues' },
   { path: 'calls', name: 'Calls' },
   { path: 'functions', name: 'Functions' },
   { path: 'values', name: 'Values' },
@@ -50,7 +52,7 @@ export const kPages = [
 
 const kLists: Record<string, ComponentType<PageProps>> = {
   instances: InstancesPage, waiting: WaitingPage, events: EventsPage, sources: SourcesPage, webhooks: SourcesPage, dead: DeadLettersPage,
-  workflows: WorkflowsPage, groups: GroupsPage, next: NextPage, calls: CallsPage, functions: FunctionsPage, values: ValuesPage, server: ServerPage,
+  workflows: WorkflowsPage, groups: GroupsPage, next: NextPage, queues: QueuesPage, calls: CallsPage, functions: FunctionsPage, values: ValuesPage, server: ServerPage,
 }
 const kDetails: Record<string, ComponentType<PageProps>> = {
   instances: InstancePage, events: EventPage, sources: SourcePage, webhooks: WebhookPage, dead: DeadLetterPage, workflows: WorkflowPage,

@@ -6,7 +6,7 @@ import { href, lastNamespace, navigate, route, setQuery } from '../core/route'
 /** The pages behind `g`. */
 export const kGoKeys: Record<string, [string, string]> = {
   o: ['', 'Overview'], i: ['instances', 'Instances'], w: ['workflows', 'Workflows'], e: ['events', 'Events'],
-  s: ['sources', 'Sources'], d: ['dead', 'Dead letters'], c: ['calls', 'Calls'], f: ['functions', 'Functions'], n: ['next', 'Next'],
+  s: ['sources', 'Sources'], d: ['dead', 'Dead letters'], c: ['calls', 'Calls'], f: ['functions', 'Functions'], n: ['next', 'Next'], q: ['queues', 'Queues'],
 }
 
 function isTyping(target: EventTarget | null): boolean {

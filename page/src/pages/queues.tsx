@@ -1,0 +1,109 @@
+// The starts and the calls that wait for a limit, by its key: how many, which is next and when, and what holds the slots.
+import type { Queue, Queues } from '../api'
+import { inNamespace } from '../core/client'
+import { commandLine, httpCall, option } from '../core/commands'
+import { useLive } from '../core/live'
+import { useInterval, useList, useThrottle } from '../core/resource'
+import { href, route, setQuery } from '../core/route'
+import { Clock, count, Empty, InstanceLink, Loaded, More, Page, Relative, WorkflowLink } from '../ui/basics'
+import { CopyAsCommand } from '../ui/dialog'
+import { KeyOf, ServiceName } from '../ui/limits'
+import { Table } from '../ui/table'
+import type { PageProps } from '.'
+
+/** So many keys are read at once. */
+const kPage = 100
+
+export function QueuesPage({ ns }: PageProps) {
+  const workflow = route.value.query.get('workflow')
+  const path = inNamespace(ns, 'queues')
+  const list = useList<Queue, Queues>(path, { workflow, limit: kPage })
+  // What "Older" has read stays.
+  const isFirst = (list.data?.items.length ?? 0) <= kPage
+  const soon = useThrottle(list.reload, 2000)
+  useLive({ ns, topics: ['counts'] }, { counts: () => { if (isFirst) soon() } })
+  // Calls get and give back slots without a change of the counts of instances.
+  useInterval(list.reload, 5000, isFirst)
+  return (
+    <Page title="Queues" actions={<CopyAsCommand command={{ line: commandLine(ns, 'queue', 'list', ...option('workflow', workflow)), http: httpCall('GET', path, { workflow }) }} />}>
+      <p class="quiet">Starts that wait for a slot or the throttle of their workflow, and calls that wait for a slot of their service, by key.</p>
+      <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+        <label>Workflow<input size={16} value={workflow ?? ''} onChange={(event) => setQuery({ workflow: event.currentTarget.value.trim() })} /></label>
+        {workflow && <><span class="quiet">Only starts of this workflow, and no calls.</span><button type="button" onClick={() => setQuery({ workflow: null })}>Clear</button></>}
+      </form>
+      <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
+        ? <NoQueues ns={ns} workflow={workflow} />
+        : (
+          <>
+            <Table caption="Queues" items={data.items} keyOf={rowKey} columns={[
+              { name: 'Workflow or service', isHeader: true, cell: (item) => <Of ns={ns} queue={item} /> },
+              { name: 'Key', cell: (item) => <KeyOf value={item.key} /> },
+              { name: 'Wait for', cell: (item) => (item.reason === 'throttle' ? 'the throttle' : 'a slot') },
+              { name: 'Waiting', isNumber: true, cell: (item) => <Waiting queue={item} /> },
+              { name: 'Limit', cell: (item) => <LimitOf queue={item} /> },
+              { name: 'Next', cell: (item) => <Next ns={ns} queue={item} /> },
+              { name: 'May begin', cell: (item) => <Turn queue={item} /> },
+              { name: 'Held by', cell: (item) => <Holder ns={ns} queue={item} /> },
+            ]} />
+            <More shown={data.items.length} next={data.next} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+          </>
+        ))}
+      </Loaded>
+    </Page>
+  )
+}
+
+/** One row for each limit and key. */
+function rowKey(item: Queue): string {
+  return [item.kind, item.reason, item.workflow ?? item.service ?? item.image ?? '', item.global ? 'default' : '', JSON.stringify(item.key) ?? ''].join(' ')
+}
+
+function Of({ ns, queue }: { ns: string; queue: Queue }) {
+  if (queue.workflow) return <><span class="quiet">starts of</span> <WorkflowLink ns={ns} id={queue.workflow} /></>
+  return <><span class="quiet">calls of</span> <ServiceName ns={ns} of={queue} /></>
+}
+
+function Waiting({ queue }: { queue: Queue }) {
+  return <>{count(queue.queued)}{queue.paused !== undefined && <span class="quiet"> ({count(queue.paused)} paused)</span>}</>
+}
+
+/** How many slots are taken; of a throttle, what it permits. The workflow may have no limit any more. */
+function LimitOf({ queue }: { queue: Queue }) {
+  if (queue.reason === 'throttle') return <span class="nowrap">{queue.limit === undefined ? '–' : `${count(queue.limit)} in ${queue.period ?? ''}`}</span>
+  return <span class="nowrap">{count(queue.held ?? 0)}{queue.limit !== undefined && ` of ${count(queue.limit)}`} held</span>
+}
+
+function Next({ ns, queue }: { ns: string; queue: Queue }) {
+  const { next } = queue
+  if (!next) return null
+  return <>{next.instance ? <InstanceLink ns={ns} id={next.instance} /> : <span class="mono">{next.task}</span>} <span class="quiet">waits since <Relative at={next.since} />{next.priority !== 0 && `, priority ${next.priority}`}</span></>
+}
+
+/** From when on the limit permits the next one. */
+function Turn({ queue }: { queue: Queue }) {
+  if (queue.reason === 'concurrency') return <>when a slot is free</>
+  return queue.nextAt ? <><Clock at={queue.nextAt} />, <Relative at={queue.nextAt} /></> : null
+}
+
+/** The oldest holder, and how many others there are. */
+function Holder({ ns, queue }: { ns: string; queue: Queue }) {
+  const { holder, held = 0 } = queue
+  if (!holder) return null
+  const others = held - 1
+  return (
+    <>
+      {holder.instance ? <InstanceLink ns={ns} id={holder.instance} /> : <span class="mono">{holder.task}</span>} <span class="quiet">since <Relative at={holder.since} /></span>
+      {others > 0 && <>, and {queue.workflow ? <a href={href(ns, ['instances'], { workflow: queue.workflow, status: 'running,waiting,paused' })}>{count(others)} more</a> : `${count(others)} more`}</>}
+    </>
+  )
+}
+
+function NoQueues({ ns, workflow }: { ns: string; workflow: string | null }) {
+  if (workflow) return <Empty><p>No start of {workflow} waits for a slot or a throttle. Clear the filter to see those of all workflows, and the calls that wait.</p></Empty>
+  return (
+    <Empty command="millrace explain concurrency">
+      <p>Nothing waits for a limit. A workflow may limit how many of its instances are active at once (<code>concurrency</code>) and how many begin in a time (<code>throttle</code>); a function may limit how many of its calls run at once (<code>concurrency</code>).</p>
+      <p>A start or call beyond a limit waits, and is here until its turn: with how many others it waits, which is next, and which <a href={href(ns, ['instances'])}>instance</a> holds a slot. The chapters “Concurrency” and “Throttle” of docs/language.md describe the limits; so does:</p>
+    </Empty>
+  )
+}
