@@ -73,6 +73,23 @@ test('4 why, before: an event that came too early is named with both sequences, 
   await server.reaches(id, 'complete')
 })
 
+test('why: the page of an event says what came of its replays, and that of an instance for what it waits', async () => {
+  const id = await server.run('booking', { customerId: 'c-46' })
+  const event = await server.send({ type: 'guestbooking', customerid: 'c-47' })
+  const { sequence } = await server.call('POST', `/v1/ns/default/events/${event.sequence}/replay`, { attributes: { customerid: 'c-46' } })
+  await server.reaches(id, 'complete')
+  const page = await console_.open(`#/default/events/${event.sequence}`)
+  const replay = page.getByText(`It was sent again as #${sequence}`)
+  assert.match(await replay.textContent(), /: woke/)
+  assert.equal(await replay.getByRole('link').nth(1).getAttribute('title'), id)
+  const other = await server.run('booking', { customerId: 'c-48' })
+  const why = await console_.open(`#/default/instances/${other}/why`)
+  const part = why.getByRole('region', { name: 'What it waits for' })
+  await sees(part, 'waits for guestbooking')
+  await sees(part, 'customerid is "c-48"')
+  await sees(part, /as of commit \d+ and event #\d+/)
+})
+
 test('5 why, ended: after a timeout the verdict is after, with the moment', async () => {
   const id = await server.run('short', { customerId: 'c-45' })
   await server.reaches(id, 'complete')

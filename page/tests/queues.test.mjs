@@ -72,6 +72,22 @@ test('queues: without any the page says what would be here; a key comes and goes
   assert.notEqual((await server.call('GET', `/v1/ns/changing/instances/${second}`)).status, 'pending')
 })
 
+test('queues: what is typed into the filter stays when the list is read again', async () => {
+  const page = await console_.open('#/limits/queues')
+  await settled(page)
+  const field = page.getByRole('textbox', { name: 'Workflow' })
+  const read = () => page.waitForResponse((response) => response.url().endsWith('/queues?limit=100'))
+  const first = read()
+  await field.fill('noti')
+  await (await first).finished()
+  const second = read()
+  await field.pressSequentially('fy')
+  await (await second).finished()
+  assert.equal(await field.inputValue(), 'notify')
+  await field.press('Enter')
+  await page.waitForURL(/queues\?workflow=notify$/)
+})
+
 test('queues: the key g q opens the page', async () => {
   const page = await console_.open('#/limits')
   await settled(page)
@@ -79,4 +95,77 @@ test('queues: the key g q opens the page', async () => {
   await page.keyboard.press('q')
   await page.waitForURL(/#\/limits\/queues$/)
   await queueOf(page, 'ship').waitFor()
+})
+
+const nowOf = (page) => page.getByRole('region', { name: 'Now' })
+const waitsOf = (page) => page.getByRole('region', { name: 'What it waits for' })
+
+test('queues: an instance that waits for a slot says so, names who holds it, and links to the queue', async () => {
+  const page = await console_.open(`#/limits/instances/${known.ship[1]}/story`)
+  const text = 'waits for a slot of its workflow (concurrency) with the key "Ada", with the priority 0: 1 held, 2 starts wait'
+  await sees(nowOf(page), text)
+  assert.equal(await nowOf(page).locator('li', { hasText: 'held by' }).getByRole('link').getAttribute('title'), known.ship[0])
+  await sees(nowOf(page), 'gives up the wait for a slot')
+  await page.getByRole('group', { name: 'Show' }).getByRole('button', { name: 'waits' }).click()
+  await sees(page.locator('.story'), 'waits for a slot')
+  await page.getByRole('link', { name: 'Why' }).click()
+  await sees(waitsOf(page), text)
+  await sees(waitsOf(page), 'It does not listen yet; when it has entered its state, it will listen for packed')
+  await nowOf(page).getByRole('link', { name: '2 starts wait' }).click()
+  await page.waitForURL(/queues\?workflow=ship$/)
+  await queueOf(page, 'ship').waitFor()
+  const holder = await console_.open(`#/limits/instances/${known.ship[0]}/story`)
+  await sees(nowOf(holder), 'holds a slot of its workflow with the key "Ada": 1 held, 2 starts wait')
+})
+
+test('queues: an instance that waits for the throttle says so, and when the next one may begin', async () => {
+  const page = await console_.open(`#/limits/instances/${known.notify[1]}/why`)
+  for (const part of [nowOf(page), waitsOf(page)]) await sees(part, /waits for the throttle of its workflow \(1 in PT1H\), with the priority 0: 1 start waits; the next of them may begin at .*, in (59 m|1 h)/)
+})
+
+test('queues: a call that waits for a slot of its service says so, on each part of the page of its instance', async () => {
+  const page = await console_.open(`#/limits/instances/${known.settle[1]}/calls`)
+  const text = 'waits for a slot of approvals with the key "Ada", with the priority 2: 1 of 1 held, 1 call waits'
+  await sees(nowOf(page), `call 0 ${text}`)
+  await sees(page.getByRole('region', { name: 'Calls of the state' }), text)
+  await page.getByRole('link', { name: 'Why' }).click()
+  await sees(waitsOf(page), `call 0 ${text}`)
+})
+
+/** One call in an hour; the service accepts it. */
+const kSlowly = `id: slowly
+functions:
+  - {id: transfer, type: service, service: approvals, throttle: {limit: 1, period: PT1H, timeout: PT9H}}
+states:
+  - {id: pay, type: action, action: {function: transfer, input: {}}}
+`
+
+test('queues: a call that waits for the throttle of its service is listed, and its instance says so', async () => {
+  await setLimits(server, 'slow')
+  await server.call('PUT', '/v1/ns/slow/workflows/slowly', kSlowly, { 'content-type': 'application/yaml' })
+  await start(server, 'slow', 'slowly', {})
+  await until(async () => (await server.call('GET', '/v1/ns/slow/calls')).items.length === 1, 'the service has accepted the first call')
+  const second = await start(server, 'slow', 'slowly', {})
+  const page = await console_.open('#/slow/queues')
+  const row = queueOf(page, 'approvals')
+  assert.match(await row.textContent(), /^calls of approvalsnonethe throttle11 in PT1H/)
+  assert.equal(await linkedIn(row, 5), second)
+  await page.goto(`${console_.base}#/slow/instances/${second}/calls`)
+  const text = /waits for the throttle of approvals \(1 in PT1H\), with the priority 0: 1 call waits; the next of them may be made at .*, in (59 m|1 h).*; it gives up at/
+  await sees(nowOf(page), text)
+  await sees(page.getByRole('region', { name: 'Calls of the state' }), text)
+  await page.getByRole('link', { name: 'Why' }).click()
+  await sees(waitsOf(page), text)
+})
+
+test('queues: what an instance waits for changes on its page when others give back their slots', async () => {
+  await setLimits(server, 'moving')
+  const ids = []
+  for (let index = 0; index < 3; index += 1) ids.push(await start(server, 'moving', 'ship', { customer: 'Cy' }))
+  const page = await console_.open(`#/moving/instances/${ids[2]}/story`)
+  await sees(nowOf(page), /1 held, 2 starts wait/)
+  await cancel('moving', ids[0])
+  await sees(nowOf(page), /1 held, 1 start waits/)
+  await cancel('moving', ids[1])
+  await sees(nowOf(page), /holds a slot of its workflow with the key "Cy": 1 held, 0 starts wait/)
 })

@@ -1,9 +1,13 @@
 // What an instance waits for now, until when, and what follows.
-import type { EventContext, Instance } from '../api'
-import { href } from '../core/route'
+import { useEffect } from 'preact/hooks'
+import type { EventContext, Instance, InstanceCalls } from '../api'
+import { inNamespace } from '../core/client'
 import { prettyJson } from '../core/json'
+import { useGet, useInterval } from '../core/resource'
+import { href } from '../core/route'
 import { Clock, Relative } from '../ui/basics'
 import { Icon } from '../ui/icons'
+import { CallLimit, SlotOf, ThrottledBy, waitsForLimit } from '../ui/limits'
 
 /** What a listener asks of the attributes of an event. */
 export function Context({ context }: { context: EventContext }) {
@@ -44,6 +48,8 @@ export function Now({ ns, instance }: { ns: string; instance: Instance }) {
     <section class="panel" aria-labelledby="now-title">
       <h2 id="now-title">{instance.endedAt ? 'How it ended' : 'Now'}</h2>
       {instance.error && <p class="no"><Icon name="cross" /> <code>{instance.error.code}</code> {instance.error.msg}</p>}
+      {instance.slot && <SlotOf ns={ns} workflow={instance.workflow} slot={instance.slot} />}
+      {instance.throttled && <ThrottledBy ns={ns} workflow={instance.workflow} throttled={instance.throttled} />}
       {waits.map((wait) => (
         <div>
           <p>waits for <b>{wait.type}</b> <span class="quiet">since <Relative at={wait.since} /></span></p>
@@ -52,6 +58,7 @@ export function Now({ ns, instance }: { ns: string; instance: Instance }) {
       ))}
       <CallWaits ns={ns} instance={instance} waits={all} />
       {!instance.endedAt && all.length === 0 && instance.status === 'waiting' && <p>waits for its <a href={href(ns, ['instances', instance.id, 'calls'])}>calls</a> or for a timer</p>}
+      {(instance.callCounts?.scheduled ?? 0) > 0 && <WaitingCalls ns={ns} instance={instance} />}
       {instance.nextRetryAt && <p>next attempt <Relative at={instance.nextRetryAt} /></p>}
       {(instance.timers ?? []).length > 0 && (
         <dl class="facts">
@@ -66,6 +73,25 @@ export function Now({ ns, instance }: { ns: string; instance: Instance }) {
         </p>
       )}
     </section>
+  )
+}
+
+/** So many calls are read, and so many of those that wait are shown. */
+const kCallsRead = 100
+const kCallsShown = 3
+
+/** The first calls of the instance that wait for a slot or the throttle of their service. */
+function WaitingCalls({ ns, instance }: { ns: string; instance: Instance }) {
+  const calls = useGet<InstanceCalls>(inNamespace(ns, 'instances', instance.id, 'calls'), { limit: kCallsRead })
+  useEffect(calls.reload, [instance])
+  // Other instances take and give back the slots.
+  useInterval(calls.reload, 5000)
+  const waiting = (calls.data?.items ?? []).filter(waitsForLimit)
+  return (
+    <ul class="plain">
+      {waiting.slice(0, kCallsShown).map((item) => <li key={item.index}><Icon name="wait" /> call {item.index} <CallLimit ns={ns} call={item} /></li>)}
+      {waiting.length > kCallsShown && <li><a href={href(ns, ['instances', instance.id, 'calls'])}>Further calls</a> wait for a limit.</li>}
+    </ul>
   )
 }
 

@@ -2,11 +2,12 @@
 import type { Instance, InstanceCalls, InstanceHead, Instances, Variables as VariableList } from '../api'
 import { inNamespace, urlOf } from '../core/client'
 import { commandLine } from '../core/commands'
-import { useList } from '../core/resource'
+import { useInterval, useList } from '../core/resource'
 import { href } from '../core/route'
 import { lazy } from '../pages/lazy'
 import type { AcceptedCallsProps } from '../ui/accepted_calls'
 import { bytes, Clock, Empty, InstanceLink, Loaded, More, Relative, Status, WorkflowLink } from '../ui/basics'
+import { CallLimit } from '../ui/limits'
 import { Table } from '../ui/table'
 
 type Call = InstanceCalls['items'][number]
@@ -22,8 +23,14 @@ export function CallBar({ counts }: { counts: Record<string, number> | undefined
   return <p><progress max={total} value={done} aria-label="Calls that are complete" /> of {total} calls: {entries.map(([status, value]) => `${value} ${status}`).join(', ')}</p>
 }
 
+/** So many calls are read at once. */
+const kCalls = 100
+
 export function Calls({ ns, instance }: { ns: string; instance: Instance }) {
-  const list = useList<Call, InstanceCalls>(inNamespace(ns, 'instances', instance.id, 'calls'), { limit: 100 })
+  const list = useList<Call, InstanceCalls>(inNamespace(ns, 'instances', instance.id, 'calls'), { limit: kCalls })
+  const hasLimits = (list.data?.items ?? []).some((item) => item.slot ?? item.throttled)
+  // Other instances take and give back the slots. What "Older" has read stays.
+  useInterval(list.reload, 5000, hasLimits && (list.data?.items.length ?? 0) <= kCalls)
   return (
     <section aria-label="Calls">
       <CallBar counts={instance.callCounts} />
@@ -37,6 +44,7 @@ export function Calls({ ns, instance }: { ns: string; instance: Instance }) {
             { name: 'Status', cell: (item) => <Status status={item.status} /> },
             { name: 'Attempt', isNumber: true, cell: (item) => item.attempt },
             { name: 'Next', cell: (item) => (item.nextRetryAt ? <>next attempt <Relative at={item.nextRetryAt} /></> : Object.entries(item.deadlines ?? {}).map(([name, at]) => <>{name} <Relative at={at} /> </>)) },
+            ...(hasLimits ? [{ name: 'Limit', isWide: true, cell: (item: Call) => <CallLimit ns={ns} call={item} /> }] : []),
             { name: 'Last error', cell: (item) => item.lastError && <><code>{item.lastError.code}</code> {item.lastError.message} <Clock at={item.lastError.at} /></> },
             { name: 'Instance or task', cell: (item) => (item.instance ? <InstanceLink ns={ns} id={item.instance} /> : <span class="mono">{item.task}</span>) },
           ]} />

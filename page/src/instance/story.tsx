@@ -81,7 +81,7 @@ export function useStory(ns: string, id: string, erased = 0): StoryState {
 const kFilters: Record<string, string[] | null> = {
   all: null,
   errors: ['raised', 'caught', 'timedout', 'retrying', 'ended'],
-  waits: ['entered', 'woken', 'elapsed', 'timedout', 'skipped'],
+  waits: ['entered', 'woken', 'elapsed', 'timedout', 'skipped', 'queued', 'admitted', 'throttled', 'released'],
   calls: ['called', 'returned', 'retrying'],
   compensations: kUndoKinds,
 }

@@ -6,10 +6,13 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { useGet } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { timeOf } from '../core/time'
-import { Clock, Empty, EventLink, InstanceLink, Loaded } from '../ui/basics'
+import { Clock, count, Empty, EventLink, InstanceLink, Loaded, plural, Relative, Status } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
+import { FilterField } from '../ui/filter_field'
 import { Effects, EventTitle, JudgedCard, type Corrections } from '../ui/judged'
+import { CallLimit, SlotOf, ThrottledBy } from '../ui/limits'
 import { ReplayDialog } from '../ui/replay'
+import { Context } from './now'
 
 export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
   const get = (name: string): string | null => route.value.query.get(name)
@@ -22,17 +25,17 @@ export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
   return (
     <section aria-label="Why">
       <form class="filters" onSubmit={(submit) => submit.preventDefault()}>
-        <label>Ask about the event with the sequence<input size={10} inputMode="numeric" value={event ?? ''} onChange={(change) => setQuery({ event: change.currentTarget.value.replace(/\D/g, ''), since: null, until: null, cursor: null })} /></label>
+        <label>Ask about the event with the sequence<FilterField size={10} isNumeric value={event ?? ''} set={(text) => setQuery({ event: text.replace(/\D/g, ''), since: null, until: null, cursor: null })} /></label>
         {(['since', 'until'] as const).map((name) => (
-          <label>{name === 'since' ? 'Or about those since' : 'Until'}<input size={26} placeholder="2h, or RFC 3339" value={get(name) ?? ''} onChange={(change) => setQuery({ [name]: timeOf(change.currentTarget.value.trim()), event: null, cursor: null })} /></label>
+          <label>{name === 'since' ? 'Or about those since' : 'Until'}<FilterField size={26} placeholder="2h, or RFC 3339" value={get(name) ?? ''} set={(text) => setQuery({ [name]: timeOf(text), event: null, cursor: null })} /></label>
         ))}
         <button type="button" onClick={why.reload}>Ask again</button>
         <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'why', instance.id, ...Object.entries(asked).flatMap(([name, value]) => option(name, value))), http: httpCall('GET', path, asked) }} />
       </form>
       <Loaded resource={why} ns={ns}>{(answer) => (
         <>
+          <Waits ns={ns} answer={answer} />
           {event ? <p class="quiet">This event:</p> : <Looked answer={answer} since={get('since')} until={get('until')} isOlder={get('cursor') !== null} />}
-          {answer.instance.entering && answer.instance.entering.length > 0 && <p class="notes">It is entering its state and does not listen yet; it will listen for {answer.instance.entering.map((item) => item.type).join(', ')}.</p>}
           {answer.events.length === 0 && <NoEvents ns={ns} instance={instance} answer={answer} />}
           {answer.events.map((item) => (
             <div key={item.sequence}>
@@ -44,7 +47,7 @@ export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
             </div>
           ))}
           <Elsewhere answer={answer} />
-          {(answer.elsewhereEvents ?? []).map((item) => <p class="notes">The namespace <a href={href(item.namespace, ['events', item.sequence])}>{item.namespace}</a> got an event that fits: <EventLink ns={item.namespace} sequence={item.sequence} />. A replay with this namespace sends it here.</p>)}
+          {(answer.elsewhereEvents ?? []).map((item) => <p class="notes">The namespace <a href={href(item.namespace, ['events', item.sequence])}>{item.namespace}</a> got an event that fits: <EventLink ns={item.namespace} sequence={item.sequence} /> {item.type} <span class="quiet">from {item.source} · <Clock at={item.time} /></span>. A replay with this namespace sends it here.</p>)}
           {(answer.unknownNamespaces ?? []).map((item) => <p class="notes">An event {item.fits ? 'that fits' : 'of such a type'} (#{item.sequence}{item.id && `, id ${item.id}`}) came for the namespace {item.namespace}, which does not exist, and became <a href={href(item.namespace, ['dead'])}>{item.deadLetter ? `dead letter ${item.deadLetter}` : 'a dead letter'}</a>. Correct the namespace in its sender, and send it again to {ns}; or create the namespace, and replay the dead letter.</p>)}
         </>
       )}</Loaded>
@@ -77,6 +80,40 @@ function OtherWait({ ns, wait }: { ns: string; wait: InstanceWhy['instance']['wa
   )
 }
 
+/** What the instance waits for, as the answer has it: limits, calls, events, and what it has left to undo. */
+function Waits({ ns, answer }: { ns: string; answer: InstanceWhy }) {
+  const { instance, asOf } = answer
+  const entering = instance.entering ?? []
+  return (
+    <section class="panel" aria-labelledby="waits-title">
+      <h2 id="waits-title">What it waits for</h2>
+      <p><Status status={instance.status} />{instance.state && <> in <b>{instance.state}</b></>} <span class="quiet">since <Relative at={instance.since} /> · as of commit {count(asOf.commit)} and event #{asOf.cursor}</span></p>
+      {instance.slot && <SlotOf ns={ns} workflow={instance.workflow} slot={instance.slot} />}
+      {instance.throttled && <ThrottledBy ns={ns} workflow={instance.workflow} throttled={instance.throttled} />}
+      {(instance.waitingCalls ?? []).map((item) => <p key={item.index}>call {item.index} <CallLimit ns={ns} call={item} /></p>)}
+      {instance.waits.map((wait) => 'type' in wait ? (
+        <div>
+          <p>waits for <b>{wait.type}</b><Lookback from={wait.lookbackFrom} /></p>
+          <Context context={wait.context} />
+        </div>
+      ) : <OtherWait ns={ns} wait={wait} />)}
+      {instance.arrived && instance.arrived.length > 0 && <p>has got {instance.arrived.map((type, index) => <>{index > 0 && ', '}<b>{type}</b></>)}</p>}
+      {entering.length > 0 && <p class="notes">It does not listen yet; when it has entered its state, it will listen for {entering.map((item, index) => <>{index > 0 && ', '}<b>{item.type}</b><Lookback from={item.lookbackFrom} /></>)}.</p>}
+      {typesOf(answer).length === 0 && entering.length === 0 && <p class="quiet">It waits for no event now.</p>}
+      {instance.compensation && <CompensationLeft compensation={instance.compensation} />}
+    </section>
+  )
+}
+
+function Lookback({ from }: { from?: string }) {
+  return from === undefined ? null : <span class="quiet">, also for events since <Clock at={from} exact /></span>
+}
+
+function CompensationLeft({ compensation: { left, making, ends, error } }: { compensation: NonNullable<InstanceWhy['instance']['compensation']> }) {
+  if (making) return <p>makes its compensations, {count(left)} left; then it ends as <b>{ends}</b></p>
+  return <p>{plural(left, 'compensation')} left{error && <>: the newest one has failed for good, <code>{error.code}</code> {error.msg}</>}</p>
+}
+
 /** Among which messages the events were looked for, since when, and whether there are older ones. */
 function Looked({ answer, since, until, isOlder }: { answer: InstanceWhy; since: string | null; until: string | null; isOlder: boolean }) {
   const { events, of, looked, lookedFrom, next } = answer
@@ -88,6 +125,7 @@ function Looked({ answer, since, until, isOlder }: { answer: InstanceWhy; since:
       {next
         ? <> There are older messages. <button type="button" class="small" onClick={() => setQuery({ cursor: next })}>Look further back</button></>
         : looked > 0 && ` ${since || until ? 'The window' : 'The namespace'} has no older ones.`}
+      {!next && !answer.complete && ' A bound has ended the look: others may be missing.'}
     </p>
   )
 }
@@ -109,7 +147,7 @@ function Elsewhere({ answer }: { answer: InstanceWhy }) {
 
 function NoEvents({ ns, instance, answer }: { ns: string; instance: Instance; answer: InstanceWhy }) {
   const types = typesOf(answer)
-  if (types.length === 0) return <Empty><p>This instance waits for no event: its status is {instance.status}, in the state {instance.state}.</p>{answer.instance.waits.map((wait) => <OtherWait ns={ns} wait={wait} />)}</Empty>
+  if (types.length === 0) return <Empty><p>This instance listens for no event: its status is {instance.status}, in the state {instance.state}.</p></Empty>
   return (
     <Empty command={commandLine(ns, 'event', 'send', '--type', types[0] ?? 'TYPE', '--source', 'SOURCE', '--data', '{}')}>
       <p>None of these {answer.looked} messages of the namespace has the type {types.join(' or ')}. An event of this type, with the attributes above, would be here.</p>

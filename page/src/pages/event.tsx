@@ -6,7 +6,7 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { parseJson, prettyJson } from '../core/json'
 import { useGet } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { bytes, Clock, CopyButton, Loaded, Page } from '../ui/basics'
+import { bytes, Clock, CopyButton, EventLink, Loaded, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { EventSource, messageOf } from '../ui/event_source'
 import { Icon } from '../ui/icons'
@@ -45,6 +45,7 @@ export function EventPage({ ns, parts }: PageProps) {
             {!answer.applied && <p class="notes"><Icon name="clock" /> Not applied yet: the engine has applied the events up to #{answer.asOf.cursor}.</p>}
             {answer.deadLetter && <p class="notes">It is the dead letter <a href={href(ns, ['dead', answer.deadLetter.id])}>{answer.deadLetter.id}</a>: <code>{answer.deadLetter.reason}</code> {answer.deadLetter.detail}</p>}
             {answer.error && <p class="notes">{answer.error.msg} <code>{answer.error.code}</code></p>}
+            <Replays ns={ns} answer={answer} />
             <p>{answer.effectCount === 0 ? 'No listener took it.' : <Effects ns={ns} effects={answer.effects} total={answer.effectCount} />}</p>
             <NearListeners ns={ns} answer={answer} fix={setReplay} />
           </>
@@ -52,6 +53,17 @@ export function EventPage({ ns, parts }: PageProps) {
       </section>
       {replay && <ReplayDialog ns={ns} sequence={sequence} corrections={replay} instance={query.get('instance') ?? ''} close={() => setReplay(null)} done={why.reload} />}
     </Page>
+  )
+}
+
+/** What came of the replays of the event. */
+function Replays({ ns, answer }: { ns: string; answer: EventWhy }) {
+  return (
+    <>
+      {(answer.replays ?? []).map((replay) => (
+        <p key={replay.sequence} class="notes">It was sent again as <EventLink ns={replay.namespace} sequence={replay.sequence} />{replay.namespace !== ns && ` of the namespace ${replay.namespace}`}: {replay.applied ? <Effects ns={replay.namespace} effects={replay.effects} total={replay.effectCount} /> : 'not applied yet'}</p>
+      ))}
+    </>
   )
 }
 

@@ -5,7 +5,7 @@ import type { Instance, WorkflowGraph } from '../api'
 import { inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
 import { useLive } from '../core/live'
-import { useGet, useThrottle } from '../core/resource'
+import { useGet, useInterval, useThrottle } from '../core/resource'
 import { href, navigate, route, setQuery } from '../core/route'
 import { Graph } from '../graph/graph'
 import { Clock, CopyButton, count, EventIdLink, InstanceLink, Loaded, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
@@ -44,6 +44,8 @@ export function InstancePage({ ns, parts }: PageProps) {
     },
   })
   useLive({ ns, topics: ['instances'] }, { instances: ({ items }) => { if (items.some((item) => item.id === id)) soon() } })
+  // Other instances take and give back the slots for which it waits.
+  useInterval(instance.reload, 5000, instance.data?.slot?.queued === true || instance.data?.throttled !== undefined)
   const workflow = instance.data?.workflow
   const graph = useGet<WorkflowGraph>(workflow ? inNamespace(ns, 'workflows', workflow, 'graph') : null, { revision: instance.data?.revision })
   const at = route.value.query.get('at') === null ? null : Number(route.value.query.get('at'))

@@ -1,4 +1,4 @@
-// The starts and the calls that wait for a limit, by its key: how many, which is next and when, and what holds the slots.
+// The starts and the calls that wait for a limit, by its key: how many, which is next and when, and who holds the slots.
 import type { Queue, Queues } from '../api'
 import { inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
@@ -7,6 +7,7 @@ import { useInterval, useList, useThrottle } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { Clock, count, Empty, InstanceLink, Loaded, More, Page, Relative, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
+import { FilterField } from '../ui/filter_field'
 import { KeyOf, ServiceName } from '../ui/limits'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
@@ -26,9 +27,9 @@ export function QueuesPage({ ns }: PageProps) {
   useInterval(list.reload, 5000, isFirst)
   return (
     <Page title="Queues" actions={<CopyAsCommand command={{ line: commandLine(ns, 'queue', 'list', ...option('workflow', workflow)), http: httpCall('GET', path, { workflow }) }} />}>
-      <p class="quiet">Starts that wait for a slot or the throttle of their workflow, and calls that wait for a slot of their service, by key.</p>
+      <p class="quiet">Starts that wait for a slot or the throttle of their workflow, and calls that wait for those of their service, by key.</p>
       <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-        <label>Workflow<input size={16} value={workflow ?? ''} onChange={(event) => setQuery({ workflow: event.currentTarget.value.trim() })} /></label>
+        <label>Workflow<FilterField size={16} value={workflow ?? ''} set={(text) => setQuery({ workflow: text })} /></label>
         {workflow && <><span class="quiet">Only starts of this workflow, and no calls.</span><button type="button" onClick={() => setQuery({ workflow: null })}>Clear</button></>}
       </form>
       <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
@@ -102,8 +103,8 @@ function NoQueues({ ns, workflow }: { ns: string; workflow: string | null }) {
   if (workflow) return <Empty><p>No start of {workflow} waits for a slot or a throttle. Clear the filter to see those of all workflows, and the calls that wait.</p></Empty>
   return (
     <Empty command="millrace explain concurrency">
-      <p>Nothing waits for a limit. A workflow may limit how many of its instances are active at once (<code>concurrency</code>) and how many begin in a time (<code>throttle</code>); a function may limit how many of its calls run at once (<code>concurrency</code>).</p>
-      <p>A start or call beyond a limit waits, and is here until its turn: with how many others it waits, which is next, and which <a href={href(ns, ['instances'])}>instance</a> holds a slot. The chapters “Concurrency” and “Throttle” of docs/language.md describe the limits; so does:</p>
+      <p>Nothing waits for a limit. A workflow may limit how many of its instances are active at once (<code>concurrency</code>) and how many begin in a time (<code>throttle</code>); a function may limit both of its calls.</p>
+      <p>A start or call beyond a limit waits, and is here until its turn: with how many others it waits, which is next, and which <a href={href(ns, ['instances'])}>instance</a> holds a slot. The chapters “Concurrency”, “Throttle” and “Concurrency of calls” of docs/language.md describe the limits; so does:</p>
     </Empty>
   )
 }

@@ -42,7 +42,7 @@ export function correctionsOf(predicates: JudgedPredicate[]): Corrections | null
   return Object.fromEntries(wrong.map((predicate) => [predicate.attribute, predicate.fits ?? '']))
 }
 
-type Judged = Pick<JudgedListener, 'start' | 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom' | 'leftPartner' | 'wouldFit' | 'corrections'>
+type Judged = Pick<JudgedListener, 'start' | 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom' | 'leftPartner' | 'partners' | 'wouldFit' | 'corrections'>
 
 /** One verdict: whose it is (`title`), what it says, its predicates, near groups, and what can be done. */
 export function JudgedCard({ title, judged, fix, children }: { title: ComponentChildren; judged: Judged; fix?: (corrections: Corrections) => void; children?: ComponentChildren }) {
@@ -57,6 +57,8 @@ export function JudgedCard({ title, judged, fix, children }: { title: ComponentC
       <Predicates predicates={judged.predicates} />
       {judged.waitsFor && judged.waitsFor.length > 0 && <p>Still waits for: {judged.waitsFor.join(', ')}</p>}
       {judged.leftPartner && <p><EventLink ns={route.value.ns} sequence={judged.leftPartner.sequence} /> {judged.leftPartner.type} would have completed the group; it left at about <Clock at={judged.leftPartner.time} />.</p>}
+      {judged.correlate && <p class="quiet">It is grouped by {entries(judged.correlate)}.</p>}
+      <Partners judged={judged} />
       {(judged.corrections ?? []).map((correction, at) => (
         <p class="notes">{at === 0 ? 'One correction is enough for a group. The best one: ' : 'Or, instead, which starts an instance of its own: '}
           <EventLink ns={correction.namespace} sequence={correction.sequence} /> <Says text={correction.says} />
@@ -65,9 +67,9 @@ export function JudgedCard({ title, judged, fix, children }: { title: ComponentC
       {judged.lookbackFrom && <p class="quiet">The state looks back to <Clock at={judged.lookbackFrom} />.</p>}
       {judged.nearGroups && judged.nearGroups.length > 0 && (
         <ul>{judged.nearGroups.map((group) => (
-          <li>A group with {entries(group.correlate)} has {group.has.join(', ')}{group.hint && <> <span class="hint">{kHints[group.hint]}</span></>}
+          <li>A group with {entries(group.correlate)} has {group.has.join(', ')}{group.sequence !== undefined && <>, <EventLink ns={route.value.ns} sequence={group.sequence} /></>}{group.hint && <> <span class="hint">{kHints[group.hint]}</span></>}
           </li>
-        ))}{judged.moreGroups && judged.moreGroups.count > 0 && <li>{judged.moreGroups.count} other groups</li>}</ul>
+        ))}{judged.moreGroups && judged.moreGroups.count > 0 && <li>{judged.moreGroups.complete ? '' : 'at least '}{judged.moreGroups.count} other groups</li>}</ul>
       )}
       {fix && corrections && <div class="buttons"><button type="button" onClick={() => fix(corrections)}>Fix with {entries(corrections)}, and send…</button></div>}
       {children}
@@ -92,6 +94,12 @@ export function Limits({ start }: { start: PredictedStart }) {
       {(start.outcome === 'skipped' || start.outcome === 'refused') && <>{start.outcome} by {limit}{start.error && <>: <code>{start.error.code}</code></>}</>}
     </p>
   )
+}
+
+/** The events that would have completed the group; those that a correction sends again stand there. */
+function Partners({ judged }: { judged: Judged }) {
+  const shown = (judged.partners ?? []).filter((partner) => !(judged.corrections ?? []).some((correction) => correction.sequence === partner.sequence))
+  return <>{shown.map((partner) => <p class="quiet"><EventLink ns={partner.namespace ?? route.value.ns} sequence={partner.sequence} /> {partner.type}{partner.namespace && ` of the namespace ${partner.namespace}`} would have completed the group: its {partner.differs} differs.</p>)}</>
 }
 
 function entries(values: Record<string, unknown>): string {

@@ -1,6 +1,6 @@
 // The limits for which starts and calls wait: their keys, slots, and who holds them.
 import type { ComponentChildren } from 'preact'
-import type { CallSlot, Slot, Throttled } from '../api'
+import type { CallSlot, CallThrottled, Slot, Throttled } from '../api'
 import { shortJson } from '../core/json'
 import { href } from '../core/route'
 import { Clock, count, InstanceLink, plural, Relative } from './basics'
@@ -56,12 +56,26 @@ export function ThrottledBy({ ns, workflow, throttled }: { ns: string; workflow:
   )
 }
 
-/** The slot of its service that a call holds or waits for. */
-export function CallSlotOf({ ns, slot }: { ns: string; slot: CallSlot }) {
+/** What a call may hold or wait for. */
+export interface CallLimits {
+  slot?: CallSlot
+  throttled?: CallThrottled
+}
+
+/** Whether a call waits for a slot or the throttle of its service. */
+export function waitsForLimit({ slot, throttled }: CallLimits): boolean {
+  return slot?.queued === true || throttled !== undefined
+}
+
+/** The slot of its service that a call holds or waits for, or the throttle for which it waits. */
+export function CallLimit({ ns, call: { slot, throttled } }: { ns: string; call: CallLimits }) {
   return (
     <>
-      {slot.queued ? 'waits for' : 'holds'} a slot of <ServiceName ns={ns} of={slot} /><WithKey value={slot.key} />{slot.queued && `, with the priority ${slot.priority}`}: {count(slot.held)} of {count(slot.limit)} held, <Waiting ns={ns} number={slot.waiting} noun="call" />
-      {slot.paused && '; it waits until its instance is resumed'}
+      {throttled && <>waits for the <code>throttle</code> of <ServiceName ns={ns} of={throttled} /> ({count(throttled.limit)} in {throttled.period})<WithKey value={throttled.key} />, with the priority {throttled.priority}: <Waiting ns={ns} number={throttled.waiting} noun="call" />
+        {throttled.nextAt && <>; the next of them may be made at <Clock at={throttled.nextAt} />, <Relative at={throttled.nextAt} /></>}
+        {throttled.until && <>; it gives up at <Clock at={throttled.until} /></>}</>}
+      {slot && !throttled && <>{slot.queued ? 'waits for' : 'holds'} a slot of <ServiceName ns={ns} of={slot} /><WithKey value={slot.key} />{slot.queued && `, with the priority ${slot.priority}`}: {count(slot.held)} of {count(slot.limit)} held, <Waiting ns={ns} number={slot.waiting} noun="call" /></>}
+      {(throttled ?? slot)?.paused && '; it waits until its instance is resumed'}
     </>
   )
 }
