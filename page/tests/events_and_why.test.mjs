@@ -73,6 +73,38 @@ test('4 why, before: an event that came too early is named with both sequences, 
   await server.reaches(id, 'complete')
 })
 
+test('events: a filter that differs from an event in case only names the event, and looks for its value', async () => {
+  const event = await server.send({ type: 'case.sent', orderid: 'O-1742' })
+  const page = await console_.open('#/default/events?type=case.sent&attribute=orderid&value=o-1742')
+  await sees(page, 'No stored event fits all filters')
+  const hint = page.locator('.notes', { hasText: 'fits apart from upper and lower case' })
+  assert.match(await hint.textContent(), new RegExp(`The event #${event.sequence} fits .*orderid=O-1742`))
+  await hint.getByRole('button', { name: 'Look for O-1742' }).click()
+  await page.locator(`tr[data-row="${event.sequence}"]`).waitFor()
+  await page.waitForURL(/attribute=orderid&value=O-1742/)
+  await hint.waitFor({ state: 'detached' })
+})
+
+test('1 deep link: instances by the event for which they wait, and what they ask of it', async () => {
+  const id = await server.run('booking', { customerId: 'c-49' })
+  await server.run('short', { customerId: 'c-49' })
+  const page = await console_.open('#/default/instances?waitsFor=guestbooking')
+  const row = page.locator(`tr[data-row="${id}"]`)
+  await sees(row, 'guestbooking')
+  assert.match(await row.textContent(), /customerid = "c-49"/)
+  assert.match(await row.textContent(), /source ~ \^bookings\\\./)
+  assert.equal(await page.locator('tbody tr', { hasText: 'short' }).count(), 0)
+  await page.getByText('Copy as command').click()
+  await sees(page, 'millrace instance list --waits-for guestbooking')
+  const field = page.getByRole('textbox', { name: 'Waits for the event type' })
+  assert.equal(await field.inputValue(), 'guestbooking')
+  await field.fill('nothing.sends.it')
+  await field.press('Enter')
+  await page.waitForURL(/waitsFor=nothing\.sends\.it/)
+  await page.getByRole('button', { name: 'Drop waitsFor nothing.sends.it' }).click()
+  await row.waitFor()
+})
+
 test('why: the page of an event says what came of its replays, and that of an instance for what it waits', async () => {
   const id = await server.run('booking', { customerId: 'c-46' })
   const event = await server.send({ type: 'guestbooking', customerid: 'c-47' })

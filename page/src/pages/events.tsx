@@ -48,9 +48,10 @@ export function EventsPage({ ns }: PageProps) {
       <Filters />
       {newer.length > 0 && <button type="button" class="newer" onClick={show}>{newer.length} newer: show them</button>}
       <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
-        ? <NoEvents ns={ns} />
+        ? <NoEvents ns={ns} inOtherCase={data.inOtherCase} />
         : (
           <>
+            {data.items.length === 0 && <InOtherCase ns={ns} found={data.inOtherCase} />}
             <Table caption="Events" items={data.items} keyOf={(item) => String(item.sequence)} columns={[
               { name: '#', isHeader: true, cell: (item) => <EventLink ns={ns} sequence={item.sequence} /> },
               { name: 'Time', cell: (item) => <Clock at={item.time} exact /> },
@@ -109,9 +110,19 @@ function Filters() {
   )
 }
 
-function NoEvents({ ns }: { ns: string }) {
+type OtherCase = StoredEvents['inOtherCase']
+
+/** The first event that would fit if upper and lower case were the same; the filter compares values exactly. */
+function InOtherCase({ ns, found }: { ns: string; found: OtherCase }) {
+  if (!found) return null
+  return (
+    <p class="notes">The event <EventLink ns={ns} sequence={found.sequence} /> fits apart from upper and lower case: {Object.entries(found.attributes).map(([attribute, value], index) => <>{index > 0 && ', '}<code>{attribute}={value}</code> <button type="button" class="small" onClick={() => setQuery({ attribute, value })}>Look for {value}</button></>)}</p>
+  )
+}
+
+function NoEvents({ ns, inOtherCase }: { ns: string; inOtherCase: OtherCase }) {
   const active = kFilters.filter((name) => route.value.query.has(name))
-  if (active.length > 0) return <Empty><p>No stored event fits all filters: {active.map((name) => <><button type="button" class="small" onClick={() => setQuery({ [name]: null })}>Drop {name} {route.value.query.get(name)}</button> </>)}</p></Empty>
+  if (active.length > 0) return <Empty><InOtherCase ns={ns} found={inOtherCase} /><p>No stored event fits all filters: {active.map((name) => <><button type="button" class="small" onClick={() => setQuery({ [name]: null })}>Drop {name} {route.value.query.get(name)}</button> </>)}</p></Empty>
   return (
     <Empty command={commandLine(ns, 'event', 'send', '--type', 'TYPE', '--source', 'SOURCE', '--data', '{}')}>
       <p>No stored events. Each event that a client publishes on NATS or by HTTP, that a <a href={href(ns, ['sources'])}>source or inbound webhook</a> makes, or that a workflow generates, is here as long as the stream keeps it.</p>

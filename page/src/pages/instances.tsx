@@ -9,12 +9,13 @@ import { href, route, setQuery } from '../core/route'
 import { duration, now, timeOf } from '../core/time'
 import { Clock, count, Empty, InstanceLink, kStatuses, Loaded, More, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
+import { FilterField } from '../ui/filter_field'
 import { InstanceAction, kVerbs, type Target, type Verb } from '../ui/instance_actions'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
 
 /** The parameters of the list that stand in the address as they are. */
-const kTextFilters = ['id', 'key', 'correlation', 'parent', 'state', 'error'] as const
+const kTextFilters = ['id', 'key', 'correlation', 'parent', 'state', 'waitsFor', 'error'] as const
 const kFilters = ['workflow', 'status', 'since', 'until', 'has', 'order', ...kTextFilters] as const
 
 export function InstancesPage({ ns }: PageProps) {
@@ -55,7 +56,7 @@ export function InstancesPage({ ns }: PageProps) {
     },
   })
   const commandWords = [...option('workflow', get('workflow')), ...option('status', get('status')), ...option('since', get('since')), ...option('until', get('until')),
-    ...kTextFilters.flatMap((name) => option(name, get(name))), ...option('has', get('has')), get('order') === 'oldest' && '--oldest']
+    ...kTextFilters.flatMap((name) => option(name === 'waitsFor' ? 'waits-for' : name, get(name))), ...option('has', get('has')), get('order') === 'oldest' && '--oldest']
   return (
     <Page title="Instances" actions={<>
       <a class="button" href={href(ns, ['workflows'])}>Run a workflow…</a>
@@ -114,12 +115,13 @@ function Filters({ ns }: { ns: string }) {
           {!['', '15m', '1h', '24h', '7d'].includes(get('since')) && <option value={get('since')}>{get('since')}</option>}
         </select>
       </label>
-      <label>State<input size={12} value={get('state')} onChange={(event) => setQuery({ state: event.currentTarget.value.trim() })} /></label>
-      <label>Error<input size={12} placeholder="payment.*" value={get('error')} onChange={(event) => setQuery({ error: event.currentTarget.value.trim() })} /></label>
+      <label>State<FilterField size={12} value={get('state')} set={(text) => setQuery({ state: text })} /></label>
+      <label>Waits for the event type<FilterField size={16} value={get('waitsFor')} set={(text) => setQuery({ waitsFor: text })} /></label>
+      <label>Error<FilterField size={12} placeholder="payment.*" value={get('error')} set={(text) => setQuery({ error: text })} /></label>
       <details open={['id', 'key', 'correlation', 'parent', 'has', 'order', 'until'].some((name) => query.has(name))}>
         <summary>More filters</summary>
         <div class="filters">
-          {(['id', 'key', 'correlation', 'parent', 'until'] as const).map((name) => <label>{{ id: 'Id begins with', key: 'Key', correlation: 'Correlation', parent: 'Parent', until: 'Started before' }[name]}<input size={14} value={get(name)} onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })} /></label>)}
+          {(['id', 'key', 'correlation', 'parent', 'until'] as const).map((name) => <label>{{ id: 'Id begins with', key: 'Key', correlation: 'Correlation', parent: 'Parent', until: 'Started before' }[name]}<FilterField size={14} value={get(name)} set={(text) => setQuery({ [name]: text })} /></label>)}
           <label>Has<select value={get('has')} onChange={(event) => setQuery({ has: event.currentTarget.value })}><option value="">any</option><option>retrying</option><option>calls</option><option>deadline</option></select></label>
           <label>Order<select value={get('order')} onChange={(event) => setQuery({ order: event.currentTarget.value })}><option value="">newest first</option><option value="oldest">oldest first</option></select></label>
         </div>
@@ -176,6 +178,17 @@ function Outcome({ item }: { item: InstanceHead }) {
   return null
 }
 
+/** The events for which an instance waits, with what it asks of their attributes. */
+function WaitsFor({ item }: { item: InstanceHead }) {
+  if (!item.waits) return null
+  return (
+    <ul>
+      {item.waits.map((wait) => <li>{wait.type}{wait.context && Object.entries(wait.context as Record<string, { equals?: string; pattern?: string }>).map(([name, asks]) => <span class="quiet"> {name} {asks.equals === undefined ? `~ ${asks.pattern}` : `= ${JSON.stringify(asks.equals)}`}</span>)}</li>)}
+      {item.moreWaits !== undefined && <li class="quiet">and {plural(item.moreWaits, 'other event')}</li>}
+    </ul>
+  )
+}
+
 function Took({ item }: { item: InstanceHead }) {
   const end = item.endedAt ? Date.parse(item.endedAt) : now.value
   return <span class="nowrap">{duration(Math.max(0, end - Date.parse(item.startedAt)))}</span>
@@ -194,6 +207,7 @@ function List({ ns, items, selected, setSelected }: { ns: string; items: Instanc
       { name: 'Workflow', cell: (item) => <WorkflowLink ns={ns} id={item.workflow} revision={item.revision} /> },
       { name: 'Status', cell: (item) => <Status status={item.status} /> },
       { name: 'State', cell: (item) => item.failedState ?? item.state },
+      { name: 'Waits for', isWide: true, cell: (item) => <WaitsFor item={item} /> },
       { name: 'Started', cell: (item) => <Clock at={item.startedAt} /> },
       { name: 'Took', cell: (item) => <Took item={item} /> },
       { name: 'Error, or what comes next', isWide: true, cell: (item) => <Outcome item={item} /> },
