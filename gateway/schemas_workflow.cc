@@ -23,9 +23,19 @@ Json graph_of_states() {
       {"line", whole("The line where the way is written.")},
       {"nextRun?", exactly(true, "The way leads to the next run of the instance (continueAsNew).")},
   });
+  const Json limit = object({
+      {"kind",
+       word({"singular", "rateLimit", "debounce", "batch", "concurrency", "throttle", "priority"},
+            "Its key in the definition.")},
+      {"function?", text("The id of the function whose calls it limits.")},
+      {"state?", text("The id of the state whose calls it limits.")},
+      {"text", text("Its keys and values, in short.")},
+      {"line", whole("The line where it is written.")},
+  });
   return object({
       {"id", text("The id of the workflow.")},
       {"revision", whole("", 1)},
+      {"limits?", list(limit, "The limits of starts and of calls; missing: there are none.")},
       {"start", object({{"state", or_null(text("The id of the first state."))},
                         {"label", text("The types of the events, or the schedule.")}})},
       {"states", list(state)},

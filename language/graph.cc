@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -67,6 +68,27 @@ std::string event_type(const Node& entry) {
   return text_at(event == nullptr ? entry : event->value, "type");
 }
 
+/// The keys of a workflow that limit its starts.
+constexpr std::string_view kStartLimits[] = {"singular",    "rateLimit", "debounce", "batch",
+                                             "concurrency", "throttle",  "priority"};
+/// The keys of a function, an action or a `foreach` that limit calls.
+constexpr std::string_view kCallLimits[] = {"concurrency", "throttle", "priority"};
+
+bool is_key_among(std::span<const std::string_view> keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+/// The keys and values of a limit in short: `limit 2, key jq(.customer)`.
+std::string short_form(const Node& limit) {
+  if (limit.kind != Node::Kind::kMapping) return cut(limit.text);
+  std::string text;
+  for (const Member& member : limit.members) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", member.key, cut(text_at(limit, member.key)));
+  }
+  return text;
+}
+
 class GraphMaker {
  public:
   WorkflowGraph make(const Node& document) {
@@ -74,6 +96,15 @@ class GraphMaker {
     for (size_t i = 0; i < states.size(); ++i) numbers_.emplace(text_at(states[i], "id"), i);
     set_start(document);
     add_failure(document);
+    for (const Member& member : document.members) {
+      if (is_key_among(kStartLimits, member.key)) add_limit({.kind = member.key}, member);
+    }
+    for (const Node& function : items_at(document, "functions")) {
+      for (const Member& member : function.members) {
+        if (!is_key_among(kCallLimits, member.key)) continue;
+        add_limit({.kind = member.key, .function = text_at(function, "id")}, member);
+      }
+    }
     for (size_t i = 0; i < states.size(); ++i) add_state(i, states[i]);
     return std::move(graph_);
   }
@@ -111,11 +142,23 @@ class GraphMaker {
                            .line = member->at.line});
   }
 
+  /// Adds a limit whose place is known; none if the key has no value, or switches it off.
+  void add_limit(GraphLimit limit, const Member& member) {
+    const Node& value = member.value;
+    if (value.kind == Node::Kind::kNull || value.scalar == Json(false)) return;
+    limit.text = short_form(value);
+    limit.line = member.at.line;
+    graph_.limits.push_back(std::move(limit));
+  }
+
   void add_state(size_t number, const Node& node) {
     const Mapping& table = kind_of(node, state_grammar());
     GraphState state{
         .id = text_at(node, "id"), .type = text_at(node, "type"), .line = node.at.line};
     walk(node, state_grammar(), "", [&](const Place& place) {
+      if (is_key_among(kCallLimits, place.member.key)) {
+        add_limit({.kind = place.member.key, .state = state.id}, place.member);
+      }
       if (place.rule.kind != KeyRule::Kind::kFunction) return;
       const std::string& name = place.member.value.text;
       if (place.path == "compensate.function") {
@@ -259,9 +302,16 @@ Json to_json(const WorkflowGraph& graph) {
     if (way.is_next_run) one["nextRun"] = true;
     ways.push_back(std::move(one));
   }
-  return {{"start", {{"state", id_of(graph.first)}, {"label", cut(graph.start_label)}}},
-          {"states", std::move(states)},
-          {"ways", std::move(ways)}};
+  Json json{{"start", {{"state", id_of(graph.first)}, {"label", cut(graph.start_label)}}},
+            {"states", std::move(states)},
+            {"ways", std::move(ways)}};
+  for (const GraphLimit& limit : graph.limits) {
+    Json one{{"kind", limit.kind}, {"text", limit.text}, {"line", limit.line}};
+    if (!limit.function.empty()) one["function"] = limit.function;
+    if (!limit.state.empty()) one["state"] = limit.state;
+    json["limits"].push_back(std::move(one));
+  }
+  return json;
 }
 
 std::string mermaid_graph(const Node& document) {

@@ -22,6 +22,16 @@ struct GraphState {
   std::string undo;                ///< the function of its `compensate`; empty: it has none
 };
 
+/// A limit of the starts of the workflow, or of calls.
+struct GraphLimit {
+  std::string kind;  ///< its key in the definition, such as `concurrency`
+  /// The function whose calls it limits, or the state that makes them; both empty: of the starts.
+  std::string function = {};
+  std::string state = {};
+  std::string text;  ///< its keys and values: `limit 2, key jq(.customer)`
+  size_t line = 0;   ///< where the key is written, from 1
+};
+
 /// What an instance follows a way for.
 enum class WayKind {
   kTransition,  ///< the state is done
@@ -50,15 +60,19 @@ struct WorkflowGraph {
   bool fails_any = false;          ///< `on_failure` applies to any failure, not only the timeout
   std::vector<GraphState> states;  ///< in the order of the text
   std::vector<GraphWay> ways;      ///< those of a state in the order of the text
+  /// Those of the starts, of the functions, and of the states, each in the order of the text.
+  std::vector<GraphLimit> limits;
 };
 
 /// The graph of a document that the loader accepts.
 WorkflowGraph workflow_graph(const Node& document);
 
 /// {"start":{"state","label"},"states":[{"id","type","line","waits","calls","undo"}],
-/// "ways":[{"from","to","kind","label","line","nextRun"}]}; `from` is null for `on_failure`, `to`
-/// is null for the end of the instance, `nextRun` is true for a `continueAsNew` and missing
-/// otherwise, `undo` is missing in a state without `compensate`. Labels have 60 characters at most.
+/// "ways":[{"from","to","kind","label","line","nextRun"}],
+/// "limits":[{"kind","function","state","text","line"}]}; `from` is null for `on_failure`, `to` is
+/// null for the end of the instance, `nextRun` is true for a `continueAsNew` and missing otherwise,
+/// `undo` is missing in a state without `compensate`, and `limits` in a definition without limits.
+/// Labels, and each value in the text of a limit, have 60 characters at most.
 Json to_json(const WorkflowGraph& graph);
 
 /// The flowchart of a document that the loader accepts: the states with their types, the

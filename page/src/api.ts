@@ -2438,6 +2438,19 @@ export type WorkflowDeleted = {
 export type WorkflowGraph = {
   /** The id of the workflow. */
   id: string
+  /** The limits of starts and of calls; missing: there are none. */
+  limits?: Array<{
+    /** The id of the function whose calls it limits. */
+    function?: string
+    /** Its key in the definition. */
+    kind: "singular" | "rateLimit" | "debounce" | "batch" | "concurrency" | "throttle" | "priority"
+    /** The line where it is written. */
+    line: number
+    /** The id of the state whose calls it limits. */
+    state?: string
+    /** Its keys and values, in short. */
+    text: string
+  }>
   revision: number
   start: {
     /** The types of the events, or the schedule. */

@@ -113,6 +113,7 @@ TEST_F(WorkflowRoutes, ManagesNamespacesAndWorkflows) {
        "",
        200,
        R"({"id":"order","revision":1,"start":{"state":"wait","label":""},
+           "limits":[{"kind":"throttle","function":"pay","text":"limit 2, period PT1M","line":2}],
            "states":[{"id":"wait","type":"consumeEvent","line":3,"waits":["paid"],"calls":[]}],
            "ways":[{"from":"wait","to":null,"kind":"transition","label":"","line":3}]})"},
       {"GET",

@@ -241,6 +241,45 @@ states:
   EXPECT_EQ(states[3].calls, (Names{"f", "g"}));
 }
 
+TEST(Graph, HasTheLimitsOfStartsAndCallsInShort) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(R"(id: a
+singular: false
+concurrency: {limit: 2, key: jq(.customer), timeout: PT2H}
+priority: jq(.rank // 0)
+functions:
+- {id: f, type: service, service: bank, throttle: {limit: 10, period: PT1M}}
+states:
+- id: each
+  type: foreach
+  array: jq(.all)
+  concurrency: 4
+  action: {function: f, concurrency: {limit: 1}}
+)",
+                                                      findings);
+  ASSERT_TRUE(document) << render_text(findings, "f");
+  EXPECT_EQ(to_json(workflow_graph(*document))["limits"], Json::parse(R"JSON([
+    {"kind": "concurrency", "text": "limit 2, key jq(.customer), timeout PT2H", "line": 3},
+    {"kind": "priority", "text": "jq(.rank // 0)", "line": 4},
+    {"kind": "throttle", "function": "f", "text": "limit 10, period PT1M", "line": 6},
+    {"kind": "concurrency", "state": "each", "text": "4", "line": 11},
+    {"kind": "concurrency", "state": "each", "text": "limit 1", "line": 12}])JSON"));
+}
+
+TEST(Graph, CutsALongValueOfALimit) {
+  Findings findings;
+  const std::string key(61, 'k');
+  const std::optional<Node> document = parse_document(
+      "id: a\nsingular: true\nrateLimit: {limit: 1, period: PT1H, key: " + key + "}\nstates: []\n",
+      findings);
+  ASSERT_TRUE(document) << render_text(findings, "f");
+  const std::vector<GraphLimit> limits = workflow_graph(*document).limits;
+  ASSERT_EQ(limits.size(), 2U);
+  EXPECT_EQ(limits[0].kind, "singular");
+  EXPECT_EQ(limits[0].text, "true");
+  EXPECT_EQ(limits[1].text, "limit 1, period PT1H, key " + std::string(60, 'k') + "…");
+}
+
 TEST(Graph, NamesTheFunctionThatUndoesAState) {
   Findings findings;
   const std::optional<Node> document = parse_document(R"(id: a
