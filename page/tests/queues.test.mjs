@@ -169,3 +169,16 @@ test('queues: what an instance waits for changes on its page when others give ba
   await cancel('moving', ids[1])
   await sees(nowOf(page), /holds a slot of its workflow with the key "Cy": 1 held, 0 starts wait/)
 })
+
+test('queues: the page of a workflow has its limits in short, and leads to what waits for them', async () => {
+  const page = await console_.open('#/limits/workflows/ship/graph')
+  const part = page.getByRole('region', { name: 'Limits' })
+  await part.waitFor()
+  assert.equal(await part.locator('dl').textContent(), 'startsconcurrency limit 1, key jq(.customer), timeout PT9H line 2startspriority jq(.rank // 0) line 3')
+  await part.getByRole('link', { name: 'The starts that wait for them' }).click()
+  await page.waitForURL(/queues\?workflow=ship$/)
+  await queueOf(page, 'ship').waitFor()
+  const other = await console_.open('#/limits/workflows/settle/graph')
+  await sees(other.getByRole('region', { name: 'Limits' }), 'calls of transfer')
+  await sees(other.getByRole('region', { name: 'Limits' }), 'concurrency limit 1, key jq(.customer) line 3')
+})

@@ -89,7 +89,8 @@ function useWidth(element: { current: HTMLElement | null }): number | null {
 }
 
 interface Model {
-  boxes: Array<BoxSize & { lines: string[] }>
+  /** `lines` are those of the name, `undo` those of what undoes the state. */
+  boxes: Array<BoxSize & { lines: string[]; undo: string[] }>
   ends: WayEnds[]
   ways: Array<Way & { source: string; target: string; text: string }>
 }
@@ -102,17 +103,24 @@ function modelOf(graph: WorkflowGraph, hasNotes: boolean, isNarrow: boolean): Mo
   const ways = graph.ways.map((way) => ({ ...way, source: way.from ?? kAny, target: way.to ?? kEnd, text: way.label.length > longest ? `${way.label.slice(0, longest - 1)}…` : way.label }))
   const boxes = graph.states.map((state) => {
     const lines = isNarrow ? linesOf(state.id, 14) : [state.id]
-    return { id: state.id, lines, width: Math.max(...lines.map(width), width(state.type), hasNotes ? 130 : least), height: (hasNotes ? 56 : 42) + kLine * (lines.length - 1) }
+    const undone = undoneText(state)
+    const undo = undone === '' ? [] : isNarrow ? linesOf(undone, 14) : [undone]
+    return { id: state.id, lines, undo, width: Math.max(...[...lines, ...undo, state.type].map(width), hasNotes ? 130 : least), height: (hasNotes ? 56 : 42) + kLine * (lines.length + undo.length - 1) }
   })
   const start = terminalText(kStart, graph.start.label)
   const startLines = isNarrow ? linesOf(start, 22) : [start]
-  boxes.push({ id: kStart, lines: startLines, width: Math.max(...startLines.map(width)), height: 28 + kLine * (startLines.length - 1) })
-  if (ways.some((way) => way.target === kEnd)) boxes.push({ id: kEnd, lines: [terminalText(kEnd, '')], width: 60, height: 28 })
-  if (ways.some((way) => way.source === kAny)) boxes.push({ id: kAny, lines: [terminalText(kAny, '')], width: 90, height: 28 })
+  boxes.push({ id: kStart, lines: startLines, undo: [], width: Math.max(...startLines.map(width)), height: 28 + kLine * (startLines.length - 1) })
+  if (ways.some((way) => way.target === kEnd)) boxes.push({ id: kEnd, lines: [terminalText(kEnd, '')], undo: [], width: 60, height: 28 })
+  if (ways.some((way) => way.source === kAny)) boxes.push({ id: kAny, lines: [terminalText(kAny, '')], undo: [], width: 90, height: 28 })
   const ends = ways.map((way) => ({ from: way.source, to: way.target, label: way.text }))
   if (graph.start.state !== null) ends.push({ from: kStart, to: graph.start.state, label: '' })
   const first: Model['ways'] = graph.start.state === null ? [] : [{ from: null, to: graph.start.state, kind: 'transition', label: '', line: 0, source: kStart, target: graph.start.state, text: '' }]
   return { boxes, ends, ways: [...ways, ...first] }
+}
+
+/** What undoes a state, as its box and its accessible name have it; empty: nothing. */
+function undoneText(state: State): string {
+  return state.undo ? `(undone by ${state.undo})` : ''
 }
 
 function takenWays(visited: string[]): Set<string> {
@@ -154,7 +162,8 @@ function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: num
         {model.boxes.map((box) => {
           const at = drawing.boxes[box.id] ?? { x: 0, y: 0 }
           const state = states.get(box.id)
-          const top = kLine * (box.lines.length - 1) / 2
+          const top = kLine * (box.lines.length + box.undo.length - 1) / 2
+          const kindAt = at.y + (notes ? 5 : 12) - top + kLine * (box.lines.length - 1)
           if (!state) return <g key={box.id} class="node terminal"><rect x={at.x - box.width / 2} y={at.y - box.height / 2} width={box.width} height={box.height} rx="14" /><Lines x={at.x} y={at.y + 4 - top} lines={box.lines} /></g>
           const isNow = box.id === current
           return (
@@ -164,7 +173,8 @@ function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: num
               <rect class="outer" x={at.x - box.width / 2} y={at.y - box.height / 2} width={box.width} height={box.height} rx="5" />
               {isNow && <rect x={at.x - box.width / 2 + 4} y={at.y - box.height / 2 + 4} width={box.width - 8} height={box.height - 8} rx="3" />}
               <Lines x={at.x} y={at.y - (notes ? 10 : 3) - top} lines={box.lines} />{' '}
-              <text class="kind" x={at.x} y={at.y + (notes ? 5 : 12) + top} text-anchor="middle">{state.type}</text>{' '}
+              <text class="kind" x={at.x} y={kindAt} text-anchor="middle">{state.type}</text>{' '}
+              {box.undo.length > 0 && <><Lines x={at.x} y={kindAt + kLine} lines={box.undo} kind="kind" />{' '}</>}
               {notes?.get(box.id) && <text class="note" x={at.x} y={at.y + 20 + top} text-anchor="middle">{notes.get(box.id)}</text>}
             </g>
           )
@@ -177,8 +187,8 @@ function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: num
 /** The height of a line of a name. */
 const kLine = 14
 
-function Lines({ x, y, lines }: { x: number; y: number; lines: string[] }) {
-  return <text text-anchor="middle">{lines.map((line, index) => <tspan x={x} y={y + index * kLine}>{line}</tspan>)}</text>
+function Lines({ x, y, lines, kind }: { x: number; y: number; lines: string[]; kind?: string }) {
+  return <text class={kind} text-anchor="middle">{lines.map((line, index) => <tspan x={x} y={y + index * kLine}>{line}</tspan>)}</text>
 }
 
 /** What stands in a box that is no state. */
@@ -204,7 +214,7 @@ function nextState(key: string, id: string, model: Model, graph: WorkflowGraph):
 function describe(state: State, { graph, current, status, notes, openLabel }: GraphProps): string {
   const ways = graph.ways.filter((way) => way.from === state.id).map((way) => `${way.kind}${way.label ? ` ${way.label}` : ''} to ${way.to ?? 'the end'}${way.nextRun ? ' in the next run' : ''}`)
   const note = notes?.get(state.id)
-  return `${state.id} ${state.type}${state.undo ? ` (undone by ${state.undo})` : ''}${note ? ` ${note}` : ''}${state.id === current ? `, current state${status ? `, ${status}` : ''}` : ''}. ${ways.join(', ')}. Enter ${openLabel}`
+  return `${state.id} ${state.type}${state.undo ? ` ${undoneText(state)}` : ''}${note ? ` ${note}` : ''}${state.id === current ? `, current state${status ? `, ${status}` : ''}` : ''}. ${ways.join(', ')}. Enter ${openLabel}`
 }
 
 function pathOf(points: Array<{ x: number; y: number }>): string {

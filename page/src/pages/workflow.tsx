@@ -9,6 +9,7 @@ import { href, navigate, route } from '../core/route'
 import { Graph } from '../graph/graph'
 import { Clock, count, Loaded, Page, Status } from '../ui/basics'
 import { ActionDialog, CopyAsCommand } from '../ui/dialog'
+import { Limits } from '../workflow/limits'
 import { Revisions } from '../workflow/revisions'
 import { Run } from '../workflow/run'
 import { TextTab } from '../workflow/text'
@@ -67,11 +68,14 @@ function LiveGraph({ ns, id, newest }: { ns: string; id: string; newest: number 
   const byRevision = new Map<number, number>()
   for (const item of counts.data?.items ?? []) byRevision.set(item.revision ?? 0, (byRevision.get(item.revision ?? 0) ?? 0) + item.count)
   return (
-    <section class="panel" aria-labelledby="graph-title">
-      <h2 id="graph-title">Graph of revision {revision}</h2>
-      <p class="quiet">Live instances: {byRevision.size === 0 ? 'none' : [...byRevision].sort(([a], [b]) => b - a).map(([number, total]) => <><a href={href(ns, ['workflows', id, 'graph'], { revision: number })}>on revision {number}: {count(total)}</a> </>)}</p>
-      <Loaded resource={graph} ns={ns}>{(data) => <Graph graph={data} notes={notes} open={(state) => navigate(href(ns, ['instances'], { workflow: id, state }))} openLabel="lists the instances in it" />}</Loaded>
-    </section>
+    <>
+      <section class="panel" aria-labelledby="graph-title">
+        <h2 id="graph-title">Graph of revision {revision}</h2>
+        <p class="quiet">Live instances: {byRevision.size === 0 ? 'none' : [...byRevision].sort(([a], [b]) => b - a).map(([number, total]) => <><a href={href(ns, ['workflows', id, 'graph'], { revision: number })}>on revision {number}: {count(total)}</a> </>)}</p>
+        <Loaded resource={graph} ns={ns}>{(data) => <Graph graph={data} notes={notes} open={(state) => navigate(href(ns, ['instances'], { workflow: id, state }))} openLabel="lists the instances in it" />}</Loaded>
+      </section>
+      {graph.data && <Limits ns={ns} graph={graph.data} />}
+    </>
   )
 }
 
