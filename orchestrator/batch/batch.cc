@@ -109,6 +109,7 @@ Status Batch::go_on(TimePoint now, const WorkLane& lane) {
   } else if (queues_.may_go_on(lane)) {
     batch_.meter.set_kind(UnitKind::kContinuation);
     TRY(queues_.go_on(now, lane));
+    TRY(messages_.run(now));
   } else {
     batch_.meter.set_kind(UnitKind::kContinuation);
     TRY(calls_.go_on(now, lane));
@@ -119,10 +120,13 @@ Status Batch::go_on(TimePoint now, const WorkLane& lane) {
 
 /// Gives away the slots that this unit of work has freed.
 Status Batch::give_slots(TimePoint now) {
-  // A start that gets its slot may have to wait for the throttle, whose key is then new.
-  while (queues_.has_new()) TRY(queues_.run(now));
-  // A call that gets its slot may have to wait for the throttle, likewise.
-  while (calls_.has_new()) TRY(calls_.run(now));
+  // What gets its slot may have to wait for the throttle, whose key is then new.
+  while (queues_.has_new() || calls_.has_new()) {
+    if (queues_.has_new()) TRY(queues_.run(now));
+    if (calls_.has_new()) TRY(calls_.run(now));
+    // A start that has got its turn may have ended, too, and its caller gets the result.
+    TRY(messages_.run(now));
+  }
   return {};
 }
 
