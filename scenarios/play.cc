@@ -212,6 +212,7 @@ Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>&
                                       .webhooks = webhooks,
                                       .evaluate = evaluate,
                                       .make_id = CountedIds(),
+                                      .id_key = "",  // the ids are the same in each run
                                       // The disk has no virtual time, so no turn may depend on it.
                                       .store = {.waits_for_checkpoints = true},
                                       .give_up = [&] {

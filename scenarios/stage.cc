@@ -30,22 +30,23 @@ Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
   StageParts& given = stage->parts_;
   stage->environment_ = TRY(Environment::open(given.folder, given.store));
   if (given.log != nullptr) stage->environment_->lead(*given.log);
-  stage->processor_ =
-      std::make_unique<Processor>(ProcessorParts{.engine = {.environment = *stage->environment_,
-                                                            .clock = given.clock,
-                                                            .publisher = given.publisher,
-                                                            .functions = given.functions,
-                                                            .webhooks = given.webhooks,
-                                                            .definitions = stage->definitions_,
-                                                            .make_id = given.make_id,
-                                                            .id_key = given.id_key,
-                                                            .started_tasks = stage->started_tasks_},
-                                                 .intake = stage->intake_,
-                                                 .evaluate = given.evaluate,
-                                                 .find_early = stage->early_event_finder(),
-                                                 .archive = stage->archiver(),
-                                                 .metrics = stage->metrics_},
-                                  given.processor);
+  stage->processor_ = std::make_unique<Processor>(
+      ProcessorParts{
+          .engine = {.environment = *stage->environment_,
+                     .clock = given.clock,
+                     .publisher = given.publisher,
+                     .functions = given.functions,
+                     .webhooks = given.webhooks,
+                     .definitions = stage->definitions_,
+                     .make_id = given.make_id,
+                     .id_key = given.id_key.value_or(stage->environment_->seal().id_key()),
+                     .started_tasks = stage->started_tasks_},
+          .intake = stage->intake_,
+          .evaluate = given.evaluate,
+          .find_early = stage->early_event_finder(),
+          .archive = stage->archiver(),
+          .metrics = stage->metrics_},
+      given.processor);
   TRY(cut_archives(TRY(Snapshot::take(*stage->environment_)), given.folder / kArchiveFolder));
   TRY(stage->processor_->load());
   given.broker.start(stage->processor_->cursor(), stage->early_event_feed_);

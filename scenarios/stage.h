@@ -40,7 +40,8 @@ struct StageParts {
   /// two calls of the stage's functions.
   Evaluator evaluate;
   IdMaker make_id;
-  std::string id_key = {};  ///< see Lookup::id_key
+  /// See Lookup::id_key; nullopt: that of the secret key of the store.
+  std::optional<std::string> id_key;
   EnvironmentOptions store;
   CommitLog* log = nullptr;  ///< leads the store (Environment::lead()); null: nothing does
   IntakeLimits intake;

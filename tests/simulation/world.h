@@ -109,7 +109,7 @@ struct WorldOptions {
   ProcessorOptions processor;
   bool feeds_searches = true;  ///< as in StageParts
   uint64_t seed = 1;
-  std::string id_key = "the key of the ids";  ///< see Lookup::id_key
+  std::optional<std::string> id_key;  ///< as in StageParts
 };
 
 /// The answer to a command or to a wait for an end; empty until the answer has come.
