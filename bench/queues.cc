@@ -74,10 +74,10 @@ class QueuedStarts {
   void check() {
     const auto snapshot = Snapshot::take(rig_.store());
     CHECK(snapshot.has_value(), "{}", snapshot.error().message);
-    size_t living = 0;
-    const Status read = each_live(*snapshot, [&](const Instance&) { ++living; });
+    size_t live = 0;
+    const Status read = each_live(*snapshot, [&](const Instance&) { ++live; });
     CHECK(read.has_value(), "{}", read.error().message);
-    CHECK(living == expected_, "{} instances instead of {}", living, expected_);
+    CHECK(live == expected_, "{} instances instead of {}", live, expected_);
   }
 
  private:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,9 +55,10 @@ std::string elsewhere_text(Session& session, const std::string& id, const ApiCal
       other_namespaces_text(find_in_other_namespaces(session, list)), older, command, command);
 }
 
-/// The sequence of the only event with that id. `what`: what no event has if none is found.
+/// The sequence of the only event with that id. `before`: what the message of a failure begins
+/// with.
 Fallible<std::string> sequence_of_id(Session& session, const std::string& id,
-                                     std::string_view what) {
+                                     const std::string& before) {
   const ApiCall list{.path = session.path({"events"}),
                      .query = {{"id", id}, {"limit", std::to_string(kMostNamesakes)}}};
   const EventsWithId found = TRY(events_with_id(session, list));
@@ -66,8 +66,9 @@ Fallible<std::string> sequence_of_id(Session& session, const std::string& id,
   if (found.events.empty()) {
     return give_up(
         ExitCode::kNotFound, "event.not_found",
-        fmt::format("no event in namespace {} has the {} {} ({} {} messages were looked at){}",
-                    session.ns, what, in_quotes(id), found.is_complete ? "all" : "the newest",
+        fmt::format("{}no event in namespace {} has the id {} ({} {} messages were "
+                    "looked at){}",
+                    before, session.ns, in_quotes(id), found.is_complete ? "all" : "the newest",
                     found.looked, elsewhere_text(session, id, list, found.is_complete)));
   }
   std::string lines;
@@ -92,13 +93,13 @@ Fallible<Reply> ask_about_event(
     Session& session, const std::string& named,
     const std::function<Fallible<Reply>(const std::string& sequence)>& ask) {
   if (named.empty()) return wrong_usage("expected the sequence or the id of an event");
-  std::string_view what = "id";
+  std::string before;
   if (is_number(named)) {
     Fallible<Reply> reply = ask(named);
     if (reply || reply.error().error.code != "event.not_found") return reply;
-    what = "sequence or the id";
+    before = reply.error().error.message + "; ";
   }
-  return ask(TRY(sequence_of_id(session, named, what)));
+  return ask(TRY(sequence_of_id(session, named, before)));
 }
 
 }  // namespace millrace

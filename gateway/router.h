@@ -112,8 +112,9 @@ class Router {
   std::variant<Found, Response> find(std::string_view method, std::string_view target) const;
 
   /// Whether the path of a target belongs to routes that need no token only: each route with this
-  /// path is one, or, if there is none, each route directly below it. So a refusal of find() tells
-  /// a caller without the token nothing that the open routes do not. False for paths of the page.
+  /// path is one, or, if there is none, each route directly below it. So a refusal of find()
+  /// shows a caller without the token nothing that the open routes do not. False for paths of the
+  /// page.
   bool is_open(std::string_view target) const;
 
  private:

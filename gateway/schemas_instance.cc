@@ -239,7 +239,8 @@ void add_instance_schemas(ApiSchemas& all) {
       {{"index", whole("The place of the call.")},
        {"function?", text("The id of the function in the workflow; missing: the definition is "
                           "damaged.")},
-       {"slot?", ref("CallSlot")}}));
+       {"slot?", ref("CallSlot")},
+       {"throttled?", ref("CallThrottled")}}));
   all["CallSlot"].schema = call_slot();
   all["CallThrottled"].schema = call_throttle();
   all["AcceptedTasks"].schema =

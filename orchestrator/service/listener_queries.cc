@@ -89,8 +89,8 @@ Result<Queries::SomeWorkflows> Queries::asked_workflows(const View& view, std::s
     return asked;
   }
   if (place.entries > 0) {
-    const auto begun = TRY(read_workflow(view, TRY(find_namespace(view, ns)), place.workflow));
-    if (begun) asked.emplace_back(place.workflow, *begun);
+    const auto earlier = TRY(read_workflow(view, TRY(find_namespace(view, ns)), place.workflow));
+    if (earlier) asked.emplace_back(place.workflow, *earlier);
   }
   // TRY is not used: with it, g++ 12 warns about freeing the list of a failed result.
   Result<SomeWorkflows> others = some_workflows(view, ns, {.cursor = place.workflow});
@@ -159,12 +159,12 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, const Lis
   if (!filter.workflow.empty()) {
     selection.workflow = TRY(find_workflow(view, ns, filter.workflow)).number;
   }
-  std::optional<InstanceId> begun;  // the pages before have some of its listeners
+  std::optional<InstanceId> earlier;  // the pages before have some of its listeners
   if (!is_of_starts) {
     Result<InstanceId> last = parse_instance_id(begin.owner);
     if (!last) return fail_in("cursor", std::move(last).error());
-    if (begin.listeners > 0) begun = selection.ids.last = *last;
-    if (!begun) selection.ids.end_before(*last);
+    if (begin.listeners > 0) earlier = selection.ids.last = *last;
+    if (!earlier) selection.ids.end_before(*last);
   }
   Status status;
   const auto see = [&](const Instance& one) {
@@ -173,7 +173,7 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, const Lis
       return shows_listener(filter, listener.filter, disclosure);
     };
     const size_t all = one.listeners.size();
-    const size_t first = one.id == begun ? std::min(begin.listeners, all) : 0;
+    const size_t first = one.id == earlier ? std::min(begin.listeners, all) : 0;
     const auto rest = one.listeners.begin() + static_cast<std::ptrdiff_t>(first);
     if (std::none_of(rest, one.listeners.end(), is_listed)) return true;
     if (!page.has_room()) return false;

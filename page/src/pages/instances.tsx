@@ -178,15 +178,22 @@ function Outcome({ item }: { item: InstanceHead }) {
   return null
 }
 
-/** The events for which an instance waits, with what it asks of their attributes. */
+/** What an instance waits for: events, with what it asks of their attributes, calls, or a time. */
 function WaitsFor({ item }: { item: InstanceHead }) {
   if (!item.waits) return null
   return (
     <ul>
-      {item.waits.map((wait) => <li>{wait.type}{wait.context && Object.entries(wait.context as Record<string, { equals?: string; pattern?: string }>).map(([name, asks]) => <span class="quiet"> {name} {asks.equals === undefined ? `~ ${asks.pattern}` : `= ${JSON.stringify(asks.equals)}`}</span>)}</li>)}
-      {item.moreWaits !== undefined && <li class="quiet">and {plural(item.moreWaits, 'other event')}</li>}
+      {item.waits.map((wait) => <Wait wait={wait} />)}
+      {item.moreWaits !== undefined && <li class="quiet">and {item.moreWaits} more</li>}
     </ul>
   )
+}
+
+function Wait({ wait }: { wait: NonNullable<InstanceHead['waits']>[number] }) {
+  if ('until' in wait) return <li>{wait.what} until <Clock at={wait.until} /></li>
+  if ('calls' in wait) return <li>{plural(wait.calls, 'call')}{wait.function && <> of {wait.function}</>}</li>
+  if (!('type' in wait)) return <li>{wait.workflow === undefined ? 'call' : 'subflow'} {wait.function ?? wait.index}</li>
+  return <li>{wait.type}{wait.context && Object.entries(wait.context as Record<string, { equals?: string; pattern?: string }>).map(([name, asks]) => <span class="quiet"> {name} {asks.equals === undefined ? `~ ${asks.pattern}` : `= ${JSON.stringify(asks.equals)}`}</span>)}</li>
 }
 
 function Took({ item }: { item: InstanceHead }) {
