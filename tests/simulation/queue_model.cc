@@ -204,7 +204,6 @@ void Model::create(const Start& start, int chain) {
     begin_wait(which);
   } else {
     hold(which);
-    instances_[which].entered = true;
   }
 }
 
@@ -222,7 +221,6 @@ void Model::hold(size_t which) {
   Instance& one = instances_[which];
   one.state = State::kHolding;
   one.held_since = ++places_;
-  one.entered = false;
   one.deadline.reset();
   if (!is_paused(which)) begin_wait(which);
 }
@@ -231,7 +229,6 @@ void Model::hold(size_t which) {
 void Model::begin_wait(size_t which) {
   Instance& one = instances_[which];
   const bool is_queued = one.state == State::kQueued;
-  one.entered = !is_queued;
   const Duration time = is_queued ? definition_.queue_timeout : definition_.body_timeout;
   one.deadline.reset();
   if (time > Duration(0) && !is_paused(which)) one.deadline = now_ + time;
@@ -277,8 +274,7 @@ void Model::go(const std::string& order) {
   std::vector<size_t> listening;
   for (size_t i = 0; i < instances_.size(); ++i) {
     const Instance& one = instances_[i];
-    if (one.state == State::kHolding && one.entered && one.start.order == order)
-      listening.push_back(i);
+    if (one.state == State::kHolding && one.start.order == order) listening.push_back(i);
   }
   // "An event that comes before is not for it": not for those that get a slot by these ends.
   for (const size_t which : listening) {

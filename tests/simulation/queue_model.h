@@ -17,8 +17,7 @@
 // 7. If `singular` and `rateLimit` refuse a start that `debounce` has put off, it is tried again
 // when
 //    `rateLimit` permits it, and its caller gets the error of `singular`.
-// 8. A new instance of a paused workflow takes events, as each paused instance does. A start that
-//    gets its slot while it is paused takes none before its resume.
+// 8. An instance takes events from when it has its slot, also while it is paused.
 // 9. After a time without a process, deadlines that have passed apply in the order in which they
 //    were due, and a slot that becomes free by one is given away before the next one applies.
 #pragma once
@@ -85,13 +84,12 @@ enum class State : uint8_t { kQueued, kHolding, kComplete, kFailed, kCancelled }
 struct Instance {
   Start start;
   State state = State::kQueued;
-  std::string code;      ///< of the error with which it has ended
-  TimePoint began;       ///< when it was created
-  bool waited = false;   ///< it has been in the queue
-  bool paused = false;   ///< by itself; its workflow may be paused, too
-  bool entered = false;  ///< its state has started
-  bool gone = false;     ///< it has its event, which it processes when it is resumed
-  uint64_t place = 0;    ///< in the order of the starts
+  std::string code;     ///< of the error with which it has ended
+  TimePoint began;      ///< when it was created
+  bool waited = false;  ///< it has been in the queue
+  bool paused = false;  ///< by itself; its workflow may be paused, too
+  bool gone = false;    ///< it has its event, which it processes when it is resumed
+  uint64_t place = 0;   ///< in the order of the starts
   uint64_t held_since = 0;
   std::optional<TimePoint> deadline;  ///< of its wait in the queue, or of its state
   int chain = -1;                     ///< of the pending start that it was; -1: none

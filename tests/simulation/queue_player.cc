@@ -278,9 +278,7 @@ std::optional<size_t> QueuePlayer::one_of(const std::vector<size_t>& all) {
 /// hold slots.
 void QueuePlayer::go() {
   const int count = chance(25) ? 2 : 1;
-  const std::vector<size_t> all = instances_that([](const Instance& one) {
-    return one.state == State::kQueued || (one.state == State::kHolding && one.entered);
-  });
+  const std::vector<size_t> all = instances_that([](const Instance& one) { return one.active(); });
   std::vector<size_t> holders = all;
   std::erase_if(holders,
                 [&](size_t which) { return model_.instances()[which].state != State::kHolding; });
