@@ -88,9 +88,9 @@ TEST_F(ApprovalGuide, LeadsFromAMailOverAFormToADecision) {
   const std::string link = link_of_mail(1);
   ASSERT_TRUE(eventually([&] { return millrace_.items("calls").size() == 1; }));
   const std::string waiting = run(blocks[1]);
-  EXPECT_THAT(waiting, HasSubstr("call approve, subflow remind"));
+  EXPECT_THAT(waiting, HasSubstr(R"("function": "remind")"));
   EXPECT_THAT(waiting, HasSubstr("approval-reminders"));
-  EXPECT_THAT(waiting, HasSubstr("the service approvals has accepted it, and answers later"));
+  EXPECT_THAT(waiting, HasSubstr(R"("for": "callback")"));
   const std::string approval = millrace_.only_instance_once("approval", "waiting")["id"];
 
   for (int i = 0; i < 3; ++i) {

@@ -35,7 +35,7 @@ TEST(ServiceSettings, AreRefusedWithTheirPlaceWhenTheyAreInvalid) {
       {R"({"url": 3})", "services.a.url: "},
       {R"({})", "services.a: write"},
       {R"({"url": "http://x", "queue": "millrace.tasks.x"})", "services.a: write"},
-      {R"({"url": "http://x", "uri": "http://x"})", "services.a: uri: "},
+      {R"({"url": "http://x", "uri": "http://x"})", "services.a.uri: unknown key"},
       {R"({"url": "http://x", "retries": {"maxAttempts": 2}})", "services.a: retries: "},
       {R"j({"url": "http://x", "retries": "fixed(3)"})j", "services.a: retries: "},
       {R"({"url": "http://x", "maxRuntime": "soon"})", "services.a: maxRuntime: "},

@@ -38,7 +38,7 @@ TEST_F(CheckAnswersTest, ChecksTheAnswersOfCallbacks) {
         in.put(Table::kMeta, "minor", rows::key_of(uint64_t{8}));
       });
   expect_only(
-      "the minor number is 11, but the store has times of given answers, expected at least 12",
+      "the minor number is 11, but the store has times of given answers, expected at least 13",
       [&](Transaction& in) {
         EXPECT_TRUE(add_answer(in, ns, {.task = InstanceId{}, .by = AnsweredBy::kOperator}));
         in.put(Table::kMeta, "minor", rows::key_of(uint64_t{11}));

@@ -34,7 +34,7 @@ Json deep_page(const EventListFilter& filter) {
   Json items = Json::array();
   if (is_found) items.push_back(shown_event(sequence));
   return {{"items", std::move(items)},
-          {"complete", is_found},
+          {"complete", true},
           {"looked", 1000},
           {"newest", 99},
           {"next", is_found ? Json() : Json(std::to_string(sequence))}};

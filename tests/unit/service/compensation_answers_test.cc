@@ -161,7 +161,9 @@ TEST_F(CompensationAnswers, SayWhyAnEventDoesNotWakeTheInstance) {
   apply_event(1);
   const Json why = of_instance(1);
   EXPECT_EQ(why["instance"]["status"], "running");
-  EXPECT_EQ(why["instance"]["waits"], Json::array());
+  ASSERT_THAT(why["instance"]["waits"], SizeIs(1)) << "for no event";
+  EXPECT_EQ(why["instance"]["waits"][0]["compensates"], true);
+  EXPECT_EQ(why["instance"]["waits"][0]["function"], "refund");
   EXPECT_FALSE(why["instance"].contains("entering")) << "it does not enter `pay` again";
   EXPECT_EQ(why["instance"]["compensation"],
             Json::parse(R"({"left": 2, "making": true, "ends": "failed"})"));

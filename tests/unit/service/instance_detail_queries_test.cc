@@ -112,6 +112,7 @@ TEST_F(InstanceDetailQueriesTest, NameTheKindsOfTimersAsTheListOfWhatComesNextDo
   for (uint8_t kind = 0; kind <= static_cast<uint8_t>(TimerKind::kThrottle); ++kind) {
     Instance instance = waiting_instance(order, ++number);
     instance.timers = {{static_cast<TimerKind>(kind), now + seconds(60)}};
+    instance.throttled.emplace();  // only such an instance may have all kinds
     store(instance);
     EXPECT_EQ(shown(number)["timers"].at(0)["kind"], std::string(kFiringKinds[kind]));
   }

@@ -119,7 +119,7 @@ TEST_F(CallbacksTest, AreAnsweredOnceTheProcessHasOwnedTheStreams) {
   const std::string key = keys.named_key_of(world.functions.tasks()[0].id);
   EXPECT_EQ(complete("of another store"), "broker.unreachable") << "it may be a key of the owner";
   EXPECT_EQ(complete(key), "broker.unreachable");
-  EXPECT_EQ(world.instance(id)["status"], "running") << "the call goes on waiting";
+  EXPECT_EQ(world.instance(id)["status"], "waiting") << "the call goes on waiting";
   owned = {};
   EXPECT_EQ(complete("of another store"), "callback.refused");
   EXPECT_EQ(complete(key), "");
