@@ -68,6 +68,7 @@ std::string cause_text(const Json& wait) {
     return name.empty() ? "it has no answer yet" : service + " has not answered";
   if (what == "worker") return "no worker of " + service + " has taken it";
   if (what == "slot") return "it waits for a slot of " + service;
+  if (what == "throttle") return "it waits for the throttle of " + service;
   if (what == "service") return service + " is paused";
   if (what == "attempt") return attempt_text(wait);
   if (what == "others") return "it begins when other calls of the state have ended";

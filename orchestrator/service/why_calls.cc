@@ -69,6 +69,11 @@ Result<bool> CallWaits::is_queued(const StartTask& task) const {
   return place && place->kind != QueueRow::kCallHolder;
 }
 
+/// Whether the task waits for the throttle of its service.
+Result<bool> CallWaits::is_throttled(const StartTask& task) const {
+  return task.throttle && TRY(find_throttled_call(parts_.view, task)).has_value();
+}
+
 Result<std::string_view> CallWaits::awaited_by(const Call& call, const StartTask* task) const {
   const bool is_paused = parts_.instance.paused;
   if (call.status == Call::Status::kQueued) return is_paused ? "resume" : "others";
@@ -77,6 +82,7 @@ Result<std::string_view> CallWaits::awaited_by(const Call& call, const StartTask
   if (task != nullptr && task->is_accepted) return "callback";
   if (call.started || parts_.started.contains(call.id) || task == nullptr) return "answer";
   if (TRY(is_queued(*task))) return "slot";
+  if (TRY(is_throttled(*task))) return "throttle";
   const auto* const service = std::get_if<NamedService>(&task->runs);
   if (service == nullptr) return "answer";
   if (settings_of(*service).paused.contains(service->name)) return "service";

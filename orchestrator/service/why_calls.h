@@ -38,9 +38,9 @@ class CallWaits {
   /// call_wait() of the open call with that index, with {"for","service"?,"global"?,"deadline"?,
   /// "lastError"?}. `for` is what it waits for: "callback" (its service has accepted the task),
   /// "subflow" (the end of the instance), "answer" (of a service, a worker or a container that has
-  /// the task), "worker" (none has taken the task), "slot", "service" (it is paused), "attempt"
-  /// (the next one), "others" (other calls of the state), or "resume" (of the instance). `deadline`
-  /// is the earliest one that is stored. Errors: those of the view.
+  /// the task), "worker" (none has taken the task), "slot", "throttle", "service" (it is paused),
+  /// "attempt" (the next one), "others" (other calls of the state), or "resume" (of the instance).
+  /// `deadline` is the earliest one that is stored. Errors: those of the view.
   Result<Json> of(size_t index);
 
  private:
@@ -49,6 +49,7 @@ class CallWaits {
 
   Result<std::string_view> awaited_by(const Call& call, const StartTask* task) const;
   Result<bool> is_queued(const StartTask& task) const;
+  Result<bool> is_throttled(const StartTask& task) const;
   const NamespaceSettings& settings_of(const NamedService& service) const;
   bool has_workers(const NamedService& service) const;
 

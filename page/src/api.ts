@@ -46,8 +46,8 @@ export type AwaitedCall = {
   compensates?: true
   /** When a timeout ends the attempt at the latest. */
   deadline?: string
-  /** `callback`: its service has accepted the task, and answers it later; `subflow`: for the end of its instance; `answer`: of the service, worker or container that has the task; `worker`: no worker has taken the task; `slot`; `service`: it is paused; `attempt`: for the next one; `others`: for other calls of the state; `resume`: of the instance. */
-  for: "callback" | "subflow" | "answer" | "worker" | "slot" | "service" | "attempt" | "others" | "resume"
+  /** `callback`: its service has accepted the task, and answers it later; `subflow`: for the end of its instance; `answer`: of the service, worker or container that has the task; `worker`: no worker has taken the task; `slot`; `throttle`; `service`: it is paused; `attempt`: for the next one; `others`: for other calls of the state; `resume`: of the instance. */
+  for: "callback" | "subflow" | "answer" | "worker" | "slot" | "throttle" | "service" | "attempt" | "others" | "resume"
   /** The id of the function. */
   function?: string
   /** It is a service of the namespace `default`. */

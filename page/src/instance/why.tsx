@@ -62,7 +62,7 @@ function typesOf(answer: InstanceWhy): string[] {
 }
 
 const kAwaited: Record<AwaitedCall['for'], string> = {
-  callback: 'its service has accepted it and answers later', subflow: 'its instance has not ended', answer: 'its service has not answered', worker: 'no worker has taken it', slot: 'it waits for a slot', service: 'its service is paused', attempt: 'it waits for its next attempt', others: 'it waits for other calls of the state', resume: 'it waits until the instance is resumed',
+  callback: 'its service has accepted it and answers later', subflow: 'its instance has not ended', answer: 'its service has not answered', worker: 'no worker has taken it', slot: 'it waits for a slot', throttle: 'it waits for the throttle of its service', service: 'its service is paused', attempt: 'it waits for its next attempt', others: 'it waits for other calls of the state', resume: 'it waits until the instance is resumed',
 }
 
 /** What the instance waits for besides events. */

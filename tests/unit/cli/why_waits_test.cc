@@ -44,6 +44,8 @@ TEST(WhyWaits, SayForWhatACallWaits) {
                "    millrace -n 'my shop' function list\n"},
       {R"("for": "slot", "service": "mail")",
        begin + "it waits for a slot of the service mail; attempt 1, since S\n"},
+      {R"("for": "throttle", "service": "mail")",
+       begin + "it waits for the throttle of the service mail; attempt 1, since S\n"},
       {R"("for": "slot")", begin + "it waits for a slot of its service; attempt 1, since S\n"},
       {R"("for": "service", "service": "mail")",
        begin + "the service mail is paused; attempt 1, since S\n"

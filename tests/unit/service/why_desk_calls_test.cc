@@ -131,6 +131,22 @@ TEST_F(WhyOfCallsTest, TakeTheServicesOfTheNamespaceDefaultForAGlobalOne) {
   EXPECT_EQ(of_shop()["for"], "service");
 }
 
+TEST_F(WhyOfCallsTest, SayThatACallWaitsForTheThrottleOfItsService) {
+  store(asking());
+  StartTask limited = task();
+  const StartLimit rate{.limit = 1, .period = Span::parse("PT1M").value(), .key = {}};
+  limited.throttle = TaskThrottle{.rate = rate, .timeout = {}, .number = 4};
+  write(limited);
+  EXPECT_EQ(awaited(), "worker") << "the throttle has let it pass";
+  const CallSlotKey key = call_throttle_key_of(limited);
+  const CallPlace place{.kind = waiting_kind(key), .number = 4};
+  write_call_counts(*tx, key, {.service = slot_service_of(limited), .queued = 1});
+  write_call_place(*tx, key, place,
+                   {.task = task_id(), .since = now, .limit = 1, .period = rate.period});
+  commit();
+  EXPECT_EQ(awaited(), "throttle");
+}
+
 TEST_F(WhyOfCallsTest, SayThatACallWaitsForASlot) {
   store(asking());
   StartTask limited = task();
