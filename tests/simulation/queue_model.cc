@@ -360,8 +360,11 @@ std::optional<Model::Due> Model::next() const {
     if (one.active() && one.deadline) offer({.at = *one.deadline, .which = i});
   }
   for (const auto& [key, one] : pending_) {
-    const bool is_tie = first && first->what == What::kPending && first->at == one.at;
-    if (is_tie && has_started && has_started(one.start.order, one.at)) first.reset();
+    // Of two pending starts, the one that the engine has started; of a deadline and a pending
+    // start, the start only if the engine has not started it then: it has found no free slot.
+    const bool is_tie = first && first->at == one.at && has_started;
+    const bool started = is_tie && has_started(one.start.order, one.at);
+    if (is_tie && started == (first->what == What::kPending)) first.reset();
     offer({.at = one.at, .what = What::kPending, .key = key});
   }
   if (definition_.start == StartType::kScheduled) offer({.at = next_tick_, .what = What::kTick});

@@ -10,7 +10,9 @@
 // 3. A start that `debounce` has put off, and that `singular` does not permit, is tried again every
 //    10 seconds from the time at which it was due. A restart of the process does not move these
 //    times.
-// 4. Of pending starts that are due at one time, any may be first (Model::has_started).
+// 4. Of pending starts that are due at one time, any may be first (Model::has_started), and so may
+// a
+//    pending start and the deadline of an instance.
 // 5. A newer request for a pending start whose `timeout` has passed lets it be tried at once.
 // 6. While the workflow is paused, a start takes a free slot for which no start waits. It starts as
 //    `paused`.
