@@ -67,13 +67,14 @@ std::set<std::string> OrderSubscribers::undelivered(const std::set<std::string>&
 
 void OrderSubscribers::expect_each_once(const std::set<std::string>& orders) const {
   const std::lock_guard lock(mutex_);
-  expect_one_id(tasks_, orders);
-  expect_one_id(events_, orders);
+  expect_one_id(tasks_, orders, tasks_.again > 0);
+  expect_one_id(events_, orders, false);
   fmt::print("{} orders, {} tasks, {} events delivered\n", orders.size(), tasks_.messages,
              events_.messages);
 }
 
-void OrderSubscribers::expect_one_id(const Reading& reading, const std::set<std::string>& orders) {
+void OrderSubscribers::expect_one_id(const Reading& reading, const std::set<std::string>& orders,
+                                     bool may_repeat) {
   for (const std::string& order : orders) {
     EXPECT_TRUE(reading.ids.contains(order))
         << "lost: no message with subject " << reading.subject << " for order " << order;
@@ -81,6 +82,7 @@ void OrderSubscribers::expect_one_id(const Reading& reading, const std::set<std:
   for (const auto& [order, ids] : reading.ids) {
     EXPECT_TRUE(orders.contains(order))
         << "a message with subject " << reading.subject << " for the unknown order " << order;
+    if (may_repeat) continue;
     EXPECT_EQ(ids.size(), 1U) << "doubled: messages of several ids with subject " << reading.subject
                               << " for order " << order;
   }

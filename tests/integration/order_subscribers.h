@@ -40,7 +40,8 @@ class OrderSubscribers {
   std::set<std::string> undelivered(const std::set<std::string>& orders) const;
 
   /// Expects one task and one event `delivered` for each order, and no others: messages that came
-  /// twice have one id.
+  /// twice have one id. After read_again() a task may have been attempted again, under another id:
+  /// the attempt before was lost after it was read here.
   void expect_each_once(const std::set<std::string>& orders) const;
 
  private:
@@ -69,7 +70,8 @@ class OrderSubscribers {
   void check_epoch(const StoredMessage& task, const Place& place);
   void note(Reading& reading, const Place& place, uint64_t sequence, const std::string& order,
             const std::string& id);
-  static void expect_one_id(const Reading& reading, const std::set<std::string>& orders);
+  static void expect_one_id(const Reading& reading, const std::set<std::string>& orders,
+                            bool may_repeat);
 
   const std::unique_ptr<Connection> connection_;
   std::atomic<bool> is_stopping_ = false;
