@@ -360,15 +360,20 @@ std::optional<Model::Due> Model::next() const {
     if (one.active() && one.deadline) offer({.at = *one.deadline, .which = i});
   }
   for (const auto& [key, one] : pending_) {
-    // Of two pending starts, the one that the engine has started; of a deadline and a pending
-    // start, the start only if the engine has not started it then: it has found no free slot.
     const bool is_tie = first && first->at == one.at && has_started;
-    const bool started = is_tie && has_started(one.start.order, one.at);
-    if (is_tie && started == (first->what == What::kPending)) first.reset();
+    if (is_tie && comes_before(one, *first)) first.reset();
     offer({.at = one.at, .what = What::kPending, .key = key});
   }
   if (definition_.start == StartType::kScheduled) offer({.at = next_tick_, .what = What::kTick});
   return first;
+}
+
+/// Whether the engine has looked at a pending start before what is due at the same time.
+bool Model::comes_before(const Pending& one, const Due& other) const {
+  const bool is_started = has_started(one.start.order, one.at);
+  if (other.what == What::kPending) return is_started;
+  // It has found no free slot, or has taken that of the instance whose deadline it is.
+  return !is_started || is_replaced(instances_[other.which].start.order);
 }
 
 std::optional<TimePoint> Model::next_due() const {

@@ -144,6 +144,8 @@ class Model {
   /// Decides which of several pending starts of one time is first, which the documents leave open:
   /// whether the engine has started this order at this time.
   std::function<bool(const std::string& order, TimePoint at)> has_started;
+  /// Likewise for a pending start and a deadline: whether the engine has replaced this order.
+  std::function<bool(const std::string& order)> is_replaced;
 
   Answer request(const Start& start);
   /// The event `go` for the instances of an order.
@@ -188,6 +190,7 @@ class Model {
   };
 
   std::optional<Due> next() const;
+  bool comes_before(const Pending& one, const Due& other) const;
   void happen(const Due& due);
   std::string rate_key(const Start& start) const;
   std::optional<TimePoint> rate_permits_at(const Start& start) const;

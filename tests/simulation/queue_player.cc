@@ -48,6 +48,12 @@ QueuePlayer::QueuePlayer(uint64_t seed, Fault fault)
       yaml_(yaml_of(model_.definition())) {
   world_.apply(yaml_);
   world_.apply(kCallerOfW);
+  model_.is_replaced = [this](const std::string& order) {
+    return std::any_of(seen_.begin(), seen_.end(), [&](const auto& one) {
+      return one.second.workflow == "w" && one.second.order == order &&
+             one.second.code == "millrace.concurrency.replaced";
+    });
+  };
   model_.has_started = [this](const std::string& order, TimePoint at) {
     return std::any_of(seen_.begin(), seen_.end(), [&](const auto& one) {
       return one.second.workflow == "w" && one.second.order == order && one.second.started == at;
