@@ -101,19 +101,17 @@ Status Batch::go_on(TimePoint now, const WorkLane& lane) {
   } else if (late_matches_.may_go_on(lane)) {
     batch_.meter.set_kind(UnitKind::kEvent);
     TRY(late_matches_.go_on(now, lane, &batch_.meter));
-    TRY(messages_.run(now));
   } else if (fan_outs_.may_go_on(lane)) {
     batch_.meter.set_kind(UnitKind::kFanOut);
     TRY(fan_outs_.go_on(now, lane));
-    TRY(messages_.run(now));
   } else if (queues_.may_go_on(lane)) {
     batch_.meter.set_kind(UnitKind::kContinuation);
     TRY(queues_.go_on(now, lane));
-    TRY(messages_.run(now));
   } else {
     batch_.meter.set_kind(UnitKind::kContinuation);
     TRY(calls_.go_on(now, lane));
   }
+  TRY(messages_.run(now));
   TRY(give_slots(now));
   return late_matches_.take_over();
 }

@@ -21,6 +21,28 @@ namespace {
 /// After which time a sweep looks again if no row was to be swept.
 constexpr Duration kSweepAgain{std::chrono::hours(1)};
 
+/// What the `rateLimit` says of a start.
+struct RateRow {
+  Result<std::string> key;  ///< the JSON text of its key; without one the others are not set
+  StartRatePlace place;
+  std::optional<StartRateRecord> record;
+  std::optional<TimePoint> until;  ///< from when on it is permitted; nullopt: it is now
+};
+
+/// Reads the row of the key that a start has. Errors of the result: those of the store.
+Result<RateRow> read_rate(BatchState& batch, TimePoint now, const WorkflowEntry& entry,
+                          const StartLimit& limit, const LazyJson& input) {
+  RateRow row{.key = start_key(limit.key, "rateLimit.key", as_input(input), now),
+              .place = {entry.number, {}},
+              .record = {},
+              .until = {}};
+  if (!row.key) return row;
+  row.place.key = keyed_fingerprint(batch.id_key, {*row.key});
+  row.record = TRY(batch.damages.pass_over(read_start_rate(batch.tx, row.place)));
+  if (row.record) row.until = refused_until(limit, row.record->use, now);
+  return row;
+}
+
 }  // namespace
 
 Error over_rate_error(std::string_view workflow, const StartLimit& limit, const std::string& key,
@@ -38,20 +60,14 @@ Error over_rate_error(std::string_view workflow, const StartLimit& limit, const 
 /// Reads the row of the key that a start has, and decides whether the start is permitted.
 Result<StartRates::Looked> StartRates::look(TimePoint now, const WorkflowEntry& entry,
                                             const StartLimit& limit, const LazyJson& input) {
-  const auto key = start_key(limit.key, "rateLimit.key", as_input(input), now);
-  if (!key) {
-    ++batch_.outcome.counts.starts_limited;
-    return Looked{.refusal = key.error(), .place = {}, .record = {}};
+  RateRow row = TRY(read_rate(batch_, now, entry, limit, input));
+  Looked looked{.refusal = {}, .place = row.place, .record = std::move(row.record)};
+  if (!row.key) {
+    looked.refusal = row.key.error();
+  } else if (row.until) {
+    looked.refusal = over_rate_error(entry.id, limit, *row.key, *row.until - now);
   }
-  Looked looked{.refusal = {},
-                .place = {entry.number, keyed_fingerprint(batch_.id_key, {*key})},
-                .record = {}};
-  looked.record = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, looked.place)));
-  if (!looked.record) return looked;
-  if (const auto until = refused_until(limit, looked.record->use, now)) {
-    ++batch_.outcome.counts.starts_limited;
-    looked.refusal = over_rate_error(entry.id, limit, *key, *until - now);
-  }
+  if (looked.refusal) ++batch_.outcome.counts.starts_limited;
   return looked;
 }
 
@@ -78,14 +94,8 @@ Result<std::optional<TimePoint>> StartRates::limited_until(TimePoint now,
                                                            const WorkflowEntry& entry,
                                                            const Workflow& workflow,
                                                            const LazyJson& input) {
-  std::optional<TimePoint> until;
-  if (!workflow.rate_limit) return until;
-  const auto key = start_key(workflow.rate_limit->key, "rateLimit.key", as_input(input), now);
-  if (!key) return until;
-  const StartRatePlace place{entry.number, keyed_fingerprint(batch_.id_key, {*key})};
-  const auto record = TRY(batch_.damages.pass_over(read_start_rate(batch_.tx, place)));
-  if (record) until = refused_until(*workflow.rate_limit, record->use, now);
-  return until;
+  if (!workflow.rate_limit) return std::optional<TimePoint>();
+  return TRY(read_rate(batch_, now, entry, *workflow.rate_limit, input)).until;
 }
 
 /// Counts a start in the row that the key has, or in a new one.
