@@ -61,11 +61,7 @@ Status describe_limit(const View& view, const SlotKey& key, const Workflow& newe
   if (!newest.throttle) return {};
   item["limit"] = newest.throttle->rate.limit;
   item["period"] = newest.throttle->rate.period.text;
-  const StartRatePlace place = rate_place(view, key);
-  if (const auto at = TRY(permitted_from(view, place, newest.throttle->rate))) {
-    item["nextAt"] = format_rfc3339(*at);
-  }
-  return {};
+  return add_next_at(view, rate_place(view, key), newest.throttle->rate, item);
 }
 
 Result<Json> described_queue(const View& view, std::string_view workflow, const SlotKey& key,
@@ -109,10 +105,7 @@ Status describe_call_throttle(const View& view, const CallSlotKey& key, const Ca
                               Json& item) {
   const StartLimit rate = rate_of(next);
   item["period"] = rate.period.text;
-  if (const auto at = TRY(permitted_from(view, rate_place(view, key), rate))) {
-    item["nextAt"] = format_rfc3339(*at);
-  }
-  return {};
+  return add_next_at(view, rate_place(view, key), rate, item);
 }
 
 Result<Json> described_calls(const View& view, const CallSlotKey& key,

@@ -56,13 +56,16 @@ StartRatePlace rate_place(const View& view, const CallSlotKey& key) {
   return call_rate_place(view.seal().id_key(), key.ns, key.key);
 }
 
-Result<std::optional<TimePoint>> permitted_from(const View& view, const StartRatePlace& place,
-                                                const StartLimit& rate) {
+Status add_next_at(const View& view, const StartRatePlace& place, const StartLimit& rate,
+                   Json& item) {
   const auto record = read_start_rate(view, place);
   if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
-  if (!record || !*record) return std::optional<TimePoint>();
+  if (!record || !*record) return {};
   // At the beginning of time all starts of the row count, so the result does not depend on now.
-  return refused_until(rate, (*record)->use, TimePoint());
+  if (const auto at = refused_until(rate, (*record)->use, TimePoint())) {
+    item["nextAt"] = format_rfc3339(*at);
+  }
+  return {};
 }
 
 Result<Json> throttled_item(const View& view, DefinitionCache& definitions,
@@ -83,9 +86,7 @@ Result<Json> throttled_item(const View& view, DefinitionCache& definitions,
   item["limit"] = throttle.rate.limit;
   item["period"] = throttle.rate.period.text;
   if ((*record)->paused) return item;
-  if (const auto at = TRY(permitted_from(view, rate_place(view, key), throttle.rate))) {
-    item["nextAt"] = format_rfc3339(*at);
-  }
+  TRY(add_next_at(view, rate_place(view, key), throttle.rate, item));
   return item;
 }
 
@@ -96,18 +97,23 @@ Json slot_service_json(const SlotService& service) {
   return item;
 }
 
+Result<std::optional<StartTask>> running_task(const View& view, const Call& call) {
+  if (!call.outside || call.status != Call::Status::kRunning) return std::optional<StartTask>();
+  auto task = read_task(view, call.id);
+  if (!task && is_damaged_row(task.error())) return std::optional<StartTask>();
+  return task;
+}
+
 Result<Json> call_slot_item(const View& view, const Call& call, Sealing instance,
                             Disclosures& disclosures) {
-  if (call.status != Call::Status::kRunning || !call.outside) return Json();
-  const auto task = read_task(view, call.id);
-  if (!task && !is_damaged_row(task.error())) return tl::unexpected(task.error());
-  if (!task || !*task || !(*task)->slot) return Json();
-  const TaskSlot& slot = *(*task)->slot;
-  const auto place = TRY(find_call_place(view, **task));
-  const auto read = read_call_counts(view, call_slot_key_of(**task));
+  const auto task = TRY(running_task(view, call));
+  if (!task || !task->slot) return Json();
+  const TaskSlot& slot = *task->slot;
+  const auto place = TRY(find_call_place(view, *task));
+  const auto read = read_call_counts(view, call_slot_key_of(*task));
   if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
   const CallSlotCounts counts = read && *read ? **read : CallSlotCounts();
-  Json item = slot_service_json(slot_service_of(**task));
+  Json item = slot_service_json(slot_service_of(*task));
   item.update({{"limit", slot.limit},
                {"priority", slot.priority},
                {"queued", place && place->kind != QueueRow::kCallHolder},
@@ -122,19 +128,17 @@ Result<Json> call_slot_item(const View& view, const Call& call, Sealing instance
 
 Result<Json> call_throttle_item(const View& view, const Call& call, Sealing instance,
                                 Disclosures& disclosures) {
-  if (call.status != Call::Status::kRunning || !call.outside) return Json();
-  const auto task = read_task(view, call.id);
-  if (!task && !is_damaged_row(task.error())) return tl::unexpected(task.error());
-  if (!task || !*task || !(*task)->throttle) return Json();
-  const auto waits = find_throttled_call(view, **task);
+  const auto task = TRY(running_task(view, call));
+  if (!task || !task->throttle) return Json();
+  const auto waits = find_throttled_call(view, *task);
   if (!waits && !is_damaged_row(waits.error())) return tl::unexpected(waits.error());
   if (!waits || !*waits) return Json();
-  const CallSlotKey key = call_throttle_key_of(**task);
+  const CallSlotKey key = call_throttle_key_of(*task);
   const auto read = read_call_counts(view, key);
   if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
-  const TaskThrottle& throttle = *(*task)->throttle;
+  const TaskThrottle& throttle = *task->throttle;
   const PlacedCall& placed = **waits;
-  Json item = slot_service_json(slot_service_of(**task));
+  Json item = slot_service_json(slot_service_of(*task));
   item.update({{"limit", throttle.rate.limit},
                {"period", throttle.rate.period.text},
                {"priority", throttle.priority},
@@ -144,9 +148,7 @@ Result<Json> call_throttle_item(const View& view, const Call& call, Sealing inst
   if (!throttle.key.empty()) {
     item["key"] = disclosures.of(instance | call.sealed).over(slot_key_json(throttle.key));
   }
-  if (const auto at = TRY(permitted_from(view, rate_place(view, key), throttle.rate))) {
-    item["nextAt"] = format_rfc3339(*at);
-  }
+  TRY(add_next_at(view, rate_place(view, key), throttle.rate, item));
   return item;
 }
 

@@ -29,10 +29,11 @@ Json slot_key_json(const std::string& key);
 /// wait for one, and the three that have held theirs longest. Errors: those of the view.
 Result<Json> slot_item(const View& view, const Instance& instance, const Disclosure& disclosure);
 
-/// The first time at which a throttle permits a start or a call of its key, which may have passed;
-/// nullopt: none counts that would put one off. Errors: those of the view.
-Result<std::optional<TimePoint>> permitted_from(const View& view, const StartRatePlace& place,
-                                                const StartLimit& rate);
+/// Adds {"nextAt"} to the item: the first time at which a throttle permits a start or a call of its
+/// key, which may have passed. Nothing if none counts that would put one off. Errors: those of the
+/// view.
+Status add_next_at(const View& view, const StartRatePlace& place, const StartLimit& rate,
+                   Json& item);
 /// The places of the keys of a throttle: of starts, and of calls.
 StartRatePlace rate_place(const View& view, const SlotKey& key);
 StartRatePlace rate_place(const View& view, const CallSlotKey& key);
@@ -43,6 +44,10 @@ StartRatePlace rate_place(const View& view, const CallSlotKey& key);
 Result<Json> throttled_item(const View& view, DefinitionCache& definitions,
                             const Instance& instance, std::string_view workflow,
                             const Disclosure& disclosure);
+
+/// The task of a running call; nullopt: it has none, or its row is damaged. Errors: those of the
+/// view.
+Result<std::optional<StartTask>> running_task(const View& view, const Call& call);
 
 /// {"service","global"?} or {"image"}: what calls that share slots are for.
 Json slot_service_json(const SlotService& service);

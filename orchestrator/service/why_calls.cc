@@ -8,11 +8,11 @@
 
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/service/shapes.h"
+#include "orchestrator/service/slot_item.h"
 #include "orchestrator/service/work_waits.h"
 #include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
-#include "orchestrator/store/rows/task_rows.h"
 
 namespace millrace {
 namespace {
@@ -23,14 +23,6 @@ Result<NamespaceSettings> readable_settings(const View& view, std::string_view n
   if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
   if (!record || !*record) return NamespaceSettings();
   return read_settings((*record)->settings).value_or(NamespaceSettings());
-}
-
-/// The task of a running call; nullopt: it has none, or its row is damaged.
-Result<std::optional<StartTask>> running_task(const View& view, const Call& call) {
-  if (!call.outside || call.status != Call::Status::kRunning) return std::optional<StartTask>();
-  auto task = read_task(view, call.id);
-  if (!task && is_damaged_row(task.error())) return std::optional<StartTask>();
-  return task;
 }
 
 std::optional<TimePoint> earliest_deadline(const Call& call, const StartTask* task) {
