@@ -50,41 +50,43 @@ Json instance_call() {
   });
 }
 
-/// The slot that a call needs.
-Json call_slot() {
+/// What the slot of a call and the throttle for which a call waits have in common.
+Json limit_of_call() {
   using namespace schema;
   return object({
       {"service?", text("The name of the service.")},
       {"global?", exactly(true, "It is a service of the namespace `default`.")},
       {"image?", text("The image of the container.")},
-      {"key?", either({text(), number(), flag()},
-                      "The value of `concurrency.key`; none: the call has no key.")},
-      {"limit", whole("How many calls may hold a slot when this one gets its slot.", 1)},
-      {"priority", number("A call with a higher one gets a slot first.")},
-      {"queued", flag("Whether the call waits for the slot.")},
       {"paused?", exactly(true, "It waits until its instance is resumed.")},
-      {"held", whole("How many calls hold a slot of the service and key.")},
-      {"waiting", whole("How many calls wait for one.")},
   });
+}
+
+/// The slot that a call needs.
+Json call_slot() {
+  using namespace schema;
+  return extended(
+      limit_of_call(),
+      {{"key?", either({text(), number(), flag()},
+                       "The value of `concurrency.key`; none: the call has no key.")},
+       {"limit", whole("How many calls may hold a slot when this one gets its slot.", 1)},
+       {"priority", number("A call with a higher one gets a slot first.")},
+       {"queued", flag("Whether the call waits for the slot.")},
+       {"held", whole("How many calls hold a slot of the service and key.")},
+       {"waiting", whole("How many calls wait for one.")}});
 }
 
 /// The throttle for which a call waits.
 Json call_throttle() {
   using namespace schema;
-  return object({
-      {"service?", text("The name of the service.")},
-      {"global?", exactly(true, "It is a service of the namespace `default`.")},
-      {"image?", text("The image of the container.")},
-      {"key?", either({text(), number(), flag()},
-                      "The value of `throttle.key`; none: the call has no key.")},
-      {"limit", whole("How many calls may be handed out in the period.", 1)},
-      {"period", text("The length of the period, as the definition has it.")},
-      {"priority", number("A call with a higher one is handed out first.")},
-      {"paused?", exactly(true, "It waits until its instance is resumed.")},
-      {"waiting", whole("How many calls of the service and key wait.")},
-      {"until?", instant("When its wait ends with `millrace.throttle.timeout`.")},
-      {"nextAt?", instant("When the throttle permits the next call of the key.")},
-  });
+  return extended(limit_of_call(),
+                  {{"key?", either({text(), number(), flag()},
+                                   "The value of `throttle.key`; none: the call has no key.")},
+                   {"limit", whole("How many calls may be handed out in the period.", 1)},
+                   {"period", text("The length of the period, as the definition has it.")},
+                   {"priority", number("A call with a higher one is handed out first.")},
+                   {"waiting", whole("How many calls of the service and key wait.")},
+                   {"until?", instant("When its wait ends with `millrace.throttle.timeout`.")},
+                   {"nextAt?", instant("When the throttle permits the next call of the key.")}});
 }
 
 /// A task that a service has accepted.
