@@ -162,6 +162,11 @@ struct Call {
   std::optional<CallProgress> progress;
 };
 
+/// Whether the call has a result or has failed for good.
+inline bool has_ended(const Call& call) {
+  return call.status == Call::Status::kDone || call.status == Call::Status::kFailed;
+}
+
 /// A call that undoes what a state of the instance has done. It is noted when the state has
 /// succeeded, and made if the instance does not complete (docs/language.md).
 struct Compensation {

@@ -70,7 +70,7 @@ bool is_message_of(const Error& error, std::string_view message) {
 bool fits_end(const Call& call, const CallFacts& facts, bool is_cancelling) {
   using enum Call::Status;
   if (is_cancelling && call.status == kFailed) return true;
-  if (!facts.has_succeeded) return call.status != kDone && call.status != kFailed;
+  if (!facts.has_succeeded) return !has_ended(call);
   if (*facts.has_succeeded) return call.status == kDone;
   return call.status == kBetween || call.status == kFailed;
 }
@@ -79,10 +79,6 @@ bool fits_end(const Call& call, const CallFacts& facts, bool is_cancelling) {
 const char* end_of(const CallFacts& facts) {
   if (!facts.has_succeeded) return "has not ended";
   return *facts.has_succeeded ? "has succeeded" : "has failed";
-}
-
-bool is_finished(const Call& call) {
-  return call.status == Call::Status::kDone || call.status == Call::Status::kFailed;
 }
 
 }  // namespace
@@ -303,7 +299,7 @@ void Checker::check_call_input(const Walked& one, uint32_t index, const Call& op
                                const Effect* started) {
   const Call& call = one.read_calls[index];
   // The input is null once no further attempt can need it.
-  if (is_finished(call) || call.input.is_null() || opened.sealed) return;
+  if (has_ended(call) || call.input.is_null() || opened.sealed) return;
   if (call.attempt > 0 && !call.first_at) return;  // written in format 3
   const LazyJson* const expected = started == nullptr ? &opened.input : input_of(*started);
   const auto input = parse_own_json(call.input.text());

@@ -119,7 +119,7 @@ const char* wrong_call(const Call& call) {
   if ((call.status == kRunning || call.status == kBetween) && (call.attempt == 0 || !has_id)) {
     return "the call is running or between two attempts, but has no attempt number or no id";
   }
-  if ((call.status == kDone || call.status == kFailed) && has_deadlines) {
+  if (has_ended(call) && has_deadlines) {
     return "the call has ended, but has deadlines";
   }
   const auto has = [&](TimeoutKind kind) {
@@ -263,8 +263,7 @@ bool Checker::check_call(Walked& one, const Place& place, const Call& call, uint
     add(StoreFault::kCallState, place, wrong);
     return false;
   }
-  const bool ended = call.status == Call::Status::kDone || call.status == Call::Status::kFailed;
-  if (one.head && one.head->phase == Phase::kLeaving && !ended) {
+  if (one.head && one.head->phase == Phase::kLeaving && !has_ended(call)) {
     add(StoreFault::kCallState, place, "the call has not ended, but its instance leaves the state");
     return false;
   }

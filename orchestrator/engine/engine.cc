@@ -176,9 +176,7 @@ size_t size_of(const Effect& effect) {
 bool removes_calls_later(const StepContext& step) {
   const auto& calls = step.instance.calls;
   return calls.size() > step.limits.calls_per_step.removed &&
-         std::all_of(calls.begin(), calls.end(), [](const Call& call) {
-           return call.status == Call::Status::kDone || call.status == Call::Status::kFailed;
-         });
+         std::all_of(calls.begin(), calls.end(), [](const Call& call) { return has_ended(call); });
 }
 
 /// Removes calls of the state that the instance leaves, the last ones first, as many as one step

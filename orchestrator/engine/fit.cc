@@ -122,13 +122,12 @@ class Fit {
       return unfit("the time of the next attempt does not fit the status of the call");
     }
     if (call.retry_at) TRY(check_time(*call.retry_at, "an attempt"));
-    const bool is_over = call.status == Status::kDone || call.status == Status::kFailed;
-    if (!is_over && instance_.phase == Phase::kLeaving) {
+    if (!has_ended(call) && instance_.phase == Phase::kLeaving) {
       return unfit("the call has not ended, but the instance leaves its state");
     }
     for (const auto& deadline : call.deadlines) {
       if (!deadline) continue;
-      if (is_over) return unfit("the call has ended, but has a deadline");
+      if (has_ended(call)) return unfit("the call has ended, but has a deadline");
       TRY(check_time(*deadline, "a deadline"));
     }
     if (call.attempt == 0 && (call.status == Status::kRunning || call.status == Status::kBetween)) {

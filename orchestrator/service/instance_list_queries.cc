@@ -42,7 +42,7 @@ bool keep_live(std::vector<InstanceStatus>& statuses) {
     statuses = {kPending, kRunning, kWaiting, kPaused};
     return true;
   }
-  std::erase_if(statuses, has_ended);
+  std::erase_if(statuses, [](InstanceStatus status) { return has_ended(status); });
   return !statuses.empty();
 }
 

@@ -51,7 +51,7 @@ void add_listed_calls(const Instance& head, const Workflow& workflow,
   size_t more = 0;
   size_t bytes = 0;
   for (size_t i = 0; i < calls.size(); ++i) {
-    if (!is_open_call(calls[i])) continue;
+    if (has_ended(calls[i])) continue;
     Json wait = call_wait(head, workflow, calls[i], i, started);
     bytes += name_bytes(wait);
     if (more > 0 || waits.size() == kMostListedCalls || bytes > kMostNameBytes) {
@@ -87,10 +87,6 @@ Json time_wait(const Instance& instance, const Workflow& workflow) {
   return nullptr;
 }
 
-bool is_open_call(const Call& call) {
-  return call.status != Call::Status::kDone && call.status != Call::Status::kFailed;
-}
-
 TimePoint waits_since(const Call& call, const Instance& instance) {
   if (call.status == Call::Status::kRunning) return std::min(time_of(call.id), kLastTime);
   return call.last_error ? call.last_error->at : instance.state_from;
@@ -115,7 +111,7 @@ Json call_wait(const Instance& instance, const Workflow& workflow, const Call& c
 OpenCalls open_calls(const Instance& instance) {
   OpenCalls open;
   for (size_t i = 0; i < instance.calls.size(); ++i) {
-    if (!is_open_call(instance.calls[i])) continue;
+    if (has_ended(instance.calls[i])) continue;
     if (open.shown.size() < kMostShownCallWaits) {
       open.shown.push_back(i);
     } else {

@@ -28,9 +28,6 @@ const Function* called_function(const Instance& instance, const Workflow& workfl
 /// such timer.
 Json time_wait(const Instance& instance, const Workflow& workflow);
 
-/// Whether the call has not ended.
-bool is_open_call(const Call& call);
-
 /// When the call began to wait for what it waits for now: when its attempt was made or failed, or
 /// when the state was entered.
 TimePoint waits_since(const Call& call, const Instance& instance);
