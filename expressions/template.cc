@@ -245,4 +245,16 @@ LazyJson Template::assemble(std::span<const LazyJson> results) const {
   return LazyJson::of_text(std::move(text));
 }
 
+std::optional<QueryResult> Template::run_within(const LazyJson& input, size_t bytes,
+                                                const Bindings* bindings) const {
+  std::vector<LazyJson> results;
+  for (const Program& program : programs()) {
+    std::optional<QueryResult> result;
+    if (program.fast != nullptr) result = program.fast->run_within(input, bytes, true, bindings);
+    if (!result || !*result) return result;
+    results.push_back(**std::move(result));
+  }
+  return assemble(results);
+}
+
 }  // namespace millrace

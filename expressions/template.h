@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/lazy_json.h"
 #include "base/result.h"
+#include "expressions/evaluation.h"
 #include "expressions/fast_lane.h"
 
 namespace millrace {
@@ -76,6 +77,12 @@ class Template {
   /// string, a string result is inserted as it is, any other result as compact JSON. A large value
   /// is made as text, without a tree.
   LazyJson assemble(std::span<const LazyJson> results) const;
+
+  /// The value over the input if the fast lane can run all jq programs and they copy, compare and
+  /// write at most `bytes` bytes, parts of the input in the result included; otherwise nullopt
+  /// (FastProgram::run_within). Errors: direktiv.jq.badCommand.
+  std::optional<QueryResult> run_within(const LazyJson& input, size_t bytes,
+                                        const Bindings* bindings = nullptr) const;
 
  private:
   struct Tree;

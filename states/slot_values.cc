@@ -4,7 +4,6 @@
 #include <limits>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -31,20 +30,11 @@ tl::unexpected<Error> wrong_priority(std::string_view why) {
 /// The value of a query over the input. The loader has refused programs that the fast lane cannot
 /// run.
 Result<LazyJson> evaluated_over(const Template& query, const LazyJson& input, std::string_view of) {
-  std::vector<LazyJson> results;
-  size_t left = kSlotQueryBytes;
-  for (const Program& program : query.programs()) {
-    std::optional<QueryResult> result;
-    if (program.fast != nullptr) result = program.fast->run_within(input, left, true);
-    if (!result) {
-      return fail("", fmt::format("the input of the {}, or a value made of it, has more than {} "
-                                  "bytes; make the {} with a smaller input",
-                                  of, kSlotQueryBytes, of));
-    }
-    if (!*result) return tl::unexpected(result->error());
-    results.push_back(**std::move(result));
-  }
-  return query.assemble(results);
+  auto value = query.run_within(input, kSlotQueryBytes);
+  if (value) return *std::move(value);
+  return fail("", fmt::format("the input of the {}, or a value made of it, has more than {} bytes; "
+                              "make the {} with a smaller input",
+                              of, kSlotQueryBytes, of));
 }
 
 }  // namespace

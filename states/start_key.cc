@@ -1,7 +1,6 @@
 #include "states/start_key.h"
 
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,26 +10,18 @@ namespace millrace {
 
 Result<LazyJson> start_value(const Template& query, std::string_view what, const LazyJson& input,
                              TimePoint now) {
-  std::vector<LazyJson> results;
-  size_t left = kMostOfAStartKey;
   const Bindings bindings{.now = now};
-  for (const Program& program : query.programs()) {
-    std::optional<QueryResult> result;
-    if (program.fast != nullptr) result = program.fast->run_within(input, left, true, &bindings);
-    if (!result) {
-      return fail(std::string(kStartKeyError),
-                  fmt::format("{}: the input, or what the jq program reads of it, has more than {} "
-                              "KB; start the workflow with less input, such as a reference to it",
-                              what, kMostOfAStartKey >> 10));
-    }
-    if (!*result) {
-      return fail(std::string(kStartKeyError),
-                  fmt::format("{}: {}; correct the jq program, or the input that it reads", what,
-                              result->error().message));
-    }
-    results.push_back(std::move(**result));
+  auto value = query.run_within(input, kMostOfAStartKey, &bindings);
+  if (!value) {
+    return fail(std::string(kStartKeyError),
+                fmt::format("{}: the input, or what the jq program reads of it, has more than {} "
+                            "KB; start the workflow with less input, such as a reference to it",
+                            what, kMostOfAStartKey >> 10));
   }
-  return query.assemble(results);
+  if (*value) return *std::move(value);
+  return fail(std::string(kStartKeyError),
+              fmt::format("{}: {}; correct the jq program, or the input that it reads", what,
+                          value->error().message));
 }
 
 Result<std::string> start_key(const std::optional<Template>& key, std::string_view what,
