@@ -27,9 +27,7 @@ class Instances::Admission final : public StartQuestions {
     BatchState& batch = of_.batch_;
     const uint64_t most = batch.catalog.settings(entry_.ns).quotas.of(Quota::kStartKeys);
     if (most == kUnlimited) return std::optional<Error>();
-    const uint64_t keys =
-        TRY(start_rates_of(batch.tx, entry_.ns)) + TRY(pending_starts_of(batch.tx, entry_.ns));
-    if (keys < most) return std::optional<Error>();
+    if (TRY(start_keys_of(batch.tx, entry_.ns)) < most) return std::optional<Error>();
     return std::optional(refuse_over_quota(batch, entry_.ns, Quota::kStartKeys));
   }
   Result<std::optional<Error>> over_throttle_keys(const SlotKey& key) override {

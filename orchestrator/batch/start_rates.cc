@@ -143,10 +143,9 @@ Status StartRates::count_throttled(TimePoint now, NamespaceNumber ns, const Star
 Result<bool> StartRates::has_room(TimePoint now, NamespaceNumber ns) {
   const uint64_t most = batch_.catalog.settings(ns).quotas.of(Quota::kStartKeys);
   if (most == kUnlimited) return true;
-  const uint64_t pending = TRY(pending_starts_of(batch_.tx, ns));
-  if (TRY(start_rates_of(batch_.tx, ns)) + pending < most) return true;
+  if (TRY(start_keys_of(batch_.tx, ns)) < most) return true;
   TRY(sweep_start_rates(batch_.tx, now, kStartRatesSweptAtOnce));
-  return TRY(start_rates_of(batch_.tx, ns)) + pending < most;
+  return TRY(start_keys_of(batch_.tx, ns)) < most;
 }
 
 Status StartRates::sweep(TimePoint now) {

@@ -59,7 +59,7 @@ Result<std::optional<uint64_t>> used_of(const View& view, NamespaceNumber ns, Qu
       return std::optional(count);
     }
     case Quota::kStartKeys:
-      return std::optional(TRY(start_rates_of(view, ns)) + TRY(pending_starts_of(view, ns)));
+      return std::optional(TRY(start_keys_of(view, ns)));
     case Quota::kQueuedStarts:
     case Quota::kHistoryBytes:
     case Quota::kEventsPerSecond:

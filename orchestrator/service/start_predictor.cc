@@ -168,13 +168,12 @@ Result<uint64_t> StartPredictor::waiting_starts(uint64_t enough) {
 Result<bool> StartPredictor::has_key_left(TimePoint now) {
   const uint64_t most = TRY(quotas())->limits.of(Quota::kStartKeys);
   if (most == kUnlimited) return true;
-  const uint64_t pending = TRY(pending_starts_of(place_.view, place_.ns));
-  const uint64_t rates = TRY(start_rates_of(place_.view, place_.ns));
-  if (rates + pending < most) return true;
+  const uint64_t used = TRY(start_keys_of(place_.view, place_.ns));
+  if (used < most) return true;
   // The batch of the start erases these first.
   const uint64_t over =
       TRY(ended_start_rates_of(place_.view, place_.ns, now, kStartRatesSweptAtOnce));
-  return rates + pending < most + over;
+  return used < most + over;
 }
 
 Result<PredictedStart> StartPredictor::Questions::predict() {
@@ -187,9 +186,8 @@ Result<std::optional<Error>> StartPredictor::Questions::over_pending_keys() {
   const QuotaLimits& limits = TRY(of_.quotas())->limits;
   const uint64_t most = limits.of(Quota::kStartKeys);
   if (most == kUnlimited) return std::optional<Error>();
-  const uint64_t keys =
-      TRY(start_rates_of(view_, entry_.ns)) + TRY(pending_starts_of(view_, entry_.ns));
-  return refused_if(keys >= most, Quota::kStartKeys, limits);
+  const bool is_over = TRY(start_keys_of(view_, entry_.ns)) >= most;
+  return refused_if(is_over, Quota::kStartKeys, limits);
 }
 
 Result<std::optional<Error>> StartPredictor::Questions::over_throttle_keys(const SlotKey& key) {

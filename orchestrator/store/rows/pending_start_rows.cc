@@ -6,6 +6,7 @@
 #include "language/own_policy.h"
 #include "orchestrator/store/rows/fields.h"
 #include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
 
 namespace millrace {
 
@@ -143,6 +144,10 @@ Result<uint64_t> pending_starts_of(const View& view, NamespaceNumber ns) {
   const auto count = read(view, Table::kMeta, pending_starts_key(ns), decode_pending_starts);
   if (!count && !is_damaged_row(count.error())) return tl::unexpected(count.error());
   return count ? count->value_or(0) : 0;
+}
+
+Result<uint64_t> start_keys_of(const View& view, NamespaceNumber ns) {
+  return TRY(start_rates_of(view, ns)) + TRY(pending_starts_of(view, ns));
 }
 
 Result<std::optional<ListedStart>> first_pending_start(const View& view) {

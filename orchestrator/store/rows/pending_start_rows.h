@@ -86,6 +86,10 @@ Status erase_pending_start(Transaction& tx, const PendingStartPlace& place, Time
 /// How many rows `pending-start/` the namespace has; a damaged row counts as 0.
 Result<uint64_t> pending_starts_of(const View& view, NamespaceNumber ns);
 
+/// How many keys of limits are in use in the namespace: its rows `start-rate/` and
+/// `pending-start/`, which the quota `startKeys` bounds. A damaged row counts as 0.
+Result<uint64_t> start_keys_of(const View& view, NamespaceNumber ns);
+
 /// The time and the place in the key of a row `pending-start-at/`.
 struct ListedStart {
   TimePoint listed;
