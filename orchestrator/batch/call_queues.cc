@@ -15,8 +15,6 @@
 namespace millrace {
 namespace {
 
-/// How many keys of a review one unit of work reads.
-constexpr size_t kCallKeysAtOnce = 64;
 /// How many keys of throttles one firing of their timer moves to the lanes.
 constexpr size_t kDueCallKeysAtOnce = 256;
 
@@ -27,27 +25,20 @@ Status CallQueues::load() {
   due_.clear();
   arm();
   for (const NamespaceNumber ns : TRY(namespaces_with_call_slots(batch_.tx))) {
-    if (batch_.catalog.has_namespace(ns)) lanes_[WorkLane{ns, {}}].is_reviewed = true;
+    if (batch_.catalog.has_namespace(ns)) lanes_.of({ns, {}}).review();
   }
   return {};
 }
 
 Status CallQueues::run(TimePoint now) {
   std::set<WorkLane> fresh;
-  const auto lane_for = [&](NamespaceNumber ns) -> Lane& {
-    const WorkLane place{ns, {}};
-    const auto [lane, is_new] = lanes_.try_emplace(place);
-    if (is_new) fresh.insert(place);
-    return lane->second;
-  };
-  for (const CallSlotKey& key : std::exchange(batch_.woken_calls, {})) lane_for(key.ns).add(key);
+  const auto add = [&](const CallSlotKey& key) { lanes_.of({key.ns, {}}, fresh).add(key); };
+  for (const CallSlotKey& key : std::exchange(batch_.woken_calls, {})) add(key);
   if (std::exchange(batch_.has_due_call_throttle, false)) {
-    for (const CallSlotKey& key : due_.take(now, kDueCallKeysAtOnce)) lane_for(key.ns).add(key);
+    for (const CallSlotKey& key : due_.take(now, kDueCallKeysAtOnce)) add(key);
   }
   for (const NamespaceNumber ns : std::exchange(batch_.reviewed_calls, {})) {
-    Lane& lane = lane_for(ns);
-    lane.is_reviewed = true;
-    lane.behind.reset();
+    lanes_.of({ns, {}}, fresh).review();
   }
   for (const WorkLane& lane : fresh) {
     while (may_go_on(lane) && !batch_.meter.is_spent()) TRY(go_on(now, lane));
@@ -56,40 +47,19 @@ Status CallQueues::run(TimePoint now) {
   return {};
 }
 
-std::vector<WorkLane> CallQueues::lanes() const {
-  std::vector<WorkLane> lanes;
-  for (const auto& [place, lane] : lanes_) lanes.push_back(place);
-  return lanes;
-}
-
 Status CallQueues::go_on(TimePoint now, const WorkLane& lane) {
-  const auto found = lanes_.find(lane);
-  CHECK(found != lanes_.end(), "a lane without keys went on");
-  Lane& one = found->second;
-  if (one.keys.empty() && one.is_reviewed) TRY(review(lane.ns, one));
-  if (!one.keys.empty()) {
-    const CallSlotKey key = one.keys.front();
-    const bool has_more = TRY(admit_next(now, key));
-    // The keys of a namespace take turns.
-    one.keys.pop_front();
-    one.known.erase(key);
-    if (has_more) one.add(key);
-  }
-  if (one.empty()) lanes_.erase(found);
-  return {};
+  return lanes_.go_on(
+      lane, [&](Lanes::Lane& reviewed) { return review(lane.ns, reviewed); },
+      [&](const CallSlotKey& key) { return admit_next(now, key); });
 }
 
 /// Adds the next keys of the namespace that have a task that waits.
-Status CallQueues::review(NamespaceNumber ns, Lane& lane) {
-  size_t seen = 0;
-  lane.is_reviewed = false;
+Status CallQueues::review(NamespaceNumber ns, Lanes::Lane& lane) {
+  lane.begin_portion();
   return each_call_counts(
-      batch_.tx, ns, lane.behind,
+      batch_.tx, ns, lane.reviewed_until(),
       [&](const CallSlotKey& key, const CallSlotCounts& counts) {
-        if (counts.queued > 0) lane.add(key);
-        lane.behind = key;
-        lane.is_reviewed = ++seen >= kCallKeysAtOnce;
-        return !lane.is_reviewed;
+        return lane.note(key, counts.queued > 0);
       },
       batch_.damages.noting());
 }

@@ -7,10 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
-#include <map>
-#include <optional>
-#include <set>
 #include <vector>
 
 #include "base/result.h"
@@ -18,6 +14,7 @@
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/due_keys.h"
 #include "orchestrator/batch/instances.h"
+#include "orchestrator/batch/key_lanes.h"
 #include "orchestrator/store/rows/call_slot_rows.h"
 
 namespace millrace {
@@ -44,7 +41,7 @@ class CallQueues {
   Status run(TimePoint now);
 
   /// The lanes that have keys to look at.
-  std::vector<WorkLane> lanes() const;
+  std::vector<WorkLane> lanes() const { return lanes_.owners(); }
   bool empty() const { return lanes_.empty(); }
   /// Whether the lane has such keys, and this batch may still give a slot away.
   bool may_go_on(const WorkLane& lane) const { return left_ > 0 && lanes_.contains(lane); }
@@ -52,19 +49,9 @@ class CallQueues {
   Status go_on(TimePoint now, const WorkLane& lane);
 
  private:
-  struct Lane {
-    std::deque<CallSlotKey> keys;       ///< each once
-    std::set<CallSlotKey> known;        ///< those of `keys`
-    bool is_reviewed = false;           ///< more keys may have to be added
-    std::optional<CallSlotKey> behind;  ///< the review has come to this key; nullopt: to none
+  using Lanes = KeyLanes<CallSlotKey>;
 
-    bool empty() const { return keys.empty() && !is_reviewed; }
-    void add(const CallSlotKey& key) {
-      if (known.insert(key).second) keys.push_back(key);
-    }
-  };
-
-  Status review(NamespaceNumber ns, Lane& lane);
+  Status review(NamespaceNumber ns, Lanes::Lane& lane);
   Result<bool> admit_next(TimePoint now, const CallSlotKey& key);
   Result<bool> admit(TimePoint now, const CallSlotKey& key, CallSlotCounts counts,
                      const PlacedCall& first);
@@ -74,7 +61,7 @@ class CallQueues {
 
   BatchState& batch_;
   Instances& instances_;
-  std::map<WorkLane, Lane> lanes_;
+  Lanes lanes_;
   /// The keys of throttles with a task that waits, and when the throttle permits the next one.
   DueKeys<CallSlotKey> due_;
   size_t left_ = 0;

@@ -11,8 +11,6 @@
 namespace millrace {
 namespace {
 
-/// How many keys of a review one unit of work reads.
-constexpr size_t kReviewedAtOnce = 64;
 /// How many keys of throttles one firing of their timer moves to the lanes.
 constexpr size_t kDueAtOnce = 256;
 
@@ -34,7 +32,7 @@ Status StartQueues::load() {
   due_.clear();
   arm();
   for (const WorkflowNumber workflow : TRY(workflows_with_slots(batch_.tx))) {
-    if (const auto lane = lane_of_workflow(workflow)) lanes_[*lane].is_reviewed = true;
+    if (const auto lane = lane_of_workflow(workflow)) lanes_.of(*lane).review();
   }
   return {};
 }
@@ -47,26 +45,15 @@ std::optional<WorkLane> StartQueues::lane_of_workflow(WorkflowNumber workflow) c
 
 Status StartQueues::run(TimePoint now) {
   std::set<WorkLane> fresh;
-  const auto lane_for = [&](WorkflowNumber workflow) -> Lane* {
-    const auto place = lane_of_workflow(workflow);
-    if (!place) return nullptr;
-    const auto [lane, is_new] = lanes_.try_emplace(*place);
-    if (is_new) fresh.insert(*place);
-    return &lane->second;
+  const auto add = [&](const SlotKey& key) {
+    if (const auto owner = lane_of_workflow(key.workflow)) lanes_.of(*owner, fresh).add(key);
   };
-  std::vector<SlotKey> keys = std::exchange(batch_.woken, {});
+  for (const SlotKey& key : std::exchange(batch_.woken, {})) add(key);
   if (std::exchange(batch_.has_due_throttle, false)) {
-    const std::vector<SlotKey> due = take_due(now);
-    keys.insert(keys.end(), due.begin(), due.end());
-  }
-  for (const SlotKey& key : keys) {
-    if (Lane* const lane = lane_for(key.workflow)) lane->add(key);
+    for (const SlotKey& key : take_due(now)) add(key);
   }
   for (const WorkflowNumber workflow : std::exchange(batch_.reviewed, {})) {
-    Lane* const lane = lane_for(workflow);
-    if (lane == nullptr) continue;
-    lane->is_reviewed = true;
-    lane->behind.reset();
+    if (const auto owner = lane_of_workflow(workflow)) lanes_.of(*owner, fresh).review();
   }
   for (const WorkLane& lane : fresh) {
     while (may_go_on(lane) && !batch_.meter.is_spent()) TRY(go_on(now, lane));
@@ -74,40 +61,19 @@ Status StartQueues::run(TimePoint now) {
   return {};
 }
 
-std::vector<WorkLane> StartQueues::lanes() const {
-  std::vector<WorkLane> lanes;
-  for (const auto& [place, lane] : lanes_) lanes.push_back(place);
-  return lanes;
-}
-
 Status StartQueues::go_on(TimePoint now, const WorkLane& lane) {
-  const auto found = lanes_.find(lane);
-  CHECK(found != lanes_.end(), "a lane without keys went on");
-  Lane& one = found->second;
-  if (one.keys.empty() && one.is_reviewed) TRY(review(lane.workflow, one));
-  if (!one.keys.empty()) {
-    const SlotKey key = one.keys.front();
-    const bool has_more = TRY(admit_next(now, key));
-    // The keys of a workflow take turns.
-    one.keys.pop_front();
-    one.known.erase(key);
-    if (has_more) one.add(key);
-  }
-  if (one.empty()) lanes_.erase(found);
-  return {};
+  return lanes_.go_on(
+      lane, [&](Lanes::Lane& reviewed) { return review(lane.workflow, reviewed); },
+      [&](const SlotKey& key) { return admit_next(now, key); });
 }
 
 /// Adds the next keys of the workflow that have a start that waits.
-Status StartQueues::review(WorkflowNumber workflow, Lane& lane) {
-  size_t seen = 0;
-  lane.is_reviewed = false;
+Status StartQueues::review(WorkflowNumber workflow, Lanes::Lane& lane) {
+  lane.begin_portion();
   return each_slot_counts(
-      batch_.tx, workflow, lane.behind,
+      batch_.tx, workflow, lane.reviewed_until(),
       [&](const SlotKey& key, const SlotCounts& counts) {
-        if (counts.queued > 0) lane.add(key);
-        lane.behind = key;
-        lane.is_reviewed = ++seen >= kReviewedAtOnce;
-        return !lane.is_reviewed;
+        return lane.note(key, counts.queued > 0);
       },
       batch_.damages.noting());
 }

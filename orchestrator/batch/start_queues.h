@@ -8,11 +8,8 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "base/result.h"
@@ -20,6 +17,7 @@
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/due_keys.h"
 #include "orchestrator/batch/instances.h"
+#include "orchestrator/batch/key_lanes.h"
 #include "orchestrator/store/rows/queue_rows.h"
 
 namespace millrace {
@@ -45,7 +43,7 @@ class StartQueues {
   Status run(TimePoint now);
 
   /// The lanes that have keys to look at.
-  std::vector<WorkLane> lanes() const;
+  std::vector<WorkLane> lanes() const { return lanes_.owners(); }
   bool empty() const { return lanes_.empty(); }
   /// Whether the lane has such keys, and this batch may still admit a start.
   bool may_go_on(const WorkLane& lane) const { return left_ > 0 && lanes_.contains(lane); }
@@ -53,21 +51,11 @@ class StartQueues {
   Status go_on(TimePoint now, const WorkLane& lane);
 
  private:
-  struct Lane {
-    std::deque<SlotKey> keys;       ///< each once
-    std::set<SlotKey> known;        ///< those of `keys`
-    bool is_reviewed = false;       ///< more keys may have to be added
-    std::optional<SlotKey> behind;  ///< the review has come to this key; nullopt: to none
-
-    bool empty() const { return keys.empty() && !is_reviewed; }
-    void add(const SlotKey& key) {
-      if (known.insert(key).second) keys.push_back(key);
-    }
-  };
+  using Lanes = KeyLanes<SlotKey>;
 
   /// The lane of the workflow; nullopt: the workflow does not exist.
   std::optional<WorkLane> lane_of_workflow(WorkflowNumber workflow) const;
-  Status review(WorkflowNumber workflow, Lane& lane);
+  Status review(WorkflowNumber workflow, Lanes::Lane& lane);
   Result<bool> admit_next(TimePoint now, const SlotKey& key);
   Result<bool> admit(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                      const SlotKey& key, SlotCounts counts, const SlotPlace& first);
@@ -86,7 +74,7 @@ class StartQueues {
 
   BatchState& batch_;
   Instances& instances_;
-  std::map<WorkLane, Lane> lanes_;
+  Lanes lanes_;
   /// The keys of throttles with a start that waits, and when the throttle permits the next one.
   DueKeys<SlotKey> due_;
   size_t left_ = 0;
