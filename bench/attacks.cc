@@ -12,6 +12,7 @@
 #include "bench/http_session.h"
 #include "bench/lifecycle_events.h"
 #include "bench/wire_client.h"
+#include "tests/unit/http/http_peer.h"
 
 namespace millrace {
 namespace {
@@ -361,6 +362,87 @@ states:
   Attacker attacker_;
 };
 
+// Calls of a service that reads 64 MiB of files and writes as many, one call after the other.
+
+class Transfers final : public Attack {
+ public:
+  explicit Transfers(const AttackSite& site)
+      : service_([this](const auto& request, auto& connection) {
+          if (request.method != "POST") return connection.answer(200);
+          return connection.answer(transfer(request) ? 200 : 500, "true");
+        }),
+        attacker_(site) {}
+
+  void prepare() override {
+    attacker_.server().ask("PUT", "/v1/ns/" + attacker_.ns(),
+                           fmt::format(R"({{"quotas": {{"storeBytes": "unlimited"}},)"
+                                       R"( "services": {{"mover": {{"url": "{}"}}}}}})",
+                                       service_.url()));
+    std::string files;
+    for (size_t i = 0; i < kFiles; ++i) {
+      files += fmt::format("\n    - {{key: in-{0}, as: in-{0}, scope: workflow}}", i);
+    }
+    attacker_.apply("move", fmt::format(R"(
+id: move
+functions:
+  - id: mover
+    type: knative-namespace
+    service: mover
+    files:{}
+states:
+  - id: call
+    type: action
+    action: {{function: mover}}
+    transform: {{again: true}}
+    transition: call
+)",
+                                        files));
+    HttpSession session(attacker_.server().url());
+    for (size_t i = 0; i < kFiles; ++i) {
+      const std::string path = attacker_.path(fmt::format("workflows/move/variables/in-{}", i));
+      CHECK(session.send("PUT", path, bytes_, "application/octet-stream").is_ok(), "{}", path);
+    }
+  }
+
+  void begin() override { attacker_.send_later("workflows/move/start", "{}"); }
+
+  double work(const AttackProgress&) override {
+    const size_t calls = calls_;
+    return calls == 0 ? 0 : static_cast<double>(calls - 1);  // the newest call has not ended
+  }
+  std::string_view units() const override { return "transfers of 64 MiB each way"; }
+
+ private:
+  static constexpr size_t kFiles = 16;
+  static constexpr size_t kFileBytes = size_t{4} << 20;
+
+  /// Reads and writes the files of a call. Returns whether all requests were answered.
+  bool transfer(const HttpPeer::Request& task) {
+    ++calls_;
+    const std::string url = task.header("Millrace-Files");
+    const size_t path = url.find("/v1/");
+    if (path == std::string::npos) return false;
+    HttpSession session(url.substr(0, path));
+    const std::string files = url.substr(path);
+    const std::string key = "Millrace-Key: " + task.header("Millrace-Key");
+    for (size_t i = 0; i < kFiles; ++i) {
+      const SessionAnswer file =
+          session.send("GET", fmt::format("{}/in-{}", files, i), "", "", key);
+      if (!file.is_ok() || file.body.size() != kFileBytes) return false;
+    }
+    for (size_t i = 0; i < kFiles; ++i) {
+      const std::string out = fmt::format("{}/out/workflow/out-{}", files, i);
+      if (!session.send("PUT", out, bytes_, "application/octet-stream", key).is_ok()) return false;
+    }
+    return true;
+  }
+
+  const std::string bytes_ = std::string(kFileBytes, 'm');
+  std::atomic<size_t> calls_ = 0;
+  HttpPeer service_;
+  Attacker attacker_;
+};
+
 template <class Kind>
 std::unique_ptr<Attack> make_attack(const AttackSite& site) {
   return std::make_unique<Kind>(site);
@@ -379,6 +461,12 @@ const std::vector<AttackKind>& attack_kinds() {
       {"timers", "100 000 timers due at once", make_attack<Timers>},
   };
   return kinds;
+}
+
+const AttackKind& transfer_attack() {
+  static const AttackKind kind = {"transfers", "calls with 64 MiB of files each way",
+                                  make_attack<Transfers>};
+  return kind;
 }
 
 }  // namespace millrace

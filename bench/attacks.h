@@ -53,7 +53,10 @@ struct AttackKind {
   std::unique_ptr<Attack> (*make)(const AttackSite& site);
 };
 
-/// All kinds, in the order in which attacks at the same time must be prepared.
+/// The kinds that also run at the same time, in the order in which they must be prepared then.
 const std::vector<AttackKind>& attack_kinds();
+
+/// A kind that runs alone only: it measures bytes that pass beside the engine thread.
+const AttackKind& transfer_attack();
 
 }  // namespace millrace

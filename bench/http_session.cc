@@ -23,7 +23,8 @@ HttpSession::HttpSession(std::string url) : url_(std::move(url)), curl_(curl_eas
 HttpSession::~HttpSession() { curl_easy_cleanup(curl_); }
 
 SessionAnswer HttpSession::send(const std::string& method, const std::string& path,
-                                std::string_view body, const std::string& type) {
+                                std::string_view body, const std::string& type,
+                                const std::string& header) {
   const std::string address = url_ + path;
   SessionAnswer answer;
   curl_easy_reset(curl_);  // the connection stays open
@@ -36,6 +37,7 @@ SessionAnswer HttpSession::send(const std::string& method, const std::string& pa
   // Without `Expect`, a large body is sent at once. An empty value removes a header.
   curl_slist* headers = curl_slist_append(nullptr, "Expect:");
   headers = curl_slist_append(headers, ("Content-Type: " + type).c_str());
+  if (!header.empty()) headers = curl_slist_append(headers, header.c_str());
   curl_easy_setopt(curl_, CURLOPT_HTTPHEADER, headers);
   if (!body.empty()) {
     curl_easy_setopt(curl_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));

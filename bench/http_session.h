@@ -26,9 +26,10 @@ class HttpSession {
   HttpSession& operator=(const HttpSession&) = delete;
 
   /// Sends a request and waits for its answer, 30 seconds at most. An empty `type` means that the
-  /// request has no content type.
+  /// request has no content type. `header` is one more header, such as "Accept: text/plain"; empty:
+  /// none.
   SessionAnswer send(const std::string& method, const std::string& path, std::string_view body = {},
-                     const std::string& type = {});
+                     const std::string& type = {}, const std::string& header = {});
 
  private:
   const std::string url_;

@@ -71,6 +71,8 @@ std::vector<Scenario> all_scenarios() {
   for (const AttackKind& kind : attack_kinds()) {
     scenarios.push_back({kind.name, kind.label, {kind}, kAttackerNamespace});
   }
+  scenarios.push_back(
+      {transfer_attack().name, transfer_attack().label, {transfer_attack()}, kAttackerNamespace});
   std::vector<AttackKind> steady = attack_kinds();
   std::erase_if(steady, [](const AttackKind& kind) {
     return kind.name == "fanouts" || kind.name == "timers";
