@@ -168,15 +168,18 @@ class DamageTrial {
       if (i % 3 == 1) ask(RerunInstance{"default", id, "a"});
       if (i % 5 == 0) ask(DeleteInstance{"default", id});
     }
-    for (const char* const workflow : {"consume", "quick", "order", "parent"}) {
+    for (const char* const workflow :
+         {"consume", "quick", "order", "parent", "pays", "settles", "gathers"}) {
       ask(PauseWorkflow{.ns = "default", .id = workflow});
       ask(PauseWorkflow{.ns = "default", .id = workflow, .paused = false});
       ask(StartInstance{
           .ns = "default", .workflow = workflow, .input = {{"n", "7"}}, .idempotency_key = "key"});
     }
     ask(TriggerSchedule{"default", "ticks"});
-    ask(PauseService{"default", "charge"});
-    ask(PauseService{"default", "charge", false});
+    for (const char* const service : {"charge", "bank"}) {
+      ask(PauseService{"default", service});
+      ask(PauseService{"default", service, false});
+    }
     ask(World::application(std::string(kWorkflows[11]) + "- {id: more, type: noop}\n"));
   }
 

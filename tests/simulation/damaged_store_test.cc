@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -20,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/row.h"
 #include "tests/simulation/damage_trial.h"
 #include "tests/support/campaign.h"
@@ -190,6 +192,14 @@ TEST_F(DamagedStore, CausesNoComplaintWithoutDamage) {
   for (const DyingStore::Row& row : base.rows()) seen.insert(row.table);
   for (const auto& [table, name, since] : kTables) {
     EXPECT_EQ(seen.contains(table), table != Table::kDeadLetters) << name;
+  }
+  std::set<uint8_t> queues;  // kinds of rows
+  for (const DyingStore::Row& row : base.rows()) {
+    if (row.table == Table::kQueues) queues.insert(static_cast<uint8_t>(row.key.front()));
+  }
+  for (auto kind = static_cast<uint8_t>(QueueRow::kCounts);
+       kind <= static_cast<uint8_t>(QueueRow::kCallThrottlePaused); ++kind) {
+    EXPECT_TRUE(queues.contains(kind)) << int{kind};
   }
 }
 

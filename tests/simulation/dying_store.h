@@ -158,6 +158,47 @@ states:
 - {id: wait, type: consumeEvent, event: {type: go}}
 )",
     R"(
+id: paced
+throttle: {limit: 1, period: PT5H, timeout: PT9H}
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)",
+    R"(
+id: pays
+functions: [{id: pay, type: knative-namespace, service: bank, concurrency: {limit: 1, key: jq(.n)}}]
+states:
+- {id: pay, type: action, action: {function: pay}}
+)",
+    R"(
+id: settles
+functions:
+- id: settle
+  type: knative-namespace
+  service: bank
+  throttle: {limit: 1, period: PT1H, key: jq(.n), timeout: P1D}
+  priority: jq(.items[0])
+states:
+- {id: settle, type: action, action: {function: settle}}
+)",
+    R"(
+id: rations
+rateLimit: {limit: 9, period: PT5H, key: jq(.n)}
+states:
+- {id: a, type: noop}
+)",
+    R"(
+id: rests
+debounce: {period: PT5H, key: jq(.n)}
+states:
+- {id: a, type: noop}
+)",
+    R"(
+id: gathers
+batch: {maxSize: 3, timeout: PT5H, key: jq(.n)}
+states:
+- {id: a, type: noop}
+)",
+    R"(
 id: quick
 states:
 - {id: tell, type: generateEvent, event: {type: told, source: /q}, transition: done}
@@ -230,6 +271,7 @@ class DyingStore {
     }
     for (int i = 0; i < 6; ++i) start("crowd");
     for (int i = 0; i < 3; ++i) start("limited");
+    start_calls_and_starts_that_wait();
     // From here on no evaluation is answered, so no work ends.
     world_.evaluator.hold();
     start("thinks");
@@ -269,6 +311,23 @@ class DyingStore {
   }
 
  private:
+  /// Starts of calls and of instances that their limits let wait. The turn of the first call comes
+  /// while its instance is paused, so it is left out. The second call is handed out, and the third
+  /// waits.
+  void start_calls_and_starts_that_wait() {
+    for (const char* const workflow : {"pays", "settles"}) {
+      world_.must(PauseService{.ns = "default", .name = "bank"});
+      world_.must(PauseInstance{"default", *parse_instance_id(start(workflow))});
+      world_.must(PauseService{.ns = "default", .name = "bank", .paused = false});
+      start(workflow);
+      start(workflow);
+    }
+    for (const char* const workflow : {"paced", "rations", "rests", "gathers"}) {
+      start(workflow);
+      start(workflow);
+    }
+  }
+
   std::string start(const std::string& workflow, std::string key = "") {
     const Json answer =
         world_.start(workflow, {{"n", "7"}, {"items", {1, 2, 3, 4}}}, std::move(key));

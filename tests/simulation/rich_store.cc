@@ -159,7 +159,96 @@ states:
   transition: stop
 - {id: stop, type: error, error: some.error, message: it had to}
 )",
+    R"(
+id: pays
+functions: [{id: pay, type: knative-namespace, service: bank, concurrency: {limit: 1}}]
+states:
+- {id: pay, type: action, action: {function: pay}}
+)",
+    R"(
+id: settles
+functions:
+- {id: settle, type: knative-namespace, service: bank, throttle: {limit: 1, period: PT1H, timeout: P2D}}
+states:
+- {id: settle, type: action, action: {function: settle}}
+)",
+    R"(
+id: rations
+rateLimit: {limit: 2, period: PT1H}
+states:
+- {id: a, type: noop}
+)",
+    R"(
+id: rests
+debounce: {period: PT1H}
+states:
+- {id: a, type: noop}
+)",
+    R"(
+id: gathers
+batch: {maxSize: 3, timeout: PT1H}
+states:
+- {id: a, type: noop}
+)",
+    R"(
+id: greets
+start: {type: event, event: {type: greeted}}
+states:
+- {id: wait, type: consumeEvent, event: {type: never}, transform: 'jq($instance.event.id)'}
+)",
+    R"(
+id: returns
+functions: [{id: ask, type: knative-namespace, service: ask}]
+states:
+- {id: ask, type: action, action: {function: ask}, transform: 'jq(slow)'}
+)",
 };
+
+/// A workflow that is deleted, and whose instance has ended.
+constexpr const char* kGone = R"(
+id: gone
+states:
+- {id: a, type: noop}
+)";
+
+/// A source that reads the stream ORDERS.
+ApplySource source_of_orders(const std::string& name, bool consumes) {
+  ApplySource command{.ns = "default", .name = name};
+  command.record.origin.source[0] = consumes ? 8 : 7;
+  command.record.origin.created = 1;
+  command.record.stream = "ORDERS";
+  command.record.begin = R"("all")";
+  command.record.settings = consumes ? R"({"begin":"all","consume":true,"stream":"ORDERS"})"
+                                     : R"({"begin":"all","stream":"ORDERS"})";
+  return command;
+}
+
+/// Writes the rows of `meta` that no instance makes: a quota of events, a source, the consumer of a
+/// deleted source, a replay, and a deleted workflow.
+void make_rows_of_meta(World& world) {
+  world.must(CreateNamespace{.name = "default",
+                             .settings = Json::parse(R"({"quotas": {"eventsPerSecond": 1000}})")});
+  world.must(source_of_orders("orders", false));
+  world.must(source_of_orders("left", true));
+  world.must(DeleteSource{.ns = "default", .name = "left"});
+  ChangeReplay replay{.ns = "default", .kind = ChangeReplay::Kind::kBegin};
+  replay.record.created_at = world.clock.now();
+  replay.record.rate = 1;
+  world.must(replay);
+  world.apply(kGone);
+  world.start("gone");
+  world.must(DeleteWorkflow{.ns = "default", .id = "gone"});
+}
+
+/// A callback answers the call of an instance of `order`.
+void answer_by_callback(World& world) {
+  world.start("order");
+  const InstanceId task = world.functions.tasks().back().id;
+  world.functions.report({task, TaskAccepted{}});
+  world.run_until_idle();
+  world.must(
+      AnswerTask{.ns = "default", .task = task, .what = TaskEnded{.result = R"({"paid":true})"}});
+}
 
 }  // namespace
 
@@ -172,7 +261,9 @@ RichStore::RichStore() {
   world.must(CreateNamespace{
       .name = "shop",
       .settings = Json::parse(R"({"lifecycle": true, "webhooks": [{"url": "http://hook"}]})")});
-  world.must(PutSecret{"default", "card", "4711"});
+  for (const char* const value : {"4712", "4711"}) {
+    world.must(PutSecret{"default", "card", value});
+  }
   for (const char* const definition : kDefinitions) world.apply(definition);
   world.apply(kDefinitions[0], "shop");
   for (const char* const workflow :
@@ -193,6 +284,8 @@ RichStore::RichStore() {
   world.start("order");
   world.functions.answer(world.functions.tasks().back().id, {{"paid", true}});
   world.run_until_idle();
+  answer_by_callback(world);
+  make_rows_of_meta(world);
   for (const char* const workflow :
        {"picks", "timed", "again", "ships", "shifts", "limited", "paced"}) {
     start(world, workflow, "");
@@ -202,6 +295,8 @@ RichStore::RichStore() {
   world.publish("one", "1", Json(1));
   world.publish("left", "2", Json(2), {{"key", std::string("k")}});
   world.run_until_idle();
+  world.publish("greeted", "4", Json(4));
+  world.run_until_idle();
   // An instance of `undoes` makes the newer one of its compensations. That of `halts` has ended,
   // because the newer one has failed.
   start(world, "undoes", "");
@@ -209,8 +304,14 @@ RichStore::RichStore() {
   for (const Task& task : tasks_of(world, "do")) world.functions.answer(task.id, 7);
   world.run_until_idle();
   fail_newest_task(world);
+  start_calls_that_wait(world);
+  // An instance of the first has started; those of the other two are put off.
+  for (const char* const workflow : {"rations", "rests", "gathers"}) start(world, workflow, "");
+  start(world, "returns", "");
+  const InstanceId asked = world.functions.tasks().back().id;
   world.evaluator.hold();
   start(world, "parks", "");
+  world.functions.answer(asked, {{"answered", true}});
   world.publish("kept", "3", Json(3));
   world.run_until_idle();
   for (const auto& [key, value] : world.rows()) tables_.insert(key.substr(0, key.find('/')));
@@ -221,6 +322,17 @@ RichStore::RichStore() {
   const std::filesystem::path from = world.environment().folder();
   world.crash();  // also checks the store
   std::filesystem::copy(from, folder_.path(), std::filesystem::copy_options::recursive);
+}
+
+void RichStore::start_calls_that_wait(World& world) {
+  for (const char* const workflow : {"pays", "settles"}) {
+    world.must(PauseService{.ns = "default", .name = "bank"});
+    const std::string paused = world.start(workflow)["id"];
+    world.must(PauseInstance{"default", *parse_instance_id(paused)});
+    world.must(PauseService{.ns = "default", .name = "bank", .paused = false});
+    start(world, workflow, "");
+    start(world, workflow, "waits");
+  }
 }
 
 void RichStore::start(World& world, const std::string& workflow, std::string key) {

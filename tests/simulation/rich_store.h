@@ -43,6 +43,10 @@ class RichStore {
  private:
   RichStore();
   void start(World& world, const std::string& workflow, std::string key);
+  /// Starts three instances with calls that need a slot, and three with calls that have a throttle.
+  /// The turn of the first call comes while its instance is paused, so it is left out. The second
+  /// call is handed out, and the third waits.
+  void start_calls_that_wait(World& world);
 
   Folder folder_;
   std::map<std::string, InstanceId> ids_;
