@@ -7,9 +7,11 @@
 #include "base/time.h"
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/tables.h"
 
 namespace millrace {
@@ -20,6 +22,40 @@ constexpr uint64_t kRowsOfAStep = 4096;
 
 /// How many loaded workflows are cached.
 constexpr size_t kMostDefinitions = 256;
+
+/// What the key of a row of `queues` says behind the fingerprint. Reads the rest of the key.
+std::string rest_of_queue_key(QueueRow kind, Reader& key) {
+  const auto numbered = [&](std::string_view what) {
+    return fmt::format(" {} {}", what, key.u64());
+  };
+  const auto ranked = [&](std::string_view what) {
+    const uint32_t rank = key.u32();
+    return fmt::format(" rank {}{}", rank, numbered(what));
+  };
+  switch (kind) {
+    case QueueRow::kCounts:
+    case QueueRow::kCallCounts:
+      return "";
+    case QueueRow::kThrottleCounts:
+    case QueueRow::kCallThrottleCounts:
+      return " throttle";
+    case QueueRow::kHolder:
+    case QueueRow::kCallHolder:
+      return numbered("slot");
+    case QueueRow::kWaiting:
+    case QueueRow::kCallWaiting:
+      return ranked("waiting");
+    case QueueRow::kThrottled:
+    case QueueRow::kCallThrottled:
+      return ranked("throttled");
+    case QueueRow::kCallPaused:
+      return numbered("paused");
+    case QueueRow::kCallThrottlePaused:
+      return numbered("throttle paused");
+  }
+  key.fail();
+  return "";
+}
 
 }  // namespace
 
@@ -242,19 +278,12 @@ void Checker::describe(const Place& place, StoreFinding& finding) const {
       break;
     }
     case Table::kQueues: {
-      const uint8_t kind = key.u8();
-      const bool is_of_calls = kind >= static_cast<uint8_t>(QueueRow::kCallCounts);
+      const bool is_of_calls = is_call_row(place.key);
+      const auto kind = static_cast<QueueRow>(key.u8());
       const std::string of = is_of_calls ? ns() : workflow();
       const InstanceId slots{key.id()};
-      finding.key = fmt::format("{}{} key {}", of, is_of_calls ? " calls" : "", to_string(slots));
-      if (kind == 1 || kind == 4) break;
-      const bool waits = kind == 3 || kind == 6;
-      if (waits) finding.key += fmt::format(" rank {}", key.u32());
-      finding.key += fmt::format(" {} {}",
-                                 waits       ? "waiting"
-                                 : kind == 7 ? "paused"
-                                             : "slot",
-                                 key.u64());
+      finding.key = fmt::format("{}{} key {}{}", of, is_of_calls ? " calls" : "", to_string(slots),
+                                rest_of_queue_key(kind, key));
       break;
     }
     case Table::kTasks:

@@ -175,6 +175,8 @@ TEST_F(CheckerTest, DescribesTheKeysOfEachTable) {
   const std::string far = rows::ns_prefix(NamespaceNumber(7));
   const std::string number = rows::key_of(uint64_t{5});
   const std::string workflow = rows::workflow_prefix(WorkflowNumber(3));
+  const std::string queue = "queues/workflow 3 key " + text;
+  const std::string calls = "queues/number 7 calls key " + text;
   const struct {
     Table table;
     std::string key;
@@ -198,6 +200,20 @@ TEST_F(CheckerTest, DescribesTheKeysOfEachTable) {
       {Table::kVariables, ns_key + "\x01" + workflow + "key", "variables/default/workflow 3/key: "},
       {Table::kVariables, ns_key + std::string(1, '\0') + instance + "key",
        "variables/default/" + text + "/key: "},
+      {Table::kQueues, "\x01" + workflow + instance, queue + ": "},
+      {Table::kQueues, "\x02" + workflow + instance + number, queue + " slot 5: "},
+      {Table::kQueues, "\x03" + workflow + instance + far + number, queue + " rank 7 waiting 5: "},
+      {Table::kQueues, "\x04" + workflow + instance, queue + " throttle: "},
+      {Table::kQueues, "\x05" + workflow + instance + far + number,
+       queue + " rank 7 throttled 5: "},
+      {Table::kQueues, "\x06" + far + instance, calls + ": "},
+      {Table::kQueues, "\x07" + far + instance + number, calls + " slot 5: "},
+      {Table::kQueues, "\x08" + far + instance + far + number, calls + " rank 7 waiting 5: "},
+      {Table::kQueues, "\x09" + far + instance + number, calls + " paused 5: "},
+      {Table::kQueues, "\x0a" + far + instance, calls + " throttle: "},
+      {Table::kQueues, "\x0b" + far + instance + far + number, calls + " rank 7 throttled 5: "},
+      {Table::kQueues, "\x0c" + far + instance + number, calls + " throttle paused 5: "},
+      {Table::kQueues, "\x0d", "queues/0x0d: "},
       {Table::kTasks, instance, "tasks/" + text + ": "},
       {Table::kSchedules, workflow, "schedules/workflow 3: "},
       {Table::kIdempotency, workflow + "key", "idempotency/workflow 3 key key: "},
