@@ -210,6 +210,13 @@ TEST_F(MetaRows, RaiseALowerMinorNumber) {
     EXPECT_EQ(tx->get(Table::kMeta, "minor"), rows::key_of(kStoreMinor));
     EXPECT_TRUE(is_index_incomplete(*tx)) << "the sizes of the counted rows are missing";
   }
+  for (uint64_t lower = kMinorOfCountedRows; lower < kStoreMinor; ++lower) {
+    tx->put(Table::kMeta, "minor", rows::key_of(lower));
+    tx->erase(Table::kMeta, "index");
+    ASSERT_TRUE(check_format(*tx));
+    EXPECT_EQ(tx->get(Table::kMeta, "minor"), rows::key_of(kStoreMinor));
+    EXPECT_FALSE(is_index_incomplete(*tx)) << lower;
+  }
 }
 
 TEST_F(MetaRows, RequestTheIndexOfAnOlderFormatAndGiveItsStreamANumber) {
