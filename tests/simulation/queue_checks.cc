@@ -193,23 +193,31 @@ void QueuePlayer::compare_callers() {
 
 void QueuePlayer::compare_queues() {
   const Definition& definition = model_.definition();
-  if (definition.limit == 0 || definition.on_limit == OnLimit::kReplace) return;
+  const bool has_slots = definition.limit > 0 && definition.on_limit != OnLimit::kReplace;
+  if (!has_slots && !definition.throttled()) return;
   const Snapshot view = Snapshot::take(world_.environment()).value();
   const Json page = world_.queries().queues(view, "default", 100, "", "w").value();
+  std::map<std::string, std::vector<Json>> by_reason;
+  for (const Json& item : page["items"]) by_reason[item["reason"]].push_back(item);
+  if (has_slots) compare_slot_queues(by_reason["concurrency"]);
+  if (!failed()) compare_throttle_queues(by_reason["throttle"]);
+}
+
+void QueuePlayer::compare_slot_queues(const std::vector<Json>& items) {
   std::set<std::string> keys;
   for (const Instance& one : model_.instances()) {
     if (one.state == State::kQueued) keys.insert(model_.slot_key(one.start));
   }
-  if (page["items"].size() != keys.size()) {
-    return differ(fmt::format("the queues are {}, and the model has {} of them",
-                              page["items"].dump(), keys.size()));
+  if (items.size() != keys.size()) {
+    return differ(fmt::format("the queues are {}, and the model has {} of them", Json(items).dump(),
+                              keys.size()));
   }
   for (const std::string& key : keys) {
-    if (!failed()) compare_queue(key, page["items"]);
+    if (!failed()) compare_queue(key, items);
   }
 }
 
-void QueuePlayer::compare_queue(const std::string& key, const Json& items) {
+void QueuePlayer::compare_queue(const std::string& key, const std::vector<Json>& items) {
   const auto found = std::find_if(items.begin(), items.end(),
                                   [&](const Json& one) { return one.value("key", "") == key; });
   if (found == items.end()) return differ("no queue of the key " + key);
@@ -246,7 +254,8 @@ void QueuePlayer::compare_dead_letters() {
 
 // Checks that need only what the engine shows.
 
-/// An instance begins its work only if no more than `limit` of its key work then.
+/// An instance begins its work only if no more than `limit` of its key work then. One that waited
+/// for the throttle may have got its slot before the limit was lowered.
 void QueuePlayer::check_slots() {
   const Definition& definition = model_.definition();
   std::map<std::string, int> working;
@@ -254,15 +263,17 @@ void QueuePlayer::check_slots() {
     if (seen_.at(id).status == "waiting")
       ++working[model_.slot_key(model_.instances()[which].start)];
   }
+  const int slots = definition.singular ? 1 : definition.limit;
   for (const auto& [which, id] : ids_) {
     Seen& shown = seen_.at(id);
+    shown.most_slots = std::max(shown.most_slots, slots);
     const bool begins = shown.status == "waiting" && shown.was != "waiting" &&
                         shown.was != "paused";  // a paused one may hold its slot already
     shown.was = shown.status;
     if (!begins) continue;
     const int now = working[model_.slot_key(model_.instances()[which].start)];
-    const int most = definition.singular ? 1 : definition.limit;
-    if (most > 0 && now > most) {
+    const int most = definition.throttled() ? shown.most_slots : slots;
+    if (slots > 0 && now > most) {
       return differ(
           fmt::format("{} works, and {} instances of its key do, with {} slots", id, now, most));
     }
@@ -297,6 +308,7 @@ void QueuePlayer::check_end() {
   see();
   compare();
   if (!failed()) check_rates();
+  if (!failed()) check_throttle();
   if (failed()) return;
   for (size_t i = 0; i < model_.instances().size(); ++i) {
     const Instance& one = model_.instances()[i];

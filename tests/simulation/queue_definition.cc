@@ -75,6 +75,15 @@ std::string debounce_line(const Definition& definition) {
   return line + "}\n";
 }
 
+std::string throttle_line(const Definition& definition) {
+  std::string line = fmt::format("throttle: {{limit: {}, period: {}", definition.throttle_limit,
+                                 time_text(definition.throttle_period));
+  if (definition.throttle_keyed) line += fmt::format(", key: {}", kCustomer);
+  if (definition.throttle_timeout > Duration(0))
+    line += fmt::format(", timeout: {}", time_text(definition.throttle_timeout));
+  return line + "}\n";
+}
+
 void add_concurrency(Definition& definition, OnLimit on_limit, Random& random) {
   definition.limit = 1 + random.below(random.chance(50) ? 2 : 4);
   definition.on_limit = on_limit;
@@ -106,6 +115,28 @@ void add_slots_of_any_kind(Definition& definition, Random& random) {
   }
 }
 
+/// The times have other prime lengths than those of the other limits, so that no two of them end
+/// together.
+void add_throttle(Definition& definition, Random& random) {
+  definition.throttle_limit = 1 + random.below(3);
+  definition.throttle_period = seconds(random.of({59, 293, 887}));
+  if (random.chance(40)) definition.throttle_timeout = seconds(random.of({173, 641}));
+  // The documents leave open which of several keys gets a slot first.
+  definition.throttle_keyed = random.chance(60) || (definition.queues() && definition.keyed);
+  if (!definition.singular) definition.priority = definition.priority || random.chance(50);
+}
+
+/// A throttle, alone or with one or two other limits. Pending starts that wait for `rateLimit` are
+/// due at one time, so `rateLimit` and `debounce` are not together.
+void add_throttle_and_others(Definition& definition, Random& random) {
+  if (random.chance(45)) add_slots_of_any_kind(definition, random);
+  if (definition.queues() && random.chance(50)) definition.queue_timeout = kQueueTimeout;
+  const int other = random.below(4);
+  if (other == 0 && !definition.singular) add_debounce(definition, random);
+  if (other == 1) add_rate(definition, random);
+  add_throttle(definition, random);
+}
+
 }  // namespace
 
 std::string yaml_of(const Definition& definition) {
@@ -115,6 +146,7 @@ std::string yaml_of(const Definition& definition) {
   if (definition.priority) text += fmt::format("priority: {}\n", kRank);
   if (definition.rate_limit > 0) text += rate_line(definition);
   if (definition.debounced()) text += debounce_line(definition);
+  if (definition.throttled()) text += throttle_line(definition);
   text += start_line(definition.start);
   return text + fmt::format(
                     "states:\n"
@@ -129,7 +161,7 @@ Definition random_definition(uint64_t seed, Random& random) {
   Definition definition{.body_timeout = kBodyTimeout};
   definition.start = random.of({StartType::kDefault, StartType::kEvent, StartType::kEvent,
                                 StartType::kGroup, StartType::kScheduled});
-  switch (seed % 8) {
+  switch (seed % kThemes) {
     case 0:
       add_concurrency(definition, OnLimit::kQueue, random);
       break;
@@ -155,12 +187,14 @@ Definition random_definition(uint64_t seed, Random& random) {
       add_slots_of_any_kind(definition, random);
       add_debounce(definition, random);
       break;
-    default:
+    case 7:
       add_slots_of_any_kind(definition, random);
       add_rate(definition, random);
       if (random.chance(50)) add_debounce(definition, random);
-      if (definition.limit > 0 && definition.on_limit == OnLimit::kQueue && random.chance(50))
-        definition.queue_timeout = kQueueTimeout;
+      if (definition.queues() && random.chance(50)) definition.queue_timeout = kQueueTimeout;
+      break;
+    default:
+      add_throttle_and_others(definition, random);
   }
   return definition;
 }

@@ -1,12 +1,17 @@
 // Random definitions for the reference model of queues. Nothing here reads a clock.
 #pragma once
 
+#include <cstdint>
+
 #include "tests/model/random.h"
 #include "tests/simulation/queue_model.h"
 
 namespace millrace::queue_model {
 
-/// A definition of the theme of that seed; eight seeds in a row have the eight themes.
+/// How many themes there are. So many seeds in a row have one theme each.
+inline constexpr uint64_t kThemes = 9;
+
+/// A definition of the theme of that seed: `seed % kThemes`.
 Definition random_definition(uint64_t seed, reference::Random& random);
 
 }  // namespace millrace::queue_model

@@ -36,14 +36,18 @@ std::string Model::rate_key(const Start& start) const {
   return definition_.rate_keyed ? start.customer : "";
 }
 
+std::optional<TimePoint> Model::permitted_at(const std::vector<TimePoint>& starts, int limit,
+                                             Duration period) const {
+  const auto most = static_cast<size_t>(limit);
+  if (starts.size() < most) return std::nullopt;
+  const TimePoint at = starts[starts.size() - most] + period;
+  return at > now_ ? std::optional(at) : std::nullopt;
+}
+
 std::optional<TimePoint> Model::rate_permits_at(const Start& start) const {
   const auto found = starts_.find(rate_key(start));
   if (definition_.rate_limit == 0 || found == starts_.end()) return std::nullopt;
-  const std::vector<TimePoint>& all = found->second;
-  const auto limit = static_cast<size_t>(definition_.rate_limit);
-  if (all.size() < limit) return std::nullopt;
-  const TimePoint at = all[all.size() - limit] + definition_.rate_period;
-  return at > now_ ? std::optional(at) : std::nullopt;
+  return permitted_at(found->second, definition_.rate_limit, definition_.rate_period);
 }
 
 int Model::held(const std::string& key) const {
@@ -66,13 +70,16 @@ std::vector<size_t> Model::queue(const std::string& key) const {
   std::sort(all.begin(), all.end(), [&](size_t a, size_t b) {
     const Instance& first = instances_[a];
     const Instance& second = instances_[b];
-    const bool has_ranks = definition_.priority && fault_ != Fault::kNoPriority;
-    if (has_ranks && first.start.rank != second.start.rank)
-      return first.start.rank > second.start.rank;
-    const bool is_before = first.place < second.place;
-    return fault_ == Fault::kNewestFirst ? !is_before && a != b : is_before;
+    return goes_before(first.start, first.place, second.start, second.place);
   });
   return all;
+}
+
+bool Model::goes_before(const Start& one, uint64_t place, const Start& other,
+                        uint64_t other_place) const {
+  const bool has_ranks = definition_.priority && fault_ != Fault::kNoPriority;
+  if (has_ranks && one.rank != other.rank) return one.rank > other.rank;
+  return fault_ == Fault::kNewestFirst ? place > other_place : place < other_place;
 }
 
 std::string Model::status(size_t which) const {
@@ -82,7 +89,7 @@ std::string Model::status(size_t which) const {
     case State::kQueued:
       return "pending";
     case State::kHolding:
-      return "waiting";
+      return one.throttled ? "pending" : "waiting";
     case State::kComplete:
       return "complete";
     case State::kFailed:
@@ -193,7 +200,7 @@ void Model::create(const Start& start, int chain) {
   const std::string key = slot_key(start);
   if (definition_.rate_limit > 0) starts_[rate_key(start)].push_back(now_);
   const bool has_slots = definition_.limit > 0;
-  const bool queues = has_slots && definition_.on_limit == OnLimit::kQueue;
+  const bool queues = definition_.queues();
   // In a pause, starts may wait for a slot that is free.
   const bool is_free = !has_slots || (has_room(key) && (!queues || queue(key).empty()));
   if (!is_free && definition_.on_limit == OnLimit::kReplace) replace_oldest(key);
@@ -217,19 +224,24 @@ void Model::replace_oldest(const std::string& key) {
   if (oldest) end(*oldest, State::kCancelled, "millrace.concurrency.replaced");
 }
 
-void Model::hold(size_t which) {
+/// It has its slot, or needs none. "A start first gets its slot", and meets the throttle last.
+void Model::hold(size_t which, bool is_start) {
   Instance& one = instances_[which];
   one.state = State::kHolding;
   one.held_since = ++places_;
-  one.deadline.reset();
-  if (!is_paused(which)) begin_wait(which);
+  if (is_start && definition_.throttled()) return ask_throttle(which);
+  begin_wait(which);
 }
 
-/// The wait in the queue, or the wait of its state, begins in full.
+Duration Model::length_of_wait(const Instance& one) const {
+  if (one.state == State::kQueued) return definition_.queue_timeout;
+  return one.throttled ? definition_.throttle_timeout : definition_.body_timeout;
+}
+
+/// The wait in the queue, for the throttle, or of its state begins in full.
 void Model::begin_wait(size_t which) {
   Instance& one = instances_[which];
-  const bool is_queued = one.state == State::kQueued;
-  const Duration time = is_queued ? definition_.queue_timeout : definition_.body_timeout;
+  const Duration time = length_of_wait(one);
   one.deadline.reset();
   if (time > Duration(0) && !is_paused(which)) one.deadline = now_ + time;
 }
@@ -243,6 +255,7 @@ void Model::end(size_t which, State state, const std::string& code) {
   one.deadline.reset();
   one.paused = false;
   one.gone = false;
+  one.throttled = false;
   const bool by_operator = state == State::kCancelled && code.empty();
   answer_caller(one.start, {by_operator ? "*" : code});
   if (!by_operator || fault_ != Fault::kForgetsAfterCancel) admit(slot_key(one.start));
@@ -274,7 +287,7 @@ void Model::go(const std::string& order) {
   std::vector<size_t> listening;
   for (size_t i = 0; i < instances_.size(); ++i) {
     const Instance& one = instances_[i];
-    if (one.state == State::kHolding && one.start.order == order) listening.push_back(i);
+    if (one.runs() && one.start.order == order) listening.push_back(i);
   }
   // "An event that comes before is not for it": not for those that get a slot by these ends.
   for (const size_t which : listening) {
@@ -308,7 +321,9 @@ void Model::pause(size_t which) {
 void Model::resume(size_t which) {
   if (!instances_[which].paused) return;
   instances_[which].paused = false;
-  if (!workflow_paused_) unpause(which);
+  if (workflow_paused_) return;
+  unpause(which);
+  release(throttle_key(instances_[which].start));
 }
 
 void Model::unpause(size_t which) {
@@ -324,12 +339,10 @@ void Model::pause_workflow(bool paused) {
     for (Instance& one : instances_) one.deadline.reset();
     return;
   }
-  const size_t known = instances_.size();
-  for (size_t i = 0; i < known; ++i) {
-    instances_[i].paused = false;
-    unpause(i);
-  }
+  for (Instance& one : instances_) one.paused = false;
+  for (size_t i = 0; i < instances_.size(); ++i) unpause(i);
   admit_all();
+  release_all();
 }
 
 std::set<std::string> Model::restart(size_t which) {
@@ -339,7 +352,7 @@ std::set<std::string> Model::restart(size_t which) {
   if (definition_.singular && is_active) return {kMutex};
   if (definition_.limit > 0 && !has_room(slot_key(start))) return {"millrace.concurrency.limit"};
   instances_[which].code.clear();
-  hold(which);
+  hold(which, false);  // "neither wait nor count"
   return {};
 }
 
@@ -364,6 +377,8 @@ std::optional<Model::Due> Model::next() const {
     if (is_tie && comes_before(one, *first)) first.reset();
     offer({.at = one.at, .what = What::kPending, .key = key});
   }
+  for (const std::string& key : throttle_keys())
+    offer({.at = throttle_permits_at(key).value_or(now_), .what = What::kRelease, .key = key});
   if (definition_.start == StartType::kScheduled) offer({.at = next_tick_, .what = What::kTick});
   return first;
 }
@@ -390,15 +405,22 @@ void Model::advance(TimePoint to, bool dead) {
   now_ = to;
 }
 
+void Model::time_out(size_t which) {
+  const Instance& one = instances_[which];
+  std::string code = "direktiv.stateTimeout";
+  if (one.state == State::kQueued) code = "millrace.concurrency.timeout";
+  if (one.throttled) code = "millrace.throttle.timeout";
+  end(which, State::kFailed, code);
+}
+
 void Model::happen(const Due& due) {
   switch (due.what) {
-    case What::kDeadline: {
-      const bool is_queued = instances_[due.which].state == State::kQueued;
-      return end(due.which, State::kFailed,
-                 is_queued ? "millrace.concurrency.timeout" : "direktiv.stateTimeout");
-    }
+    case What::kDeadline:
+      return time_out(due.which);
     case What::kPending:
       return try_pending(due.key);
+    case What::kRelease:
+      return release(due.key);
     case What::kTick:
       next_tick_ = tick_after(now_);
       request({.by = By::kTick, .order = kTickOrder});

@@ -1,7 +1,7 @@
 // A reference model of the starts of one workflow: `singular`, `rateLimit`, `debounce`,
-// `concurrency` and `priority`. It was written from docs/language.md, docs/operating.md and
-// docs/promises.md, and never from the engine. It knows no store: a crash changes nothing in it.
-// For use by one thread.
+// `concurrency`, `throttle` and `priority`. It was written from docs/language.md, docs/operating.md
+// and docs/promises.md, and never from the engine. It knows no store: a crash changes nothing in
+// it. For use by one thread.
 //
 // Where the documents leave a question open, the model reads them like this:
 // 1. A start that waits for a slot counts for `rateLimit` from its creation on. A start that is
@@ -11,17 +11,18 @@
 //    10 seconds from the time at which it was due. A restart of the process does not move these
 //    times.
 // 4. Of pending starts that are due at one time, any may be first (Model::has_started), and so may
-// a
-//    pending start and the deadline of an instance.
+//    a pending start and the deadline of an instance.
 // 5. A newer request for a pending start whose `timeout` has passed lets it be tried at once.
 // 6. While the workflow is paused, a start takes a free slot for which no start waits. It starts as
 //    `paused`.
 // 7. If `singular` and `rateLimit` refuse a start that `debounce` has put off, it is tried again
-// when
-//    `rateLimit` permits it, and its caller gets the error of `singular`.
-// 8. An instance takes events from when it has its slot, also while it is paused.
+//    when `rateLimit` permits it, and its caller gets the error of `singular`.
+// 8. An instance takes events from when it has its slot and has passed the throttle, also while it
+//    is paused.
 // 9. After a time without a process, deadlines that have passed apply in the order in which they
 //    were due, and a slot that becomes free by one is given away before the next one applies.
+// 10. When a workflow is resumed, all its instances are resumed before one of its starts gets a
+//     slot or passes the throttle. Which of both comes first is open, so no play depends on it.
 #pragma once
 
 #include <cstdint>
@@ -54,10 +55,17 @@ struct Definition {
   Duration debounce_period{0};
   Duration debounce_timeout{0};
   bool debounce_keyed = false;
+  int throttle_limit = 0;  ///< 0: no `throttle`
+  Duration throttle_period{0};
+  Duration throttle_timeout{0};
+  bool throttle_keyed = false;
   StartType start = StartType::kDefault;
   Duration body_timeout{0};
 
   bool debounced() const { return debounce_period > Duration(0); }
+  bool throttled() const { return throttle_limit > 0; }
+  /// Whether starts wait for slots.
+  bool queues() const { return limit > 0 && on_limit == OnLimit::kQueue; }
 };
 
 /// The definition as YAML.
@@ -88,15 +96,21 @@ struct Instance {
   State state = State::kQueued;
   std::string code;     ///< of the error with which it has ended
   TimePoint began;      ///< when it was created
-  bool waited = false;  ///< it has been in the queue
+  bool waited = false;  ///< it has been in the queue, or has waited for the throttle
   bool paused = false;  ///< by itself; its workflow may be paused, too
   bool gone = false;    ///< it has its event, which it processes when it is resumed
-  uint64_t place = 0;   ///< in the order of the starts
+  /// It waits for the throttle. Its state is kHolding: it has its slot, if the workflow has slots.
+  bool throttled = false;
+  uint64_t place = 0;  ///< in the order of the starts
   uint64_t held_since = 0;
-  std::optional<TimePoint> deadline;  ///< of its wait in the queue, or of its state
-  int chain = -1;                     ///< of the pending start that it was; -1: none
+  uint64_t throttle_place = 0;  ///< in the order of those that have come to the throttle
+  std::optional<TimePoint>
+      deadline;    ///< of its wait in the queue or for the throttle, or of its state
+  int chain = -1;  ///< of the pending start that it was; -1: none
 
   bool active() const { return state == State::kQueued || state == State::kHolding; }
+  /// Whether its first run has started, and it has not ended.
+  bool runs() const { return state == State::kHolding && !throttled; }
 };
 
 /// A start that `debounce` has put off.
@@ -135,6 +149,8 @@ enum class Fault : uint8_t {
   kForgetsAfterCancel,  ///< the slot of a cancelled instance goes to no start that waits
   kFirstInputCounts,    ///< a newer request moves a pending start, and its input does not count
   kRefusalsCount,       ///< a refused start counts for `rateLimit`
+  kOneStartMore,        ///< the throttle permits a start too many
+  kCountsWhileItWaits,  ///< a start counts for the throttle from its creation on
 };
 
 class Model {
@@ -158,6 +174,7 @@ class Model {
   /// The command is refused with one of these codes; empty: it starts a new run.
   std::set<std::string> restart(size_t which);
   void set_limit(int limit);
+  void set_throttle_limit(int limit);
 
   /// Lets time pass. With `dead`, there was no process until then, and all that was due happens at
   /// `to`, in the order of the times at which it was due.
@@ -180,18 +197,36 @@ class Model {
   /// The starts that wait for a slot of the key, the next one first.
   std::vector<size_t> queue(const std::string& key) const;
 
+  // The throttle (queue_throttle.cc).
+
+  std::string throttle_key(const Start& start) const;
+  /// The keys with starts that take turns.
+  std::set<std::string> throttle_keys() const;
+  /// The starts that take turns at the throttle for the key, the next one first.
+  std::vector<size_t> throttled(const std::string& key) const;
+  /// When the throttle permits the next start of the key; nullopt: now.
+  std::optional<TimePoint> throttle_permits_at(const std::string& key) const;
+
  private:
-  enum class What : uint8_t { kDeadline, kPending, kTick };
+  enum class What : uint8_t { kDeadline, kPending, kTick, kRelease };
   struct Due {
     TimePoint at;
     What what = What::kDeadline;
     size_t which = 0;  ///< an instance
-    std::string key;   ///< of a pending start
+    std::string key;   ///< of a pending start, or of the throttle
   };
 
   std::optional<Due> next() const;
   bool comes_before(const Pending& one, const Due& other) const;
+  void time_out(size_t which);
   void happen(const Due& due);
+  /// When one more start is permitted, if no more than `limit` are in any time of that length;
+  /// nullopt: now.
+  std::optional<TimePoint> permitted_at(const std::vector<TimePoint>& starts, int limit,
+                                        Duration period) const;
+  /// Whether a start goes before another one that has a later place, or a lower priority.
+  bool goes_before(const Start& one, uint64_t place, const Start& other,
+                   uint64_t other_place) const;
   std::string rate_key(const Start& start) const;
   std::optional<TimePoint> rate_permits_at(const Start& start) const;
   std::set<std::string> refusals(const Start& start) const;
@@ -200,12 +235,18 @@ class Model {
   void try_pending(const std::string& key);
   void create(const Start& start, int chain);
   void replace_oldest(const std::string& key);
-  void hold(size_t which);
+  void hold(size_t which, bool is_start = true);
+  Duration length_of_wait(const Instance& one) const;
   void begin_wait(size_t which);
   void end(size_t which, State state, const std::string& code);
   void unpause(size_t which);
   void admit(const std::string& key);
   void admit_all();
+  bool takes_turns(size_t which) const;
+  void ask_throttle(size_t which);
+  void pass_throttle(size_t which);
+  void release(const std::string& key);
+  void release_all();
   void answer_caller(const Start& start, std::set<std::string> ends);
 
   Definition definition_;
@@ -216,7 +257,8 @@ class Model {
   std::vector<Instance> instances_;
   std::map<std::string, Pending> pending_;
   std::map<std::string, Caller> callers_;
-  std::map<std::string, std::vector<TimePoint>> starts_;  ///< of each key of `rateLimit`
+  std::map<std::string, std::vector<TimePoint>> starts_;     ///< of each key of `rateLimit`
+  std::map<std::string, std::vector<TimePoint>> permitted_;  ///< of each key of `throttle`
   size_t dead_letters_ = 0;
   uint64_t places_ = 0;
   int chains_ = 0;

@@ -27,7 +27,7 @@ TEST(EngineAndQueueModel, AgreeOnRandomStarts) {
   constexpr int kMostReports = 10;
   const bool by_hand = std::getenv("MILLRACE_QUEUE_SEEDS") != nullptr;
   const uint64_t first = number_from_environment("MILLRACE_QUEUE_FIRST", 1);
-  const uint64_t count = number_from_environment("MILLRACE_QUEUE_SEEDS", 8);
+  const uint64_t count = number_from_environment("MILLRACE_QUEUE_SEEDS", kThemes);
   const auto actions = static_cast<int>(number_from_environment("MILLRACE_QUEUE_ACTIONS", 40));
   std::map<std::string, int> counts;
   int differing = 0;
@@ -47,7 +47,6 @@ TEST(EngineAndQueueModel, AgreeOnRandomStarts) {
 
 // A fault of the model is a difference like a fault of the engine.
 TEST(EngineAndQueueModel, DifferByEachPlantedFault) {
-  constexpr uint64_t kThemes = 8;
   constexpr uint64_t kMostSeeds = 40;
   const struct {
     Fault fault;
@@ -58,7 +57,9 @@ TEST(EngineAndQueueModel, DifferByEachPlantedFault) {
                 {Fault::kNewestFirst, "the newest start first", 0},
                 {Fault::kForgetsAfterCancel, "no start after a cancel", 0},
                 {Fault::kFirstInputCounts, "the first input counts", 4},
-                {Fault::kRefusalsCount, "refusals count", 5}};
+                {Fault::kRefusalsCount, "refusals count", 5},
+                {Fault::kOneStartMore, "the throttle permits a start too many", 8},
+                {Fault::kCountsWhileItWaits, "a start counts while it waits", 8}};
   for (const auto& [fault, name, theme] : faults) {
     bool is_found = false;
     for (uint64_t i = 1; i <= kMostSeeds && !is_found; ++i)
@@ -142,6 +143,44 @@ TEST_F(QueueModel, CountsTheStartsOfAnyPeriod) {
   EXPECT_EQ(refused.retry_after, 2'400U);
   model.advance(now + minutes(60));
   EXPECT_THAT(model.request(of("d")).refused, ElementsAre());
+}
+
+TEST_F(QueueModel, LetsAStartWaitUntilTheThrottlePermitsIt) {
+  Model model({.throttle_limit = 2, .throttle_period = minutes(1)}, now);
+  model.request(of("a"));
+  model.advance(now + seconds(40));
+  for (const char* const order : {"b", "c", "d"}) model.request(of(order));
+  EXPECT_THAT(shown(model), ElementsAre("a waiting", "b waiting", "c pending", "d pending"));
+  EXPECT_EQ(model.next_due(), now + minutes(1));
+  model.advance(now + seconds(60));
+  EXPECT_THAT(shown(model), ElementsAre("a waiting", "b waiting", "c waiting", "d pending"));
+  model.advance(now + seconds(99));
+  EXPECT_EQ(model.status(3), "pending");
+  model.advance(now + seconds(100));
+  EXPECT_EQ(model.status(3), "waiting");
+}
+
+TEST_F(QueueModel, LetsOthersPassAPausedStartAtTheThrottle) {
+  Model model({.throttle_limit = 1, .throttle_period = minutes(1)}, now);
+  for (const char* const order : {"a", "b", "c", "d"}) model.request(of(order));
+  model.pause(1);
+  model.advance(now + minutes(1));
+  EXPECT_THAT(shown(model), ElementsAre("a waiting", "b paused", "c waiting", "d pending"));
+  model.resume(1);
+  model.advance(now + minutes(2));
+  EXPECT_THAT(shown(model), ElementsAre("a waiting", "b waiting", "c waiting", "d pending"));
+}
+
+TEST_F(QueueModel, GivesASlotBeforeItAsksTheThrottle) {
+  Model model({.limit = 1, .throttle_limit = 1, .throttle_period = minutes(1)}, now);
+  for (const char* const order : {"a", "b", "c"}) model.request(of(order));
+  model.go("a");
+  EXPECT_THAT(shown(model), ElementsAre("a complete", "b pending", "c pending"));
+  EXPECT_EQ(model.held(""), 1) << "the second holds the slot";
+  model.cancel(1);
+  EXPECT_EQ(model.held(""), 1) << "the third has it";
+  model.advance(now + minutes(1));
+  EXPECT_EQ(model.status(2), "waiting");
 }
 
 }  // namespace

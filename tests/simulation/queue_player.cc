@@ -22,8 +22,6 @@ states:
 /// A text that, as JSON, is longer than a key may be.
 constexpr size_t kLongestKey = 512;
 
-InstanceId id_of(const std::string& text) { return parse_instance_id(text).value(); }
-
 Json input_of(const Start& start) {
   Json input{{"order", start.order}, {"customer", start.customer}, {"rank", start.rank}};
   if (start.bad_customer) input["customer"] = std::string(kLongestKey, 'c');
@@ -45,7 +43,8 @@ QueuePlayer::QueuePlayer(uint64_t seed, Fault fault)
       random_(seed),
       world_({.seed = seed}),
       model_(random_definition(seed, random_), world_.clock.now(), fault),
-      yaml_(yaml_of(model_.definition())) {
+      yaml_(yaml_of(model_.definition())),
+      most_throttle_limit_(model_.definition().throttle_limit) {
   world_.apply(yaml_);
   world_.apply(kCallerOfW);
   model_.is_replaced = [this](const std::string& order) {
@@ -151,11 +150,18 @@ void QueuePlayer::kill() {
   compare();
 }
 
-/// Lets time pass while no process is there. What is due then happens late: the documents give it
-/// an order only for the deadlines of instances.
-void QueuePlayer::sleep() {
+/// Whether the documents give an order to all that is due after a time without a process: only to
+/// the deadlines of instances, and to the starts of one key of the throttle.
+bool QueuePlayer::may_sleep() const {
   const Definition& definition = model_.definition();
-  if (definition.debounced() || definition.start == StartType::kScheduled) return;
+  if (definition.debounced() || definition.start == StartType::kScheduled) return false;
+  if (!definition.throttled()) return true;
+  return definition.limit == 0 && definition.throttle_timeout == Duration(0);
+}
+
+/// Lets time pass while no process is there. What is due then happens late.
+void QueuePlayer::sleep() {
+  if (!may_sleep()) return;
   const Duration time(1 + random_.below(600'000));
   step(fmt::format("sleep of {} ms", time.count()));
   world_.crash();
@@ -199,7 +205,8 @@ bool QueuePlayer::may_be_bad() const {
   const Definition& definition = model_.definition();
   const bool always_starts =
       definition.on_limit == OnLimit::kQueue || definition.on_limit == OnLimit::kReplace;
-  return definition.limit > 0 && always_starts && definition.rate_limit == 0 &&
+  const bool has_key = definition.limit > 0 || definition.throttled();
+  return has_key && always_starts && !definition.singular && definition.rate_limit == 0 &&
          !definition.debounced() && definition.start != StartType::kGroup;
 }
 
@@ -208,7 +215,7 @@ Start QueuePlayer::make_start(By by) {
   start.customer = fmt::format("c{}", 1 + random_.below(3));
   start.rank = random_.below(4) - 1;
   if (may_be_bad() && chance(6)) {
-    start.bad_customer = model_.definition().keyed;
+    start.bad_customer = model_.definition().keyed || model_.definition().throttle_keyed;
     start.bad_rank = model_.definition().priority && !start.bad_customer;
   }
   return start;
@@ -280,14 +287,13 @@ std::optional<size_t> QueuePlayer::one_of(const std::vector<size_t>& all) {
   return all[static_cast<size_t>(random_.below(static_cast<int>(all.size())))];
 }
 
-/// Sends `go` to one instance, which must not take it while it waits in the queue, or to two that
-/// hold slots.
+/// Sends `go` to one instance, which must not take it while it waits in the queue or for the
+/// throttle, or to two whose runs have started.
 void QueuePlayer::go() {
   const int count = chance(25) ? 2 : 1;
   const std::vector<size_t> all = instances_that([](const Instance& one) { return one.active(); });
   std::vector<size_t> holders = all;
-  std::erase_if(holders,
-                [&](size_t which) { return model_.instances()[which].state != State::kHolding; });
+  std::erase_if(holders, [&](size_t which) { return !model_.instances()[which].runs(); });
   std::vector<std::string> orders;
   for (int i = 0; i < count; ++i) {
     const auto which = one_of(count == 1 ? all : holders);
@@ -350,6 +356,8 @@ void QueuePlayer::pause_workflow() {
   // Which starts replace which while the workflow is paused is open, unless one start remains.
   const Definition& definition = model_.definition();
   if (definition.on_limit == OnLimit::kReplace && definition.limit > 1) return;
+  // So is whether a start that gets its slot by the resume passes those that wait for the throttle.
+  if (definition.throttled() && definition.priority && definition.queues()) return;
   step("pause-workflow");
   ask(PauseWorkflow{.ns = "default", .id = "w"});
   model_.pause_workflow(true);
@@ -384,7 +392,9 @@ void QueuePlayer::restart_instance() {
 
 void QueuePlayer::change_limit() {
   Definition definition = model_.definition();
-  if (definition.limit == 0 || definition.on_limit == OnLimit::kReplace) return;
+  const bool has_slots = definition.limit > 0 && definition.on_limit != OnLimit::kReplace;
+  if (definition.throttled() && (!has_slots || chance(50))) return change_throttle();
+  if (!has_slots) return;
   definition.limit = 1 + random_.below(4);
   step(fmt::format("limit is now {}", definition.limit));
   ask(World::application(yaml_of(definition)));
@@ -392,45 +402,14 @@ void QueuePlayer::change_limit() {
   compare();
 }
 
-// The end.
-
-void QueuePlayer::release_all() {
-  if (model_.workflow_paused()) resume_workflow();
-  for (size_t i = 0; i < model_.instances().size() && !failed(); ++i) {
-    if (!model_.instances()[i].active() || !model_.instances()[i].paused) continue;
-    step("resume " + model_.instances()[i].start.order);
-    ask(ResumeInstance{.ns = "default", .instance = id_of(ids_.at(i))});
-    model_.resume(i);
-    compare();
-  }
-}
-
-/// Ends the instances that hold slots, oldest first, until none is left.
-void QueuePlayer::end_orders() {
-  while (!failed()) {
-    const std::vector<size_t> holders =
-        instances_that([](const Instance& one) { return one.state == State::kHolding; });
-    if (holders.empty()) return;
-    const std::string order = model_.instances()[holders.front()].start.order;
-    step("go " + order);
-    publish_order("go", order, nullptr);
-    settle(chance(20));
-    model_.go(order);
-    compare();
-  }
-}
-
-void QueuePlayer::drain() {
-  constexpr int kMost = 200;
-  release_all();
-  for (int i = 0; i < kMost && !failed(); ++i) {
-    end_orders();
-    const auto due = model_.next_due();
-    if (failed() || model_.pending().empty() || !due) return;
-    // The ticks of a schedule put off its start again and again.
-    if (model_.definition().start == StartType::kScheduled && i > 5) return;
-    pass(std::max(*due - model_.now(), Duration(1)));
-  }
+void QueuePlayer::change_throttle() {
+  Definition definition = model_.definition();
+  definition.throttle_limit = 1 + random_.below(4);
+  most_throttle_limit_ = std::max(most_throttle_limit_, definition.throttle_limit);
+  step(fmt::format("throttle-limit is now {}", definition.throttle_limit));
+  ask(World::application(yaml_of(definition)));
+  model_.set_throttle_limit(definition.throttle_limit);
+  compare();
 }
 
 }  // namespace millrace::queue_model

@@ -37,6 +37,7 @@ class QueuePlayer {
     TimePoint started;     ///< as it was shown first
     bool is_new = true;    ///< not compared yet
     std::string was = {};  ///< the status at the last comparison
+    int most_slots = 0;    ///< the most that a key had since the instance was made
   };
   /// What became of a command: the answer, and whether it was given again after a kill.
   struct Asked {
@@ -63,13 +64,12 @@ class QueuePlayer {
   void resume_workflow();
   void restart_instance();
   void change_limit();
+  void change_throttle();
   void pass_time();
   void pass(Duration time);
+  bool may_sleep() const;
   void sleep();
   void kill();
-  void drain();
-  void release_all();
-  void end_orders();
   std::vector<size_t> instances_that(bool (*fit)(const Instance& one)) const;
   std::optional<size_t> one_of(const std::vector<size_t>& all);
   void publish_order(const char* type, const std::string& order, const Json& data);
@@ -77,6 +77,15 @@ class QueuePlayer {
   void settle(bool with_kills);
   bool chance(int percent) { return random_.chance(percent); }
   void step(const std::string& what);
+  static InstanceId id_of(const std::string& text) { return parse_instance_id(text).value(); }
+
+  // The end (queue_drain.cc).
+
+  void drain();
+  void release_all();
+  void end_orders();
+  void cancel_active();
+  bool has_waiting() const;
 
   // Comparisons (queue_checks.cc).
 
@@ -89,10 +98,15 @@ class QueuePlayer {
   void compare_instance(size_t which, const std::string& id);
   void compare_callers();
   void compare_queues();
-  void compare_queue(const std::string& key, const Json& items);
+  void compare_slot_queues(const std::vector<Json>& items);
+  void compare_queue(const std::string& key, const std::vector<Json>& items);
+  void compare_throttle_queues(const std::vector<Json>& items);
+  void compare_throttle_queue(const std::string& key, const std::vector<Json>& items);
   void compare_dead_letters();
   void check_slots();
   void check_rates();
+  void check_throttle();
+  std::optional<TimePoint> begin_of(const std::string& id);
   void check_end();
   void differ(const std::string& what);
   bool failed() const { return !difference_.empty(); }
@@ -102,6 +116,7 @@ class QueuePlayer {
   World world_;
   Model model_;
   std::string yaml_;                          ///< the first revision
+  int most_throttle_limit_ = 0;               ///< of all revisions
   std::map<std::string, Seen> seen_;          ///< by the id of the instance
   std::map<size_t, std::string> ids_;         ///< the id of each instance of the model
   std::map<int, std::string> chain_ids_;      ///< the id that the answers of a pending start had
