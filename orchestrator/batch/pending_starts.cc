@@ -220,8 +220,13 @@ Status PendingStarts::start(TimePoint now, const PendingStartPlace& place, Pendi
   StartGate gate =
       TRY(instances_.admit(now, *entry, *workflow, whole.input, pending.batch.has_value()));
   if (gate.refusal) {
-    const auto limited = TRY(instances_.rates().limited_until(now, *entry, *workflow, whole.input));
-    return refuse(limited.value_or(now + kTryAgain), place, std::move(pending), gate);
+    TimePoint again = now + kTryAgain;
+    // Of a batch, the `rateLimit` has counted the requests already.
+    if (!pending.batch) {
+      again = TRY(instances_.rates().limited_until(now, *entry, *workflow, whole.input))
+                  .value_or(again);
+    }
+    return refuse(again, place, std::move(pending), gate);
   }
   TRY(erase(place, std::move(pending)));
   // A store that was restored may have an instance with this id.

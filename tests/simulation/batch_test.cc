@@ -327,6 +327,20 @@ TEST_F(Batched, CountsEachRequestForTheRateLimit) {
   EXPECT_EQ(world.metric("millrace_starts_limited_total"), 1);
 }
 
+TEST_F(Batched, IsTriedAgainAlthoughTheRateLimitIsUsedUp) {
+  world.apply(
+      "id: one\nsingular: true\nrateLimit: {limit: 2, period: PT10M}\n"
+      "batch: {maxSize: 1, timeout: PT1M}\nstates:\n"
+      "- {id: wait, type: consumeEvent, event: {type: go}}\n");
+  call({{"n", 1}});
+  call({{"n", 2}});
+  EXPECT_THAT(batches(), ElementsAre("1"));
+  world.publish("go", "1");
+  world.run_until_idle();
+  world.run_for(seconds(10));
+  EXPECT_THAT(batches(), ElementsAre("1", "2")) << "the limit has counted its request already";
+}
+
 TEST_F(Batched, TakesNoIdempotencyKey) {
   world.apply(batching(kThreeInAMinute));
   const Error error = world.refusal(StartInstance{
