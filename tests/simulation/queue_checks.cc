@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,8 +16,17 @@ namespace {
 
 std::string clock_text(TimePoint time) { return format_rfc3339(time).substr(11, 12); }
 
-/// The order in the input of an instance: of a call, of an event, of a group, or of a tick.
+/// The order in the input of an instance: of a call, of an event, of a group, or of a tick; of a
+/// batch, those of its inputs.
 std::string order_of(const Json& input) {
+  if (input.contains("events")) {
+    std::string orders;
+    for (const Json& one : input["events"]) {
+      if (!orders.empty()) orders += kAndOrder;
+      orders += order_of(one);
+    }
+    return orders;
+  }
   for (const char* const type : {"begin", "a"}) {
     if (input.contains(type)) return input[type].value("order", "");
   }
@@ -92,7 +102,8 @@ void QueuePlayer::compare_refusal(const Error& error, const Answer& expected) {
 
 void QueuePlayer::compare_accepted(const Json& answer, const Answer& expected) {
   // A start whose time has come at once may be answered as one that has started.
-  const bool may_have_started = expected.put_off && expected.starts_at <= model_.now();
+  const bool may_have_started =
+      expected.put_off && expected.starts_at <= model_.now() && !model_.definition().batched();
   if (answer.contains("startsAt") != expected.put_off && !may_have_started)
     return differ("the answer is " + answer.dump() + ", and the model " +
                   (expected.put_off ? "puts off the start" : "starts it"));
@@ -108,6 +119,14 @@ void QueuePlayer::compare_accepted(const Json& answer, const Answer& expected) {
   const std::string id = answer["id"];
   if (chain_ids_.try_emplace(expected.chain, id).first->second != id)
     differ("another id for the same pending start: " + id);
+}
+
+/// A call of a subflow that is in a batch has the answer of a request as its result.
+void QueuePlayer::compare_batched_call(const Asked& asked, const Answer& expected) {
+  if (!asked.answer || !asked.answer->has_value()) return;
+  const Json caller = world_.instance(asked.answer->value().at("id"));
+  const Json output = caller.value("output", Json::object());
+  compare_accepted(output.value("return", Json::object()), expected);
 }
 
 // Instances.
@@ -280,10 +299,11 @@ void QueuePlayer::check_slots() {
   }
 }
 
-/// In no time of the length `period` do more than `limit` instances start for one key.
+/// In no time of the length `period` do more than `limit` instances start for one key. With `batch`
+/// the requests count, which no instance shows.
 void QueuePlayer::check_rates() {
   const Definition& definition = model_.definition();
-  if (definition.rate_limit == 0) return;
+  if (definition.rate_limit == 0 || definition.batched()) return;
   std::map<std::string, std::vector<TimePoint>> starts;
   for (const auto& [which, id] : ids_) {
     const std::string& customer = model_.instances()[which].start.customer;
@@ -319,10 +339,14 @@ void QueuePlayer::check_end() {
   if (!model_.pending().empty() && !is_scheduled) return differ("a pending start is left");
   if (world_.rows_of("queues") != 0) return differ("rows of queues are left");
   const auto rows = world_.rows();
-  const bool has_pending = std::any_of(rows.begin(), rows.end(), [](const auto& row) {
-    return row.first.starts_with("meta/pending-start/");
-  });
-  if (has_pending != !model_.pending().empty()) differ("rows of pending starts are left");
+  const auto has_rows = [&](std::string_view prefix) {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const auto& row) { return row.first.starts_with(prefix); });
+  };
+  const bool has_pending = !model_.pending().empty();
+  if (has_rows("meta/pending-start/") != has_pending) differ("rows of pending starts are left");
+  if (has_rows("meta/pending-input/") != (has_pending && model_.definition().batched()))
+    differ("rows of inputs of batches are left");
 }
 
 }  // namespace millrace::queue_model

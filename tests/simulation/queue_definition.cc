@@ -14,6 +14,13 @@ using std::chrono::seconds;
 constexpr const char* kCustomer = R"('jq(.customer // .begin.customer // .a.customer // "c0")')";
 constexpr const char* kRank = "'jq(.rank // .begin.rank // .a.rank // 0)'";
 constexpr const char* kOrder = R"('jq(.order // .begin.order // .a.order // "tick")')";
+/// Likewise, of the first input of a batch.
+constexpr const char* kFirstCustomer =
+    R"('jq(.events[0].customer // .events[0].begin.customer // .events[0].a.customer // "c0")')";
+constexpr const char* kFirstRank =
+    "'jq(.events[0].rank // .events[0].begin.rank // .events[0].a.rank // 0)'";
+constexpr const char* kFirstOrder =
+    R"('jq(.events[0].order // .events[0].begin.order // .events[0].a.order // "tick")')";
 
 // The lengths are such that no two deadlines that begin together end together.
 constexpr Duration kBodyTimeout = seconds(1'213);
@@ -21,6 +28,11 @@ constexpr Duration kQueueTimeout = seconds(187);
 
 std::string time_text(Duration time) {
   return fmt::format("PT{}S", std::chrono::duration_cast<seconds>(time).count());
+}
+
+/// The customer in the data of an instance.
+std::string_view customer_of(const Definition& definition) {
+  return definition.batched() ? kFirstCustomer : kCustomer;
 }
 
 std::string_view name_of(OnLimit on_limit) {
@@ -54,7 +66,7 @@ std::string_view start_line(StartType start) {
 std::string concurrency_line(const Definition& definition) {
   std::string line = fmt::format("concurrency: {{limit: {}, onLimit: {}", definition.limit,
                                  name_of(definition.on_limit));
-  if (definition.keyed) line += fmt::format(", key: {}", kCustomer);
+  if (definition.keyed) line += fmt::format(", key: {}", customer_of(definition));
   if (definition.queue_timeout > Duration(0))
     line += fmt::format(", timeout: {}", time_text(definition.queue_timeout));
   return line + "}\n";
@@ -75,10 +87,17 @@ std::string debounce_line(const Definition& definition) {
   return line + "}\n";
 }
 
+std::string batch_line(const Definition& definition) {
+  std::string line = fmt::format("batch: {{maxSize: {}, timeout: {}", definition.batch_size,
+                                 time_text(definition.batch_timeout));
+  if (definition.batch_keyed) line += fmt::format(", key: {}", kCustomer);
+  return line + "}\n";
+}
+
 std::string throttle_line(const Definition& definition) {
   std::string line = fmt::format("throttle: {{limit: {}, period: {}", definition.throttle_limit,
                                  time_text(definition.throttle_period));
-  if (definition.throttle_keyed) line += fmt::format(", key: {}", kCustomer);
+  if (definition.throttle_keyed) line += fmt::format(", key: {}", customer_of(definition));
   if (definition.throttle_timeout > Duration(0))
     line += fmt::format(", timeout: {}", time_text(definition.throttle_timeout));
   return line + "}\n";
@@ -137,15 +156,29 @@ void add_throttle_and_others(Definition& definition, Random& random) {
   add_throttle(definition, random);
 }
 
+void add_batch_and_others(Definition& definition, Random& random) {
+  definition.batch_size = 1 + random.below(4);
+  definition.batch_timeout = seconds(random.of(kBatchTimeouts));
+  definition.batch_keyed = random.chance(60);
+  if (random.chance(50)) add_slots_of_any_kind(definition, random);
+  // Batches that a singular workflow does not permit may start in another order than they began,
+  // and those of ticks alone would look alike.
+  if (definition.start == StartType::kScheduled) definition.singular = false;
+  if (random.chance(25)) add_rate(definition, random);
+  if (!definition.singular && random.chance(20)) add_throttle(definition, random);
+}
+
 }  // namespace
 
 std::string yaml_of(const Definition& definition) {
   std::string text = "id: w\n";
   if (definition.singular) text += "singular: true\n";
   if (definition.limit > 0) text += concurrency_line(definition);
-  if (definition.priority) text += fmt::format("priority: {}\n", kRank);
+  if (definition.priority)
+    text += fmt::format("priority: {}\n", definition.batched() ? kFirstRank : kRank);
   if (definition.rate_limit > 0) text += rate_line(definition);
   if (definition.debounced()) text += debounce_line(definition);
+  if (definition.batched()) text += batch_line(definition);
   if (definition.throttled()) text += throttle_line(definition);
   text += start_line(definition.start);
   return text + fmt::format(
@@ -154,7 +187,8 @@ std::string yaml_of(const Definition& definition) {
                     "  type: consumeEvent\n"
                     "  timeout: {}\n"
                     "  event: {{type: go, context: {{order: {}}}}}\n",
-                    time_text(definition.body_timeout), kOrder);
+                    time_text(definition.body_timeout),
+                    definition.batched() ? kFirstOrder : kOrder);
 }
 
 Definition random_definition(uint64_t seed, Random& random) {
@@ -193,8 +227,11 @@ Definition random_definition(uint64_t seed, Random& random) {
       if (random.chance(50)) add_debounce(definition, random);
       if (definition.queues() && random.chance(50)) definition.queue_timeout = kQueueTimeout;
       break;
-    default:
+    case 8:
       add_throttle_and_others(definition, random);
+      break;
+    default:
+      add_batch_and_others(definition, random);
   }
   return definition;
 }

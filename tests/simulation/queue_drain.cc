@@ -22,7 +22,7 @@ void QueuePlayer::end_orders() {
     const std::vector<size_t> holders =
         instances_that([](const Instance& one) { return one.runs(); });
     if (holders.empty()) return;
-    const std::string order = model_.instances()[holders.front()].start.order;
+    const std::string order = awaited_order(model_.instances()[holders.front()].start.order);
     step("go " + order);
     publish_order("go", order, nullptr);
     settle(chance(20));

@@ -129,9 +129,9 @@ Answer Model::request(const Start& start) {
     answer.retry_after =
         static_cast<uint32_t>((*permitted - now_ + seconds(1) - Duration(1)) / seconds(1));
   }
-  if (definition_.debounced()) {
+  if (definition_.debounced() || definition_.batched()) {
     // "`rateLimit` comes first: a request is refused if the limit is used up".
-    if (!rate_permits_at(start)) return put_off(start);
+    if (!rate_permits_at(start)) return definition_.batched() ? join_batch(start) : put_off(start);
     answer.refused = {kRateLimited};
   } else {
     answer.refused = refusals(start);
@@ -177,7 +177,8 @@ Answer Model::put_off(const Start& start) {
 void Model::try_pending(const std::string& key) {
   Pending& one = pending_.at(key);
   std::set<std::string> codes = slot_refusals(one.start);
-  const auto permitted = rate_permits_at(one.start);
+  // With `batch`, `rateLimit` "counts each request, not each instance".
+  const auto permitted = definition_.batched() ? std::nullopt : rate_permits_at(one.start);
   const bool is_singular = codes.contains(kMutex);
   if (codes.empty() && !permitted) {
     const Pending started = one;
@@ -198,7 +199,8 @@ void Model::try_pending(const std::string& key) {
 
 void Model::create(const Start& start, int chain) {
   const std::string key = slot_key(start);
-  if (definition_.rate_limit > 0) starts_[rate_key(start)].push_back(now_);
+  if (definition_.rate_limit > 0 && !definition_.batched())
+    starts_[rate_key(start)].push_back(now_);
   const bool has_slots = definition_.limit > 0;
   const bool queues = definition_.queues();
   // In a pause, starts may wait for a slot that is free.
@@ -287,7 +289,7 @@ void Model::go(const std::string& order) {
   std::vector<size_t> listening;
   for (size_t i = 0; i < instances_.size(); ++i) {
     const Instance& one = instances_[i];
-    if (one.runs() && one.start.order == order) listening.push_back(i);
+    if (one.runs() && awaited_order(one.start.order) == order) listening.push_back(i);
   }
   // "An event that comes before is not for it": not for those that get a slot by these ends.
   for (const size_t which : listening) {

@@ -1,4 +1,4 @@
-// A reference model of the starts of one workflow: `singular`, `rateLimit`, `debounce`,
+// A reference model of the starts of one workflow: `singular`, `rateLimit`, `debounce`, `batch`,
 // `concurrency`, `throttle` and `priority`. It was written from docs/language.md, docs/operating.md
 // and docs/promises.md, and never from the engine. It knows no store: a crash changes nothing in
 // it. For use by one thread.
@@ -23,6 +23,8 @@
 //    were due, and a slot that becomes free by one is given away before the next one applies.
 // 10. When a workflow is resumed, all its instances are resumed before one of its starts gets a
 //     slot or passes the throttle. Which of both comes first is open, so no play depends on it.
+// 11. `concurrency`, `throttle` and `priority` of a workflow with `batch` read the data of the
+//     instance, as of every start; the definitions of the model read the first input.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +57,9 @@ struct Definition {
   Duration debounce_period{0};
   Duration debounce_timeout{0};
   bool debounce_keyed = false;
+  int batch_size = 0;  ///< `maxSize`; 0: no `batch`
+  Duration batch_timeout{0};
+  bool batch_keyed = false;
   int throttle_limit = 0;  ///< 0: no `throttle`
   Duration throttle_period{0};
   Duration throttle_timeout{0};
@@ -63,6 +68,7 @@ struct Definition {
   Duration body_timeout{0};
 
   bool debounced() const { return debounce_period > Duration(0); }
+  bool batched() const { return batch_size > 0; }
   bool throttled() const { return throttle_limit > 0; }
   /// Whether starts wait for slots.
   bool queues() const { return limit > 0 && on_limit == OnLimit::kQueue; }
@@ -73,6 +79,12 @@ std::string yaml_of(const Definition& definition);
 
 /// The order of the starts that have no input: ticks.
 inline constexpr const char* kTickOrder = "tick";
+/// What joins the orders of a batch to the order of its instance: `o0001+tick+o0003`.
+inline constexpr char kAndOrder = '+';
+/// The order of the event `go` for which an instance waits: of a batch, that of its first input.
+inline std::string awaited_order(const std::string& order) {
+  return order.substr(0, order.find(kAndOrder));
+}
 /// How often `schedule` ticks: at each multiple of ten minutes.
 inline constexpr Duration kTicks = std::chrono::minutes(10);
 
@@ -82,7 +94,7 @@ enum class By : uint8_t { kCall, kEvent, kTick, kSubflow };
 /// One request for a start, with what its input says.
 struct Start {
   By by = By::kCall;
-  std::string order;            ///< unique, but for ticks
+  std::string order;            ///< unique, but for ticks; of a batch, those of its inputs
   std::string customer = "c0";  ///< the key
   int rank = 0;                 ///< the priority
   bool bad_customer = false;    ///< the key is too long
@@ -113,13 +125,14 @@ struct Instance {
   bool runs() const { return state == State::kHolding && !throttled; }
 };
 
-/// A start that `debounce` has put off.
+/// A start that `debounce` has put off, or a batch.
 struct Pending {
-  Start start;   ///< the newest request
+  Start start;   ///< the newest request; of a batch, the start of its instance
   TimePoint at;  ///< when it starts, or is tried again
   std::optional<TimePoint> latest;
   int chain = 0;
-  bool has_subflow = false;  ///< one of its requests came from a subflow
+  bool has_subflow = false;        ///< of `debounce`: one of its requests came from a subflow
+  std::vector<Start> inputs = {};  ///< of a batch
 };
 
 /// What the caller of a subflow gets.
@@ -151,6 +164,8 @@ enum class Fault : uint8_t {
   kRefusalsCount,       ///< a refused start counts for `rateLimit`
   kOneStartMore,        ///< the throttle permits a start too many
   kCountsWhileItWaits,  ///< a start counts for the throttle from its creation on
+  kOneInputMore,        ///< a batch has an input too many
+  kTimeoutMoves,        ///< each input moves the time at which its batch starts
 };
 
 class Model {
@@ -175,6 +190,7 @@ class Model {
   std::set<std::string> restart(size_t which);
   void set_limit(int limit);
   void set_throttle_limit(int limit);
+  void set_batch(int size, Duration timeout);
 
   /// Lets time pass. With `dead`, there was no process until then, and all that was due happens at
   /// `to`, in the order of the times at which it was due.
@@ -232,6 +248,7 @@ class Model {
   std::set<std::string> refusals(const Start& start) const;
   std::set<std::string> slot_refusals(const Start& start) const;
   Answer put_off(const Start& start);
+  Answer join_batch(const Start& start);
   void try_pending(const std::string& key);
   void create(const Start& start, int chain);
   void replace_oldest(const std::string& key);
@@ -255,7 +272,7 @@ class Model {
   TimePoint next_tick_;
   bool workflow_paused_ = false;
   std::vector<Instance> instances_;
-  std::map<std::string, Pending> pending_;
+  std::map<std::string, Pending> pending_;  ///< by the key, or by the number of a full batch
   std::map<std::string, Caller> callers_;
   std::map<std::string, std::vector<TimePoint>> starts_;     ///< of each key of `rateLimit`
   std::map<std::string, std::vector<TimePoint>> permitted_;  ///< of each key of `throttle`

@@ -59,7 +59,9 @@ TEST(EngineAndQueueModel, DifferByEachPlantedFault) {
                 {Fault::kFirstInputCounts, "the first input counts", 4},
                 {Fault::kRefusalsCount, "refusals count", 5},
                 {Fault::kOneStartMore, "the throttle permits a start too many", 8},
-                {Fault::kCountsWhileItWaits, "a start counts while it waits", 8}};
+                {Fault::kCountsWhileItWaits, "a start counts while it waits", 8},
+                {Fault::kOneInputMore, "a batch has an input too many", 9},
+                {Fault::kTimeoutMoves, "an input moves the time of its batch", 9}};
   for (const auto& [fault, name, theme] : faults) {
     bool is_found = false;
     for (uint64_t i = 1; i <= kMostSeeds && !is_found; ++i)
@@ -181,6 +183,34 @@ TEST_F(QueueModel, GivesASlotBeforeItAsksTheThrottle) {
   EXPECT_EQ(model.held(""), 1) << "the third has it";
   model.advance(now + minutes(1));
   EXPECT_EQ(model.status(2), "waiting");
+}
+
+TEST_F(QueueModel, StartsABatchWhenItIsFullOrItsTimeoutEnds) {
+  Model model({.batch_size = 3, .batch_timeout = minutes(5), .batch_keyed = true}, now);
+  for (const Start& start : {of("a"), of("b", 0, "c2"), of("c")}) model.request(start);
+  model.advance(now + minutes(4));
+  EXPECT_THAT(shown(model), ElementsAre());
+  const Answer full = model.request(of("d"));
+  EXPECT_EQ(full.starts_at, now + minutes(4));
+  EXPECT_THAT(shown(model), ElementsAre("a+c+d waiting"));
+  const Answer next = model.request(of("e", 0, "c2"));
+  EXPECT_EQ(next.starts_at, now + minutes(5));
+  model.advance(now + minutes(5));
+  EXPECT_THAT(shown(model), ElementsAre("a+c+d waiting", "b+e waiting"));
+  model.go("b");
+  EXPECT_EQ(model.status(1), "complete");
+}
+
+TEST_F(QueueModel, CollectsOnWhileASingularWorkflowHasAnInstance) {
+  Model model({.singular = true, .batch_size = 2, .batch_timeout = minutes(1)}, now);
+  for (const char* const order : {"a", "b", "c"}) model.request(of(order));
+  EXPECT_THAT(shown(model), ElementsAre("a+b waiting"));
+  model.advance(now + minutes(1) + seconds(5));
+  EXPECT_EQ(model.request(of("d")).starts_at, model.now()) << "a full batch is tried at once";
+  model.request(of("e"));
+  model.go("a");
+  model.advance(now + minutes(1) + seconds(15));
+  EXPECT_THAT(shown(model), ElementsAre("a+b complete", "c+d waiting"));
 }
 
 }  // namespace

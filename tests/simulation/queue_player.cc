@@ -154,7 +154,8 @@ void QueuePlayer::kill() {
 /// the deadlines of instances, and to the starts of one key of the throttle.
 bool QueuePlayer::may_sleep() const {
   const Definition& definition = model_.definition();
-  if (definition.debounced() || definition.start == StartType::kScheduled) return false;
+  const bool puts_off = definition.debounced() || definition.batched();
+  if (puts_off || definition.start == StartType::kScheduled) return false;
   if (!definition.throttled()) return true;
   return definition.limit == 0 && definition.throttle_timeout == Duration(0);
 }
@@ -207,7 +208,7 @@ bool QueuePlayer::may_be_bad() const {
       definition.on_limit == OnLimit::kQueue || definition.on_limit == OnLimit::kReplace;
   const bool has_key = definition.limit > 0 || definition.throttled();
   return has_key && always_starts && !definition.singular && definition.rate_limit == 0 &&
-         !definition.debounced() && definition.start != StartType::kGroup;
+         !definition.debounced() && !definition.batched() && definition.start != StartType::kGroup;
 }
 
 Start QueuePlayer::make_start(By by) {
@@ -224,7 +225,11 @@ Start QueuePlayer::make_start(By by) {
 void QueuePlayer::call() {
   const Start start = make_start(By::kCall);
   step("call " + input_of(start).dump());
-  const Asked asked = ask(start_command("w", start));
+  StartInstance command = start_command("w", start);
+  // With `batch` it has no idempotency key, so a client cannot repeat it.
+  const bool is_repeatable = !model_.definition().batched();
+  if (!is_repeatable) command.idempotency_key.clear();
+  const Asked asked = ask(command, is_repeatable);
   compare_answer(asked, start, model_.request(start));
   compare();
 }
@@ -247,7 +252,8 @@ void QueuePlayer::publish_starts() {
   const StartType type = model_.definition().start;
   if (type != StartType::kEvent && type != StartType::kGroup) return call();
   // Pending starts that are due at one time begin in an order that the documents leave open.
-  const int count = model_.definition().debounced() || chance(70) ? 1 : 2 + random_.below(3);
+  const bool puts_off = model_.definition().debounced() || model_.definition().batched();
+  const int count = puts_off || chance(70) ? 1 : 2 + random_.below(3);
   std::vector<Start> starts;
   for (int i = 0; i < count; ++i) {
     const Start start = make_start(By::kEvent);
@@ -267,8 +273,12 @@ void QueuePlayer::call_subflow() {
   const Asked asked = ask(start_command("caller", start));
   if (asked.answer && !asked.answer->has_value())
     differ("the caller was refused: " + asked.answer->error().code);
-  // The instance gets the id of the call.
-  if (const Answer answer = model_.request(start); answer.put_off) chain_ids_.erase(answer.chain);
+  const Answer answer = model_.request(start);
+  if (answer.put_off && model_.definition().batched()) {
+    compare_batched_call(asked, answer);
+  } else if (answer.put_off) {
+    chain_ids_.erase(answer.chain);  // the instance gets the id of the call
+  }
   compare();
 }
 
@@ -298,7 +308,7 @@ void QueuePlayer::go() {
   for (int i = 0; i < count; ++i) {
     const auto which = one_of(count == 1 ? all : holders);
     if (!which) return;
-    orders.push_back(model_.instances()[*which].start.order);
+    orders.push_back(awaited_order(model_.instances()[*which].start.order));
     step("go " + orders.back());
     publish_order("go", orders.back(), nullptr);
   }
@@ -393,12 +403,24 @@ void QueuePlayer::restart_instance() {
 void QueuePlayer::change_limit() {
   Definition definition = model_.definition();
   const bool has_slots = definition.limit > 0 && definition.on_limit != OnLimit::kReplace;
+  if (definition.batched() && chance(50)) return change_batch();
   if (definition.throttled() && (!has_slots || chance(50))) return change_throttle();
   if (!has_slots) return;
   definition.limit = 1 + random_.below(4);
   step(fmt::format("limit is now {}", definition.limit));
   ask(World::application(yaml_of(definition)));
   model_.set_limit(definition.limit);
+  compare();
+}
+
+void QueuePlayer::change_batch() {
+  Definition definition = model_.definition();
+  definition.batch_size = 1 + random_.below(4);
+  definition.batch_timeout = std::chrono::seconds(random_.of(kBatchTimeouts));
+  step(fmt::format("batch-size is now {}, with {} ms", definition.batch_size,
+                   definition.batch_timeout.count()));
+  ask(World::application(yaml_of(definition)));
+  model_.set_batch(definition.batch_size, definition.batch_timeout);
   compare();
 }
 

@@ -65,6 +65,7 @@ class QueuePlayer {
   void restart_instance();
   void change_limit();
   void change_throttle();
+  void change_batch();
   void pass_time();
   void pass(Duration time);
   bool may_sleep() const;
@@ -94,6 +95,7 @@ class QueuePlayer {
   void compare_answer(const Asked& asked, const Start& start, const Answer& expected);
   void compare_refusal(const Error& error, const Answer& expected);
   void compare_accepted(const Json& answer, const Answer& expected);
+  void compare_batched_call(const Asked& asked, const Answer& expected);
   void compare_instances();
   void compare_instance(size_t which, const std::string& id);
   void compare_callers();
