@@ -1,7 +1,7 @@
 // A reference model of the starts of one workflow: `singular`, `rateLimit`, `debounce`, `batch`,
 // `concurrency`, `throttle` and `priority`. It was written from docs/language.md, docs/operating.md
-// and docs/promises.md, and never from the engine. It knows no store: a crash changes nothing in
-// it. For use by one thread.
+// and docs/promises.md, and never from the engine. It knows no store: neither a crash nor a
+// takeover changes anything in it. For use by one thread.
 //
 // Where the documents leave a question open, the model reads them like this:
 // 1. A start that waits for a slot counts for `rateLimit` from its creation on. A start that is

@@ -41,10 +41,14 @@ StartInstance start_command(const std::string& workflow, const Start& start) {
 QueuePlayer::QueuePlayer(uint64_t seed, Fault fault)
     : seed_(seed),
       random_(seed),
-      world_({.seed = seed}),
+      is_clustered_(random_.chance(50)),
+      lead_(is_clustered_ ? next_epoch() : nullptr),
+      world_({.log = lead_.get(), .seed = seed}),
       model_(random_definition(seed, random_), world_.clock.now(), fault),
       yaml_(yaml_of(model_.definition())),
       most_throttle_limit_(model_.definition().throttle_limit) {
+  // All nodes of a cluster have the same secret key.
+  std::filesystem::copy_file(world_.folder() / "secret-key", standby_folder_ / "secret-key");
   world_.apply(yaml_);
   world_.apply(kCallerOfW);
   model_.is_replaced = [this](const std::string& order) {
@@ -80,6 +84,7 @@ void QueuePlayer::step(const std::string& what) {
 }
 
 void QueuePlayer::act() {
+  if (is_clustered_ && chance(10) && !follow(static_cast<size_t>(1 + random_.below(30)))) return;
   const int what = random_.below(100);
   if (what < 20) return call();
   if (what < 40) return publish_starts();
@@ -117,8 +122,7 @@ void QueuePlayer::act_on_instances() {
 void QueuePlayer::settle(bool with_kills) {
   for (int i = 0; with_kills && i < 10 && world_.step(); ++i) {
     if (!chance(40)) continue;
-    step("kill");
-    world_.restart_at(kills_++);
+    die();
   }
   world_.run_until_idle();
   see();
@@ -143,8 +147,7 @@ QueuePlayer::Asked QueuePlayer::ask(const Command& command, bool may_kill) {
 }
 
 void QueuePlayer::kill() {
-  step("kill");
-  world_.restart_at(kills_++);
+  die();
   world_.run_until_idle();
   see();
   compare();

@@ -1,17 +1,23 @@
-// QueuePlayer: plays random starts, ends, commands, kills and time on the engine (world.h) and on
-// the reference model (queue_model.h), and compares both after each action. A seed determines
-// everything. For use by one thread.
+// QueuePlayer: plays random starts, ends, commands, kills, takeovers and time on the engine
+// (world.h) and on the reference model (queue_model.h), and compares both after each action. A seed
+// determines everything. For use by one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tests/model/random.h"
 #include "tests/simulation/queue_model.h"
+#include "tests/simulation/queue_standby.h"
 #include "tests/simulation/world.h"
+#include "tests/support/folder.h"
+#include "tests/support/memory_log.h"
 
 namespace millrace::queue_model {
 
@@ -70,7 +76,6 @@ class QueuePlayer {
   void pass(Duration time);
   bool may_sleep() const;
   void sleep();
-  void kill();
   std::vector<size_t> instances_that(bool (*fit)(const Instance& one)) const;
   std::optional<size_t> one_of(const std::vector<size_t>& all);
   void publish_order(const char* type, const std::string& order, const Json& data);
@@ -79,6 +84,14 @@ class QueuePlayer {
   bool chance(int percent) { return random_.chance(percent); }
   void step(const std::string& what);
   static InstanceId id_of(const std::string& text) { return parse_instance_id(text).value(); }
+
+  // Kills and takeovers (queue_takeover.cc).
+
+  void kill();
+  void die();
+  void take_over();
+  std::unique_ptr<CommitLog> next_epoch();
+  bool follow(size_t most);
 
   // The end (queue_drain.cc).
 
@@ -115,7 +128,14 @@ class QueuePlayer {
 
   uint64_t seed_;
   reference::Random random_;
+  bool is_clustered_;
+  MemoryLog log_;  ///< of a clustered play
+  int epochs_ = 0;
+  std::unique_ptr<CommitLog> lead_;  ///< null: the play is not clustered
+  Folder second_folder_{fast_folder()};
+  std::filesystem::path standby_folder_ = second_folder_.path();  ///< of the node that is no active
   World world_;
+  std::unique_ptr<QueueStandby> standby_;  ///< null: its process was not started yet
   Model model_;
   std::string yaml_;                          ///< the first revision
   int most_throttle_limit_ = 0;               ///< of all revisions

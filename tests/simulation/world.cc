@@ -125,6 +125,11 @@ void World::return_to_copied_store() {
   store_ = copied_;
 }
 
+void World::continue_with(const std::filesystem::path& folder) {
+  CHECK(!alive());
+  store_ = folder;
+}
+
 Status World::try_recover() {
   CHECK(!alive());
   outlet_ = std::make_unique<ProcessOutlet>(broker);

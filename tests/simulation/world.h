@@ -200,6 +200,9 @@ class World {
   /// Continues with the store from which the last copy was made, as it was then, as after the
   /// restore of a backup. No process may be alive.
   void return_to_copied_store();
+  /// Continues with the store in a folder that the caller keeps, such as that of a standby. No
+  /// process may be alive.
+  void continue_with(const std::filesystem::path& folder);
   /// The options with which the next recover() starts a process.
   WorldOptions& options() { return options_; }
 
