@@ -10,6 +10,7 @@
 #include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/compensation_rows.h"
+#include "orchestrator/store/rows/crash_row.h"
 #include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
@@ -24,11 +25,14 @@
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/node_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
+#include "orchestrator/store/rows/pending_input_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
 #include "orchestrator/store/rows/source_rows.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
@@ -69,6 +73,43 @@ bool decodes_once(Result<T> (*decoded)(std::string_view), std::string_view value
   return record.has_value();
 }
 
+/// The time at which a start is listed is also in the key of a row `pending-start-at/`: it must be
+/// one that such a key can have.
+bool decodes_as_pending_start(std::string_view value) {
+  if (!decodes_again<PendingStart>(decode_pending_start, value)) return false;
+  const PendingStart start = *decode_pending_start(value);
+  CHECK(start.how.is_null() || start.how.is_object(), "no revision can be added to {}",
+        start.how.text());
+  const auto listed = listed_start(listed_start_key(
+      {.listed = start.listed,
+       .place = {.ns = NamespaceNumber(1), .workflow = WorkflowNumber(1), .key = {}}}));
+  CHECK(listed && listed->listed == start.listed, "no key can have the time {} ms",
+        to_millis(start.listed));
+  return true;
+}
+
+/// As decodes_as_pending_start(), for the keys of the rows `start-rate-end/`.
+bool decodes_as_start_rate(std::string_view value) {
+  if (!decodes_again<StartRateRecord>(decode_start_rate, value)) return false;
+  const StartRateRecord record = *decode_start_rate(value);
+  const auto end = start_rate_end(start_rate_end_key({.listed = record.listed, .place = {}}));
+  CHECK(end && end->listed == record.listed, "no key can have the time {} ms",
+        to_millis(record.listed));
+  return true;
+}
+
+/// The rows of `meta` with the starts that are put off, and with those that are counted.
+std::optional<bool> decodes_as_start_row(std::string_view key, std::string_view value) {
+  if (key.starts_with(kPendingStartKey)) return decodes_as_pending_start(value);
+  if (key.starts_with(kPendingStartsKey))
+    return decodes_once<uint64_t>(decode_pending_starts, value);
+  if (key.starts_with(kPendingInputKey))
+    return decodes_again<PendingInput>(decode_pending_input, value);
+  if (key.starts_with(kStartRateKey)) return decodes_as_start_rate(value);
+  if (key.starts_with(kStartRatesKey)) return decodes_once<uint64_t>(decode_start_rates, value);
+  return std::nullopt;
+}
+
 std::optional<bool> decodes_as_meta(std::string_view key, std::string_view value) {
   if (key == "cursor") return decodes_again<Cursor>(decode_cursor, value);
   if (key == "index") return decodes_again<IndexBuild>(decode_index_build, value);
@@ -87,7 +128,8 @@ std::optional<bool> decodes_as_meta(std::string_view key, std::string_view value
   if (key.starts_with("origin/")) return decodes_again<OriginRecord>(decode_origin, value);
   if (key.starts_with("left-consumer/"))
     return decodes_again<std::string>(decode_consumer_name, encode_consumer_name, value);
-  return std::nullopt;
+  if (key == kCrashRowKey) return decodes_again<NotedInput>(decode_noted_input, value);
+  return decodes_as_start_row(key, value);
 }
 
 std::optional<bool> decodes_as_part(std::string_view key, std::string_view value) {
@@ -218,6 +260,12 @@ std::optional<bool> decodes_as_row(Table table, std::string_view key, std::strin
 }
 
 void check_row_key(Table table, std::string_view key) {
+  if (table == Table::kMeta) {
+    const auto listed = listed_start(key);
+    CHECK(!listed || listed_start_key(*listed) == key, "a key of a listed start has two forms");
+    const auto end = start_rate_end(key);
+    CHECK(!end || start_rate_end_key(*end) == key, "a key of the end of a rate has two forms");
+  }
   if (table == Table::kByStatus) {
     const Result<IndexedInstance> one = decode_by_status_key(key);
     if (!one) return check_shown_error(one.error());

@@ -10,7 +10,13 @@
 // Covers: orchestrator/store/rows/variable_rows.cc orchestrator/store/rows/idempotency_rows.cc
 // Covers: orchestrator/store/rows/archive_rows.cc orchestrator/store/rows/rate_rows.cc
 // Covers: orchestrator/store/rows/stream_rows.cc orchestrator/store/rows/replay_rows.cc
-// Covers: orchestrator/store/rows/source_rows.cc base/codec.cc
+// Covers: orchestrator/store/rows/source_rows.cc orchestrator/store/rows/start_rate_rows.cc
+// Covers: orchestrator/store/rows/pending_start_rows.cc
+// Covers: orchestrator/store/rows/pending_input_rows.cc orchestrator/store/rows/crash_row.cc
+// Covers: orchestrator/store/rows/answer_rows.cc orchestrator/store/rows/call_slot_rows.cc
+// Covers: orchestrator/store/rows/compensation_rows.cc orchestrator/store/rows/node_rows.cc
+// Covers: orchestrator/store/rows/left_consumer_rows.cc orchestrator/store/rows/queue_rows.cc
+// Covers: base/codec.cc
 #include <cstdint>
 
 #include "tests/fuzz/row_codecs.h"

@@ -104,6 +104,8 @@ Result<PendingStart> decode_pending_start(std::string_view bytes) {
   start.id.bytes = reader.id();
   start.input = get_json(reader);
   start.how = get_json(reader);
+  // The revision that starts is added to it.
+  if (!start.how.is_null() && !start.how.is_object()) reader.fail();
   start.hops = get_u32(reader);
   start.depth = get_u32(reader);
   start.caller = get_optional(reader, get_caller);
@@ -116,7 +118,8 @@ Result<PendingStart> decode_pending_start(std::string_view bytes) {
   start.start_event = get_json(reader);
   start.consumed = get_taken(reader);
   if (version == kVersionOfBatches) start.batch = get_start_batch(reader);
-  if (start.listed > start.at) reader.fail();
+  // No key of a row `pending-start-at/` has a time before 1970.
+  if (start.listed > start.at || start.listed < TimePoint()) reader.fail();
   return end_record(reader, std::move(start), "pending start");
 }
 

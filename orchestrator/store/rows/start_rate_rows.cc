@@ -106,12 +106,15 @@ Result<StartRateRecord> decode_start_rate(std::string_view bytes) {
   record.ns = NamespaceNumber(get_u32(reader));
   record.ends = get_time(reader);
   record.listed = get_time(reader);
+  // No key of a row `start-rate-end/` has a time before 1970.
+  const bool is_listed = record.listed >= TimePoint() && record.listed <= record.ends;
+  if (record.ns == NamespaceNumber(0) || !is_listed) reader.fail();
   const size_t entries = reader.count();
-  if (entries == 0 || entries > kMostRateEntries || record.listed > record.ends) reader.fail();
+  if (entries == 0 || entries > kMostRateEntries) reader.fail();
   for (size_t left = entries; left > 0 && reader.ok(); --left) {
     RateEntry entry;
     entry.first = get_time(reader);
-    entry.last = entry.first + get_duration(reader);
+    entry.last = get_time_from(reader, entry.first);
     entry.count = get_u32(reader);
     if (entry.count == 0 || entry.last < entry.first) reader.fail();
     record.use.entries.push_back(entry);

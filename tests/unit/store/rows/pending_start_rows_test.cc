@@ -96,7 +96,21 @@ TEST_F(PendingStartRowsTest, GiveAnErrorIfTheyAreDamaged) {
   PendingStart wrong = start(10, 10);
   wrong.own_policy = "rubbish";
   EXPECT_FALSE(decode_pending_start(encode(wrong)));
+  wrong = start(10, -1'700'000'001);
+  EXPECT_FALSE(decode_pending_start(encode(wrong))) << "no row `pending-start-at/` can list it";
   EXPECT_FALSE(decode_pending_starts("rubbish"));
+}
+
+TEST_F(PendingStartRowsTest, HaveAnObjectToWhichTheRevisionIsAdded) {
+  PendingStart one = start(10, 10);
+  for (const char* const how : {"null", "{}", R"( {"by": "call"})"}) {
+    one.how = LazyJson::of_text(how);
+    EXPECT_TRUE(decode_pending_start(encode(one))) << how;
+  }
+  for (const char* const how : {"7", "true", "\"call\"", "[]"}) {
+    one.how = LazyJson::of_text(how);
+    EXPECT_FALSE(decode_pending_start(encode(one))) << how;
+  }
 }
 
 }  // namespace

@@ -136,6 +136,16 @@ TEST_F(StartRateRowsTest, GiveAnErrorIfTheyAreDamaged) {
   EXPECT_TRUE(decode_start_rate(encode(long_one)));
   long_one.use.entries.back().count = 0;
   EXPECT_FALSE(decode_start_rate(encode(long_one)));
+  StartRateRecord late = record(60, 60);
+  late.use.entries.back().last = kLastTime;
+  EXPECT_TRUE(decode_start_rate(encode(late)));
+  late.use.entries.back().last += Duration(1);
+  EXPECT_FALSE(decode_start_rate(encode(late))) << "no time of a store is behind the year 9999";
+  StartRateRecord of_nothing = record(60, 60);
+  of_nothing.ns = NamespaceNumber(0);
+  EXPECT_FALSE(decode_start_rate(encode(of_nothing)));
+  EXPECT_FALSE(decode_start_rate(encode(record(60, -1'700'000'001))))
+      << "no row `start-rate-end/` can list it";
   EXPECT_FALSE(decode_start_rates("rubbish"));
 }
 
