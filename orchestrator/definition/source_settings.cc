@@ -204,7 +204,7 @@ Result<SourceSettings> parse_source(const Json& settings) {
       parsed.max_age = TRY(parse_stream_age(value));
     } else {
       return invalid_setting(
-          key, fmt::format("unknown setting; valid: {}", fmt::join(kSourceKeys, ", ")));
+          excerpt(key), fmt::format("unknown setting; valid: {}", fmt::join(kSourceKeys, ", ")));
     }
   }
   TRY(check_stream_settings(settings, parsed));

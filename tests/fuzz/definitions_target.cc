@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "language/graph.h"
-#include "matchers/code_points.h"
 #include "orchestrator/definition/lint.h"
 #include "tests/fuzz/finding_properties.h"
+#include "tests/fuzz/readable_json.h"
 #include "tests/fuzz/target.h"
 #include "tests/fuzz/yaml_mutator.h"
 
@@ -31,23 +31,6 @@ constexpr size_t kMostDefinitionBytes = 16'384;
 /// Accepts all jq programs and schemas: only jq workers can check them.
 std::vector<std::optional<Error>> accept_all(std::span<const std::string> texts) {
   return std::vector<std::optional<Error>>(texts.size());
-}
-
-/// Whether libyaml reads the text of the value as it is. libyaml accepts some characters only as
-/// escapes, which dump_json() does not write, and no key of more than 1 024 characters.
-bool is_readable_json(const Json& value) {
-  const auto is_readable = [](const std::string& text) {
-    const std::u32string characters = decode_utf8(text);
-    return std::none_of(characters.begin(), characters.end(), [](char32_t c) {
-      return (c >= 0x7f && c < 0xa0) || c == 0xfeff || c == 0xfffe || c == 0xffff;
-    });
-  };
-  if (value.is_string()) return is_readable(value.get_ref<const std::string&>());
-  for (auto item = value.begin(); value.is_structured() && item != value.end(); ++item) {
-    if (value.is_object() && (item.key().size() > 1000 || !is_readable(item.key()))) return false;
-    if (!is_readable_json(*item)) return false;
-  }
-  return true;
 }
 
 /// The definition, written as JSON, is the same workflow.
