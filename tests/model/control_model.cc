@@ -37,7 +37,9 @@ std::vector<Model::Due> Model::dues(bool held_back_too) {
   };
   if (undoes_after_tasks_) {
     const auto open = [this] { doubt("whether a deadline ends a task after a cancel"); };
-    for (const auto& at : {execution_deadline_, run_deadline_, kill_at_}) add(at, 0, "", open);
+    for (const auto& at : {execution_deadline_, run_deadline_, kill_at_, run_limits_doubt_}) {
+      add(at, 0, "", open);
+    }
     for (const Call& call : calls_) {
       add(call.doubt, 0, "", open);
       for (const auto& [limit, at] : call.deadlines) add(at, 0, "", open);

@@ -53,7 +53,8 @@ void Model::send_event(const std::string& type, const Json& payload) {
 // whether a deadline of the task or of the execution ends the instance before that.
 std::string Model::status_after_cancel() const {
   const auto has_passed = [this](std::optional<Ms> at) { return at && *at <= now_; };
-  bool open = has_passed(execution_deadline_) || has_passed(run_deadline_) || has_passed(kill_at_);
+  bool open = has_passed(execution_deadline_) || has_passed(run_deadline_) ||
+              has_passed(kill_at_) || has_passed(run_limits_doubt_);
   bool taken = false;
   for (const Call& c : calls_) {
     taken |= c.at == At::kTaken;
