@@ -49,6 +49,9 @@ class CallingState : public State {
   const Function* function_of(size_t index) const final {
     return index < waits().most_calls ? action(index).function.get() : nullptr;
   }
+  const ActionPolicy* policy_of_call(size_t index) const final {
+    return index < waits().most_calls ? &action(index).policy : nullptr;
+  }
 
  protected:
   /// How many of the calls must succeed.

@@ -133,6 +133,10 @@ class State {
   /// The function of the call with that index; null: an instance in this state has no such call.
   virtual const Function* function_of(size_t) const { return nullptr; }
 
+  /// The policy of the call with that index, without that of its service and of the namespace;
+  /// null: as function_of().
+  virtual const ActionPolicy* policy_of_call(size_t) const { return nullptr; }
+
   /// The names of the services that its actions call; a name may occur more than once.
   virtual std::vector<std::string> services() const { return {}; }
 

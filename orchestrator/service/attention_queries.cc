@@ -12,11 +12,11 @@
 #include <variant>
 #include <vector>
 
-#include "orchestrator/service/after_timer.h"
 #include "orchestrator/service/attention.h"
 #include "orchestrator/service/next_filter.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/soonest_firings.h"
+#include "orchestrator/service/timer_item.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
@@ -202,7 +202,7 @@ Result<Json> Queries::timed_attention(const View& view, std::string_view ns,
   Json answer{{"complete", seen.is_complete()}};
   Attention attention(answer);
   const auto show = [&](const char* kind, const SoonestWaits& soonest,
-                        const std::optional<TimePoint>& missing_from, bool shows_then) -> Status {
+                        const std::optional<TimePoint>& missing_from, bool is_timeout) -> Status {
     size_t shown = 0;
     for (const auto& [due, wait] : soonest.waits()) {
       if (++shown > kMostOfAKind) break;
@@ -217,8 +217,8 @@ Result<Json> Queries::timed_attention(const View& view, std::string_view ns,
         if (wait.timed.state < (*workflow)->states.size()) {
           item["state"] = (*workflow)->states[wait.timed.state]->common().id;
         }
-        const auto then = state_after(TimerKind::kStateTimeout, wait.timed, **workflow);
-        if (shows_then && then) item["then"] = *then;
+        const Timer timer{TimerKind::kStateTimeout, due.first};
+        if (is_timeout) add_consequence(after_timer(timer, wait.timed, **workflow), item);
       }
       attention.add(std::move(item));
     }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "orchestrator/batch/commands/not_found.h"
-#include "orchestrator/service/after_timer.h"
 #include "orchestrator/service/call_item.h"
 #include "orchestrator/service/cursor.h"
 #include "orchestrator/service/next_filter.h"
@@ -15,6 +14,7 @@
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/slot_item.h"
+#include "orchestrator/service/timer_item.h"
 #include "orchestrator/service/work_waits.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
@@ -34,20 +34,21 @@ constexpr size_t kMostCountedChildren = 1'000;
 /// The name of the kind in the API, the same as in the list of what comes next.
 std::string_view name_of(TimerKind kind) { return kFiringKinds[static_cast<size_t>(kind)]; }
 
-Json timers_of(const Instance& instance, const Workflow& workflow) {
+Result<Json> timers_of(const Instance& instance, const Workflow& workflow,
+                       TimerItems consequences) {
   std::vector<std::pair<Timer, bool>> timers;  // with whether it is held
   for (const Timer& timer : instance.timers) timers.emplace_back(timer, false);
   for (const Timer& timer : instance.held_timers) timers.emplace_back(timer, true);
   std::stable_sort(timers.begin(), timers.end(), [](const auto& one, const auto& other) {
     return one.first.deadline < other.first.deadline;
   });
+  const TimedInstance timed(instance);
   Json items = Json::array();
   for (const auto& [timer, is_held] : timers) {
     Json item{{"kind", name_of(timer.kind)}, {"at", format_rfc3339(timer.deadline)}};
     if (is_held) item["held"] = true;
-    if (const auto then = state_after(timer.kind, TimedInstance(instance), workflow)) {
-      item["then"] = *then;
-    }
+    TRY(consequences.add(after_timer(timer, timed, workflow), instance.ns, instance.caller,
+                         timer.deadline, item));
     items.push_back(std::move(item));
   }
   return items;
@@ -128,7 +129,7 @@ Result<Json> Queries::instance(const View& view, std::string_view ns, const Inst
   if (!found.correlation.empty()) json["correlation"] = disclosure.over(found.correlation);
   add_all_waits(found, *workflow, disclosure, started_, json);
   if (!found.timers.empty() || !found.held_timers.empty()) {
-    json["timers"] = timers_of(found, *workflow);
+    json["timers"] = TRY(timers_of(found, *workflow, TimerItems(view, ns, definitions_)));
   }
   if (found.slot) json["slot"] = TRY(slot_item(view, found, disclosure));
   if (is_throttled(found)) {

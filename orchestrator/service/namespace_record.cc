@@ -6,6 +6,7 @@
 
 #include "base/excerpt.h"
 #include "base/ids.h"
+#include "orchestrator/store/rows/damage.h"
 
 namespace millrace {
 
@@ -19,6 +20,13 @@ Result<NamespaceRecord> namespace_record(const View& view, std::string_view ns) 
     if (auto record = TRY(read_namespace(view, ns))) return *std::move(record);
   }
   return tl::unexpected(no_namespace(ns));
+}
+
+Result<NamespaceSettings> readable_settings(const View& view, std::string_view ns) {
+  const auto record = read_namespace(view, ns);
+  if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
+  if (!record || !*record) return NamespaceSettings();
+  return read_settings((*record)->settings).value_or(NamespaceSettings());
 }
 
 }  // namespace millrace

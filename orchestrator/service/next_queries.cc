@@ -10,10 +10,10 @@
 #include <variant>
 #include <vector>
 
-#include "orchestrator/service/after_timer.h"
 #include "orchestrator/service/next_filter.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/soonest_firings.h"
+#include "orchestrator/service/timer_item.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
@@ -36,10 +36,11 @@ struct Firing {
   TimePoint at;
   FiringKind kind{};
   std::optional<InstanceId> instance;
-  Revision revision;                                  ///< of the instance; number 0: unknown
-  std::optional<TimedInstance> timed = std::nullopt;  ///< if `revision` is known
+  Revision revision;                                  ///< of the instance that has the timer
+  std::optional<TimedInstance> timed = std::nullopt;  ///< if it is the timer of an instance
   std::string workflow;                               ///< the id, of firings without an instance
   bool paused = false;                                ///< the instance or the workflow is paused
+  std::optional<Caller> caller = std::nullopt;        ///< of the instance
 };
 
 bool is_sooner(const Firing& left, const Firing& right) { return left.at < right.at; }
@@ -133,7 +134,8 @@ void add_timers_of(const Instance& one, Soonest& soonest) {
                  .revision = one.revision,
                  .timed = TimedInstance(one),
                  .workflow = {},
-                 .paused = one.paused});
+                 .paused = one.paused,
+                 .caller = one.caller});
   }
 }
 
@@ -249,6 +251,31 @@ Status add_walked(const View& view, NamespaceNumber ns, TimePoint now, const Wal
   return {};
 }
 
+/// What a firing without an instance that has the timer causes.
+std::string_view causes_of(FiringKind kind) {
+  if (kind == FiringKind::kDelayedEvent) return "event";
+  return kind == FiringKind::kTick ? "start" : "expiry";
+}
+
+/// Without the members of the instance's definition, and of what the timer of an instance causes.
+Json firing_item(const Firing& firing) {
+  Json item{{"at", format_rfc3339(firing.at)},
+            {"kind", kFiringKinds[static_cast<size_t>(firing.kind)]}};
+  if (firing.instance) item["instance"] = to_string(*firing.instance);
+  if (!firing.workflow.empty()) item["workflow"] = firing.workflow;
+  if (firing.paused) item["paused"] = true;
+  if (!firing.timed) item["causes"] = causes_of(firing.kind);
+  return item;
+}
+
+/// Adds the workflow and the state of the instance.
+void add_place(const Workflow& workflow, const TimedInstance& timed, Json& item) {
+  item["workflow"] = workflow.id;
+  if (timed.state < workflow.states.size()) {
+    item["state"] = workflow.states[timed.state]->common().id;
+  }
+}
+
 }  // namespace
 
 Result<LiveInstances> Queries::live_instances(const View& view, std::string_view ns) {
@@ -305,20 +332,15 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns, const 
   const size_t looked = soonest.looked() + (looks.walked ? looks.walked->looked : 0);
   const auto [firings, cut] = std::move(soonest).sorted();
   Json items = Json::array();
+  TimerItems consequences(view, ns, definitions_);
   for (const Firing& firing : firings) {
-    Json item{{"at", format_rfc3339(firing.at)},
-              {"kind", kFiringKinds[static_cast<size_t>(firing.kind)]}};
-    if (firing.instance) item["instance"] = to_string(*firing.instance);
-    if (!firing.workflow.empty()) item["workflow"] = firing.workflow;
-    if (firing.paused) item["paused"] = true;
-    if (firing.revision.number > 0) {
+    Json item = firing_item(firing);
+    if (firing.timed) {
       const auto workflow = TRY(definitions_.find_or_load(view, firing.revision));
-      item["workflow"] = workflow->id;
-      if (firing.timed && firing.timed->state < workflow->states.size()) {
-        item["state"] = workflow->states[firing.timed->state]->common().id;
-        const auto kind = static_cast<TimerKind>(firing.kind);
-        if (const auto then = state_after(kind, *firing.timed, *workflow)) item["then"] = *then;
-      }
+      add_place(*workflow, *firing.timed, item);
+      const Timer timer{static_cast<TimerKind>(firing.kind), firing.at};
+      TRY(consequences.add(after_timer(timer, *firing.timed, *workflow), number, firing.caller,
+                           firing.at, item));
     }
     items.push_back(std::move(item));
   }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "orchestrator/memory/catalog.h"
+#include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/slot_item.h"
 #include "orchestrator/service/work_waits.h"
@@ -16,14 +17,6 @@
 
 namespace millrace {
 namespace {
-
-/// Empty settings if there are none that can be read.
-Result<NamespaceSettings> readable_settings(const View& view, std::string_view ns) {
-  const auto record = read_namespace(view, ns);
-  if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
-  if (!record || !*record) return NamespaceSettings();
-  return read_settings((*record)->settings).value_or(NamespaceSettings());
-}
 
 std::optional<TimePoint> earliest_deadline(const Call& call, const StartTask* task) {
   std::optional<TimePoint> earliest;

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/ids.h"
-#include "orchestrator/service/after_timer.h"
 #include "orchestrator/service/call_item.h"
+#include "orchestrator/service/timer_item.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/instance_rows.h"
 #include "states/compensation.h"
@@ -79,8 +79,7 @@ Json time_wait(const Instance& instance, const Workflow& workflow) {
       if (what.empty()) continue;
       Json item{{"until", format_rfc3339(timer.deadline)}, {"what", what}};
       if (timers == &instance.held_timers) item["held"] = true;
-      const auto then = state_after(timer.kind, TimedInstance(instance), workflow);
-      if (then) item["then"] = *then;
+      add_consequence(after_timer(timer, TimedInstance(instance), workflow), item);
       return item;
     }
   }

@@ -142,7 +142,8 @@ Result<Json> FakeService::instances(std::string_view ns, const InstanceFilter& f
     }
     if (filter.state == "rest") {
       head["waits"] = Json::parse(
-          R"([{"until": "2021-09-01T13:00:00.000Z", "what": "delay", "then": "ship"}])");
+          R"([{"until": "2021-09-01T13:00:00.000Z", "what": "delay", "causes": "state",
+               "then": "ship"}])");
     }
     return Json{{"items", Json::array({std::move(head)})},
                 {"next", is_last ? Json() : Json(kInstance)},
@@ -355,7 +356,9 @@ Result<Json> FakeService::overview(std::string_view ns) {
                          {"instance", kInstance},
                          {"workflow", "order"},
                          {"state", "wait"},
-                         {"then", "late"}},
+                         {"causes", "state"},
+                         {"then", "late"},
+                         {"error", "direktiv.stateTimeout"}},
                     Json{{"kind", "noWorkers"},
                          {"service", "charge"},
                          {"count", 2},
@@ -414,8 +417,10 @@ Result<Json> FakeService::next_firings(std::string_view ns, const NextFilter& fi
   if (ns == kEmptyNamespace) return no_items();
   if (filter.kinds == std::vector{FiringKind::kTick}) {
     Json ticks = no_items();
-    ticks["items"].push_back(
-        {{"at", "2021-09-01T12:00:00.000Z"}, {"kind", "tick"}, {"workflow", "report"}});
+    ticks["items"].push_back({{"at", "2021-09-01T12:00:00.000Z"},
+                              {"kind", "tick"},
+                              {"workflow", "report"},
+                              {"causes", "start"}});
     return ticks;
   }
   Json answer{{"items",
@@ -424,7 +429,19 @@ Result<Json> FakeService::next_firings(std::string_view ns, const NextFilter& fi
                  {"instance", kInstance},
                  {"workflow", "order"},
                  {"state", "wait"},
-                 {"then", "late"}}}},
+                 {"causes", "state"},
+                 {"then", "late"},
+                 {"error", "direktiv.stateTimeout"}},
+                {{"at", "2021-09-01T12:00:01.000Z"},
+                 {"kind", "stateTimeout"},
+                 {"instance", kInstance},
+                 {"workflow", "book-leg"},
+                 {"state", "wait"},
+                 {"causes", "end"},
+                 {"ends", "failed"},
+                 {"error", "direktiv.stateTimeout"},
+                 {"compensates", true},
+                 {"caller", {{"instance", kInstance}, {"retries", true}}}}}},
               {"next", nullptr},
               {"complete", filter.limit > 1},
               {"looked", 1}};

@@ -145,7 +145,8 @@ Result<Json> FakeWhyDesk::of_instance(std::string_view ns, const InstanceId& id,
       {"index": 0, "function": "approve", "status": "scheduled", "attempt": 1,
        "task": "0190b5a4-7c1e-7f2a-8000-00000000000a", "since": "2021-09-01T12:00:00.000Z",
        "for": "callback", "service": "mail", "deadline": "2021-09-03T12:00:00.000Z"},
-      {"until": "2021-09-01T13:00:00.000Z", "what": "delay"}])");
+      {"until": "2021-09-01T13:00:00.000Z", "what": "delay", "causes": "end",
+       "ends": "complete"}])");
     instance["moreWaits"] = 1;
   }
   instance["id"] = kWaiting;

@@ -82,7 +82,9 @@ TEST_F(AttentionQueriesTest, ShowRetriesAndNearTimeoutsSoonestFirst) {
   };
   Json sooner = item("deadline", seconds(7), 3);
   Json later = item("deadline", minutes(5), 1);
-  sooner["then"] = later["then"] = "late";
+  const Json consequence{{"causes", "state"}, {"then", "late"}, {"error", "direktiv.stateTimeout"}};
+  sooner.update(consequence);
+  later.update(consequence);
   EXPECT_EQ(
       answer(timed()),
       (Json{{"attention",

@@ -91,15 +91,22 @@ TEST_F(InstanceDetailQueriesTest, ShowWhatAnInstanceWaitsForAndWhatIsDue) {
   EXPECT_EQ(found["waits"], (Json{{{"type", "paid"},
                                    {"context", {{"order", {{"equals", "4711"}}}}},
                                    {"since", format_rfc3339(now + seconds(5))}}}));
-  EXPECT_EQ(
-      found["timers"],
-      (Json{
-          {{"kind", "stateTimeout"}, {"at", format_rfc3339(now + seconds(60))}, {"then", "cancel"}},
-          {{"kind", "interrupt"},
-           {"at", format_rfc3339(now + seconds(70))},
-           {"held", true},
-           {"then", "cancel"}},
-          {{"kind", "kill"}, {"at", format_rfc3339(now + seconds(90))}}}));
+  EXPECT_EQ(found["timers"], (Json{{{"kind", "stateTimeout"},
+                                    {"at", format_rfc3339(now + seconds(60))},
+                                    {"causes", "state"},
+                                    {"then", "cancel"},
+                                    {"error", "direktiv.stateTimeout"}},
+                                   {{"kind", "interrupt"},
+                                    {"at", format_rfc3339(now + seconds(70))},
+                                    {"held", true},
+                                    {"causes", "state"},
+                                    {"then", "cancel"},
+                                    {"error", "direktiv.cancels.timeout"}},
+                                   {{"kind", "kill"},
+                                    {"at", format_rfc3339(now + seconds(90))},
+                                    {"causes", "end"},
+                                    {"error", "direktiv.cancels.timeout"},
+                                    {"ends", "timedout"}}}));
   store(waiting_instance(order, 2));
   for (const char* const key :
        {"waits", "timers", "key", "correlation", "startedBy", "callCounts", "children"}) {

@@ -66,28 +66,38 @@ states:
   const std::string two = to_string(numbered_id(2));
   const auto at = [&](int after) { return format_rfc3339(now + seconds(after)); };
   // `now` is 22:13:20, so the next minute begins 40 s later.
-  EXPECT_EQ(answer(next()), (Json{{"items",
-                                   {{{"at", at(10)},
-                                     {"kind", "delay"},
-                                     {"instance", two},
-                                     {"workflow", "waits"},
-                                     {"state", "wait"}},
-                                    {{"at", at(20)}, {"kind", "delayedEvent"}, {"instance", two}},
-                                    {{"at", at(30)},
-                                     {"kind", "stateTimeout"},
-                                     {"instance", one},
-                                     {"workflow", "waits"},
-                                     {"state", "wait"}},
-                                    {{"at", at(39)}, {"kind", "lifespan"}, {"workflow", "waits"}},
-                                    {{"at", at(40)}, {"kind", "tick"}, {"workflow", "ticks"}},
-                                    {{"at", at(50)},
-                                     {"kind", "executionTimeout"},
-                                     {"instance", one},
-                                     {"workflow", "waits"},
-                                     {"state", "wait"}}}},
-                                  {"next", nullptr},
-                                  {"complete", true},
-                                  {"looked", 4}}));
+  EXPECT_EQ(
+      answer(next()),
+      (Json{{"items",
+             {{{"at", at(10)},
+               {"kind", "delay"},
+               {"instance", two},
+               {"workflow", "waits"},
+               {"state", "wait"},
+               {"causes", "end"},
+               {"ends", "complete"}},
+              {{"at", at(20)}, {"kind", "delayedEvent"}, {"instance", two}, {"causes", "event"}},
+              {{"at", at(30)},
+               {"kind", "stateTimeout"},
+               {"instance", one},
+               {"workflow", "waits"},
+               {"state", "wait"},
+               {"causes", "end"},
+               {"error", "direktiv.stateTimeout"},
+               {"ends", "failed"}},
+              {{"at", at(39)}, {"kind", "lifespan"}, {"workflow", "waits"}, {"causes", "expiry"}},
+              {{"at", at(40)}, {"kind", "tick"}, {"workflow", "ticks"}, {"causes", "start"}},
+              {{"at", at(50)},
+               {"kind", "executionTimeout"},
+               {"instance", one},
+               {"workflow", "waits"},
+               {"state", "wait"},
+               {"causes", "end"},
+               {"error", "millrace.timeout.execution"},
+               {"ends", "timedout"}}}},
+            {"next", nullptr},
+            {"complete", true},
+            {"looked", 4}}));
   expect_each_read_to_count(next());
 }
 
@@ -153,9 +163,41 @@ states:
   const Json items = answer(next())["items"];
   ASSERT_EQ(items.size(), 3U);
   EXPECT_EQ(items[0]["state"], "wait");
+  EXPECT_EQ(items[0]["causes"], "state");
   EXPECT_EQ(items[0]["then"], "late");
+  EXPECT_EQ(items[0]["error"], "direktiv.stateTimeout");
   EXPECT_FALSE(items[1].contains("then")) << "no \"catch\" sees this timeout";
   EXPECT_FALSE(items[2].contains("then")) << "the state has no \"catch\"";
+  for (const size_t number : {1, 2}) EXPECT_EQ(items[number]["causes"], "end");
+}
+
+TEST_F(NextQueriesTest, NameTheCallerThatGetsTheErrorAndWhetherItCallsAgain) {
+  const WorkflowNumber trip = apply(R"(
+id: trip
+functions:
+- {id: leg, type: subflow, workflow: waits}
+states:
+- id: book
+  type: action
+  action: {function: leg, retries: {max_attempts: 1, delay: PT1S, codes: ['*']}}
+)");
+  const auto store_with_attempt = [&](uint32_t attempt) {
+    Instance caller = waiting_instance(trip, 1);
+    caller.calls = {{.status = Call::Status::kRunning, .attempt = attempt, .id = numbered_id(2)}};
+    store(std::move(caller));
+    Instance leg = waiting_instance(waits, 2);
+    leg.timers = {{TimerKind::kStateTimeout, now + seconds(9)}};
+    leg.caller = {.instance = numbered_id(1), .entered = 0, .index = 0, .attempt = attempt};
+    store(std::move(leg));
+  };
+  const auto caller = [&] { return answer(next())["items"].at(0).value("caller", Json()); };
+  store_with_attempt(1);
+  EXPECT_EQ(caller(), (Json{{"instance", to_string(numbered_id(1))}, {"retries", true}}));
+  expect_each_read_to_count(next());
+  store_with_attempt(2);
+  EXPECT_EQ(caller(), (Json{{"instance", to_string(numbered_id(1))}, {"retries", false}}));
+  store(waiting_instance(trip, 1));
+  EXPECT_EQ(caller(), Json()) << "no call waits for the subflow";
 }
 
 TEST_F(NextQueriesTest, ShowThatAnInstanceIsPaused) {

@@ -216,10 +216,10 @@ TEST_F(WhyOfCallsTest, SayUntilWhenADelayIs) {
   instance.state = 1;
   instance.timers = {{TimerKind::kDelay, now + hours(1)}};
   store(instance);
-  EXPECT_EQ(
-      waits(),
-      Json::array(
-          {{{"until", format_rfc3339(now + hours(1))}, {"what", "delay"}, {"then", "each"}}}));
+  EXPECT_EQ(waits(), Json::array({{{"until", format_rfc3339(now + hours(1))},
+                                   {"what", "delay"},
+                                   {"causes", "state"},
+                                   {"then", "each"}}}));
   EXPECT_FALSE(of_instance(1)["instance"].contains("moreWaits"));
 }
 

@@ -181,22 +181,26 @@ TEST_F(WorkWaitsTest, SayUntilWhenAnInstanceWaits) {
   instance.timers = {{TimerKind::kKill, now + seconds(1)}, {TimerKind::kDelay, now + seconds(9)}};
   store(instance);
   const std::string until = format_rfc3339(now + seconds(9));
-  EXPECT_EQ(waits(), Json::array({{{"until", until}, {"what", "delay"}, {"then", "each"}}}));
+  const auto wait = [&](const char* what, const char* causes, const char* then) {
+    return Json{{"until", until}, {"what", what}, {"causes", causes}, {"then", then}};
+  };
+  Json delay = wait("delay", "state", "each");
+  EXPECT_EQ(waits(), Json::array({delay}));
 
   instance.status = InstanceStatus::kPaused;
   instance.paused = true;
   instance.held_timers = std::exchange(instance.timers, {});
   store(instance);
-  EXPECT_EQ(waits(),
-            Json::array({{{"until", until}, {"what", "delay"}, {"held", true}, {"then", "each"}}}));
+  delay["held"] = true;
+  EXPECT_EQ(waits(), Json::array({delay}));
 
   instance = in_state(1);
   instance.timers = {{TimerKind::kRetry, now + seconds(9)}};
   store(instance);
-  EXPECT_EQ(waits(), Json::array({{{"until", until}, {"what", "attempt"}, {"then", "rest"}}}));
+  EXPECT_EQ(waits(), Json::array({wait("attempt", "attempt", "rest")}));
   instance.awaits_run = true;
   store(instance);
-  EXPECT_EQ(waits(), Json::array({{{"until", until}, {"what", "run"}, {"then", "ask"}}}));
+  EXPECT_EQ(waits(), Json::array({wait("run", "run", "ask")}));
 }
 
 TEST_F(WorkWaitsTest, NameTheFunctionOfACompensation) {
