@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
+#include "cli/consequence.h"
 #include "cli/empty_list.h"
 #include "cli/time_flag.h"
 
@@ -36,6 +37,12 @@ std::string name_of_firing(const Json& firing) {
   return field("", firing.contains("instance") ? "instance" : "workflow").cell(firing);
 }
 
+/// What the firing causes.
+std::string then_cell(const Json& firing) {
+  const std::string text = consequence_text(firing);
+  return text.empty() ? "-" : harmless(text);
+}
+
 Ended show_next(Session& session, const NextOptions& options) {
   const std::string until =
       TRY(coming_time_of_flag("--until", options.until, session.console.now()));
@@ -44,8 +51,8 @@ Ended show_next(Session& session, const NextOptions& options) {
   const Reply reply = TRY(session.client.send(call));
   session.output.list(reply.body,
                       {field("AT", "at"), field("KIND", "kind"), field("WORKFLOW", "workflow"),
-                       field("STATE", "state"), field("THEN", "then"),
-                       field("INSTANCE", "instance"), flag("PAUSED", "paused")},
+                       field("STATE", "state"), field("INSTANCE", "instance"),
+                       flag("PAUSED", "paused"), Column{"THEN", then_cell}},
                       Column{"", name_of_firing});
   const std::string left_out = left_out_text(reply.body);
   session.console.err << harmless(left_out, kLineEnds);
@@ -60,8 +67,8 @@ Ended show_next(Session& session, const NextOptions& options) {
 void add_next_verb(CommandLine& commands) {
   auto [next, options] = commands.asking<NextOptions>(
       "next",
-      "Shows what time will cause, soonest first: timeouts, delays, retries, delayed events, "
-      "lifespans and ticks",
+      "Shows what time will cause, soonest first, and what follows: timeouts, delays, retries, "
+      "delayed events, lifespans and ticks",
       "millrace next --kind stateTimeout,tick --limit 20", show_next);
   next.option("--until", options.until,
               "Nothing later than this: a time in RFC 3339, or how long from now (2h)", "WHEN");

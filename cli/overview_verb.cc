@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
+#include "cli/consequence.h"
 #include "cli/empty_list.h"
 
 namespace millrace {
@@ -37,7 +38,7 @@ std::string attention_line(const Session& session, const Json& one) {
   } else if (one.contains("since")) {
     line += ", the oldest since " + one.value("since", "");
   }
-  if (one.contains("then")) line += ", then " + one.value("then", "");
+  if (const std::string then = consequence_text(one); !then.empty()) line += ", then " + then;
   if (const std::string verb = further_verb(one); !verb.empty()) {
     const std::string ns = one.value("namespace", session.ns);
     line += fmt::format("; see `millrace -n {} {}`", shell_word(ns), verb);

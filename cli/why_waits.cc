@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/consequence.h"
 #include "cli/output.h"
 #include "cli/why_parts.h"
 
@@ -20,7 +21,8 @@ std::string_view end_text(const Json& wait) {
 }
 
 std::string time_line(const Json& wait) {
-  const std::string then = member_text(wait, "then");
+  const bool ends = member_text(wait, "causes") == "end";
+  const std::string then = ends ? consequence_text(wait) : member_text(wait, "then");
   return fmt::format(
       "  waits until {}: {}{}{}\n", member_text(wait, "until"), end_text(wait),
       then.empty() ? "" : fmt::format(", then {}", then),

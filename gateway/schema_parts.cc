@@ -140,6 +140,34 @@ Json compensation() {
   });
 }
 
+Json with_consequence(Json base, bool always, const std::vector<std::string_view>& others,
+                      std::string_view meanings) {
+  std::vector<std::string_view> causes = {"state", "attempt", "run", "end", "call", "depends"};
+  causes.insert(causes.end(), others.begin(), others.end());
+  const std::string meaning = fmt::format(
+      "What follows: the instance goes to the state `then` (`state`), makes another `attempt` of "
+      "it, or begins another `run`; it ends with the status `ends` (`end`); a `call` makes its "
+      "next "
+      "attempt or times out; or it `depends` on the data or another timeout{}.",
+      meanings);
+  return extended(
+      std::move(base),
+      {{always ? "causes" : "causes?", word(causes, meaning)},
+       {"then?", text("The id of the state in which the instance goes on.")},
+       {"error?",
+        text("The code of the error that the timer raises, or with which the instance ends.")},
+       {"ends?", word({"complete", "failed", "timedout", "cancelled"},
+                      "The status with which the instance ends.")},
+       {"compensates?", exactly(true, "It makes its compensations before it ends.")}});
+}
+
+Json caller() {
+  return object({
+      {"instance", instance_id("The instance whose call gets the error.")},
+      {"retries?", flag("Whether another attempt of the call follows; missing: it is not known.")},
+  });
+}
+
 Json call_wait() {
   return object({
       {"index", whole("The place of the call.")},

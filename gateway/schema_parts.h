@@ -66,6 +66,16 @@ Json extended(Json base, const std::initializer_list<Member>& members);
 /// What an instance has left of its compensations.
 Json compensation();
 
+/// `base`, an object(), with what a timer causes. `always`: whether its member `causes` is never
+/// missing; `others`: further words of it, and `meanings`: what they mean, after those that timers
+/// of instances have.
+Json with_consequence(Json base, bool always = true,
+                      const std::vector<std::string_view>& others = {},
+                      std::string_view meanings = "");
+
+/// The member `caller` of what a timer causes.
+Json caller();
+
 /// A call of an instance that has not ended, among what the instance waits for.
 Json call_wait();
 

@@ -130,13 +130,13 @@ Json whole_instance() {
       {"context", ref("EventContext")},
       {"since", instant("When the instance entered its state.")},
   });
-  const Json timer = object({
+  const Json timer = with_consequence(object({
       {"kind", word({"stateTimeout", "delay", "retry", "interrupt", "kill", "runTimeout",
                      "executionTimeout", "call", "queueTimeout", "throttleTimeout"})},
       {"at", instant()},
       {"held?", exactly(true, "The timer stands still, since the instance is paused.")},
-      {"then?", text("The id of the state that follows.")},
-  });
+      {"caller?", caller()},
+  }));
   const Json noted = object({
       {"number", whole("The number of the compensation, from 1.", 1)},
       {"state?", text("The id of the state that it undoes.")},
@@ -223,14 +223,13 @@ void add_instance_schemas(ApiSchemas& all) {
       {"nextAt?", instant("When the throttle permits the next start of the key.")},
   });
   all["CallWait"].schema = call_wait();
-  all["TimeWait"].schema = object({
+  all["TimeWait"].schema = with_consequence(object({
       {"until", instant("When it ends.")},
       {"what", word({"delay", "attempt", "run"},
                     "`delay`: the end of a delay; `attempt`: the next attempt of the state; `run`: "
                     "the next run of the workflow.")},
       {"held?", exactly(true, "The time stands still, since the instance is paused.")},
-      {"then?", text("The id of the state that follows.")},
-  });
+  }));
   all["InstanceHead"].schema = listed_instance();
   all["Instances"].schema = bounded_page(ref("InstanceHead"));
   all["InstanceCall"].schema =

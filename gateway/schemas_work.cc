@@ -48,23 +48,24 @@ Json server_levels() {
 
 Json overview() {
   using namespace schema;
-  const Json attention = object({
-      {"kind", word({"failed", "timedout", "incompleteGroups", "pausedWorkflow", "pausedService",
-                     "settings", "retrying", "deadline", "noWorkers", "deadLetters",
-                     "unknownNamespace", "server"})},
-      {"namespace?", text("The name to which events were sent, and which no namespace has.")},
-      {"workflow?", text("The id of the workflow.")},
-      {"service?", text("The name of the service.")},
-      {"global?", exactly(true, "It is a service of the namespace `default`.")},
-      {"instance?", instance_id()},
-      {"state?", text("The id of the state.")},
-      {"at?", instant("When the next attempt or the timeout is due.")},
-      {"then?", text("The id of the state after the timeout, if the definition decides it.")},
-      {"since?", instant("Since when the instance is in the state, or the oldest task waits.")},
-      {"count?", whole("How many instances, groups, dead letters or waiting tasks.")},
-      {"running?", whole("How many tasks of the service run.")},
-      {"detail?", text("What is wrong, for people.")},
-  });
+  const Json attention = with_consequence(
+      object({
+          {"kind", word({"failed", "timedout", "incompleteGroups", "pausedWorkflow",
+                         "pausedService", "settings", "retrying", "deadline", "noWorkers",
+                         "deadLetters", "unknownNamespace", "server"})},
+          {"namespace?", text("The name to which events were sent, and which no namespace has.")},
+          {"workflow?", text("The id of the workflow.")},
+          {"service?", text("The name of the service.")},
+          {"global?", exactly(true, "It is a service of the namespace `default`.")},
+          {"instance?", instance_id()},
+          {"state?", text("The id of the state.")},
+          {"at?", instant("When the next attempt or the timeout is due.")},
+          {"since?", instant("Since when the instance is in the state, or the oldest task waits.")},
+          {"count?", whole("How many instances, groups, dead letters or waiting tasks.")},
+          {"running?", whole("How many tasks of the service run.")},
+          {"detail?", text("What is wrong, for people.")},
+      }),
+      false);
   const Json cut = object({
       {"kind", word({"counts", "failed", "timedout", "incompleteGroups", "pausedWorkflow",
                      "pausedService", "retrying", "deadline", "noWorkers", "unknownNamespace"})},
@@ -125,17 +126,21 @@ void add_work_schemas(ApiSchemas& all) {
                           {"since", instant("Since when it holds the slot.")}})},
   });
   all["Queues"].schema = page(ref("Queue"));
-  const Json firing = object({
-      {"at", instant()},
-      {"kind", word({"stateTimeout", "delay", "retry", "interrupt", "kill", "runTimeout",
-                     "executionTimeout", "call", "queueTimeout", "throttleTimeout", "delayedEvent",
-                     "lifespan", "tick"})},
-      {"instance?", instance_id()},
-      {"workflow?", text("The id of the workflow.")},
-      {"state?", text("The id of the state.")},
-      {"then?", text("The id of the state that follows, if the definition decides it.")},
-      {"paused?", exactly(true, "The instance or the workflow is paused.")},
-  });
+  const Json firing =
+      with_consequence(object({
+                           {"at", instant()},
+                           {"kind", word({"stateTimeout", "delay", "retry", "interrupt", "kill",
+                                          "runTimeout", "executionTimeout", "call", "queueTimeout",
+                                          "throttleTimeout", "delayedEvent", "lifespan", "tick"})},
+                           {"instance?", instance_id()},
+                           {"workflow?", text("The id of the workflow.")},
+                           {"state?", text("The id of the state.")},
+                           {"paused?", exactly(true, "The instance or the workflow is paused.")},
+                           {"caller?", caller()},
+                       }),
+                       true, {"event", "expiry", "start"},
+                       "; a delayed `event` is published; an event leaves its group (`expiry`); or "
+                       "an instance starts (`start`)");
   all["Firings"].schema = extended(
       page(firing),
       {

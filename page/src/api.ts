@@ -573,13 +573,27 @@ export type Firings = {
   exactUntil?: string
   items: Array<{
     at: string
+    caller?: {
+      /** The instance whose call gets the error. */
+      instance: string
+      /** Whether another attempt of the call follows; missing: it is not known. */
+      retries?: boolean
+    }
+    /** What follows: the instance goes to the state `then` (`state`), makes another `attempt` of it, or begins another `run`; it ends with the status `ends` (`end`); a `call` makes its next attempt or times out; or it `depends` on the data or another timeout; a delayed `event` is published; an event leaves its group (`expiry`); or an instance starts (`start`). */
+    causes: "state" | "attempt" | "run" | "end" | "call" | "depends" | "event" | "expiry" | "start"
+    /** It makes its compensations before it ends. */
+    compensates?: true
+    /** The status with which the instance ends. */
+    ends?: "complete" | "failed" | "timedout" | "cancelled"
+    /** The code of the error that the timer raises, or with which the instance ends. */
+    error?: string
     instance?: string
     kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "throttleTimeout" | "delayedEvent" | "lifespan" | "tick"
     /** The instance or the workflow is paused. */
     paused?: true
     /** The id of the state. */
     state?: string
-    /** The id of the state that follows, if the definition decides it. */
+    /** The id of the state in which the instance goes on. */
     then?: string
     /** The id of the workflow. */
     workflow?: string
@@ -850,10 +864,24 @@ export type Instance = {
   /** What time will cause, soonest first. */
   timers?: Array<{
     at: string
+    caller?: {
+      /** The instance whose call gets the error. */
+      instance: string
+      /** Whether another attempt of the call follows; missing: it is not known. */
+      retries?: boolean
+    }
+    /** What follows: the instance goes to the state `then` (`state`), makes another `attempt` of it, or begins another `run`; it ends with the status `ends` (`end`); a `call` makes its next attempt or times out; or it `depends` on the data or another timeout. */
+    causes: "state" | "attempt" | "run" | "end" | "call" | "depends"
+    /** It makes its compensations before it ends. */
+    compensates?: true
+    /** The status with which the instance ends. */
+    ends?: "complete" | "failed" | "timedout" | "cancelled"
+    /** The code of the error that the timer raises, or with which the instance ends. */
+    error?: string
     /** The timer stands still, since the instance is paused. */
     held?: true
     kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "throttleTimeout"
-    /** The id of the state that follows. */
+    /** The id of the state in which the instance goes on. */
     then?: string
   }>
   /** How many states the instance has entered. */
@@ -1551,10 +1579,18 @@ export type Overview = {
   attention: Array<{
     /** When the next attempt or the timeout is due. */
     at?: string
+    /** What follows: the instance goes to the state `then` (`state`), makes another `attempt` of it, or begins another `run`; it ends with the status `ends` (`end`); a `call` makes its next attempt or times out; or it `depends` on the data or another timeout. */
+    causes?: "state" | "attempt" | "run" | "end" | "call" | "depends"
+    /** It makes its compensations before it ends. */
+    compensates?: true
     /** How many instances, groups, dead letters or waiting tasks. */
     count?: number
     /** What is wrong, for people. */
     detail?: string
+    /** The status with which the instance ends. */
+    ends?: "complete" | "failed" | "timedout" | "cancelled"
+    /** The code of the error that the timer raises, or with which the instance ends. */
+    error?: string
     /** It is a service of the namespace `default`. */
     global?: true
     instance?: string
@@ -1569,7 +1605,7 @@ export type Overview = {
     since?: string
     /** The id of the state. */
     state?: string
-    /** The id of the state after the timeout, if the definition decides it. */
+    /** The id of the state in which the instance goes on. */
     then?: string
     /** The id of the workflow. */
     workflow?: string
@@ -2336,9 +2372,17 @@ export type Throttled = {
 }
 
 export type TimeWait = {
+  /** What follows: the instance goes to the state `then` (`state`), makes another `attempt` of it, or begins another `run`; it ends with the status `ends` (`end`); a `call` makes its next attempt or times out; or it `depends` on the data or another timeout. */
+  causes: "state" | "attempt" | "run" | "end" | "call" | "depends"
+  /** It makes its compensations before it ends. */
+  compensates?: true
+  /** The status with which the instance ends. */
+  ends?: "complete" | "failed" | "timedout" | "cancelled"
+  /** The code of the error that the timer raises, or with which the instance ends. */
+  error?: string
   /** The time stands still, since the instance is paused. */
   held?: true
-  /** The id of the state that follows. */
+  /** The id of the state in which the instance goes on. */
   then?: string
   /** When it ends. */
   until: string

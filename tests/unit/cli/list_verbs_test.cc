@@ -34,15 +34,19 @@ TEST_F(ListVerbs, ShowsWhatWillFire) {
   const std::string id = kId;
   expect_outputs({
       {{"next", "--kind", "stateTimeout", "--limit", "3"},
-       "AT                        KIND          WORKFLOW  STATE  THEN  INSTANCE" +
-           std::string(30, ' ') +
-           "PAUSED\n"
-           "2021-09-01T12:00:00.000Z  stateTimeout  order     wait   late  " +
-           id + "  -\n"},
-      {{"next", "-o", "name"}, id + "\n"},
+       "AT                        KIND          WORKFLOW  STATE  INSTANCE" + std::string(30, ' ') +
+           "PAUSED  THEN\n"
+           "2021-09-01T12:00:00.000Z  stateTimeout  order     wait   " +
+           id +
+           "  -       late\n"
+           "2021-09-01T12:00:01.000Z  stateTimeout  book-leg  wait   " +
+           id +
+           "  -       fails with direktiv.stateTimeout after its compensations; its caller calls "
+           "again\n"},
+      {{"next", "-o", "name"}, id + "\n" + id + "\n"},
       {{"next", "--kind", "tick", "-o", "name"}, "report\n"},
       {{"next", "--kind", "tick", "-o", "jsonl"},
-       R"({"at":"2021-09-01T12:00:00.000Z","kind":"tick","workflow":"report"})"
+       R"({"at":"2021-09-01T12:00:00.000Z","causes":"start","kind":"tick","workflow":"report"})"
        "\n"},
   });
   EXPECT_EQ(run({"next", "--kind", "alarm"}).code, 1);

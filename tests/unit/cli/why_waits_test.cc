@@ -78,6 +78,8 @@ TEST(WhyWaits, SayUntilWhenAnInstanceWaits) {
   };
   EXPECT_EQ(lines_of(R"("what": "delay", "then": "mail")"),
             "  waits until T: the end of its delay, then mail\n");
+  EXPECT_EQ(lines_of(R"("what": "delay", "causes": "end", "ends": "complete")"),
+            "  waits until T: the end of its delay, then completes\n");
   EXPECT_EQ(lines_of(R"("what": "delay", "held": true)"),
             "  waits until T: the end of its delay; the time does not count while the instance is "
             "paused\n");

@@ -1,10 +1,8 @@
 // The reads of the FakeService.
 #include <algorithm>
-#include <stdexcept>
 
 #include <fmt/format.h>
 
-#include "tests/support/patience.h"
 #include "tests/unit/gateway/fake_service.h"
 
 namespace millrace {
@@ -279,34 +277,6 @@ Result<Json> FakeService::schedule(std::string_view ns, std::string_view workflo
   Json one = all->at("items")[0];
   one["upcoming"] = {"2021-09-01T05:00:00.000Z", "2021-09-02T05:00:00.000Z"};
   return one;
-}
-
-Status FakeService::check_watch(const LiveRequest& request) {
-  const std::lock_guard lock(mutex_);
-  return check(request.ns);
-}
-
-void FakeService::watch(LiveRequest request, std::shared_ptr<LiveSink> sink) {
-  if (ends_watches_) return sink->end(reset_message("deleted"));
-  const std::lock_guard lock(mutex_);
-  live_request_ = std::move(request);
-  watchers_.push_back(std::move(sink));
-  changed_.notify_all();
-}
-
-std::shared_ptr<LiveSink> FakeService::await_watcher() {
-  std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kPatience, [&] { return !watchers_.empty(); })) {
-    throw std::runtime_error("no request to watch has come");
-  }
-  std::shared_ptr<LiveSink> sink = std::move(watchers_.front());
-  watchers_.pop_front();
-  return sink;
-}
-
-LiveRequest FakeService::last_watch() {
-  const std::lock_guard lock(mutex_);
-  return live_request_;
 }
 
 Result<Json> FakeService::input_schema(std::string_view ns, std::string_view id) {

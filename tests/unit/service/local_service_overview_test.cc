@@ -65,7 +65,10 @@ states:
                       {"since", format_rfc3339(at - std::chrono::minutes(1))},
                       {"instance", id},
                       {"workflow", "near"},
-                      {"state", "wait"}};
+                      {"state", "wait"},
+                      {"causes", "end"},
+                      {"ends", "failed"},
+                      {"error", "direktiv.stateTimeout"}};
   Json found;
   for (const Json& one : shown.at("attention")) {
     if (one["kind"] == "deadline") found.push_back(one);
