@@ -103,3 +103,21 @@ test('next: a timeout that will fire is listed with the state that follows', asy
   const row = page.locator('tbody tr', { hasText: 'wait-for-booking' }).first()
   await sees(row, 'give-up')
 })
+
+test('next: the end of a subflow and the attempt of its caller are said, and the filters have the words of the rows', async () => {
+  const yaml = { 'content-type': 'application/yaml' }
+  await server.call('PUT', '/v1/ns/default/workflows/leg', 'id: leg\nstates:\n- {id: hold, type: consumeEvent, event: {type: held}, timeout: PT30M}\n', yaml)
+  await server.call('PUT', '/v1/ns/default/workflows/trip', "id: trip\nfunctions:\n- {id: leg, type: subflow, workflow: leg}\nstates:\n- {id: book, type: action, action: {function: leg, retries: {max_attempts: 1, delay: PT1S, codes: ['*']}}}\n", yaml)
+  const trip = await server.run('trip')
+  await until(async () => (await server.get('/instances?workflow=leg&status=waiting')).items.length === 1)
+  const page = await console_.open('#/default/next')
+  const row = page.locator('tbody tr', { hasText: 'hold' })
+  await sees(row, /timeout of the state.*fails with direktiv\.stateTimeout; its caller .* calls again/)
+  await row.locator(`a[href*="${trip}"]`).waitFor()
+  await page.getByRole('button', { name: '1 h', exact: true }).click()
+  await page.waitForURL(/until=1h/)
+  await sees(page, /\d+ firings? until /)
+  await page.getByRole('button', { name: 'timeout of the state', exact: true }).click()
+  await page.waitForURL(/kind=stateTimeout/)
+  await row.waitFor()
+})

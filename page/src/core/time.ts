@@ -44,13 +44,24 @@ export function relative(text: string, from: number): string {
   return distance < 0 ? `${duration(Math.floor(-distance / 1000) * 1000)} ago` : `in ${duration(Math.floor(distance / 1000) * 1000)}`
 }
 
+/** The milliseconds of a length of time ("24h"); null: the text is none. */
+function lengthOf(text: string | null): number | null {
+  const match = /^(\d+)([mhd])$/.exec(text ?? '')
+  return match ? Number(match[1]) * { m: 60_000, h: 3_600_000, d: 86_400_000 }[match[2] as 'm' | 'h' | 'd'] : null
+}
+
 /** A length before now ("24h") as a time; other texts as they are. */
 export function timeOf(text: string | null): string | null {
-  const match = /^(\d+)([mhd])$/.exec(text ?? '')
-  if (!match) return text
-  const size = { m: 60_000, h: 3_600_000, d: 86_400_000 }[match[2] as 'm' | 'h' | 'd']
+  const length = lengthOf(text)
   // To the minute, so that the same filter is the same request for a while.
-  return new Date(Math.floor((now.peek() - Number(match[1]) * size) / 60_000) * 60_000).toISOString()
+  return length === null ? text : new Date(Math.floor((now.peek() - length) / 60_000) * 60_000).toISOString()
+}
+
+/** A length after now ("24h") as a time; other texts as they are. */
+export function comingTimeOf(text: string | null): string | null {
+  const length = lengthOf(text)
+  // To the minute, so that the same filter is the same request for a while.
+  return length === null ? text : new Date(Math.ceil((now.peek() + length) / 60_000) * 60_000).toISOString()
 }
 
 function zone(): { timeZone?: string } {

@@ -6,6 +6,7 @@ import { prettyJson } from '../core/json'
 import { useGet, useInterval } from '../core/resource'
 import { href } from '../core/route'
 import { Clock, Relative } from '../ui/basics'
+import { Consequence } from '../ui/consequence'
 import { Icon } from '../ui/icons'
 import { CallLimit, SlotOf, ThrottledBy, waitsForLimit } from '../ui/limits'
 
@@ -22,7 +23,12 @@ export function Context({ context }: { context: EventContext }) {
 
 /** What a timer does, by its kind. */
 export const kTimers: Record<NonNullable<Instance['timers']>[number]['kind'], string> = {
-  stateTimeout: 'times out', delay: 'the delay ends', retry: 'next attempt', interrupt: 'is interrupted', kill: 'is ended', runTimeout: 'the run times out', executionTimeout: 'the execution times out', call: 'the next of its calls', queueTimeout: 'gives up the wait for a slot', throttleTimeout: 'gives up the wait for the throttle',
+  stateTimeout: 'times out', delay: 'the delay ends', retry: 'next attempt', interrupt: 'is interrupted', kill: 'is ended', runTimeout: 'the run times out', executionTimeout: 'the execution times out', call: 'next attempt or timeout of a call', queueTimeout: 'gives up the wait for a slot', throttleTimeout: 'gives up the wait for the throttle',
+}
+
+/** Whether what follows the timer is more than its kind says. */
+export function followsMore(kind: string): boolean {
+  return kind !== 'call' && kind !== 'retry'
 }
 
 type Waits = NonNullable<Instance['waits']>
@@ -62,7 +68,7 @@ export function Now({ ns, instance }: { ns: string; instance: Instance }) {
       {instance.nextRetryAt && <p>next attempt <Relative at={instance.nextRetryAt} /></p>}
       {(instance.timers ?? []).length > 0 && (
         <dl class="facts">
-          {(instance.timers ?? []).map((timer) => <><dt>{kTimers[timer.kind] ?? timer.kind}</dt><dd><Clock at={timer.at} />, <Relative at={timer.at} />{timer.then && <>, then <b>{timer.then}</b></>}{timer.held && ' (does not count while it is paused)'}</dd></>)}
+          {(instance.timers ?? []).map((timer) => <><dt>{kTimers[timer.kind] ?? timer.kind}</dt><dd><Clock at={timer.at} />, <Relative at={timer.at} />{followsMore(timer.kind) && <>, then <Consequence ns={ns} of={timer} /></>}{timer.held && ' (does not count while it is paused)'}</dd></>)}
         </dl>
       )}
       {instance.output !== undefined && <><h3>Output</h3><pre class="data" tabIndex={0} aria-label="Output">{prettyJson(instance.output)}</pre></>}

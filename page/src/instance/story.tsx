@@ -7,9 +7,10 @@ import { call, generation, inNamespace } from '../core/client'
 import { shortJson } from '../core/json'
 import { href, route, setQuery } from '../core/route'
 import { duration } from '../core/time'
-import { kTimers } from './now'
+import { followsMore, kTimers } from './now'
 import { kUndoKinds } from './undo'
 import { Clock, Empty, EventIdLink, EventLink, InstanceLink, plural, Problem, Relative } from '../ui/basics'
+import { Consequence } from '../ui/consequence'
 
 type StoryRecord = HistoryRecord & { cut?: true }
 
@@ -111,7 +112,7 @@ export function Story({ ns, instance, story, at }: { ns: string; instance: Insta
       <ol class="story">
         {shown.map((record, index) => <StoryRow key={record.number} ns={ns} record={record} previous={shown[index - 1]} isFolded={isFolded} isAt={record.number === at} />)}
         {!instance.endedAt && (
-          <li class="now-row"><span class="mono">now</span><span /><span /><span class="what"><span class="state">{instance.state}</span> {instance.status}{instance.timers?.[0] && <>, {kTimers[instance.timers[0].kind] ?? instance.timers[0].kind} <Relative at={instance.timers[0].at} />{instance.timers[0].then && <>, then {instance.timers[0].then}</>}</>}</span></li>
+          <li class="now-row"><span class="mono">now</span><span /><span /><span class="what"><span class="state">{instance.state}</span> {instance.status}{instance.timers?.[0] && <>, {kTimers[instance.timers[0].kind] ?? instance.timers[0].kind} <Relative at={instance.timers[0].at} />{followsMore(instance.timers[0].kind) && <>, then <Consequence ns={ns} of={instance.timers[0]} /></>}</>}</span></li>
         )}
       </ol>
     </section>

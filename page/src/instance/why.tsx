@@ -7,6 +7,7 @@ import { useGet } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { timeOf } from '../core/time'
 import { Clock, count, Empty, EventLink, InstanceLink, Loaded, plural, Relative, Status } from '../ui/basics'
+import { Consequence } from '../ui/consequence'
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField } from '../ui/filter_field'
 import { Effects, EventTitle, JudgedCard, type Corrections } from '../ui/judged'
@@ -67,7 +68,7 @@ const kAwaited: Record<AwaitedCall['for'], string> = {
 
 /** What the instance waits for besides events. */
 function OtherWait({ ns, wait }: { ns: string; wait: InstanceWhy['instance']['waits'][number] }) {
-  if ('until' in wait) return <p>It waits until <Clock at={wait.until} />{wait.then && <>, then <b>{wait.then}</b></>}.</p>
+  if ('until' in wait) return <p>It waits until <Clock at={wait.until} />, then <Consequence ns={ns} of={wait} />.</p>
   if (!('index' in wait)) return null
   return (
     <p>

@@ -8,6 +8,7 @@ import { useGet, useThrottle } from '../core/resource'
 import { href } from '../core/route'
 import { Rates } from '../chart/rates'
 import { bytes, Clock, count, Empty, InstanceLink, kStatuses, Loaded, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
+import { Consequence } from '../ui/consequence'
 import { CopyAsCommand } from '../ui/dialog'
 import { Icon } from '../ui/icons'
 import { Table } from '../ui/table'
@@ -105,7 +106,7 @@ function AttentionItem({ ns, item }: { ns: string; item: Attention }) {
     case 'retrying':
       return <><span class="warning"><Icon name="clock" /> retrying</span> <InstanceLink ns={ns} id={item.instance ?? ''} /> of {workflow} in {item.state}; the next attempt is due {item.at && <Relative at={item.at} />}</>
     case 'deadline':
-      return <><span class="warning"><Icon name="clock" /> deadline</span> <InstanceLink ns={ns} id={item.instance ?? ''} /> of {workflow} waits in {item.state} and times out {item.at && <Relative at={item.at} />}{item.then && <>, then {item.then}</>}. <a href={href(ns, ['instances', item.instance ?? '', 'why'])}>Why is it waiting?</a></>
+      return <><span class="warning"><Icon name="clock" /> deadline</span> <InstanceLink ns={ns} id={item.instance ?? ''} /> of {workflow} waits in {item.state} and times out {item.at && <Relative at={item.at} />}{item.causes && <>, then <Consequence ns={ns} of={{ ...item, causes: item.causes }} /></>}. <a href={href(ns, ['instances', item.instance ?? '', 'why'])}>Why is it waiting?</a></>
     case 'noWorkers':
       return <><span class="no"><Icon name="warning" /> no workers</span> <a href={href(ns, ['functions'])}>{item.service}</a>: {plural(item.count ?? 0, 'task')} wait, {item.running ?? 0} run{item.since && <>, the oldest since <Clock at={item.since} /></>}. Start workers for it.</>
     case 'incompleteGroups':
