@@ -163,13 +163,14 @@ class Service : public StoreReads {
   /// "usedBytes"},"asOf"}. Kinds of what asks for attention, 20 of each at most: `failed`,
   /// `timedout` {"workflow","count"}, `pausedWorkflow` {"workflow"}, `pausedService` {"service"},
   /// `settings` {"detail"}, `retrying` {"at","since","instance","workflow"?,"state"?}, soonest
-  /// first, `deadline` (as `retrying`, "then"?: timeouts of states that are due within 5 minutes),
-  /// `noWorkers` {"service","global"?,"count","running","since"} (no worker asks for the tasks of a
-  /// service, the oldest of which has waited 10 s), `deadLetters` {"count"} or {"detail"}: their
-  /// number is not known, `server` {"detail"}. `cut`: the kinds of which items may be missing, also
-  /// `counts`: because there are more, or a bound or an error has ended the look; with `exactUntil`
-  /// nothing is missing that is due before. `store` is missing if its size cannot be read. May wait
-  /// for the broker for some seconds, and for the engine thread for kIndexPatience.
+  /// first, `deadline` (as `retrying`, with add_consequence(): timeouts of states that are due
+  /// within 5 minutes), `noWorkers` {"service","global"?,"count","running","since"} (no worker asks
+  /// for the tasks of a service, the oldest of which has waited 10 s), `deadLetters` {"count"} or
+  /// {"detail"}: their number is not known, `server` {"detail"}. `cut`: the kinds of which items
+  /// may be missing, also `counts`: because there are more, or a bound or an error has ended the
+  /// look; with `exactUntil` nothing is missing that is due before. `store` is missing if its size
+  /// cannot be read. May wait for the broker for some seconds, and for the engine thread for
+  /// kIndexPatience.
   virtual Result<Json> overview(std::string_view ns) = 0;
   /// See Series::show().
   virtual Result<Json> series(const std::vector<std::string>& names,

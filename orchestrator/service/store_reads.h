@@ -165,7 +165,7 @@ class StoreReads {
   /// An instance as in instances(), with {"input","data","output"?,"attempt","damage"?,
   /// "calls"?:[…],"callCounts"?:{status: n},"transitions","key"?,"correlation"?,
   /// "waits"?:[{"type","context","since"}, or an item of work_waits.h],"moreWaits"?,
-  /// "timers"?:[{"kind","at","held"?,"then"?}],
+  /// "timers"?:[{"kind","at","held"?} with what it causes (TimerItems)],
   /// "startedBy"?: the detail of the first record of the history, if few rows come after it,
   /// "children"?:{"counts":{status: n},"complete"}: of those that the calls of its state made}.
   virtual Result<Json> instance(std::string_view ns, const InstanceId& id) = 0;
@@ -218,8 +218,9 @@ class StoreReads {
   /// `schedule.not_found`.
   virtual Result<Json> schedule(std::string_view ns, std::string_view workflow) = 0;
   /// What time will cause, soonest first: {"items":[{"at","kind","instance"?,"workflow"?,"state"?,
-  /// "then"?,"paused"?}],"next":null,"complete","exactUntil"?,"cutBy"?,"looked"}. `kind` is a name
-  /// of kFiringKinds. `then`: the state that follows (after_timer.h). `complete`: nothing up to the
+  /// "paused"?,"causes",…}],"next":null,"complete","exactUntil"?,"cutBy"?,"looked"}. `kind` is a
+  /// name of kFiringKinds. `causes`: "event", "expiry", "start", or of a timer of an instance what
+  /// follows, with further members (TimerItems). `complete`: nothing up to the
   /// end of the filter is missing. Otherwise nothing is missing that fires before `exactUntil`, and
   /// `cutBy` says what has cut the list: "limit", that of the filter, or "look", a bound of the
   /// query; then items after `exactUntil` are true, but others may be missing. `looked`: at how

@@ -23,9 +23,9 @@ inline constexpr size_t kMostShownCallWaits = 20;
 /// The function of the call with that index of an instance; null: its workflow has no such call.
 const Function* called_function(const Instance& instance, const Workflow& workflow, size_t index);
 
-/// {"until","what":"delay"|"attempt"|"run","held"?,"then"?} of the timer that ends the wait of the
-/// instance: that of a delay, of the next attempt of its state, or of its next run. null: it has no
-/// such timer.
+/// {"until","what":"delay"|"attempt"|"run","held"?}, with add_consequence(), of the timer that ends
+/// the wait of the instance: that of a delay, of the next attempt of its state, or of its next run.
+/// null: it has no such timer.
 Json time_wait(const Instance& instance, const Workflow& workflow);
 
 /// When the call began to wait for what it waits for now: when its attempt was made or failed, or
